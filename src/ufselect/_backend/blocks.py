@@ -1,0 +1,28 @@
+"""Work cut into blocks of rows: their size follows scikit-learn's working memory, joblib spreads them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from joblib import Parallel, delayed
+from sklearn import get_config
+from sklearn.utils import gen_batches
+
+_LONGEST_BLOCK = 256
+
+
+def affordable_rows(row_bytes: int) -> int:
+    """How many rows of so many bytes fit into scikit-learn's ``working_memory``; at least one."""
+    return max(1, int(get_config()["working_memory"] * 2**20) // row_bytes)
+
+
+def map_row_blocks(
+    function: Callable[[slice], Any], n_rows: int, row_bytes: int, n_jobs: int | None = None
+) -> list[Any]:
+    """Apply ``function`` to consecutive slices of the rows, in parallel, results in order.
+
+    The cut depends on the problem alone, never on ``n_jobs``: so do the results, bit for bit.
+    """
+    size = min(_LONGEST_BLOCK, affordable_rows(row_bytes))
+    return list(Parallel(n_jobs=n_jobs, prefer="threads")(delayed(function)(rows) for rows in gen_batches(n_rows, size)))

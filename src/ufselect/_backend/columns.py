@@ -1,0 +1,143 @@
+"""The data matrix as every method sees it: centred and scaled columns, sparse input left sparse."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+from sklearn.utils.sparsefuncs import inplace_column_scale, mean_variance_axis, min_max_axis
+
+Float = npt.NDArray[np.floating[Any]]
+Indices = npt.NDArray[np.integer[Any]]
+
+
+class Columns:
+    """X with its columns centred and scaled, where a sparse X is never filled in.
+
+    A dense X is centred in place of a copy; of a sparse one only the scaling touches the stored
+    values, and the means are taken off inside every product: ``(V - 1 mᵀ) B = V B - 1 (mᵀ B)``.
+    Products run in the precision of X and come back as float64, in which all small matrices live.
+
+    Parameters
+    ----------
+    values : ndarray or sparse array of shape (n, d)
+        Scaled columns; a dense array is already centred.
+    offset : ndarray of shape (d,) or None
+        Means that are still to be taken off the columns of ``values``; None for none.
+    """
+
+    def __init__(self, values: Any, offset: Float | None = None) -> None:
+        self.values = values
+        self.offset = offset
+        self.shape: tuple[int, int] = values.shape
+        self.dtype: np.dtype[Any] = values.dtype
+
+    @classmethod
+    def standardized(cls, X: Any, *, center: bool, unit_variance: bool) -> Columns:
+        """Centre the columns of X and give them unit variance, or one common scale.
+
+        The common scale is a power of two near the root mean square of X: it changes no digit of
+        the data and keeps their squares inside the range of float32.
+        """
+        mean, variance = column_moments(X)
+        if unit_variance:
+            scale = np.sqrt(variance)
+        else:
+            root_mean_square = np.sqrt(np.mean(variance + mean**2))
+            scale = np.full(len(mean), 2.0 ** np.round(np.log2(root_mean_square)))
+        if sp.issparse(X):
+            values = X.tocsc(copy=True)
+            inplace_column_scale(values, (1.0 / scale).astype(X.dtype))
+            return cls(values, mean / scale if center else None)
+        values = (X - mean if center else X) / scale
+        return cls(np.ascontiguousarray(values, dtype=X.dtype))
+
+    @cached_property
+    def by_row(self) -> Any:
+        """The stored values in the layout that makes rows cheap."""
+        return self.values.tocsr() if sp.issparse(self.values) else self.values
+
+    def __matmul__(self, B: Float) -> Float:
+        """X B."""
+        product = self.by_row @ B.astype(self.dtype, copy=False)
+        if self.offset is not None:
+            product = product - self.offset @ B
+        return np.asarray(product, dtype=np.float64)
+
+    def transposed_matmul(self, B: Float) -> Float:
+        """Xᵀ B."""
+        product = self.values.T @ B.astype(self.dtype, copy=False)
+        if self.offset is not None:
+            product = product - np.multiply.outer(self.offset, B.sum(axis=0))
+        return np.asarray(product, dtype=np.float64)
+
+    def inner_products(self, rows: Float) -> Float:
+        """R Xᵀ for rows R of shape (b, d), laid out by rows."""
+        if not sp.issparse(self.values):
+            return np.asarray(rows.astype(self.dtype, copy=False) @ self.values.T, dtype=np.float64)
+        return np.ascontiguousarray((self @ rows.T).T)
+
+    def columns(self, index: Indices | slice) -> Float:
+        """The named columns as a dense (n, len(index)) array."""
+        return self._filled_in(self.values[:, index], None if self.offset is None else self.offset[index])
+
+    def rows(self, index: Indices | slice) -> Float:
+        """The named rows as a dense (len(index), d) array."""
+        return self._filled_in(self.by_row[index], self.offset)
+
+    def gram(self, index: Indices | slice = slice(None)) -> Float:
+        """XᵀX of the named columns, a dense (len(index), len(index)) array."""
+        part = self.values[:, index]
+        product = part.T @ part
+        if sp.issparse(part):
+            product = product.toarray()
+        if self.offset is not None:
+            # V has column sums n m where m are its means, so (V-1mᵀ)ᵀ(V-1mᵀ) = VᵀV - n m mᵀ.
+            offset = self.offset[index]
+            product = product - self.shape[0] * np.outer(offset, offset)
+        return np.asarray(product, dtype=np.float64)
+
+    def row_gram(self, weights: Float) -> Float:
+        """X diag(w) Xᵀ, a dense (n, n) array."""
+        rows = self.by_row
+        if not sp.issparse(rows):
+            return np.asarray(rows @ (rows * weights.astype(self.dtype)).T, dtype=np.float64)
+        product = (rows @ sp.diags_array(weights) @ rows.T).toarray()
+        if self.offset is not None:
+            cross = rows @ (weights * self.offset)
+            product += weights @ self.offset**2 - cross[:, None] - cross
+        return np.asarray(product, dtype=np.float64)
+
+    def squared_norms(self) -> Float:
+        """‖xⱼ‖² for every column."""
+        if sp.issparse(self.values):
+            squares = np.asarray(self.values.power(2).sum(axis=0), dtype=np.float64).ravel()
+            if self.offset is not None:
+                squares -= self.shape[0] * self.offset**2
+            return np.maximum(squares, 0.0)
+        return np.einsum("ij,ij->j", self.values, self.values, dtype=np.float64)
+
+    @staticmethod
+    def _filled_in(part: Any, offset: Float | None) -> Float:
+        dense = part.toarray() if sp.issparse(part) else part
+        return dense if offset is None else dense - offset.astype(dense.dtype)
+
+
+def column_moments(X: Any) -> tuple[Float, Float]:
+    """Mean and variance of every column, in two passes and in float64 for any X."""
+    if sp.issparse(X):
+        mean, variance = mean_variance_axis(X.astype(np.float64), axis=0)
+        return mean, variance
+    mean = X.mean(axis=0, dtype=np.float64)
+    return mean, np.var(X, axis=0, dtype=np.float64, mean=mean[None, :])
+
+
+def constant_columns(X: Any) -> npt.NDArray[np.bool_]:
+    """Which columns hold one value only, up to the rounding of that value."""
+    smallest, largest = min_max_axis(X, axis=0) if sp.issparse(X) else (X.min(axis=0), X.max(axis=0))
+    magnitude = np.maximum(np.abs(smallest), np.abs(largest))
+    _, variance = column_moments(X)
+    return (smallest == largest) | (np.sqrt(variance) <= 10 * np.finfo(X.dtype).eps * magnitude)

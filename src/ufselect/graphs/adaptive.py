@@ -1,0 +1,131 @@
+"""FSASL's P: probabilities of being neighbours, learned from distances."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.neighbors import NearestNeighbors
+
+from ufselect._backend.columns import Columns, Float, Indices
+from ufselect.solvers.simplex import project_rows_onto_simplex
+
+
+class Neighborhoods(NamedTuple):
+    """P with the spread μ of each row that it was found with."""
+
+    P: sp.csr_array
+    spread: Float
+
+
+def adaptive_neighbors(
+    Z: Columns | Float,
+    n_neighbors: int,
+    *,
+    spread: str | Float = "row",
+    n_jobs: int | None = None,
+) -> Neighborhoods:
+    """Minimise Σⱼ ½‖zᵢ−zⱼ‖²Pᵢⱼ + (μᵢ/2)Pᵢⱼ² over the simplex, exactly, for every sample i.
+
+    Row i is the projection of −dᵢ/(2μᵢ) onto the simplex, dᵢ the squared distances to the others.
+    Only the nearest can be non-zero, so the exact nearest neighbours suffice: more are fetched for
+    as long as the farthest one at hand still has a positive probability.
+
+    Parameters
+    ----------
+    Z : Columns or ndarray of shape (n, c)
+        Samples by rows.
+    n_neighbors : int
+        k, the neighbours of a sample.
+    spread : {"row", "mean"} or ndarray of shape (n,)
+        "row": μᵢ = ½(k·dᵢ₍k+1₎ − Σ_{j≤k} dᵢ₍j₎), with which every sample has its k neighbours;
+        "mean": the mean of these for all rows, the paper's choice; or the values themselves.
+    n_jobs : int, optional
+        Threads of the neighbour search.
+
+    Returns
+    -------
+    Neighborhoods
+        P of shape (n, n) with rows on the simplex and a zero diagonal, and μ of shape (n,).
+    """
+    # Distances do not see the means, so a sparse matrix need not be centred for them.
+    points = Z.by_row if isinstance(Z, Columns) else Z
+    search = NearestNeighbors(n_neighbors=n_neighbors, n_jobs=n_jobs).fit(points)
+    most = points.shape[0] - 1
+    distances, index = _squared_distances(search, points, min(n_neighbors + 1, most))
+    if isinstance(spread, str):
+        by_row = _spread_of_k_neighbors(distances, n_neighbors)
+        if spread == "row":
+            return Neighborhoods(_as_graph(_closed_form(distances, n_neighbors), index), by_row)
+        mu = np.full_like(by_row, by_row.mean())
+    else:
+        mu = spread
+    return Neighborhoods(_projected_graph(search, points, mu, 2 * n_neighbors), mu)
+
+
+def _squared_distances(search: NearestNeighbors, points: Float, count: int, rows: Indices | None = None) -> tuple[Float, Indices]:
+    """Squared distances to the ``count`` nearest others, ascending, and who they are."""
+    if rows is None:
+        distances, index = search.kneighbors(n_neighbors=count)
+    else:
+        distances, index = search.kneighbors(points[rows], n_neighbors=count + 1)
+        distances, index = _without_self(distances, index, rows)
+    return np.asarray(distances, dtype=np.float64) ** 2, index
+
+
+def _without_self(distances: Float, index: Indices, rows: Indices) -> tuple[Float, Indices]:
+    """Drop each sample from its own list, or the last entry where duplicates pushed it off."""
+    own = index == rows[:, None]
+    own[~own.any(axis=1), -1] = True
+    shape = (len(rows), index.shape[1] - 1)
+    return distances[~own].reshape(shape), index[~own].reshape(shape)
+
+
+def _spread_of_k_neighbors(distances: Float, k: int) -> Float:
+    """μᵢ = ½(k·dᵢ₍k+1₎ − Σ_{j≤k} dᵢ₍j₎); without a (k+1)-th other sample the k-th stands in."""
+    return 0.5 * (distances[:, :k].shape[1] * distances[:, -1] - distances[:, :k].sum(axis=1))
+
+
+def _closed_form(distances: Float, k: int) -> Float:
+    """Pᵢⱼ = (dᵢ₍k+1₎ − dᵢⱼ)₊ / (k·dᵢ₍k+1₎ − Σ_{j≤k} dᵢ₍j₎), even where all these are equal."""
+    nearness = distances[:, -1:] - distances[:, :k]
+    total = nearness.sum(axis=1, keepdims=True)
+    even = np.full_like(nearness, 1.0 / nearness.shape[1])
+    return np.divide(nearness, total, out=even, where=total > 0.0)
+
+
+def _projected_graph(search: NearestNeighbors, points: Float, mu: Float, count: int) -> sp.csr_array:
+    """Project row by row, doubling the neighbours of the rows that could use more."""
+    n = points.shape[0]
+    pending = np.arange(n)
+    entries = []
+    while len(pending):
+        count = min(count, n - 1)
+        distances, index = _squared_distances(search, points, count, None if len(pending) == n else pending)
+        probabilities = _probabilities(distances, mu[pending])
+        done = (probabilities[:, -1] == 0.0) | (count == n - 1)
+        row, place = np.nonzero(probabilities * done[:, None])
+        entries.append((probabilities[row, place], pending[row], index[row, place]))
+        pending = pending[~done]
+        count *= 2
+    values, rows, columns = (np.concatenate(parts) for parts in zip(*entries, strict=True))
+    return sp.coo_array((values, (rows, columns)), shape=(n, n)).tocsr()
+
+
+def _probabilities(distances: Float, mu: Float) -> Float:
+    """Project −d/(2μ) onto the simplex; where μ = 0, all goes to the nearest, ties even."""
+    nearest = distances == distances[:, :1]
+    limit = nearest / nearest.sum(axis=1, keepdims=True)
+    positive = mu > 0.0
+    limit[positive] = project_rows_onto_simplex(-distances[positive] / (2.0 * mu[positive, None]))
+    return limit
+
+
+def _as_graph(probabilities: Float, index: Indices) -> sp.csr_array:
+    n, k = probabilities.shape
+    indptr = np.arange(0, n * k + 1, k)
+    graph = sp.csr_array((probabilities.ravel(), index[:, :k].ravel(), indptr), shape=(n, n))
+    graph.sort_indices()
+    graph.eliminate_zeros()
+    return graph

@@ -1,0 +1,362 @@
+"""FSASL: unsupervised feature selection with adaptive structure learning (Du and Shen, KDD 2015)."""
+
+from __future__ import annotations
+
+import warnings
+from numbers import Integral, Real
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from ufselect._backend.columns import Columns, Float
+from ufselect._backend.progress import progress
+from ufselect._base import BaseSelector, Ranking
+from ufselect.graphs.adaptive import adaptive_neighbors
+from ufselect.graphs.laplacian import StructureLaplacian, quadratic_form, structure_laplacian
+from ufselect.graphs.self_expression import fixed_size_self_expression, sparse_self_expression
+from ufselect.graphs.spectral import aligned, eigengap, smallest_eigenvectors, turn_between
+from ufselect.solvers.greedy import ridge_path, ridge_share
+from ufselect.solvers.l21 import l21_regression, smallest_penalty_for_zero
+from ufselect.solvers.trace import even_row_norms, smoother_projection
+
+_LARGEST_GRAM = 5000
+_USUAL_NEIGHBORS = 5
+_MOST_CLUSTERS_FOUND = 50
+_SUFFICIENT_SHARE = 0.95
+
+
+class _Weights(NamedTuple):
+    """W, the orthonormal target Y that its rows are to explain, and γ."""
+
+    W: Float
+    target: Float
+    penalty: float
+
+
+class FSASL(BaseSelector):
+    """Unsupervised feature selection with adaptive structure learning.
+
+    Structure (which samples express which, who is whose neighbour) tells the informative features,
+    and informative features tell the structure: FSASL learns both in turn. With Z = XW it minimises
+
+        ‖(I−S)ᵀZ‖² + Σᵢ αᵢ‖sᵢ‖₁ + β( tr(ZᵀL_P Z) + Σᵢ (μᵢ/2)‖pᵢ‖² ) + γ‖W‖₂,₁
+
+    over row-sparse feature weights W, sparse self-expression S with a zero diagonal, and neighbour
+    probabilities P with rows on the simplex.
+
+    Parameters
+    ----------
+    n_features_to_select : int, float or "auto", default="auto"
+        How many features, or which fraction of them. "auto" takes the fewest that explain 95 % of
+        what all features together explain of the learned embedding.
+    n_clusters : int or "auto", default="auto"
+        c, the dimension of the learned space: about the number of clusters. "auto" reads it off the
+        widest gap between the eigenvalues of the first neighbour graph.
+    n_neighbors : int or "auto", default="auto"
+        k, the neighbours of a sample. "auto" is 5, or fewer where there are fewer samples.
+    local_weight : float, default=1.0
+        β, the weight of the neighbours against the self-expression.
+    row_penalty : float, default=0.05
+        γ as a share of the smallest γ that leaves no feature: the larger, the fewer features carry
+        the learned space.
+    self_expression_penalty : float, default=0.1
+        αᵢ as a share of the smallest αᵢ at which sample i is expressed by no other.
+    self_expression_size : int or None, default=None
+        Express every sample by this many others, chosen one by one, instead of by penalty.
+    structure : {"both", "global", "local"}, default="both"
+        Learn S and P, S alone, or P alone.
+    adaptive : bool, default=True
+        Whether structure follows the selected features; if not, it is that of the original ones.
+    w_solver : {"regression", "eigen"}, default="regression"
+        The paper's two ways to W: row-sparse regression on the eigenvectors of the Laplacian, or the
+        generalised eigenproblem, in which ZᵀZ = I holds exactly.
+    recalibrate : bool, default=True
+        Whether α, μ and γ follow their ratios in every iteration, as in the paper. If not, they
+        keep the values of the first iteration and the objective is one fixed function.
+    spread : {"row", "mean"}, default="row"
+        μ for each sample such that it has exactly k neighbours, or the paper's single mean of them.
+    scale : {"standard", "none"}, default="standard"
+        Give all columns unit variance, or take them as they are.
+    center : bool, default=True
+        Centre the columns; a sparse X is centred implicitly.
+    selection : {"greedy", "norm"}, default="greedy"
+        Choose features one by one so that together they explain the learned embedding, or rank them
+        by ‖wⱼ‖ as in the paper; the latter puts features that say the same thing next to each other.
+    max_iter : int, default=30
+        Most iterations.
+    tol : float, default=0.01
+        Stop when the learned space turns by less than this between two iterations; with
+        ``recalibrate=False`` when the objective falls by less than this share.
+    n_jobs : int or None, default=None
+        Threads; the result does not depend on it.
+    random_state : int, RandomState instance or None, default=0
+        Start of the iterative eigensolver, which is in use above a thousand samples.
+    verbose : int, default=0
+        1 shows a progress bar.
+
+    Attributes
+    ----------
+    scores_ : ndarray of shape (n_features,)
+        Larger is better.
+    ranking_ : ndarray of shape (n_features,)
+        1 is best; a constant column ranks last.
+    n_features_ : int
+        Selected features.
+    n_clusters_ : int
+        c.
+    coef_ : ndarray of shape (n_features, n_clusters_)
+        W, for the columns as centred and scaled.
+    embedding_ : ndarray of shape (n_samples, n_clusters_)
+        Z = XW.
+    self_expression_ : sparse array of shape (n_samples, n_samples) or None
+        S; column i expresses sample i.
+    neighbor_graph_ : sparse array of shape (n_samples, n_samples) or None
+        P; row i holds the neighbours of sample i.
+    objective_history_ : ndarray of shape (n_iter_, 3)
+        The objective after the S, P and W step of every iteration.
+    structure_curve_ : ndarray
+        Entry m−1 is the share of the learned embedding that the best m features explain, for as
+        many features as were ranked by it.
+    n_iter_ : int
+        Iterations made.
+
+    References
+    ----------
+    L. Du and Y.-D. Shen, "Unsupervised feature selection with adaptive structure learning",
+    Proceedings of KDD 2015, 209-218.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from ufselect import FSASL
+    >>> X, _ = load_digits(return_X_y=True)
+    >>> selector = FSASL(n_features_to_select=15, n_clusters=10).fit(X[:500])
+    >>> selector.transform(X).shape
+    (1797, 15)
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **BaseSelector._parameter_constraints,
+        "n_clusters": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
+        "n_neighbors": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
+        "local_weight": [Interval(Real, 0, None, closed="neither")],
+        "row_penalty": [Interval(Real, 0, 1, closed="neither")],
+        "self_expression_penalty": [Interval(Real, 0, 1, closed="neither")],
+        "self_expression_size": [None, Interval(Integral, 1, None, closed="left")],
+        "structure": [StrOptions({"both", "global", "local"})],
+        "adaptive": ["boolean"],
+        "w_solver": [StrOptions({"regression", "eigen"})],
+        "recalibrate": ["boolean"],
+        "spread": [StrOptions({"row", "mean"})],
+        "selection": [StrOptions({"greedy", "norm"})],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        n_features_to_select: int | float | str = "auto",
+        *,
+        n_clusters: int | str = "auto",
+        n_neighbors: int | str = "auto",
+        local_weight: float = 1.0,
+        row_penalty: float = 0.05,
+        self_expression_penalty: float = 0.1,
+        self_expression_size: int | None = None,
+        structure: str = "both",
+        adaptive: bool = True,
+        w_solver: str = "regression",
+        recalibrate: bool = True,
+        spread: str = "row",
+        scale: str = "standard",
+        center: bool = True,
+        selection: str = "greedy",
+        max_iter: int = 30,
+        tol: float = 0.01,
+        n_jobs: int | None = None,
+        random_state: Any = 0,
+        verbose: int = 0,
+    ) -> None:
+        self.n_features_to_select = n_features_to_select
+        self.n_clusters = n_clusters
+        self.n_neighbors = n_neighbors
+        self.local_weight = local_weight
+        self.row_penalty = row_penalty
+        self.self_expression_penalty = self_expression_penalty
+        self.self_expression_size = self_expression_size
+        self.structure = structure
+        self.adaptive = adaptive
+        self.w_solver = w_solver
+        self.recalibrate = recalibrate
+        self.spread = spread
+        self.scale = scale
+        self.center = center
+        self.selection = selection
+        self.max_iter = max_iter
+        self.tol = tol
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    @classmethod
+    def published(cls, **params: Any) -> Self:
+        """The paper's own choices: raw columns, one μ for all samples, features ranked by ‖wⱼ‖.
+
+        Parameters
+        ----------
+        **params : dict
+            Any parameter of the class, to set it otherwise.
+
+        Returns
+        -------
+        FSASL
+        """
+        choices: dict[str, Any] = {"spread": "mean", "scale": "none", "center": False, "selection": "norm"}
+        return cls(**{**choices, **params})
+
+    def _learn(self, X: Columns, wanted: int | None) -> Ranking:
+        gram = X.gram() if X.shape[1] <= min(X.shape[0], _LARGEST_GRAM) else None
+        S, alpha, P, mu = self._structure_of_original_features(X)
+        weights = self._first_weights(X, structure_laplacian(S, P, self.local_weight), gram)
+        Z = X @ weights.W
+        history: list[list[float]] = []
+        for iteration in progress(range(self.max_iter), self.verbose, "FSASL"):
+            frozen = iteration > 0 and not self.recalibrate
+            if self.adaptive:
+                S, alpha = self._express(Z, alpha if frozen else None, warm_start=S)
+            history.append([self._objective(Z, S, alpha, P, mu, weights)])
+            if self.adaptive:
+                P, mu = self._find_neighbors(Z, mu if frozen else self.spread)
+            history[-1].append(self._objective(Z, S, alpha, P, mu, weights))
+            weights = self._fit_weights(X, structure_laplacian(S, P, self.local_weight), gram, weights, frozen)
+            Z, before = X @ weights.W, Z
+            history[-1].append(self._objective(Z, S, alpha, P, mu, weights))
+            if self._has_settled(Z, before, history):
+                break
+        else:
+            self._warn_that_it_still_moves()
+        self.embedding_ = Z.astype(X.dtype)
+        self.self_expression_, self.neighbor_graph_ = S, P
+        self.objective_history_ = np.array(history)
+        self.n_iter_ = len(history)
+        return self._ranking(X, weights, gram, wanted)
+
+    def _structure_of_original_features(self, X: Columns) -> tuple[Any, Any, Any, Any]:
+        """P from the original features; S too where it is not to be learned from the first W."""
+        n = X.shape[0]
+        if self.n_neighbors != "auto" and self.n_neighbors >= n:
+            raise ValueError(f"n_neighbors={self.n_neighbors} must be less than the number of samples, {n}.")
+        S, alpha = (None, None)
+        if self.structure == "global" or not self.adaptive:
+            S, alpha = self._express(X, None)
+        return S, alpha, *self._find_neighbors(X, self.spread)
+
+    def _express(
+        self, Z: Columns | Float, penalties: Float | None, warm_start: sp.csc_array | None = None
+    ) -> tuple[sp.csc_array | None, Float | None]:
+        """S and the αᵢ, if global structure is wanted."""
+        if self.structure == "local":
+            return None, None
+        if self.self_expression_size is not None:
+            S = fixed_size_self_expression(Z, self.self_expression_size, n_jobs=self.n_jobs)
+            return S, np.zeros(Z.shape[0])
+        return sparse_self_expression(
+            Z, self.self_expression_penalty, penalties=penalties, warm_start=warm_start, n_jobs=self.n_jobs
+        )
+
+    def _find_neighbors(self, Z: Columns | Float, spread: str | Float) -> tuple[sp.csr_array | None, Float | None]:
+        """P and the μᵢ, if local structure is wanted."""
+        if self.structure == "global":
+            return None, None
+        k = min(_USUAL_NEIGHBORS, Z.shape[0] - 2) if self.n_neighbors == "auto" else self.n_neighbors
+        return adaptive_neighbors(Z, k, spread=spread, n_jobs=self.n_jobs)
+
+    def _first_weights(self, X: Columns, L: StructureLaplacian, gram: Float | None) -> _Weights:
+        """Settle c, then W from the structure of the original features."""
+        n = X.shape[0]
+        if self.n_clusters == "auto":
+            most = min(_MOST_CLUSTERS_FOUND, max(n // 3, 2))
+            self.n_clusters_ = eigengap(smallest_eigenvectors(L, most + 1, random_state=self.random_state).values)
+        elif self.n_clusters >= n:
+            raise ValueError(f"n_clusters={self.n_clusters} must be less than the number of samples, {n}.")
+        else:
+            self.n_clusters_ = self.n_clusters
+        return self._fit_weights(X, L, gram, None, False)
+
+    def _fit_weights(
+        self, X: Columns, L: StructureLaplacian, gram: Float | None, last: _Weights | None, frozen: bool
+    ) -> _Weights:
+        """W for the structure in L, by either of the paper's routes."""
+        if self.w_solver == "eigen" and last is not None:
+            gamma = last.penalty if frozen else self.row_penalty * smallest_penalty_for_zero(X, last.target)
+            W = smoother_projection(X, L, np.linalg.norm(last.W, axis=1), gamma, self.n_clusters_, gram=gram)
+            return _Weights(W, X @ W, gamma)
+        Y = self._target(L, last)
+        gamma = last.penalty if frozen else self.row_penalty * smallest_penalty_for_zero(X, Y)
+        if self.w_solver == "eigen":
+            W = smoother_projection(X, L, even_row_norms(X, self.n_clusters_), gamma, self.n_clusters_, gram=gram)
+            return _Weights(W, X @ W, gamma)
+        W = l21_regression(X, Y, gamma, gram=gram, warm_start=None if last is None else last.W).coef
+        return _Weights(W, Y, gamma)
+
+    def _target(self, L: StructureLaplacian, last: _Weights | None) -> Float:
+        """Y, the eigenvectors of L for its smallest eigenvalues, turned towards the last ones."""
+        near = None if last is None else last.target
+        Y = smallest_eigenvectors(L, self.n_clusters_, warm_start=near, random_state=self.random_state).vectors
+        if near is not None:
+            Y = aligned(Y, near)
+        return Y - Y.mean(axis=0) if self.center else Y
+
+    def _objective(
+        self,
+        Z: Float,
+        S: sp.csc_array | None,
+        alpha: Float | None,
+        P: sp.csr_array | None,
+        mu: Float | None,
+        weights: _Weights,
+    ) -> float:
+        """J(W, S, P)."""
+        value = quadratic_form(structure_laplacian(S, P, self.local_weight), Z)
+        if S is not None:
+            value += float(alpha @ abs(S).sum(axis=0))
+        if P is not None:
+            value += self.local_weight * float(mu @ P.power(2).sum(axis=1)) / 2.0
+        return value + weights.penalty * float(np.linalg.norm(weights.W, axis=1).sum())
+
+    def _has_settled(self, Z: Float, before: Float, history: list[list[float]]) -> bool:
+        """Whether the learned space stands still or, where the objective is one function, that does."""
+        if self.recalibrate:
+            return turn_between(Z, before) <= self.tol
+        if len(history) < 2:
+            return False
+        return abs(history[-2][-1] - history[-1][-1]) <= self.tol * abs(history[-1][-1])
+
+    def _warn_that_it_still_moves(self) -> None:
+        warnings.warn(
+            f"FSASL still moves after max_iter={self.max_iter} iterations; raise max_iter, or tol (now {self.tol}).",
+            ConvergenceWarning,
+            stacklevel=4,
+        )
+
+    def _ranking(self, X: Columns, weights: _Weights, gram: Float | None, wanted: int | None) -> Ranking:
+        """Rank by gain or by norm; beyond the columns that were ranked by gain the norms go on."""
+        Y = weights.target
+        norms = np.linalg.norm(weights.W, axis=1)
+        by_norm = np.argsort(-norms, kind="stable")
+        enough = _SUFFICIENT_SHARE * ridge_share(X, Y) if wanted is None else 0.0
+        order = by_norm if self.selection == "norm" else None
+        path = ridge_path(X, Y, wanted or 1, order=order, sufficient_share=enough, gram=gram)
+        curve = np.cumsum(path.gains)
+        sufficient = min(int(np.searchsorted(curve, enough)) + 1, len(curve))
+        if self.selection == "norm":
+            return Ranking(by_norm, norms, weights.W, curve, sufficient)
+        gains = np.minimum.accumulate(path.gains)
+        scores = norms * (gains[-1] / max(norms.max(), np.finfo(float).tiny))
+        scores[path.order] = gains
+        rest = by_norm[~np.isin(by_norm, path.order)]
+        return Ranking(np.concatenate([path.order, rest]), scores, weights.W, curve, sufficient)

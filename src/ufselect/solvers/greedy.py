@@ -1,0 +1,133 @@
+"""Columns taken one by one, so that together they explain a target best."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.linalg import solve
+from scipy.sparse.linalg import LinearOperator, cg
+
+from ufselect._backend.blocks import affordable_rows
+from ufselect._backend.columns import Columns, Float, Indices
+
+_LARGEST_DENSE_SYSTEM = 5000
+_ROUNDING = 1e-10
+
+
+class RidgePath(NamedTuple):
+    """Columns in the order taken, and the share of ‖Y‖² by which each lowered the ridge objective."""
+
+    order: Indices
+    gains: Float
+
+
+def ridge_path(
+    X: Columns,
+    Y: Float,
+    n_steps: int,
+    *,
+    order: Indices | None = None,
+    sufficient_share: float = 0.0,
+    ridge: float = 1.0,
+    gram: Float | None = None,
+) -> RidgePath:
+    """Take columns of X, each time the one that lowers min_W ‖Y − X_C W‖² + λ‖W‖² most.
+
+    With unit-norm columns and M = (I + X_C X_Cᵀ/λ)⁻¹ the gain of column j is
+    ‖xⱼᵀMY‖²/(λ + xⱼᵀMxⱼ). M is never formed: when column s joins, q = XᵀMx_s follows from the
+    columns before it as q = Xᵀx_s − Σₜ qₜ (qₜ)_s/δₜ, and with δ = λ + q_s
+    XᵀMY ← XᵀMY − q (XᵀMY)_s/δ, xⱼᵀMxⱼ ← xⱼᵀMxⱼ − qⱼ²/δ. A step costs one product Xᵀx_s.
+
+    Parameters
+    ----------
+    X : Columns of shape (n, d)
+        None of them zero; their norms do not matter.
+    Y : ndarray of shape (n, c)
+    n_steps : int
+        Columns to take at the least, within what scikit-learn's ``working_memory`` can hold: a step
+        keeps d numbers.
+    order : ndarray of shape (d,), optional
+        Take the columns in this order instead.
+    sufficient_share : float
+        Go on beyond ``n_steps`` until the gains sum to this share of ‖Y‖².
+    ridge : float
+        λ. One keeps the choice from fitting noise; towards zero it is orthogonal least squares.
+    gram : ndarray of shape (d, d), optional
+        XᵀX where it is at hand.
+
+    Returns
+    -------
+    RidgePath
+        Ties go to the lower column.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ufselect._backend.columns import Columns
+    >>> from ufselect.solvers.greedy import ridge_path
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.standard_normal((50, 4))
+    >>> ridge_path(Columns(X), X[:, [2]], n_steps=2).order[0]
+    np.int64(2)
+    """
+    d = X.shape[1]
+    norms = np.sqrt(X.squared_norms())
+    inner = X.transposed_matmul(Y) / norms[:, None]
+    spread = np.ones(d)
+    total = float(np.sum(Y**2))
+    images = np.empty((32, d))
+    scales = np.empty(d)
+    taken: list[int] = []
+    gains: list[float] = []
+    most = min(d, affordable_rows(8 * d))
+    while len(taken) < most and (len(taken) < n_steps or sum(gains) < sufficient_share):
+        gain = np.einsum("jl,jl->j", inner, inner) / (ridge + spread)
+        step = len(taken)
+        best = _largest_untaken(gain, taken) if order is None else int(order[step])
+        if step == len(images):
+            images = np.concatenate([images, np.empty_like(images)])
+        images[step] = _column_of_gram(X, best, gram) / (norms * norms[best])
+        images[step] -= (images[:step, best] / scales[:step]) @ images[:step]
+        scales[step] = ridge + images[step, best]
+        inner -= np.outer(images[step], inner[best] / scales[step])
+        spread -= images[step] ** 2 / scales[step]
+        taken.append(best)
+        gains.append(float(gain[best]) / total)
+    return RidgePath(np.array(taken, dtype=np.intp), np.array(gains))
+
+
+def _largest_untaken(gain: Float, taken: list[int]) -> int:
+    """Where the gain is largest; the first of those that differ by rounding only."""
+    gain[taken] = -np.inf
+    return int(np.argmax(gain >= gain.max() * (1.0 - _ROUNDING)))
+
+
+def _column_of_gram(X: Columns, j: int, gram: Float | None) -> Float:
+    if gram is not None:
+        return gram[:, j]
+    return X.transposed_matmul(X.columns(np.array([j])))[:, 0]
+
+
+def ridge_share(X: Columns, Y: Float, *, ridge: float = 1.0) -> float:
+    """The share of ‖Y‖² by which all columns of X, at unit norm, lower the ridge objective.
+
+    That is 1 − tr(Yᵀ(I + X̂X̂ᵀ/λ)⁻¹Y)/‖Y‖², by a dense system of the smaller size or, where both
+    are large, by conjugate gradients.
+    """
+    n, d = X.shape
+    squared_norms = X.squared_norms()
+    if d <= min(n, _LARGEST_DENSE_SYSTEM):
+        norms = np.sqrt(squared_norms)
+        target = X.transposed_matmul(Y) / norms[:, None]
+        gram = X.gram() / np.outer(norms, norms)
+        gram[np.diag_indices(d)] += ridge
+        return float(np.sum(target * solve(gram, target, assume_a="pos")) / np.sum(Y**2))
+    if n <= _LARGEST_DENSE_SYSTEM:
+        left = solve(np.eye(n) + X.row_gram(1.0 / squared_norms) / ridge, Y, assume_a="pos")
+    else:
+        kernel = LinearOperator(
+            (n, n), matvec=lambda v: v + X @ (X.transposed_matmul(v) / squared_norms) / ridge, dtype=np.dtype(np.float64)
+        )
+        left = np.column_stack([cg(kernel, y)[0] for y in Y.T])
+    return 1.0 - float(np.sum(Y * left) / np.sum(Y**2))

@@ -1,0 +1,182 @@
+"""Many small lassos that share one dictionary: each sample rebuilt from the other samples.
+
+½‖zₜ − Σⱼ sⱼzⱼ‖² + λₜ‖s‖₁ with s zero at the sample itself, to a relative duality gap. Working sets
+hold the few candidates that matter; one product per round checks all the others.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import scipy.sparse as sp
+
+from ufselect._backend.columns import Columns, Float, Indices
+from ufselect.solvers._kernels import add_best_candidates, descend_lassos
+
+_CANDIDATES_A_ROUND = 16
+_MOST_ROUNDS = 200
+_MOST_STEPS = 10_000
+
+
+@dataclass(frozen=True)
+class Targets:
+    """A block of consecutive samples to be expressed by all the others."""
+
+    X: Columns
+    block: slice
+
+    @cached_property
+    def own(self) -> Indices:
+        return np.arange(self.block.start, self.block.stop)
+
+    @cached_property
+    def rows(self) -> Float:
+        return self.X.rows(self.block).astype(np.float64)
+
+    @cached_property
+    def correlations(self) -> Float:
+        """zₜ·zⱼ for every sample t of the block and every other sample j; zero for itself."""
+        return self.correlations_with(self.rows, slice(None))
+
+    def correlations_with(self, residuals: Float, which: Indices | slice) -> Float:
+        """rₜ·zⱼ for the named targets t and every other sample j; zero for itself."""
+        correlations = self.X.inner_products(residuals)
+        correlations[np.arange(len(residuals)), self.own[which]] = 0.0
+        return correlations
+
+    def largest_correlations(self) -> Float:
+        """max_{j≠t}|zₜ·zⱼ|, the penalty λ from which on s = 0."""
+        return _largest_magnitudes(self.correlations)
+
+
+class WorkingSets:
+    """For each target its candidates, their coefficients, and room for more."""
+
+    def __init__(self, targets: Targets, guess: sp.csc_array | None) -> None:
+        self.targets = targets
+        n_targets = len(targets.own)
+        self.counts = np.zeros(n_targets, dtype=np.int64) if guess is None else np.diff(guess.indptr).astype(np.int64)
+        width = int(self.counts.max(initial=0))
+        self.members = np.zeros((n_targets, width), dtype=np.int64)
+        self.coefs = np.zeros((n_targets, width))
+        if guess is not None:
+            filled = np.arange(width) < self.counts[:, None]
+            self.members[filled] = guess.indices
+            self.coefs[filled] = guess.data
+
+    def grow(self, which: Indices, correlations: Float, floors: Float) -> None:
+        """Give the targets in ``which`` their best correlated candidates above the floors, at most doubling."""
+        how_many = np.minimum(np.maximum(_CANDIDATES_A_ROUND, self.counts[which]), self.targets.X.shape[0] - 1)
+        extra = int((self.counts[which] + how_many).max()) - self.members.shape[1]
+        if extra > 0:
+            self.members = np.pad(self.members, ((0, 0), (0, extra)))
+            self.coefs = np.pad(self.coefs, ((0, 0), (0, extra)))
+        members, counts = self.members[which], self.counts[which]
+        add_best_candidates(correlations, members, counts, floors, how_many)
+        self.members[which], self.counts[which] = members, counts
+
+    def descend(self, which: Indices, penalties: Float, tol: float) -> Float:
+        """Solve the problems in ``which`` on their working sets; returns their residuals."""
+        members, coefs = self.members[which], self.coefs[which]
+        rows, position = self._candidate_rows(members)
+        residuals = descend_lassos(
+            rows, self.targets.rows[which], position, self.counts[which], coefs, penalties, tol, _MOST_STEPS
+        )
+        self.coefs[which] = coefs
+        return residuals
+
+    def _candidate_rows(self, members: Indices) -> tuple[Float, Indices]:
+        """Rows that hold all candidates, and where in them each one is."""
+        values = self.targets.X.values
+        if not sp.issparse(values):
+            return values, members
+        distinct, position = np.unique(members, return_inverse=True)
+        return self.targets.X.rows(distinct), position.reshape(members.shape)
+
+
+def lassos_without_self(
+    targets: Targets, penalties: Float, guess: sp.csc_array | None, tol: float
+) -> tuple[Indices, Indices, Float]:
+    """Minimise ½‖zₜ − Zᵀs‖² + λₜ‖s‖₁, s zero at t, for every target t.
+
+    Parameters
+    ----------
+    targets : Targets
+    penalties : ndarray of shape (b,)
+        λₜ of every target.
+    guess : sparse array of shape (n, b), optional
+        Where to start, a column a target.
+    tol : float
+        Duality gap relative to the objective.
+
+    Returns
+    -------
+    members : ndarray of shape (b, w)
+        Candidates of each target, the first ``counts`` of a row.
+    counts : ndarray of shape (b,)
+    coefs : ndarray of shape (b, w)
+        Their coefficients, zero beyond ``counts``.
+    """
+    working = WorkingSets(targets, guess)
+    pending = np.arange(len(targets.own))
+    working.grow(pending, targets.correlations, penalties)
+    norms = np.einsum("tr,tr->t", targets.rows, targets.rows)
+    inner_tol = tol / 3.0
+    for _ in range(_MOST_ROUNDS):
+        residuals = working.descend(pending, penalties[pending], inner_tol)
+        correlations = targets.correlations_with(residuals, pending)
+        steepest = _largest_magnitudes(correlations)
+        l1 = np.abs(working.coefs[pending]).sum(axis=1)
+        primal, gap = _duality_gaps(targets.rows[pending], residuals, l1, penalties[pending], steepest, norms[pending])
+        open_ = gap > tol * primal
+        pending, correlations = pending[open_], correlations[open_]
+        if not len(pending):
+            break
+        working.grow(pending, correlations, penalties[pending])
+        inner_tol /= 2.0
+    return working.members, working.counts, working.coefs
+
+
+def _largest_magnitudes(rows: Float) -> Float:
+    return np.maximum(rows.max(axis=1), -rows.min(axis=1))
+
+
+def _duality_gaps(
+    rows: Float, residuals: Float, l1: Float, penalties: Float, steepest: Float, norms: Float
+) -> tuple[Float, Float]:
+    """Primal value and duality gap of every problem, the dual point a multiple of its residual."""
+    residual2 = np.einsum("tr,tr->t", residuals, residuals)
+    along = np.einsum("tr,tr->t", rows, residuals)
+    primal = 0.5 * residual2 + penalties * l1
+    best = np.divide(along, residual2, out=np.zeros_like(along), where=residual2 > 0.0)
+    limit = np.divide(penalties, steepest, out=np.full_like(steepest, np.inf), where=steepest > 0.0)
+    scale = np.clip(best, -limit, limit)
+    return primal, primal - (scale * along - 0.5 * scale**2 * residual2)
+
+
+def omp_without_self(targets: Targets, n_nonzero: int) -> tuple[Indices, Float]:
+    """Choose ``n_nonzero`` other samples for each target, each time the best correlated with what is left.
+
+    Returns
+    -------
+    members, coefs : ndarrays of shape (b, n_nonzero)
+        The chosen and their least-squares coefficients.
+    """
+    b = len(targets.own)
+    everyone = np.arange(b)
+    residuals = targets.rows
+    members = np.zeros((b, 0), dtype=np.int64)
+    correlations = targets.correlations
+    for _ in range(n_nonzero):
+        strength = np.abs(correlations)
+        np.put_along_axis(strength, np.column_stack([members, targets.own]), -1.0, axis=1)
+        members = np.column_stack([members, strength.argmax(axis=1)])
+        chosen = targets.X.rows(members.ravel()).reshape(b, members.shape[1], -1)
+        gram = chosen @ chosen.transpose(0, 2, 1)
+        inner = np.einsum("tar,tr->ta", chosen, targets.rows)
+        coefs = np.einsum("tab,tb->ta", np.linalg.pinv(gram, hermitian=True), inner)
+        residuals = targets.rows - np.einsum("ta,tar->tr", coefs, chosen)
+        correlations = targets.correlations_with(residuals, everyone)
+    return members, coefs

@@ -1,0 +1,89 @@
+"""Row-sparse projections that keep a Laplacian smooth: the exact route to FSASL's W.
+
+Minimise tr(WᵀXᵀLXW) + γ‖W‖₂,₁ subject to WᵀXᵀXW = I. With ‖wⱼ‖ ≤ ‖wⱼ‖²/(2‖vⱼ‖) + ‖vⱼ‖/2 at the
+current rows vⱼ, a majoriser is minimised by the c smallest λ of (XᵀLX + γD)w = λXᵀXw,
+D = diag(1/(2‖vⱼ‖)). Both forms below work with D⁻¹, so that a zero row needs no special care: it stays.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.linalg import eigh
+
+from ufselect._backend.columns import Columns, Float
+
+_RANK_TOLERANCE = 1e-12
+
+
+def even_row_norms(X: Columns, count: int) -> Float:
+    """The row norm that all features share before any is preferred: tr(WᵀXᵀXW) = c for uncorrelated columns."""
+    return np.full(X.shape[1], np.sqrt(count / X.squared_norms().sum()))
+
+
+def smoother_projection(
+    X: Columns, L: Any, row_norms: Float, penalty: float, count: int, *, gram: Float | None = None
+) -> Float:
+    """One majorisation step for W; it never raises tr(WᵀXᵀLXW) + γ‖W‖₂,₁.
+
+    Parameters
+    ----------
+    X : Columns of shape (n, d)
+    L : operator of shape (n, n)
+    row_norms : ndarray of shape (d,)
+        ‖vⱼ‖ of the current W.
+    penalty : float
+        γ, positive.
+    count : int
+        c, the columns of W; fewer come back where X has a lower rank.
+    gram : ndarray of shape (d, d), optional
+        XᵀX where n ≥ d and it is at hand.
+
+    Returns
+    -------
+    ndarray of shape (d, c)
+        W with (XW)ᵀXW = I.
+    """
+    inverse_weights = 2.0 * row_norms
+    n, d = X.shape
+    step = _by_features if n >= d else _by_samples
+    return step(X, L, inverse_weights, penalty, count, gram)
+
+
+def _by_features(X: Columns, L: Any, inverse_weights: Float, penalty: float, count: int, gram: Float | None) -> Float:
+    """n ≥ d. With w = D^(-1/2)v and upside down, X̃ᵀX̃v = θ(X̃ᵀLX̃ + γI)v for the largest θ = 1/λ, X̃ = XD^(-1/2).
+
+    The right-hand matrix is positive definite, so a singular XᵀX is no problem.
+    """
+    used = np.flatnonzero(inverse_weights)
+    root = np.sqrt(inverse_weights[used])
+    gram = X.gram(used) if gram is None else gram[np.ix_(used, used)]
+    columns = X.columns(used).astype(np.float64)
+    smoothness = X.columns(used).T @ (L @ columns)
+    smoothness = (smoothness + smoothness.T) / 2.0
+    v, theta = _largest_pairs(root[:, None] * gram * root, root[:, None] * smoothness * root, penalty, count)
+    W = np.zeros((X.shape[1], len(theta)))
+    W[used] = root[:, None] * v / np.sqrt(theta)
+    return W
+
+
+def _by_samples(X: Columns, L: Any, inverse_weights: Float, penalty: float, count: int, _gram: Float | None) -> Float:
+    """d > n. With XD⁻¹Xᵀ = QΛQᵀ, Σ = Λ^½ and w = D⁻¹XᵀQΣ⁻¹u: Λu = θ(ΣQᵀLQΣ + γI)u for the largest θ."""
+    squares, Q = np.linalg.eigh(X.row_gram(inverse_weights))
+    kept = squares > _RANK_TOLERANCE * squares[-1]
+    squares, Q = squares[kept], Q[:, kept]
+    sigma = np.sqrt(squares)
+    smoothness = Q.T @ (L @ Q)
+    smoothness = (smoothness + smoothness.T) / 2.0
+    u, theta = _largest_pairs(np.diag(squares), sigma[:, None] * smoothness * sigma, penalty, count)
+    return inverse_weights[:, None] * X.transposed_matmul(Q @ (u / sigma[:, None])) / np.sqrt(theta)
+
+
+def _largest_pairs(left: Float, smoothness: Float, penalty: float, count: int) -> tuple[Float, Float]:
+    """Vectors of the largest θ in left·v = θ(smoothness + γI)v, largest first, and θ; only positive ones."""
+    size = len(left)
+    right = smoothness + penalty * np.eye(size)
+    theta, v = eigh(left, right, subset_by_index=[max(size - count, 0), size - 1])
+    positive = theta > _RANK_TOLERANCE * theta[-1]
+    return v[:, positive][:, ::-1], theta[positive][::-1]
