@@ -66,9 +66,7 @@ class BaseSelector(SelectorMixin, BaseEstimator, metaclass=ABCMeta):  # type: ig
             The fitted selector.
         """
         self._validate_params()
-        X = validate_data(
-            self, X, accept_sparse=("csr", "csc"), dtype=[np.float64, np.float32], ensure_min_samples=3
-        )
+        X = validate_data(self, X, accept_sparse=("csr", "csc"), dtype=[np.float64, np.float32], ensure_min_samples=3)
         wanted = self._wanted_features(X.shape[1])
         constant = constant_columns(X)
         if constant.all():

@@ -25,4 +25,6 @@ def map_row_blocks(
     The cut depends on the problem alone, never on ``n_jobs``: so do the results, bit for bit.
     """
     size = min(_LONGEST_BLOCK, affordable_rows(row_bytes))
-    return list(Parallel(n_jobs=n_jobs, prefer="threads")(delayed(function)(rows) for rows in gen_batches(n_rows, size)))
+    return list(
+        Parallel(n_jobs=n_jobs, prefer="threads")(delayed(function)(rows) for rows in gen_batches(n_rows, size))
+    )

@@ -64,7 +64,9 @@ def adaptive_neighbors(
     return Neighborhoods(_projected_graph(search, points, mu, 2 * n_neighbors), mu)
 
 
-def _squared_distances(search: NearestNeighbors, points: Float, count: int, rows: Indices | None = None) -> tuple[Float, Indices]:
+def _squared_distances(
+    search: NearestNeighbors, points: Float, count: int, rows: Indices | None = None
+) -> tuple[Float, Indices]:
     """Squared distances to the ``count`` nearest others, ascending, and who they are."""
     if rows is None:
         distances, index = search.kneighbors(n_neighbors=count)

@@ -10,8 +10,11 @@ import numpy.typing as npt
 
 Array = npt.NDArray[Any]
 
+# Sums may be taken in another order, which lets them use the whole width of the processor.
+_compiled = numba.njit(cache=True, nogil=True, fastmath={"reassoc"})
 
-@numba.njit(cache=True, nogil=True)
+
+@_compiled
 def add_best_candidates(correlations: Array, members: Array, counts: Array, floors: Array, how_many: Array) -> None:
     """Append to every working set the best correlated candidates above a floor.
 
@@ -53,87 +56,101 @@ def add_best_candidates(correlations: Array, members: Array, counts: Array, floo
         counts[t] += found
 
 
-@numba.njit(cache=True, nogil=True)
-def solve_positive_definite(matrix: Array, vector: Array) -> None:
-    """Solve a symmetric positive definite system in place, by Cholesky's factors."""
-    size = len(vector)
-    for a in range(size):
-        for b in range(a + 1):
-            inner = matrix[a, b]
-            for r in range(b):
-                inner -= matrix[a, r] * matrix[b, r]
-            matrix[a, b] = np.sqrt(inner) if a == b else inner / matrix[b, b]
-    for a in range(size):
+@_compiled
+def append_to_factor(gram: Array, active: Array, factor: Array, used: int, j: int, ridge: float) -> None:
+    """Extend Cholesky's factor of G_AA by candidate j, which becomes the last of the active ones."""
+    row = factor[used]
+    rest = gram[j, j] + ridge
+    for a in range(used):
+        inner = gram[j, active[a]]
         for r in range(a):
-            vector[a] -= matrix[a, r] * vector[r]
-        vector[a] /= matrix[a, a]
-    for a in range(size - 1, -1, -1):
-        for r in range(a + 1, size):
-            vector[a] -= matrix[r, a] * vector[r]
-        vector[a] /= matrix[a, a]
+            inner -= row[r] * factor[a, r]
+        row[a] = inner / factor[a, a]
+        rest -= row[a] * row[a]
+    row[used] = np.sqrt(max(rest, ridge))
+    active[used] = j
 
 
-@numba.njit(cache=True, nogil=True)
-def move_to_minimum_of_signs(gram: Array, slope: Array, coef: Array, penalty: float) -> None:
+@_compiled
+def remove_from_factor(active: Array, factor: Array, used: int, place: int) -> None:
+    """Take the active candidate at ``place`` out of the factor, by rotations that restore its triangle."""
+    for a in range(place, used - 1):
+        active[a] = active[a + 1]
+        for r in range(a + 2):
+            factor[a, r] = factor[a + 1, r]
+        left, right = factor[a, a], factor[a, a + 1]
+        length = np.sqrt(left * left + right * right)
+        cosine, sine = left / length, right / length
+        factor[a, a] = length
+        for b in range(a + 2, used):
+            left, right = factor[b, a], factor[b, a + 1]
+            factor[b, a] = cosine * left + sine * right
+            factor[b, a + 1] = cosine * right - sine * left
+
+
+@_compiled
+def solve_by_factor(factor: Array, used: int, vector: Array) -> None:
+    """Solve FFᵀx = v in place."""
+    for a in range(used):
+        inner = vector[a]
+        for r in range(a):
+            inner -= factor[a, r] * vector[r]
+        vector[a] = inner / factor[a, a]
+    for a in range(used - 1, -1, -1):
+        vector[a] /= factor[a, a]
+        for r in range(a):
+            vector[r] -= factor[a, r] * vector[a]
+
+
+@_compiled
+def move_to_minimum_of_signs(
+    gram: Array, slope: Array, coef: Array, penalty: float, active: Array, factor: Array, used: int
+) -> int:
     """Go straight to the minimum of a lasso over its present signs, dropping coefficients that reach zero.
 
     On one orthant the objective is quadratic, with minimum at the solution of
     G_AA Δ = slope_A − λ sign(s_A); the way there goes downhill up to the first change of sign.
-    A small multiple of the identity keeps the system solvable for dependent candidates and the
-    way downhill, so that one of them is dropped.
+    Returns how many coefficients are still active.
     """
-    support = np.flatnonzero(coef)
-    while len(support) > 0:
-        size = len(support)
-        matrix = np.empty((size, size))
-        step = np.empty(size)
-        largest = 0.0
-        for a in range(size):
-            largest = max(largest, gram[support[a], support[a]])
-        for a in range(size):
-            step[a] = slope[support[a]] - penalty * np.sign(coef[support[a]])
-            for b in range(size):
-                matrix[a, b] = gram[support[a], support[b]]
-            matrix[a, a] += 1e-10 * largest
-        solve_positive_definite(matrix, step)
+    step = np.empty(used)
+    while used > 0:
+        for a in range(used):
+            step[a] = slope[active[a]] - penalty * np.sign(coef[active[a]])
+        solve_by_factor(factor, used, step)
         length = 1.0
         first = -1
-        for a in range(size):
-            if (coef[support[a]] + step[a]) * coef[support[a]] <= 0.0:
-                share = -coef[support[a]] / step[a]
-                if share < length:
-                    length = share
-                    first = a
-        for a in range(size):
-            change = -coef[support[a]] if a == first else length * step[a]
-            coef[support[a]] += change
+        for a in range(used):
+            old = coef[active[a]]
+            if (old + step[a]) * old <= 0.0 and -old / step[a] < length:
+                length = -old / step[a]
+                first = a
+        for a in range(used):
+            j = active[a]
+            change = -coef[j] if a == first else length * step[a]
+            coef[j] += change
             for b in range(len(slope)):
-                slope[b] -= gram[support[a], b] * change
+                slope[b] -= gram[j, b] * change
         if first < 0:
-            return
-        coef[support[first]] = 0.0
-        support = np.flatnonzero(coef)
+            break
+        coef[active[first]] = 0.0
+        remove_from_factor(active, factor, used, first)
+        used -= 1
+    return used
 
 
-@numba.njit(cache=True, nogil=True)
-def descend_steepest_coordinate(gram: Array, slope: Array, coef: Array, penalty: float) -> bool:
-    """Let the coefficient that most wants to leave zero do so; False where none does."""
+@_compiled
+def steepest_inactive(gram: Array, slope: Array, coef: Array, penalty: float) -> int:
+    """The coefficient that most wants to leave zero; −1 where none does."""
     best = -1
-    excess = 0.0
+    steepest = penalty
     for a in range(len(coef)):
-        if coef[a] == 0.0 and gram[a, a] > 0.0 and abs(slope[a]) - penalty > excess:
-            excess = abs(slope[a]) - penalty
+        if coef[a] == 0.0 and gram[a, a] > 0.0 and abs(slope[a]) > steepest:
+            steepest = abs(slope[a])
             best = a
-    if best < 0:
-        return False
-    change = np.sign(slope[best]) * excess / gram[best, best]
-    coef[best] = change
-    for b in range(len(slope)):
-        slope[b] -= gram[best, b] * change
-    return True
+    return best
 
 
-@numba.njit(cache=True, nogil=True)
+@_compiled
 def lasso_is_solved(norm2: float, linear: Array, slope: Array, coef: Array, penalty: float, tol: float) -> bool:
     """Whether the duality gap of ½‖z − Aᵀs‖² + λ‖s‖₁ is below ``tol`` times the primal value.
 
@@ -160,35 +177,60 @@ def lasso_is_solved(norm2: float, linear: Array, slope: Array, coef: Array, pena
     return primal - dual <= tol * primal
 
 
-@numba.njit(cache=True, nogil=True)
+@_compiled
+def descend_lasso(gram: Array, linear: Array, norm2: float, coef: Array, penalty: float, tol: float) -> None:
+    """Solve ½‖z‖² − linearᵀs + ½sᵀGs + λ‖s‖₁ in place: steepest coordinate descent, each step
+    followed by the exact minimum over the coefficients in use.
+
+    A small multiple of the identity in the factor keeps dependent candidates solvable and the way
+    downhill, so that one of them is dropped.
+    """
+    size = len(coef)
+    active = np.empty(size, dtype=np.int64)
+    factor = np.empty((size, size))
+    ridge = 0.0
+    for a in range(size):
+        ridge = max(ridge, 1e-10 * gram[a, a])
+    used = 0
+    for a in range(size):
+        if coef[a] != 0.0:
+            append_to_factor(gram, active, factor, used, a, ridge)
+            used += 1
+    slope = linear - gram @ coef
+    for _ in range(100 * size):
+        used = move_to_minimum_of_signs(gram, slope, coef, penalty, active, factor, used)
+        if lasso_is_solved(norm2, linear, slope, coef, penalty, tol):
+            break
+        j = steepest_inactive(gram, slope, coef, penalty)
+        if j < 0:
+            break
+        change = (slope[j] - penalty * np.sign(slope[j])) / gram[j, j]
+        coef[j] = change
+        for b in range(size):
+            slope[b] -= gram[j, b] * change
+        append_to_factor(gram, active, factor, used, j, ridge)
+        used += 1
+
+
+@_compiled
 def descend_lassos(
-    rows: Array, targets: Array, members: Array, counts: Array, coefs: Array, penalties: Array, tol: float, max_steps: int
+    rows: Array, targets: Array, members: Array, counts: Array, coefs: Array, penalties: Array, tol: float
 ) -> Array:
     """Solve ½‖zₜ − Σₐ sₐ rowsₐ‖² + λₜ‖s‖₁ over each working set, in place and from the given s.
 
-    Steepest coordinate descent on the Gram matrix of the working set, each step followed by the
-    exact minimum over the coefficients in use. Returns the residuals zₜ − Σₐ sₐ rowsₐ.
+    Returns the residuals zₜ − Σₐ sₐ rowsₐ.
     """
     residuals = targets.copy()
     for t in range(targets.shape[0]):
         size = counts[t]
         chosen = rows[members[t, :size]].astype(np.float64)
-        gram = chosen @ chosen.T
-        linear = chosen @ targets[t]
         coef = coefs[t, :size]
-        slope = linear - gram @ coef
-        norm2 = targets[t] @ targets[t]
-        for _ in range(max_steps):
-            move_to_minimum_of_signs(gram, slope, coef, penalties[t])
-            if lasso_is_solved(norm2, linear, slope, coef, penalties[t], tol):
-                break
-            if not descend_steepest_coordinate(gram, slope, coef, penalties[t]):
-                break
+        descend_lasso(chosen @ chosen.T, chosen @ targets[t], targets[t] @ targets[t], coef, penalties[t], tol)
         residuals[t] -= coef @ chosen
     return residuals
 
 
-@numba.njit(cache=True, nogil=True)
+@_compiled
 def descend_row_blocks(gram: Array, slope: Array, coef: Array, penalty: float, tol: float, max_sweeps: int) -> int:
     """Sweeps of block descent on ½tr(WᵀGW) − tr(WᵀC) + λ Σⱼ‖wⱼ‖, in place.
 
@@ -221,7 +263,7 @@ def descend_row_blocks(gram: Array, slope: Array, coef: Array, penalty: float, t
     return max_sweeps
 
 
-@numba.njit(cache=True, nogil=True)
+@_compiled
 def worst_row_violation(slope: Array, coef: Array, penalty: float) -> float:
     """How far the worst row is from its condition: λwⱼ/‖wⱼ‖ where wⱼ ≠ 0, within the ball of radius λ elsewhere."""
     tasks, d = coef.shape

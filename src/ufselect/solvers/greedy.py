@@ -127,7 +127,9 @@ def ridge_share(X: Columns, Y: Float, *, ridge: float = 1.0) -> float:
         left = solve(np.eye(n) + X.row_gram(1.0 / squared_norms) / ridge, Y, assume_a="pos")
     else:
         kernel = LinearOperator(
-            (n, n), matvec=lambda v: v + X @ (X.transposed_matmul(v) / squared_norms) / ridge, dtype=np.dtype(np.float64)
+            (n, n),
+            matvec=lambda v: v + X @ (X.transposed_matmul(v) / squared_norms) / ridge,
+            dtype=np.dtype(np.float64),
         )
         left = np.column_stack([cg(kernel, y)[0] for y in Y.T])
     return 1.0 - float(np.sum(Y * left) / np.sum(Y**2))

@@ -15,9 +15,8 @@ import scipy.sparse as sp
 from ufselect._backend.columns import Columns, Float, Indices
 from ufselect.solvers._kernels import add_best_candidates, descend_lassos
 
-_CANDIDATES_A_ROUND = 16
+_CANDIDATES_A_ROUND = 32
 _MOST_ROUNDS = 200
-_MOST_STEPS = 10_000
 
 
 @dataclass(frozen=True)
@@ -66,8 +65,12 @@ class WorkingSets:
             self.members[filled] = guess.indices
             self.coefs[filled] = guess.data
 
-    def grow(self, which: Indices, correlations: Float, floors: Float) -> None:
-        """Give the targets in ``which`` their best correlated candidates above the floors, at most doubling."""
+    def renew(self, which: Indices, correlations: Float, floors: Float) -> None:
+        """Keep the candidates in use and add the best correlated others above the floors, for some targets.
+
+        Every solution on a new set is strictly better than the last one, so no set comes back.
+        """
+        self._drop_unused(which)
         how_many = np.minimum(np.maximum(_CANDIDATES_A_ROUND, self.counts[which]), self.targets.X.shape[0] - 1)
         extra = int((self.counts[which] + how_many).max()) - self.members.shape[1]
         if extra > 0:
@@ -77,13 +80,18 @@ class WorkingSets:
         add_best_candidates(correlations, members, counts, floors, how_many)
         self.members[which], self.counts[which] = members, counts
 
+    def _drop_unused(self, which: Indices) -> None:
+        coefs = self.coefs[which]
+        used_first = np.argsort(coefs == 0.0, axis=1, kind="stable")
+        self.members[which] = np.take_along_axis(self.members[which], used_first, axis=1)
+        self.coefs[which] = np.take_along_axis(coefs, used_first, axis=1)
+        self.counts[which] = np.count_nonzero(coefs, axis=1)
+
     def descend(self, which: Indices, penalties: Float, tol: float) -> Float:
         """Solve the problems in ``which`` on their working sets; returns their residuals."""
         members, coefs = self.members[which], self.coefs[which]
         rows, position = self._candidate_rows(members)
-        residuals = descend_lassos(
-            rows, self.targets.rows[which], position, self.counts[which], coefs, penalties, tol, _MOST_STEPS
-        )
+        residuals = descend_lassos(rows, self.targets.rows[which], position, self.counts[which], coefs, penalties, tol)
         self.coefs[which] = coefs
         return residuals
 
@@ -121,7 +129,7 @@ def lassos_without_self(
     """
     working = WorkingSets(targets, guess)
     pending = np.arange(len(targets.own))
-    working.grow(pending, targets.correlations, penalties)
+    working.renew(pending, targets.correlations, penalties)
     norms = np.einsum("tr,tr->t", targets.rows, targets.rows)
     inner_tol = tol / 3.0
     for _ in range(_MOST_ROUNDS):
@@ -134,7 +142,7 @@ def lassos_without_self(
         pending, correlations = pending[open_], correlations[open_]
         if not len(pending):
             break
-        working.grow(pending, correlations, penalties[pending])
+        working.renew(pending, correlations, penalties[pending])
         inner_tol /= 2.0
     return working.members, working.counts, working.coefs
 
