@@ -25,7 +25,7 @@ class Ranking:
     scores: Float
     coef: Float | None = None
     structure_curve: Float | None = None
-    sufficient: int | None = None
+    n_sufficient: int = 1
 
 
 class BaseSelector(SelectorMixin, BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
@@ -46,6 +46,7 @@ class BaseSelector(SelectorMixin, BaseEstimator, metaclass=ABCMeta):  # type: ig
         "verbose": ["verbose"],
     }
 
+    n_features_: int
     n_features_to_select: int | float | str
     center: bool
     scale: str
@@ -102,7 +103,7 @@ class BaseSelector(SelectorMixin, BaseEstimator, metaclass=ABCMeta):  # type: ig
         constant = np.setdiff1d(np.arange(d), informative)
         self.ranking_ = np.empty(d, dtype=np.intp)
         self.ranking_[np.concatenate([informative[ranking.order], constant])] = np.arange(1, d + 1)
-        self.n_features_ = ranking.sufficient if wanted is None else wanted
+        self.n_features_ = ranking.n_sufficient if wanted is None else wanted
         if ranking.coef is not None:
             self.coef_ = np.zeros((d, ranking.coef.shape[1]), dtype=dtype)
             self.coef_[informative] = ranking.coef
@@ -111,7 +112,7 @@ class BaseSelector(SelectorMixin, BaseEstimator, metaclass=ABCMeta):  # type: ig
 
     def _get_support_mask(self) -> npt.NDArray[np.bool_]:
         check_is_fitted(self)
-        return np.asarray(self.ranking_ <= self.n_features_)
+        return self.ranking_ <= self.n_features_
 
     def top_features(self, n_features: int | None = None) -> npt.NDArray[Any]:
         """The best features, best first.

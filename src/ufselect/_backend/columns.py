@@ -10,8 +10,8 @@ import numpy.typing as npt
 import scipy.sparse as sp
 from sklearn.utils.sparsefuncs import inplace_column_scale, mean_variance_axis, min_max_axis
 
-Float = npt.NDArray[np.floating[Any]]
-Indices = npt.NDArray[np.integer[Any]]
+Float = npt.NDArray[np.float64]
+Indices = npt.NDArray[np.intp]
 
 
 class Columns:

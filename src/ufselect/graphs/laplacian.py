@@ -32,18 +32,22 @@ class StructureLaplacian(LinearOperator):  # type: ignore[misc]
     """
 
     def __init__(self, S: sp.csc_array | None, P: sp.csr_array | None, local_weight: float) -> None:
-        n = (P if S is None else S).shape[0]  # type: ignore[union-attr]
+        n = next(part.shape[0] for part in (S, P) if part is not None)
         super().__init__(dtype=np.dtype(np.float64), shape=(n, n))
-        self.unexpressed = None if S is None else sp.csr_array(sp.eye_array(n) - S)
-        self._expressed_back = None if S is None else sp.csr_array(self.unexpressed.T)
-        self.local = None if P is None else local_weight * neighbor_laplacian(P)
+        # (I−S) and its transpose, each laid out for products from the left.
+        self._unexpressed: Any = None
+        self._unexpressed_back: Any = None
+        if S is not None:
+            self._unexpressed = sp.csr_array(sp.eye_array(n) - S)
+            self._unexpressed_back = sp.csr_array(self._unexpressed.T)
+        self._local: Any = None if P is None else local_weight * neighbor_laplacian(P)
 
     def _matmat(self, B: Float) -> Float:
         image = np.zeros((self.shape[0], B.shape[1]))
-        if self.unexpressed is not None:
-            image += self.unexpressed @ (self._expressed_back @ B)
-        if self.local is not None:
-            image += self.local @ B
+        if self._unexpressed is not None:
+            image += self._unexpressed @ (self._unexpressed_back @ B)
+        if self._local is not None:
+            image += self._local @ B
         return image
 
     def _matvec(self, b: Float) -> Float:
@@ -55,27 +59,21 @@ class StructureLaplacian(LinearOperator):  # type: ignore[misc]
     def toarray(self) -> Float:
         """L as a dense array, for small n."""
         dense = np.zeros(self.shape)
-        if self.unexpressed is not None:
-            dense += (self.unexpressed @ self._expressed_back).toarray()
-        if self.local is not None:
-            dense += self.local.toarray()
+        if self._unexpressed is not None:
+            dense += (self._unexpressed @ self._unexpressed_back).toarray()
+        if self._local is not None:
+            dense += self._local.toarray()
         return dense
 
-    def diagonal(self) -> Float:
-        """The diagonal of L."""
-        diagonal = np.zeros(self.shape[0])
-        if self.unexpressed is not None:
-            diagonal += np.asarray(self.unexpressed.power(2).sum(axis=1)).ravel()
-        if self.local is not None:
-            diagonal += self.local.diagonal()
-        return diagonal
-
     def null_vectors(self) -> Float:
-        """An orthonormal basis of the null space as far as it is known: with S absent, one
-        indicator for each connected component of the neighbour graph, the largest first."""
-        if self.unexpressed is not None or self.local is None:
+        """An orthonormal basis of the null space as far as it is known.
+
+        With S absent that is one indicator for each connected component of the neighbour graph,
+        the largest component first.
+        """
+        if self._unexpressed is not None or self._local is None:
             return np.zeros((self.shape[0], 0))
-        count, label = connected_components(self.local, directed=False)
+        count, label = connected_components(self._local, directed=False)
         size = np.bincount(label, minlength=count)
         place = np.empty(count, dtype=np.intp)
         place[np.argsort(-size, kind="stable")] = np.arange(count)

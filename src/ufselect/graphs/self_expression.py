@@ -10,7 +10,7 @@ import scipy.sparse as sp
 
 from ufselect._backend.blocks import map_row_blocks
 from ufselect._backend.columns import Columns, Float, Indices
-from ufselect.solvers.lasso import Targets, omp_without_self, lassos_without_self
+from ufselect.solvers.lasso import Targets, lassos_without_self, omp_without_self
 
 
 class SelfExpression(NamedTuple):

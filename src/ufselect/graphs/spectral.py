@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.linalg import eigh
 from scipy.sparse.linalg import eigsh
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from ufselect._backend.columns import Float
@@ -16,7 +18,7 @@ DENSE_LIMIT = 1000
 """Up to so many samples a dense decomposition is the faster one."""
 
 _FEWEST_SPARE_VECTORS = 8
-_FILTER_DEGREE = 24
+_LOWEST_DEGREE = 16
 _MOST_FILTERINGS = 100
 
 
@@ -31,6 +33,7 @@ def smallest_eigenvectors(
     L: StructureLaplacian,
     count: int,
     *,
+    centered: bool = False,
     warm_start: Float | None = None,
     dense: bool | None = None,
     tol: float = 1e-7,
@@ -39,12 +42,15 @@ def smallest_eigenvectors(
     """The ``count`` smallest eigenpairs of L.
 
     Where the null space is known and larger than ``count``, the indicators of the largest connected
-    components are returned: any other choice would be arbitrary.
+    components are taken: any other choice would be arbitrary.
 
     Parameters
     ----------
     L : StructureLaplacian of shape (n, n)
     count : int
+        At most n, less one if centred.
+    centered : bool
+        Look among the vectors that sum to zero, as all combinations of centred columns do.
     warm_start : ndarray of shape (n, m), optional
         Vectors near the answer, such as that for a similar L; of use to the iterative route only.
     dense : bool, optional
@@ -59,20 +65,39 @@ def smallest_eigenvectors(
     Spectrum
         The largest entry of every vector is positive.
     """
-    null = L.null_vectors()
-    if null.shape[1] >= count:
-        return Spectrum(np.zeros(count), null[:, :count])
     n = L.shape[0]
+    known = L.null_vectors()[:, : count + centered]
+    if centered:
+        known = _centered_basis(known)[:, :count]
+    if known.shape[1] == count:
+        return Spectrum(np.zeros(count), known)
     if dense is None:
         dense = n <= DENSE_LIMIT or 5 * count >= n
     if dense:
-        values, vectors = eigh(L.toarray(), subset_by_index=[0, count - 1], overwrite_a=True)
+        values, vectors = _decompose(L, count, centered)
         return Spectrum(values, _with_fixed_signs(vectors))
-    values, vectors = _iterate(L, count - null.shape[1], null, warm_start, tol, random_state)
+    avoided = np.column_stack([known, np.full(n, n**-0.5)]) if centered else known
+    values, vectors = _iterate(L, count - known.shape[1], avoided, warm_start, tol, random_state)
     return Spectrum(
-        np.concatenate([np.zeros(null.shape[1]), values]),
-        _with_fixed_signs(np.column_stack([null, vectors])),
+        np.concatenate([np.zeros(known.shape[1]), values]), _with_fixed_signs(np.column_stack([known, vectors]))
     )
+
+
+def _decompose(L: StructureLaplacian, count: int, centered: bool) -> tuple[Float, Float]:
+    """Dense eigenpairs of L, or of HLH with its trivial pair, the constant vector, moved out of the way."""
+    dense = L.toarray()
+    if centered:
+        dense -= dense.mean(axis=0)
+        dense -= dense.mean(axis=1, keepdims=True)
+        dense += np.abs(dense).sum(axis=0).max() / len(dense)
+    values, vectors = eigh(dense, subset_by_index=[0, count - 1], overwrite_a=True)
+    return values, vectors
+
+
+def _centered_basis(vectors: Float) -> Float:
+    """An orthonormal basis of the vectors less their means, in their order, without what is lost by that."""
+    Q, R = np.linalg.qr(vectors - vectors.mean(axis=0))
+    return Q[:, np.abs(np.diag(R)) > 1e-8]
 
 
 def eigengap(values: Float) -> int:
@@ -103,9 +128,9 @@ def _basis(Z: Float) -> Float:
 
 
 def _iterate(
-    L: StructureLaplacian, count: int, null: Float, warm_start: Float | None, tol: float, random_state: Any
+    L: StructureLaplacian, count: int, avoided: Float, warm_start: Float | None, tol: float, random_state: Any
 ) -> tuple[Float, Float]:
-    """Subspace iteration with a Chebyshev filter, in the complement of the known null vectors.
+    """Subspace iteration with a Chebyshev filter, in the complement of some orthonormal vectors.
 
     The filter is a polynomial in L that is small on the unwanted part of the spectrum and grows fast
     below it: it does what a preconditioner does, from products with L alone. Some vectors more than
@@ -115,35 +140,48 @@ def _iterate(
     """
     n = L.shape[0]
     rng = check_random_state(random_state)
-    spare = max(_FEWEST_SPARE_VECTORS, count // 2)
-    block = rng.standard_normal((n, count + spare))
+    block = rng.standard_normal((n, count + max(_FEWEST_SPARE_VECTORS, count // 2)))
     if warm_start is not None:
-        near, weight, _ = np.linalg.svd(warm_start - null @ (null.T @ warm_start), full_matrices=False)
+        near, weight, _ = np.linalg.svd(_apart_from(avoided, warm_start), full_matrices=False)
         kept = min(int(np.count_nonzero(weight > 1e-3)), count)
         block[:, :kept] = near[:, :kept]
     top = float(eigsh(L, k=1, which="LA", tol=1e-2, v0=rng.standard_normal(n), return_eigenvectors=False)[0])
-    for _ in range(_MOST_FILTERINGS):
-        block, _ = np.linalg.qr(block - null @ (null.T @ block))
-        image = L @ block
+    for filterings_left in reversed(range(_MOST_FILTERINGS)):
+        block, _ = np.linalg.qr(_apart_from(avoided, block))
+        image = _apart_from(avoided, L @ block)
         values, rotation = np.linalg.eigh(block.T @ image)
         block, image = block @ rotation, image @ rotation
-        residuals = np.linalg.norm(image - block * values, axis=0)
-        if residuals[:count].max() <= tol * top:
+        worst = float(np.linalg.norm(image - block * values, axis=0)[:count].max()) / top
+        if worst <= tol or not filterings_left:
             break
-        block = _chebyshev_filtered(L, block, values[0], values[-1], 1.02 * top)
+        block = _chebyshev_filtered(L, block, values, count, 1.02 * top, avoided)
+    if worst > tol:
+        message = f"The eigenvectors of the Laplacian have residuals of {worst:.1g}, above tol={tol}."
+        warnings.warn(message, ConvergenceWarning, stacklevel=3)
     return values[:count], block[:, :count]
 
 
-def _chebyshev_filtered(L: StructureLaplacian, block: Float, low: float, cut: float, top: float) -> Float:
-    """Apply the Chebyshev polynomial that is bounded on [cut, top] and scaled to one at ``low``."""
+def _chebyshev_filtered(
+    L: StructureLaplacian, block: Float, values: Float, count: int, top: float, avoided: Float
+) -> Float:
+    """Apply the Chebyshev polynomial that is bounded between the block's last Ritz value and ``top``."""
+    low, wanted, cut = values[0], values[count - 1], values[-1]
     centre, radius = (top + cut) / 2.0, (top - cut) / 2.0
+    # Damp the unwanted by e⁵, but never so much that the lowest vector drowns the others.
+    degree = min(2.5 / np.sqrt((cut - wanted) / top + 1e-6), 9.0 / np.sqrt((cut - low) / top + 1e-6))
     sigma = first = radius / (low - centre)
-    before, now = block, (L @ block - centre * block) * (sigma / radius)
-    for _ in range(_FILTER_DEGREE - 1):
+    before, now = block, (_apart_from(avoided, L @ block) - centre * block) * (sigma / radius)
+    for _ in range(max(int(degree), _LOWEST_DEGREE) - 1):
         following = 1.0 / (2.0 / first - sigma)
-        before, now = now, (L @ now - centre * now) * (2.0 * following / radius) - (sigma * following) * before
+        image = _apart_from(avoided, L @ now) - centre * now
+        before, now = now, image * (2.0 * following / radius) - (sigma * following) * before
         sigma = following
     return now
+
+
+def _apart_from(avoided: Float, vectors: Float) -> Float:
+    """What is left of the vectors in the complement of an orthonormal set."""
+    return vectors - avoided @ (avoided.T @ vectors) if avoided.shape[1] else vectors
 
 
 def _with_fixed_signs(vectors: Float) -> Float:

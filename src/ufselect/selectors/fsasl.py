@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 
@@ -15,9 +15,10 @@ from ufselect._backend.columns import Columns, Float
 from ufselect._backend.progress import progress
 from ufselect._base import BaseSelector, Ranking
 from ufselect.graphs.adaptive import adaptive_neighbors
-from ufselect.graphs.laplacian import StructureLaplacian, quadratic_form, structure_laplacian
+from ufselect.graphs.laplacian import StructureLaplacian
 from ufselect.graphs.self_expression import fixed_size_self_expression, sparse_self_expression
 from ufselect.graphs.spectral import aligned, eigengap, smallest_eigenvectors, turn_between
+from ufselect.graphs.structure import Structure
 from ufselect.solvers.greedy import ridge_path, ridge_share
 from ufselect.solvers.l21 import l21_regression, smallest_penalty_for_zero
 from ufselect.solvers.trace import even_row_norms, smoother_projection
@@ -34,6 +35,11 @@ class _Weights(NamedTuple):
     W: Float
     target: Float
     penalty: float
+
+    @property
+    def cost(self) -> float:
+        """γ‖W‖₂,₁."""
+        return self.penalty * float(np.linalg.norm(self.W, axis=1).sum())
 
 
 class FSASL(BaseSelector):
@@ -62,7 +68,7 @@ class FSASL(BaseSelector):
     row_penalty : float, default=0.05
         γ as a share of the smallest γ that leaves no feature: the larger, the fewer features carry
         the learned space.
-    self_expression_penalty : float, default=0.1
+    self_expression_penalty : float, default=0.01
         αᵢ as a share of the smallest αᵢ at which sample i is expressed by no other.
     self_expression_size : int or None, default=None
         Express every sample by this many others, chosen one by one, instead of by penalty.
@@ -75,7 +81,8 @@ class FSASL(BaseSelector):
         generalised eigenproblem, in which ZᵀZ = I holds exactly.
     recalibrate : bool, default=True
         Whether α, μ and γ follow their ratios in every iteration, as in the paper. If not, they
-        keep the values of the first iteration and the objective is one fixed function.
+        keep their first values and the objective is one fixed function, which the "eigen" route
+        lowers at every step.
     spread : {"row", "mean"}, default="row"
         μ for each sample such that it has exactly k neighbours, or the paper's single mean of them.
     scale : {"standard", "none"}, default="standard"
@@ -85,11 +92,11 @@ class FSASL(BaseSelector):
     selection : {"greedy", "norm"}, default="greedy"
         Choose features one by one so that together they explain the learned embedding, or rank them
         by ‖wⱼ‖ as in the paper; the latter puts features that say the same thing next to each other.
-    max_iter : int, default=30
+    max_iter : int, default=20
         Most iterations.
-    tol : float, default=0.01
-        Stop when the learned space turns by less than this between two iterations; with
-        ``recalibrate=False`` when the objective falls by less than this share.
+    tol : float, default=0.05
+        Stop when the learned space turns by less than this between two iterations, where 1 is a
+        turn into an orthogonal space.
     n_jobs : int or None, default=None
         Threads; the result does not depend on it.
     random_state : int, RandomState instance or None, default=0
@@ -165,7 +172,7 @@ class FSASL(BaseSelector):
         n_neighbors: int | str = "auto",
         local_weight: float = 1.0,
         row_penalty: float = 0.05,
-        self_expression_penalty: float = 0.1,
+        self_expression_penalty: float = 0.01,
         self_expression_size: int | None = None,
         structure: str = "both",
         adaptive: bool = True,
@@ -175,8 +182,8 @@ class FSASL(BaseSelector):
         scale: str = "standard",
         center: bool = True,
         selection: str = "greedy",
-        max_iter: int = 30,
-        tol: float = 0.01,
+        max_iter: int = 20,
+        tol: float = 0.05,
         n_jobs: int | None = None,
         random_state: Any = 0,
         verbose: int = 0,
@@ -220,121 +227,113 @@ class FSASL(BaseSelector):
 
     def _learn(self, X: Columns, wanted: int | None) -> Ranking:
         gram = X.gram() if X.shape[1] <= min(X.shape[0], _LARGEST_GRAM) else None
-        S, alpha, P, mu = self._structure_of_original_features(X)
-        weights = self._first_weights(X, structure_laplacian(S, P, self.local_weight), gram)
+        structure = self._structure_of_original_features(X)
+        self.n_clusters_ = self._count_clusters(structure.laplacian)
+        weights = self._fit_weights(X, gram, structure.laplacian)
         Z = X @ weights.W
-        history: list[list[float]] = []
+        history: list[tuple[float, float, float]] = []
         for iteration in progress(range(self.max_iter), self.verbose, "FSASL"):
             frozen = iteration > 0 and not self.recalibrate
-            if self.adaptive:
-                S, alpha = self._express(Z, alpha if frozen else None, warm_start=S)
-            history.append([self._objective(Z, S, alpha, P, mu, weights)])
-            if self.adaptive:
-                P, mu = self._find_neighbors(Z, mu if frozen else self.spread)
-            history[-1].append(self._objective(Z, S, alpha, P, mu, weights))
-            weights = self._fit_weights(X, structure_laplacian(S, P, self.local_weight), gram, weights, frozen)
+            expressed = self._express(structure, Z, frozen)
+            structure = self._find_neighbors(expressed, Z, frozen)
+            costs = expressed.cost(Z) + weights.cost, structure.cost(Z) + weights.cost
+            weights = self._fit_weights(X, gram, structure.laplacian, weights)
             Z, before = X @ weights.W, Z
-            history[-1].append(self._objective(Z, S, alpha, P, mu, weights))
-            if self._has_settled(Z, before, history):
+            history.append((*costs, structure.cost(Z) + weights.cost))
+            if turn_between(Z, before) <= self.tol:
                 break
         else:
             self._warn_that_it_still_moves()
         self.embedding_ = Z.astype(X.dtype)
-        self.self_expression_, self.neighbor_graph_ = S, P
+        self.self_expression_, self.neighbor_graph_ = structure.S, structure.P
         self.objective_history_ = np.array(history)
         self.n_iter_ = len(history)
-        return self._ranking(X, weights, gram, wanted)
+        return self._ranking(X, gram, weights, wanted)
 
-    def _structure_of_original_features(self, X: Columns) -> tuple[Any, Any, Any, Any]:
+    def _structure_of_original_features(self, X: Columns) -> Structure:
         """P from the original features; S too where it is not to be learned from the first W."""
-        n = X.shape[0]
-        if self.n_neighbors != "auto" and self.n_neighbors >= n:
-            raise ValueError(f"n_neighbors={self.n_neighbors} must be less than the number of samples, {n}.")
-        S, alpha = (None, None)
-        if self.structure == "global" or not self.adaptive:
-            S, alpha = self._express(X, None)
-        return S, alpha, *self._find_neighbors(X, self.spread)
+        structure = Structure(self.local_weight)
+        if self.structure != "global":
+            found = adaptive_neighbors(X, self._count_neighbors(X), spread=self.spread, n_jobs=self.n_jobs)
+            structure = replace(structure, P=found.P, spread=found.spread)
+        if self.structure == "global" or (self.structure == "both" and not self.adaptive):
+            structure = self._expressed(structure, X, None)
+        return structure
 
-    def _express(
-        self, Z: Columns | Float, penalties: Float | None, warm_start: sp.csc_array | None = None
-    ) -> tuple[sp.csc_array | None, Float | None]:
-        """S and the αᵢ, if global structure is wanted."""
-        if self.structure == "local":
-            return None, None
+    def _express(self, structure: Structure, Z: Float, frozen: bool) -> Structure:
+        """The S step."""
+        if not self.adaptive or self.structure == "local":
+            return structure
+        return self._expressed(structure, Z, structure.penalties if frozen else None)
+
+    def _expressed(self, structure: Structure, Z: Columns | Float, penalties: Float | None) -> Structure:
         if self.self_expression_size is not None:
             S = fixed_size_self_expression(Z, self.self_expression_size, n_jobs=self.n_jobs)
-            return S, np.zeros(Z.shape[0])
-        return sparse_self_expression(
-            Z, self.self_expression_penalty, penalties=penalties, warm_start=warm_start, n_jobs=self.n_jobs
+            return replace(structure, S=S, penalties=np.zeros(Z.shape[0]))
+        found = sparse_self_expression(
+            Z, self.self_expression_penalty, penalties=penalties, warm_start=structure.S, n_jobs=self.n_jobs
         )
+        return replace(structure, S=found.S, penalties=found.penalties)
 
-    def _find_neighbors(self, Z: Columns | Float, spread: str | Float) -> tuple[sp.csr_array | None, Float | None]:
-        """P and the μᵢ, if local structure is wanted."""
-        if self.structure == "global":
-            return None, None
-        k = min(_USUAL_NEIGHBORS, Z.shape[0] - 2) if self.n_neighbors == "auto" else self.n_neighbors
-        return adaptive_neighbors(Z, k, spread=spread, n_jobs=self.n_jobs)
+    def _find_neighbors(self, structure: Structure, Z: Float, frozen: bool) -> Structure:
+        """The P step."""
+        if not self.adaptive or structure.P is None:
+            return structure
+        spread = structure.spread if frozen and structure.spread is not None else self.spread
+        found = adaptive_neighbors(Z, self._count_neighbors(Z), spread=spread, n_jobs=self.n_jobs)
+        return replace(structure, P=found.P, spread=found.spread)
 
-    def _first_weights(self, X: Columns, L: StructureLaplacian, gram: Float | None) -> _Weights:
-        """Settle c, then W from the structure of the original features."""
+    def _count_neighbors(self, X: Columns | Float) -> int:
         n = X.shape[0]
-        if self.n_clusters == "auto":
+        if isinstance(self.n_neighbors, str):
+            return min(_USUAL_NEIGHBORS, n - 2)
+        if self.n_neighbors >= n:
+            raise ValueError(f"n_neighbors={self.n_neighbors} must be less than the number of samples, {n}.")
+        return self.n_neighbors
+
+    def _count_clusters(self, L: StructureLaplacian) -> int:
+        n = L.shape[0]
+        if isinstance(self.n_clusters, str):
             most = min(_MOST_CLUSTERS_FOUND, max(n // 3, 2))
-            self.n_clusters_ = eigengap(smallest_eigenvectors(L, most + 1, random_state=self.random_state).values)
-        elif self.n_clusters >= n:
+            return eigengap(smallest_eigenvectors(L, most + 1, random_state=self.random_state).values)
+        if self.n_clusters >= n:
             raise ValueError(f"n_clusters={self.n_clusters} must be less than the number of samples, {n}.")
-        else:
-            self.n_clusters_ = self.n_clusters
-        return self._fit_weights(X, L, gram, None, False)
+        return self.n_clusters
 
     def _fit_weights(
-        self, X: Columns, L: StructureLaplacian, gram: Float | None, last: _Weights | None, frozen: bool
+        self,
+        X: Columns,
+        gram: Float | None,
+        L: StructureLaplacian,
+        last: _Weights | None = None,
     ) -> _Weights:
-        """W for the structure in L, by either of the paper's routes."""
-        if self.w_solver == "eigen" and last is not None:
-            gamma = last.penalty if frozen else self.row_penalty * smallest_penalty_for_zero(X, last.target)
-            W = smoother_projection(X, L, np.linalg.norm(last.W, axis=1), gamma, self.n_clusters_, gram=gram)
-            return _Weights(W, X @ W, gamma)
-        Y = self._target(L, last)
-        gamma = last.penalty if frozen else self.row_penalty * smallest_penalty_for_zero(X, Y)
-        if self.w_solver == "eigen":
-            W = smoother_projection(X, L, even_row_norms(X, self.n_clusters_), gamma, self.n_clusters_, gram=gram)
-            return _Weights(W, X @ W, gamma)
-        W = l21_regression(X, Y, gamma, gram=gram, warm_start=None if last is None else last.W).coef
-        return _Weights(W, Y, gamma)
+        """The W step, by either of the paper's routes."""
+        if self.w_solver == "regression":
+            Y = self._embedding(L, last)
+            gamma = self._row_penalty(X, Y, last)
+            W = l21_regression(X, Y, gamma, gram=gram, warm_start=None if last is None else last.W).coef
+            return _Weights(W, Y, gamma)
+        gamma = self._row_penalty(X, self._embedding(L, None) if last is None else last.target, last)
+        norms = even_row_norms(X, self._dimension()) if last is None else np.linalg.norm(last.W, axis=1)
+        W = smoother_projection(X, L, norms, gamma, self._dimension(), gram=gram)
+        return _Weights(W, X @ W, gamma)
 
-    def _target(self, L: StructureLaplacian, last: _Weights | None) -> Float:
+    def _embedding(self, L: StructureLaplacian, last: _Weights | None) -> Float:
         """Y, the eigenvectors of L for its smallest eigenvalues, turned towards the last ones."""
         near = None if last is None else last.target
-        Y = smallest_eigenvectors(L, self.n_clusters_, warm_start=near, random_state=self.random_state).vectors
-        if near is not None:
-            Y = aligned(Y, near)
-        return Y - Y.mean(axis=0) if self.center else Y
+        Y = smallest_eigenvectors(
+            L, self._dimension(), centered=self.center, warm_start=near, random_state=self.random_state
+        ).vectors
+        return Y if near is None else aligned(Y, near)
 
-    def _objective(
-        self,
-        Z: Float,
-        S: sp.csc_array | None,
-        alpha: Float | None,
-        P: sp.csr_array | None,
-        mu: Float | None,
-        weights: _Weights,
-    ) -> float:
-        """J(W, S, P)."""
-        value = quadratic_form(structure_laplacian(S, P, self.local_weight), Z)
-        if S is not None:
-            value += float(alpha @ abs(S).sum(axis=0))
-        if P is not None:
-            value += self.local_weight * float(mu @ P.power(2).sum(axis=1)) / 2.0
-        return value + weights.penalty * float(np.linalg.norm(weights.W, axis=1).sum())
+    def _dimension(self) -> int:
+        """How many columns W has: c, less one where all columns are centred and so cannot fit a constant."""
+        return max(self.n_clusters_ - 1, 1) if self.center else self.n_clusters_
 
-    def _has_settled(self, Z: Float, before: Float, history: list[list[float]]) -> bool:
-        """Whether the learned space stands still or, where the objective is one function, that does."""
-        if self.recalibrate:
-            return turn_between(Z, before) <= self.tol
-        if len(history) < 2:
-            return False
-        return abs(history[-2][-1] - history[-1][-1]) <= self.tol * abs(history[-1][-1])
+    def _row_penalty(self, X: Columns, Y: Float, last: _Weights | None) -> float:
+        if last is not None and not self.recalibrate:
+            return last.penalty
+        return self.row_penalty * smallest_penalty_for_zero(X, Y)
 
     def _warn_that_it_still_moves(self) -> None:
         warnings.warn(
@@ -343,7 +342,7 @@ class FSASL(BaseSelector):
             stacklevel=4,
         )
 
-    def _ranking(self, X: Columns, weights: _Weights, gram: Float | None, wanted: int | None) -> Ranking:
+    def _ranking(self, X: Columns, gram: Float | None, weights: _Weights, wanted: int | None) -> Ranking:
         """Rank by gain or by norm; beyond the columns that were ranked by gain the norms go on."""
         Y = weights.target
         norms = np.linalg.norm(weights.W, axis=1)

@@ -179,9 +179,9 @@ def lasso_is_solved(norm2: float, linear: Array, slope: Array, coef: Array, pena
 
 @_compiled
 def descend_lasso(gram: Array, linear: Array, norm2: float, coef: Array, penalty: float, tol: float) -> None:
-    """Solve ½‖z‖² − linearᵀs + ½sᵀGs + λ‖s‖₁ in place: steepest coordinate descent, each step
-    followed by the exact minimum over the coefficients in use.
+    """Minimise ½‖z‖² − linearᵀs + ½sᵀGs + λ‖s‖₁ in place.
 
+    Steepest coordinate descent, each step followed by the exact minimum over the coefficients in use.
     A small multiple of the identity in the factor keeps dependent candidates solvable and the way
     downhill, so that one of them is dropped.
     """
@@ -231,15 +231,16 @@ def descend_lassos(
 
 
 @_compiled
-def descend_row_blocks(gram: Array, slope: Array, coef: Array, penalty: float, tol: float, max_sweeps: int) -> int:
+def descend_row_blocks(gram: Array, slope: Array, coef: Array, penalty: float, tol: float, max_sweeps: int) -> float:
     """Sweeps of block descent on ½tr(WᵀGW) − tr(WᵀC) + λ Σⱼ‖wⱼ‖, in place.
 
     ``coef`` is Wᵀ and ``slope`` is (C − GW)ᵀ, both (c, d): the long axis is the contiguous one.
-    Stops when no optimality condition is off by more than ``tol`` λ; returns the sweeps made.
+    Stops when no optimality condition is off by more than ``tol`` λ; returns by how many λ the worst is.
     """
     tasks, d = coef.shape
     pull = np.empty(tasks)
-    for sweep in range(max_sweeps):
+    worst = np.inf
+    for _ in range(max_sweeps):
         for j in range(d):
             curvature = gram[j, j]
             if curvature <= 0.0:
@@ -258,9 +259,10 @@ def descend_row_blocks(gram: Array, slope: Array, coef: Array, penalty: float, t
                     coef[l, j] += change
                     for i in range(d):
                         slope[l, i] -= change * gram[j, i]
-        if worst_row_violation(slope, coef, penalty) <= tol * penalty:
-            return sweep + 1
-    return max_sweeps
+        worst = worst_row_violation(slope, coef, penalty) / penalty
+        if worst <= tol:
+            break
+    return worst
 
 
 @_compiled

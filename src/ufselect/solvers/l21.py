@@ -18,7 +18,7 @@ from ufselect.solvers._solution import Solution
 _SMALLEST_WORKING_SET = 64
 _INNER_PRECISION = 0.2
 _MOST_ALTERNATIONS = 100
-_SWEEPS_BETWEEN_STEPS = 10
+_FEWEST_SWEEPS = 10
 _NEWTON_STEPS = 5
 _MOST_GRADIENT_STEPS = 30
 
@@ -63,9 +63,10 @@ def l21_regression(
     half = penalty / 2.0
     target = X.transposed_matmul(Y)
     W = np.zeros_like(target) if warm_start is None else warm_start.astype(np.float64)
-    working = np.flatnonzero(W.any(axis=1))
-    converged = False
-    for n_iter in range(1, max_iter + 1):
+    working: Indices = np.flatnonzero(W.any(axis=1))
+    n_iter, converged = 0, False
+    while n_iter < max_iter:
+        n_iter += 1
         slope = target - _fitted(X, W, working, gram)
         worst = _worst_violation(slope, W, half)
         converged = worst <= tol
@@ -76,8 +77,8 @@ def l21_regression(
         # No use in solving a working set far beyond what its next growth will upset.
         inner_tol = max(tol / 2.0, _INNER_PRECISION * worst)
         W[working] = _solve_on_working_set(part, target[working], W[working], half, inner_tol)
-    residual = float(np.sum(Y**2)) - float(np.sum(W * (target + slope)))
-    return Solution(W, residual + penalty * float(np.linalg.norm(W, axis=1).sum()), n_iter, converged)
+    objective = float(np.sum((Y - X @ W) ** 2)) + penalty * float(np.linalg.norm(W, axis=1).sum())
+    return Solution(W, objective, n_iter, converged)
 
 
 def _worst_violation(slope: Float, W: Float, half: float) -> float:
@@ -98,7 +99,7 @@ def _fitted(X: Columns, W: Float, working: Indices, gram: Float | None) -> Float
 
 def _grown_working_set(slope: Float, W: Float, half: float) -> Indices:
     """The rows in use and, at most twice as many, those whose condition is violated most."""
-    in_use = W.any(axis=1)
+    in_use = np.linalg.norm(W, axis=1) > 0.0
     violation = np.where(in_use, -np.inf, np.linalg.norm(slope, axis=1) - half)
     room = max(_SMALLEST_WORKING_SET, 2 * int(in_use.sum()))
     violators = np.argsort(-violation, kind="stable")[:room]
@@ -107,18 +108,31 @@ def _grown_working_set(slope: Float, W: Float, half: float) -> Indices:
 
 
 def _solve_on_working_set(gram: Float, target: Float, W: Float, half: float, tol: float) -> Float:
-    """Alternate block descent, which settles the zero rows, and Newton steps on the others."""
+    """Block descent, which settles the zero rows, and Newton steps on the others where that gets slow."""
+    # A Newton step costs as much as d/c sweeps: let neither take much more time than the other.
+    sweeps = max(_FEWEST_SWEEPS, len(gram) // target.shape[1])
+    last = np.inf
     for _ in range(_MOST_ALTERNATIONS):
         coef, slope = np.ascontiguousarray(W.T), np.ascontiguousarray((target - gram @ W).T)
-        sweeps = descend_row_blocks(gram, slope, coef, half, tol, _SWEEPS_BETWEEN_STEPS)
+        violation = descend_row_blocks(gram, slope, coef, half, tol, sweeps)
         W = coef.T.copy()
-        if sweeps < _SWEEPS_BETWEEN_STEPS:
+        if violation <= tol:
             break
-        for _ in range(_NEWTON_STEPS):
-            rows = np.flatnonzero(W.any(axis=1))
-            W[rows], settled = _lowered(gram[np.ix_(rows, rows)], target[rows], W[rows], half, tol)
-            if settled:
-                break
+        if violation > last / 2.0:
+            W = _newton_steps(gram, target, W, half, tol)
+        last = violation
+    return W
+
+
+def _newton_steps(gram: Float, target: Float, W: Float, half: float, tol: float) -> Float:
+    """A few steps on the rows in use, fewer where they settle or one of them leaves."""
+    for _ in range(_NEWTON_STEPS):
+        rows = np.flatnonzero(W.any(axis=1))
+        if not len(rows):
+            break
+        W[rows], settled = _lowered(gram[np.ix_(rows, rows)], target[rows], W[rows], half, tol)
+        if settled:
+            break
     return W
 
 

@@ -17,6 +17,7 @@ from ufselect.solvers._kernels import add_best_candidates, descend_lassos
 
 _CANDIDATES_A_ROUND = 32
 _MOST_ROUNDS = 200
+_RANK_TOLERANCE = 1e-10
 
 
 @dataclass(frozen=True)
@@ -28,10 +29,12 @@ class Targets:
 
     @cached_property
     def own(self) -> Indices:
+        """Which samples these are."""
         return np.arange(self.block.start, self.block.stop)
 
     @cached_property
     def rows(self) -> Float:
+        """Their rows of X."""
         return self.X.rows(self.block).astype(np.float64)
 
     @cached_property
@@ -182,9 +185,8 @@ def omp_without_self(targets: Targets, n_nonzero: int) -> tuple[Indices, Float]:
         np.put_along_axis(strength, np.column_stack([members, targets.own]), -1.0, axis=1)
         members = np.column_stack([members, strength.argmax(axis=1)])
         chosen = targets.X.rows(members.ravel()).reshape(b, members.shape[1], -1)
-        gram = chosen @ chosen.transpose(0, 2, 1)
-        inner = np.einsum("tar,tr->ta", chosen, targets.rows)
-        coefs = np.einsum("tab,tb->ta", np.linalg.pinv(gram, hermitian=True), inner)
+        # Not by way of the Gram matrix: repeated samples would cost half the digits.
+        coefs = np.einsum("tra,tr->ta", np.linalg.pinv(chosen, rcond=_RANK_TOLERANCE), targets.rows)
         residuals = targets.rows - np.einsum("ta,tar->tr", coefs, chosen)
         correlations = targets.correlations_with(residuals, everyone)
     return members, coefs

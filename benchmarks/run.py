@@ -1,0 +1,195 @@
+"""Time FSASL against a plain version, its growth with n and d, and its first call; tables go into README.md."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from comparison import Comparison, TimedFit, compare
+from data import DATA_VARIABLE, noisy_clusters, public_set, useful_columns
+from report import machine, number, table, write_section
+from steps import FUNCTION_OF_STEP
+from threadpoolctl import threadpool_limits
+
+STEPS = list(FUNCTION_OF_STEP)
+LEAST_RATIO = 20
+LARGEST_EXPONENT = {"n": 2.1, "d": 1.3}
+MOST_MEMORY_MB = 3000
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """How much to measure."""
+
+    iterations: dict[str, int]
+    n: list[int]
+    d: list[int]
+    d_of_n_growth: int
+    n_of_d_growth: int
+    growth_iterations: int
+    threads: int = 1
+
+
+FULL = Sizes({"COIL": 3, "TOX": 5}, [5000, 10_000, 20_000], [500, 1000, 2000, 4000, 8000], 500, 500, 3)
+QUICK = Sizes({}, [1200, 2400], [200, 400], 100, 200, 1)
+
+
+def compare_with_plain(sizes: Sizes) -> str | None:
+    """Both versions on the public sets, or on a small synthetic one in a quick run."""
+    rows, checks = [], []
+    for name, X, n_clusters, max_iter in _sets_to_compare(sizes):
+        say(f"{name}: {X.shape[0]} × {X.shape[1]}, c = {n_clusters}, {max_iter} iterations, both versions")
+        comparison = compare(X, n_clusters, max_iter)
+        label = f"{name} ({X.shape[0]} × {X.shape[1]}, c = {n_clusters}, {max_iter} iterations)"
+        rows += _rows_of_comparison(label, comparison)
+        checks += _rows_of_checks(name, comparison)
+    if not rows:
+        return None
+    return "\n\n".join(
+        [
+            table(["seconds", "version", *STEPS, "other", "total", "plain / ufselect"], rows),
+            f"Required: at least {LEAST_RATIO} times faster. Both versions solve the same problem:",
+            table(["check", "plain", "ufselect"], checks),
+        ]
+    )
+
+
+def _sets_to_compare(sizes: Sizes) -> Iterator[tuple[str, np.ndarray, int, int]]:
+    for name, max_iter in sizes.iterations.items():
+        found = public_set(name)
+        if found is None:
+            print(f"{name} skipped: no {name}.npz in the folder that {DATA_VARIABLE} names.\n")
+        else:
+            yield name, found.X, found.n_classes, max_iter
+    if not sizes.iterations:
+        yield "synthetic", noisy_clusters(300, 200, 5), 5, 2
+
+
+def _rows_of_comparison(label: str, comparison: Comparison) -> list[list[str]]:
+    def cells(fit: TimedFit) -> list[str]:
+        steps = [fit.steps.get(step, 0.0) for step in STEPS]
+        return [number(seconds) for seconds in (*steps, max(fit.total - sum(steps), 0.0), fit.total)]
+
+    ratios = [comparison.plain.steps[s] / comparison.ours.steps[s] for s in STEPS]
+    return [
+        [label, "plain", *cells(comparison.plain), ""],
+        ["", "ufselect", *cells(comparison.ours), f"**{number(comparison.ratio)}**"],
+        ["", "ratio", *(number(ratio) for ratio in ratios), "", number(comparison.ratio), ""],
+    ]
+
+
+def _rows_of_checks(name: str, comparison: Comparison) -> list[list[str]]:
+    return [
+        [f"{name}: features in common among the best 50", comparison.common_features, comparison.common_features],
+        [f"{name}: scikit-learn fits that gave up", comparison.unconverged, ""],
+        *([f"{name}, {what}", f"{plain:.6g}", f"{ours:.6g}"] for what, plain, ours in comparison.checks),
+    ]
+
+
+def measure_growth(sizes: Sizes) -> str:
+    """Seconds and memory along n and along d, each size in a fresh process, and the exponents."""
+    along_n = [(n, sizes.d_of_n_growth, 20) for n in sizes.n]
+    along_d = [(sizes.n_of_d_growth, d, 10) for d in sizes.d]
+    fits = {size: _growth_of(*size, sizes) for size in along_n + along_d}
+    exponents = [
+        ("n", _exponent(sizes.n, [fits[size]["seconds"] for size in along_n])),
+        ("d", _exponent(sizes.d, [fits[size]["seconds"] for size in along_d])),
+    ]
+    rows = [
+        [
+            f"{n} × {d}, c = {c}",
+            *(number(fit["steps"].get(step, 0.0)) for step in STEPS),
+            number(fit["seconds"]),
+            f"{fit['peak_mb']:.0f}",
+            f"{fit['useful']} of {min(50, useful_columns(d))}",
+        ]
+        for (n, d, c), fit in fits.items()
+    ]
+    largest = fits[along_n[-1]]["peak_mb"]
+    return "\n\n".join(
+        [
+            f"{sizes.growth_iterations} iterations.",
+            table(["size", *STEPS, "total, s", "peak memory, MB", "useful columns found"], rows),
+            table(
+                ["measure", "value", "required"],
+                [
+                    *([f"exponent in {axis}", f"{e:.2f}", f"≤ {LARGEST_EXPONENT[axis]}"] for axis, e in exponents),
+                    [
+                        f"peak memory at {along_n[-1][0]} × {along_n[-1][1]}, MB",
+                        f"{largest:.0f}",
+                        f"≤ {MOST_MEMORY_MB}",
+                    ],
+                ],
+            ),
+        ]
+    )
+
+
+def _growth_of(n: int, d: int, n_clusters: int, sizes: Sizes) -> dict[str, Any]:
+    say(f"growth: {n} × {d}, c = {n_clusters}")
+    return in_fresh_process(
+        "growth", n=n, d=d, n_clusters=n_clusters, max_iter=sizes.growth_iterations, threads=sizes.threads
+    )
+
+
+def _exponent(sizes: list[int], seconds: list[float]) -> float:
+    """The slope of log seconds over log size, by least squares."""
+    return float(np.polyfit(np.log(sizes), np.log(seconds), 1)[0])
+
+
+def measure_startup(sizes: Sizes) -> str:
+    """A small fit on one core, first with an empty cache of compiled code, then with the filled one."""
+    with tempfile.TemporaryDirectory() as cache:
+        results = []
+        for state in ("empty", "filled"):
+            say(f"start-up with {state} cache")
+            results.append((f"{state} cache", in_fresh_process("startup", environment={"NUMBA_CACHE_DIR": cache})))
+    rows = [[state, *(number(r[key]) for key in ("import", "first_fit", "second_fit"))] for state, r in results]
+    return table(["fresh process, one core; seconds", "import", "first fit, 200 × 50", "second fit"], rows)
+
+
+def in_fresh_process(measure: str, environment: dict[str, str] | None = None, **arguments: Any) -> dict[str, Any]:
+    """What ``worker.py`` measures, in a process of its own."""
+    command = [sys.executable, str(Path(__file__).with_name("worker.py")), measure, json.dumps(arguments)]
+    done = subprocess.run(
+        command, stdout=subprocess.PIPE, text=True, check=True, env={**os.environ, **(environment or {})}
+    )
+    return json.loads(done.stdout)
+
+
+def say(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
+
+
+PARTS = {"plain": compare_with_plain, "growth": measure_growth, "startup": measure_startup}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--only", choices=PARTS, help="run one part")
+    parser.add_argument("--quick", action="store_true", help="small sizes, to see that it runs; README.md stays")
+    parser.add_argument("--threads", type=int, default=1, help="threads of the numerical libraries, default 1")
+    options = parser.parse_args()
+    sizes = QUICK if options.quick else FULL
+    for name in [options.only] if options.only else PARTS:
+        with threadpool_limits(limits=options.threads):
+            text = PARTS[name](replace(sizes, threads=options.threads))
+        if text is None:
+            continue
+        text = f"{text}\n\nMachine: {machine()} Threads: {options.threads}."
+        print(f"## {name}\n\n{text}\n", flush=True)
+        if not options.quick:
+            write_section(name, text)
+
+
+if __name__ == "__main__":
+    main()

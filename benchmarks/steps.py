@@ -1,0 +1,46 @@
+"""Seconds by step of a fit: the solvers that FSASL calls, wrapped with timers in this process only."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import wraps
+from time import perf_counter
+from typing import Any
+
+from ufselect.selectors import fsasl
+
+FUNCTION_OF_STEP = {
+    "S": "sparse_self_expression",
+    "P": "adaptive_neighbors",
+    "eigen": "smallest_eigenvectors",
+    "W": "l21_regression",
+    "ranking": "ridge_path",
+}
+
+
+@contextmanager
+def seconds_by_step() -> Iterator[Counter[str]]:
+    """Fill a counter with the seconds each step takes for as long as the context is open."""
+    seconds: Counter[str] = Counter()
+    originals = {name: getattr(fsasl, name) for name in FUNCTION_OF_STEP.values()}
+    for step, name in FUNCTION_OF_STEP.items():
+        setattr(fsasl, name, _timed(originals[name], step, seconds))
+    try:
+        yield seconds
+    finally:
+        for name, function in originals.items():
+            setattr(fsasl, name, function)
+
+
+def _timed(function: Callable[..., Any], step: str, seconds: Counter[str]) -> Callable[..., Any]:
+    @wraps(function)
+    def timed(*args: Any, **kwargs: Any) -> Any:
+        start = perf_counter()
+        try:
+            return function(*args, **kwargs)
+        finally:
+            seconds[step] += perf_counter() - start
+
+    return timed

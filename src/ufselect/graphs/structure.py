@@ -1,0 +1,36 @@
+"""The structure that FSASL learns, S and P together, and what it costs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import scipy.sparse as sp
+
+from ufselect._backend.columns import Float
+from ufselect.graphs.laplacian import StructureLaplacian, quadratic_form, structure_laplacian
+
+
+@dataclass(frozen=True)
+class Structure:
+    """Self-expression S with its penalties αᵢ and neighbours P with their spreads μᵢ; either may be absent."""
+
+    local_weight: float
+    S: sp.csc_array | None = None
+    penalties: Float | None = None
+    P: sp.csr_array | None = None
+    spread: Float | None = None
+
+    @cached_property
+    def laplacian(self) -> StructureLaplacian:
+        """L = (I−S)(I−S)ᵀ + βL_P."""
+        return structure_laplacian(self.S, self.P, self.local_weight)
+
+    def cost(self, Z: Float) -> float:
+        """tr(ZᵀLZ) + Σᵢ αᵢ‖sᵢ‖₁ + β Σᵢ (μᵢ/2)‖pᵢ‖²."""
+        value = quadratic_form(self.laplacian, Z)
+        if self.S is not None and self.penalties is not None:
+            value += float(self.penalties @ abs(self.S).sum(axis=0))
+        if self.P is not None and self.spread is not None:
+            value += self.local_weight / 2.0 * float(self.spread @ self.P.power(2).sum(axis=1))
+        return value

@@ -1,0 +1,227 @@
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.optimize import minimize
+from scipy.spatial.distance import cdist
+
+from ufselect._backend.columns import Columns
+from ufselect.graphs.adaptive import adaptive_neighbors
+
+BENCHMARK_SETS = ["JAFFE", "TOX", "USPS49"]
+
+
+def random_samples(n, c, seed=0):
+    return np.random.default_rng(seed).standard_normal((n, c))
+
+
+def distances_to_others(Z):
+    """Squared distances, infinite on the diagonal."""
+    distances = cdist(Z, Z, "sqeuclidean")
+    np.fill_diagonal(distances, np.inf)
+    return distances
+
+
+def spread_of(distances, k):
+    nearest = np.sort(distances, axis=1)[:, : k + 1]
+    return 0.5 * (k * nearest[:, k] - nearest[:, :k].sum(axis=1))
+
+
+def projection(a):
+    """The point of the simplex nearest to a, by sorting."""
+    falling = np.sort(a)[::-1]
+    shift = (1.0 - np.cumsum(falling)) / np.arange(1, len(a) + 1)
+    return np.maximum(a + shift[falling + shift > 0.0][-1], 0.0)
+
+
+def projected(distances, spread):
+    """Every row of −d/(2μ) projected over all the other samples."""
+    n = len(distances)
+    P = np.zeros((n, n))
+    for i in range(n):
+        others = np.arange(n) != i
+        P[i, others] = projection(-distances[i, others] / (2.0 * spread[i]))
+    return P
+
+
+def assert_projected(Z, neighborhoods, spread):
+    P = neighborhoods.P
+    assert_allclose(neighborhoods.spread, spread, rtol=1e-8)
+    assert_allclose(P.toarray(), projected(distances_to_others(Z), spread), rtol=0, atol=1e-8)
+    assert_allclose(P.sum(axis=1), 1.0, rtol=0, atol=1e-12)
+    assert_array_equal(P.diagonal(), 0.0)
+    assert P.data.min() > 0.0
+
+
+def assert_all_spreads_projected(Z, k, samples=None):
+    samples = Z if samples is None else samples
+    by_row = spread_of(distances_to_others(Z), k)
+    assert_projected(Z, adaptive_neighbors(samples, k), by_row)
+    assert_projected(Z, adaptive_neighbors(samples, k, spread="mean"), np.full(len(Z), by_row.mean()))
+    given_ = by_row.mean() * np.geomspace(0.1, 8.0, len(Z))
+    assert_projected(Z, adaptive_neighbors(samples, k, spread=given_), given_)
+
+
+@settings(deadline=None, max_examples=25)
+@given(n=st.integers(4, 50), c=st.integers(1, 30), k=st.integers(1, 8), seed=st.integers(0, 2**16))
+def test_every_row_is_the_projection_over_all_samples(n, c, k, seed):
+    assert_all_spreads_projected(random_samples(n, c, seed), min(k, n - 2))
+
+
+@pytest.mark.parametrize("name", BENCHMARK_SETS)
+def test_every_row_of_a_learned_space_is_the_projection_over_all_samples(learned_space, name):
+    assert_all_spreads_projected(learned_space(name).Z, 5)
+
+
+@pytest.mark.parametrize("name", BENCHMARK_SETS)
+def test_every_row_of_the_original_features_is_the_projection_over_all_samples(learned_space, name):
+    X = learned_space(name).X
+    assert_all_spreads_projected(X.values, 5, X)
+
+
+@settings(deadline=None, max_examples=30)
+@given(n=st.integers(4, 60), c=st.integers(1, 20), k=st.integers(1, 10), seed=st.integers(0, 2**16))
+def test_every_row_has_its_k_nearest_for_neighbours(n, c, k, seed):
+    k = min(k, n - 2)
+    Z = random_samples(n, c, seed)
+    P = adaptive_neighbors(Z, k).P
+    nearest = np.argsort(distances_to_others(Z), axis=1)[:, :k]
+    assert_array_equal(np.diff(P.indptr), k)
+    assert_array_equal(P.indices.reshape(n, k), np.sort(nearest, axis=1))
+
+
+def test_one_spread_for_all_gives_dense_regions_more_neighbours():
+    Z = np.vstack([0.1 * random_samples(40, 3), 3.0 + random_samples(40, 3, 1)])
+    counts = np.diff(adaptive_neighbors(Z, 5, spread="mean").P.indptr)
+    assert counts[:40].min() > 5 > counts[40:].min()
+
+
+def test_a_spread_too_large_for_all_samples_spreads_over_all():
+    Z = random_samples(30, 3)
+    P = adaptive_neighbors(Z, 3, spread=np.full(30, 1e9)).P
+    assert_array_equal(np.diff(P.indptr), 29)
+    assert_allclose(P.data, 1.0 / 29.0, rtol=1e-6)
+
+
+@pytest.mark.parametrize("c", [3, 40])
+@pytest.mark.parametrize("spread", ["row", "mean"])
+def test_spread_follows_repeated_samples(c, spread):
+    Z = np.repeat(random_samples(20, c), 3, axis=0)
+    by_row = spread_of(distances_to_others(Z), 5)
+    expected = by_row if spread == "row" else np.full(len(Z), by_row.mean())
+    assert_projected(Z, adaptive_neighbors(Z, 5, spread=spread), expected)
+
+
+@pytest.mark.parametrize("c", [3, 40])
+@pytest.mark.parametrize("spread", ["row", "mean"])
+def test_samples_with_more_copies_than_neighbours_choose_among_their_copies(c, spread):
+    Z = np.repeat(random_samples(6, c), 10, axis=0)
+    P = adaptive_neighbors(Z, 4, spread=spread).P
+    rows, columns = P.nonzero()
+    assert_array_equal(rows // 10, columns // 10)
+    assert np.all(rows != columns)
+    assert_allclose(P.sum(axis=1), 1.0, rtol=0, atol=1e-12)
+    assert P.data.min() > 0.0
+
+
+def test_without_spread_all_goes_to_the_nearest():
+    Z = np.array([[0.0], [1.0], [3.0], [3.5], [10.0]])
+    P = adaptive_neighbors(Z, 2, spread=np.zeros(5)).P.toarray()
+    expected = np.zeros((5, 5))
+    expected[[0, 1, 2, 3, 4], [1, 0, 3, 2, 3]] = 1.0
+    assert_array_equal(P, expected)
+
+
+@pytest.mark.parametrize("n", [3, 4, 9])
+@pytest.mark.parametrize("spread", ["row", "mean"])
+def test_all_others_may_be_neighbours(n, spread):
+    # Without a (k+1)-th other sample the k-th stands in for it, and gets nothing.
+    Z = random_samples(n, 4)
+    distances = distances_to_others(Z)
+    nearest = np.sort(distances, axis=1)[:, : n - 1]
+    by_row = 0.5 * ((n - 1) * nearest[:, -1] - nearest.sum(axis=1))
+    neighborhoods = adaptive_neighbors(Z, n - 1, spread=spread)
+    assert_projected(Z, neighborhoods, by_row if spread == "row" else np.full(n, by_row.mean()))
+    if spread == "row":
+        assert_array_equal(np.diff(neighborhoods.P.indptr), n - 2)
+
+
+def test_three_samples_with_one_neighbour_each():
+    P = adaptive_neighbors(np.array([[0.0, 0.0], [1.0, 0.0], [3.0, 0.0]]), 1).P.toarray()
+    assert_array_equal(P, [[0, 1, 0], [1, 0, 0], [0, 1, 0]])
+
+
+def test_samples_at_equal_distances_share_evenly():
+    P = adaptive_neighbors(np.eye(6), 3).P
+    assert_array_equal(np.diff(P.indptr), 3)
+    assert_allclose(P.data, 1.0 / 3.0, rtol=1e-12)
+
+
+@pytest.mark.parametrize("spread", ["row", "mean"])
+def test_a_general_solver_finds_the_same_probabilities(spread):
+    Z = random_samples(9, 3)
+    P, mu = adaptive_neighbors(Z, 3, spread=spread)
+    distances = distances_to_others(Z)
+    for i in range(9):
+        others = np.arange(9) != i
+        d = distances[i, others]
+        found = minimize(
+            lambda p, d=d, i=i: 0.5 * d @ p + 0.5 * mu[i] * p @ p,
+            np.full(8, 1.0 / 8.0),
+            jac=lambda p, d=d, i=i: 0.5 * d + mu[i] * p,
+            bounds=[(0.0, 1.0)] * 8,
+            constraints={"type": "eq", "fun": lambda p: p.sum() - 1.0, "jac": lambda p: np.ones(8)},
+            method="SLSQP",
+            options={"ftol": 1e-15, "maxiter": 1000},
+        )
+        assert_allclose(P.toarray()[i, others], found.x, rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize("layout", [sp.csr_array, sp.csc_array])
+@pytest.mark.parametrize("spread", ["row", "mean"])
+def test_sparse_centred_columns_have_the_neighbours_of_dense_ones(layout, spread):
+    values = sp.random_array((60, 15), density=0.3, rng=np.random.default_rng(0)) + sp.eye_array(60, 15)
+    sparse = Columns.standardized(layout(values), center=True, unit_variance=True)
+    dense = Columns.standardized(values.toarray(), center=True, unit_variance=True)
+    P, expected = adaptive_neighbors(sparse, 5, spread=spread), adaptive_neighbors(dense, 5, spread=spread)
+    assert_allclose(P.P.toarray(), expected.P.toarray(), rtol=0, atol=1e-10)
+    assert_allclose(P.spread, expected.spread, rtol=1e-10)
+
+
+@pytest.mark.parametrize("factor", [1e-5, 1e5])
+def test_a_common_factor_changes_no_probability(factor):
+    Z = random_samples(50, 4)
+    for spread in ("row", "mean"):
+        scaled = adaptive_neighbors(factor * Z, 5, spread=spread).P
+        assert_allclose(scaled.toarray(), adaptive_neighbors(Z, 5, spread=spread).P.toarray(), rtol=0, atol=1e-10)
+
+
+def test_the_number_of_threads_changes_no_bit():
+    Z = random_samples(300, 4)
+    for spread in ("row", "mean"):
+        one, two = (adaptive_neighbors(Z, 5, spread=spread, n_jobs=jobs).P for jobs in (1, 2))
+        assert_array_equal(one.indices, two.indices)
+        assert_array_equal(one.data, two.data)
+
+
+@pytest.mark.parametrize("name", ["syn", "digits200nc"])
+def test_probabilities_of_the_published_program_are_met(reference, name):
+    stored = reference(f"fsasl_blocks_{name}")
+    data = reference(f"data_{name.removesuffix('nc')}")
+    X = data["X"].astype(np.float64)
+    X = X[:, data["nonconstant"]] if "nonconstant" in data else X
+    P, spread = adaptive_neighbors(X, 5, spread="mean")
+    assert_allclose(spread, stored["mu_estimateReg"].item(), rtol=1e-10)
+    assert_allclose(P.toarray(), stored["P_full"], rtol=0, atol=1e-10)
+    explicit = adaptive_neighbors(X, 5, spread=np.full(len(X), stored["mu_estimateReg"].item())).P
+    assert_allclose(explicit.toarray(), stored["P_full"], rtol=0, atol=1e-10)
+
+
+@pytest.mark.parametrize("name", ["a", "c", "m3"])
+def test_neighbours_of_the_published_program_are_the_same_sets(reference, name):
+    stored = reference(f"ref_syn60x40_{name}")
+    for step in range(1, stored["P"].shape[2]):
+        P = adaptive_neighbors(stored["X"] @ stored["W"][:, :, step - 1], 5).P
+        assert_array_equal(P.toarray() > 0.0, stored["P"][:, :, step] > 0.0)

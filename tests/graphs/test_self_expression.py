@@ -1,0 +1,194 @@
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+
+from ufselect._backend.columns import Columns
+from ufselect.graphs.self_expression import fixed_size_self_expression, sparse_self_expression
+
+BENCHMARK_SETS = ["JAFFE", "TOX", "USPS49"]
+
+
+def random_samples(n, c, seed=0):
+    return np.random.default_rng(seed).standard_normal((n, c))
+
+
+def largest_correlations(Z):
+    correlations = np.abs(Z @ Z.T)
+    np.fill_diagonal(correlations, 0.0)
+    return correlations.max(axis=1)
+
+
+def objectives(Z, S, penalties):
+    """‖zᵢ − Zᵀsᵢ‖² + αᵢ‖sᵢ‖₁ of every sample."""
+    return np.sum((Z - S.T @ Z) ** 2, axis=1) + penalties * np.asarray(abs(S).sum(axis=0)).ravel()
+
+
+def assert_same_graph(one, other):
+    assert_array_equal(one.indptr, other.indptr)
+    assert_array_equal(one.indices, other.indices)
+    assert_array_equal(one.data, other.data)
+
+
+@settings(deadline=None, max_examples=40)
+@given(n=st.integers(2, 60), c=st.integers(1, 10), ratio=st.floats(1e-3, 0.99), seed=st.integers(0, 2**16))
+def test_every_column_meets_the_gap_with_a_zero_diagonal(self_expression_gaps, n, c, ratio, seed):
+    Z = random_samples(n, c, seed)
+    S, penalties = sparse_self_expression(Z, ratio)
+    assert_allclose(penalties, 2.0 * ratio * largest_correlations(Z), rtol=1e-12)
+    values, gaps = self_expression_gaps(Z, S, penalties)
+    assert np.all(gaps <= 1e-4 * values + 1e-14 * np.sum(Z**2, axis=1))
+    assert_array_equal(S.diagonal(), 0.0)
+    assert np.all(S.data != 0.0)
+
+
+def test_more_samples_than_a_block_holds_are_all_solved(self_expression_gaps):
+    Z = random_samples(700, 8)
+    S, penalties = sparse_self_expression(Z, 0.1)
+    values, gaps = self_expression_gaps(Z, S, penalties)
+    assert np.all(gaps <= 1e-4 * values)
+    assert np.diff(S.indptr).max() <= 8
+    assert np.diff(S.indptr).min() >= 1
+
+
+@pytest.mark.parametrize("name", BENCHMARK_SETS)
+@pytest.mark.parametrize("ratio", [0.01, 0.1, 0.5])
+def test_every_sample_of_a_learned_space_meets_the_gap(learned_space, self_expression_gaps, name, ratio):
+    Z = learned_space(name).Z
+    S, penalties = sparse_self_expression(Z, ratio)
+    values, gaps = self_expression_gaps(Z, S, penalties)
+    assert np.all(gaps <= 1e-4 * values)
+    assert_array_equal(S.diagonal(), 0.0)
+    assert_allclose(penalties, 2.0 * ratio * largest_correlations(Z), rtol=1e-10)
+
+
+@pytest.mark.parametrize("name", ["JAFFE", "TOX"])
+def test_every_sample_of_the_original_features_meets_the_gap(learned_space, self_expression_gaps, name):
+    X = learned_space(name).X
+    S, penalties = sparse_self_expression(X, 0.1)
+    values, gaps = self_expression_gaps(X.values, S, penalties)
+    assert np.all(gaps <= 1e-4 * values)
+
+
+@pytest.mark.parametrize("name", BENCHMARK_SETS)
+def test_a_warm_start_in_a_learned_space_ends_where_a_cold_one_does(learned_space, name):
+    Z = learned_space(name).Z
+    near = sparse_self_expression(Z * (1.0 + 0.05 * np.cos(np.arange(Z.shape[1]))), 0.1).S
+    cold, penalties = sparse_self_expression(Z, 0.1)
+    warm, _ = sparse_self_expression(Z, 0.1, warm_start=near)
+    reached = objectives(Z, warm, penalties)
+    assert np.all(reached <= objectives(Z, near, penalties) * (1.0 + 1e-12))
+    assert_allclose(reached, objectives(Z, cold, penalties), rtol=1e-4)
+
+
+def test_towards_ratio_one_nothing_is_left():
+    Z = random_samples(50, 5)
+    assert sparse_self_expression(Z, 1.0).S.nnz == 0
+    weights = [abs(sparse_self_expression(Z, ratio, tol=1e-9).S).sum() for ratio in (0.9, 0.99, 0.999)]
+    assert weights[0] > 5 * weights[1] > 25 * weights[2] > 0.0
+
+
+@pytest.mark.parametrize("n_jobs", [2, 3, -1])
+def test_the_number_of_threads_changes_no_bit(n_jobs):
+    Z = random_samples(600, 6)
+    one, penalties = sparse_self_expression(Z, 0.1, n_jobs=1)
+    many, penalties_of_many = sparse_self_expression(Z, 0.1, n_jobs=n_jobs)
+    assert_same_graph(one, many)
+    assert_array_equal(penalties, penalties_of_many)
+    assert_same_graph(fixed_size_self_expression(Z, 3, n_jobs=1), fixed_size_self_expression(Z, 3, n_jobs=n_jobs))
+
+
+def test_given_penalties_replace_the_ratio(self_expression_gaps):
+    Z = random_samples(40, 5)
+    wanted = np.linspace(0.05, 1.2, 40) * 2.0 * largest_correlations(Z)
+    S, penalties = sparse_self_expression(Z, 0.7, penalties=wanted)
+    assert_array_equal(penalties, wanted)
+    values, gaps = self_expression_gaps(Z, S, wanted)
+    assert np.all(gaps <= 1e-4 * values)
+    counts = np.diff(S.indptr)
+    assert np.all(counts[wanted > 2.0 * largest_correlations(Z)] == 0)
+    assert counts[0] > 0
+
+
+def test_penalties_of_a_ratio_give_the_solution_of_that_ratio():
+    Z = random_samples(300, 5)
+    S, penalties = sparse_self_expression(Z, 0.2)
+    assert_same_graph(sparse_self_expression(Z, 0.9, penalties=penalties).S, S)
+
+
+@pytest.mark.parametrize("layout", [sp.csr_array, sp.csc_array])
+def test_sparse_columns_give_the_graph_of_dense_ones(layout):
+    values = sp.random_array((300, 12), density=0.3, rng=np.random.default_rng(0)) + sp.eye_array(300, 12)
+    dense = Columns.standardized(values.toarray(), center=True, unit_variance=True)
+    sparse = Columns.standardized(layout(values), center=True, unit_variance=True)
+    expected, expected_penalties = sparse_self_expression(dense, 0.1, tol=1e-9)
+    S, penalties = sparse_self_expression(sparse, 0.1, tol=1e-9)
+    assert_allclose(penalties, expected_penalties, rtol=1e-10)
+    assert_allclose(objectives(dense.values, S, penalties), objectives(dense.values, expected, penalties), rtol=1e-8)
+    chosen, expected_chosen = fixed_size_self_expression(sparse, 4), fixed_size_self_expression(dense, 4)
+    assert_allclose(chosen.toarray(), expected_chosen.toarray(), rtol=0, atol=1e-9)
+
+
+def test_columns_and_arrays_are_the_same_samples():
+    Z = random_samples(50, 5)
+    expected = sparse_self_expression(Z, 0.1).S
+    assert_same_graph(sparse_self_expression(Columns(Z), 0.1).S, expected)
+    assert_same_graph(sparse_self_expression(np.asfortranarray(Z), 0.1).S, expected)
+
+
+def test_repeated_and_zero_samples_meet_the_gap(self_expression_gaps):
+    Z = np.vstack([np.repeat(random_samples(20, 4), 3, axis=0), np.zeros((3, 4))])
+    S, penalties = sparse_self_expression(Z, 0.1)
+    values, gaps = self_expression_gaps(Z, S, penalties)
+    assert np.all(gaps <= 1e-4 * values)
+    assert_array_equal(S.diagonal(), 0.0)
+    assert S[:, -3:].nnz == S[-3:].nnz == 0
+
+
+@settings(deadline=None, max_examples=30)
+@given(n=st.integers(2, 40), c=st.integers(1, 8), size=st.integers(1, 12), seed=st.integers(0, 2**16))
+def test_a_fixed_size_is_kept_exactly_and_the_residual_is_orthogonal_to_the_chosen(n, c, size, seed):
+    Z = random_samples(n, c, seed)
+    S = fixed_size_self_expression(Z, size)
+    assert_array_equal(np.diff(S.indptr), min(size, n - 1))
+    assert_array_equal(S.diagonal(), 0.0)
+    residuals = Z - S.T @ Z
+    for i in range(n):
+        chosen = S.indices[S.indptr[i] : S.indptr[i + 1]]
+        assert len(set(chosen)) == len(chosen)
+        assert i not in chosen
+        assert np.abs(Z[chosen] @ residuals[i]).max() <= 1e-9
+
+
+def test_a_fixed_size_of_one_takes_the_best_correlated_sample():
+    Z = random_samples(40, 5)
+    correlations = np.abs(Z @ Z.T)
+    np.fill_diagonal(correlations, -1.0)
+    assert_array_equal(fixed_size_self_expression(Z, 1).indices, correlations.argmax(axis=0))
+
+
+@pytest.mark.parametrize("name", ["syn", "digits200nc"])
+def test_objectives_of_the_tightly_solved_published_lassos_are_reached(reference, name):
+    stored = reference(f"fsasl_blocks_{name}")
+    data = reference(f"data_{name.removesuffix('nc')}")
+    X = data["X"].astype(np.float64)
+    Z = (X[:, data["nonconstant"]] if "nonconstant" in data else X) / stored["lasso_scale"]
+    S, penalties = sparse_self_expression(Z, 0.05, tol=1e-9)
+    assert_allclose(penalties[:10], 2.0 * stored["lasso_lambda"][:, 0], rtol=1e-10)
+    theirs = np.zeros(Z.shape[:1] * 2)
+    theirs[:, :10] = stored["lasso_tight"]
+    reached, published = objectives(Z, S, penalties)[:10], objectives(Z, theirs, penalties)[:10]
+    assert np.all(reached <= published * (1.0 + 1e-8))
+
+
+@pytest.mark.parametrize("name", ["a", "c", "m3"])
+def test_the_published_program_never_reaches_a_lower_objective(reference, name):
+    stored = reference(f"ref_syn60x40_{name}")
+    first = 0 if name == "m3" else 1
+    for step in range(first, stored["S"].shape[2]):
+        Z = stored["X"] @ stored["W"][:, :, step - 1] if step else stored["X"]
+        S, penalties = sparse_self_expression(Z, float(stored["SLEPreg"].item()))
+        theirs = objectives(Z, stored["S"][:, :, step], penalties)
+        assert np.all(objectives(Z, S, penalties) <= theirs * (1.0 + 1e-6))

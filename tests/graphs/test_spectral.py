@@ -1,0 +1,273 @@
+import warnings
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.sparse.linalg import eigsh
+from sklearn.exceptions import ConvergenceWarning
+
+from ufselect.graphs.adaptive import adaptive_neighbors
+from ufselect.graphs.laplacian import structure_laplacian
+from ufselect.graphs.self_expression import sparse_self_expression
+from ufselect.graphs.spectral import aligned, eigengap, smallest_eigenvectors, turn_between
+
+GROUPS = 5
+
+
+def samples(n=300, apart=4.0, seed=0):
+    """Samples in groups whose centres are so far apart."""
+    rng = np.random.default_rng(seed)
+    return rng.standard_normal((n, 6)) + apart * np.eye(GROUPS, 6)[np.arange(n) % GROUPS]
+
+
+def connected():
+    return structure_laplacian(None, adaptive_neighbors(samples(), 6).P, 1.0)
+
+
+def disconnected():
+    return structure_laplacian(None, adaptive_neighbors(samples(apart=50.0), 6).P, 1.0)
+
+
+def with_self_expression():
+    Z = samples()
+    return structure_laplacian(sparse_self_expression(Z, 0.1).S, adaptive_neighbors(Z, 6).P, 0.5)
+
+
+def self_expression_alone():
+    return structure_laplacian(sparse_self_expression(samples(), 0.1).S, None, 1.0)
+
+
+def unknown_repeated_zero():
+    """Groups that are rebuilt from within by weights that sum to one: a null vector each, not known beforehand."""
+    P = adaptive_neighbors(samples(apart=50.0), 6).P
+    return structure_laplacian(sp.csc_array(P.T), P, 0.5)
+
+
+LAPLACIANS = [connected, disconnected, with_self_expression, self_expression_alone, unknown_repeated_zero]
+
+
+def count_before_a_gap(L):
+    """Eigenvalues of L, and a number of them, GROUPS or little more, with a clear gap behind."""
+    values = np.linalg.eigvalsh(L.toarray())
+    return values, GROUPS + int(np.argmax(np.diff(values[GROUPS - 1 : GROUPS + 6])))
+
+
+def projector_distance(U, V):
+    return np.linalg.norm(U @ U.T - V @ V.T)
+
+
+def oracle(L, count):
+    return np.linalg.eigh(L.toarray())[1][:, :count]
+
+
+def assert_right(L, spectrum, values, count):
+    assert spectrum.vectors.shape == (L.shape[0], count)
+    assert_allclose(spectrum.vectors.T @ spectrum.vectors, np.eye(count), rtol=0, atol=1e-10)
+    assert_allclose(spectrum.values, values[:count], rtol=0, atol=1e-8)
+    assert projector_distance(spectrum.vectors, oracle(L, count)) < 1e-5
+
+
+@pytest.mark.parametrize("make", LAPLACIANS)
+@pytest.mark.parametrize("dense", [True, False, None])
+def test_both_routes_find_the_smallest_eigenpairs(make, dense):
+    L = make()
+    values, count = count_before_a_gap(L)
+    assert_right(L, smallest_eigenvectors(L, count, dense=dense), values, count)
+
+
+def starts(L, count):
+    """Warm starts by name: good, bad and beside the point."""
+    rng = np.random.default_rng(1)
+    exact = oracle(L, count)
+    return {
+        "the answer": exact,
+        "near the answer": exact + 0.01 * rng.standard_normal(exact.shape),
+        "random": rng.standard_normal(exact.shape),
+        "half of the answer": exact[:, : count // 2],
+        "one vector repeated": np.repeat(exact[:, :1], count, axis=1),
+        "constant": np.ones((L.shape[0], 1)),
+        "indicators of the groups": np.eye(GROUPS)[np.arange(L.shape[0]) % GROUPS],
+        "zero": np.zeros((L.shape[0], count)),
+        "more vectors than are wanted": rng.standard_normal((L.shape[0], 3 * count)),
+        "the largest eigenvectors": np.linalg.eigh(L.toarray())[1][:, -count:],
+    }
+
+
+@pytest.mark.parametrize("make", LAPLACIANS)
+@pytest.mark.parametrize("start", sorted(starts(connected(), GROUPS)))
+def test_no_warm_start_leads_astray(make, start):
+    L = make()
+    values, count = count_before_a_gap(L)
+    spectrum = smallest_eigenvectors(L, count, dense=False, warm_start=starts(L, count)[start])
+    assert_right(L, spectrum, values, count)
+
+
+def test_the_dense_route_ignores_the_warm_start():
+    L = with_self_expression()
+    plain = smallest_eigenvectors(L, 4, dense=True)
+    warm = smallest_eigenvectors(L, 4, dense=True, warm_start=np.ones((L.shape[0], 4)))
+    assert_array_equal(plain.vectors, warm.vectors)
+
+
+@pytest.mark.parametrize("dense", [True, False])
+@pytest.mark.parametrize("count", [2, 3, GROUPS])
+def test_with_more_components_than_vectors_the_largest_components_are_named(dense, count):
+    sizes = [40, 70, 55, 30, 60]
+    group = np.repeat(np.arange(5), sizes)
+    Z = np.random.default_rng(0).standard_normal((len(group), 3)) + 100.0 * group[:, None]
+    L = structure_laplacian(None, adaptive_neighbors(Z, 20).P, 1.0)
+    assert L.null_vectors().shape[1] == 5
+    values, vectors = smallest_eigenvectors(L, count, dense=dense)
+    assert_array_equal(values, np.zeros(count))
+    expected = np.array([1, 4, 2, 0, 3])[:count]
+    assert_allclose(vectors, (group[:, None] == expected) / np.sqrt(np.array(sizes)[expected]), rtol=1e-14)
+
+
+@pytest.mark.parametrize("dense", [True, False])
+def test_all_null_vectors_are_found_beside_others(dense):
+    L = disconnected()
+    components = L.null_vectors().shape[1]
+    assert components >= GROUPS
+    values, vectors = smallest_eigenvectors(L, components + 3, dense=dense)
+    assert_allclose(values[:components], 0.0, rtol=0, atol=1e-12)
+    assert np.all(values[components:] > 1e-6)
+    inside = vectors[:, :components]
+    assert projector_distance(inside, L.null_vectors()) < 1e-5
+
+
+@pytest.mark.parametrize("make", LAPLACIANS)
+@pytest.mark.parametrize("dense", [True, False])
+def test_the_largest_entry_of_every_vector_is_positive(make, dense):
+    vectors = smallest_eigenvectors(make(), 6, dense=dense).vectors
+    peaks = vectors[np.abs(vectors).argmax(axis=0), np.arange(6)]
+    assert np.all(peaks > 0.0)
+
+
+def test_eigenvalues_come_in_ascending_order():
+    for dense in (True, False):
+        values = smallest_eigenvectors(with_self_expression(), 12, dense=dense).values
+        assert np.all(np.diff(values) >= 0.0)
+
+
+def test_the_iterative_route_repeats_itself():
+    L = with_self_expression()
+    one, other = (smallest_eigenvectors(L, 5, dense=False, random_state=3) for _ in range(2))
+    assert_array_equal(one.vectors, other.vectors)
+
+
+def test_a_tolerance_out_of_reach_still_gives_orthonormal_eigenvectors():
+    L = with_self_expression()
+    values, count = count_before_a_gap(L)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        spectrum = smallest_eigenvectors(L, count, dense=False, tol=0.0)
+    assert_right(L, spectrum, values, count)
+
+
+def learned_laplacian(space):
+    """The Laplacian of a learned space, whose largest eigenvalues are hundreds of times its smallest."""
+    return structure_laplacian(sparse_self_expression(space.Z, 0.1).S, adaptive_neighbors(space.Z, 5).P, 1.0)
+
+
+@pytest.mark.parametrize("name", ["JAFFE", "TOX", "USPS49"])
+def test_both_routes_agree_on_benchmark_data(learned_space, name):
+    space = learned_space(name)
+    L = learned_laplacian(space)
+    dense = smallest_eigenvectors(L, space.Z.shape[1] + 6, dense=True)
+    count = eigengap(np.append(-1.0, dense.values)) - 1
+    iterative = smallest_eigenvectors(L, count, dense=False, warm_start=space.Y)
+    assert_allclose(iterative.values, dense.values[:count], rtol=0, atol=1e-7)
+    assert projector_distance(iterative.vectors, dense.vectors[:, :count]) < 1e-5
+
+
+@pytest.mark.parametrize("name", ["JAFFE", "TOX", "USPS49"])
+@pytest.mark.parametrize("warm", [False, True])
+def test_eigenvectors_of_benchmark_data_are_orthonormal(learned_space, name, warm):
+    # The second eigenvalue of USPS49 is one, with a crowd of others just above it.
+    space = learned_space(name)
+    count = space.Z.shape[1]
+    start = space.Y if warm else None
+    vectors = smallest_eigenvectors(learned_laplacian(space), count, dense=False, warm_start=start).vectors
+    assert_allclose(vectors.T @ vectors, np.eye(count), rtol=0, atol=1e-10)
+
+
+@pytest.mark.parametrize("name", ["JAFFE", "TOX", "USPS49"])
+@pytest.mark.parametrize("warm", [False, True])
+def test_eigenvectors_of_benchmark_data_meet_the_tolerance(learned_space, name, warm):
+    space = learned_space(name)
+    L = learned_laplacian(space)
+    start = space.Y if warm else None
+    values, vectors = smallest_eigenvectors(L, space.Z.shape[1], dense=False, warm_start=start)
+    vectors = vectors / np.linalg.norm(vectors, axis=0)
+    largest = eigsh(L, k=1, which="LA", return_eigenvectors=False)[0]
+    assert np.linalg.norm(L @ vectors - vectors * values, axis=0).max() <= 1e-7 * largest
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        ([0.0, 0.0, 0.0, 1.0, 1.1], 3),
+        ([0.0, 0.1, 2.0, 2.1], 2),
+        ([0.0, 5.0, 5.1, 5.3], 3),
+        ([0.0, 5.0, 5.1], 2),
+        ([0.0, 0.01, 0.02, 0.03, 0.5, 0.6], 4),
+        ([0.0, 1.0, 2.0, 3.0], 2),
+        ([0.0, 1.0], 2),
+    ],
+)
+def test_the_eigengap_counts_what_lies_before_the_widest_gap(values, expected):
+    assert eigengap(np.array(values)) == expected
+
+
+def orthonormal(n, c, seed):
+    return np.linalg.qr(np.random.default_rng(seed).standard_normal((n, c)))[0]
+
+
+@settings(deadline=None, max_examples=30)
+@given(n=st.integers(4, 20), c=st.integers(1, 4), seed=st.integers(0, 2**16))
+def test_alignment_keeps_the_span_and_comes_nearest(n, c, seed):
+    vectors, reference = orthonormal(n, c, seed), orthonormal(n, c, seed + 1)
+    turned = aligned(vectors, reference)
+    assert_allclose(turned.T @ turned, np.eye(c), rtol=0, atol=1e-12)
+    assert_allclose(turned @ turned.T, vectors @ vectors.T, rtol=0, atol=1e-12)
+    nearest = np.linalg.norm(turned - reference)
+    for other in range(5):
+        rotation = orthonormal(c, c, seed + 2 + other)
+        assert nearest <= np.linalg.norm(vectors @ rotation - reference) + 1e-12
+
+
+def test_alignment_undoes_a_rotation():
+    reference = orthonormal(30, 4, 0)
+    assert_allclose(aligned(reference @ orthonormal(4, 4, 1), reference), reference, rtol=0, atol=1e-12)
+
+
+@settings(deadline=None, max_examples=30)
+@given(n=st.integers(6, 20), c=st.integers(1, 3), seed=st.integers(0, 2**16))
+def test_the_turn_is_the_distance_of_projectors_and_sees_spans_only(n, c, seed):
+    rng = np.random.default_rng(seed)
+    U, V = orthonormal(n, c, seed), orthonormal(n, c, seed + 1)
+    expected = projector_distance(U, V) / np.sqrt(2.0 * c)
+    mixed, other = (
+        U @ (rng.standard_normal((c, c)) + 5.0 * np.eye(c)),
+        V @ (rng.standard_normal((c, c)) + 5.0 * np.eye(c)),
+    )
+    assert_allclose(turn_between(U, V), expected, rtol=0, atol=1e-7)
+    assert_allclose(turn_between(mixed, other), expected, rtol=0, atol=1e-7)
+    assert_allclose(turn_between(V, U), expected, rtol=0, atol=1e-7)
+
+
+def test_the_turn_ends_at_zero_and_one():
+    Q = orthonormal(10, 6, 0)
+    assert turn_between(Q[:, :3], 7.0 * Q[:, [2, 0, 1]]) < 1e-7
+    assert_allclose(turn_between(Q[:, :3], Q[:, 3:]), 1.0, rtol=1e-12)
+    assert_allclose(turn_between(Q[:, :2], Q[:, 1:3]), np.sqrt(0.5), rtol=1e-12)
+
+
+def test_the_turn_between_spaces_of_different_dimension():
+    Q = orthonormal(10, 6, 0)
+    dependent = np.column_stack([Q[:, 0], Q[:, 1], Q[:, 0] - 2.0 * Q[:, 1]])
+    assert turn_between(dependent, Q[:, :2]) < 1e-7
+    assert_allclose(turn_between(Q[:, :3], Q[:, :2]), np.sqrt(1.0 - 4.0 / 5.0), rtol=1e-12)

@@ -1,0 +1,215 @@
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.linear_model import MultiTaskLasso
+
+from ufselect._backend.columns import Columns
+from ufselect.solvers.l21 import l21_regression, smallest_penalty_for_zero
+
+SHAPES = [(60, 20), (20, 60), (40, 40), (30, 400)]
+
+
+def problem(n, d, c=3, seed=0):
+    """Correlated columns, and a target that a few of them explain."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, d)) + rng.standard_normal((n, 1))
+    Y = X[:, :3] @ rng.standard_normal((3, c)) + 0.3 * rng.standard_normal((n, c))
+    return X, Y
+
+
+def objective(X, Y, W, penalty):
+    return np.sum((Y - X @ W) ** 2) + penalty * np.linalg.norm(W, axis=1).sum()
+
+
+def worst_violation(X, Y, W, penalty):
+    """By how much the worst row misses its optimality condition, as a share of γ/2."""
+    H = X.T @ (Y - X @ W)
+    half = penalty / 2.0
+    worst = 0.0
+    for slope, w in zip(H, W, strict=True):
+        length = np.linalg.norm(w)
+        off = np.linalg.norm(slope - half * w / length) if length > 0.0 else np.linalg.norm(slope) - half
+        worst = max(worst, off)
+    return worst / half
+
+
+def assert_solved(X, Y, solution, penalty, tol=1e-4):
+    assert solution.converged
+    assert worst_violation(X, Y, solution.coef, penalty) <= tol * (1.0 + 1e-6)
+    assert_allclose(solution.objective, objective(X, Y, solution.coef, penalty), rtol=1e-9)
+
+
+@settings(deadline=None, max_examples=40)
+@given(
+    n=st.integers(3, 40),
+    d=st.integers(1, 60),
+    c=st.integers(1, 5),
+    ratio=st.floats(0.005, 1.5),
+    with_gram=st.booleans(),
+    seed=st.integers(0, 2**16),
+)
+def test_optimality_conditions_hold(n, d, c, ratio, with_gram, seed):
+    rng = np.random.default_rng(seed)
+    X, Y = rng.standard_normal((n, d)), rng.standard_normal((n, c))
+    penalty = ratio * smallest_penalty_for_zero(Columns(X), Y)
+    solution = l21_regression(Columns(X), Y, penalty, gram=X.T @ X if with_gram else None)
+    assert_solved(X, Y, solution, penalty)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("ratio", [0.005, 0.05, 0.5])
+@pytest.mark.parametrize("with_gram", [False, True])
+def test_optimality_conditions_hold_for_correlated_columns(shape, ratio, with_gram):
+    X, Y = problem(*shape)
+    penalty = ratio * smallest_penalty_for_zero(Columns(X), Y)
+    assert_solved(X, Y, l21_regression(Columns(X), Y, penalty, gram=X.T @ X if with_gram else None), penalty)
+
+
+@pytest.mark.parametrize("tol", [1e-2, 1e-7])
+def test_the_tolerance_asked_for_is_the_one_reached(tol):
+    X, Y = problem(30, 100)
+    penalty = 0.05 * smallest_penalty_for_zero(Columns(X), Y)
+    assert_solved(X, Y, l21_regression(Columns(X), Y, penalty, tol=tol), penalty, tol)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("ratio", [0.01, 0.1, 0.6])
+def test_the_objective_equals_that_of_multi_task_lasso(shape, ratio):
+    X, Y = problem(*shape)
+    penalty = ratio * smallest_penalty_for_zero(Columns(X), Y)
+    model = MultiTaskLasso(penalty / (2 * shape[0]), fit_intercept=False, tol=1e-10, max_iter=1_000_000)
+    theirs = objective(X, Y, model.fit(X, Y).coef_.T, penalty)
+    assert_allclose(l21_regression(Columns(X), Y, penalty).objective, theirs, rtol=1e-6)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_the_solution_is_zero_from_the_named_penalty_on_and_not_before(shape):
+    X, Y = problem(*shape)
+    largest = smallest_penalty_for_zero(Columns(X), Y)
+    assert_allclose(largest, 2.0 * max(np.linalg.norm(x @ Y) for x in X.T), rtol=1e-12)
+    assert_array_equal(l21_regression(Columns(X), Y, largest).coef, 0.0)
+    assert_array_equal(l21_regression(Columns(X), Y, 2.0 * largest).coef, 0.0)
+    below = l21_regression(Columns(X), Y, 0.999 * largest).coef
+    assert np.count_nonzero(np.linalg.norm(below, axis=1)) >= 1
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("with_gram", [False, True])
+def test_a_warm_start_ends_where_a_cold_one_does(shape, with_gram):
+    X, Y = problem(*shape)
+    gram = X.T @ X if with_gram else None
+    penalty = 0.05 * smallest_penalty_for_zero(Columns(X), Y)
+    cold = l21_regression(Columns(X), Y, penalty, gram=gram)
+    rng = np.random.default_rng(1)
+    for start in (cold.coef, 0.5 * cold.coef, rng.standard_normal(cold.coef.shape)):
+        before = start.copy()
+        warm = l21_regression(Columns(X), Y, penalty, gram=gram, warm_start=start)
+        assert_solved(X, Y, warm, penalty)
+        assert warm.objective <= objective(X, Y, start, penalty) * (1.0 + 1e-12)
+        assert_allclose(warm.objective, cold.objective, rtol=1e-6)
+        assert_array_equal(start, before)
+
+
+def test_a_start_at_the_solution_takes_no_round_of_work():
+    X, Y = problem(60, 20)
+    penalty = 0.1 * smallest_penalty_for_zero(Columns(X), Y)
+    solution = l21_regression(Columns(X), Y, penalty)
+    again = l21_regression(Columns(X), Y, penalty, warm_start=solution.coef)
+    assert again.n_iter == 1
+    assert_array_equal(again.coef, solution.coef)
+
+
+def test_stopped_early_it_says_so_and_reports_the_objective_of_what_it_returns():
+    X, Y = problem(30, 400)
+    penalty = 0.005 * smallest_penalty_for_zero(Columns(X), Y)
+    solution = l21_regression(Columns(X), Y, penalty, max_iter=1)
+    assert not solution.converged
+    assert solution.n_iter == 1
+    assert_allclose(solution.objective, objective(X, Y, solution.coef, penalty), rtol=1e-9)
+
+
+@pytest.mark.parametrize("shape", [(60, 20), (20, 60)])
+@pytest.mark.parametrize("layout", [sp.csr_array, sp.csc_array])
+def test_sparse_centred_columns_give_the_objective_of_dense_ones(shape, layout):
+    n, d = shape
+    values = sp.random_array(shape, density=0.2, rng=np.random.default_rng(0)) + sp.eye_array(n, d)
+    values = values + sp.coo_array((np.ones(d), (np.arange(d) % n, np.arange(d))), shape=shape)
+    sparse = Columns.standardized(layout(values), center=True, unit_variance=True)
+    X = Columns.standardized(values.toarray(), center=True, unit_variance=True).values
+    Y = np.random.default_rng(1).standard_normal((n, 3))
+    penalty = 0.1 * smallest_penalty_for_zero(Columns(X), Y)
+    assert_allclose(smallest_penalty_for_zero(sparse, Y), penalty / 0.1, rtol=1e-10)
+    solution = l21_regression(sparse, Y, penalty)
+    assert_solved(X, Y, solution, penalty)
+    assert_allclose(solution.objective, l21_regression(Columns(X), Y, penalty).objective, rtol=1e-6)
+
+
+@pytest.mark.parametrize("shape", [(60, 20), (20, 60)])
+@pytest.mark.parametrize("with_gram", [False, True])
+def test_duplicated_columns_do_not_change_the_optimum(shape, with_gram):
+    X, Y = problem(*shape)
+    twice = np.hstack([X, X])
+    penalty = 0.05 * smallest_penalty_for_zero(Columns(X), Y)
+    solution = l21_regression(Columns(twice), Y, penalty, gram=twice.T @ twice if with_gram else None)
+    assert_solved(twice, Y, solution, penalty)
+    assert_allclose(solution.objective, l21_regression(Columns(X), Y, penalty).objective, rtol=1e-6)
+
+
+def test_zero_columns_get_zero_weight():
+    X, Y = problem(40, 10)
+    X[:, [2, 7]] = 0.0
+    penalty = 0.05 * smallest_penalty_for_zero(Columns(X), Y)
+    solution = l21_regression(Columns(X), Y, penalty)
+    assert_array_equal(solution.coef[[2, 7]], 0.0)
+    assert_solved(X, Y, solution, penalty)
+
+
+@pytest.mark.parametrize("factor", [1e-6, 1e6])
+def test_scaling_the_data_scales_the_weights_back(factor):
+    X, Y = problem(30, 50)
+    penalty = 0.1 * smallest_penalty_for_zero(Columns(X), Y)
+    expected = l21_regression(Columns(X), Y, penalty, tol=1e-8).coef
+    scaled = l21_regression(Columns(factor * X), Y, factor * penalty, tol=1e-8).coef
+    assert_allclose(factor * scaled, expected, rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["JAFFE", "TOX", "USPS49"])
+@pytest.mark.parametrize("ratio", [0.02, 0.05, 0.3])
+def test_optimality_conditions_hold_on_benchmark_data(learned_space, name, ratio):
+    X, Y, penalty, _ = learned_space(name)
+    penalty = ratio / 0.05 * penalty
+    assert_solved(X.values, Y, l21_regression(X, Y, penalty), penalty)
+
+
+@pytest.mark.parametrize("name", ["JAFFE", "USPS49"])
+def test_the_gram_matrix_of_benchmark_data_leads_to_the_same_objective(learned_space, name):
+    X, Y, penalty, _ = learned_space(name)
+    by_gram = l21_regression(X, Y, penalty, gram=X.gram())
+    assert_solved(X.values, Y, by_gram, penalty)
+    assert_allclose(by_gram.objective, l21_regression(X, Y, penalty).objective, rtol=1e-6)
+
+
+@pytest.mark.parametrize(("data", "target", "weights"), [("XL", "YL", "WL"), ("XW", "YW", "WW")])
+@pytest.mark.parametrize("case", range(3))
+def test_the_published_regression_never_reaches_a_lower_objective(reference, data, target, weights, case):
+    stored = reference("ref_single")
+    X, Y, penalty = stored[data], stored[target], stored["ls21_r"][0, case]
+    theirs = objective(X, Y, stored[weights][:, :, case], penalty)
+    solution = l21_regression(Columns(X), Y, penalty)
+    assert_solved(X, Y, solution, penalty)
+    assert objective(X, Y, solution.coef, penalty) <= theirs * (1.0 + 1e-6)
+
+
+@pytest.mark.parametrize("name", ["a", "c", "m3"])
+def test_the_published_program_never_reaches_a_lower_objective(reference, name):
+    stored = reference(f"ref_syn60x40_{name}")
+    X, penalty = stored["X"], stored["lambda3"].item()
+    for step in range(stored["W"].shape[2]):
+        Y = stored["Y"][:, :, step]
+        solution = l21_regression(Columns(X), Y, penalty)
+        theirs = objective(X, Y, stored["W"][:, :, step], penalty)
+        assert_solved(X, Y, solution, penalty)
+        assert objective(X, Y, solution.coef, penalty) <= theirs * (1.0 + 1e-6)

@@ -1,0 +1,217 @@
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.linear_model import Lasso, orthogonal_mp_gram
+
+from ufselect._backend.columns import Columns
+from ufselect.solvers.lasso import Targets, lassos_without_self, omp_without_self
+
+
+def solve(Z, ratio, block=None, *, penalties=None, guess=None, tol=1e-4, columns=None):
+    """Coefficients of a block of targets as a dense (n, b) array, and their penalties."""
+    targets = Targets(Columns(Z) if columns is None else columns, slice(0, len(Z)) if block is None else block)
+    if penalties is None:
+        penalties = ratio * targets.largest_correlations()
+    members, counts, coefs = lassos_without_self(targets, penalties, guess, tol)
+    S = np.zeros((len(Z), len(members)))
+    for t, count in enumerate(counts):
+        S[members[t, :count], t] = coefs[t, :count]
+    return S, penalties
+
+
+def objectives(Z, S, penalties):
+    """½‖zₜ − Zᵀs‖² + λₜ‖s‖₁ of every target."""
+    return 0.5 * np.sum((Z - S.T @ Z) ** 2, axis=1) + penalties * np.abs(S).sum(axis=0)
+
+
+def random_samples(n, c, seed=0):
+    return np.random.default_rng(seed).standard_normal((n, c))
+
+
+def assert_solved(gaps, Z, S, penalties, tol=1e-4):
+    values, gap = gaps(Z, S, 2.0 * penalties)
+    assert np.all(gap <= tol * values + 1e-14 * np.sum(Z**2, axis=1))
+    assert_array_equal(np.diag(S), 0.0)
+
+
+@settings(deadline=None, max_examples=50)
+@given(n=st.integers(2, 40), c=st.integers(1, 12), ratio=st.floats(1e-3, 0.99), seed=st.integers(0, 2**16))
+def test_every_problem_is_solved_to_its_duality_gap(self_expression_gaps, n, c, ratio, seed):
+    Z = random_samples(n, c, seed)
+    S, penalties = solve(Z, ratio)
+    assert_solved(self_expression_gaps, Z, S, penalties)
+
+
+@pytest.mark.parametrize("tol", [1e-2, 1e-6, 1e-9])
+def test_the_gap_asked_for_is_the_gap_reached(self_expression_gaps, tol):
+    Z = random_samples(60, 6)
+    S, penalties = solve(Z, 0.05, tol=tol)
+    assert_solved(self_expression_gaps, Z, S, penalties, tol)
+
+
+@pytest.mark.parametrize("ratio", [0.01, 0.1, 0.5, 0.9])
+@pytest.mark.parametrize("shape", [(30, 5), (8, 20)])
+def test_objectives_equal_those_of_coordinate_descent(ratio, shape):
+    Z = random_samples(*shape)
+    S, penalties = solve(Z, ratio, tol=1e-9)
+    ours = objectives(Z, S, penalties)
+    for t in range(shape[0]):
+        others = np.delete(Z, t, axis=0)
+        model = Lasso(penalties[t] / shape[1], fit_intercept=False, tol=1e-10, max_iter=1_000_000)
+        coef = model.fit(others.T, Z[t]).coef_
+        theirs = 0.5 * np.sum((Z[t] - coef @ others) ** 2) + penalties[t] * np.abs(coef).sum()
+        assert_allclose(ours[t], theirs, rtol=1e-7)
+
+
+@pytest.mark.parametrize(("dictionary", "target", "stored"), [("A", "y", "LR1c"), ("A2", "y2", "LR2c")])
+def test_objectives_of_the_published_solver_are_reached(reference, dictionary, target, stored):
+    numbers = reference("ref_single")
+    A, y = numbers[dictionary], numbers[target][:, 0]
+    Z = np.vstack([y, A.T])
+    for ratio, theirs in zip(numbers["rhos"][0], numbers[f"{stored}f"][0], strict=True):
+        S, penalties = solve(Z, ratio, slice(0, 1), tol=1e-9)
+        assert_allclose(penalties, ratio * np.abs(A.T @ y).max(), rtol=1e-12)
+        assert 0.5 * np.sum((y - A @ S[1:, 0]) ** 2) + penalties[0] * np.abs(S).sum() <= theirs * (1.0 + 1e-8)
+
+
+@pytest.mark.parametrize("block", [slice(0, 7), slice(7, 8), slice(20, 40)])
+def test_a_block_of_targets_gets_the_solutions_of_the_whole(block):
+    Z = random_samples(40, 5)
+    whole, _ = solve(Z, 0.1, tol=1e-9)
+    part, _ = solve(Z, 0.1, block, tol=1e-9)
+    assert_allclose(part, whole[:, block], rtol=0, atol=1e-6)
+
+
+@settings(deadline=None, max_examples=30)
+@given(ratio=st.floats(0.01, 0.8), spoilt=st.floats(0.0, 2.0), seed=st.integers(0, 2**16))
+def test_a_start_is_never_made_worse_and_leads_to_the_same_objective(ratio, spoilt, seed):
+    Z = random_samples(30, 6, seed)
+    cold, penalties = solve(Z, ratio)
+    rng = np.random.default_rng(seed)
+    guess = cold + spoilt * sp.random_array((30, 30), density=0.15, rng=rng).toarray()
+    np.fill_diagonal(guess, 0.0)
+    warm, _ = solve(Z, ratio, guess=sp.csc_array(guess))
+    reached = objectives(Z, warm, penalties)
+    assert np.all(reached <= objectives(Z, guess, penalties) * (1.0 + 1e-12))
+    assert_allclose(reached, objectives(Z, cold, penalties), rtol=1e-4)
+
+
+def test_an_empty_start_is_no_start():
+    Z = random_samples(30, 6)
+    assert_array_equal(solve(Z, 0.1, guess=sp.csc_array((30, 30)))[0], solve(Z, 0.1)[0])
+
+
+def test_an_optimal_start_is_kept():
+    Z = random_samples(30, 6)
+    optimum, _ = solve(Z, 0.1, tol=1e-9)
+    again, _ = solve(Z, 0.1, guess=sp.csc_array(optimum))
+    assert_allclose(again, optimum, rtol=0, atol=1e-6)
+
+
+def test_from_the_largest_correlation_on_the_solution_is_zero():
+    Z = random_samples(25, 4)
+    at_it, _ = solve(Z, 1.0)
+    assert_array_equal(at_it, 0.0)
+    below, _ = solve(Z, 0.999, tol=1e-9)
+    assert np.all(np.abs(below).sum(axis=0) > 0.0)
+
+
+@pytest.mark.parametrize("ratio", [0.01, 0.1])
+def test_generic_samples_need_no_more_others_than_dimensions(ratio):
+    S, _ = solve(random_samples(200, 7), ratio)
+    assert np.count_nonzero(S, axis=0).max() <= 7
+
+
+@pytest.mark.parametrize("copies", [2, 5])
+def test_repeated_samples_are_no_obstacle(self_expression_gaps, copies):
+    Z = np.repeat(random_samples(15, 4), copies, axis=0)
+    for tol in (1e-4, 1e-8):
+        S, penalties = solve(Z, 0.1, tol=tol)
+        assert_solved(self_expression_gaps, Z, S, penalties, tol)
+
+
+def test_opposite_samples_are_as_good_as_copies(self_expression_gaps):
+    half = random_samples(15, 4)
+    Z = np.vstack([half, -half])
+    S, penalties = solve(Z, 0.1)
+    assert_solved(self_expression_gaps, Z, S, penalties)
+
+
+def test_zero_samples_are_expressed_by_nothing_and_express_nothing(self_expression_gaps):
+    Z = random_samples(20, 4)
+    Z[[0, 7, 19]] = 0.0
+    S, penalties = solve(Z, 0.1)
+    assert_array_equal(S[[0, 7, 19]], 0.0)
+    assert_array_equal(S[:, [0, 7, 19]], 0.0)
+    assert_solved(self_expression_gaps, Z, S, penalties)
+
+
+def test_samples_on_one_line_are_solved(self_expression_gaps):
+    Z = np.outer(np.linspace(-2, 3, 20), [1.0, -2.0, 0.5])
+    S, penalties = solve(Z, 0.1)
+    assert_solved(self_expression_gaps, Z, S, penalties)
+
+
+def test_samples_of_very_different_lengths_are_solved(self_expression_gaps):
+    Z = random_samples(40, 5) * np.geomspace(1e-4, 1e4, 40)[:, None]
+    S, penalties = solve(Z, 0.05)
+    assert_solved(self_expression_gaps, Z, S, penalties)
+
+
+@pytest.mark.parametrize("factor", [1e-6, 1e6])
+def test_a_common_factor_changes_no_coefficient(factor):
+    Z = random_samples(30, 5)
+    assert_allclose(solve(factor * Z, 0.1, tol=1e-9)[0], solve(Z, 0.1, tol=1e-9)[0], rtol=0, atol=1e-7)
+
+
+def test_sparse_centred_samples_give_the_solutions_of_dense_ones(self_expression_gaps):
+    values = sp.random_array((40, 9), density=0.3, rng=np.random.default_rng(0)) + sp.eye_array(40, 9)
+    sparse = Columns.standardized(sp.csr_array(values), center=True, unit_variance=True)
+    dense = Columns.standardized(values.toarray(), center=True, unit_variance=True)
+    S, penalties = solve(dense.values, 0.1, columns=sparse, tol=1e-8)
+    expected, expected_penalties = solve(dense.values, 0.1, tol=1e-8)
+    assert_solved(self_expression_gaps, dense.values, S, penalties, 1e-7)
+    assert_allclose(penalties, expected_penalties, rtol=1e-12)
+    assert_allclose(S, expected, rtol=0, atol=1e-5)
+
+
+def test_single_precision_samples_are_solved_too(self_expression_gaps):
+    Z = random_samples(50, 6).astype(np.float32)
+    S, penalties = solve(Z, 0.1)
+    assert_solved(self_expression_gaps, Z.astype(np.float64), S, penalties)
+
+
+def pursued(Z, n_nonzero, columns=None):
+    members, coefs = omp_without_self(Targets(Columns(Z) if columns is None else columns, slice(0, len(Z))), n_nonzero)
+    S = np.zeros((len(Z), len(Z)))
+    np.put_along_axis(S.T, members, coefs, axis=1)
+    return members, S
+
+
+@pytest.mark.parametrize("n_nonzero", [1, 2, 4])
+def test_pursuit_agrees_with_that_of_scikit_learn(n_nonzero):
+    Z = random_samples(25, 6)
+    Z /= np.linalg.norm(Z, axis=1, keepdims=True)
+    _, S = pursued(Z, n_nonzero)
+    for t in range(25):
+        others = np.delete(np.arange(25), t)
+        gram = Z[others] @ Z[others].T
+        coef = orthogonal_mp_gram(gram, Z[others] @ Z[t], n_nonzero_coefs=n_nonzero)
+        assert_allclose(S[others, t], coef, rtol=0, atol=1e-10)
+
+
+@settings(deadline=None, max_examples=50)
+@given(copies=st.integers(1, 3), n_nonzero=st.integers(1, 11), seed=st.integers(0, 2**16))
+@example(copies=3, n_nonzero=11, seed=515)
+@example(copies=2, n_nonzero=7, seed=949)
+def test_pursuit_leaves_a_residual_orthogonal_to_the_chosen(copies, n_nonzero, seed):
+    Z = np.repeat(random_samples(12, 6, seed), copies, axis=0)
+    members, S = pursued(Z, n_nonzero)
+    residuals = Z - S.T @ Z
+    for t, chosen in enumerate(members):
+        assert len(set(chosen)) == n_nonzero
+        assert t not in chosen
+        assert np.abs(Z[chosen] @ residuals[t]).max() <= 1e-9
