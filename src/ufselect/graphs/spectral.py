@@ -6,7 +6,6 @@ import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.linalg import eigh
 from scipy.sparse.linalg import eigsh
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
@@ -14,7 +13,7 @@ from sklearn.utils import check_random_state
 from ufselect._backend.columns import Float
 from ufselect.graphs.laplacian import StructureLaplacian
 
-DENSE_LIMIT = 1000
+DENSE_LIMIT = 500
 """Up to so many samples a dense decomposition is the faster one."""
 
 _FEWEST_SPARE_VECTORS = 8
@@ -90,8 +89,10 @@ def _decompose(L: StructureLaplacian, count: int, centered: bool) -> tuple[Float
         dense -= dense.mean(axis=0)
         dense -= dense.mean(axis=1, keepdims=True)
         dense += np.abs(dense).sum(axis=0).max() / len(dense)
-    values, vectors = eigh(dense, subset_by_index=[0, count - 1], overwrite_a=True)
-    return values, vectors
+    # NumPy's routine, although SciPy's could stop at the wanted pairs: the two bring their own thread
+    # pools, and at this size switching between them costs more than the rest of the spectrum.
+    values, vectors = np.linalg.eigh(dense)
+    return values[:count], vectors[:, :count]
 
 
 def _centered_basis(vectors: Float) -> Float:

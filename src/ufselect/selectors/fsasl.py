@@ -92,7 +92,7 @@ class FSASL(BaseSelector):
     selection : {"greedy", "norm"}, default="greedy"
         Choose features one by one so that together they explain the learned embedding, or rank them
         by ‖wⱼ‖ as in the paper; the latter puts features that say the same thing next to each other.
-    max_iter : int, default=20
+    max_iter : int, default=12
         Most iterations.
     tol : float, default=0.05
         Stop when the learned space turns by less than this between two iterations, where 1 is a
@@ -100,7 +100,7 @@ class FSASL(BaseSelector):
     n_jobs : int or None, default=None
         Threads; the result does not depend on it.
     random_state : int, RandomState instance or None, default=0
-        Start of the iterative eigensolver, which is in use above a thousand samples.
+        Start of the iterative eigensolver, which is in use above 500 samples.
     verbose : int, default=0
         1 shows a progress bar.
 
@@ -182,7 +182,7 @@ class FSASL(BaseSelector):
         scale: str = "standard",
         center: bool = True,
         selection: str = "greedy",
-        max_iter: int = 20,
+        max_iter: int = 12,
         tol: float = 0.05,
         n_jobs: int | None = None,
         random_state: Any = 0,

@@ -214,7 +214,7 @@ def descend_lasso(gram: Array, linear: Array, norm2: float, coef: Array, penalty
 
 @_compiled
 def descend_lassos(
-    rows: Array, targets: Array, members: Array, counts: Array, coefs: Array, penalties: Array, tol: float
+    rows: Array, targets: Array, members: Array, counts: Array, coefs: Array, penalties: Array, tols: Array
 ) -> Array:
     """Solve ½‖zₜ − Σₐ sₐ rowsₐ‖² + λₜ‖s‖₁ over each working set, in place and from the given s.
 
@@ -225,7 +225,7 @@ def descend_lassos(
         size = counts[t]
         chosen = rows[members[t, :size]].astype(np.float64)
         coef = coefs[t, :size]
-        descend_lasso(chosen @ chosen.T, chosen @ targets[t], targets[t] @ targets[t], coef, penalties[t], tol)
+        descend_lasso(chosen @ chosen.T, chosen @ targets[t], targets[t] @ targets[t], coef, penalties[t], tols[t])
         residuals[t] -= coef @ chosen
     return residuals
 

@@ -16,7 +16,7 @@ from ufselect.solvers._kernels import descend_row_blocks
 from ufselect.solvers._solution import Solution
 
 _SMALLEST_WORKING_SET = 64
-_INNER_PRECISION = 0.2
+_INNER_PRECISION = 0.05
 _MOST_ALTERNATIONS = 100
 _FEWEST_SWEEPS = 10
 _NEWTON_STEPS = 5
@@ -91,10 +91,10 @@ def _worst_violation(slope: Float, W: Float, half: float) -> float:
 
 
 def _fitted(X: Columns, W: Float, working: Indices, gram: Float | None) -> Float:
-    """XᵀXW, through the Gram matrix or through the fitted values."""
+    """XᵀXW for W zero beyond the working set, through the Gram matrix or through the fitted values."""
     if gram is not None:
         return gram[:, working] @ W[working]
-    return X.transposed_matmul(X @ W)
+    return X.transposed_matmul(X.columns(working) @ W[working])
 
 
 def _grown_working_set(slope: Float, W: Float, half: float) -> Indices:

@@ -17,6 +17,8 @@ from ufselect.solvers._kernels import add_best_candidates, descend_lassos
 
 _CANDIDATES_A_ROUND = 32
 _MOST_ROUNDS = 200
+_FIRST_PRECISION = 0.01
+_INNER_PRECISION = 0.1
 _RANK_TOLERANCE = 1e-10
 
 
@@ -90,11 +92,11 @@ class WorkingSets:
         self.coefs[which] = np.take_along_axis(coefs, used_first, axis=1)
         self.counts[which] = np.count_nonzero(coefs, axis=1)
 
-    def descend(self, which: Indices, penalties: Float, tol: float) -> Float:
+    def descend(self, which: Indices, penalties: Float, tols: Float) -> Float:
         """Solve the problems in ``which`` on their working sets; returns their residuals."""
         members, coefs = self.members[which], self.coefs[which]
         rows, position = self._candidate_rows(members)
-        residuals = descend_lassos(rows, self.targets.rows[which], position, self.counts[which], coefs, penalties, tol)
+        residuals = descend_lassos(rows, self.targets.rows[which], position, self.counts[which], coefs, penalties, tols)
         self.coefs[which] = coefs
         return residuals
 
@@ -134,7 +136,7 @@ def lassos_without_self(
     pending = np.arange(len(targets.own))
     working.renew(pending, targets.correlations, penalties)
     norms = np.einsum("tr,tr->t", targets.rows, targets.rows)
-    inner_tol = tol / 3.0
+    inner_tol = np.full(len(pending), max(_FIRST_PRECISION, tol / 3.0))
     for _ in range(_MOST_ROUNDS):
         residuals = working.descend(pending, penalties[pending], inner_tol)
         correlations = targets.correlations_with(residuals, pending)
@@ -146,7 +148,8 @@ def lassos_without_self(
         if not len(pending):
             break
         working.renew(pending, correlations, penalties[pending])
-        inner_tol /= 2.0
+        # No use in solving a working set far beyond what its next members will upset.
+        inner_tol = np.maximum(tol / 3.0, _INNER_PRECISION * (gap / primal)[open_])
     return working.members, working.counts, working.coefs
 
 
