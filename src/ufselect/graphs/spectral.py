@@ -16,9 +16,11 @@ from ufselect.graphs.laplacian import StructureLaplacian
 DENSE_LIMIT = 500
 """Up to so many samples a dense decomposition is the faster one."""
 
+_LARGEST_DENSE = 5000
 _FEWEST_SPARE_VECTORS = 8
 _LOWEST_DEGREE = 16
-_MOST_FILTERINGS = 100
+_NARROWEST_GAP = 1e-4
+_MOST_FILTERINGS = 60
 
 
 class Spectrum(NamedTuple):
@@ -73,16 +75,19 @@ def smallest_eigenvectors(
     if dense is None:
         dense = n <= DENSE_LIMIT or 5 * count >= n
     if dense:
-        values, vectors = _decompose(L, count, centered)
-        return Spectrum(values, _with_fixed_signs(vectors))
+        return _decompose(L, count, centered)
     avoided = np.column_stack([known, np.full(n, n**-0.5)]) if centered else known
-    values, vectors = _iterate(L, count - known.shape[1], avoided, warm_start, tol, random_state)
+    values, vectors, converged = _iterate(L, count - known.shape[1], avoided, warm_start, tol, random_state)
+    if not converged and n <= _LARGEST_DENSE:
+        return _decompose(L, count, centered)
+    if not converged:
+        warnings.warn(f"Not all eigenvectors of the Laplacian reached tol={tol}.", ConvergenceWarning, stacklevel=2)
     return Spectrum(
         np.concatenate([np.zeros(known.shape[1]), values]), _with_fixed_signs(np.column_stack([known, vectors]))
     )
 
 
-def _decompose(L: StructureLaplacian, count: int, centered: bool) -> tuple[Float, Float]:
+def _decompose(L: StructureLaplacian, count: int, centered: bool) -> Spectrum:
     """Dense eigenpairs of L, or of HLH with its trivial pair, the constant vector, moved out of the way."""
     dense = L.toarray()
     if centered:
@@ -92,7 +97,7 @@ def _decompose(L: StructureLaplacian, count: int, centered: bool) -> tuple[Float
     # NumPy's routine, although SciPy's could stop at the wanted pairs: the two bring their own thread
     # pools, and at this size switching between them costs more than the rest of the spectrum.
     values, vectors = np.linalg.eigh(dense)
-    return values[:count], vectors[:, :count]
+    return Spectrum(values[:count], _with_fixed_signs(vectors[:, :count]))
 
 
 def _centered_basis(vectors: Float) -> Float:
@@ -130,36 +135,57 @@ def _basis(Z: Float) -> Float:
 
 def _iterate(
     L: StructureLaplacian, count: int, avoided: Float, warm_start: Float | None, tol: float, random_state: Any
-) -> tuple[Float, Float]:
+) -> tuple[Float, Float, bool]:
     """Subspace iteration with a Chebyshev filter, in the complement of some orthonormal vectors.
 
     The filter is a polynomial in L that is small on the unwanted part of the spectrum and grows fast
     below it: it does what a preconditioner does, from products with L alone. Some vectors more than
     are wanted make the convergence depend on a gap further up the spectrum, and find the copies of a
     repeated eigenvalue that a warm start has missed. Unlike LOBPCG, it never inverts a Gram matrix
-    that a good start makes singular, and it need not wait for the spare vectors.
+    that a good start makes singular, and it need not wait for the spare vectors. Also says whether
+    all vectors have converged.
     """
-    n = L.shape[0]
     rng = check_random_state(random_state)
-    block = rng.standard_normal((n, count + max(_FEWEST_SPARE_VECTORS, count // 2)))
+    block = _start(rng, L.shape[0], count, avoided, warm_start)
+    top = 1.02 * _largest_eigenvalue(L, rng)
+    found, values = np.zeros((L.shape[0], 0)), np.zeros(0)
+    for filterings_left in reversed(range(_MOST_FILTERINGS)):
+        block, _ = np.linalg.qr(_apart_from(avoided, block))
+        ritz, block, residuals = _rayleigh_ritz(L, block, avoided)
+        # Vectors that have converged leave the block, or their growth would drown the others.
+        wanted = count - len(values)
+        done = int(np.argmin(np.append(residuals[:wanted] <= tol * top, False)))
+        taken = done if filterings_left else wanted
+        found, values = np.column_stack([found, block[:, :taken]]), np.append(values, ritz[:taken])
+        if taken == wanted:
+            break
+        avoided = np.column_stack([avoided, block[:, :done]])
+        block = _chebyshev_filtered(L, block[:, done:], ritz[done:], wanted - done, top, avoided)
+    order = np.argsort(values, kind="stable")
+    return values[order], found[:, order], done == wanted
+
+
+def _start(rng: Any, n: int, count: int, avoided: Float, warm_start: Float | None) -> Float:
+    """A random block with some vectors to spare, its first ones replaced by what is known."""
+    block: Float = rng.standard_normal((n, count + max(_FEWEST_SPARE_VECTORS, count // 2)))
     if warm_start is not None:
         near, weight, _ = np.linalg.svd(_apart_from(avoided, warm_start), full_matrices=False)
         kept = min(int(np.count_nonzero(weight > 1e-3)), count)
         block[:, :kept] = near[:, :kept]
-    top = float(eigsh(L, k=1, which="LA", tol=1e-2, v0=rng.standard_normal(n), return_eigenvectors=False)[0])
-    for filterings_left in reversed(range(_MOST_FILTERINGS)):
-        block, _ = np.linalg.qr(_apart_from(avoided, block))
-        image = _apart_from(avoided, L @ block)
-        values, rotation = np.linalg.eigh(block.T @ image)
-        block, image = block @ rotation, image @ rotation
-        worst = float(np.linalg.norm(image - block * values, axis=0)[:count].max()) / top
-        if worst <= tol or not filterings_left:
-            break
-        block = _chebyshev_filtered(L, block, values, count, 1.02 * top, avoided)
-    if worst > tol:
-        message = f"The eigenvectors of the Laplacian have residuals of {worst:.1g}, above tol={tol}."
-        warnings.warn(message, ConvergenceWarning, stacklevel=3)
-    return values[:count], block[:, :count]
+    return block
+
+
+def _largest_eigenvalue(L: StructureLaplacian, rng: Any) -> float:
+    start = rng.standard_normal(L.shape[0])
+    return float(eigsh(L, k=1, which="LA", tol=1e-2, v0=start, return_eigenvectors=False)[0])
+
+
+def _rayleigh_ritz(L: StructureLaplacian, block: Float, avoided: Float) -> tuple[Float, Float, Float]:
+    """Best approximations to eigenpairs within the span of an orthonormal block, and their residuals."""
+    image = _apart_from(avoided, L @ block)
+    values, rotation = np.linalg.eigh(block.T @ image)
+    block, image = block @ rotation, image @ rotation
+    return values, block, np.linalg.norm(image - block * values, axis=0)
 
 
 def _chebyshev_filtered(
@@ -169,10 +195,11 @@ def _chebyshev_filtered(
     low, wanted, cut = values[0], values[count - 1], values[-1]
     centre, radius = (top + cut) / 2.0, (top - cut) / 2.0
     # Damp the unwanted by e⁵, but never so much that the lowest vector drowns the others.
-    degree = min(2.5 / np.sqrt((cut - wanted) / top + 1e-6), 9.0 / np.sqrt((cut - low) / top + 1e-6))
+    enough, safe = (2.5 / np.sqrt((cut - value) / top + _NARROWEST_GAP) for value in (wanted, low))
+    degree = max(_LOWEST_DEGREE, int(min(enough, 4.0 * safe)))
     sigma = first = radius / (low - centre)
     before, now = block, (_apart_from(avoided, L @ block) - centre * block) * (sigma / radius)
-    for _ in range(max(int(degree), _LOWEST_DEGREE) - 1):
+    for _ in range(degree - 1):
         following = 1.0 / (2.0 / first - sigma)
         image = _apart_from(avoided, L @ now) - centre * now
         before, now = now, image * (2.0 * following / radius) - (sigma * following) * before

@@ -150,7 +150,7 @@ def _lowered(gram: Float, target: Float, W: Float, half: float, tol: float) -> t
     if np.linalg.norm(descent, axis=1).max() <= tol * half:
         return W, True
     value = _objective(gram, target, W, half)
-    majorizer_inverse = np.linalg.inv(gram + np.diag((half / length).ravel()))
+    majorizer_inverse = np.asarray(np.linalg.inv(gram + np.diag((half / length).ravel())), dtype=np.float64)
     step = _newton_step(gram, half / length, unit, descent, majorizer_inverse)
     for size in (1.0, 0.5, 0.25, 0.125):
         trial = W + size * step

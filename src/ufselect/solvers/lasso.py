@@ -149,7 +149,7 @@ def lassos_without_self(
             break
         working.renew(pending, correlations, penalties[pending])
         # No use in solving a working set far beyond what its next members will upset.
-        inner_tol = np.maximum(tol / 3.0, _INNER_PRECISION * (gap / primal)[open_])
+        inner_tol = np.maximum(tol / 3.0, _INNER_PRECISION * gap[open_] / primal[open_])
     return working.members, working.counts, working.coefs
 
 

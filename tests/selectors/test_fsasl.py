@@ -1,0 +1,354 @@
+import warnings
+from functools import cache
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.preprocessing import StandardScaler
+
+from ufselect import FSASL
+from ufselect._backend.columns import Columns
+from ufselect.datasets.planted import make_planted_clusters
+from ufselect.graphs.adaptive import adaptive_neighbors
+from ufselect.graphs.self_expression import sparse_self_expression
+from ufselect.solvers.greedy import ridge_share
+
+BENCHMARK_SETS = ["JAFFE", "UMIST", "TOX", "USPS49", "MFEA", "COIL", "AR"]
+may_stop_early = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
+
+def more_samples_than_features(seed):
+    return make_planted_clusters(80, 4, 10, 10, random_state=seed).X
+
+
+def more_features_than_samples(seed):
+    return make_planted_clusters(40, 4, 20, 60, random_state=seed).X
+
+
+def rank_deficient(shape, seed):
+    """Ten independent columns and combinations of them."""
+    n, d = shape
+    X = make_planted_clusters(n, 4, 6, 4, random_state=seed).X
+    return np.hstack([X, X @ np.random.default_rng(seed).standard_normal((10, d - 10))])
+
+
+DESCENT_DATA = {
+    "n > d": more_samples_than_features,
+    "d > n": more_features_than_samples,
+    "n > d, rank 10": lambda seed: rank_deficient((80, 25), seed),
+    "d > n, rank 10": lambda seed: rank_deficient((40, 70), seed),
+}
+
+
+@cache
+def easy():
+    return make_planted_clusters(200, 4, 40, 20, random_state=0)
+
+
+@cache
+def buried(seed, noise_scale=1.0):
+    """90 informative columns among 10,090."""
+    return make_planted_clusters(400, 6, 90, 10000, noise_scale=noise_scale, random_state=seed)
+
+
+def informative_share(data, **params):
+    selector = FSASL(30, n_clusters=6, **params).fit(data.X)
+    return data.informative[selector.get_support()].mean()
+
+
+def standardized(X):
+    return Columns.standardized(X, center=True, unit_variance=True)
+
+
+def share_explained(X, Y, chosen):
+    """‖Y‖² less min_W ‖Y − X_C W‖² + ‖W‖², as a share of ‖Y‖², with unit-norm columns."""
+    part = X[:, chosen] / np.linalg.norm(X[:, chosen], axis=0)
+    W = np.linalg.solve(part.T @ part + np.eye(len(chosen)), part.T @ Y)
+    return 1.0 - (np.sum((Y - part @ W) ** 2) + np.sum(W**2)) / np.sum(Y**2)
+
+
+# The exact route
+
+
+@may_stop_early
+@pytest.mark.parametrize("spread", ["row", "mean"])
+@pytest.mark.parametrize("structure", ["both", "local", "global"])
+@pytest.mark.parametrize("data", DESCENT_DATA)
+def test_exact_route_lowers_its_fixed_objective_at_every_step(data, structure, spread):
+    for seed in range(2):
+        selector = FSASL(
+            5,
+            n_clusters=4,
+            structure=structure,
+            spread=spread,
+            w_solver="eigen",
+            recalibrate=False,
+            tol=0,
+        ).fit(DESCENT_DATA[data](seed))
+        history = selector.objective_history_.ravel()
+        assert len(history) == 3 * 12
+        assert history[-1] < history[0]
+        assert np.all(np.diff(history) <= 1e-9 * np.abs(history[:-1]))
+        Z = selector.embedding_
+        assert_allclose(Z.T @ Z, np.eye(3), rtol=0, atol=1e-8)
+
+
+@may_stop_early
+def test_exact_route_without_centring_has_a_dimension_for_every_cluster():
+    data = easy()
+    selector = FSASL(5, n_clusters=4, w_solver="eigen", center=False).fit(data.X)
+    assert selector.embedding_.shape == (200, 4)
+    assert_allclose(selector.embedding_.T @ selector.embedding_, np.eye(4), rtol=0, atol=1e-8)
+
+
+# What a fit leaves behind
+
+
+@may_stop_early
+@pytest.mark.parametrize("w_solver", ["regression", "eigen"])
+def test_embedding_is_the_image_of_the_standardised_data_under_the_weights(w_solver):
+    X = easy().X
+    selector = FSASL(5, n_clusters=4, w_solver=w_solver).fit(X)
+    assert_allclose(selector.embedding_, StandardScaler().fit_transform(X) @ selector.coef_, rtol=0, atol=1e-10)
+
+
+@may_stop_early
+@pytest.mark.parametrize("max_iter", [1, 2, 5])
+def test_history_has_a_row_for_every_iteration_and_an_entry_for_every_step(max_iter):
+    selector = FSASL(5, n_clusters=4, tol=0, max_iter=max_iter).fit(easy().X)
+    assert selector.n_iter_ == max_iter
+    assert selector.objective_history_.shape == (max_iter, 3)
+    assert np.all(np.isfinite(selector.objective_history_))
+
+
+def test_neighbours_are_on_the_simplex_and_nobody_is_its_own():
+    P = FSASL(5, n_clusters=4, n_neighbors=7).fit(easy().X).neighbor_graph_
+    assert_array_equal(np.diff(P.indptr), np.full(200, 7))
+    assert_allclose(P.sum(axis=1), 1.0, rtol=0, atol=1e-12)
+    assert P.min() >= 0.0
+    assert np.all(P.diagonal() == 0.0)
+
+
+def test_no_sample_expresses_itself():
+    S = FSASL(5, n_clusters=4).fit(easy().X).self_expression_
+    assert S.nnz > 0
+    assert np.all(S.diagonal() == 0.0)
+
+
+@may_stop_early
+@pytest.mark.parametrize("size", [1, 2, 3])
+def test_self_expression_size_is_the_number_of_nonzeros_of_every_column(size):
+    S = FSASL(5, n_clusters=5, self_expression_size=size).fit(easy().X).self_expression_
+    assert_array_equal(np.count_nonzero(S.toarray(), axis=0), np.full(200, size))
+
+
+def test_local_structure_has_no_self_expression():
+    selector = FSASL(5, n_clusters=4, structure="local").fit(easy().X)
+    assert selector.self_expression_ is None
+    assert selector.neighbor_graph_.shape == (200, 200)
+
+
+def test_global_structure_has_no_neighbours():
+    selector = FSASL(5, n_clusters=4, structure="global").fit(easy().X)
+    assert selector.neighbor_graph_ is None
+    assert selector.self_expression_.shape == (200, 200)
+
+
+# Without adaptation
+
+
+def test_structure_that_does_not_adapt_is_that_of_the_original_features():
+    X = easy().X
+    selector = FSASL(5, n_clusters=4, adaptive=False).fit(X)
+    original = standardized(X)
+    assert selector.n_iter_ == 1
+    assert selector.objective_history_.shape == (1, 3)
+    assert_allclose(selector.neighbor_graph_.toarray(), adaptive_neighbors(original, 5).P.toarray(), rtol=1e-12)
+    expected = sparse_self_expression(original, selector.self_expression_penalty).S
+    assert_allclose(selector.self_expression_.toarray(), expected.toarray(), rtol=1e-12)
+
+
+@pytest.mark.parametrize("structure", ["local", "global"])
+@pytest.mark.parametrize("w_solver", ["regression", "eigen"])
+def test_one_part_of_the_structure_alone_can_stay_that_of_the_original_features(structure, w_solver):
+    X = easy().X
+    selector = FSASL(5, n_clusters=4, adaptive=False, structure=structure, w_solver=w_solver, tol=1.0).fit(X)
+    assert selector.n_iter_ == 1
+    if structure == "local":
+        assert selector.self_expression_ is None
+        expected, found = adaptive_neighbors(standardized(X), 5).P, selector.neighbor_graph_
+    else:
+        assert selector.neighbor_graph_ is None
+        expected = sparse_self_expression(standardized(X), selector.self_expression_penalty).S
+        found = selector.self_expression_
+    assert_allclose(found.toarray(), expected.toarray(), rtol=1e-12)
+
+
+# Convergence
+
+
+def test_too_few_iterations_are_reported_by_the_name_of_their_parameter():
+    with pytest.warns(ConvergenceWarning, match=r"FSASL still moves after max_iter=1 iterations"):
+        FSASL(5, n_clusters=6, max_iter=1).fit(make_planted_clusters(100, 6, 10, 300, random_state=0).X)
+
+
+def test_the_warning_points_at_the_line_that_called_fit():
+    X = make_planted_clusters(100, 6, 10, 300, random_state=0).X
+    with pytest.warns(ConvergenceWarning, match="max_iter") as caught:
+        FSASL(5, n_clusters=6, max_iter=1).fit(X)
+    assert [warning.filename for warning in caught] == [__file__]
+
+
+@pytest.mark.parametrize("name", BENCHMARK_SETS)
+def test_defaults_converge_on_a_benchmark_set_or_say_so_once(benchmark_set, name):
+    X, y = benchmark_set(name)
+    if name == "AR":
+        X, y = X[:280], y[:280]
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        selector = FSASL(n_clusters=len(np.unique(y))).fit(X)
+    assert selector.n_iter_ <= selector.max_iter
+    assert 1 <= selector.n_features_ <= X.shape[1]
+    if caught:
+        (warning,) = caught
+        assert warning.category is ConvergenceWarning
+        assert str(warning.message).startswith("FSASL still moves after max_iter=12")
+        assert selector.n_iter_ == selector.max_iter
+
+
+# What the data may decide
+
+
+@pytest.mark.parametrize("n_clusters", [2, 4, 7])
+@pytest.mark.parametrize("seed", range(2))
+def test_auto_finds_the_number_of_planted_clusters(n_clusters, seed):
+    X = make_planted_clusters(200, n_clusters, 40, 20, random_state=seed).X
+    assert FSASL(5).fit(X).n_clusters_ == n_clusters
+
+
+@may_stop_early
+@pytest.mark.parametrize("selection", ["greedy", "norm"])
+@pytest.mark.parametrize("data", ["n > d", "d > n"])
+def test_auto_selects_the_fewest_features_that_explain_95_percent_of_what_all_explain(data, selection):
+    X = DESCENT_DATA[data](0)
+    selector = FSASL(n_clusters=4, w_solver="eigen", selection=selection).fit(X)
+    values, Y = StandardScaler().fit_transform(X), selector.embedding_  # Y is Z on the exact route
+    enough = 0.95 * ridge_share(standardized(X), Y)
+    assert_allclose(enough, 0.95 * share_explained(values, Y, np.arange(X.shape[1])), rtol=1e-9)
+    best = selector.top_features(X.shape[1])
+    shares = [share_explained(values, Y, best[:m]) for m in range(1, X.shape[1] + 1)]
+    fewest = next(m for m, share in enumerate(shares, start=1) if share >= enough)
+    assert 1 < fewest < X.shape[1]
+    assert selector.n_features_ == fewest
+    assert selector.get_support().sum() == fewest
+    assert_allclose(selector.structure_curve_, shares[: len(selector.structure_curve_)], rtol=1e-9)
+    assert len(selector.structure_curve_) >= fewest
+
+
+@pytest.mark.parametrize("selection", ["greedy", "norm"])
+def test_structure_curve_rises_and_reaches_its_share_at_the_selected_number(selection):
+    selector = FSASL(n_clusters=4, selection=selection).fit(easy().X)
+    curve = selector.structure_curve_
+    assert np.all(np.diff(curve) > 0.0)
+    assert 0.0 < curve[0] < curve[-1] <= 1.0
+    assert len(curve) == selector.n_features_
+
+
+@pytest.mark.parametrize(("asked", "given"), [(0.25, 15), (1.0, 60), (0.001, 1), (7, 7), (60, 60)])
+def test_a_number_or_a_fraction_of_the_features_is_selected(asked, given):
+    selector = FSASL(asked, n_clusters=4).fit(easy().X)
+    assert selector.n_features_ == given
+    assert selector.transform(easy().X).shape == (200, given)
+
+
+# Ranking
+
+
+@pytest.mark.parametrize("selection", ["greedy", "norm"])
+def test_fewer_features_are_the_first_of_more(selection):
+    five, ten = (FSASL(m, n_clusters=4, selection=selection).fit(easy().X) for m in (5, 10))
+    assert_array_equal(five.top_features(), ten.top_features()[:5])
+    assert_allclose(five.structure_curve_, ten.structure_curve_[:5], rtol=1e-12)
+
+
+@pytest.mark.parametrize("selection", ["greedy", "norm"])
+@pytest.mark.parametrize("n_features", [1, 10, "auto", 1.0])
+def test_scores_fall_along_the_ranking(n_features, selection):
+    selector = FSASL(n_features, n_clusters=4, selection=selection).fit(easy().X)
+    assert_array_equal(np.sort(selector.ranking_), np.arange(1, 61))
+    assert np.all(np.diff(selector.scores_[selector.top_features(60)]) <= 0.0)
+    assert np.all(selector.scores_ >= 0.0)
+
+
+def test_norm_selection_scores_by_the_norms_of_the_weights():
+    selector = FSASL(5, n_clusters=4, selection="norm").fit(easy().X)
+    assert_allclose(selector.scores_, np.linalg.norm(selector.coef_, axis=1), rtol=1e-12)
+
+
+def test_greedy_selection_passes_over_a_copy_that_norms_would_put_next():
+    data = easy()
+    best = FSASL(1, n_clusters=4).fit(data.X).top_features()[0]
+    X = np.hstack([data.X, data.X[:, [best]]])
+    greedy, norm = (FSASL(3, n_clusters=4, selection=selection).fit(X) for selection in ("greedy", "norm"))
+    assert not {best, 60} <= set(greedy.top_features())
+    assert_allclose(norm.scores_[best], norm.scores_[60], rtol=1e-6)
+
+
+# The published method
+
+
+def test_published_takes_the_choices_of_the_paper():
+    defaults = FSASL().get_params()
+    published = FSASL.published().get_params()
+    changed = {name: value for name, value in published.items() if value != defaults[name]}
+    assert changed == {"spread": "mean", "scale": "none", "center": False, "selection": "norm"}
+
+
+def test_published_lets_every_choice_be_overridden():
+    selector = FSASL.published(n_features_to_select=3, spread="row", center=True)
+    assert (selector.n_features_to_select, selector.spread, selector.center) == (3, "row", True)
+    assert (selector.scale, selector.selection) == ("none", "norm")
+
+
+def test_published_finds_the_informative_columns_of_easy_data():
+    data = easy()
+    selector = FSASL.published(n_features_to_select=20, n_clusters=4).fit(data.X)
+    assert data.informative[selector.get_support()].all()
+    assert selector.coef_.shape == (60, 4)
+
+
+# Progress
+
+
+def test_verbose_shows_a_progress_bar_on_standard_error(capfd):
+    FSASL(5, n_clusters=4, verbose=1).fit(easy().X)
+    out, err = capfd.readouterr()
+    assert out == ""
+    assert "FSASL" in err
+    assert "/12" in err
+
+
+def test_a_fit_is_silent_by_default(capfd):
+    FSASL(5, n_clusters=4).fit(easy().X)
+    assert capfd.readouterr() == ("", "")
+
+
+# The argument of the paper: structure tells the features, features tell the structure
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_the_graph_of_all_columns_is_not_enough_among_many_noise_columns(seed):
+    share = informative_share(buried(seed), adaptive=False, structure="local")
+    assert 0.25 <= share <= 0.80
+
+
+@pytest.mark.parametrize("selection", ["greedy", "norm"])
+@pytest.mark.parametrize("seed", [0, 1])
+def test_adaptive_structure_finds_the_informative_columns_among_many_noise_columns(seed, selection):
+    assert informative_share(buried(seed), selection=selection) >= 0.95
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_noise_of_larger_variance_does_not_hurt(seed):
+    assert informative_share(buried(seed, 10.0)) >= 0.95
