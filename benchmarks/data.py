@@ -13,10 +13,15 @@ DATA_VARIABLE = "UFSELECT_DATA"
 
 
 class LabelledSet(NamedTuple):
-    """Samples by rows, and how many classes they fall into."""
+    """Samples by rows, and the class of each, for the judge alone."""
 
     X: NDArray[Any]
-    n_classes: int
+    y: NDArray[Any]
+
+    @property
+    def n_classes(self) -> int:
+        """How many classes there are."""
+        return len(np.unique(self.y))
 
 
 def public_set(name: str) -> LabelledSet | None:
@@ -26,7 +31,7 @@ def public_set(name: str) -> LabelledSet | None:
     if file is None or not file.is_file():
         return None
     with np.load(file) as arrays:
-        return LabelledSet(arrays["X"].astype(np.float64), len(np.unique(arrays["y"])))
+        return LabelledSet(arrays["X"].astype(np.float64), arrays["y"])
 
 
 def useful_columns(d: int) -> int:

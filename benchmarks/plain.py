@@ -58,13 +58,13 @@ class PlainFSASL:
 
     def __init__(self, params: dict[str, Any], *, lasso_gap: float, regression_tol: float) -> None:
         self.params = params
-        # scikit-learn stops at gap <= tol‖y‖², ufselect at gap <= lasso_gap·objective. With s = 0 the objective
-        # is ½‖y‖², so the optimum is no larger and this tol is the looser of the two for every sample.
-        self.lasso = Lasso(
-            fit_intercept=False, copy_X=False, warm_start=True, tol=lasso_gap / 2.0, max_iter=_MOST_SWEEPS
-        )
+        # scikit-learn stops at gap <= tol‖y‖², ufselect at gap <= lasso_gap·objective. The point ay is dual feasible,
+        # so the objective is at least a(1 − a/2)‖y‖², and not much more for a sample that is expressed well.
+        a = params["self_expression_penalty"]
+        lasso_tol = lasso_gap * a * (1.0 - a / 2.0)
+        self.lasso = Lasso(fit_intercept=False, copy_X=False, warm_start=True, tol=lasso_tol, max_iter=_MOST_SWEEPS)
         # With h = γ/2, all conditions met up to εh give a gap of ½‖Y−XW‖² + h‖W‖₂,₁ of at most 2εh‖W‖₂,₁, up to ε²,
-        # and h‖W‖₂,₁ <= ½‖Y‖². So ufselect's criterion implies scikit-learn's gap <= ε‖Y‖²: again the looser one.
+        # and h‖W‖₂,₁ <= ½‖Y‖². So ufselect's criterion implies scikit-learn's gap <= ε‖Y‖²: the looser one.
         self.regression = MultiTaskLasso(
             fit_intercept=False, copy_X=False, warm_start=True, tol=regression_tol, max_iter=_MOST_SWEEPS
         )
@@ -117,12 +117,17 @@ class PlainFSASL:
             return sp.csr_array(sp.diags_array(affinity.sum(axis=1)) - affinity)
 
     def _target(self, L: sp.csr_array, last: Array | None) -> Array:
-        """Y: eigenvectors for the smallest eigenvalues, turned towards the last ones for the sake of warm starts."""
+        """Y: eigenvectors for the smallest eigenvalues among the vectors that sum to zero, as X's columns do.
+
+        They are turned towards the last ones for the sake of warm starts.
+        """
         with self._timed("eigen"):
-            _, Y = eigh(L.toarray(), subset_by_index=[0, self.params["n_clusters"] - 1], overwrite_a=True)
-            if last is not None:
-                Y = Y @ orthogonal_procrustes(Y, last)[0]
-            return Y - Y.mean(axis=0)
+            dense = L.toarray()
+            dense -= dense.mean(axis=0)
+            dense -= dense.mean(axis=1, keepdims=True)
+            dense += np.abs(dense).sum(axis=0).max() / len(dense)  # moves the constant vector out of the way
+            _, Y = eigh(dense, subset_by_index=[0, self.params["n_clusters"] - 2], overwrite_a=True)
+            return Y if last is None else Y @ orthogonal_procrustes(Y, last)[0]
 
     def _weights(self, X: Array, Y: Array) -> tuple[Array, float]:
         """W and γ."""

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from comparison import Comparison, TimedFit, compare
 from data import DATA_VARIABLE, noisy_clusters, public_set, useful_columns
+from quality import SETS, selection_quality
 from report import machine, number, table, write_section
 from steps import FUNCTION_OF_STEP
 from threadpoolctl import threadpool_limits
@@ -170,7 +171,18 @@ def say(line: str) -> None:
     print(line, file=sys.stderr, flush=True)
 
 
-PARTS = {"plain": compare_with_plain, "growth": measure_growth, "startup": measure_startup}
+def judge_selections(sizes: Sizes) -> str | None:
+    """ACC and NMI of k-means on the selected columns, on the public sets."""
+    say("quality: k-means on the selected columns of the public sets")
+    return selection_quality(SETS if sizes.iterations else SETS[:1])
+
+
+PARTS = {
+    "plain": compare_with_plain,
+    "growth": measure_growth,
+    "startup": measure_startup,
+    "quality": judge_selections,
+}
 
 
 def main() -> None:

@@ -1,0 +1,75 @@
+"""Fifteen of the 64 pixels of handwritten digits, chosen without labels.
+
+The labels are used at the end only, to see how well k-means on the chosen pixels finds the digits.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from time import perf_counter
+
+import matplotlib as mpl
+
+mpl.use("Agg")
+import matplotlib.pyplot as plt
+import numpy as np
+from sklearn.cluster import KMeans
+from sklearn.datasets import load_digits
+from sklearn.metrics import normalized_mutual_info_score
+
+from ufselect import FSASL
+from ufselect.metrics import matched_accuracy
+
+N_PIXELS = 15
+PICTURE = Path("demo-output") / "digits.png"
+
+
+def main() -> None:
+    X, digits = load_digits(return_X_y=True)
+    start = perf_counter()
+    selector = FSASL(N_PIXELS, n_clusters=10, verbose=1).fit(X)
+    seconds = perf_counter() - start
+    chosen = selector.top_features()
+    print(f"FSASL chose {N_PIXELS} of {X.shape[1]} pixels of {X.shape[0]} digits in {seconds:.1f} s.")
+    print("Best first (row, column):", " ".join(f"({pixel // 8},{pixel % 8})" for pixel in chosen))
+    print(f"\nk-means with 10 clusters, mean of 10 starts{'':12s}accuracy    NMI")
+    by_variance = np.argsort(-X.var(axis=0), kind="stable")[:N_PIXELS]
+    rng = np.random.default_rng(0)
+    at_random = [rng.choice(X.shape[1], N_PIXELS, replace=False) for _ in range(10)]
+    report(f"{N_PIXELS} pixels by FSASL", X, digits, [chosen])
+    report("all 64 pixels", X, digits, [np.arange(X.shape[1])])
+    report(f"{N_PIXELS} pixels of largest variance", X, digits, [by_variance])
+    report(f"{N_PIXELS} pixels at random (mean of 10 draws)", X, digits, at_random)
+    draw(X, digits, chosen)
+    print(f"\nPicture of the chosen pixels: {PICTURE}")
+
+
+def report(name: str, X: np.ndarray, digits: np.ndarray, subsets: list[np.ndarray]) -> None:
+    """Print how well k-means finds the digits from some pixels."""
+    labels = [
+        KMeans(10, init="random", n_init=1, random_state=seed).fit_predict(X[:, subset])
+        for subset in subsets
+        for seed in range(10)
+    ]
+    accuracy = np.mean([matched_accuracy(digits, found) for found in labels])
+    information = np.mean([normalized_mutual_info_score(digits, found) for found in labels])
+    print(f"  {name:52s}{accuracy:7.1%}  {information:5.1%}")
+
+
+def draw(X: np.ndarray, digits: np.ndarray, chosen: np.ndarray) -> None:
+    """Draw the mean of every digit and frame the chosen pixels, the best in the strongest colour."""
+    figure, axes = plt.subplots(2, 5, figsize=(10, 4.4), layout="constrained")
+    for digit, axis in enumerate(axes.flat):
+        axis.imshow(X[digits == digit].mean(axis=0).reshape(8, 8), cmap="Greys")
+        axis.set_axis_off()
+        for place, pixel in enumerate(chosen):
+            color = plt.colormaps["autumn"](place / len(chosen))
+            frame = plt.Rectangle((pixel % 8 - 0.5, pixel // 8 - 0.5), 1, 1, fill=False, lw=2, ec=color)
+            axis.add_patch(frame)
+    figure.suptitle(f"{N_PIXELS} pixels that FSASL chose without labels (red: best), on the mean of each digit")
+    PICTURE.parent.mkdir(exist_ok=True)
+    figure.savefig(PICTURE, dpi=110)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,75 @@
+"""Why the structure must follow the features: planted clusters among ever more columns of noise.
+
+Ninety columns tell six clusters apart; the rest is noise. A neighbour graph of all columns fades as noise is
+added, and so do the features chosen by it. FSASL learns the graph anew from the features it has chosen so far.
+Shown is the share of useful columns among the best thirty, with and without that adaptation.
+"""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+
+import matplotlib as mpl
+
+mpl.use("Agg")
+import matplotlib.pyplot as plt
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from ufselect import FSASL
+from ufselect.datasets.planted import make_planted_clusters
+
+NOISE_COLUMNS = (1000, 3000, 5000, 10000, 20000)
+SEEDS = (0, 1, 2)
+BEST = 30
+PICTURE = Path("demo-output") / "planted.png"
+SETTINGS = {
+    "fixed graph, greedy": {"adaptive": False, "structure": "local"},
+    "fixed graph, by norm": {"adaptive": False, "structure": "local", "selection": "norm"},
+    "adaptive, greedy (default)": {},
+    "adaptive, by norm": {"selection": "norm"},
+    "adaptive, greedy, n_clusters='auto'": {"n_clusters": "auto"},
+}
+
+
+def main() -> None:
+    warnings.simplefilter("ignore", ConvergenceWarning)
+    print(f"share of useful columns among the best {BEST}, mean of {len(SEEDS)} data sets")
+    print(f"{'noise columns':36s}" + "".join(f"{n_noise:8d}" for n_noise in NOISE_COLUMNS))
+    shares = {}
+    for name, parameters in SETTINGS.items():
+        shares[name] = [share_found(n_noise, parameters) for n_noise in NOISE_COLUMNS]
+        print(f"{name:36s}" + "".join(f"{share:8.0%}" for share in shares[name]))
+    draw(shares)
+    print(f"\nPicture: {PICTURE}")
+
+
+def share_found(n_noise: int, parameters: dict[str, object]) -> float:
+    """The share of useful columns among the best, as a mean over some data sets."""
+    shares = []
+    for seed in SEEDS:
+        X, _, informative = make_planted_clusters(n_noise=n_noise, random_state=seed)
+        selector = FSASL(BEST, **{"n_clusters": 6, **parameters}).fit(X)
+        shares.append(informative[selector.get_support()].mean())
+    return float(np.mean(shares))
+
+
+def draw(shares: dict[str, list[float]]) -> None:
+    """Draw the shares against the number of noise columns."""
+    figure, axis = plt.subplots(figsize=(7.5, 4.2), layout="constrained")
+    for name, values in shares.items():
+        style = "--" if name.startswith("fixed") else "-"
+        axis.plot(NOISE_COLUMNS, values, style, marker="o", label=name)
+    axis.axhline(0.0, color="grey", lw=0.5)
+    axis.set(xscale="log", ylim=(-0.03, 1.05), xlabel="columns of noise beside 90 useful ones")
+    axis.set_xticks(NOISE_COLUMNS, [f"{n:,}" for n in NOISE_COLUMNS])
+    axis.minorticks_off()
+    axis.set_ylabel(f"useful among the best {BEST}")
+    axis.legend(frameon=False)
+    PICTURE.parent.mkdir(exist_ok=True)
+    figure.savefig(PICTURE, dpi=110)
+
+
+if __name__ == "__main__":
+    main()

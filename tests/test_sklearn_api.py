@@ -1,0 +1,135 @@
+import pickle
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+from sklearn.cluster import KMeans
+from sklearn.metrics import adjusted_rand_score
+from sklearn.pipeline import make_pipeline
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from ufselect import FSASL
+from ufselect.datasets.planted import make_planted_clusters
+
+PLANTED = make_planted_clusters(60, 3, 10, 5, random_state=0)
+NAMES = [f"column {j}" for j in range(15)]
+
+ESTIMATORS = [
+    FSASL(),
+    FSASL(structure="global"),
+    FSASL(structure="local"),
+    FSASL(adaptive=False),
+    FSASL(w_solver="eigen"),
+    FSASL(w_solver="eigen", recalibrate=False),
+    FSASL(spread="mean"),
+    FSASL(spread="mean", recalibrate=False),
+    FSASL(scale="none", selection="norm"),
+    FSASL(self_expression_size=2),
+    FSASL.published(),
+    FSASL(1, n_clusters=2),
+]
+FRAMES = {
+    "pandas": lambda: pd.DataFrame(PLANTED.X, columns=NAMES),
+    "polars": lambda: pl.DataFrame(PLANTED.X, schema=NAMES),
+}
+LEARNED_ARRAYS = ["scores_", "ranking_", "coef_", "embedding_", "objective_history_", "structure_curve_"]
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@parametrize_with_checks(ESTIMATORS)
+def test_the_rules_of_scikit_learn_are_kept(estimator, check):
+    assert check(estimator) is None
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=str)
+def test_parameters_survive_a_round_trip(estimator):
+    params = estimator.get_params()
+    assert FSASL(**params).get_params() == params
+    assert FSASL().set_params(**params).get_params() == params
+    assert len(params) == 20
+
+
+def test_an_unknown_parameter_is_refused():
+    with pytest.raises(ValueError, match="Invalid parameter 'clusters'"):
+        FSASL().set_params(clusters=3)
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=str)
+def test_a_clone_has_the_parameters_and_nothing_learned(estimator):
+    fitted = clone(estimator).set_params(n_features_to_select=4, n_clusters=3).fit(PLANTED.X)
+    copy = clone(fitted)
+    assert copy.get_params() == fitted.get_params()
+    assert not [name for name in vars(copy) if name.endswith("_")]
+
+
+def test_clusters_are_found_behind_the_selector_in_a_pipeline():
+    pipeline = make_pipeline(FSASL(5, n_clusters=3), KMeans(3, n_init=5, random_state=0))
+    found = pipeline.fit_predict(PLANTED.X)
+    assert adjusted_rand_score(PLANTED.clusters, found) == 1.0
+    assert_array_equal(pipeline.predict(PLANTED.X), found)
+    assert pipeline.set_params(fsasl__n_features_to_select=2).fit(PLANTED.X)[0].n_features_ == 2
+
+
+def test_names_pass_through_a_pipeline():
+    pipeline = make_pipeline(FSASL(5, n_clusters=3), FSASL(2, n_clusters=3)).fit(FRAMES["pandas"]())
+    names = pipeline.get_feature_names_out(NAMES)
+    assert len(names) == 2
+    assert set(names) <= set(NAMES)
+
+
+@pytest.mark.parametrize("library", FRAMES)
+def test_names_of_a_frame_are_kept(library):
+    selector = FSASL(5, n_clusters=3).fit(FRAMES[library]())
+    assert_array_equal(selector.feature_names_in_, NAMES)
+    assert_array_equal(selector.get_feature_names_out(), np.array(NAMES)[selector.get_support()])
+    best = np.argsort(selector.ranking_)
+    assert_array_equal(selector.top_features(), np.array(NAMES)[best[:5]])
+    assert_array_equal(selector.top_features(15), np.array(NAMES)[best])
+    assert_allclose(selector.scores_, FSASL(5, n_clusters=3).fit(PLANTED.X).scores_, rtol=1e-9)
+
+
+@pytest.mark.parametrize("library", FRAMES)
+def test_a_frame_with_other_names_is_refused(library):
+    frame = FRAMES[library]()
+    selector = FSASL(5, n_clusters=3).fit(frame)
+    with pytest.raises(ValueError, match="feature names should match"):
+        selector.transform(frame.rename({"column 0": "other"}) if library == "polars" else frame.add_prefix("other "))
+
+
+def test_features_without_names_are_numbered():
+    selector = FSASL(5, n_clusters=3).fit(PLANTED.X)
+    assert_array_equal(selector.get_feature_names_out(), [f"x{j}" for j in np.flatnonzero(selector.get_support())])
+    assert_array_equal(selector.top_features(), np.argsort(selector.ranking_)[:5])
+
+
+@pytest.mark.parametrize("output", FRAMES)
+@pytest.mark.parametrize("library", FRAMES)
+def test_output_comes_as_the_frame_that_was_asked_for(library, output):
+    selector = FSASL(5, n_clusters=3).set_output(transform=output)
+    frame = FRAMES[library]()
+    selected = selector.fit_transform(frame)
+    assert isinstance(selected, pd.DataFrame if output == "pandas" else pl.DataFrame)
+    assert list(selected.columns) == list(selector.get_feature_names_out())
+    assert_array_equal(selected.to_numpy(), PLANTED.X[:, selector.get_support()])
+
+
+def test_selected_columns_come_back_unchanged_and_the_others_as_zeros():
+    selector = FSASL(5, n_clusters=3).fit(PLANTED.X)
+    selected = selector.transform(PLANTED.X)
+    assert_array_equal(selected, PLANTED.X[:, selector.get_support()])
+    restored = selector.inverse_transform(selected)
+    assert_array_equal(restored, PLANTED.X * selector.get_support())
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=str)
+def test_pickling_keeps_all_that_was_learned(estimator):
+    selector = clone(estimator).set_params(n_features_to_select=4, n_clusters=3).fit(PLANTED.X)
+    restored = pickle.loads(pickle.dumps(selector))
+    assert restored.get_params() == selector.get_params()
+    assert vars(restored).keys() == vars(selector).keys()
+    for name in LEARNED_ARRAYS:
+        assert_array_equal(getattr(restored, name), getattr(selector, name))
+    assert_array_equal(restored.transform(PLANTED.X), selector.transform(PLANTED.X))
