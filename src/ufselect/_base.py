@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
+from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -67,7 +68,14 @@ class BaseSelector(SelectorMixin, BaseEstimator, metaclass=ABCMeta):  # type: ig
             The fitted selector.
         """
         self._validate_params()
-        X = validate_data(self, X, accept_sparse=("csr", "csc"), dtype=[np.float64, np.float32], ensure_min_samples=3)
+        X = validate_data(
+            self,
+            X,
+            accept_sparse=("csr", "csc"),
+            dtype=[np.float64, np.float32],
+            order="C",
+            ensure_min_samples=3,
+        )
         wanted = self._wanted_features(X.shape[1])
         constant = constant_columns(X)
         if constant.all():
@@ -76,6 +84,9 @@ class BaseSelector(SelectorMixin, BaseEstimator, metaclass=ABCMeta):  # type: ig
             )
         informative = np.flatnonzero(~constant)
         kept = X if len(informative) == X.shape[1] else X[:, informative]
+        if not issparse(kept):
+            # Slices of columns come in another order in memory, and sums over them with other roundings.
+            kept = np.ascontiguousarray(kept)
         columns = Columns.standardized(kept, center=self.center, unit_variance=self.scale == "standard")
         ranking = self._learn(columns, None if wanted is None else min(wanted, len(informative)))
         self._store(ranking, informative, wanted, X.dtype)
@@ -111,7 +122,7 @@ class BaseSelector(SelectorMixin, BaseEstimator, metaclass=ABCMeta):  # type: ig
             self.structure_curve_ = ranking.structure_curve.astype(dtype)
 
     def _get_support_mask(self) -> npt.NDArray[np.bool_]:
-        check_is_fitted(self)
+        check_is_fitted(self, "ranking_")
         return self.ranking_ <= self.n_features_
 
     def top_features(self, n_features: int | None = None) -> npt.NDArray[Any]:
@@ -127,7 +138,7 @@ class BaseSelector(SelectorMixin, BaseEstimator, metaclass=ABCMeta):  # type: ig
         ndarray of shape (n_features,)
             Names where X had names, else column numbers.
         """
-        check_is_fitted(self)
+        check_is_fitted(self, "ranking_")
         best = np.argsort(self.ranking_, kind="stable")[: n_features or self.n_features_]
         names = getattr(self, "feature_names_in_", None)
         return best if names is None else np.asarray(names)[best]

@@ -121,14 +121,16 @@ def test_one_turned_feature_changes_no_score(seed, column, mode):
 
 
 @in_every_mode
-@pytest.mark.parametrize("seed", [0])
 @pytest.mark.parametrize("form", [sp.csr_array, sp.csc_array])
 @pytest.mark.parametrize("center", [True, False])
-def test_sparse_storage_does_not_matter(mode, seed, form, center):
-    X = planted(seed)
+def test_sparse_storage_does_not_matter(mode, form, center):
+    X = planted(1)
     X = np.where(X > 2.0, X, 0.0)
     assert 0.1 < np.mean(X > 0.0) < 0.5
-    assert_same(fitted(form(X), mode, center=center), fitted(X, mode, center=center))
+    expected = fitted(X, mode, center=center)
+    # Where more samples than neighbours coincide in the learned space, rounding decides who are neighbours.
+    assert len(np.unique(expected.embedding_.round(8), axis=0)) == len(X)
+    assert_same(fitted(form(X), mode, center=center), expected)
 
 
 @in_every_mode

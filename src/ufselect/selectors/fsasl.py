@@ -15,7 +15,7 @@ from ufselect._backend.columns import Columns, Float
 from ufselect._backend.progress import progress
 from ufselect._base import BaseSelector, Ranking
 from ufselect.graphs.adaptive import adaptive_neighbors
-from ufselect.graphs.laplacian import StructureLaplacian
+from ufselect.graphs.laplacian import StructureLaplacian, structure_laplacian
 from ufselect.graphs.self_expression import fixed_size_self_expression, sparse_self_expression
 from ufselect.graphs.spectral import aligned, eigengap, smallest_eigenvectors, turn_between
 from ufselect.graphs.structure import Structure
@@ -228,7 +228,7 @@ class FSASL(BaseSelector):
     def _learn(self, X: Columns, wanted: int | None) -> Ranking:
         gram = X.gram() if X.shape[1] <= min(X.shape[0], _LARGEST_GRAM) else None
         structure = self._structure_of_original_features(X)
-        self.n_clusters_ = self._count_clusters(structure.laplacian)
+        self.n_clusters_ = self._count_clusters(X, structure)
         weights = self._fit_weights(X, gram, structure.laplacian)
         Z = X @ weights.W
         history: list[tuple[float, float, float]] = []
@@ -291,9 +291,14 @@ class FSASL(BaseSelector):
             raise ValueError(f"n_neighbors={self.n_neighbors} must be less than the number of samples, {n}.")
         return self.n_neighbors
 
-    def _count_clusters(self, L: StructureLaplacian) -> int:
-        n = L.shape[0]
+    def _count_clusters(self, X: Columns, structure: Structure) -> int:
+        """c as asked for, or by the eigengap of the neighbour graph of the original features."""
+        n = X.shape[0]
         if isinstance(self.n_clusters, str):
+            P = structure.P
+            if P is None:
+                P = adaptive_neighbors(X, self._count_neighbors(X), n_jobs=self.n_jobs).P
+            L = structure_laplacian(None, P, 1.0)
             most = min(_MOST_CLUSTERS_FOUND, max(n // 3, 2))
             return eigengap(smallest_eigenvectors(L, most + 1, random_state=self.random_state).values)
         if self.n_clusters >= n:
@@ -353,7 +358,9 @@ class FSASL(BaseSelector):
         curve = np.cumsum(path.gains)
         sufficient = min(int(np.searchsorted(curve, enough)) + 1, len(curve))
         if self.selection == "norm":
-            return Ranking(by_norm, norms, weights.W, curve, sufficient)
+            # In units of the columns, so that the scores of aX are those of X.
+            unit = np.sqrt(X.squared_norms().mean() / X.shape[0])
+            return Ranking(by_norm, unit * norms, weights.W, curve, sufficient)
         gains = np.minimum.accumulate(path.gains)
         scores = norms * (gains[-1] / max(norms.max(), np.finfo(float).tiny))
         scores[path.order] = gains

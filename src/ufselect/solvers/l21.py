@@ -20,7 +20,8 @@ _INNER_PRECISION = 0.05
 _MOST_ALTERNATIONS = 100
 _FEWEST_SWEEPS = 10
 _NEWTON_STEPS = 5
-_MOST_GRADIENT_STEPS = 30
+_ROUNDING = 1e-12
+_MOST_GRADIENT_STEPS = 50
 
 
 def smallest_penalty_for_zero(X: Columns, Y: Float) -> float:
@@ -152,9 +153,11 @@ def _lowered(gram: Float, target: Float, W: Float, half: float, tol: float) -> t
     value = _objective(gram, target, W, half)
     majorizer_inverse = np.asarray(np.linalg.inv(gram + np.diag((half / length).ravel())), dtype=np.float64)
     step = _newton_step(gram, half / length, unit, descent, majorizer_inverse)
-    for size in (1.0, 0.5, 0.25, 0.125):
+    along = np.sum(step * W, axis=1) / length.ravel() ** 2
+    first_zero = min(1.0, float(-1.0 / along.min())) if along.min() < 0.0 else 1.0
+    for size in (1.0, first_zero, first_zero / 4.0, first_zero / 16.0):
         trial = W + size * step
-        trial[np.sum(trial * W, axis=1) <= 0.0] = 0.0
+        trial[1.0 + size * along <= _ROUNDING] = 0.0
         if _objective(gram, target, trial, half) < value:
             return trial, False
     return W + majorizer_inverse @ descent, False
@@ -169,7 +172,10 @@ def _newton_step(gram: Float, stiffness: Float, unit: Float, descent: Float, pre
     for _ in range(_MOST_GRADIENT_STEPS):
         along = np.sum(unit * direction, axis=1, keepdims=True)
         image = gram @ direction + stiffness * (direction - unit * along)
-        length = energy / float(np.sum(direction * image))
+        curvature = float(np.sum(direction * image))
+        if curvature <= 0.0:  # a flat direction: dependent columns that may share their weight in any way
+            break
+        length = energy / curvature
         step += length * direction
         residual -= length * image
         preconditioned = preconditioner @ residual
