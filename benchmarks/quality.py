@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Iterable
 from time import perf_counter
@@ -42,8 +43,11 @@ def selection_quality(sets: Iterable[str] = SETS) -> str | None:
         scores["random"].append(_quality(found, random, counts_of(name)))
         for version, make in versions.items():
             n_clusters = "auto" if "eigengap" in version else found.n_classes
-            selector, seconds, settled = _fit(make(max(counts_of(name)), n_clusters=n_clusters), found)
+            selector, seconds, settled = _fit(
+                make(n_features_to_select=max(counts_of(name)), n_clusters=n_clusters), found
+            )
             scores[version].append(_quality(found, selector.top_features(), counts_of(name)))
+            print(name, version, _cell(scores[version][-1]), f"{seconds:.1f} s", file=sys.stderr, flush=True)
             notes.append([name, version, selector.n_clusters_, selector.n_iter_, settled, number(seconds)])
     if not names:
         return None

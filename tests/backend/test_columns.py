@@ -23,6 +23,7 @@ CHECKED_METHODS = {
     "transposed_matmul": lambda X, B, C, w, j, i: X.transposed_matmul(C),
     "transposed_matmul of a vector": lambda X, B, C, w, j, i: X.transposed_matmul(C[:, 0]),
     "inner_products": lambda X, B, C, w, j, i: X.inner_products(B.T),
+    "combined": lambda X, B, C, w, j, i: X.combined(j, B[: len(j)]),
     "columns": lambda X, B, C, w, j, i: X.columns(j),
     "columns of a slice": lambda X, B, C, w, j, i: X.columns(slice(0, 2)),
     "rows": lambda X, B, C, w, j, i: X.rows(i),
@@ -34,6 +35,7 @@ CHECKED_METHODS = {
 }
 
 EXPECTED = {
+    "combined": lambda X, B, C, w, j, i: X[:, j] @ B[: len(j)],
     "matmul": lambda X, B, C, w, j, i: X @ B,
     "matmul of a vector": lambda X, B, C, w, j, i: X @ B[:, 0],
     "transposed_matmul": lambda X, B, C, w, j, i: X.T @ C,

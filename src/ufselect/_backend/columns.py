@@ -67,6 +67,10 @@ class Columns:
             product = product - self.offset @ B
         return np.asarray(product, dtype=np.float64)
 
+    def combined(self, index: Indices, B: Float) -> Float:
+        """The named columns of X times B."""
+        return Columns(self.values[:, index], None if self.offset is None else self.offset[index]) @ B
+
     def transposed_matmul(self, B: Float) -> Float:
         """Xᵀ B."""
         product = self.values.T @ B.astype(self.dtype, copy=False)

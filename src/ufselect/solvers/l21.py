@@ -95,7 +95,7 @@ def _fitted(X: Columns, W: Float, working: Indices, gram: Float | None) -> Float
     """XᵀXW for W zero beyond the working set, through the Gram matrix or through the fitted values."""
     if gram is not None:
         return gram[:, working] @ W[working]
-    return X.transposed_matmul(X.columns(working) @ W[working])
+    return X.transposed_matmul(X.combined(working, W[working]))
 
 
 def _grown_working_set(slope: Float, W: Float, half: float) -> Indices:
