@@ -114,9 +114,10 @@ class FSASL(BaseSelector):
         Selected features.
     n_clusters_ : int
         c.
-    coef_ : ndarray of shape (n_features, n_clusters_)
-        W, for the columns as centred and scaled.
-    embedding_ : ndarray of shape (n_samples, n_clusters_)
+    coef_ : ndarray of shape (n_features, n_dimensions)
+        W, for the columns as centred and scaled. There are c − 1 dimensions for centred columns, which
+        cannot tell a constant, and c otherwise.
+    embedding_ : ndarray of shape (n_samples, n_dimensions)
         Z = XW.
     self_expression_ : sparse array of shape (n_samples, n_samples) or None
         S; column i expresses sample i.
@@ -316,8 +317,10 @@ class FSASL(BaseSelector):
         if self.w_solver == "regression":
             Y = self._embedding(L, last)
             gamma = self._row_penalty(X, Y, last)
-            W = l21_regression(X, Y, gamma, gram=gram, warm_start=None if last is None else last.W).coef
-            return _Weights(W, Y, gamma)
+            found = l21_regression(X, Y, gamma, gram=gram, warm_start=None if last is None else last.W)
+            if not found.converged:
+                warnings.warn("The regression for W missed its tolerance.", ConvergenceWarning, stacklevel=4)
+            return _Weights(found.coef, Y, gamma)
         gamma = self._row_penalty(X, self._embedding(L, None) if last is None else last.target, last)
         norms = even_row_norms(X, self._dimension()) if last is None else np.linalg.norm(last.W, axis=1)
         W = smoother_projection(X, L, norms, gamma, self._dimension(), gram=gram)

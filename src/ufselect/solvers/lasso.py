@@ -6,11 +6,13 @@ hold the few candidates that matter; one product per round checks all the others
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.exceptions import ConvergenceWarning
 
 from ufselect._backend.columns import Columns, Float, Indices
 from ufselect.solvers._kernels import add_best_candidates, descend_lassos
@@ -150,6 +152,8 @@ def lassos_without_self(
         working.renew(pending, correlations, penalties[pending])
         # No use in solving a working set far beyond what its next members will upset.
         inner_tol = np.maximum(tol / 3.0, _INNER_PRECISION * gap[open_] / primal[open_])
+    else:
+        warnings.warn(f"{len(pending)} lassos missed their tolerance.", ConvergenceWarning, stacklevel=2)
     return working.members, working.counts, working.coefs
 
 
