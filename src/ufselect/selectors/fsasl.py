@@ -25,7 +25,6 @@ from ufselect.solvers.trace import even_row_norms, smoother_projection
 
 _LARGEST_GRAM = 5000
 _USUAL_NEIGHBORS = 5
-_MOST_CLUSTERS_FOUND = 50
 _SUFFICIENT_SHARE = 0.95
 
 
@@ -59,8 +58,8 @@ class FSASL(BaseSelector):
         How many features, or which fraction of them. "auto" takes the fewest that explain 95 % of
         what all features together explain of the learned embedding.
     n_clusters : int or "auto", default="auto"
-        c, the dimension of the learned space: about the number of clusters. "auto" reads it off the
-        widest gap between the eigenvalues of the first neighbour graph.
+        c, about the number of clusters, sets the dimension of the learned space. "auto" reads it off the
+        widest gap between the eigenvalues of the first neighbour graph, from 2 to √n.
     n_neighbors : int or "auto", default="auto"
         k, the neighbours of a sample. "auto" is 5, or fewer where there are fewer samples.
     local_weight : float, default=1.0
@@ -300,7 +299,8 @@ class FSASL(BaseSelector):
             if P is None:
                 P = adaptive_neighbors(X, self._count_neighbors(X), n_jobs=self.n_jobs).P
             L = structure_laplacian(None, P, 1.0)
-            most = min(_MOST_CLUSTERS_FOUND, max(n // 3, 2))
+            # Beyond √n clusters the gaps of a neighbour graph say more about its size than about clusters.
+            most = max(int(np.sqrt(n)), 2)
             return eigengap(smallest_eigenvectors(L, most + 1, random_state=self.random_state).values)
         if self.n_clusters >= n:
             raise ValueError(f"n_clusters={self.n_clusters} must be less than the number of samples, {n}.")
