@@ -219,9 +219,9 @@ def test_probabilities_of_the_published_program_are_met(reference, name):
     assert_allclose(explicit.toarray(), stored["P_full"], rtol=0, atol=1e-10)
 
 
-@pytest.mark.parametrize("name", ["a", "c", "m3"])
+@pytest.mark.parametrize("name", ["syn60x40_a", "syn60x40_c", "syn60x40_m3", "JAFFE_a"])
 def test_neighbours_of_the_published_program_are_the_same_sets(reference, name):
-    stored = reference(f"ref_syn60x40_{name}")
+    stored = reference(f"ref_{name}")
     for step in range(1, stored["P"].shape[2]):
         P = adaptive_neighbors(stored["X"] @ stored["W"][:, :, step - 1], 5).P
         assert_array_equal(P.toarray() > 0.0, stored["P"][:, :, step] > 0.0)

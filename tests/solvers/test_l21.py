@@ -203,9 +203,9 @@ def test_the_published_regression_never_reaches_a_lower_objective(reference, dat
     assert objective(X, Y, solution.coef, penalty) <= theirs * (1.0 + 1e-6)
 
 
-@pytest.mark.parametrize("name", ["a", "c", "m3"])
+@pytest.mark.parametrize("name", ["syn60x40_a", "syn60x40_c", "syn60x40_m3", "JAFFE_a"])
 def test_the_published_program_never_reaches_a_lower_objective(reference, name):
-    stored = reference(f"ref_syn60x40_{name}")
+    stored = reference(f"ref_{name}")
     X, penalty = stored["X"], stored["lambda3"].item()
     for step in range(stored["W"].shape[2]):
         Y = stored["Y"][:, :, step]
