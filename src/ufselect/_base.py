@@ -3,30 +3,87 @@
 from __future__ import annotations
 
 from abc import ABCMeta, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import issparse
+import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ufselect._backend.columns import Columns, Float, Indices, constant_columns
+from ufselect.graphs.adaptive import neighbor_probabilities
+from ufselect.graphs.laplacian import structure_laplacian
+from ufselect.graphs.neighbors import Nearest, nearest_others
+from ufselect.graphs.spectral import eigengap, smallest_eigenvectors
+from ufselect.solvers.greedy import ridge_path, ridge_share
+
+SUFFICIENT_SHARE = 0.95
+"""Of what all columns explain, the part that a sufficient selection explains."""
+
+_LARGEST_GRAM = 5000
+_USUAL_NEIGHBORS = 5
 
 
 @dataclass(frozen=True)
 class Ranking:
-    """Columns from best to worst, and their scores; where they exist, the weights and the structure curve."""
+    """Columns from best to worst, and their scores; where they exist, the weights, what they explain, and how well.
+
+    ``n_sufficient`` columns are taken where their number is for the data to say.
+    """
 
     order: Indices
     scores: Float
     coef: Float | None = None
     structure_curve: Float | None = None
     n_sufficient: int = 1
+    embedding: Float | None = None
+
+
+def rank_by_score(scores: Float) -> Ranking:
+    """Rank by a filter's scores; those above the mean are sufficient."""
+    above = int(np.count_nonzero(scores > scores.mean()))
+    return Ranking(np.argsort(-scores, kind="stable"), scores, n_sufficient=max(above, 1))
+
+
+def rank_by_explanation(
+    X: Columns,
+    scores: Float,
+    embedding: Float,
+    wanted: int | None,
+    *,
+    coef: Float | None = None,
+    gram: Float | None = None,
+) -> Ranking:
+    """Rank by score, and follow how much of an embedding the best columns explain.
+
+    The fewest that explain 95 % of what all columns explain are sufficient.
+    """
+    order = np.argsort(-scores, kind="stable")
+    target = embedding - embedding.mean(axis=0) if X.centered else embedding
+    enough = SUFFICIENT_SHARE * ridge_share(X, target) if wanted is None else 0.0
+    path = ridge_path(X, target, wanted or 1, order=order, sufficient_share=enough, gram=gram)
+    curve = np.cumsum(path.gains)
+    sufficient = min(int(np.searchsorted(curve, enough)) + 1, len(curve))
+    return Ranking(order, scores, coef, curve, sufficient, embedding)
+
+
+def rank_by_row_norm(
+    X: Columns, W: Float, embedding: Float, wanted: int | None, *, gram: Float | None = None
+) -> Ranking:
+    """Rank by ‖wⱼ‖, in units of the columns, so that the scores of aX are those of X."""
+    unit = np.sqrt(X.squared_norms().mean() / X.shape[0])
+    return rank_by_explanation(X, unit * np.linalg.norm(W, axis=1), embedding, wanted, coef=W, gram=gram)
+
+
+def affordable_gram(X: Columns) -> Float | None:
+    """XᵀX where it is smaller than X and not too large; None elsewhere."""
+    return X.gram() if X.shape[1] <= min(X.shape[0], _LARGEST_GRAM) else None
 
 
 class BaseSelector(SelectorMixin, BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
@@ -84,13 +141,16 @@ class BaseSelector(SelectorMixin, BaseEstimator, metaclass=ABCMeta):  # type: ig
             )
         informative = np.flatnonzero(~constant)
         kept = X if len(informative) == X.shape[1] else X[:, informative]
-        if not issparse(kept):
+        if not sp.issparse(kept):
             # Slices of columns come in another order in memory, and sums over them with other roundings.
             kept = np.ascontiguousarray(kept)
-        columns = Columns.standardized(kept, center=self.center, unit_variance=self.scale == "standard")
-        ranking = self._learn(columns, None if wanted is None else min(wanted, len(informative)))
+        ranking = self._learn(self._prepared(kept), None if wanted is None else min(wanted, len(informative)))
         self._store(ranking, informative, wanted, X.dtype)
         return self
+
+    def _prepared(self, X: Any) -> Columns:
+        """The informative columns, centred and scaled as the method wants them."""
+        return Columns.standardized(X, center=self.center, unit_variance=self.scale == "standard")
 
     @abstractmethod
     def _learn(self, X: Columns, wanted: int | None) -> Ranking:
@@ -109,7 +169,8 @@ class BaseSelector(SelectorMixin, BaseEstimator, metaclass=ABCMeta):  # type: ig
     def _store(self, ranking: Ranking, informative: Indices, wanted: int | None, dtype: np.dtype[Any]) -> None:
         """Carry what was learned over to all columns, the constant ones last."""
         d = self.n_features_in_
-        self.scores_ = np.zeros(d, dtype=dtype)
+        # No constant column scores higher than any other: zero, or less where scores can be negative.
+        self.scores_ = np.full(d, min(0.0, float(ranking.scores.min())), dtype=dtype)
         self.scores_[informative] = ranking.scores
         constant = np.setdiff1d(np.arange(d), informative)
         self.ranking_ = np.empty(d, dtype=np.intp)
@@ -120,6 +181,8 @@ class BaseSelector(SelectorMixin, BaseEstimator, metaclass=ABCMeta):  # type: ig
             self.coef_[informative] = ranking.coef
         if ranking.structure_curve is not None:
             self.structure_curve_ = ranking.structure_curve.astype(dtype)
+        if ranking.embedding is not None:
+            self.embedding_ = ranking.embedding.astype(dtype)
 
     def _get_support_mask(self) -> npt.NDArray[np.bool_]:
         check_is_fitted(self, "ranking_")
@@ -147,3 +210,48 @@ class BaseSelector(SelectorMixin, BaseEstimator, metaclass=ABCMeta):  # type: ig
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+
+class GraphSelector(BaseSelector):
+    """A selector that starts from neighbours and, as a rule, from a number of clusters."""
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **BaseSelector._parameter_constraints,
+        "n_clusters": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
+        "n_neighbors": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
+    }
+
+    n_clusters: int | str
+    n_neighbors: int | str
+    n_jobs: int | None
+
+    def _count_neighbors(self, n: int) -> int:
+        """k as asked for, or 5, or fewer of few samples."""
+        if isinstance(self.n_neighbors, str):
+            return min(_USUAL_NEIGHBORS, n - 2)
+        if self.n_neighbors >= n:
+            raise ValueError(f"n_neighbors={self.n_neighbors} must be less than the number of samples, {n}.")
+        return self.n_neighbors
+
+    def _nearest(self, X: Columns) -> Nearest:
+        """The k nearest others of every sample, and one more where there is one."""
+        n = X.shape[0]
+        return nearest_others(X, min(self._count_neighbors(n) + 1, n - 1), n_jobs=self.n_jobs)
+
+    def _neighbors(self, X: Columns) -> Nearest:
+        """The k nearest others of every sample; sets ``n_clusters_``."""
+        nearest = self._nearest(X)
+        k = self._count_neighbors(X.shape[0])
+        self.n_clusters_ = self._count_clusters(X.shape[0], lambda: neighbor_probabilities(nearest, k))
+        return Nearest(nearest.squared_distances[:, :k], nearest.index[:, :k])
+
+    def _count_clusters(self, n: int, neighbor_graph: Callable[[], sp.csr_array]) -> int:
+        """c as asked for, or by the eigengap of a neighbour graph of the original features."""
+        if isinstance(self.n_clusters, str):
+            L = structure_laplacian(None, neighbor_graph(), 1.0)
+            # Beyond √n clusters the gaps of a neighbour graph say more about its size than about clusters.
+            most = max(int(np.sqrt(n)), 2)
+            return eigengap(smallest_eigenvectors(L, most + 1).values)
+        if self.n_clusters >= n:
+            raise ValueError(f"n_clusters={self.n_clusters} must be less than the number of samples, {n}.")
+        return self.n_clusters

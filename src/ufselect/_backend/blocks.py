@@ -1,13 +1,16 @@
-"""Work cut into blocks of rows: their size follows scikit-learn's working memory, joblib spreads them."""
+"""Work cut into blocks: their size follows scikit-learn's working memory, joblib spreads them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
+import numpy as np
 from joblib import Parallel, delayed
 from sklearn import get_config
 from sklearn.utils import gen_batches
+
+from ufselect._backend.columns import Columns, Float
 
 _LONGEST_BLOCK = 256
 
@@ -28,3 +31,12 @@ def map_row_blocks(
     return list(
         Parallel(n_jobs=n_jobs, prefer="threads")(delayed(function)(rows) for rows in gen_batches(n_rows, size))
     )
+
+
+def column_blocks(X: Columns) -> Iterator[tuple[slice, Float]]:
+    """Slices of the columns of X with their dense float64 values, so that a sparse X is never dense as a whole."""
+    n, d = X.shape
+    # A tenth: whoever walks through the blocks makes some arrays of their size.
+    size = max(1, affordable_rows(8 * n) // 10)
+    for block in gen_batches(d, min(d, size)):
+        yield block, np.asarray(X.columns(block), dtype=np.float64)

@@ -26,12 +26,15 @@ class Columns:
     values : ndarray or sparse array of shape (n, d)
         Scaled columns; a dense array is already centred.
     offset : ndarray of shape (d,) or None
-        Means that are still to be taken off the columns of ``values``; None for none.
+        What is still to be taken off the columns of ``values``, such as their means; None for nothing.
+    centered : bool
+        Whether the columns sum to zero.
     """
 
-    def __init__(self, values: Any, offset: Float | None = None) -> None:
+    def __init__(self, values: Any, offset: Float | None = None, *, centered: bool = False) -> None:
         self.values = values
         self.offset = offset
+        self.centered = centered
         self.shape: tuple[int, int] = values.shape
         self.dtype: np.dtype[Any] = values.dtype
 
@@ -51,9 +54,20 @@ class Columns:
         if sp.issparse(X):
             values = X.tocsc(copy=True)
             inplace_column_scale(values, (1.0 / scale).astype(X.dtype))
-            return cls(values, mean / scale if center else None)
+            return cls(values, mean / scale if center else None, centered=center)
         values = (X - mean if center else X) / scale
-        return cls(np.ascontiguousarray(values, dtype=X.dtype))
+        return cls(np.ascontiguousarray(values, dtype=X.dtype), centered=center)
+
+    @classmethod
+    def of_unit_range(cls, X: Any) -> Columns:
+        """Map every column of X onto [0, 1]; none of them may be constant."""
+        smallest, largest = min_max_axis(X, axis=0) if sp.issparse(X) else (X.min(axis=0), X.max(axis=0))
+        smallest, span = smallest.astype(np.float64), largest.astype(np.float64) - smallest
+        if not sp.issparse(X):
+            return cls(np.ascontiguousarray((X - smallest) / span, dtype=X.dtype))
+        values = X.tocsc(copy=True)
+        inplace_column_scale(values, (1.0 / span).astype(X.dtype))
+        return cls(values, smallest / span if smallest.any() else None)
 
     @cached_property
     def by_row(self) -> Any:
@@ -92,16 +106,19 @@ class Columns:
         """The named rows as a dense (len(index), d) array."""
         return self._filled_in(self.by_row[index], self.offset)
 
-    def gram(self, index: Indices | slice = slice(None)) -> Float:
-        """XᵀX of the named columns, a dense (len(index), len(index)) array."""
+    def gram(self, index: Indices | slice = slice(None), weights: Float | None = None) -> Float:
+        """XᵀX of the named columns, or Xᵀ diag(w) X, a dense (len(index), len(index)) array."""
         part = self.values[:, index]
-        product = part.T @ part
+        weighted = part if weights is None else _with_scaled_rows(part, weights.astype(self.dtype))
+        product = part.T @ weighted
         if sp.issparse(part):
             product = product.toarray()
         if self.offset is not None:
-            # V has column sums n m where m are its means, so (V-1mᵀ)ᵀ(V-1mᵀ) = VᵀV - n m mᵀ.
+            # (V−1oᵀ)ᵀ D (V−1oᵀ) = VᵀDV − s oᵀ − o sᵀ + tr(D) o oᵀ with s = VᵀD1.
             offset = self.offset[index]
-            product = product - self.shape[0] * np.outer(offset, offset)
+            sums = np.asarray(weighted.sum(axis=0, dtype=np.float64)).ravel()
+            total = self.shape[0] if weights is None else weights.sum()
+            product = product - np.outer(sums, offset) - np.outer(offset, sums) + total * np.outer(offset, offset)
         return np.asarray(product, dtype=np.float64)
 
     def row_gram(self, weights: Float) -> Float:
@@ -120,14 +137,33 @@ class Columns:
         if sp.issparse(self.values):
             squares = np.asarray(self.values.power(2).sum(axis=0), dtype=np.float64).ravel()
             if self.offset is not None:
-                squares -= self.shape[0] * self.offset**2
+                sums = np.asarray(self.values.sum(axis=0, dtype=np.float64)).ravel()
+                squares += self.shape[0] * self.offset**2 - 2.0 * sums * self.offset
             return np.maximum(squares, 0.0)
         return np.einsum("ij,ij->j", self.values, self.values, dtype=np.float64)
+
+    def mean_squared_distance(self) -> float:
+        """The mean of ‖xᵢ−xⱼ‖² over all n² pairs of samples, twice the summed variance of the columns."""
+        means = self.transposed_matmul(np.full((self.shape[0], 1), 1.0 / self.shape[0])).ravel()
+        return 2.0 * float(np.sum(self.squared_norms() / self.shape[0] - means**2))
+
+    def scaled(self, weights: Float) -> Columns:
+        """X diag(w)."""
+        if sp.issparse(self.values):
+            values = self.values.tocsc(copy=True)
+            inplace_column_scale(values, weights.astype(self.dtype))
+        else:
+            values = self.values * weights.astype(self.dtype)
+        return Columns(values, None if self.offset is None else self.offset * weights, centered=self.centered)
 
     @staticmethod
     def _filled_in(part: Any, offset: Float | None) -> Float:
         dense = part.toarray() if sp.issparse(part) else part
         return dense if offset is None else dense - offset.astype(dense.dtype)
+
+
+def _with_scaled_rows(part: Any, weights: Any) -> Any:
+    return sp.diags_array(weights) @ part if sp.issparse(part) else weights[:, None] * part
 
 
 def column_moments(X: Any) -> tuple[Float, Float]:

@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from sklearn.neighbors import NearestNeighbors
 
 from ufselect._backend.columns import Columns, Float, Indices
+from ufselect.graphs.neighbors import Nearest
 from ufselect.solvers.simplex import project_rows_onto_simplex
 
 
@@ -57,11 +58,16 @@ def adaptive_neighbors(
     if isinstance(spread, str):
         by_row = _spread_of_k_neighbors(distances, n_neighbors)
         if spread == "row":
-            return Neighborhoods(_as_graph(_closed_form(distances, n_neighbors), index), by_row)
+            return Neighborhoods(neighbor_probabilities(Nearest(distances, index), n_neighbors), by_row)
         mu = np.full_like(by_row, by_row.mean())
     else:
         mu = spread
     return Neighborhoods(_projected_graph(search, points, mu, 2 * n_neighbors), mu)
+
+
+def neighbor_probabilities(nearest: Nearest, k: int) -> sp.csr_array:
+    """P in closed form, for the spreads with which every sample has k neighbours, from the k + 1 nearest."""
+    return _as_graph(_closed_form(nearest.squared_distances, k), nearest.index)
 
 
 def _squared_distances(

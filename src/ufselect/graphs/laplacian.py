@@ -1,4 +1,4 @@
-"""Laplacians of learned structure, as operators that are only applied."""
+"""Laplacians, as operators that are only applied."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import LinearOperator
 
-from ufselect._backend.columns import Float
+from ufselect._backend.blocks import column_blocks
+from ufselect._backend.columns import Columns, Float
 
 
 def neighbor_laplacian(P: sp.csr_array) -> sp.csr_array:
@@ -18,7 +19,35 @@ def neighbor_laplacian(P: sp.csr_array) -> sp.csr_array:
     return sp.csr_array(sp.diags_array(affinity.sum(axis=1)) - affinity)
 
 
-class StructureLaplacian(LinearOperator):  # type: ignore[misc]
+class Laplacian(LinearOperator):  # type: ignore[misc]
+    """A symmetric positive semi-definite (n, n) matrix that is only applied.
+
+    A subclass gives ``_matmat``, and what it knows about its null space.
+    """
+
+    def __init__(self, n: int) -> None:
+        super().__init__(dtype=np.dtype(np.float64), shape=(n, n))
+
+    def _matvec(self, b: Float) -> Float:
+        return self._matmat(b.reshape(-1, 1))
+
+    def _adjoint(self) -> Laplacian:
+        return self
+
+    def toarray(self) -> Float:
+        """The matrix as a dense array, for small n."""
+        return np.asarray(self @ np.eye(self.shape[0]))
+
+    def trivial_vector(self) -> Float:
+        """The unit vector that says nothing about structure: here the constant one."""
+        return np.full(self.shape[0], self.shape[0] ** -0.5)
+
+    def null_vectors(self) -> Float:
+        """An orthonormal basis of the null space as far as it is known."""
+        return np.zeros((self.shape[0], 0))
+
+
+class StructureLaplacian(Laplacian):
     """L = (I−S)(I−S)ᵀ + βL_P, symmetric and positive semi-definite, never formed for large n.
 
     Parameters
@@ -33,7 +62,7 @@ class StructureLaplacian(LinearOperator):  # type: ignore[misc]
 
     def __init__(self, S: sp.csc_array | None, P: sp.csr_array | None, local_weight: float) -> None:
         n = next(part.shape[0] for part in (S, P) if part is not None)
-        super().__init__(dtype=np.dtype(np.float64), shape=(n, n))
+        super().__init__(n)
         # (I−S) and its transpose, each laid out for products from the left.
         self._unexpressed: Any = None
         self._unexpressed_back: Any = None
@@ -49,12 +78,6 @@ class StructureLaplacian(LinearOperator):  # type: ignore[misc]
         if self._local is not None:
             image += self._local @ B
         return image
-
-    def _matvec(self, b: Float) -> Float:
-        return self._matmat(b.reshape(-1, 1))
-
-    def _adjoint(self) -> StructureLaplacian:
-        return self
 
     def toarray(self) -> Float:
         """L as a dense array, for small n."""
@@ -73,13 +96,72 @@ class StructureLaplacian(LinearOperator):  # type: ignore[misc]
         """
         if self._unexpressed is not None or self._local is None:
             return np.zeros((self.shape[0], 0))
-        count, label = connected_components(self._local, directed=False)
-        size = np.bincount(label, minlength=count)
-        place = np.empty(count, dtype=np.intp)
-        place[np.argsort(-size, kind="stable")] = np.arange(count)
-        basis = np.zeros((self.shape[0], count))
-        basis[np.arange(len(label)), place[label]] = 1.0 / np.sqrt(size[label])
-        return basis
+        return _indicators(self._local, np.ones(self.shape[0]))
+
+
+class NormalizedLaplacian(Laplacian):
+    """Lₙ = I − D^(-1/2) A D^(-1/2) of a symmetric affinity A with positive row sums.
+
+    Its eigenvectors are u = D^(1/2)y for the generalised problem (D − A)y = λDy.
+
+    Parameters
+    ----------
+    A : sparse or dense array of shape (n, n)
+        A dense one is taken to be connected.
+    """
+
+    def __init__(self, A: Any) -> None:
+        super().__init__(A.shape[0])
+        self.degrees: Float = np.asarray(A.sum(axis=1), dtype=np.float64).ravel()
+        scale = 1.0 / np.sqrt(self.degrees)
+        if sp.issparse(A):
+            self.affinity: Any = sp.csr_array(sp.diags_array(scale) @ A @ sp.diags_array(scale))
+        else:
+            self.affinity = A * np.outer(scale, scale)
+
+    def _matmat(self, B: Float) -> Float:
+        return B - self.affinity @ B
+
+    def toarray(self) -> Float:
+        """Lₙ as a dense array, for small n."""
+        return np.eye(self.shape[0]) - (self.affinity.toarray() if sp.issparse(self.affinity) else self.affinity)
+
+    def trivial_vector(self) -> Float:
+        """D^(1/2)1 at unit length."""
+        return np.sqrt(self.degrees / self.degrees.sum())
+
+    def null_vectors(self) -> Float:
+        """One vector for each connected component, the largest component first."""
+        if not sp.issparse(self.affinity):
+            return self.trivial_vector()[:, None]
+        return _indicators(self.affinity, self.degrees)
+
+
+class SparseLaplacian(Laplacian):
+    """A sparse matrix as it is, such as those of local models."""
+
+    def __init__(self, matrix: sp.csr_array) -> None:
+        super().__init__(matrix.shape[0])
+        self.matrix = matrix
+
+    def _matmat(self, B: Float) -> Float:
+        return self.matrix @ B
+
+    def toarray(self) -> Float:
+        """The matrix as a dense array, for small n."""
+        return self.matrix.toarray()
+
+
+def _indicators(graph: Any, weights: Float) -> Float:
+    """√weight on each connected component at unit length, by columns, the component of most samples first."""
+    count, label = connected_components(graph, directed=False)
+    size = np.bincount(label, minlength=count)
+    place = np.empty(count, dtype=np.intp)
+    place[np.argsort(-size, kind="stable")] = np.arange(count)
+    volume = np.bincount(label, weights=weights, minlength=count)
+    basis = np.zeros((len(label), count))
+    basis[np.arange(len(label)), place[label]] = np.sqrt(weights / volume[label])
+    return basis
 
 
 def structure_laplacian(S: sp.csc_array | None, P: sp.csr_array | None, local_weight: float) -> StructureLaplacian:
@@ -90,3 +172,12 @@ def structure_laplacian(S: sp.csc_array | None, P: sp.csr_array | None, local_we
 def quadratic_form(L: Any, Z: Float) -> float:
     """tr(ZᵀLZ)."""
     return float(np.sum(Z * (L @ Z)))
+
+
+def column_energies(X: Columns, *laplacians: Any) -> tuple[Float, ...]:
+    """fⱼᵀLfⱼ for every column of X, an array for each L given."""
+    energies = tuple(np.empty(X.shape[1]) for _ in laplacians)
+    for block, columns in column_blocks(X):
+        for energy, L in zip(energies, laplacians, strict=True):
+            energy[block] = np.einsum("ij,ij->j", columns, L @ columns)
+    return energies

@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from ufselect._backend.columns import Float
-from ufselect.graphs.laplacian import StructureLaplacian
+from ufselect.graphs.laplacian import Laplacian
 
 DENSE_LIMIT = 500
 """Up to so many samples a dense decomposition is the faster one."""
@@ -31,10 +31,10 @@ class Spectrum(NamedTuple):
 
 
 def smallest_eigenvectors(
-    L: StructureLaplacian,
+    L: Laplacian,
     count: int,
     *,
-    centered: bool = False,
+    nontrivial: bool = False,
     warm_start: Float | None = None,
     dense: bool | None = None,
     tol: float = 1e-7,
@@ -47,11 +47,12 @@ def smallest_eigenvectors(
 
     Parameters
     ----------
-    L : StructureLaplacian of shape (n, n)
+    L : Laplacian of shape (n, n)
     count : int
-        At most n, less one if centred.
-    centered : bool
-        Look among the vectors that sum to zero, as all combinations of centred columns do.
+        At most n, less one without the trivial vector.
+    nontrivial : bool
+        Look among the vectors orthogonal to the trivial one of L; where that is constant, among those
+        that sum to zero, as all combinations of centred columns do.
     warm_start : ndarray of shape (n, m), optional
         Vectors near the answer, such as that for a similar L; of use to the iterative route only.
     dense : bool, optional
@@ -67,19 +68,19 @@ def smallest_eigenvectors(
         The largest entry of every vector is positive.
     """
     n = L.shape[0]
-    known = L.null_vectors()[:, : count + centered]
-    if centered:
-        known = _centered_basis(known)[:, :count]
+    known = L.null_vectors()[:, : count + nontrivial]
+    if nontrivial:
+        known = _basis_apart_from(L.trivial_vector()[:, None], known)[:, :count]
     if known.shape[1] == count:
         return Spectrum(np.zeros(count), known)
     if dense is None:
         dense = n <= DENSE_LIMIT or 5 * count >= n
     if dense:
-        return _decompose(L, count, centered)
-    avoided = np.column_stack([known, np.full(n, n**-0.5)]) if centered else known
+        return _decompose(L, count, nontrivial)
+    avoided = np.column_stack([known, L.trivial_vector()]) if nontrivial else known
     values, vectors, converged = _iterate(L, count - known.shape[1], avoided, warm_start, tol, random_state)
     if not converged and n <= _LARGEST_DENSE:
-        return _decompose(L, count, centered)
+        return _decompose(L, count, nontrivial)
     if not converged:
         warnings.warn(f"Not all eigenvectors of the Laplacian reached tol={tol}.", ConvergenceWarning, stacklevel=2)
     return Spectrum(
@@ -87,22 +88,23 @@ def smallest_eigenvectors(
     )
 
 
-def _decompose(L: StructureLaplacian, count: int, centered: bool) -> Spectrum:
-    """Dense eigenpairs of L, or of HLH with its trivial pair, the constant vector, moved out of the way."""
+def _decompose(L: Laplacian, count: int, nontrivial: bool) -> Spectrum:
+    """Dense eigenpairs of L, or of PLP with its trivial pair moved out of the way, P the projection apart from it."""
     dense = L.toarray()
-    if centered:
-        dense -= dense.mean(axis=0)
-        dense -= dense.mean(axis=1, keepdims=True)
-        dense += np.abs(dense).sum(axis=0).max() / len(dense)
+    if nontrivial:
+        trivial = L.trivial_vector()
+        dense -= np.outer(trivial, trivial @ dense)
+        dense -= np.outer(dense @ trivial, trivial)
+        dense += np.abs(dense).sum(axis=0).max() * np.outer(trivial, trivial)
     # NumPy's routine, although SciPy's could stop at the wanted pairs: the two bring their own thread
     # pools, and at this size switching between them costs more than the rest of the spectrum.
     values, vectors = np.linalg.eigh(dense)
     return Spectrum(values[:count], _with_fixed_signs(vectors[:, :count]))
 
 
-def _centered_basis(vectors: Float) -> Float:
-    """An orthonormal basis of the vectors less their means, in their order, without what is lost by that."""
-    Q, R = np.linalg.qr(vectors - vectors.mean(axis=0))
+def _basis_apart_from(avoided: Float, vectors: Float) -> Float:
+    """An orthonormal basis of the vectors less their avoided part, in their order, without what is lost by that."""
+    Q, R = np.linalg.qr(_apart_from(avoided, vectors))
     return Q[:, np.abs(np.diag(R)) > 1e-8]
 
 
@@ -134,7 +136,7 @@ def _basis(Z: Float) -> Float:
 
 
 def _iterate(
-    L: StructureLaplacian, count: int, avoided: Float, warm_start: Float | None, tol: float, random_state: Any
+    L: Laplacian, count: int, avoided: Float, warm_start: Float | None, tol: float, random_state: Any
 ) -> tuple[Float, Float, bool]:
     """Subspace iteration with a Chebyshev filter, in the complement of some orthonormal vectors.
 
@@ -175,12 +177,12 @@ def _start(rng: Any, n: int, count: int, avoided: Float, warm_start: Float | Non
     return block
 
 
-def _largest_eigenvalue(L: StructureLaplacian, rng: Any) -> float:
+def _largest_eigenvalue(L: Laplacian, rng: Any) -> float:
     start = rng.standard_normal(L.shape[0])
     return float(eigsh(L, k=1, which="LA", tol=1e-2, v0=start, return_eigenvectors=False)[0])
 
 
-def _rayleigh_ritz(L: StructureLaplacian, block: Float, avoided: Float) -> tuple[Float, Float, Float]:
+def _rayleigh_ritz(L: Laplacian, block: Float, avoided: Float) -> tuple[Float, Float, Float]:
     """Best approximations to eigenpairs within the span of an orthonormal block, and their residuals."""
     image = _apart_from(avoided, L @ block)
     values, rotation = np.linalg.eigh(block.T @ image)
@@ -188,9 +190,7 @@ def _rayleigh_ritz(L: StructureLaplacian, block: Float, avoided: Float) -> tuple
     return values, block, np.linalg.norm(image - block * values, axis=0)
 
 
-def _chebyshev_filtered(
-    L: StructureLaplacian, block: Float, values: Float, count: int, top: float, avoided: Float
-) -> Float:
+def _chebyshev_filtered(L: Laplacian, block: Float, values: Float, count: int, top: float, avoided: Float) -> Float:
     """Apply the Chebyshev polynomial that is bounded between the block's last Ritz value and ``top``."""
     low, wanted, cut = values[0], values[count - 1], values[-1]
     centre, radius = (top + cut) / 2.0, (top - cut) / 2.0

@@ -8,24 +8,21 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from ufselect._backend.columns import Columns, Float
 from ufselect._backend.progress import progress
-from ufselect._base import BaseSelector, Ranking
+from ufselect._base import SUFFICIENT_SHARE, GraphSelector, Ranking, affordable_gram, rank_by_row_norm
 from ufselect.graphs.adaptive import adaptive_neighbors
-from ufselect.graphs.laplacian import StructureLaplacian, structure_laplacian
+from ufselect.graphs.laplacian import StructureLaplacian
 from ufselect.graphs.self_expression import fixed_size_self_expression, sparse_self_expression
-from ufselect.graphs.spectral import aligned, eigengap, smallest_eigenvectors, turn_between
+from ufselect.graphs.spectral import aligned, smallest_eigenvectors, turn_between
 from ufselect.graphs.structure import Structure
 from ufselect.solvers.greedy import ridge_path, ridge_share
 from ufselect.solvers.l21 import l21_regression, smallest_penalty_for_zero
 from ufselect.solvers.trace import even_row_norms, smoother_projection
-
-_LARGEST_GRAM = 5000
-_USUAL_NEIGHBORS = 5
-_SUFFICIENT_SHARE = 0.95
 
 
 class _Weights(NamedTuple):
@@ -41,7 +38,7 @@ class _Weights(NamedTuple):
         return self.penalty * float(np.linalg.norm(self.W, axis=1).sum())
 
 
-class FSASL(BaseSelector):
+class FSASL(GraphSelector):
     """Unsupervised feature selection with adaptive structure learning.
 
     Structure (which samples express which, who is whose neighbour) tells the informative features,
@@ -146,9 +143,7 @@ class FSASL(BaseSelector):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **BaseSelector._parameter_constraints,
-        "n_clusters": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
-        "n_neighbors": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
+        **GraphSelector._parameter_constraints,
         "local_weight": [Interval(Real, 0, None, closed="neither")],
         "row_penalty": [Interval(Real, 0, 1, closed="neither")],
         "self_expression_penalty": [Interval(Real, 0, 1, closed="neither")],
@@ -226,9 +221,9 @@ class FSASL(BaseSelector):
         return cls(**{**choices, **params})
 
     def _learn(self, X: Columns, wanted: int | None) -> Ranking:
-        gram = X.gram() if X.shape[1] <= min(X.shape[0], _LARGEST_GRAM) else None
+        gram = affordable_gram(X)
         structure = self._structure_of_original_features(X)
-        self.n_clusters_ = self._count_clusters(X, structure)
+        self.n_clusters_ = self._count_clusters(X.shape[0], lambda: self._neighbor_graph(X, structure))
         weights = self._fit_weights(X, gram, structure.laplacian)
         Z = X @ weights.W
         history: list[tuple[float, float, float]] = []
@@ -244,7 +239,6 @@ class FSASL(BaseSelector):
                 break
         else:
             self._warn_that_it_still_moves()
-        self.embedding_ = Z.astype(X.dtype)
         self.self_expression_, self.neighbor_graph_ = structure.S, structure.P
         self.objective_history_ = np.array(history)
         self.n_iter_ = len(history)
@@ -254,7 +248,7 @@ class FSASL(BaseSelector):
         """P from the original features; S too where it is not to be learned from the first W."""
         structure = Structure(self.local_weight)
         if self.structure != "global":
-            found = adaptive_neighbors(X, self._count_neighbors(X), spread=self.spread, n_jobs=self.n_jobs)
+            found = adaptive_neighbors(X, self._count_neighbors(X.shape[0]), spread=self.spread, n_jobs=self.n_jobs)
             structure = replace(structure, P=found.P, spread=found.spread)
         if self.structure == "global" or (self.structure == "both" and not self.adaptive):
             structure = self._expressed(structure, X, None)
@@ -280,31 +274,14 @@ class FSASL(BaseSelector):
         if not self.adaptive or structure.P is None:
             return structure
         spread = structure.spread if frozen and structure.spread is not None else self.spread
-        found = adaptive_neighbors(Z, self._count_neighbors(Z), spread=spread, n_jobs=self.n_jobs)
+        found = adaptive_neighbors(Z, self._count_neighbors(Z.shape[0]), spread=spread, n_jobs=self.n_jobs)
         return replace(structure, P=found.P, spread=found.spread)
 
-    def _count_neighbors(self, X: Columns | Float) -> int:
-        n = X.shape[0]
-        if isinstance(self.n_neighbors, str):
-            return min(_USUAL_NEIGHBORS, n - 2)
-        if self.n_neighbors >= n:
-            raise ValueError(f"n_neighbors={self.n_neighbors} must be less than the number of samples, {n}.")
-        return self.n_neighbors
-
-    def _count_clusters(self, X: Columns, structure: Structure) -> int:
-        """c as asked for, or by the eigengap of the neighbour graph of the original features."""
-        n = X.shape[0]
-        if isinstance(self.n_clusters, str):
-            P = structure.P
-            if P is None:
-                P = adaptive_neighbors(X, self._count_neighbors(X), n_jobs=self.n_jobs).P
-            L = structure_laplacian(None, P, 1.0)
-            # Beyond √n clusters the gaps of a neighbour graph say more about its size than about clusters.
-            most = max(int(np.sqrt(n)), 2)
-            return eigengap(smallest_eigenvectors(L, most + 1, random_state=self.random_state).values)
-        if self.n_clusters >= n:
-            raise ValueError(f"n_clusters={self.n_clusters} must be less than the number of samples, {n}.")
-        return self.n_clusters
+    def _neighbor_graph(self, X: Columns, structure: Structure) -> sp.csr_array:
+        """P, or what it would be where it is not learned."""
+        if structure.P is not None:
+            return structure.P
+        return adaptive_neighbors(X, self._count_neighbors(X.shape[0]), n_jobs=self.n_jobs).P
 
     def _fit_weights(
         self,
@@ -330,7 +307,7 @@ class FSASL(BaseSelector):
         """Y, the eigenvectors of L for its smallest eigenvalues, turned towards the last ones."""
         near = None if last is None else last.target
         Y = smallest_eigenvectors(
-            L, self._dimension(), centered=self.center, warm_start=near, random_state=self.random_state
+            L, self._dimension(), nontrivial=self.center, warm_start=near, random_state=self.random_state
         ).vectors
         return Y if near is None else aligned(Y, near)
 
@@ -353,19 +330,17 @@ class FSASL(BaseSelector):
     def _ranking(self, X: Columns, gram: Float | None, weights: _Weights, wanted: int | None) -> Ranking:
         """Rank by gain or by norm; beyond the columns that were ranked by gain the norms go on."""
         Y = weights.target
+        if self.selection == "norm":
+            return replace(rank_by_row_norm(X, weights.W, Y, wanted, gram=gram), embedding=X @ weights.W)
         norms = np.linalg.norm(weights.W, axis=1)
         by_norm = np.argsort(-norms, kind="stable")
-        enough = _SUFFICIENT_SHARE * ridge_share(X, Y) if wanted is None else 0.0
-        order = by_norm if self.selection == "norm" else None
-        path = ridge_path(X, Y, wanted or 1, order=order, sufficient_share=enough, gram=gram)
+        enough = SUFFICIENT_SHARE * ridge_share(X, Y) if wanted is None else 0.0
+        path = ridge_path(X, Y, wanted or 1, sufficient_share=enough, gram=gram)
         curve = np.cumsum(path.gains)
         sufficient = min(int(np.searchsorted(curve, enough)) + 1, len(curve))
-        if self.selection == "norm":
-            # In units of the columns, so that the scores of aX are those of X.
-            unit = np.sqrt(X.squared_norms().mean() / X.shape[0])
-            return Ranking(by_norm, unit * norms, weights.W, curve, sufficient)
         gains = np.minimum.accumulate(path.gains)
-        scores = norms * (gains[-1] / max(norms.max(), np.finfo(float).tiny))
+        scores = gains[-1] * (norms / max(norms.max(), np.finfo(float).tiny))
         scores[path.order] = gains
         rest = by_norm[~np.isin(by_norm, path.order)]
-        return Ranking(np.concatenate([path.order, rest]), scores, weights.W, curve, sufficient)
+        order = np.concatenate([path.order, rest])
+        return Ranking(order, scores, weights.W, curve, sufficient, X @ weights.W)

@@ -9,6 +9,8 @@ sweeps on correlated columns.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from ufselect._backend.columns import Columns, Float, Indices
@@ -34,6 +36,7 @@ def l21_regression(
     Y: Float,
     penalty: float,
     *,
+    metric: Any = None,
     gram: Float | None = None,
     warm_start: Float | None = None,
     tol: float = 1e-4,
@@ -41,14 +44,18 @@ def l21_regression(
 ) -> Solution:
     """Minimise ‖Y − XW‖² + γ‖W‖₂,₁ over W.
 
+    With a metric M it is ‖Y‖² − 2tr(YᵀXW) + tr(WᵀXᵀMXW) + γ‖W‖₂,₁; M = I + rL adds r tr(WᵀXᵀLXW).
+
     Parameters
     ----------
     X : Columns of shape (n, d)
     Y : ndarray of shape (n, c)
     penalty : float
         γ.
+    metric : sparse array of shape (n, n), optional
+        M, symmetric and positive semi-definite; the identity by default.
     gram : ndarray of shape (d, d), optional
-        XᵀX where it is at hand; it then stands in for all products with X.
+        XᵀX, or XᵀMX, where it is at hand; it then stands in for all products with X.
     warm_start : ndarray of shape (d, c), optional
         Where to start, such as the solution for a similar Y.
     tol : float
@@ -68,18 +75,32 @@ def l21_regression(
     n_iter, converged = 0, False
     while n_iter < max_iter:
         n_iter += 1
-        slope = target - _fitted(X, W, working, gram)
+        slope = target - _fitted(X, W, working, metric, gram)
         worst = _worst_violation(slope, W, half)
         converged = worst <= tol
         if converged:
             break
         working = _grown_working_set(slope, W, half)
-        part = X.gram(working) if gram is None else gram[np.ix_(working, working)]
+        part = _working_gram(X, working, metric) if gram is None else gram[np.ix_(working, working)]
         # No use in solving a working set far beyond what its next growth will upset.
         inner_tol = max(tol / 2.0, _INNER_PRECISION * worst)
         W[working] = _solve_on_working_set(part, target[working], W[working], half, inner_tol)
-    objective = float(np.sum((Y - X @ W) ** 2)) + penalty * float(np.linalg.norm(W, axis=1).sum())
-    return Solution(W, objective, n_iter, converged)
+    return Solution(W, l21_objective(X, Y, W, penalty, metric=metric), n_iter, converged)
+
+
+def l21_objective(X: Columns, Y: Float, W: Float, penalty: float, *, metric: Any = None) -> float:
+    """The objective of ``l21_regression`` at W."""
+    fitted = X @ W
+    value = float(np.sum((Y - fitted) ** 2)) + penalty * float(np.linalg.norm(W, axis=1).sum())
+    return value if metric is None else value + float(np.sum(fitted * (metric @ fitted - fitted)))
+
+
+def _working_gram(X: Columns, working: Indices, metric: Any) -> Float:
+    """XᵀMX of the working set."""
+    if metric is None:
+        return X.gram(working)
+    columns = np.asarray(X.columns(working), dtype=np.float64)
+    return columns.T @ (metric @ columns)
 
 
 def _worst_violation(slope: Float, W: Float, half: float) -> float:
@@ -91,11 +112,12 @@ def _worst_violation(slope: Float, W: Float, half: float) -> float:
     return max(float(off.max()), 0.0) / half
 
 
-def _fitted(X: Columns, W: Float, working: Indices, gram: Float | None) -> Float:
-    """XᵀXW for W zero beyond the working set, through the Gram matrix or through the fitted values."""
+def _fitted(X: Columns, W: Float, working: Indices, metric: Any, gram: Float | None) -> Float:
+    """XᵀMXW for W zero beyond the working set, through the Gram matrix or through the fitted values."""
     if gram is not None:
         return gram[:, working] @ W[working]
-    return X.transposed_matmul(X.combined(working, W[working]))
+    fitted = X.combined(working, W[working])
+    return X.transposed_matmul(fitted if metric is None else metric @ fitted)
 
 
 def _grown_working_set(slope: Float, W: Float, half: float) -> Indices:

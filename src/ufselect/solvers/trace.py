@@ -11,9 +11,8 @@ from typing import Any
 
 import numpy as np
 from scipy.linalg import eigh
-from sklearn.utils import gen_batches
 
-from ufselect._backend.blocks import affordable_rows
+from ufselect._backend.blocks import column_blocks
 from ufselect._backend.columns import Columns, Float
 
 _RANK_TOLERANCE = 1e-12
@@ -61,18 +60,16 @@ def _by_features(X: Columns, L: Any, inverse_weights: Float, penalty: float, cou
     used = np.flatnonzero(inverse_weights)
     root = np.sqrt(inverse_weights[used])
     gram = X.gram(used) if gram is None else gram[np.ix_(used, used)]
-    smoothness = _smoothness(X, L)[np.ix_(used, used)]
+    smoothness = column_smoothness(X, L)[np.ix_(used, used)]
     v, theta = _largest_pairs(root[:, None] * gram * root, root[:, None] * smoothness * root, penalty, count)
     W = np.zeros((X.shape[1], len(theta)))
     W[used] = root[:, None] * v / np.sqrt(theta)
     return W
 
 
-def _smoothness(X: Columns, L: Any) -> Float:
-    """XᵀLX, by blocks of columns so that a sparse X is never dense as a whole."""
-    n, d = X.shape
-    blocks = gen_batches(d, min(d, affordable_rows(16 * n)))
-    product = np.hstack([X.transposed_matmul(L @ X.columns(block).astype(np.float64)) for block in blocks])
+def column_smoothness(X: Columns, L: Any) -> Float:
+    """XᵀLX, a dense (d, d) array, by blocks of columns so that a sparse X is never dense as a whole."""
+    product = np.hstack([X.transposed_matmul(L @ columns) for _, columns in column_blocks(X)])
     return (product + product.T) / 2.0
 
 

@@ -1,0 +1,45 @@
+"""Refuse what cannot fit before it is allocated."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+_CONTROL_GROUP_LIMIT = Path("/sys/fs/cgroup/memory.max")
+
+
+def ensure_fits(n_bytes: int, what: str, instead: str) -> None:
+    """Raise a MemoryError that names the size where ``n_bytes`` exceed what this process may use.
+
+    Parameters
+    ----------
+    n_bytes : int
+        What is about to be allocated.
+    what : str
+        What it is for, as the subject of a sentence.
+    instead : str
+        What to do about it.
+    """
+    limit = memory_limit()
+    if n_bytes > limit:
+        needed, allowed = (f"{size / 1e9:.3g} GB" for size in (n_bytes, limit))
+        raise MemoryError(f"{what} would need {needed}, this process may use {allowed}; {instead}.")
+
+
+def memory_limit() -> float:
+    """Bytes that this process may use: physical memory, or less where a limit is set."""
+    limits = [float("inf")]
+    if hasattr(os, "sysconf"):
+        limits.append(float(os.sysconf("SC_PAGE_SIZE")) * os.sysconf("SC_PHYS_PAGES"))
+    if _CONTROL_GROUP_LIMIT.is_file() and (text := _CONTROL_GROUP_LIMIT.read_text().strip()).isdigit():
+        limits.append(float(text))
+    return min(*limits, *_resource_limits())
+
+
+def _resource_limits() -> list[float]:
+    try:
+        import resource
+    except ImportError:  # Windows
+        return [float("inf")]
+    soft = (resource.getrlimit(kind)[0] for kind in (resource.RLIMIT_AS, resource.RLIMIT_DATA))
+    return [float("inf") if value == resource.RLIM_INFINITY else float(value) for value in soft]

@@ -1,0 +1,162 @@
+"""What neighbourhoods say about the samples in them: one small dense problem a sample, assembled into a sparse matrix.
+
+All models are built from one thing: the inner products of the differences xⱼ − xᵢ of the neighbours j of i.
+They do not see where the origin lies, nor cancel where it is far off.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.sparse as sp
+
+from ufselect._backend.blocks import map_row_blocks
+from ufselect._backend.columns import Columns, Float, Indices
+
+
+def difference_grams(
+    X: Columns, index: Indices, *, feature_weights: Float | None = None, n_jobs: int | None = None
+) -> Float:
+    """Cᵢ = ZᵢZᵢᵀ, Zᵢ the differences xⱼ − xᵢ by rows for the samples j in row i of ``index``.
+
+    Parameters
+    ----------
+    X : Columns of shape (n, d)
+    index : ndarray of shape (n, k)
+    feature_weights : ndarray of shape (d,), optional
+        τ, for Zᵢ diag(τ) Zᵢᵀ.
+    n_jobs : int, optional
+        Threads.
+
+    Returns
+    -------
+    ndarray of shape (n, k, k)
+    """
+    root = None if feature_weights is None else np.sqrt(feature_weights)
+
+    def of_block(block: slice) -> Float:
+        here = np.asarray(X.rows(block), dtype=np.float64)
+        there = np.asarray(X.rows(index[block].ravel()), dtype=np.float64)
+        differences = there.reshape(*index[block].shape, -1) - here[:, None, :]
+        if root is not None:
+            differences *= root
+        return differences @ differences.transpose(0, 2, 1)
+
+    row_bytes = 24 * (index.shape[1] + 1) * X.shape[1]
+    return np.concatenate(map_row_blocks(of_block, len(index), row_bytes, n_jobs))
+
+
+def with_self(index: Indices, grams: Float) -> tuple[Indices, Float]:
+    """Put every sample at the head of its neighbourhood, where its difference from itself is zero."""
+    n, k = index.shape
+    widened = np.zeros((n, k + 1, k + 1))
+    widened[:, 1:, 1:] = grams
+    return np.column_stack([np.arange(n), index]), widened
+
+
+def centered_grams(grams: Float) -> Float:
+    """H Cᵢ H, H = I − 11ᵀ/k."""
+    rows = grams - grams.mean(axis=1, keepdims=True)
+    return rows - rows.mean(axis=2, keepdims=True)
+
+
+def assembled(index: Indices, blocks: Float) -> sp.csr_array:
+    """Σᵢ SᵢBᵢSᵢᵀ: add every (k, k) block where the samples of its neighbourhood stand.
+
+    Parameters
+    ----------
+    index : ndarray of shape (n, k)
+    blocks : ndarray of shape (n, k, k)
+
+    Returns
+    -------
+    csr_array of shape (n, n)
+    """
+    n, k = index.shape
+    rows = np.repeat(index, k, axis=1).ravel()
+    columns = np.tile(index, (1, k)).ravel()
+    return sp.csr_array(sp.coo_array((blocks.ravel(), (rows, columns)), shape=(n, n)))
+
+
+def weights_as_matrix(index: Indices, weights: Float) -> sp.csr_array:
+    """The (n, n) array whose row i has ``weights[i]`` at ``index[i]``."""
+    n, k = index.shape
+    return sp.csr_array((weights.ravel(), (np.repeat(np.arange(n), k), index.ravel())), shape=(n, n))
+
+
+def residual_laplacian(weights: sp.csr_array) -> sp.csr_array:
+    """(I−S)ᵀ(I−S), the squared error of predicting every sample from others by the rows of S."""
+    residual = sp.csr_array(sp.eye_array(weights.shape[0]) - weights)
+    return sp.csr_array(residual.T @ residual)
+
+
+def reconstruction_weights(grams: Float, *, ridge: float = 1e-3) -> Float:
+    """LLE: the weights, summing to one, with which neighbours rebuild a sample best.
+
+    Solve (Cᵢ + ridge·tr(Cᵢ)I)w = 1 and divide by the sum; where all neighbours coincide with the
+    sample, all weights are equal.
+    """
+    n, k, _ = grams.shape
+    trace = np.einsum("ijj->i", grams)
+    safe = np.where(trace > 0.0, trace, 1.0)
+    system = grams / safe[:, None, None] + ridge * np.eye(k)
+    system[trace == 0.0] = np.eye(k)
+    weights = np.linalg.solve(system, np.ones((n, k, 1)))[..., 0]
+    return weights / weights.sum(axis=1, keepdims=True)
+
+
+def alignment_blocks(centered: Float, dimension: int) -> Float:
+    """LTSA: I − GᵢGᵢᵀ with Gᵢ = [1/√k, Vᵢ], Vᵢ the leading tangent coordinates of a neighbourhood.
+
+    Parameters
+    ----------
+    centered : ndarray of shape (n, k, k)
+        Inner products of the centred neighbourhoods.
+    dimension : int
+        p, the columns of Vᵢ. With p > k − 2 nothing would be left of the neighbourhood.
+
+    Raises
+    ------
+    ValueError
+        If p > k − 2.
+    """
+    _, k, _ = centered.shape
+    if dimension > k - 2:
+        raise ValueError(
+            f"tangent spaces of dimension {dimension} need neighbourhoods of at least {dimension + 2} samples, not {k}."
+        )
+    _, vectors = np.linalg.eigh(centered)
+    tangent = vectors[:, :, k - dimension :]
+    return np.eye(k) - 1.0 / k - tangent @ tangent.transpose(0, 2, 1)
+
+
+def discriminant_blocks(centered: Float, ridge: float) -> Float:
+    """UDFS: H(X̃ᵢX̃ᵢᵀ + λI)⁻¹H, small where a neighbourhood is spread out along the wanted direction."""
+    k = centered.shape[1]
+    inverse = np.asarray(np.linalg.inv(centered + ridge * np.eye(k)), dtype=np.float64)
+    return centered_grams(inverse)
+
+
+def kernel_prediction_weights(kernels: Float, ridge: float) -> Float:
+    """Local learning: kᵢᵀ(Kᵢ + λI)⁻¹, the weights of kernel ridge regression from neighbours.
+
+    Parameters
+    ----------
+    kernels : ndarray of shape (n, k + 1, k + 1)
+        Kernel between the members of each neighbourhood, the sample itself first.
+    ridge : float
+        λ.
+
+    Returns
+    -------
+    ndarray of shape (n, k)
+    """
+    k = kernels.shape[1] - 1
+    system = kernels[:, 1:, 1:] + ridge * np.eye(k)
+    return np.asarray(np.linalg.solve(system, kernels[:, 1:, :1])[..., 0], dtype=np.float64)
+
+
+def gaussian_of_grams(grams: Float, squared_width: float) -> Float:
+    """exp(−‖xⱼ−xₗ‖²/(2t²)) between the members of each neighbourhood, from their inner products."""
+    squares = np.einsum("ijj->ij", grams)
+    distances = squares[:, :, None] + squares[:, None, :] - 2.0 * grams
+    return np.exp(-np.maximum(distances, 0.0) / (2.0 * squared_width))

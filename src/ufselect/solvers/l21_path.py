@@ -1,0 +1,121 @@
+"""Row-sparse regression for a number of rows in place of a penalty, and for an exact fit."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ufselect._backend.columns import Columns, Float
+from ufselect.solvers._solution import Solution
+from ufselect.solvers.l21 import l21_regression, smallest_penalty_for_zero
+
+_SMALLEST_SHARE = 1e-3
+_SHRINKAGE = 0.9
+_MOST_BISECTIONS = 30
+_RANK_TOLERANCE = 1e-12
+
+
+class EntryPath(NamedTuple):
+    """When each row enters as the penalty falls, as a share of γ_max, and where the path was left."""
+
+    entries: Float
+    coef: Float
+    share: float
+
+
+def l21_path(X: Columns, Y: Float, n_rows: int, *, gram: Float | None = None, tol: float = 1e-4) -> EntryPath:
+    """Follow ‖Y − XW‖² + γ‖W‖₂,₁ down from γ_max until ``n_rows`` rows of W have been non-zero.
+
+    γ falls by a tenth at a time, each problem solved from the solution of the last. A row that enters
+    between two values of γ is placed there by ‖xⱼᵀR‖ before, its nearness to entering; so is, below
+    the last γ, a row that never did.
+
+    Parameters
+    ----------
+    X : Columns of shape (n, d)
+    Y : ndarray of shape (n, c)
+    n_rows : int
+        The path ends earlier, at 0.001 γ_max, where so many never enter.
+    gram : ndarray of shape (d, d), optional
+        XᵀX where it is at hand.
+    tol : float
+        As of ``l21_regression``.
+
+    Returns
+    -------
+    EntryPath
+    """
+    largest = smallest_penalty_for_zero(X, Y)
+    W = np.zeros((X.shape[1], Y.shape[1]))
+    entries = np.zeros(X.shape[1])
+    share = 1.0
+    while np.count_nonzero(entries) < n_rows and share > _SMALLEST_SHARE:
+        nearness = _nearness(X, Y, W, share * largest)
+        before, share = share, _SHRINKAGE * share
+        W = l21_regression(X, Y, share * largest, gram=gram, warm_start=W, tol=tol).coef
+        new = W.any(axis=1) & (entries == 0.0)
+        entries[new] = share + (before - share) * nearness[new]
+    outside = entries == 0.0
+    entries[outside] = share * _nearness(X, Y, W, share * largest)[outside]
+    return EntryPath(entries, W, share)
+
+
+def _nearness(X: Columns, Y: Float, W: Float, penalty: float) -> Float:
+    """‖xⱼᵀ(Y − XW)‖ as a share of γ/2, at which row j enters."""
+    slope = np.linalg.norm(X.transposed_matmul(Y - X @ W), axis=1)
+    return np.minimum(slope / (penalty / 2.0), 1.0)
+
+
+def l21_regression_of_size(X: Columns, Y: Float, n_rows: int, *, gram: Float | None = None) -> Solution:
+    """The row-sparse regression with about ``n_rows`` non-zero rows, a tenth more or less.
+
+    The penalty is bisected on a logarithmic scale; where no penalty gives so many, the nearest is taken.
+    """
+    largest = smallest_penalty_for_zero(X, Y)
+    low, high = np.log(_SMALLEST_SHARE), 0.0
+    best: Solution | None = None
+    miss = np.inf
+    for _ in range(_MOST_BISECTIONS):
+        middle = (low + high) / 2.0
+        start = None if best is None else best.coef
+        found = l21_regression(X, Y, np.exp(middle) * largest, gram=gram, warm_start=start)
+        used = int(np.count_nonzero(found.coef.any(axis=1)))
+        if best is None or abs(used - n_rows) < miss:
+            best, miss = found, abs(used - n_rows)
+        if miss <= n_rows / 10.0 or high - low < 1e-3:
+            break
+        low, high = (low, middle) if used < n_rows else (middle, high)
+    assert best is not None
+    return best
+
+
+def l21_interpolation(X: Columns, Y: Float, *, tol: float = 1e-8, max_iter: int = 2000) -> Solution:
+    """Minimise ‖A‖₂,₁ subject to XA = Y, for fewer samples than features.
+
+    Each step minimises the majoriser Σⱼ ‖aⱼ‖²/(2gⱼ), gⱼ the last ‖aⱼ‖: A = G Xᵀ(X G Xᵀ)⁺Y.
+    It never raises ‖A‖₂,₁ and keeps XA = Y.
+
+    Raises
+    ------
+    ValueError
+        If no A gives XA = Y.
+    """
+    A = _interpolated(X, Y, np.ones(X.shape[1]))
+    misfit = float(np.linalg.norm(X @ A - Y) / np.linalg.norm(Y))
+    if misfit > 1e-6:
+        raise ValueError(f"no combination of the features gives the embedding: the nearest is {misfit:.1%} off.")
+    objective, n_iter, converged = float(np.linalg.norm(A, axis=1).sum()), 0, False
+    while n_iter < max_iter and not converged:
+        n_iter += 1
+        A = _interpolated(X, Y, np.linalg.norm(A, axis=1))
+        last, objective = objective, float(np.linalg.norm(A, axis=1).sum())
+        converged = last - objective <= tol * objective
+    return Solution(A, objective, n_iter, converged)
+
+
+def _interpolated(X: Columns, Y: Float, norms: Float) -> Float:
+    values, vectors = np.linalg.eigh(X.row_gram(norms))
+    kept = values > _RANK_TOLERANCE * values[-1]
+    vectors, values = vectors[:, kept], values[kept]
+    return norms[:, None] * X.transposed_matmul(vectors @ ((vectors.T @ Y) / values[:, None]))

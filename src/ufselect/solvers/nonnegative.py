@@ -1,0 +1,97 @@
+"""Non-negative, nearly orthogonal cluster indicators: F ≥ 0 with FᵀF ≈ I."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.cluster import KMeans
+
+from ufselect._backend.columns import Float
+
+_OFF_CLUSTER = 0.2
+_WEIGHTS = (1.0, 10.0, 100.0, 1000.0)
+
+
+def cluster_indicators(points: Float, n_clusters: int, random_state: Any) -> Float:
+    """A positive start: k-means of the points, 0.2 added to the indicators, columns at unit length."""
+    labels = KMeans(n_clusters, n_init=10, random_state=random_state).fit_predict(points)
+    return indicators(labels, n_clusters)
+
+
+def indicators(labels: npt.NDArray[Any], n_clusters: int) -> Float:
+    """1 in the cluster of a sample plus 0.2 everywhere, as zeros would stay zero; columns at unit length."""
+    F = np.full((len(labels), n_clusters), _OFF_CLUSTER)
+    F[np.arange(len(labels)), labels] += 1.0
+    return unit_columns(F)
+
+
+def unit_columns(F: Float) -> Float:
+    """Columns at unit length."""
+    return F / np.linalg.norm(F, axis=0)
+
+
+def unit_rows(Y: Float) -> Float:
+    """Rows at unit length; a zero row stays."""
+    lengths = np.linalg.norm(Y, axis=1, keepdims=True)
+    return Y / np.where(lengths > 0.0, lengths, 1.0)
+
+
+def orthogonality_cost(F: Float, weight: float) -> float:
+    """(z/2)‖FᵀF − I‖²."""
+    return weight / 2.0 * float(np.sum((F.T @ F - np.eye(F.shape[1])) ** 2))
+
+
+def monotone_step(F: Float, pull: Float, push: Float, weight: float) -> Float:
+    """F ∘ [(pull + zF) / (push + zFFᵀF)]^(1/4), which never raises an objective with (z/2)‖FᵀF − I‖².
+
+    The gradient of the rest of that objective is 2(push − pull), both non-negative. Each of its terms has
+    a bound in F⁴ that touches it at the current F: tr(FᵀAF) for A with entries ≥ 0, linear terms, and
+    concave ones after linearisation. Their sum is smallest at the point returned.
+
+    Parameters
+    ----------
+    F, pull, push : ndarray of shape (n, c)
+    weight : float
+        z.
+    """
+    ratio = (pull + weight * F) / np.maximum(push + weight * (F @ (F.T @ F)), np.finfo(float).tiny)
+    return F * ratio**0.25
+
+
+def published_step(F: Float, slope: Float, weight: float) -> Float:
+    """The update of the NDFS paper: F ∘ zF/(MF + zFFᵀF), columns at unit length. It has no such guarantee."""
+    return unit_columns(F * (weight * F / np.maximum(slope + weight * (F @ (F.T @ F)), np.finfo(float).tiny)))
+
+
+class Tightening:
+    """The weight z of orthogonality, from 1 to 1000: tenfold whenever the objective stands still.
+
+    A large z from the start would freeze F where it began. A weight is also left when it has had
+    its share of the iterations.
+
+    Parameters
+    ----------
+    max_iter : int
+        Iterations for all weights together.
+    tol : float
+        Relative fall of the objective that counts as standing still.
+    """
+
+    def __init__(self, max_iter: int, tol: float) -> None:
+        self.weight = _WEIGHTS[0]
+        self.settled = False
+        self._tol = tol
+        self._share = max(max_iter // len(_WEIGHTS), 1)
+        self._spent = 0
+        self._last = np.inf
+
+    def follow(self, objective: float) -> None:
+        """Take note of the objective at the present weight after an iteration."""
+        still = self._last - objective <= self._tol * abs(objective)
+        self._spent, self._last = self._spent + 1, objective
+        if self.weight == _WEIGHTS[-1]:
+            self.settled = still
+        elif still or self._spent >= self._share:
+            self.weight, self._spent, self._last = 10.0 * self.weight, 0, np.inf
