@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from abc import ABCMeta, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -26,8 +28,23 @@ from ufselect.solvers.greedy import ridge_path, ridge_share
 SUFFICIENT_SHARE = 0.95
 """Of what all columns explain, the part that a sufficient selection explains."""
 
+ITERATIONS: dict[str, list[Any]] = {
+    "max_iter": [Interval(Integral, 1, None, closed="left")],
+    "tol": [Interval(Real, 0, None, closed="left")],
+    "verbose": ["verbose"],
+}
+"""What may be said about the iterations of a method."""
+
+EDGE_WEIGHTS: dict[str, list[Any]] = {
+    "weights": [StrOptions({"heat", "binary", "cosine"})],
+    "width": [Interval(Real, 0, None, closed="neither")],
+}
+"""What may be said about the edges of a neighbour graph."""
+
+POSITIVE: list[Any] = [Interval(Real, 0, None, closed="neither")]
+SHARE: list[Any] = [Interval(Real, 0, 1, closed="neither")]
+
 _LARGEST_GRAM = 5000
-_USUAL_NEIGHBORS = 5
 
 
 @dataclass(frozen=True)
@@ -62,10 +79,13 @@ def rank_by_explanation(
 ) -> Ranking:
     """Rank by score, and follow how much of an embedding the best columns explain.
 
-    The fewest that explain 95 % of what all columns explain are sufficient.
+    Columns of equal score, such as those that a sparse ``coef`` leaves out, are told apart by what they have in common
+    with the part of the embedding that is not explained. The fewest columns that explain 95 % of what all columns
+    explain are sufficient.
     """
-    order = np.argsort(-scores, kind="stable")
-    target = embedding - embedding.mean(axis=0) if X.centered else embedding
+    target = X.centered_like(embedding)
+    residual = target if coef is None else target - X @ coef
+    order = np.lexsort((-np.linalg.norm(X.transposed_matmul(residual), axis=1), -scores))
     enough = SUFFICIENT_SHARE * ridge_share(X, target) if wanted is None else 0.0
     path = ridge_path(X, target, wanted or 1, order=order, sufficient_share=enough, gram=gram)
     curve = np.cumsum(path.gains)
@@ -79,6 +99,16 @@ def rank_by_row_norm(
     """Rank by ‖wⱼ‖, in units of the columns, so that the scores of aX are those of X."""
     unit = np.sqrt(X.squared_norms().mean() / X.shape[0])
     return rank_by_explanation(X, unit * np.linalg.norm(W, axis=1), embedding, wanted, coef=W, gram=gram)
+
+
+def warn_that_it_still_falls(method: BaseEstimator) -> None:
+    """Say that a method has made all its iterations and its objective is not at rest."""
+    warnings.warn(
+        f"The objective of {type(method).__name__} still falls after max_iter={method.max_iter} iterations; "
+        f"raise max_iter, or tol (now {method.tol}).",
+        ConvergenceWarning,
+        stacklevel=4,
+    )
 
 
 def affordable_gram(X: Columns) -> Float | None:
@@ -100,8 +130,6 @@ class BaseSelector(SelectorMixin, BaseEstimator, metaclass=ABCMeta):  # type: ig
         ],
         "center": ["boolean"],
         "scale": [StrOptions({"standard", "none"})],
-        "n_jobs": [None, Integral],
-        "verbose": ["verbose"],
     }
 
     n_features_: int
@@ -213,39 +241,62 @@ class BaseSelector(SelectorMixin, BaseEstimator, metaclass=ABCMeta):  # type: ig
 
 
 class GraphSelector(BaseSelector):
-    """A selector that starts from neighbours and, as a rule, from a number of clusters."""
+    """A selector that starts from the neighbours of every sample."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BaseSelector._parameter_constraints,
-        "n_clusters": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
         "n_neighbors": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
+        "n_jobs": [None, Integral],
     }
 
-    n_clusters: int | str
+    _usual_neighbors: ClassVar[int] = 5
     n_neighbors: int | str
     n_jobs: int | None
 
     def _count_neighbors(self, n: int) -> int:
-        """k as asked for, or 5, or fewer of few samples."""
+        """k as asked for, or as usual, or fewer of few samples."""
         if isinstance(self.n_neighbors, str):
-            return min(_USUAL_NEIGHBORS, n - 2)
+            return min(self._usual_neighbors, n - 2)
         if self.n_neighbors >= n:
             raise ValueError(f"n_neighbors={self.n_neighbors} must be less than the number of samples, {n}.")
         return self.n_neighbors
 
-    def _nearest(self, X: Columns) -> Nearest:
-        """The k nearest others of every sample, and one more where there is one."""
-        n = X.shape[0]
-        return nearest_others(X, min(self._count_neighbors(n) + 1, n - 1), n_jobs=self.n_jobs)
-
     def _neighbors(self, X: Columns) -> Nearest:
+        """The k nearest others of every sample."""
+        return nearest_others(X, self._count_neighbors(X.shape[0]), n_jobs=self.n_jobs)
+
+
+class ClusterSelector(GraphSelector):
+    """A selector that also has a number of clusters, given or read off the neighbour graph."""
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **GraphSelector._parameter_constraints,
+        "n_clusters": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
+    }
+
+    n_clusters: int | str
+    n_clusters_: int
+
+    def _dimension(self) -> int:
+        """Of the embedding: c, less one where all columns are centred and so cannot tell a constant."""
+        return max(self.n_clusters_ - 1, 1) if self.center else self.n_clusters_
+
+    def _neighbors_and_clusters(self, X: Columns) -> Nearest:
         """The k nearest others of every sample; sets ``n_clusters_``."""
-        nearest = self._nearest(X)
-        k = self._count_neighbors(X.shape[0])
-        self.n_clusters_ = self._count_clusters(X.shape[0], lambda: neighbor_probabilities(nearest, k))
+        n = X.shape[0]
+        k = self._count_neighbors(n)
+        nearest = nearest_others(X, min(k + 1, n - 1), n_jobs=self.n_jobs)
+        self.n_clusters_ = self._count_clusters(n, lambda: neighbor_probabilities(nearest, k))
         return Nearest(nearest.squared_distances[:, :k], nearest.index[:, :k])
 
-    def _count_clusters(self, n: int, neighbor_graph: Callable[[], sp.csr_array]) -> int:
+    def _find_clusters(self, X: Columns) -> None:
+        """Set ``n_clusters_``, with a look at neighbours only where it is for the data to say."""
+        if isinstance(self.n_clusters, str):
+            self._neighbors_and_clusters(X)
+        else:
+            self.n_clusters_ = self._count_clusters(X.shape[0], lambda: None)
+
+    def _count_clusters(self, n: int, neighbor_graph: Callable[[], Any]) -> int:
         """c as asked for, or by the eigengap of a neighbour graph of the original features."""
         if isinstance(self.n_clusters, str):
             L = structure_laplacian(None, neighbor_graph(), 1.0)

@@ -142,10 +142,24 @@ class Columns:
             return np.maximum(squares, 0.0)
         return np.einsum("ij,ij->j", self.values, self.values, dtype=np.float64)
 
+    def squared_row_norms(self) -> Float:
+        """‖xᵢ‖² for every sample."""
+        rows = self.by_row
+        if not sp.issparse(rows):
+            return np.einsum("ij,ij->i", rows, rows, dtype=np.float64)
+        squares = np.asarray(rows.power(2).sum(axis=1, dtype=np.float64)).ravel()
+        if self.offset is not None:
+            squares += float(self.offset @ self.offset) - 2.0 * (rows @ self.offset)
+        return np.maximum(squares, 0.0)
+
     def mean_squared_distance(self) -> float:
         """The mean of ‖xᵢ−xⱼ‖² over all n² pairs of samples, twice the summed variance of the columns."""
         means = self.transposed_matmul(np.full((self.shape[0], 1), 1.0 / self.shape[0])).ravel()
         return 2.0 * float(np.sum(self.squared_norms() / self.shape[0] - means**2))
+
+    def centered_like(self, F: Float) -> Float:
+        """F less its means where the columns are centred: what they can explain of it beside an intercept."""
+        return F - F.mean(axis=0) if self.centered else F
 
     def scaled(self, weights: Float) -> Columns:
         """X diag(w)."""

@@ -181,3 +181,14 @@ def column_energies(X: Columns, *laplacians: Any) -> tuple[Float, ...]:
         for energy, L in zip(energies, laplacians, strict=True):
             energy[block] = np.einsum("ij,ij->j", columns, L @ columns)
     return energies
+
+
+def neighbor_scatters(X: Columns, A: sp.csr_array) -> tuple[Float, Float]:
+    """f̃ⱼᵀDf̃ⱼ and f̃ⱼᵀLf̃ⱼ for every column less its mean weighted by D: variance over all, and over the edges of A."""
+    between, within = np.empty(X.shape[1]), np.empty(X.shape[1])
+    degrees = np.asarray(A.sum(axis=1)).ravel()
+    for block, columns in column_blocks(X):
+        deviations = columns - degrees @ columns / degrees.sum()
+        between[block] = degrees @ deviations**2
+        within[block] = between[block] - np.einsum("ij,ij->j", deviations, A @ deviations)
+    return between, within

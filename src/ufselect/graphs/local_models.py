@@ -11,6 +11,50 @@ import scipy.sparse as sp
 
 from ufselect._backend.blocks import map_row_blocks
 from ufselect._backend.columns import Columns, Float, Indices
+from ufselect.graphs.laplacian import neighbor_laplacian
+from ufselect.graphs.neighbors import Nearest, neighbor_graph
+
+
+def local_laplacian(
+    X: Columns,
+    nearest: Nearest,
+    model: str,
+    *,
+    width: float = 1.0,
+    dimension: int = 2,
+    n_jobs: int | None = None,
+) -> sp.csr_array:
+    """L, symmetric and positive semi-definite with L1 = 0, that is small on what a local model keeps.
+
+    Parameters
+    ----------
+    X : Columns of shape (n, d)
+    nearest : Nearest
+        Neighbours of every sample.
+    model : {"lpp", "lle", "ltsa"}
+        Laplacian of the neighbour graph, locally linear reconstruction, alignment of tangent spaces.
+    width : float
+        Of the edges of "lpp".
+    dimension : int
+        Of the tangent spaces of "ltsa", cut to what its neighbourhoods, a sample and all its neighbours but the
+        farthest, allow.
+    n_jobs : int, optional
+        Threads.
+
+    Returns
+    -------
+    csr_array of shape (n, n)
+    """
+    if model == "lpp":
+        return neighbor_laplacian(neighbor_graph(X, nearest, width=width))
+    if model == "lle":
+        grams = difference_grams(X, nearest.index, n_jobs=n_jobs)
+        return residual_laplacian(weights_as_matrix(nearest.index, reconstruction_weights(grams)))
+    others = nearest.index[:, :-1]
+    if others.shape[1] < 2:
+        raise ValueError(f"tangent spaces need n_neighbors of at least 3, not {others.shape[1] + 1}.")
+    index, grams = with_self(others, difference_grams(X, others, n_jobs=n_jobs))
+    return assembled(index, alignment_blocks(centered_grams(grams), min(dimension, index.shape[1] - 2)))
 
 
 def difference_grams(

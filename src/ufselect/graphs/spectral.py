@@ -10,8 +10,8 @@ from scipy.sparse.linalg import eigsh
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
-from ufselect._backend.columns import Float
-from ufselect.graphs.laplacian import Laplacian
+from ufselect._backend.columns import Columns, Float
+from ufselect.graphs.laplacian import Laplacian, NormalizedLaplacian
 
 DENSE_LIMIT = 500
 """Up to so many samples a dense decomposition is the faster one."""
@@ -21,6 +21,7 @@ _FEWEST_SPARE_VECTORS = 8
 _LOWEST_DEGREE = 16
 _NARROWEST_GAP = 1e-4
 _MOST_FILTERINGS = 60
+_SAME_EIGENVALUE = 1e-8
 
 
 class Spectrum(NamedTuple):
@@ -86,6 +87,33 @@ def smallest_eigenvectors(
     return Spectrum(
         np.concatenate([np.zeros(known.shape[1]), values]), _with_fixed_signs(np.column_stack([known, vectors]))
     )
+
+
+def spectral_embedding(A: Any, count: int, *, random_state: Any = 0) -> Spectrum:
+    """Generalised eigenvectors y of (D − A)y = λDy with yᵀDy = 1 for the smallest λ, apart from the constant one.
+
+    Taking the constant vector out beforehand, and not the first vector afterwards, is what makes them well
+    defined for a graph of several components.
+    """
+    L = NormalizedLaplacian(A)
+    found = smallest_eigenvectors(L, min(count, L.shape[0] - 1), nontrivial=True, random_state=random_state)
+    return Spectrum(found.values, found.vectors / np.sqrt(L.degrees)[:, None])
+
+
+def settled_within_repeats(spectrum: Spectrum, X: Columns) -> Float:
+    """Eigenvectors turned so that those of one repeated eigenvalue are told apart by X.
+
+    A repeated eigenvalue defines a space and no vectors. Within each such space these are the ones for
+    which YᵀXXᵀY is diagonal, so that they do not depend on who computed them.
+    """
+    Y = spectrum.vectors.copy()
+    starts = np.flatnonzero(np.diff(spectrum.values, prepend=-np.inf) > _SAME_EIGENVALUE)
+    for start, stop in zip(starts, [*starts[1:], Y.shape[1]], strict=True):
+        if stop - start > 1:
+            image = X.transposed_matmul(Y[:, start:stop])
+            _, turn = np.linalg.eigh(image.T @ image)
+            Y[:, start:stop] = Y[:, start:stop] @ turn[:, ::-1]
+    return _with_fixed_signs(Y)
 
 
 def _decompose(L: Laplacian, count: int, nontrivial: bool) -> Spectrum:

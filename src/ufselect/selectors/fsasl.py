@@ -14,7 +14,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from ufselect._backend.columns import Columns, Float
 from ufselect._backend.progress import progress
-from ufselect._base import SUFFICIENT_SHARE, GraphSelector, Ranking, affordable_gram, rank_by_row_norm
+from ufselect._base import ITERATIONS, SUFFICIENT_SHARE, ClusterSelector, Ranking, affordable_gram, rank_by_row_norm
 from ufselect.graphs.adaptive import adaptive_neighbors
 from ufselect.graphs.laplacian import StructureLaplacian
 from ufselect.graphs.self_expression import fixed_size_self_expression, sparse_self_expression
@@ -38,7 +38,7 @@ class _Weights(NamedTuple):
         return self.penalty * float(np.linalg.norm(self.W, axis=1).sum())
 
 
-class FSASL(GraphSelector):
+class FSASL(ClusterSelector):
     """Unsupervised feature selection with adaptive structure learning.
 
     Structure (which samples express which, who is whose neighbour) tells the informative features,
@@ -143,7 +143,7 @@ class FSASL(GraphSelector):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **GraphSelector._parameter_constraints,
+        **ClusterSelector._parameter_constraints,
         "local_weight": [Interval(Real, 0, None, closed="neither")],
         "row_penalty": [Interval(Real, 0, 1, closed="neither")],
         "self_expression_penalty": [Interval(Real, 0, 1, closed="neither")],
@@ -154,8 +154,7 @@ class FSASL(GraphSelector):
         "recalibrate": ["boolean"],
         "spread": [StrOptions({"row", "mean"})],
         "selection": [StrOptions({"greedy", "norm"})],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "tol": [Interval(Real, 0, None, closed="left")],
+        **ITERATIONS,
         "random_state": ["random_state"],
     }
 
@@ -310,10 +309,6 @@ class FSASL(GraphSelector):
             L, self._dimension(), nontrivial=self.center, warm_start=near, random_state=self.random_state
         ).vectors
         return Y if near is None else aligned(Y, near)
-
-    def _dimension(self) -> int:
-        """How many columns W has: c, less one where all columns are centred and so cannot fit a constant."""
-        return max(self.n_clusters_ - 1, 1) if self.center else self.n_clusters_
 
     def _row_penalty(self, X: Columns, Y: Float, last: _Weights | None) -> float:
         if last is not None and not self.recalibrate:

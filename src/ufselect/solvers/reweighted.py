@@ -63,6 +63,15 @@ class ReweightedRidge:
         target = self.X.transposed_matmul(F if self.noise is None else F / self.noise[:, None])
         return root * cho_solve(self.factor, root * target, check_finite=False)
 
+    def solve(self, V: Float) -> Float:
+        """(XᵀE⁻¹X + γH⁻¹)⁻¹V, which for n < d is (HV − HXᵀ(XHXᵀ + γE)⁻¹XHV)/γ."""
+        if self.by_samples:
+            weighted = self.h[:, None] * V
+            inner = cho_solve(self.factor, self.X @ weighted, check_finite=False)
+            return (weighted - self.h[:, None] * self.X.transposed_matmul(inner)) / self.penalty
+        root = np.sqrt(self.h)[:, None]
+        return root * cho_solve(self.factor, root * V, check_finite=False)
+
     def residual(self, F: Float) -> Float:
         """F − XW(F), which for n < d is γE(XHXᵀ + γE)⁻¹F."""
         if not self.by_samples:

@@ -1,0 +1,215 @@
+"""LLCFS: feature weights learned with local learning-based clusters (Zeng and Cheung, TPAMI 2011)."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.sparse.csgraph import connected_components
+from sklearn.exceptions import ConvergenceWarning
+
+from ufselect._backend.columns import Columns, Float, Indices
+from ufselect._backend.progress import progress
+from ufselect._base import ITERATIONS, POSITIVE, ClusterSelector, Ranking, affordable_gram, rank_by_explanation
+from ufselect.graphs.laplacian import SparseLaplacian, column_energies
+from ufselect.graphs.local_models import (
+    assembled,
+    centered_grams,
+    difference_grams,
+    discriminant_blocks,
+    residual_laplacian,
+    weights_as_matrix,
+)
+from ufselect.graphs.neighbors import nearest_others
+from ufselect.graphs.spectral import DENSE_LIMIT, smallest_eigenvectors
+
+_ITERATIVE_TOLERANCE = 1e-4
+_SMALLEST_WEIGHT = 1e-12
+
+
+class LLCFS(ClusterSelector):
+    """Feature selection for local learning-based clustering.
+
+    The cluster indicators of a sample's neighbours train a ridge regression, with a weight τ for each feature, that is
+    to predict its own: for every sample i
+
+        min_{w,b} β Σ_{j∈Nᵢ} (yⱼ − xⱼᵀw − b)² + wᵀdiag(τ)⁻¹w,    τ ≥ 0, Σⱼ τⱼ = 1.
+
+    Y, YᵀY = I, are the indicators that are predicted best, and τⱼ is the size of the coefficients of feature j over
+    all samples. Neighbours Nᵢ are those in the space of √τⱼ xⱼ. There is no common objective: graph, indicators and
+    weights are renewed in turn until the weights stand still, which is not proven to happen.
+
+    Parameters
+    ----------
+    n_features_to_select : int, float or "auto", default="auto"
+        How many features, or which fraction of them. "auto" takes the fewest that explain 95 % of what all features
+        together explain of the embedding.
+    n_clusters : int or "auto", default="auto"
+        c, about the number of clusters. Y has c − 1 columns, which tell c clusters apart, or c where columns are not
+        centred. "auto" reads it off the widest gap between the eigenvalues of a neighbour graph, from 2 to √n.
+    n_neighbors : int or "auto", default="auto"
+        k, the neighbours of a sample. "auto" is 20, or fewer where there are fewer samples: with few neighbours the
+        graph falls apart and its indicators become arbitrary.
+    fit_weight : float, default=1.0
+        β, in units in which samples have unit variance in the weighted space at the start.
+    max_iter : int, default=30
+        Most iterations.
+    tol : float, default=0.01
+        Stop when no more than this part of the weight, which sums to one, moves.
+    scale : {"standard", "none"}, default="standard"
+        Give all columns unit variance, or take them as they are.
+    center : bool, default=True
+        Centre the columns; the columns of Y then sum to zero.
+    n_jobs : int or None, default=None
+        Threads; the result does not depend on it.
+    random_state : int, RandomState instance or None, default=0
+        Start of the iterative eigensolver, which is in use above 500 samples.
+    verbose : int, default=0
+        1 shows a progress bar.
+
+    Attributes
+    ----------
+    scores_ : ndarray of shape (n_features,)
+        τ, larger is better.
+    ranking_ : ndarray of shape (n_features,)
+        1 is best; a constant column ranks last.
+    n_features_ : int
+        Selected features.
+    n_clusters_ : int
+        c.
+    embedding_ : ndarray of shape (n_samples, n_dimensions)
+        Y.
+    objective_history_ : ndarray of shape (n_iter_,)
+        The sum of squared errors of the predictions; it may rise.
+    n_iter_ : int
+        Iterations made.
+    structure_curve_ : ndarray
+        Entry m−1 is the share of the embedding that the best m features explain.
+
+    References
+    ----------
+    H. Zeng and Y.-M. Cheung, "Feature selection and kernel learning for local learning-based clustering", IEEE
+    Transactions on Pattern Analysis and Machine Intelligence 33(8), 2011, 1532-1547.
+
+    Examples
+    --------
+    >>> from ufselect import LLCFS
+    >>> from ufselect.datasets.planted import make_planted_clusters
+    >>> X, _, informative = make_planted_clusters(60, 3, 5, 20, random_state=0)
+    >>> int(informative[LLCFS(5, n_clusters=3).fit(X).top_features()].sum())
+    5
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **ClusterSelector._parameter_constraints,
+        **ITERATIONS,
+        "fit_weight": POSITIVE,
+        "random_state": ["random_state"],
+    }
+    _usual_neighbors: ClassVar[int] = 20
+
+    def __init__(
+        self,
+        n_features_to_select: int | float | str = "auto",
+        *,
+        n_clusters: int | str = "auto",
+        n_neighbors: int | str = "auto",
+        fit_weight: float = 1.0,
+        max_iter: int = 30,
+        tol: float = 0.01,
+        scale: str = "standard",
+        center: bool = True,
+        n_jobs: int | None = None,
+        random_state: Any = 0,
+        verbose: int = 0,
+    ) -> None:
+        self.n_features_to_select = n_features_to_select
+        self.n_clusters = n_clusters
+        self.n_neighbors = n_neighbors
+        self.fit_weight = fit_weight
+        self.max_iter = max_iter
+        self.tol = tol
+        self.scale = scale
+        self.center = center
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _learn(self, X: Columns, wanted: int | None) -> Ranking:
+        index = self._neighbors_and_clusters(X).index
+        d = X.shape[1]
+        beta = self.fit_weight * d / float(X.squared_norms().sum() / X.shape[0])
+        tau = np.full(d, 1.0 / d)
+        history: list[float] = []
+        for iteration in progress(range(self.max_iter), self.verbose, "LLCFS"):
+            if iteration:
+                index = nearest_others(X.scaled(np.sqrt(tau)), index.shape[1], n_jobs=self.n_jobs).index
+            model = LocalRegressions.of(X, index, tau, beta, n_jobs=self.n_jobs)
+            Y, error = self._indicators(model)
+            tau, before = model.feature_weights(X, tau, Y), tau
+            history.append(error)
+            if np.abs(tau - before).sum() <= self.tol:
+                break
+        else:
+            self._warn_that_it_still_moves(index)
+        self.objective_history_, self.n_iter_ = np.array(history), len(history)
+        return rank_by_explanation(X, tau, Y, wanted, gram=affordable_gram(X))
+
+    def _indicators(self, model: LocalRegressions) -> tuple[Float, float]:
+        """Y that is predicted with the smallest error, and that error."""
+        L = SparseLaplacian(residual_laplacian(model.prediction))
+        # The bottom of such a spectrum is crowded: beyond DENSE_LIMIT any vectors down there will do.
+        tol = 1e-7 if L.shape[0] <= DENSE_LIMIT else _ITERATIVE_TOLERANCE
+        found = smallest_eigenvectors(
+            L, self._dimension(), nontrivial=self.center, tol=tol, random_state=self.random_state
+        )
+        return found.vectors, float(found.values.sum())
+
+    def _warn_that_it_still_moves(self, index: Indices) -> None:
+        n, k = index.shape
+        n_parts, _ = connected_components(weights_as_matrix(index, np.ones((n, k))), directed=False)
+        cause = f", its neighbour graph has {n_parts} parts: raise n_neighbors (now {k})" if n_parts > 1 else ""
+        warnings.warn(
+            f"The weights of LLCFS still move after max_iter={self.max_iter} iterations{cause}.",
+            ConvergenceWarning,
+            stacklevel=4,
+        )
+
+
+@dataclass(frozen=True)
+class LocalRegressions:
+    """Ridge regressions from neighbours: what they make of indicators, and of features.
+
+    Bᵢ = H(HKᵢH + I/β)⁻¹H, Kᵢ = Xᵢdiag(τ)Xᵢᵀ of the neighbours of i.
+    """
+
+    index: Indices
+    B: Float
+    prediction: sp.csr_array
+
+    @classmethod
+    def of(cls, X: Columns, index: Indices, tau: Float, beta: float, *, n_jobs: int | None = None) -> LocalRegressions:
+        """Regressions with feature weights τ.
+
+        Inner products are of differences from sample i, whose own are zero: the prediction for it,
+        (kᵢ − mean of the rows of Kᵢ)ᵀBᵢ + 1ᵀ/k, has kᵢ = 0.
+        """
+        k = index.shape[1]
+        K = difference_grams(X, index, feature_weights=tau, n_jobs=n_jobs)
+        B = discriminant_blocks(centered_grams(K), 1.0 / beta)
+        rows = 1.0 / k - np.einsum("ij,ijl->il", K.mean(axis=1), B)
+        return cls(index, B, weights_as_matrix(index, rows))
+
+    def feature_weights(self, X: Columns, tau: Float, Y: Float) -> Float:
+        """τⱼ ∝ √(Σᵢₗ w²) over the coefficients w = diag(τ)XᵢᵀBᵢYᵢ of feature j, in sum one.
+
+        Σᵢₗ w² = τⱼ² fⱼᵀ(Σᵢ SᵢVᵢVᵢᵀSᵢᵀ)fⱼ with Vᵢ = BᵢYᵢ: one sparse matrix for all features.
+        """
+        V = self.B @ Y[self.index]
+        (energies,) = column_energies(X, assembled(self.index, V @ V.transpose(0, 2, 1)))
+        weights = tau * np.sqrt(np.maximum(energies, 0.0))
+        weights = np.maximum(weights / weights.sum(), _SMALLEST_WEIGHT)
+        return weights / weights.sum()

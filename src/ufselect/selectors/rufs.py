@@ -1,0 +1,267 @@
+"""RUFS: robust clusters and the features that predict them (Qian and Zhai, IJCAI 2013)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+
+from ufselect._backend.columns import Columns, Float
+from ufselect._backend.progress import progress
+from ufselect._base import (
+    ITERATIONS,
+    POSITIVE,
+    SHARE,
+    ClusterSelector,
+    Ranking,
+    affordable_gram,
+    rank_by_row_norm,
+    warn_that_it_still_falls,
+)
+from ufselect.graphs.local_models import (
+    difference_grams,
+    gaussian_of_grams,
+    kernel_prediction_weights,
+    residual_laplacian,
+    weights_as_matrix,
+    with_self,
+)
+from ufselect.graphs.neighbors import Nearest, squared_width
+from ufselect.solvers.nonnegative import Tightening, cluster_indicators, monotone_step, orthogonality_cost
+from ufselect.solvers.reweighted import ReweightedRidge, inverse_weights, row_norm_sum
+from ufselect.solvers.trace import even_row_norms
+
+_SMOOTHING = 1e-6
+_LOCAL_RIDGE = 0.1
+
+
+class RUFS(ClusterSelector):
+    """Robust unsupervised feature selection.
+
+    Cluster indicators G by a matrix factorisation that outliers do not dominate, smooth under local learning, and the
+    features that predict them, learned together:
+
+        min ‖X − GF‖₂,₁ + ν tr(GᵀTG) + α‖XW − G‖₂,₁ + β‖W‖₂,₁ + (z/2)‖GᵀG − I‖²  subject to  F, G ≥ 0,
+
+    the first and third norm over samples, T the error of predicting G at a sample from its neighbours. All columns of
+    X are mapped onto [0, 1], as F and G are not negative. z grows from 1 to 1000 while G settles.
+
+    Parameters
+    ----------
+    n_features_to_select : int, float or "auto", default="auto"
+        How many features, or which fraction of them. "auto" takes the fewest that explain 95 % of what all features
+        together explain of the embedding.
+    n_clusters : int or "auto", default="auto"
+        c, the columns of G. "auto" reads it off the widest gap between the eigenvalues of a neighbour graph, from 2
+        to √n.
+    n_neighbors : int or "auto", default="auto"
+        k, the neighbours of a sample. "auto" is 5, or fewer where there are fewer samples.
+    local_weight : float, default=1.0
+        ν, in units in which every term but β's is about c at the start.
+    regression_weight : float, default=1.0
+        α, in the same units.
+    row_penalty : float, default=0.3
+        β as a share of the smallest β that leaves no feature for the first G.
+    width : float, default=1.0
+        t of the Gaussian kernel exp(−‖xᵢ−xⱼ‖²/(2t²)) of local learning, as a multiple of the root mean square distance
+        between samples.
+    max_iter : int, default=200
+        Most iterations.
+    tol : float, default=1e-4
+        Stop, or raise z, when the objective falls by less than this, relative to itself.
+    n_jobs : int or None, default=None
+        Threads; the result does not depend on it.
+    random_state : int, RandomState instance or None, default=0
+        Starts of k-means, from which G begins.
+    verbose : int, default=0
+        1 shows a progress bar.
+
+    Attributes
+    ----------
+    scores_ : ndarray of shape (n_features,)
+        ‖wⱼ‖, larger is better.
+    ranking_ : ndarray of shape (n_features,)
+        1 is best; a constant column ranks last.
+    n_features_ : int
+        Selected features.
+    n_clusters_ : int
+        c.
+    coef_ : ndarray of shape (n_features, c)
+        W, for the columns as mapped onto [0, 1].
+    embedding_ : ndarray of shape (n_samples, c)
+        G; the largest entry of a row tells the cluster of a sample.
+    objective_history_ : ndarray of shape (n_iter_,)
+        The objective after every iteration, with the z of that iteration.
+    orthogonality_history_ : ndarray of shape (n_iter_,)
+        z; while it stays the same, the objective never rises.
+    n_iter_ : int
+        Iterations made.
+    structure_curve_ : ndarray
+        Entry m−1 is the share of the embedding that the best m features explain.
+
+    References
+    ----------
+    M. Qian and C. Zhai, "Robust unsupervised feature selection", Proceedings of IJCAI 2013, 1621-1627.
+
+    Examples
+    --------
+    >>> from ufselect import RUFS
+    >>> from ufselect.datasets.planted import make_planted_clusters
+    >>> X, _, informative = make_planted_clusters(60, 3, 5, 20, random_state=0)
+    >>> int(informative[RUFS(5, n_clusters=3).fit(X).top_features()].sum())
+    5
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **ClusterSelector._parameter_constraints,
+        **ITERATIONS,
+        "local_weight": POSITIVE,
+        "regression_weight": POSITIVE,
+        "row_penalty": SHARE,
+        "width": POSITIVE,
+        "random_state": ["random_state"],
+    }
+    for _name in ("center", "scale"):
+        _parameter_constraints.pop(_name)
+
+    def __init__(
+        self,
+        n_features_to_select: int | float | str = "auto",
+        *,
+        n_clusters: int | str = "auto",
+        n_neighbors: int | str = "auto",
+        local_weight: float = 1.0,
+        regression_weight: float = 1.0,
+        row_penalty: float = 0.3,
+        width: float = 1.0,
+        max_iter: int = 200,
+        tol: float = 1e-4,
+        n_jobs: int | None = None,
+        random_state: Any = 0,
+        verbose: int = 0,
+    ) -> None:
+        self.n_features_to_select = n_features_to_select
+        self.n_clusters = n_clusters
+        self.n_neighbors = n_neighbors
+        self.local_weight = local_weight
+        self.regression_weight = regression_weight
+        self.row_penalty = row_penalty
+        self.width = width
+        self.max_iter = max_iter
+        self.tol = tol
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _prepared(self, X: Any) -> Columns:
+        return Columns.of_unit_range(X)
+
+    def _learn(self, X: Columns, wanted: int | None) -> Ranking:
+        T = self._local_learning(X, self._neighbors_and_clusters(X))
+        G = cluster_indicators(X.by_row, self.n_clusters_, self.random_state)
+        problem = self._in_units_of_the_start(X, T, G)
+        state = problem.start(G)
+        tightening = Tightening(self.max_iter, self.tol)
+        history: list[tuple[float, float]] = []
+        for _ in progress(range(self.max_iter), self.verbose, "RUFS"):
+            z = tightening.weight
+            state = problem.step(state, z)
+            history.append((problem.objective(state, z), z))
+            tightening.follow(history[-1][0])
+            if tightening.settled:
+                break
+        else:
+            warn_that_it_still_falls(self)
+        self.objective_history_, self.orthogonality_history_ = np.array(history).T
+        self.n_iter_ = len(history)
+        return rank_by_row_norm(X, state.W, state.G, wanted, gram=affordable_gram(X))
+
+    def _local_learning(self, X: Columns, nearest: Nearest) -> sp.csr_array:
+        """T = (I−A)ᵀ(I−A), A the weights of kernel ridge regression from neighbours."""
+        _, grams = with_self(nearest.index, difference_grams(X, nearest.index, n_jobs=self.n_jobs))
+        kernels = gaussian_of_grams(grams, squared_width(X, self.width))
+        return residual_laplacian(weights_as_matrix(nearest.index, kernel_prediction_weights(kernels, _LOCAL_RIDGE)))
+
+    def _in_units_of_the_start(self, X: Columns, T: sp.csr_array, G: Float) -> RobustPrediction:
+        """Weights with which the terms in X and in W = 0 are c at G."""
+        c = G.shape[1]
+        raw = RobustPrediction(X, T, 1.0, 1.0, 1.0, 1.0)
+        rows = np.linalg.norm(G, axis=1)
+        reconstruction = c / float(raw.reconstruction_norms(G, raw.start(G).F).sum())
+        alpha = self.regression_weight * c / float(rows.sum())
+        steepest = np.linalg.norm(X.transposed_matmul(G / rows[:, None]), axis=1).max()
+        beta = self.row_penalty * alpha * float(steepest)
+        return RobustPrediction(X, T, reconstruction, self.local_weight, alpha, beta)
+
+
+@dataclass(frozen=True)
+class RobustState:
+    """G, F and W."""
+
+    G: Float
+    F: Float
+    W: Float
+
+
+class RobustPrediction:
+    """ρ‖X − GF‖₂,₁ + ν tr(GᵀTG) + α‖XW − G‖₂,₁ + β‖W‖₂,₁ and the step that lowers it.
+
+    Norms of the residuals of samples are smoothed, √(‖·‖² + ε²) in place of ‖·‖, so that one that is fitted
+    exactly does no harm.
+    """
+
+    def __init__(self, X: Columns, T: sp.csr_array, rho: float, nu: float, alpha: float, beta: float) -> None:
+        self.X, self.T, self.rho, self.nu, self.alpha, self.beta = X, T, rho, nu, alpha, beta
+        self.T_plus, self.T_minus = T.maximum(0.0), (-T).maximum(0.0)
+        self.squared_row_norms = X.squared_row_norms()
+
+    def start(self, G: Float) -> RobustState:
+        """F by least squares, kept positive, and W by ridge regression."""
+        F = np.maximum(np.linalg.solve(G.T @ G, self.X.transposed_matmul(G).T), 0.0) + _SMOOTHING
+        h = 2.0 * even_row_norms(self.X, G.shape[1])
+        return RobustState(G, F, ReweightedRidge(self.X, h, self.beta / self.alpha).coef(G))
+
+    def step(self, state: RobustState, z: float) -> RobustState:
+        """W, F and G in turn, none of which raises the objective."""
+        W = self._weights(state.G, state.W)
+        F = self._basis(state.G, state.F)
+        return RobustState(self._indicators(state.G, F, W, z), F, W)
+
+    def objective(self, state: RobustState, z: float) -> float:
+        """The objective with (z/2)‖GᵀG − I‖²."""
+        G = state.G
+        reconstruction = self.rho * float(self.reconstruction_norms(G, state.F).sum())
+        smoothness = self.nu * float(np.sum(G * (self.T @ G)))
+        prediction = self.alpha * float(_smoothed_norms(self.X @ state.W - G).sum())
+        return reconstruction + smoothness + prediction + self.beta * row_norm_sum(state.W) + orthogonality_cost(G, z)
+
+    def reconstruction_norms(self, G: Float, F: Float) -> Float:
+        """‖xᵢ − gᵢF‖ for every sample, smoothed, without forming X − GF."""
+        cross = np.sum((self.X @ F.T) * G, axis=1)
+        squares = self.squared_row_norms - 2.0 * cross + np.sum((G @ (F @ F.T)) * G, axis=1)
+        return np.sqrt(np.maximum(squares, 0.0) + _SMOOTHING**2)
+
+    def _weights(self, G: Float, W: Float) -> Float:
+        """W of the quadratic bound at the present W."""
+        noise = 2.0 * _smoothed_norms(self.X @ W - G)
+        return ReweightedRidge(self.X, inverse_weights(W), self.beta / self.alpha, noise=noise).coef(G)
+
+    def _basis(self, G: Float, F: Float) -> Float:
+        """F ∘ √(GᵀEX / GᵀEGF), E = diag(1/(2‖xᵢ−gᵢF‖)); X and G are not negative."""
+        weighted = G / (2.0 * self.reconstruction_norms(G, F))[:, None]
+        pull = np.maximum(self.X.transposed_matmul(weighted).T, 0.0)
+        return F * np.sqrt(pull / np.maximum(weighted.T @ G @ F, np.finfo(float).tiny))
+
+    def _indicators(self, G: Float, F: Float, W: Float, z: float) -> Float:
+        fitted = self.X @ W
+        near = self.rho / (2.0 * self.reconstruction_norms(G, F))[:, None]
+        sure = self.alpha / (2.0 * _smoothed_norms(fitted - G))[:, None]
+        pull = near * np.maximum(self.X @ F.T, 0.0) + self.nu * (self.T_minus @ G) + sure * np.maximum(fitted, 0.0)
+        push = near * (G @ (F @ F.T)) + self.nu * (self.T_plus @ G) + sure * (G + np.maximum(-fitted, 0.0))
+        return monotone_step(G, pull, push, z)
+
+
+def _smoothed_norms(residuals: Float) -> Float:
+    return np.sqrt(np.sum(residuals**2, axis=1) + _SMOOTHING**2)

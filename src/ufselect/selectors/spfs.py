@@ -1,0 +1,161 @@
+"""SPFS: features that together keep the similarity of the samples (Zhao, Wang, Liu and Ye, TKDE 2013)."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.utils._param_validation import StrOptions
+
+from ufselect._backend.columns import Columns, Float
+from ufselect._base import (
+    POSITIVE,
+    ClusterSelector,
+    Ranking,
+    affordable_gram,
+    rank_by_explanation,
+    rank_by_row_norm,
+)
+from ufselect.graphs.kernel import kernel_factor
+from ufselect.solvers.l21_path import l21_path, l21_regression_of_size
+
+_USUAL_ROWS = 50
+
+
+class SPFS(ClusterSelector):
+    """Similarity preserving feature selection.
+
+    Features whose inner products rebuild a given similarity K of the samples,
+
+        min_{|I|=m} ‖ Σ_{j∈I} fⱼfⱼᵀ − K ‖²,
+
+    by one of three solvers. K = YYᵀ is the leading part of a Gaussian kernel.
+
+    Parameters
+    ----------
+    n_features_to_select : int, float or "auto", default="auto"
+        m, how many features, or which fraction of them. "auto" takes the fewest that explain 95 % of what all
+        features together explain of the similarity.
+    solver : {"sfs", "nes", "lar"}, default="sfs"
+        "sfs" takes one feature after the other, each time the one that lowers the objective most; "nes" and "lar" solve
+        the relaxation ½‖Y − XW‖² + λ‖W‖₂,₁: "nes" with λ such that about m rows of W are not zero, ranked by
+        ‖wⱼ‖, "lar" following its solutions from the largest λ down, ranked by when a feature enters, as ``MRSF`` does.
+    n_clusters : int or "auto", default="auto"
+        c, about the number of clusters. Y has c − 1 columns, which tell c clusters apart, or c where columns are not
+        centred. "auto" reads it off the widest gap between the eigenvalues of a neighbour graph, from 2 to √n.
+    n_neighbors : int or "auto", default="auto"
+        k, the neighbours of a sample in that graph. "auto" is 5, or fewer where there are fewer samples.
+    width : float, default=1.0
+        t of the Gaussian kernel exp(−‖xᵢ−xⱼ‖²/(2t²)) as a multiple of the root mean square distance between
+        samples. Above 3000 samples the kernel is approximated from 1000 of them.
+    scale : {"standard", "none"}, default="standard"
+        Give all columns unit variance, or take them as they are: "sfs" then prefers columns of small norm.
+    center : bool, default=True
+        Centre the columns and the kernel.
+    n_jobs : int or None, default=None
+        Threads of the neighbour search; the result does not depend on it.
+    random_state : int, RandomState instance or None, default=0
+        Choice of the samples that stand for all.
+
+    Attributes
+    ----------
+    scores_ : ndarray of shape (n_features,)
+        Larger is better: by how much a feature lowered the objective, or the more the objective rises with it the less;
+        ‖wⱼ‖; or the λ of entry as a share of the largest.
+    ranking_ : ndarray of shape (n_features,)
+        1 is best; a constant column ranks last.
+    n_features_ : int
+        Selected features.
+    n_clusters_ : int
+        c.
+    coef_ : ndarray of shape (n_features, n_dimensions)
+        W, of "nes" and "lar".
+    embedding_ : ndarray of shape (n_samples, n_dimensions)
+        Y.
+    structure_curve_ : ndarray
+        Entry m−1 is the share of Y that the best m features explain.
+
+    References
+    ----------
+    Z. Zhao, L. Wang, H. Liu and J. Ye, "On similarity preserving feature selection", IEEE Transactions on Knowledge
+    and Data Engineering 25(3), 2013, 619-632.
+
+    Examples
+    --------
+    >>> from ufselect import SPFS
+    >>> from ufselect.datasets.planted import make_planted_clusters
+    >>> X, _, informative = make_planted_clusters(60, 3, 5, 20, random_state=0)
+    >>> int(informative[SPFS(5, n_clusters=3).fit(X).top_features()].sum())
+    5
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **ClusterSelector._parameter_constraints,
+        "solver": [StrOptions({"sfs", "nes", "lar"})],
+        "width": POSITIVE,
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        n_features_to_select: int | float | str = "auto",
+        *,
+        solver: str = "sfs",
+        n_clusters: int | str = "auto",
+        n_neighbors: int | str = "auto",
+        width: float = 1.0,
+        scale: str = "standard",
+        center: bool = True,
+        n_jobs: int | None = None,
+        random_state: Any = 0,
+    ) -> None:
+        self.n_features_to_select = n_features_to_select
+        self.solver = solver
+        self.n_clusters = n_clusters
+        self.n_neighbors = n_neighbors
+        self.width = width
+        self.scale = scale
+        self.center = center
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def _learn(self, X: Columns, wanted: int | None) -> Ranking:
+        self._find_clusters(X)
+        Y = kernel_factor(X, self.width, count=self._dimension(), random_state=self.random_state)
+        n_rows = min(wanted or _USUAL_ROWS, X.shape[1])
+        gram = affordable_gram(X)
+        if self.solver == "sfs":
+            gains = similarity_gains(*_on_one_scale(X, Y, n_rows), n_rows)
+            return rank_by_explanation(X, gains, Y, wanted, gram=gram)
+        if self.solver == "nes":
+            return rank_by_row_norm(X, l21_regression_of_size(X, Y, n_rows, gram=gram).coef, Y, wanted, gram=gram)
+        path = l21_path(X, Y, n_rows, gram=gram)
+        return rank_by_explanation(X, path.entries, Y, wanted, coef=path.coef, gram=gram)
+
+
+def _on_one_scale(X: Columns, Y: Float, n_features: int) -> tuple[Columns, Float]:
+    """Features of unit norm on average, and a similarity that as many of them as are wanted can make up.
+
+    The scale of K against that of the features is arbitrary. Here its trace is m, as is that of m features of unit
+    norm: a smaller K would be used up before m features are found.
+    """
+    unit = X.scaled(np.full(X.shape[1], 1.0 / np.sqrt(X.squared_norms().mean())))
+    return unit, Y * np.sqrt(n_features / np.sum(Y**2))
+
+
+def similarity_gains(X: Columns, factor: Float, n_steps: int) -> Float:
+    """By how much each feature lowers ‖Σfⱼfⱼᵀ − ΦΦᵀ‖² when its turn comes.
+
+    The gain of feature j is 2fⱼᵀRfⱼ − ‖fⱼ‖⁴, R what is left of ΦΦᵀ. When s is taken, fⱼᵀRfⱼ falls by (fⱼᵀf_s)², so
+    gains only fall and R is never formed. Features beyond ``n_steps`` have their gain after the last step.
+    """
+    kept = np.sum(X.transposed_matmul(factor) ** 2, axis=1)
+    own = X.squared_norms() ** 2
+    gains = 2.0 * kept - own
+    open_ = np.ones(X.shape[1], dtype=bool)
+    for _ in range(n_steps):
+        best = int(np.argmax(np.where(open_, gains, -np.inf)))
+        open_[best] = False
+        overlap = X.transposed_matmul(X.columns(np.array([best])))[:, 0]
+        gains[open_] -= 2.0 * overlap[open_] ** 2
+    return gains

@@ -1,0 +1,235 @@
+"""UDFS: an orthonormal row-sparse projection that is discriminative locally (Yang et al., IJCAI 2011)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.linalg import cho_factor, cho_solve, eigh
+from scipy.sparse.linalg import LinearOperator, eigsh
+
+from ufselect._backend.columns import Columns, Float
+from ufselect._backend.memory import ensure_fits
+from ufselect._backend.progress import progress
+from ufselect._base import (
+    ITERATIONS,
+    POSITIVE,
+    ClusterSelector,
+    Ranking,
+    affordable_gram,
+    rank_by_row_norm,
+    warn_that_it_still_falls,
+)
+from ufselect.graphs.laplacian import column_energies
+from ufselect.graphs.local_models import assembled, centered_grams, difference_grams, discriminant_blocks, with_self
+from ufselect.solvers.trace import column_smoothness
+
+_SMOOTHING = 1e-8
+_LEFT_OUT = 1e-4
+
+
+class UDFS(ClusterSelector):
+    """Unsupervised discriminative feature selection.
+
+    With X̃ᵢ the centred neighbourhood of sample i, itself and its k neighbours, M = Σᵢ SᵢH(X̃ᵢX̃ᵢᵀ + λI)⁻¹HSᵢᵀ and
+    A = XᵀMX,
+
+        min tr(WᵀAW) + γ‖W‖₂,₁  subject to  WᵀW = I.
+
+    By nature it prefers directions in which the samples hardly differ, and with more features than samples there are
+    many in which they do not differ at all. So the penalty is strong by default, which keeps W on few features, and the
+    first weights of the rows, which the paper has all equal, follow Aⱼⱼ, what a feature would cost on its own.
+    Features that W leaves out are ranked by it, too.
+
+    Parameters
+    ----------
+    n_features_to_select : int, float or "auto", default="auto"
+        How many features, or which fraction of them. "auto" takes the fewest that explain 95 % of what all features
+        together explain of the embedding.
+    n_clusters : int or "auto", default="auto"
+        c, about the number of clusters. W has c − 1 columns, which tell c clusters apart, or c where columns are not
+        centred. "auto" reads it off the widest gap between the eigenvalues of a neighbour graph, from 2 to √n.
+    n_neighbors : int or "auto", default="auto"
+        k, the neighbours of a sample. "auto" is 5, or fewer where there are fewer samples.
+    row_penalty : float, default=10.0
+        γ, in units in which both terms are equal for a W that is the same in all directions.
+    ridge : float, default=1.0
+        λ as a multiple of the mean eigenvalue of X̃ᵢX̃ᵢᵀ.
+    max_iter : int, default=100
+        Most iterations.
+    tol : float, default=1e-5
+        Stop when the objective falls by less than this, relative to itself.
+    scale : {"standard", "none"}, default="standard"
+        Give all columns unit variance, or take them as they are: those of small variance then come first.
+    center : bool, default=True
+        Centre the columns.
+    n_jobs : int or None, default=None
+        Threads; the result does not depend on it.
+    verbose : int, default=0
+        1 shows a progress bar.
+
+    Attributes
+    ----------
+    scores_ : ndarray of shape (n_features,)
+        ‖wⱼ‖, larger is better.
+    ranking_ : ndarray of shape (n_features,)
+        1 is best; a constant column ranks last.
+    n_features_ : int
+        Selected features.
+    n_clusters_ : int
+        c.
+    coef_ : ndarray of shape (n_features, n_dimensions)
+        W, for the columns as centred and scaled.
+    embedding_ : ndarray of shape (n_samples, n_dimensions)
+        XW.
+    objective_history_ : ndarray of shape (n_iter_,)
+        The objective after every iteration; it never rises.
+    n_iter_ : int
+        Iterations made.
+    structure_curve_ : ndarray
+        Entry m−1 is the share of the embedding that the best m features explain.
+
+    References
+    ----------
+    Y. Yang, H. T. Shen, Z. Ma, Z. Huang and X. Zhou, "l2,1-norm regularized discriminative feature selection for
+    unsupervised learning", Proceedings of IJCAI 2011, 1589-1594.
+
+    Examples
+    --------
+    >>> from ufselect import UDFS
+    >>> from ufselect.datasets.planted import make_planted_clusters
+    >>> X, _, informative = make_planted_clusters(60, 3, 5, 20, random_state=0)
+    >>> int(informative[UDFS(5, n_clusters=3).fit(X).top_features()].sum())
+    5
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **ClusterSelector._parameter_constraints,
+        **ITERATIONS,
+        "row_penalty": POSITIVE,
+        "ridge": POSITIVE,
+    }
+
+    def __init__(
+        self,
+        n_features_to_select: int | float | str = "auto",
+        *,
+        n_clusters: int | str = "auto",
+        n_neighbors: int | str = "auto",
+        row_penalty: float = 10.0,
+        ridge: float = 1.0,
+        max_iter: int = 100,
+        tol: float = 1e-5,
+        scale: str = "standard",
+        center: bool = True,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_features_to_select = n_features_to_select
+        self.n_clusters = n_clusters
+        self.n_neighbors = n_neighbors
+        self.row_penalty = row_penalty
+        self.ridge = ridge
+        self.max_iter = max_iter
+        self.tol = tol
+        self.scale = scale
+        self.center = center
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    def _learn(self, X: Columns, wanted: int | None) -> Ranking:
+        nearest = self._neighbors_and_clusters(X)
+        index, grams = with_self(nearest.index, difference_grams(X, nearest.index, n_jobs=self.n_jobs))
+        local = centered_grams(grams)
+        mean_eigenvalue = float(np.einsum("ijj->", local)) / local[..., 0].size
+        M = assembled(index, discriminant_blocks(local, self.ridge * mean_eigenvalue))
+        (costs,) = column_energies(X, M)
+        count = min(self._dimension(), X.shape[1])
+        # tr(WᵀAW) ≈ c tr(A)/d and ‖W‖₂,₁ ≈ √(cd) for a W that is the same in all directions.
+        gamma = self.row_penalty * float(costs.mean()) * np.sqrt(count / X.shape[1])
+        W = self._alternate(DiscriminantProblem.of(X, M), costs / costs.mean(), gamma, count)
+        return self._ranking(X, W, costs, wanted)
+
+    def _alternate(self, problem: DiscriminantProblem, weights: Float, gamma: float, count: int) -> Float:
+        """Eigenvectors for given weights of the rows, and these weights for given eigenvectors, in turn."""
+        history: list[float] = []
+        for _ in progress(range(self.max_iter), self.verbose, "UDFS"):
+            W = problem.projection(weights, gamma, count)
+            norms = smoothed_norms(W)
+            weights = 0.5 / norms
+            history.append(problem.cost(W) + gamma * float(norms.sum()))
+            if len(history) > 1 and history[-2] - history[-1] <= self.tol * abs(history[-1]):
+                break
+        else:
+            warn_that_it_still_falls(self)
+        self.objective_history_, self.n_iter_ = np.array(history), len(history)
+        return W
+
+    def _ranking(self, X: Columns, W: Float, costs: Float, wanted: int | None) -> Ranking:
+        """By ‖wⱼ‖, and features that W leaves out by what each would cost on its own."""
+        norms = np.linalg.norm(W, axis=1)
+        left_out = norms <= _LEFT_OUT * norms.max()
+        W = np.where(left_out[:, None], 0.0, W)
+        ranking = rank_by_row_norm(X, W, X @ W, wanted, gram=affordable_gram(X))
+        order = np.lexsort((costs, -ranking.scores))
+        return replace(ranking, order=order)
+
+
+@dataclass(frozen=True)
+class DiscriminantProblem:
+    """A = XᵀMX, formed where there are no more features than samples, else a root of M."""
+
+    X: Columns
+    A: Float | None
+    root: Float | None
+
+    @classmethod
+    def of(cls, X: Columns, M: sp.csr_array) -> DiscriminantProblem:
+        """Form whichever is smaller."""
+        n, d = X.shape
+        size = min(n, d)
+        ensure_fits(24 * size**2, f"UDFS of {n} samples and {d} features", "reduce the smaller number of the two")
+        if d <= n:
+            return cls(X, column_smoothness(X, M), None)
+        values, vectors = np.linalg.eigh(M.toarray())
+        return cls(X, None, vectors * np.sqrt(np.maximum(values, 0.0)) @ vectors.T)
+
+    def cost(self, W: Float) -> float:
+        """tr(WᵀAW)."""
+        if self.A is not None:
+            return float(np.sum((self.A @ W) * W))
+        assert self.root is not None
+        return float(np.sum((self.root @ (self.X @ W)) ** 2))
+
+    def projection(self, weights: Float, gamma: float, count: int) -> Float:
+        """Eigenvectors of A + γ diag(weights) for the smallest eigenvalues."""
+        if self.A is not None:
+            _, W = eigh(self.A + gamma * np.diag(weights), subset_by_index=[0, count - 1])
+            return W
+        d = self.X.shape[1]
+        inverse = LinearOperator((d, d), matvec=self._inverse(weights, gamma), dtype=np.dtype(np.float64))
+        start = 1.0 / weights + np.cos(np.arange(d)) / weights.max()
+        _, W = eigsh(inverse, k=count, which="LA", v0=start)
+        return W[:, ::-1]
+
+    def _inverse(self, weights: Float, gamma: float) -> Any:
+        """v ↦ (XᵀR²X + γD)⁻¹v = (D⁻¹v − D⁻¹XᵀR(RXD⁻¹XᵀR + γI)⁻¹RXD⁻¹v)/γ, R the root of M."""
+        X, R = self.X, self.root
+        assert R is not None
+        small = R @ X.row_gram(1.0 / weights) @ R
+        small[np.diag_indices(len(small))] += gamma
+        factor = cho_factor(small, check_finite=False)
+
+        def apply(v: Float) -> Float:
+            first = (v.ravel() / weights)[:, None]
+            inner = R @ cho_solve(factor, R @ (X @ first), check_finite=False)
+            return (first - X.transposed_matmul(inner) / weights[:, None]) / gamma
+
+        return apply
+
+
+def smoothed_norms(W: Float) -> Float:
+    """√(‖wⱼ‖² + ε), ε far below the mean of ‖wⱼ‖², which is c/d."""
+    return np.sqrt(np.sum(W**2, axis=1) + _SMOOTHING**2 * W.shape[1] / W.shape[0])
