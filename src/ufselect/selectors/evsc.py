@@ -72,9 +72,9 @@ class EVSC(ClusterSelector):
     --------
     >>> from ufselect import EVSC
     >>> from ufselect.datasets.planted import make_planted_clusters
-    >>> X, _, informative = make_planted_clusters(60, 3, 5, 20, random_state=0)
-    >>> int(informative[EVSC(5, n_clusters=3).fit(X).top_features()].sum())
-    5
+    >>> X, _, informative = make_planted_clusters(120, 4, 20, 80, random_state=0)
+    >>> int(informative[EVSC(10, n_clusters=4).fit(X).top_features()].sum())
+    10
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {

@@ -28,6 +28,7 @@ from ufselect.graphs.spectral import DENSE_LIMIT, smallest_eigenvectors
 
 _ITERATIVE_TOLERANCE = 1e-4
 _SMALLEST_WEIGHT = 1e-12
+_MOST_NEIGHBORS = 80
 
 
 class LLCFS(ClusterSelector):
@@ -40,7 +41,8 @@ class LLCFS(ClusterSelector):
 
     Y, YᵀY = I, are the indicators that are predicted best, and τⱼ is the size of the coefficients of feature j over
     all samples. Neighbours Nᵢ are those in the space of √τⱼ xⱼ. There is no common objective: graph, indicators and
-    weights are renewed in turn until the weights stand still, which is not proven to happen.
+    weights are renewed in turn until the weights stand still, which is not proven to happen, or until the graph of the
+    neighbours falls into parts: then clusters are apart and predictions say no more about features.
 
     Parameters
     ----------
@@ -51,9 +53,9 @@ class LLCFS(ClusterSelector):
         c, about the number of clusters. Y has c − 1 columns, which tell c clusters apart, or c where columns are not
         centred. "auto" reads it off the widest gap between the eigenvalues of a neighbour graph, from 2 to √n.
     n_neighbors : int or "auto", default="auto"
-        k, the neighbours of a sample. "auto" is 20, or fewer where there are fewer samples: with few neighbours the
-        graph falls apart and its indicators become arbitrary.
-    fit_weight : float, default=1.0
+        k, the neighbours of a sample. "auto" is 20, or fewer where there are fewer samples, or up to 80 while the graph
+        of the original features is in parts, as its indicators would be arbitrary. The paper has about 30.
+    fit_weight : float, default=0.1
         β, in units in which samples have unit variance in the weighted space at the start.
     max_iter : int, default=30
         Most iterations.
@@ -98,9 +100,9 @@ class LLCFS(ClusterSelector):
     --------
     >>> from ufselect import LLCFS
     >>> from ufselect.datasets.planted import make_planted_clusters
-    >>> X, _, informative = make_planted_clusters(60, 3, 5, 20, random_state=0)
-    >>> int(informative[LLCFS(5, n_clusters=3).fit(X).top_features()].sum())
-    5
+    >>> X, _, informative = make_planted_clusters(120, 4, 20, 80, random_state=0)
+    >>> int(informative[LLCFS(10, n_clusters=4).fit(X).top_features()].sum())
+    10
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -117,7 +119,7 @@ class LLCFS(ClusterSelector):
         *,
         n_clusters: int | str = "auto",
         n_neighbors: int | str = "auto",
-        fit_weight: float = 1.0,
+        fit_weight: float = 0.1,
         max_iter: int = 30,
         tol: float = 0.01,
         scale: str = "standard",
@@ -139,7 +141,7 @@ class LLCFS(ClusterSelector):
         self.verbose = verbose
 
     def _learn(self, X: Columns, wanted: int | None) -> Ranking:
-        index = self._neighbors_and_clusters(X).index
+        index = self._first_neighbors(X)
         d = X.shape[1]
         beta = self.fit_weight * d / float(X.squared_norms().sum() / X.shape[0])
         tau = np.full(d, 1.0 / d)
@@ -147,6 +149,9 @@ class LLCFS(ClusterSelector):
         for iteration in progress(range(self.max_iter), self.verbose, "LLCFS"):
             if iteration:
                 index = nearest_others(X.scaled(np.sqrt(tau)), index.shape[1], n_jobs=self.n_jobs).index
+                if _count_parts(index) > 1:
+                    # Indicators of the parts are predicted without error, by constants: no weights follow from them.
+                    break
             model = LocalRegressions.of(X, index, tau, beta, n_jobs=self.n_jobs)
             Y, error = self._indicators(model)
             tau, before = model.feature_weights(X, tau, Y), tau
@@ -154,9 +159,17 @@ class LLCFS(ClusterSelector):
             if np.abs(tau - before).sum() <= self.tol:
                 break
         else:
-            self._warn_that_it_still_moves(index)
+            self._warn_that_it_still_moves()
         self.objective_history_, self.n_iter_ = np.array(history), len(history)
         return rank_by_explanation(X, tau, Y, wanted, gram=affordable_gram(X))
+
+    def _first_neighbors(self, X: Columns) -> Indices:
+        """The k nearest of every sample; of an "auto" k twice as many while the graph is in parts."""
+        index = self._neighbors_and_clusters(X).index
+        most = min(_MOST_NEIGHBORS, X.shape[0] - 2)
+        while isinstance(self.n_neighbors, str) and index.shape[1] < most and _count_parts(index) > 1:
+            index = nearest_others(X, min(2 * index.shape[1], most), n_jobs=self.n_jobs).index
+        return index
 
     def _indicators(self, model: LocalRegressions) -> tuple[Float, float]:
         """Y that is predicted with the smallest error, and that error."""
@@ -168,15 +181,18 @@ class LLCFS(ClusterSelector):
         )
         return found.vectors, float(found.values.sum())
 
-    def _warn_that_it_still_moves(self, index: Indices) -> None:
-        n, k = index.shape
-        n_parts, _ = connected_components(weights_as_matrix(index, np.ones((n, k))), directed=False)
-        cause = f", its neighbour graph has {n_parts} parts: raise n_neighbors (now {k})" if n_parts > 1 else ""
+    def _warn_that_it_still_moves(self) -> None:
         warnings.warn(
-            f"The weights of LLCFS still move after max_iter={self.max_iter} iterations{cause}.",
+            f"The weights of LLCFS still move after max_iter={self.max_iter} iterations.",
             ConvergenceWarning,
             stacklevel=4,
         )
+
+
+def _count_parts(index: Indices) -> int:
+    """Connected components of the neighbour graph."""
+    count, _ = connected_components(weights_as_matrix(index, np.ones(index.shape)), directed=False)
+    return int(count)
 
 
 @dataclass(frozen=True)
