@@ -45,6 +45,7 @@ POSITIVE: list[Any] = [Interval(Real, 0, None, closed="neither")]
 SHARE: list[Any] = [Interval(Real, 0, 1, closed="neither")]
 
 _LARGEST_GRAM = 5000
+_ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
@@ -62,10 +63,19 @@ class Ranking:
     embedding: Float | None = None
 
 
+def from_best_to_worst(scores: Float, *also: Float) -> Indices:
+    """Columns by falling scores; those that differ by rounding only by further criteria, in the end in their order."""
+    order = np.argsort(-scores, kind="stable")
+    falls = -np.diff(scores[order]) > _ROUNDING * np.abs(scores).max()
+    place = np.empty(len(scores), dtype=np.intp)
+    place[order] = np.concatenate([[0], np.cumsum(falls)])
+    return np.lexsort((*(-further for further in reversed(also)), place))
+
+
 def rank_by_score(scores: Float) -> Ranking:
     """Rank by a filter's scores; those above the mean are sufficient."""
     above = int(np.count_nonzero(scores > scores.mean()))
-    return Ranking(np.argsort(-scores, kind="stable"), scores, n_sufficient=max(above, 1))
+    return Ranking(from_best_to_worst(scores), scores, n_sufficient=max(above, 1))
 
 
 def rank_by_explanation(
@@ -85,7 +95,7 @@ def rank_by_explanation(
     """
     target = X.centered_like(embedding)
     residual = target if coef is None else target - X @ coef
-    order = np.lexsort((-np.linalg.norm(X.transposed_matmul(residual), axis=1), -scores))
+    order = from_best_to_worst(scores, np.linalg.norm(X.transposed_matmul(residual), axis=1))
     enough = SUFFICIENT_SHARE * ridge_share(X, target) if wanted is None else 0.0
     path = ridge_path(X, target, wanted or 1, order=order, sufficient_share=enough, gram=gram)
     curve = np.cumsum(path.gains)

@@ -24,7 +24,7 @@ from ufselect._base import (
 from ufselect.graphs.laplacian import NormalizedLaplacian, quadratic_form
 from ufselect.graphs.neighbors import neighbor_graph
 from ufselect.graphs.spectral import spectral_embedding
-from ufselect.solvers.l21 import smallest_penalty_for_zero
+from ufselect.solvers.l21 import penalty_of_share
 from ufselect.solvers.nonnegative import (
     Tightening,
     cluster_indicators,
@@ -178,7 +178,7 @@ class CGSSL(ClusterSelector):
             X,
             NormalizedLaplacian(A),
             alpha,
-            alpha * self.row_penalty * smallest_penalty_for_zero(X, X.centered_like(F)),
+            alpha * penalty_of_share(X, X.centered_like(F), self.row_penalty),
             self.structure_weight * alpha * float(X.squared_norms().mean()),
             self._rank(),
             affordable_gram(X),

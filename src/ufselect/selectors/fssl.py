@@ -8,7 +8,7 @@ from ufselect._backend.columns import Columns, Float
 from ufselect._base import EDGE_WEIGHTS, SHARE, ClusterSelector, Ranking, affordable_gram, rank_by_row_norm
 from ufselect.graphs.neighbors import neighbor_graph
 from ufselect.graphs.spectral import spectral_embedding
-from ufselect.solvers.l21 import l21_regression, smallest_penalty_for_zero
+from ufselect.solvers.l21 import l21_regression, penalty_of_share
 from ufselect.solvers.l21_path import l21_interpolation
 
 
@@ -129,4 +129,4 @@ class FSSL(ClusterSelector):
     def _projection(self, X: Columns, Y: Float, gram: Float | None) -> Float:
         if self.exact:
             return l21_interpolation(X, Y).coef
-        return l21_regression(X, Y, self.row_penalty * smallest_penalty_for_zero(X, Y), gram=gram).coef
+        return l21_regression(X, Y, penalty_of_share(X, Y, self.row_penalty), gram=gram).coef

@@ -13,7 +13,7 @@ from ufselect._backend.columns import Columns, Float
 from ufselect._base import POSITIVE, SHARE, ClusterSelector, Ranking, affordable_gram, rank_by_row_norm
 from ufselect.graphs.kernel import kernel_factor
 from ufselect.graphs.local_models import local_laplacian
-from ufselect.solvers.l21 import l21_regression, smallest_penalty_for_zero
+from ufselect.solvers.l21 import l21_regression, penalty_of_share
 from ufselect.solvers.trace import column_smoothness
 
 _CARRIED_SHARE = 0.999
@@ -136,7 +136,7 @@ class GLSPFS(ClusterSelector):
         Y = self._similarity_factor(X)
         metric = sp.csr_array(sp.eye_array(X.shape[0]) + self.local_weight * L)
         gram = affordable_gram(X)
-        gamma = self.row_penalty * smallest_penalty_for_zero(X, Y)
+        gamma = penalty_of_share(X, Y, self.row_penalty)
         with_metric = None if gram is None else column_smoothness(X, metric)
         W = l21_regression(X, Y, gamma, metric=metric, gram=with_metric).coef
         return rank_by_row_norm(X, W, Y, wanted, gram=gram)

@@ -22,7 +22,7 @@ from ufselect._base import (
 from ufselect.graphs.laplacian import Laplacian, SparseLaplacian, quadratic_form
 from ufselect.graphs.local_models import local_laplacian
 from ufselect.graphs.spectral import DENSE_LIMIT, smallest_eigenvectors
-from ufselect.solvers.l21 import smallest_penalty_for_zero
+from ufselect.solvers.l21 import penalty_of_share
 from ufselect.solvers.reweighted import ReweightedRidge, inverse_weights, row_norm_sum
 from ufselect.solvers.trace import even_row_norms
 
@@ -163,7 +163,7 @@ class JELSR(ClusterSelector):
         )
         gram = affordable_gram(X)
         Y = self._embedding(L, None)
-        alpha = self.row_penalty * smallest_penalty_for_zero(X, Y)
+        alpha = penalty_of_share(X, Y, self.row_penalty)
         weights = 2.0 * even_row_norms(X, Y.shape[1])
         history: list[float] = []
         for _ in progress(range(self.max_iter), self.verbose, "JELSR"):

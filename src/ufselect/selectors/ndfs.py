@@ -23,7 +23,7 @@ from ufselect._base import (
 from ufselect.graphs.laplacian import NormalizedLaplacian, quadratic_form
 from ufselect.graphs.neighbors import neighbor_graph
 from ufselect.graphs.spectral import spectral_embedding
-from ufselect.solvers.l21 import smallest_penalty_for_zero
+from ufselect.solvers.l21 import penalty_of_share
 from ufselect.solvers.nonnegative import (
     Tightening,
     cluster_indicators,
@@ -173,7 +173,7 @@ class NDFS(ClusterSelector):
             X,
             NormalizedLaplacian(A),
             self.regression_weight,
-            self.row_penalty * smallest_penalty_for_zero(X, X.centered_like(F)),
+            penalty_of_share(X, X.centered_like(F), self.row_penalty),
             affordable_gram(X),
         )
         F, W = self._alternate(problem, F)

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from ufselect._backend.columns import Columns, Float, Indices
-from ufselect._base import EDGE_WEIGHTS, GraphSelector, Ranking
+from ufselect._base import EDGE_WEIGHTS, GraphSelector, Ranking, from_best_to_worst
 from ufselect.graphs.laplacian import neighbor_scatters
 from ufselect.graphs.neighbors import neighbor_graph
 
@@ -98,7 +98,7 @@ class TraceRatio(GraphSelector):
         best = best_ratio(between, within, wanted)
         self.trace_ratio_ = best.ratio
         scores = (between - best.ratio * within) / between.mean()
-        return Ranking(np.argsort(-scores, kind="stable"), scores, n_sufficient=wanted)
+        return Ranking(from_best_to_worst(scores), scores, n_sufficient=wanted)
 
 
 class RatioSet(NamedTuple):

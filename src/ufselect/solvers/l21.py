@@ -31,6 +31,12 @@ def smallest_penalty_for_zero(X: Columns, Y: Float) -> float:
     return 2.0 * float(np.linalg.norm(X.transposed_matmul(Y), axis=1).max())
 
 
+def penalty_of_share(X: Columns, Y: Float, share: float) -> float:
+    """γ as a share of γ_max; positive also where there is nothing in Y to explain."""
+    smallest = np.finfo(np.float64).eps * float(np.sqrt(X.squared_norms().max()))
+    return share * max(smallest_penalty_for_zero(X, Y), smallest)
+
+
 def l21_regression(
     X: Columns,
     Y: Float,

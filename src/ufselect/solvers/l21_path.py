@@ -79,7 +79,8 @@ def l21_regression_of_size(X: Columns, Y: Float, n_rows: int, *, gram: Float | N
     for _ in range(_MOST_BISECTIONS):
         middle = (low + high) / 2.0
         start = None if best is None else best.coef
-        found = l21_regression(X, Y, np.exp(middle) * largest, gram=gram, warm_start=start)
+        # Tightly solved: how many rows are zero decides where to go on.
+        found = l21_regression(X, Y, np.exp(middle) * largest, gram=gram, warm_start=start, tol=1e-7)
         used = int(np.count_nonzero(found.coef.any(axis=1)))
         if best is None or abs(used - n_rows) < miss:
             best, miss = found, abs(used - n_rows)
