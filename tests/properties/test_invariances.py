@@ -1,4 +1,4 @@
-"""What must not change the result, for every selector: order, scale, sign, storage, threads, constants, copies, ties."""
+"""What must not change the result, for any selector: order, scale, sign, storage, threads, constants, copies, ties."""
 
 import numpy as np
 import pytest
@@ -173,7 +173,8 @@ def test_single_precision_finds_the_same_features(variant, seed):
     single, double = fitted(X.astype(np.float32), variant), fitted(X, variant)
     assert single.scores_.dtype == np.float32
     assert set(single.top_features()) == set(double.top_features())
-    assert_allclose(single.scores_, double.scores_, rtol=1e-3, atol=1e-3 * np.abs(double.scores_).max())
+    rtol = 1e-2 if variant == "RUFS" else 1e-3  # RUFS may stop an iteration earlier or later
+    assert_allclose(single.scores_, double.scores_, rtol=rtol, atol=rtol * np.abs(double.scores_).max())
 
 
 @in_every_variant
@@ -221,8 +222,8 @@ def test_constant_columns_change_no_bit_of_the_others(variant, seed, form):
     assert np.all(extended.scores_[[0, 1, 22]] <= extended.scores_.min())
 
 
-# Where a feature scores by itself, or by weights that start equal and stay so, a copy scores the same. A lasso, a greedy
-# choice and block descent may give all to the first.
+# Where a feature scores by itself, or by weights that start equal and stay so, a copy scores the same. A lasso, a
+# greedy choice and block descent may give all to the first.
 COPIES_SCORE_THE_SAME = [
     "MaxVariance", "LaplacianScore", "SPEC", "SPEC kernel", "EVSC", "EVSC neighbors", "TraceRatio", "LLCFS", "JELSR",
     "NDFS", "NDFS published", "RUFS", "CGSSL",

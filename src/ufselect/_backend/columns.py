@@ -157,6 +157,13 @@ class Columns:
         means = self.transposed_matmul(np.full((self.shape[0], 1), 1.0 / self.shape[0])).ravel()
         return 2.0 * float(np.sum(self.squared_norms() / self.shape[0] - means**2))
 
+    def less_means(self) -> Columns:
+        """The same columns, centred."""
+        means = self.transposed_matmul(np.full((self.shape[0], 1), 1.0 / self.shape[0])).ravel()
+        if sp.issparse(self.values):
+            return Columns(self.values, means if self.offset is None else self.offset + means, centered=True)
+        return Columns(self.values - means.astype(self.dtype), centered=True)
+
     def centered_like(self, F: Float) -> Float:
         """F less its means where the columns are centred: what they can explain of it beside an intercept."""
         return F - F.mean(axis=0) if self.centered else F

@@ -27,7 +27,7 @@ class MCFS(ClusterSelector):
         min ‖y_l − Xw_l‖²  subject to  ‖w_l‖₁ ≤ t_l,
 
     with t_l such that a given number of coefficients is not zero. The score of feature j is max_l |w_jl|, w_l at unit
-    length.
+    length; features that no regression uses are ranked by what they have in common with its residuals.
 
     Parameters
     ----------
@@ -38,8 +38,8 @@ class MCFS(ClusterSelector):
         c, about the number of clusters. c − 1 eigenvectors are taken, which tell c clusters apart, or c where columns
         are not centred. "auto" reads it off the widest gap between the eigenvalues of a neighbour graph, from 2 to √n.
     n_nonzero : int or "auto", default="auto"
-        Non-zero coefficients of each regression. "auto" is the number of features to select, or 50 where that is for
-        the data to say.
+        Non-zero coefficients of each regression. "auto" divides the number of features to select, or 50 where that is
+        for the data to say, among the eigenvectors; the paper gives each as many as are to be selected.
     n_neighbors : int or "auto", default="auto"
         k, the neighbours of a sample. "auto" is 5, or fewer where there are fewer samples.
     weights : {"heat", "binary", "cosine"}, default="heat"
@@ -127,10 +127,15 @@ class MCFS(ClusterSelector):
         A = neighbor_graph(X, self._neighbors_and_clusters(X), weights=self.weights, width=self.width)
         spectrum = spectral_embedding(A, self._dimension(), random_state=self.random_state)
         Y = settled_within_repeats(spectrum, X)
-        size = self.n_nonzero if not isinstance(self.n_nonzero, str) else wanted or _USUAL_NONZERO
+        size = self._regression_size(wanted)
         gram = affordable_gram(X)
         W = self._sparse_regressions(X, X.centered_like(Y), size, gram)
         return rank_by_explanation(X, np.abs(W).max(axis=1), Y, wanted, coef=W, gram=gram)
+
+    def _regression_size(self, wanted: int | None) -> int:
+        if isinstance(self.n_nonzero, str):
+            return max(round((wanted or _USUAL_NONZERO) / self._dimension()), 1)
+        return self.n_nonzero
 
     def _sparse_regressions(self, X: Columns, Y: Float, size: int, gram: Float | None) -> Float:
         W = np.zeros((X.shape[1], Y.shape[1]))

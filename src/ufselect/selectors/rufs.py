@@ -46,7 +46,8 @@ class RUFS(ClusterSelector):
         min ‖X − GF‖₂,₁ + ν tr(GᵀTG) + α‖XW − G‖₂,₁ + β‖W‖₂,₁ + (z/2)‖GᵀG − I‖²  subject to  F, G ≥ 0,
 
     the first and third norm over samples, T the error of predicting G at a sample from its neighbours. All columns of
-    X are mapped onto [0, 1], as F and G are not negative. z grows from 1 to 1000 while G settles.
+    X are mapped onto [0, 1], as F and G are not negative; for the prediction they are centred and an intercept is
+    added. z grows from 1 to 1000 while G settles.
 
     Parameters
     ----------
@@ -71,6 +72,9 @@ class RUFS(ClusterSelector):
         Most iterations.
     tol : float, default=1e-4
         Stop, or raise z, when the objective falls by less than this, relative to itself.
+    center : bool, default=True
+        Predict G from centred columns and an intercept. The paper does without: then any column can stand in for the
+        missing intercept, whatever else it says.
     n_jobs : int or None, default=None
         Threads; the result does not depend on it.
     random_state : int, RandomState instance or None, default=0
@@ -123,8 +127,7 @@ class RUFS(ClusterSelector):
         "width": POSITIVE,
         "random_state": ["random_state"],
     }
-    for _name in ("center", "scale"):
-        _parameter_constraints.pop(_name)
+    del _parameter_constraints["scale"]
 
     def __init__(
         self,
@@ -138,6 +141,7 @@ class RUFS(ClusterSelector):
         width: float = 1.0,
         max_iter: int = 200,
         tol: float = 1e-4,
+        center: bool = True,
         n_jobs: int | None = None,
         random_state: Any = 0,
         verbose: int = 0,
@@ -151,6 +155,7 @@ class RUFS(ClusterSelector):
         self.width = width
         self.max_iter = max_iter
         self.tol = tol
+        self.center = center
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
@@ -161,7 +166,8 @@ class RUFS(ClusterSelector):
     def _learn(self, X: Columns, wanted: int | None) -> Ranking:
         T = self._local_learning(X, self._neighbors_and_clusters(X))
         G = cluster_indicators(X.by_row, self.n_clusters_, self.random_state)
-        problem = self._in_units_of_the_start(X, T, G)
+        predictors = X.less_means() if self.center else X
+        problem = self._in_units_of_the_start(X, predictors, T, G)
         state = problem.start(G)
         tightening = Tightening(self.max_iter, self.tol)
         history: list[tuple[float, float]] = []
@@ -176,7 +182,7 @@ class RUFS(ClusterSelector):
             warn_that_it_still_falls(self)
         self.objective_history_, self.orthogonality_history_ = np.array(history).T
         self.n_iter_ = len(history)
-        return rank_by_row_norm(X, state.W, state.G, wanted, gram=affordable_gram(X))
+        return rank_by_row_norm(predictors, state.W, state.G, wanted, gram=affordable_gram(predictors))
 
     def _local_learning(self, X: Columns, nearest: Nearest) -> sp.csr_array:
         """T = (I−A)ᵀ(I−A), A the weights of kernel ridge regression from neighbours."""
@@ -184,57 +190,80 @@ class RUFS(ClusterSelector):
         kernels = gaussian_of_grams(grams, squared_width(X, self.width))
         return residual_laplacian(weights_as_matrix(nearest.index, kernel_prediction_weights(kernels, _LOCAL_RIDGE)))
 
-    def _in_units_of_the_start(self, X: Columns, T: sp.csr_array, G: Float) -> RobustPrediction:
+    def _in_units_of_the_start(self, X: Columns, predictors: Columns, T: sp.csr_array, G: Float) -> RobustPrediction:
         """Weights with which the terms in X and in W = 0 are c at G."""
         c = G.shape[1]
-        raw = RobustPrediction(X, T, 1.0, 1.0, 1.0, 1.0)
-        rows = np.linalg.norm(G, axis=1)
+        raw = RobustPrediction(X, predictors, T, 1.0, 1.0, 1.0, 1.0)
         reconstruction = c / float(raw.reconstruction_norms(G, raw.start(G).F).sum())
-        alpha = self.regression_weight * c / float(rows.sum())
-        steepest = np.linalg.norm(X.transposed_matmul(G / rows[:, None]), axis=1).max()
-        beta = self.row_penalty * alpha * float(steepest)
-        return RobustPrediction(X, T, reconstruction, self.local_weight, alpha, beta)
+        target = predictors.centered_like(G)
+        lengths = _smoothed_norms(target)
+        alpha = self.regression_weight * c / float(lengths.sum())
+        steepest = np.linalg.norm(predictors.transposed_matmul(target / lengths[:, None]), axis=1).max()
+        beta = alpha * self.row_penalty * max(float(steepest), np.finfo(float).eps)
+        return RobustPrediction(X, predictors, T, reconstruction, self.local_weight, alpha, beta)
 
 
 @dataclass(frozen=True)
 class RobustState:
-    """G, F and W."""
+    """G, F, W and the intercept b."""
 
     G: Float
     F: Float
     W: Float
+    b: Float
 
 
 class RobustPrediction:
-    """ρ‖X − GF‖₂,₁ + ν tr(GᵀTG) + α‖XW − G‖₂,₁ + β‖W‖₂,₁ and the step that lowers it.
+    """ρ‖X − GF‖₂,₁ + ν tr(GᵀTG) + α‖PW + 1bᵀ − G‖₂,₁ + β‖W‖₂,₁ and the step that lowers it.
 
     Norms of the residuals of samples are smoothed, √(‖·‖² + ε²) in place of ‖·‖, so that one that is fitted
     exactly does no harm.
+
+    Parameters
+    ----------
+    X : Columns of shape (n, d)
+        Not negative.
+    predictors : Columns of shape (n, d)
+        P: X, for which b = 0, or X less its means.
+    T : csr_array of shape (n, n)
+    rho, nu, alpha, beta : float
     """
 
-    def __init__(self, X: Columns, T: sp.csr_array, rho: float, nu: float, alpha: float, beta: float) -> None:
-        self.X, self.T, self.rho, self.nu, self.alpha, self.beta = X, T, rho, nu, alpha, beta
+    def __init__(
+        self,
+        X: Columns,
+        predictors: Columns,
+        T: sp.csr_array,
+        rho: float,
+        nu: float,
+        alpha: float,
+        beta: float,
+    ) -> None:
+        self.X, self.predictors, self.T = X, predictors, T
+        self.rho, self.nu, self.alpha, self.beta = rho, nu, alpha, beta
         self.T_plus, self.T_minus = T.maximum(0.0), (-T).maximum(0.0)
         self.squared_row_norms = X.squared_row_norms()
 
     def start(self, G: Float) -> RobustState:
         """F by least squares, kept positive, and W by ridge regression."""
         F = np.maximum(np.linalg.solve(G.T @ G, self.X.transposed_matmul(G).T), 0.0) + _SMOOTHING
-        h = 2.0 * even_row_norms(self.X, G.shape[1])
-        return RobustState(G, F, ReweightedRidge(self.X, h, self.beta / self.alpha).coef(G))
+        h = 2.0 * even_row_norms(self.predictors, G.shape[1])
+        target = self.predictors.centered_like(G)
+        W = ReweightedRidge(self.predictors, h, self.beta / self.alpha).coef(target)
+        return RobustState(G, F, W, (G - target)[0])
 
     def step(self, state: RobustState, z: float) -> RobustState:
-        """W, F and G in turn, none of which raises the objective."""
-        W = self._weights(state.G, state.W)
+        """W and b, F, and G in turn, none of which raises the objective."""
+        W, b = self._weights(state)
         F = self._basis(state.G, state.F)
-        return RobustState(self._indicators(state.G, F, W, z), F, W)
+        return RobustState(self._indicators(state.G, F, self.predictors @ W + b, z), F, W, b)
 
     def objective(self, state: RobustState, z: float) -> float:
         """The objective with (z/2)‖GᵀG − I‖²."""
         G = state.G
         reconstruction = self.rho * float(self.reconstruction_norms(G, state.F).sum())
         smoothness = self.nu * float(np.sum(G * (self.T @ G)))
-        prediction = self.alpha * float(_smoothed_norms(self.X @ state.W - G).sum())
+        prediction = self.alpha * float(_smoothed_norms(self.predictors @ state.W + state.b - G).sum())
         return reconstruction + smoothness + prediction + self.beta * row_norm_sum(state.W) + orthogonality_cost(G, z)
 
     def reconstruction_norms(self, G: Float, F: Float) -> Float:
@@ -243,10 +272,12 @@ class RobustPrediction:
         squares = self.squared_row_norms - 2.0 * cross + np.sum((G @ (F @ F.T)) * G, axis=1)
         return np.sqrt(np.maximum(squares, 0.0) + _SMOOTHING**2)
 
-    def _weights(self, G: Float, W: Float) -> Float:
-        """W of the quadratic bound at the present W."""
-        noise = 2.0 * _smoothed_norms(self.X @ W - G)
-        return ReweightedRidge(self.X, inverse_weights(W), self.beta / self.alpha, noise=noise).coef(G)
+    def _weights(self, state: RobustState) -> tuple[Float, Float]:
+        """W, and then b, that lower the quadratic bound at the present ones."""
+        P, G, b = self.predictors, state.G, state.b
+        noise = 2.0 * _smoothed_norms(P @ state.W + b - G)
+        W = ReweightedRidge(P, inverse_weights(state.W), self.beta / self.alpha, noise=noise).coef(G - b)
+        return W, np.average(G - P @ W, axis=0, weights=1.0 / noise) if P.centered else b
 
     def _basis(self, G: Float, F: Float) -> Float:
         """F ∘ √(GᵀEX / GᵀEGF), E = diag(1/(2‖xᵢ−gᵢF‖)); X and G are not negative."""
@@ -254,8 +285,7 @@ class RobustPrediction:
         pull = np.maximum(self.X.transposed_matmul(weighted).T, 0.0)
         return F * np.sqrt(pull / np.maximum(weighted.T @ G @ F, np.finfo(float).tiny))
 
-    def _indicators(self, G: Float, F: Float, W: Float, z: float) -> Float:
-        fitted = self.X @ W
+    def _indicators(self, G: Float, F: Float, fitted: Float, z: float) -> Float:
         near = self.rho / (2.0 * self.reconstruction_norms(G, F))[:, None]
         sure = self.alpha / (2.0 * _smoothed_norms(fitted - G))[:, None]
         pull = near * np.maximum(self.X @ F.T, 0.0) + self.nu * (self.T_minus @ G) + sure * np.maximum(fitted, 0.0)
