@@ -46,6 +46,7 @@ SHARE: list[Any] = [Interval(Real, 0, 1, closed="neither")]
 
 _LARGEST_GRAM = 5000
 _ROUNDING = 1e-12
+_FIRST_LOOK = 64
 
 
 @dataclass(frozen=True)
@@ -85,7 +86,6 @@ def rank_by_explanation(
     wanted: int | None,
     *,
     coef: Float | None = None,
-    gram: Float | None = None,
 ) -> Ranking:
     """Rank by score, and follow how much of an embedding the best columns explain.
 
@@ -97,18 +97,28 @@ def rank_by_explanation(
     residual = target if coef is None else target - X @ coef
     order = from_best_to_worst(scores, np.linalg.norm(X.transposed_matmul(residual), axis=1))
     enough = SUFFICIENT_SHARE * ridge_share(X, target) if wanted is None else 0.0
-    path = ridge_path(X, target, wanted or 1, order=order, sufficient_share=enough, gram=gram)
-    curve = np.cumsum(path.gains)
+    curve = _structure_curve(X, target, order, wanted or 1, enough)
     sufficient = min(int(np.searchsorted(curve, enough)) + 1, len(curve))
     return Ranking(order, scores, coef, curve, sufficient, embedding)
 
 
-def rank_by_row_norm(
-    X: Columns, W: Float, embedding: Float, wanted: int | None, *, gram: Float | None = None
-) -> Ranking:
+def _structure_curve(X: Columns, target: Float, order: Indices, n_steps: int, enough: float) -> Float:
+    """The share of the target that the first columns explain: for ``n_steps`` of them, or until it is enough."""
+    n_looked_at = max(n_steps, _FIRST_LOOK)
+    while True:
+        # Given the order, columns that are not looked at need not be touched.
+        first = X.subset(order[:n_looked_at])
+        in_turn = np.arange(first.shape[1])
+        curve = np.cumsum(ridge_path(first, target, n_steps, order=in_turn, sufficient_share=enough).gains)
+        if curve[-1] >= enough or len(curve) < first.shape[1] or n_looked_at >= X.shape[1]:
+            return curve
+        n_looked_at *= 2
+
+
+def rank_by_row_norm(X: Columns, W: Float, embedding: Float, wanted: int | None) -> Ranking:
     """Rank by ‖wⱼ‖, in units of the columns, so that the scores of aX are those of X."""
     unit = np.sqrt(X.squared_norms().mean() / X.shape[0])
-    return rank_by_explanation(X, unit * np.linalg.norm(W, axis=1), embedding, wanted, coef=W, gram=gram)
+    return rank_by_explanation(X, unit * np.linalg.norm(W, axis=1), embedding, wanted, coef=W)
 
 
 def warn_that_it_still_falls(method: BaseEstimator) -> None:

@@ -13,6 +13,8 @@ from sklearn.utils import gen_batches
 from ufselect._backend.columns import Columns, Float
 
 _LONGEST_BLOCK = 256
+_BLOCK_BYTES = 2**19
+_FEWEST_COLUMNS = 32
 
 
 def affordable_rows(row_bytes: int) -> int:
@@ -36,7 +38,7 @@ def map_row_blocks(
 def column_blocks(X: Columns) -> Iterator[tuple[slice, Float]]:
     """Slices of the columns of X with their dense float64 values, so that a sparse X is never dense as a whole."""
     n, d = X.shape
-    # A tenth: whoever walks through the blocks makes some arrays of their size.
-    size = max(1, affordable_rows(8 * n) // 10)
-    for block in gen_batches(d, min(d, size)):
+    # Whoever walks through the blocks makes some arrays of their size: they should stay in the cache.
+    size = max(_FEWEST_COLUMNS, _BLOCK_BYTES // (8 * n))
+    for block in gen_batches(d, min(d, size, max(1, affordable_rows(8 * n) // 10))):
         yield block, np.asarray(X.columns(block), dtype=np.float64)

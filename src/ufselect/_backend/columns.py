@@ -81,9 +81,14 @@ class Columns:
             product = product - self.offset @ B
         return np.asarray(product, dtype=np.float64)
 
+    def subset(self, index: Indices) -> Columns:
+        """The named columns."""
+        offset = None if self.offset is None else self.offset[index]
+        return Columns(self.values[:, index], offset, centered=self.centered)
+
     def combined(self, index: Indices, B: Float) -> Float:
         """The named columns of X times B."""
-        return Columns(self.values[:, index], None if self.offset is None else self.offset[index]) @ B
+        return self.subset(index) @ B
 
     def transposed_matmul(self, B: Float) -> Float:
         """Xᵀ B."""
@@ -199,6 +204,12 @@ def column_moments(X: Any) -> tuple[Float, Float]:
 def constant_columns(X: Any) -> npt.NDArray[np.bool_]:
     """Which columns hold one value only, up to the rounding of that value."""
     smallest, largest = min_max_axis(X, axis=0) if sp.issparse(X) else (X.min(axis=0), X.max(axis=0))
-    magnitude = np.maximum(np.abs(smallest), np.abs(largest))
-    _, variance = column_moments(X)
-    return (smallest == largest) | (np.sqrt(variance) <= 10 * np.finfo(X.dtype).eps * magnitude)
+    constant = np.asarray(smallest == largest)
+    rounding = 10 * np.finfo(X.dtype).eps * np.maximum(np.abs(smallest), np.abs(largest)).astype(np.float64)
+    # A standard deviation is at least (largest − smallest)/√(2n): only a narrow range needs a closer look.
+    spread = largest.astype(np.float64) - smallest
+    doubtful = np.flatnonzero(~constant & (spread <= rounding * np.sqrt(2.0 * X.shape[0])))
+    if len(doubtful):
+        _, variance = column_moments(X[:, doubtful])
+        constant[doubtful] = np.sqrt(variance) <= rounding[doubtful]
+    return constant

@@ -11,6 +11,7 @@ from sklearn.neighbors import NearestNeighbors
 
 from ufselect._backend.blocks import map_row_blocks
 from ufselect._backend.columns import Columns, Float, Indices
+from ufselect.solvers._kernels import fill_squared_distances
 
 _SPARE_CANDIDATES = 4
 _ROUNDING = 1e-10
@@ -73,17 +74,19 @@ def _candidates(search: NearestNeighbors, points: Any, rows: Indices, count: int
 
 def _squared_distances(points: Any, rows: Indices, candidates: Indices, n_jobs: int | None) -> Float:
     """‖xᵢ−xⱼ‖² from differences, which do not cancel."""
+    distances = np.empty(candidates.shape)
 
-    def of_block(block: slice) -> Float:
-        here, there = np.repeat(rows[block], candidates.shape[1]), candidates[block].ravel()
-        difference = points[here] - points[there]
-        if sp.issparse(difference):
-            return np.asarray(difference.power(2).sum(axis=1, dtype=np.float64)).reshape(-1, candidates.shape[1])
-        squares = np.einsum("ij,ij->i", difference, difference, dtype=np.float64)
-        return squares.reshape(-1, candidates.shape[1])
+    def fill_block(block: slice) -> None:
+        if sp.issparse(points):
+            here, there = np.repeat(rows[block], candidates.shape[1]), candidates[block].ravel()
+            squares = (points[here] - points[there]).power(2).sum(axis=1, dtype=np.float64)
+            distances[block] = np.asarray(squares).reshape(-1, candidates.shape[1])
+        else:
+            fill_squared_distances(points, rows[block], candidates[block], distances[block])
 
     row_bytes = 3 * candidates.shape[1] * points.shape[1] * points.dtype.itemsize
-    return np.concatenate(map_row_blocks(of_block, len(rows), row_bytes, n_jobs))
+    map_row_blocks(fill_block, len(rows), row_bytes, n_jobs)
+    return distances
 
 
 def _in_order(distances: Float, candidates: Indices) -> tuple[Float, Indices]:

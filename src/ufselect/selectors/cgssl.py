@@ -184,7 +184,7 @@ class CGSSL(ClusterSelector):
             affordable_gram(X),
         )
         F, W = self._alternate(problem, F)
-        return rank_by_row_norm(X, W, F, wanted, gram=problem.gram)
+        return rank_by_row_norm(X, W, F, wanted)
 
     def _rank(self) -> int:
         if isinstance(self.structure_rank, str):

@@ -326,7 +326,7 @@ class FSASL(ClusterSelector):
         """Rank by gain or by norm; beyond the columns that were ranked by gain the norms go on."""
         Y = weights.target
         if self.selection == "norm":
-            return replace(rank_by_row_norm(X, weights.W, Y, wanted, gram=gram), embedding=X @ weights.W)
+            return replace(rank_by_row_norm(X, weights.W, Y, wanted), embedding=X @ weights.W)
         norms = np.linalg.norm(weights.W, axis=1)
         by_norm = np.argsort(-norms, kind="stable")
         enough = SUFFICIENT_SHARE * ridge_share(X, Y) if wanted is None else 0.0

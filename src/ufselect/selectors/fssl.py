@@ -124,7 +124,7 @@ class FSSL(ClusterSelector):
         Y = spectral_embedding(graph, self._dimension(), random_state=self.random_state).vectors
         gram = affordable_gram(X)
         A = self._projection(X, X.centered_like(Y), gram)
-        return rank_by_row_norm(X, A, Y, wanted, gram=gram)
+        return rank_by_row_norm(X, A, Y, wanted)
 
     def _projection(self, X: Columns, Y: Float, gram: Float | None) -> Float:
         if self.exact:

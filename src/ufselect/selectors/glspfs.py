@@ -139,7 +139,7 @@ class GLSPFS(ClusterSelector):
         gamma = penalty_of_share(X, Y, self.row_penalty)
         with_metric = None if gram is None else column_smoothness(X, metric)
         W = l21_regression(X, Y, gamma, metric=metric, gram=with_metric).coef
-        return rank_by_row_norm(X, W, Y, wanted, gram=gram)
+        return rank_by_row_norm(X, W, Y, wanted)
 
     def _similarity_factor(self, X: Columns) -> Float:
         if self.n_components != "all":

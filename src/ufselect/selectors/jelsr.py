@@ -175,7 +175,7 @@ class JELSR(ClusterSelector):
         else:
             warn_that_it_still_falls(self)
         self.objective_history_, self.n_iter_ = np.array(history), len(history)
-        return rank_by_row_norm(X, state.W, Y, wanted, gram=gram)
+        return rank_by_row_norm(X, state.W, Y, wanted)
 
     def _embedding(self, L: Laplacian, warm_start: Float | None) -> Float:
         # The bottom of these spectra is crowded: beyond DENSE_LIMIT any vectors down there will do.

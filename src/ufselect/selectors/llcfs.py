@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from ufselect._backend.columns import Columns, Float, Indices
 from ufselect._backend.progress import progress
-from ufselect._base import ITERATIONS, POSITIVE, ClusterSelector, Ranking, affordable_gram, rank_by_explanation
+from ufselect._base import ITERATIONS, POSITIVE, ClusterSelector, Ranking, rank_by_explanation
 from ufselect.graphs.laplacian import SparseLaplacian, column_energies
 from ufselect.graphs.local_models import (
     assembled,
@@ -161,7 +161,7 @@ class LLCFS(ClusterSelector):
         else:
             self._warn_that_it_still_moves()
         self.objective_history_, self.n_iter_ = np.array(history), len(history)
-        return rank_by_explanation(X, tau, Y, wanted, gram=affordable_gram(X))
+        return rank_by_explanation(X, tau, Y, wanted)
 
     def _first_neighbors(self, X: Columns) -> Indices:
         """The k nearest of every sample; of an "auto" k twice as many while the graph is in parts."""

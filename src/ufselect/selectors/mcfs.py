@@ -130,7 +130,7 @@ class MCFS(ClusterSelector):
         size = self._regression_size(wanted)
         gram = affordable_gram(X)
         W = self._sparse_regressions(X, X.centered_like(Y), size, gram)
-        return rank_by_explanation(X, np.abs(W).max(axis=1), Y, wanted, coef=W, gram=gram)
+        return rank_by_explanation(X, np.abs(W).max(axis=1), Y, wanted, coef=W)
 
     def _regression_size(self, wanted: int | None) -> int:
         if isinstance(self.n_nonzero, str):

@@ -109,4 +109,4 @@ class MRSF(ClusterSelector):
         Y = kernel_factor(X, self.width, count=self._dimension(), random_state=self.random_state)
         gram = affordable_gram(X)
         path = l21_path(X, Y, min(wanted or _USUAL_ROWS, X.shape[1]), gram=gram)
-        return rank_by_explanation(X, path.entries, Y, wanted, coef=path.coef, gram=gram)
+        return rank_by_explanation(X, path.entries, Y, wanted, coef=path.coef)

@@ -177,7 +177,7 @@ class NDFS(ClusterSelector):
             affordable_gram(X),
         )
         F, W = self._alternate(problem, F)
-        return rank_by_row_norm(X, W, F, wanted, gram=problem.gram)
+        return rank_by_row_norm(X, W, F, wanted)
 
     def _alternate(self, problem: Prediction, F: Float) -> tuple[Float, Float]:
         """F for given weights of the rows of W, W, and these weights, in turn."""

@@ -16,7 +16,6 @@ from ufselect._base import (
     SHARE,
     ClusterSelector,
     Ranking,
-    affordable_gram,
     rank_by_row_norm,
     warn_that_it_still_falls,
 )
@@ -182,7 +181,7 @@ class RUFS(ClusterSelector):
             warn_that_it_still_falls(self)
         self.objective_history_, self.orthogonality_history_ = np.array(history).T
         self.n_iter_ = len(history)
-        return rank_by_row_norm(predictors, state.W, state.G, wanted, gram=affordable_gram(predictors))
+        return rank_by_row_norm(predictors, state.W, state.G, wanted)
 
     def _local_learning(self, X: Columns, nearest: Nearest) -> sp.csr_array:
         """T = (I−A)ᵀ(I−A), A the weights of kernel ridge regression from neighbours."""

@@ -126,11 +126,11 @@ class SPFS(ClusterSelector):
         gram = affordable_gram(X)
         if self.solver == "sfs":
             gains = similarity_gains(*_on_one_scale(X, Y, n_rows), n_rows)
-            return rank_by_explanation(X, gains, Y, wanted, gram=gram)
+            return rank_by_explanation(X, gains, Y, wanted)
         if self.solver == "nes":
-            return rank_by_row_norm(X, l21_regression_of_size(X, Y, n_rows, gram=gram).coef, Y, wanted, gram=gram)
+            return rank_by_row_norm(X, l21_regression_of_size(X, Y, n_rows, gram=gram).coef, Y, wanted)
         path = l21_path(X, Y, n_rows, gram=gram)
-        return rank_by_explanation(X, path.entries, Y, wanted, coef=path.coef, gram=gram)
+        return rank_by_explanation(X, path.entries, Y, wanted, coef=path.coef)
 
 
 def _on_one_scale(X: Columns, Y: Float, n_features: int) -> tuple[Columns, Float]:

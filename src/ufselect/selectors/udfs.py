@@ -18,7 +18,6 @@ from ufselect._base import (
     POSITIVE,
     ClusterSelector,
     Ranking,
-    affordable_gram,
     from_best_to_worst,
     rank_by_row_norm,
     warn_that_it_still_falls,
@@ -173,7 +172,7 @@ class UDFS(ClusterSelector):
         norms = np.linalg.norm(W, axis=1)
         left_out = norms <= _LEFT_OUT * norms.max()
         W = np.where(left_out[:, None], 0.0, W)
-        ranking = rank_by_row_norm(X, W, X @ W, wanted, gram=affordable_gram(X))
+        ranking = rank_by_row_norm(X, W, X @ W, wanted)
         order = from_best_to_worst(ranking.scores, -costs)
         return replace(ranking, order=order)
 

@@ -286,3 +286,17 @@ def worst_row_violation(slope: Array, coef: Array, penalty: float) -> float:
             off = max(np.sqrt(off) - penalty, 0.0)
         worst = max(worst, off)
     return worst
+
+
+@_compiled
+def fill_squared_distances(points: Array, rows: Array, others: Array, out: Array) -> None:
+    """‖xᵢ−xⱼ‖² from differences, in double precision, for every i in ``rows`` and the j in its row of ``others``."""
+    for a in range(len(rows)):
+        here = points[rows[a]]
+        for b in range(others.shape[1]):
+            there = points[others[a, b]]
+            total = 0.0
+            for f in range(points.shape[1]):
+                difference = np.float64(here[f]) - np.float64(there[f])
+                total += difference * difference
+            out[a, b] = total

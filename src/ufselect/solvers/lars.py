@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import lars_path, lars_path_gram
 
 from ufselect._backend.columns import Columns, Float
+
+_CANDIDATES = 10
+_FEWEST_CANDIDATES = 500
+_SPARE_STEPS = 5
+_ROUNDING = 1e-9
 
 
 def lasso_of_size(X: Columns, y: Float, size: int, *, gram: Float | None = None) -> Float:
@@ -27,30 +35,69 @@ def lasso_of_size(X: Columns, y: Float, size: int, *, gram: Float | None = None)
     -------
     ndarray of shape (d,)
     """
-    steps = size + 1
-    most = 8 * min(X.shape[1], X.shape[0] + size)
+    if gram is None:
+        return _screened(X, y, size)
+    inner = X.transposed_matmul(y[:, None])[:, 0]
+    return _up_to_size(lambda steps: _path_from_gram(inner, gram, X.shape[0], steps), size, min(X.shape))[:, -1]
+
+
+def _screened(X: Columns, y: Float, size: int) -> Float:
+    """The path among the columns most correlated with y, and among more of them until no other would have entered it.
+
+    Along the path, correlations with the residual are linear between its corners, and so is the largest of them: a
+    column that stays below it at all corners has no part in the path.
+    """
+    d = X.shape[1]
+    order = np.argsort(-np.abs(X.transposed_matmul(y[:, None])[:, 0]), kind="stable")
+    n_screened = max(_CANDIDATES * size, _FEWEST_CANDIDATES)
+    candidates, others = np.sort(order[:n_screened]), order[n_screened:]
     while True:
-        path = _path(X, y, steps, gram)
-        sizes = np.count_nonzero(path, axis=0)
+        columns = np.asarray(X.columns(candidates), dtype=np.float64)
+        path = _up_to_size(partial(_path_from_columns, columns, y), size, min(columns.shape))
+        residuals = y[:, None] - columns @ path
+        largest = np.abs(columns.T @ residuals).max(axis=0)
+        missed = np.zeros(d, dtype=bool)
+        if len(others):
+            correlations = np.abs(X.transposed_matmul(residuals))
+            missed = (correlations > largest * (1.0 + _ROUNDING)).any(axis=1)
+            missed[candidates] = False
+        if not missed.any():
+            coef = np.zeros(d)
+            coef[candidates] = path[:, -1]
+            return coef
+        candidates = np.union1d(candidates, np.flatnonzero(missed))
+
+
+def _up_to_size(path_of: Callable[[int], Float], size: int, most_nonzero: int) -> Float:
+    """The corners of a path, zero first, up to the last one before it has more than ``size`` non-zero coefficients."""
+    steps = size + max(_SPARE_STEPS, size // 4)
+    most_steps = 8 * (most_nonzero + size)
+    while True:
+        path = path_of(steps)
+        beyond = np.flatnonzero(np.count_nonzero(path, axis=0) > size)
+        if len(beyond):
+            return path[:, : beyond[0]]
         # A path may drop coefficients again, so that as many steps need not give as many coefficients.
-        if sizes[-1] > size or path.shape[1] <= steps or steps >= most:
-            break
-        steps = min(2 * steps, most)
-    within = np.flatnonzero(sizes <= size)
-    beyond = np.flatnonzero(sizes > size)
-    last = within[-1] if not len(beyond) else beyond[0] - 1
-    return path[:, last]
+        if path.shape[1] <= steps or steps >= most_steps:
+            return path
+        steps = min(2 * steps, most_steps)
 
 
-def _path(X: Columns, y: Float, steps: int, gram: Float | None) -> Float:
-    """Coefficients at the corners of the path, by columns, zero first."""
-    with warnings.catch_warnings():
-        # Dependent columns end a path early; what has been reached by then is still a solution.
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        if gram is not None:
-            inner = X.transposed_matmul(y[:, None])[:, 0]
-            _, _, path = lars_path_gram(inner, gram, n_samples=X.shape[0], max_iter=steps, method="lasso")
-        else:
-            dense = np.asarray(X.columns(slice(None)), dtype=np.float64)
-            _, _, path = lars_path(dense, y, max_iter=steps, method="lasso")
+def _path_from_gram(inner: Float, gram: Float, n_samples: int, steps: int) -> Float:
+    with _dependent_columns_allowed():
+        _, _, path = lars_path_gram(inner, gram, n_samples=n_samples, max_iter=steps, method="lasso")
     return path
+
+
+def _path_from_columns(columns: Float, y: Float, steps: int) -> Float:
+    with _dependent_columns_allowed():
+        _, _, path = lars_path(columns, y, max_iter=steps, method="lasso")
+    return path
+
+
+@contextmanager
+def _dependent_columns_allowed() -> Iterator[None]:
+    """Dependent columns end a path early; what has been reached by then is still a solution."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        yield
