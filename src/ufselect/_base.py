@@ -64,19 +64,21 @@ class Ranking:
     embedding: Float | None = None
 
 
-def from_best_to_worst(scores: Float, *also: Float) -> Indices:
+def from_best_to_worst(scores: Float, *also: Float, relative: bool = False) -> Indices:
     """Columns by falling scores; those that differ by rounding only by further criteria, in the end in their order."""
     order = np.argsort(-scores, kind="stable")
-    falls = -np.diff(scores[order]) > _ROUNDING * np.abs(scores).max()
+    # Scores that are differences are rounded like their terms, sums of squares like themselves.
+    magnitude = np.abs(scores[order[:-1]]) if relative else np.abs(scores).max()
+    falls = -np.diff(scores[order]) > _ROUNDING * magnitude
     place = np.empty(len(scores), dtype=np.intp)
     place[order] = np.concatenate([[0], np.cumsum(falls)])
     return np.lexsort((*(-further for further in reversed(also)), place))
 
 
-def rank_by_score(scores: Float) -> Ranking:
+def rank_by_score(scores: Float, *, relative: bool = False) -> Ranking:
     """Rank by a filter's scores; those above the mean are sufficient."""
     above = int(np.count_nonzero(scores > scores.mean()))
-    return Ranking(from_best_to_worst(scores), scores, n_sufficient=max(above, 1))
+    return Ranking(from_best_to_worst(scores, relative=relative), scores, n_sufficient=max(above, 1))
 
 
 def rank_by_explanation(

@@ -159,8 +159,8 @@ class Columns:
 
     def mean_squared_distance(self) -> float:
         """The mean of ‖xᵢ−xⱼ‖² over all n² pairs of samples, twice the summed variance of the columns."""
-        means = self.transposed_matmul(np.full((self.shape[0], 1), 1.0 / self.shape[0])).ravel()
-        return 2.0 * float(np.sum(self.squared_norms() / self.shape[0] - means**2))
+        _, variance = column_moments(self.values)
+        return 2.0 * float(variance.sum())
 
     def less_means(self) -> Columns:
         """The same columns, centred."""

@@ -22,7 +22,7 @@ def ensure_fits(n_bytes: int, what: str, instead: str) -> None:
     """
     limit = memory_limit()
     if n_bytes > limit:
-        needed, allowed = (f"{size / 1e9:.3g} GB" for size in (n_bytes, limit))
+        needed, allowed = (f"{size / 1e9:,.1f} GB" for size in (n_bytes, limit))
         raise MemoryError(f"{what} would need {needed}, this process may use {allowed}; {instead}.")
 
 

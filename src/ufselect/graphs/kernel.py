@@ -19,10 +19,11 @@ LARGEST_EXACT = 3000
 
 _LANDMARKS = 1000
 _NEGLIGIBLE = 1e-10
+_FAINTEST_SIMILARITY = 1e-10
 
 
 def gaussian_kernel(X: Columns, width: float, *, n_copies: int = 1) -> Float:
-    """exp(−‖xᵢ−xⱼ‖²/(2t²)) for all pairs, a dense (n, n) array.
+    """exp(−‖xᵢ−xⱼ‖²/(2t²)) for all pairs, and no less than 1e-10, a dense (n, n) array.
 
     Parameters
     ----------
@@ -40,7 +41,8 @@ def gaussian_kernel(X: Columns, width: float, *, n_copies: int = 1) -> Float:
     )
     kernel = euclidean_distances(X.by_row, squared=True).astype(np.float64)
     kernel /= -2.0 * squared_width(X, width)
-    return np.exp(kernel, out=kernel)
+    # Nobody drops out of the graph of a kernel, however far away.
+    return np.maximum(np.exp(kernel, out=kernel), _FAINTEST_SIMILARITY, out=kernel)
 
 
 def kernel_factor(X: Columns, width: float, *, count: int | None, random_state: Any = 0) -> Float:
@@ -89,12 +91,14 @@ def _largest_pairs(kernel: Float, count: int | None) -> tuple[Float, Float]:
 
 def _factor_from_landmarks(X: Columns, width: float, count: int | None, random_state: Any) -> Float:
     """Nyström's approximation, turned so that its columns are orthogonal."""
+    n_bytes = 24 * X.shape[0] * min(_LANDMARKS, X.shape[0])
+    ensure_fits(n_bytes, f"The factor of a kernel between {X.shape[0]} samples", "take fewer samples")
     machine = Nystroem(
         gamma=0.5 / squared_width(X, width),
         n_components=min(_LANDMARKS, X.shape[0]),
         random_state=check_random_state(random_state),
     )
-    features = machine.fit_transform(X.by_row).astype(np.float64)
+    features = machine.fit_transform(X.by_row.astype(np.float64, copy=False))
     if X.centered:
         features -= features.mean(axis=0)
     squares, turn = np.linalg.eigh(features.T @ features)

@@ -187,8 +187,18 @@ def neighbor_scatters(X: Columns, A: sp.csr_array) -> tuple[Float, Float]:
     """f̃ⱼᵀDf̃ⱼ and f̃ⱼᵀLf̃ⱼ for every column less its mean weighted by D: variance over all, and over the edges of A."""
     between, within = np.empty(X.shape[1]), np.empty(X.shape[1])
     degrees = np.asarray(A.sum(axis=1)).ravel()
+    differences = _edge_differences(A)
     for block, columns in column_blocks(X):
         deviations = columns - degrees @ columns / degrees.sum()
         between[block] = degrees @ deviations**2
-        within[block] = between[block] - np.einsum("ij,ij->j", deviations, A @ deviations)
+        within[block] = np.sum((differences @ deviations) ** 2, axis=0)
     return between, within
+
+
+def _edge_differences(A: sp.csr_array) -> sp.csr_array:
+    """The incidence matrix B with rows √aᵢⱼ(eᵢ − eⱼ) for the edges: fᵀLf = ‖Bf‖², a sum of squares, does not cancel."""
+    edges = sp.coo_array(sp.triu(A, k=1))
+    here, there = edges.coords
+    root, number = np.sqrt(edges.data), np.arange(edges.nnz)
+    values = np.concatenate([root, -root])
+    return sp.csr_array((values, (np.tile(number, 2), np.concatenate([here, there]))), shape=(edges.nnz, A.shape[0]))

@@ -48,6 +48,9 @@ def nearest_others(X: Columns | Float, count: int, *, n_jobs: int | None = None)
     """
     # Distances do not see the means, so a sparse matrix need not be centred for them.
     points = X.by_row if isinstance(X, Columns) else X
+    if not sp.issparse(points) and not (isinstance(X, Columns) and X.centered):
+        # The search multiplies out the squares, which cancel beside a large mean.
+        points = points - points.mean(axis=0)
     n = points.shape[0]
     search = NearestNeighbors(n_jobs=n_jobs).fit(points)
     distances, index = np.empty((n, count)), np.empty((n, count), dtype=np.intp)

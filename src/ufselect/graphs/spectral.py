@@ -73,7 +73,7 @@ def smallest_eigenvectors(
     if nontrivial:
         known = _basis_apart_from(L.trivial_vector()[:, None], known)[:, :count]
     if known.shape[1] == count:
-        return Spectrum(np.zeros(count), known)
+        return Spectrum(np.zeros(count), _with_fixed_signs(known))
     if dense is None:
         dense = n <= DENSE_LIMIT or 5 * count >= n
     if dense:
@@ -223,13 +223,13 @@ def _chebyshev_filtered(L: Laplacian, block: Float, values: Float, count: int, t
     low, wanted, cut = values[0], values[count - 1], values[-1]
     centre, radius = (top + cut) / 2.0, (top - cut) / 2.0
     # Damp the unwanted by e⁵, but never so much that the lowest vector drowns the others.
-    enough, safe = (2.5 / np.sqrt((cut - value) / top + _NARROWEST_GAP) for value in (wanted, low))
+    enough, safe = (2.5 / np.sqrt((cut - value) / (top - cut) + _NARROWEST_GAP) for value in (wanted, low))
     degree = max(_LOWEST_DEGREE, int(min(enough, 4.0 * safe)))
     sigma = first = radius / (low - centre)
-    before, now = block, (_apart_from(avoided, L @ block) - centre * block) * (sigma / radius)
+    before, now = block, _apart_from(avoided, L @ block - centre * block) * (sigma / radius)
     for _ in range(degree - 1):
         following = 1.0 / (2.0 / first - sigma)
-        image = _apart_from(avoided, L @ now) - centre * now
+        image = _apart_from(avoided, L @ now - centre * now)
         before, now = now, image * (2.0 * following / radius) - (sigma * following) * before
         sigma = following
     return now

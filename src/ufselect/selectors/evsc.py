@@ -108,12 +108,12 @@ class EVSC(ClusterSelector):
         self.n_jobs = n_jobs
 
     def _learn(self, X: Columns, wanted: int | None) -> Ranking:
-        nearest = self._neighbors_and_clusters(X)
         if self.affinity == "neighbors":
-            S = neighbor_graph(X, nearest, width=self.width)
+            S = neighbor_graph(X, self._neighbors_and_clusters(X), width=self.width)
         else:
             S = gaussian_kernel(X, self.width, n_copies=5)
             np.fill_diagonal(S, 0.0)
+            self._find_clusters(X)
         scores = eigenvalue_sensitivities(X, S, self.n_clusters_, normalized=self.normalized)
         return rank_by_score(scores / (4.0 * squared_width(X, self.width)))
 
@@ -137,8 +137,15 @@ def _positive_pairs(S: Any, count: int, normalized: bool) -> tuple[Spectrum, Flo
     degrees = np.asarray(S.sum(axis=1)).ravel()
     L: Laplacian = NormalizedLaplacian(S) if normalized else _unnormalized(S)
     n_zero = max(L.null_vectors().shape[1], 1)
-    found = smallest_eigenvectors(L, min(n_zero + count, n) - 1, nontrivial=True)
-    positive = slice(n_zero - 1, None)
+    asked, most = n_zero + count, n - 1
+    while True:
+        found = smallest_eigenvectors(L, min(asked, most), nontrivial=True)
+        last = found.values[min(n_zero + count, n) - 2]
+        beyond = np.flatnonzero(found.values > last + _SAME_EIGENVALUE * max(last, 1e-300))
+        if len(beyond) or asked >= most:
+            break
+        asked *= 2  # a repeated eigenvalue goes on beyond what was asked for
+    positive = slice(n_zero - 1, int(beyond[0]) if len(beyond) else None)
     scale = 1.0 / np.sqrt(degrees) if normalized else np.ones(n)
     return Spectrum(found.values[positive], found.vectors[:, positive]), scale
 

@@ -54,4 +54,4 @@ class MaxVariance(BaseSelector):
 
     def _learn(self, X: Columns, wanted: int | None) -> Ranking:
         _, variance = column_moments(X.values)
-        return rank_by_score(variance * (X.shape[0] / (X.shape[0] - 1)))
+        return rank_by_score(variance * (X.shape[0] / (X.shape[0] - 1)), relative=True)

@@ -61,7 +61,7 @@ class SPEC(ClusterSelector):
     n_features_ : int
         Selected features.
     n_clusters_ : int
-        c.
+        c, for φ₃.
 
     References
     ----------
@@ -113,15 +113,21 @@ class SPEC(ClusterSelector):
         self.n_jobs = n_jobs
 
     def _learn(self, X: Columns, wanted: int | None) -> Ranking:
-        nearest = self._neighbors_and_clusters(X)
-        if self.affinity == "neighbors":
-            L = NormalizedLaplacian(neighbor_graph(X, nearest, weights=self.weights, width=self.width))
-        else:
-            L = NormalizedLaplacian(gaussian_kernel(X, self.width, n_copies=2))
+        L = NormalizedLaplacian(self._affinity(X))
         if self.criterion == "phi3":
             return rank_by_score(leading_energies(X, L, self.n_clusters_ - 1, self.power))
         energies = spectral_energies(X, L, self.power, without_trivial=self.criterion == "phi2")
         return rank_by_score(2.0**self.power - energies)
+
+    def _affinity(self, X: Columns) -> Any:
+        """A; for φ₃ also sets ``n_clusters_``."""
+        if self.affinity == "neighbors":
+            nearest = self._neighbors_and_clusters(X) if self.criterion == "phi3" else self._neighbors(X)
+            return neighbor_graph(X, nearest, weights=self.weights, width=self.width)
+        kernel = gaussian_kernel(X, self.width, n_copies=2)
+        if self.criterion == "phi3":
+            self._find_clusters(X)
+        return kernel
 
 
 def spectral_energies(X: Columns, L: NormalizedLaplacian, power: float, *, without_trivial: bool) -> Float:
@@ -150,13 +156,18 @@ def _power_of(L: Laplacian, power: float) -> Any:
     n = L.shape[0]
     ensure_fits(24 * n**2, f"All eigenvectors of a graph of {n} samples", "take a whole number as power")
     values, vectors = np.linalg.eigh(L.toarray())
-    return lambda B: vectors @ (np.maximum(values, 0.0)[:, None] ** power * (vectors.T @ B))
+    return lambda B: vectors @ (_without_rounding(values)[:, None] ** power * (vectors.T @ B))
+
+
+def _without_rounding(values: Float) -> Float:
+    """Eigenvalues with those that are zero up to rounding put to zero: a root of rounding is none."""
+    return np.where(values > 1e-12, values, 0.0)
 
 
 def leading_energies(X: Columns, L: NormalizedLaplacian, count: int, power: float) -> Float:
     """Σᵢ (2ʳ − λᵢʳ)(f̂ᵀξᵢ)² for every column over the ``count`` vectors after the trivial one: φ₃."""
     spectrum = smallest_eigenvectors(L, max(count, 1), nontrivial=True)
-    gains = 2.0**power - np.maximum(spectrum.values, 0.0) ** power
+    gains = 2.0**power - _without_rounding(spectrum.values) ** power
     root = np.sqrt(L.degrees)[:, None]
     energies = np.empty(X.shape[1])
     for block, columns in column_blocks(X):

@@ -95,6 +95,8 @@ class TraceRatio(GraphSelector):
         between, within = neighbor_scatters(X, A)
         if wanted is None:
             wanted = max(int(np.count_nonzero(between * within.sum() > within * between.sum())), 1)
+        # A feature that never varies between neighbours has a ratio as large as rounding lets it be.
+        within = np.maximum(within, np.finfo(float).eps * between)
         best = best_ratio(between, within, wanted)
         self.trace_ratio_ = best.ratio
         scores = (between - best.ratio * within) / between.mean()
@@ -110,7 +112,8 @@ class RatioSet(NamedTuple):
 
 def best_ratio(between: Float, within: Float, size: int) -> RatioSet:
     """The ``size`` features with the largest Σb/Σs, by Dinkelbach's iteration, which ends after finitely many steps."""
-    chosen = np.argsort(-between / np.maximum(within, np.finfo(float).tiny), kind="stable")[:size]
+    with np.errstate(divide="ignore"):
+        chosen = np.argsort(-between / within, kind="stable")[:size]
     ratio = -np.inf
     while (better := float(between[chosen].sum() / within[chosen].sum())) > ratio:
         ratio = better

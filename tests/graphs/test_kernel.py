@@ -1,0 +1,188 @@
+from functools import cache
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.sparse.linalg import eigsh
+from scipy.spatial.distance import cdist
+
+from ufselect._backend.columns import Columns
+from ufselect.graphs import kernel as kernel_module
+from ufselect.graphs.kernel import LARGEST_EXACT, gaussian_kernel, kernel_factor
+
+LAYOUTS = {"dense": np.asarray, "csr_array": sp.csr_array, "csc_array": sp.csc_array}
+
+
+def samples(n, d=5, seed=0, dtype=np.float64):
+    """Four groups of samples."""
+    rng = np.random.default_rng(seed)
+    return (rng.standard_normal((n, d)) + 3.0 * np.eye(4, d)[np.arange(n) % 4]).astype(dtype)
+
+
+def formula(X, width):
+    distances = cdist(X, X, "sqeuclidean")
+    return np.exp(-distances / (2.0 * width**2 * distances.mean()))
+
+
+def doubly_centred(K):
+    return K - K.mean(axis=0) - K.mean(axis=1, keepdims=True) + K.mean()
+
+
+def eigenvalues(K, count):
+    return np.linalg.eigvalsh(K)[::-1][:count]
+
+
+@cache
+def large():
+    """Samples too many for the exact factor, and the largest eigenvalues of their centred kernel."""
+    X = samples(LARGEST_EXACT + 1)
+    K = doubly_centred(formula(X, 1.0))
+    return X, np.sort(eigsh(K, k=6, which="LA", return_eigenvectors=False, v0=np.cos(np.arange(len(X)))))[::-1]
+
+
+# The kernel
+
+
+@settings(deadline=None, max_examples=20)
+@given(
+    n=st.integers(3, 40),
+    d=st.integers(1, 20),
+    width=st.sampled_from([0.3, 1.0, 5.0]),
+    layout=st.sampled_from(sorted(LAYOUTS)),
+    seed=st.integers(0, 2**16),
+)
+def test_the_kernel_follows_the_formula(n, d, width, layout, seed):
+    X = np.random.default_rng(seed).standard_normal((n, d))
+    K = gaussian_kernel(Columns(LAYOUTS[layout](X)), width)
+    assert isinstance(K, np.ndarray)
+    assert_allclose(K, np.maximum(formula(X, width), 1e-10), rtol=0, atol=1e-13)
+    assert_array_equal(np.diag(K), np.ones(n))
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("center", [False, True])
+def test_the_kernel_does_not_see_the_centring(layout, center):
+    values = np.random.default_rng(0).integers(0, 3, (40, 6)).astype(np.float64)
+    X = Columns.standardized(LAYOUTS[layout](values), center=center, unit_variance=True)
+    assert_allclose(gaussian_kernel(X, 1.0), formula(values / values.std(axis=0), 1.0), rtol=0, atol=1e-13)
+
+
+@pytest.mark.parametrize("name", ["syn", "wide"])
+def test_the_kernels_are_those_of_the_authors(reference, name):
+    X = Columns(reference(f"data_{name}")["X"].astype(np.float64))
+    unit = np.sqrt(X.mean_squared_distance())
+    of_spec, of_spfs = reference(f"spec_{name}"), reference(f"spfs_{name}")
+    assert_allclose(gaussian_kernel(X, of_spec["t"] / unit), of_spec["K"], rtol=0, atol=1e-12)
+    # SPFS means exp(−d²/t).
+    assert_allclose(gaussian_kernel(X, np.sqrt(of_spfs["t"] / 2.0) / unit), of_spfs["K"], rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("n_copies", [1, 5])
+def test_a_kernel_that_fits_no_machine_is_refused_with_its_size(n_copies):
+    X = Columns(np.zeros((10**6, 2)))
+    needed = f"{8e12 * (n_copies + 1) / 1e9:,.1f} GB"
+    with pytest.raises(MemoryError, match="1000000 samples would need") as refusal:
+        gaussian_kernel(X, 1.0, n_copies=n_copies)
+    assert needed in str(refusal.value)
+    assert "fewer samples" in str(refusal.value)
+
+
+# The factor
+
+
+@pytest.mark.parametrize("centered", [False, True])
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_the_whole_factor_rebuilds_the_kernel(centered, layout):
+    values = samples(80)
+    X = Columns.standardized(LAYOUTS[layout](values), center=centered, unit_variance=False)
+    K = formula(values, 1.0)
+    factor = kernel_factor(X, 1.0, count=None)
+    # What is left out is below 1e-10 of the largest eigenvalue.
+    assert_allclose(factor @ factor.T, doubly_centred(K) if centered else K, rtol=0, atol=1e-8)
+
+
+@pytest.mark.parametrize("n", [80, 700])
+@pytest.mark.parametrize("count", [1, 4])
+@pytest.mark.parametrize("centered", [False, True])
+def test_the_factor_holds_the_largest_eigenpairs(n, count, centered):
+    values = samples(n)
+    K = formula(values, 1.0)
+    K = doubly_centred(K) if centered else K
+    factor = kernel_factor(Columns.standardized(values, center=centered, unit_variance=False), 1.0, count=count)
+    squares = np.sum(factor**2, axis=0)
+    assert factor.shape == (n, count)
+    assert_allclose(squares, eigenvalues(K, count), rtol=1e-10)
+    assert_allclose(factor.T @ factor, np.diag(squares), rtol=0, atol=1e-10 * squares[0])
+    assert_allclose(K @ factor, factor * squares, rtol=0, atol=1e-9 * squares[0])
+    assert np.all(factor[np.abs(factor).argmax(axis=0), np.arange(count)] > 0.0)
+
+
+@pytest.mark.parametrize("name", ["syn", "wide", "digits200"])
+def test_the_factor_is_that_of_the_authors(reference, name):
+    stored = reference(f"spfs_{name}")
+    X = Columns(reference(f"data_{name}")["X"].astype(np.float64))
+    factor = kernel_factor(X, np.sqrt(stored["t"] / 2.0 / X.mean_squared_distance()), count=stored["Y"].shape[1])
+    assert_allclose(factor @ factor.T, stored["Y"] @ stored["Y"].T, rtol=0, atol=1e-10)
+
+
+def test_no_column_of_the_factor_is_rounding():
+    duplicates = np.repeat(samples(10), 4, axis=0)
+    factor = kernel_factor(Columns(duplicates), 1.0, count=None)
+    assert factor.shape == (40, 10)
+    assert kernel_factor(Columns(duplicates), 1.0, count=30).shape == (40, 10)
+
+
+def test_above_the_limit_the_factor_comes_close_to_the_largest_eigenpairs():
+    X, expected = large()
+    factor = kernel_factor(Columns(X - X.mean(axis=0), centered=True), 1.0, count=6)
+    squares = np.sum(factor**2, axis=0)
+    assert factor.shape == (LARGEST_EXACT + 1, 6)
+    # A thousand landmarks; what is left out of the kernel lowers every eigenvalue.
+    assert_allclose(squares, expected, rtol=1e-4)
+    assert np.all(squares <= expected * (1.0 + 1e-9))
+    assert_allclose(factor.T @ factor, np.diag(squares), rtol=0, atol=1e-10 * squares[0])
+    assert_allclose(factor.sum(axis=0), 0.0, rtol=0, atol=1e-8)
+
+
+def with_landmarks_above(monkeypatch, limit, landmarks):
+    monkeypatch.setattr(kernel_module, "LARGEST_EXACT", limit)
+    monkeypatch.setattr(kernel_module, "_LANDMARKS", landmarks)
+
+
+@pytest.mark.parametrize("centered", [False, True])
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_with_all_samples_as_landmarks_the_factor_is_exact(monkeypatch, centered, layout):
+    X = Columns.standardized(LAYOUTS[layout](samples(60)), center=centered, unit_variance=False)
+    exact = kernel_factor(X, 1.0, count=8)
+    with_landmarks_above(monkeypatch, 50, 60)
+    factor = kernel_factor(X, 1.0, count=8)
+    assert_allclose(factor @ factor.T, exact @ exact.T, rtol=0, atol=1e-9)
+    assert_allclose(np.sum(factor**2, axis=0), np.sum(exact**2, axis=0), rtol=1e-9)
+
+
+def test_the_choice_of_landmarks_repeats_itself(monkeypatch):
+    with_landmarks_above(monkeypatch, 50, 30)
+    X = Columns(samples(200))
+    one, same, other = (kernel_factor(X, 1.0, count=3, random_state=seed) for seed in (1, 1, 2))
+    assert_array_equal(one, same)
+    assert np.abs(one @ one.T - other @ other.T).max() > 1e-6
+
+
+def test_a_factor_from_landmarks_that_does_not_fit_is_refused(monkeypatch):
+    # Of n samples it holds some arrays of n times a thousand numbers: 8 GB each for a million.
+    monkeypatch.setattr("ufselect._backend.memory.memory_limit", lambda: 1e5)
+    with_landmarks_above(monkeypatch, 50, 100)
+    with pytest.raises(MemoryError, match="would need"):
+        kernel_factor(Columns(samples(200)), 1.0, count=3)
+
+
+@pytest.mark.parametrize("n", [300, 1000])
+def test_single_precision_gives_the_factor_to_its_digits(monkeypatch, n):
+    # The limit lies between the two sizes.
+    with_landmarks_above(monkeypatch, 500, 300)
+    double, single = (kernel_factor(Columns(samples(n, dtype=dtype)), 1.0, count=4) for dtype in "df")
+    assert single.dtype == np.float64
+    assert_allclose(np.sum(single**2, axis=0), np.sum(double**2, axis=0), rtol=1e-5)

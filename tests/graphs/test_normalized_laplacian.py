@@ -1,0 +1,313 @@
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.spatial.distance import cdist
+from sklearn import config_context
+
+from ufselect._backend.columns import Columns
+from ufselect.graphs import spectral
+from ufselect.graphs.laplacian import NormalizedLaplacian, column_energies, neighbor_scatters, structure_laplacian
+from ufselect.graphs.neighbors import nearest_others, neighbor_graph
+from ufselect.graphs.spectral import Spectrum, settled_within_repeats, smallest_eigenvectors, spectral_embedding
+
+DATA = ["syn", "wide", "digits200nc"]
+
+
+def samples(reference, name):
+    """X of a stored data set; digits200nc is digits200 without its constant columns."""
+    stored = reference(f"data_{name.removesuffix('nc')}")
+    X = stored["X"].astype(np.float64)
+    return X[:, stored["nonconstant"]] if name.endswith("nc") else X
+
+
+def groups(n, apart, count=4, seed=0):
+    """Samples in groups whose centres are so far apart."""
+    rng = np.random.default_rng(seed)
+    return rng.standard_normal((n, 6)) + apart * np.eye(count, 6)[np.arange(n) % count]
+
+
+def graph_of(X, k=6):
+    return neighbor_graph(Columns(X), nearest_others(X, k))
+
+
+def components(sizes, seed=0):
+    """A graph with a component of every size, its samples in the order of the sizes, and whose they are."""
+    group = np.repeat(np.arange(len(sizes)), sizes)
+    A = np.random.default_rng(seed).uniform(0.5, 1.0, (len(group), len(group))) * (group[:, None] == group)
+    A = A + A.T
+    np.fill_diagonal(A, 0.0)
+    return sp.csr_array(A), group
+
+
+def kernel_of(X):
+    distances = cdist(X, X, "sqeuclidean")
+    kernel = np.exp(-distances / (2.0 * distances.mean()))
+    np.fill_diagonal(kernel, 0.0)
+    return kernel
+
+
+def dense_formula(A):
+    """I − D^(-1/2) A D^(-1/2)."""
+    A = A.toarray() if sp.issparse(A) else A
+    degrees = A.sum(axis=1)
+    return np.eye(len(A)) - A / np.sqrt(np.outer(degrees, degrees))
+
+
+def nontrivial_pairs(A, count):
+    """Smallest eigenpairs of the dense formula in the complement of D^(1/2)1."""
+    L = dense_formula(A)
+    trivial = np.sqrt(np.asarray(A.sum(axis=1)).ravel())
+    trivial /= np.linalg.norm(trivial)
+    values, vectors = np.linalg.eigh(L + 3.0 * np.outer(trivial, trivial))
+    return values[:count], vectors[:, :count]
+
+
+def assert_same_space(U, V, atol):
+    assert_allclose(U @ U.T, V @ V.T, rtol=0, atol=atol)
+
+
+# The operator
+
+
+@settings(deadline=None, max_examples=20)
+@given(n=st.integers(5, 40), k=st.integers(1, 4), dense=st.booleans(), seed=st.integers(0, 2**16))
+def test_the_operator_applies_the_formula(n, k, dense, seed):
+    rng = np.random.default_rng(seed)
+    A = graph_of(rng.standard_normal((n, 3)), k)
+    A = A.toarray() if dense else A
+    L, expected = NormalizedLaplacian(A), dense_formula(A)
+    B = rng.standard_normal((n, 3))
+    assert_allclose(L.toarray(), expected, rtol=0, atol=1e-14)
+    assert_allclose(L @ B, expected @ B, rtol=0, atol=1e-13)
+    assert_allclose(L @ B[:, 0], expected @ B[:, 0], rtol=0, atol=1e-13)
+    assert_allclose(L.T @ B, expected @ B, rtol=0, atol=1e-13)
+    assert_allclose(L @ L.trivial_vector(), 0.0, rtol=0, atol=1e-13)
+    values = np.linalg.eigvalsh(expected)
+    assert values[0] >= -1e-13
+    assert values[-1] <= 2.0 + 1e-13
+
+
+def test_a_sparse_graph_stays_sparse():
+    A = graph_of(groups(60, 3.0))
+    L = NormalizedLaplacian(A)
+    assert sp.issparse(L.affinity)
+    assert L.affinity.nnz == A.nnz
+    assert_allclose(L.degrees, A.toarray().sum(axis=1), rtol=1e-14)
+
+
+@pytest.mark.parametrize("sizes", [[30], [5, 12, 8], [20, 4, 4, 9]])
+def test_null_vectors_are_those_of_the_components_largest_first(sizes):
+    A, group = components(sizes)
+    L = NormalizedLaplacian(A)
+    null = L.null_vectors()
+    order = np.argsort(-np.array(sizes), kind="stable")
+    assert_array_equal(null > 0.0, group[:, None] == order)
+    assert_allclose(null.T @ null, np.eye(len(sizes)), rtol=0, atol=1e-14)
+    assert_allclose(L @ null, 0.0, rtol=0, atol=1e-14)
+    assert np.count_nonzero(np.linalg.eigvalsh(L.toarray()) < 1e-10) == len(sizes)
+
+
+def test_of_a_dense_affinity_the_trivial_vector_is_known():
+    L = NormalizedLaplacian(kernel_of(groups(30, 2.0)))
+    assert_array_equal(L.null_vectors(), L.trivial_vector()[:, None])
+    assert_allclose(L @ L.null_vectors(), 0.0, rtol=0, atol=1e-14)
+
+
+# Eigenvectors
+
+
+@pytest.mark.parametrize("name", DATA)
+def test_the_embedding_spans_what_the_authors_eigenmap_spans(reference, name):
+    stored = reference(f"graph_{name}")
+    found = spectral_embedding(sp.csr_array(stored["W_heat"]), int(stored["c"]))
+    assert_allclose(1.0 - found.values, stored["eigval"], rtol=0, atol=1e-10)
+    assert_same_space(found.vectors, stored["eigmap"], atol=1e-8)
+
+
+@pytest.mark.parametrize("n", [120, 700])
+@pytest.mark.parametrize("apart", [3.0, 100.0])
+@pytest.mark.parametrize("count", [2, 6])
+def test_the_embedding_solves_the_generalised_problem(n, apart, count):
+    # Far apart: four components, so that the eigenvalue zero is repeated; 700 samples take the iterative route.
+    A = graph_of(groups(n, apart))
+    D = np.asarray(A.sum(axis=1)).ravel()
+    values, Y = spectral_embedding(A, count)
+    assert_allclose(Y.T @ (D[:, None] * Y), np.eye(count), rtol=0, atol=1e-10)
+    assert_allclose(D @ Y, 0.0, rtol=0, atol=1e-9)
+    residuals = np.sqrt(1.0 / D)[:, None] * (D[:, None] * Y - A @ Y - values * D[:, None] * Y)
+    # The iterative route ends at 1e-7 of the largest eigenvalue, which is two at most.
+    assert np.linalg.norm(residuals, axis=0).max() <= (1e-12 if n <= 500 else 2e-7)
+    assert_allclose(values, nontrivial_pairs(A, count)[0], rtol=0, atol=1e-10)
+
+
+def test_a_graph_of_several_components_is_embedded_by_its_components():
+    A, group = components([5, 12, 8, 10])
+    values, Y = spectral_embedding(A, 3)
+    assert_allclose(values, 0.0, rtol=0, atol=1e-14)
+    for g in range(4):
+        assert_allclose(np.ptp(Y[group == g], axis=0), 0.0, rtol=0, atol=1e-12)
+    assert np.linalg.matrix_rank(np.column_stack([np.ones(len(group)), Y])) == 4
+
+
+def test_with_fewer_vectors_than_components_the_largest_components_are_told_apart():
+    A, group = components([5, 12, 8, 10])
+    values, Y = spectral_embedding(A, 1)
+    assert_allclose(values, 0.0, rtol=0, atol=1e-14)
+    degrees = np.asarray(A.sum(axis=1)).ravel()
+    expected = (group == 1) - degrees[group == 1].sum() / degrees.sum()
+    expected /= np.sqrt(degrees @ expected**2)
+    assert_allclose(Y[:, 0], expected, rtol=1e-10)
+
+
+def test_no_more_vectors_are_given_than_there_are():
+    assert spectral_embedding(graph_of(groups(7, 1.0), 2), 20).vectors.shape == (7, 6)
+
+
+@pytest.mark.parametrize("apart", [2.0, 100.0])
+@pytest.mark.parametrize("dense", [False, True])
+def test_both_routes_find_the_nontrivial_pairs(apart, dense):
+    A = graph_of(groups(600, apart))
+    values, vectors = nontrivial_pairs(A, 12)
+    count = 3 + int(np.argmax(np.diff(values[2:])))
+    found = smallest_eigenvectors(NormalizedLaplacian(A), count, nontrivial=True, dense=dense)
+    assert_allclose(found.values, values[:count], rtol=0, atol=1e-10)
+    assert_same_space(found.vectors, vectors[:, :count], atol=1e-6)
+
+
+@pytest.mark.parametrize("count", [3, 8])
+def test_the_iterative_route_converges_on_a_kernel(monkeypatch, count):
+    # All eigenvalues but the trivial one are close to one: nothing may let that one grow back.
+    monkeypatch.setattr(spectral, "_LARGEST_DENSE", 0)
+    A = kernel_of(groups(600, 4.0))
+    found = smallest_eigenvectors(NormalizedLaplacian(A), count, nontrivial=True, dense=False)
+    assert_allclose(found.values, nontrivial_pairs(A, count)[0], rtol=0, atol=1e-10)
+
+
+@pytest.mark.parametrize("normalized", [False, True])
+@pytest.mark.parametrize("sizes", [[40, 20, 15, 12], [12, 15, 20, 40], [15, 40, 12, 20]])
+@pytest.mark.parametrize("count", [1, 3, 6])
+def test_the_largest_entry_of_every_nontrivial_vector_is_positive(normalized, sizes, count):
+    A, _ = components(sizes)
+    L = NormalizedLaplacian(A) if normalized else structure_laplacian(None, A, 1.0)
+    vectors = smallest_eigenvectors(L, count, nontrivial=True).vectors
+    assert np.all(vectors[np.abs(vectors).argmax(axis=0), np.arange(count)] > 0.0)
+
+
+# Repeated eigenvalues
+
+
+def turned_within(Y, repeats, seed):
+    """Y with the columns of every run of equal eigenvalues turned at random."""
+    rng, turned = np.random.default_rng(seed), Y.copy()
+    for start, stop in repeats:
+        turn, _ = np.linalg.qr(rng.standard_normal((stop - start, stop - start)))
+        turned[:, start:stop] = Y[:, start:stop] @ turn
+    return turned
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_vectors_of_a_repeated_eigenvalue_do_not_depend_on_who_computed_them(reference, seed):
+    # The graph has three components: zero twice beside the trivial one.
+    X, stored = Columns(samples(reference, "digits200nc")), reference("graph_digits200nc")
+    spectrum = spectral_embedding(sp.csr_array(stored["W_heat"]), 10)
+    assert spectrum.values[1] < 1e-10 < spectrum.values[2]
+    turned = Spectrum(spectrum.values, turned_within(spectrum.vectors, [(0, 2)], seed))
+    theirs = Spectrum(1.0 - stored["eigval"], stored["eigmap"])
+    expected = settled_within_repeats(spectrum, X)
+    assert_allclose(settled_within_repeats(turned, X), expected, rtol=0, atol=1e-9)
+    assert_allclose(settled_within_repeats(theirs, X), expected, rtol=0, atol=1e-7)
+
+
+def test_settled_vectors_diagonalise_what_the_data_see_and_keep_their_span():
+    rng = np.random.default_rng(0)
+    X = Columns(rng.standard_normal((30, 5)))
+    Y, _ = np.linalg.qr(rng.standard_normal((30, 7)))
+    repeats = [(0, 3), (4, 6)]
+    settled = settled_within_repeats(Spectrum(np.array([0.0, 1e-12, 2e-12, 0.5, 0.7, 0.7 + 1e-12, 0.9]), Y), X)
+    for start, stop in [*repeats, (3, 4), (6, 7)]:
+        assert_same_space(settled[:, start:stop], Y[:, start:stop], atol=1e-12)
+    for start, stop in repeats:
+        image = X.transposed_matmul(settled[:, start:stop])
+        seen = image.T @ image
+        assert_allclose(seen - np.diag(np.diag(seen)), 0.0, rtol=0, atol=1e-11)
+        assert np.all(np.diff(np.diag(seen)) <= 0.0)
+    assert np.all(settled[np.abs(settled).argmax(axis=0), np.arange(7)] > 0.0)
+
+
+def test_simple_eigenvectors_only_get_their_signs():
+    rng = np.random.default_rng(0)
+    Y, _ = np.linalg.qr(rng.standard_normal((20, 4)))
+    settled = settled_within_repeats(Spectrum(np.arange(4.0), Y), Columns(rng.standard_normal((20, 3))))
+    assert_array_equal(np.abs(settled), np.abs(Y))
+    assert np.all(settled[np.abs(settled).argmax(axis=0), np.arange(4)] > 0.0)
+
+
+# Energies of columns
+
+
+@pytest.mark.parametrize("layout", [np.asarray, sp.csr_array, sp.csc_array])
+@pytest.mark.parametrize("working_memory", [0.01, 1024])
+def test_column_energies_are_the_quadratic_forms(layout, working_memory):
+    # So little working memory that every block is a column.
+    values = np.random.default_rng(0).integers(0, 3, (60, 9)).astype(np.float64)
+    X = Columns.standardized(layout(values), center=True, unit_variance=True)
+    dense = X.columns(slice(None))
+    A = graph_of(values)
+    L, K = NormalizedLaplacian(A), np.random.default_rng(1).standard_normal((60, 60))
+    with config_context(working_memory=working_memory):
+        one, other = column_energies(X, L, K)
+    assert_allclose(one, np.diag(dense.T @ dense_formula(A) @ dense), rtol=1e-12)
+    assert_allclose(other, np.diag(dense.T @ K @ dense), rtol=0, atol=1e-11)
+
+
+@pytest.mark.parametrize("layout", [np.asarray, sp.csr_array, sp.csc_array])
+@pytest.mark.parametrize("working_memory", [0.01, 1024])
+@pytest.mark.parametrize("center", [False, True])
+def test_scatters_follow_their_formulas(layout, working_memory, center):
+    values = np.random.default_rng(0).integers(0, 3, (60, 9)).astype(np.float64)
+    X = Columns.standardized(layout(values), center=center, unit_variance=True)
+    dense = X.columns(slice(None))
+    A = graph_of(values)
+    D = np.diag(A.toarray().sum(axis=1))
+    between_form = D - D @ np.ones((60, 60)) @ D / D.sum()
+    with config_context(working_memory=working_memory):
+        between, within = neighbor_scatters(X, A)
+    assert_allclose(between, np.diag(dense.T @ between_form @ dense), rtol=1e-12)
+    assert_allclose(within, np.diag(dense.T @ (D - A.toarray()) @ dense), rtol=1e-12)
+
+
+@pytest.mark.parametrize("offset", [1e3, 1e6])
+def test_scatters_keep_their_digits_beside_a_large_offset(offset):
+    # Multiples of 1/64, so that the offset changes no digit of a difference.
+    values = np.round(64.0 * groups(80, 4.0)) / 64.0
+    A = graph_of(values)
+    for one, other in zip(
+        neighbor_scatters(Columns(values), A), neighbor_scatters(Columns(values + offset), A), strict=True
+    ):
+        # What is taken off is a mean of the size of the offset, rounded.
+        assert_allclose(one, other, rtol=1e-15 * offset)
+
+
+def test_a_feature_that_is_constant_on_every_component_has_no_local_scatter():
+    A, group = components([9, 14, 11])
+    for seed in range(20):
+        X = np.random.default_rng(seed).standard_normal((3, 4))[group]
+        between, within = neighbor_scatters(Columns(X), A)
+        assert np.all(between > 0.0)
+        assert np.all(within >= 0.0)
+        assert_allclose(within, 0.0, rtol=0, atol=1e-14 * between.max())
+
+
+def test_a_small_local_scatter_keeps_its_digits():
+    A, group = components([9, 14, 11])
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((3, 4))[group] + 1e-6 * rng.standard_normal((34, 4))
+    edges = A.tocoo()
+    row, column = edges.coords
+    expected = 0.5 * edges.data @ (X[row] - X[column]) ** 2
+    _, within = neighbor_scatters(Columns(X), A)
+    # The data themselves have rounding of 1e-10 in differences of 1e-6.
+    assert_allclose(within, expected, rtol=1e-8)

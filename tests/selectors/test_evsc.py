@@ -1,0 +1,271 @@
+import numpy as np
+import pytest
+import scipy.linalg
+import scipy.sparse as sp
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.sparse.csgraph import connected_components
+from scipy.spatial.distance import cdist
+
+from ufselect import EVSC
+from ufselect._backend.columns import Columns
+from ufselect.graphs.neighbors import nearest_others, neighbor_graph, squared_width
+from ufselect.selectors.evsc import eigenvalue_sensitivities
+
+DATA = ["syn", "wide", "digits200nc"]
+FORMS = [pytest.param(True, id="normalised"), pytest.param(False, id="unnormalised")]
+
+
+def samples(reference, name):
+    """X of a stored data set; digits200nc is digits200 without its constant columns."""
+    stored = reference(f"data_{name.removesuffix('nc')}")
+    X = stored["X"].astype(np.float64)
+    return X[:, stored["nonconstant"]] if name.endswith("nc") else X
+
+
+def groups(n, d, count=3, apart=3.0, seed=0):
+    rng = np.random.default_rng(seed)
+    return rng.standard_normal((n, d)) + apart * np.eye(count, d)[np.arange(n) % count]
+
+
+def with_sigma(X, sigma, **params):
+    """The method on the columns as they are, with σ the width itself."""
+    width = float(sigma) / np.sqrt(Columns(X).mean_squared_distance())
+    return EVSC(2, scale="none", width=width, **params).fit(X)
+
+
+def affinity(X, weights, squared_sigma, edges):
+    """exp(−Σᵣ wᵣ(xⱼᵣ−xₗᵣ)²/(2σ²)) on the edges."""
+    return np.exp(-cdist(X * np.sqrt(weights), X * np.sqrt(weights), "sqeuclidean") / (2.0 * squared_sigma)) * edges
+
+
+def positive_eigenvalues(S, normalized, count):
+    D = np.diag(S.sum(axis=1))
+    values = scipy.linalg.eigvalsh(D - S, D if normalized else None)
+    components, _ = connected_components(sp.csr_array(S), directed=False)
+    return values[components : components + count]
+
+
+def sensitivities_by_differences(X, squared_sigma, edges, normalized, count, step=1e-4):
+    """Σᵢ |∂λᵢ/∂wᵣ| at w = 1 from central differences."""
+    scores = np.empty(X.shape[1])
+    for r in range(X.shape[1]):
+        ends = []
+        for sign in (-1.0, 1.0):
+            weights = np.ones(X.shape[1])
+            weights[r] += sign * step
+            ends.append(positive_eigenvalues(affinity(X, weights, squared_sigma, edges), normalized, count))
+        scores[r] = np.abs(ends[1] - ends[0]).sum() / (2.0 * step)
+    return scores
+
+
+# Stored values, our own: no program by the authors is known
+
+
+@pytest.mark.parametrize("name", [*DATA, "digits200"])
+@pytest.mark.parametrize("normalized", FORMS)
+def test_scores_are_those_of_an_independent_program(reference, name, normalized):
+    stored = reference(f"evsc_own_{name}")
+    expected = stored["scores_normalized" if normalized else "scores_unnormalized"]
+    X = samples(reference, name)
+    ours = with_sigma(X, stored["sigma"], n_clusters=int(stored["m"]), normalized=normalized).scores_
+    assert_allclose(ours, expected, rtol=1e-7, atol=0)
+
+
+@pytest.mark.parametrize("name", DATA)
+@pytest.mark.parametrize("normalized", FORMS)
+def test_stored_eigenvalues_are_those_of_the_kernel_without_its_diagonal(reference, name, normalized):
+    stored, X = reference(f"evsc_own_{name}"), samples(reference, name)
+    S = affinity(X, np.ones(X.shape[1]), stored["sigma"] ** 2, 1.0 - np.eye(len(X)))
+    expected = stored["eigval_normalized" if normalized else "eigval_unnormalized"]
+    count = len(expected) - 1
+    assert_allclose(positive_eigenvalues(S, normalized, count), expected[1:], rtol=1e-9)
+
+
+@pytest.mark.parametrize(("name", "normalized", "plain"), [("syn", 6, 4), ("wide", 11, 7)])
+def test_the_normalised_problem_finds_more_of_the_informative_features(reference, name, normalized, plain):
+    stored, data = reference(f"evsc_own_{name}"), reference(f"data_{name}")
+    found = []
+    for form in (True, False):
+        selector = with_sigma(data["X"], stored["sigma"], n_clusters=int(stored["m"]), normalized=form)
+        best = selector.top_features(len(data["informative"]))
+        found.append(np.isin(best, data["informative"]).sum())
+    assert found == [normalized, plain]
+
+
+# The derivative
+
+
+@pytest.mark.parametrize("normalized", FORMS)
+@pytest.mark.parametrize("count", [1, 4])
+@pytest.mark.parametrize("seed", range(3))
+def test_scores_of_the_kernel_are_derivatives_of_eigenvalues(normalized, count, seed):
+    X = groups(30, 5, seed=seed)
+    sigma2 = cdist(X, X, "sqeuclidean").mean()
+    selector = EVSC(2, n_clusters=count, normalized=normalized, scale="none").fit(X)
+    expected = sensitivities_by_differences(X, sigma2, 1.0 - np.eye(30), normalized, count)
+    assert_allclose(selector.scores_, expected, rtol=0, atol=1e-6 * expected.max())
+
+
+@pytest.mark.parametrize("normalized", FORMS)
+@pytest.mark.parametrize("apart", [2.0, 30.0])
+@pytest.mark.parametrize("count", [1, 4])
+def test_scores_of_a_neighbour_graph_are_derivatives_with_its_edges_held_fixed(normalized, apart, count):
+    # Far apart the graph has three components: the smallest positive eigenvalues come after three zeros.
+    X = groups(36, 5, apart=apart)
+    S = neighbor_graph(Columns(X), nearest_others(X, 4))
+    components, _ = connected_components(S, directed=False)
+    assert components == (3 if apart > 10.0 else 1)
+    edges = (S.toarray() > 0.0).astype(np.float64)
+    selector = EVSC(2, n_clusters=count, normalized=normalized, affinity="neighbors", n_neighbors=4, scale="none").fit(
+        X
+    )
+    expected = sensitivities_by_differences(X, squared_width(Columns(X), 1.0), edges, normalized, count)
+    assert_allclose(selector.scores_, expected, rtol=0, atol=1e-6 * expected.max())
+
+
+@pytest.mark.parametrize("normalized", FORMS)
+def test_the_sparse_and_the_dense_form_agree(normalized):
+    X = groups(40, 6)
+    S = neighbor_graph(Columns(X), nearest_others(X, 6))
+    one, other = (eigenvalue_sensitivities(Columns(X), A, 4, normalized=normalized) for A in (S, S.toarray()))
+    assert_allclose(one, other, rtol=1e-9)
+
+
+@pytest.mark.parametrize("normalized", FORMS)
+@pytest.mark.parametrize("n", [450, 520])
+def test_many_samples_give_the_formula(normalized, n):
+    # Above 500 samples eigenvectors are found by iteration.
+    X = groups(n, 5, apart=6.0)
+    squared = cdist(X, X, "sqeuclidean")
+    S = np.exp(-squared / (2.0 * squared.mean()))
+    np.fill_diagonal(S, 0.0)
+    D = np.diag(S.sum(axis=1))
+    values, vectors = scipy.linalg.eigh(D - S, D if normalized else None, subset_by_index=[1, 2])
+    expected = np.zeros(5)
+    for value, u in zip(values, vectors.T, strict=True):
+        bracket = np.subtract.outer(u, u) ** 2 - normalized * value * np.add.outer(u**2, u**2)
+        changes = [np.sum(bracket * S * np.subtract.outer(f, f) ** 2) for f in X.T]
+        expected += np.abs(changes) / (4.0 * squared.mean())
+    scores = EVSC(2, n_clusters=2, normalized=normalized, scale="none").fit(X).scores_
+    assert_allclose(scores, expected, rtol=0, atol=1e-6 * expected.max())
+
+
+# Repeated eigenvalues
+
+
+def square(repeats):
+    """Samples at the corners of a square: the eigenvalue of left and right is that of top and bottom."""
+    return np.repeat([[1.0, 1.0], [1.0, -1.0], [-1.0, 1.0], [-1.0, -1.0]], repeats, axis=0)
+
+
+@pytest.mark.parametrize("normalized", FORMS)
+@pytest.mark.parametrize("count", [2, 3])
+@pytest.mark.parametrize("repeats", [1, 6])
+def test_derivatives_of_a_repeated_eigenvalue_are_summed(normalized, count, repeats):
+    X = square(repeats)
+    scores = EVSC(1, n_clusters=count, normalized=normalized).fit(X).scores_
+    assert_allclose(scores[0], scores[1], rtol=1e-10)
+    for seed in range(3):
+        shuffled = np.random.default_rng(seed).permutation(len(X))
+        again = EVSC(1, n_clusters=count, normalized=normalized).fit(X[shuffled]).scores_
+        assert_allclose(again, scores, rtol=1e-9)
+
+
+@pytest.mark.parametrize("normalized", FORMS)
+@pytest.mark.parametrize("repeats", [1, 6])
+def test_a_repeated_eigenvalue_is_not_cut_in_two(normalized, repeats):
+    # The first two eigenvalues are the same, so the first one alone has no derivative.
+    scores = EVSC(1, n_clusters=1, normalized=normalized).fit(square(repeats)).scores_
+    assert_allclose(scores[0], scores[1], rtol=1e-9)
+
+
+# Invariances
+
+
+@pytest.mark.parametrize("normalized", FORMS)
+@pytest.mark.parametrize("affinity_of", ["kernel", "neighbors"])
+@pytest.mark.parametrize("scale", ["standard", "none"])
+@pytest.mark.parametrize(
+    "changed",
+    [
+        pytest.param(lambda X: X + 100.0, id="translation"),
+        pytest.param(lambda X: 1e-7 * X, id="small units"),
+        pytest.param(lambda X: 1e7 * X, id="large units"),
+        pytest.param(lambda X: X * np.where(np.arange(X.shape[1]) % 2, 1.0, -1.0), id="sign"),
+    ],
+)
+def test_scores_do_not_see(reference, normalized, affinity_of, scale, changed):
+    X = samples(reference, "syn")
+    before, after = (
+        EVSC(5, n_clusters=4, normalized=normalized, affinity=affinity_of, scale=scale).fit(values).scores_
+        for values in (X, changed(X))
+    )
+    assert_allclose(after, before, rtol=0, atol=1e-9 * before.max())
+
+
+def test_centring_changes_nothing(reference):
+    X = samples(reference, "digits200nc")
+    one, other = (EVSC(5, n_clusters=4, center=center).fit(X).scores_ for center in (True, False))
+    assert_allclose(one, other, rtol=1e-9)
+
+
+def test_a_constant_column_scores_zero_and_changes_nothing(reference):
+    X = samples(reference, "syn")
+    before, after = EVSC(5, n_clusters=4).fit(X), EVSC(5, n_clusters=4).fit(np.insert(X, 3, 7.0, axis=1))
+    assert after.scores_[3] == 0.0
+    assert after.ranking_[3] == X.shape[1] + 1
+    assert_allclose(np.delete(after.scores_, 3), before.scores_, rtol=1e-9)
+    S = neighbor_graph(Columns(X), nearest_others(X, 5))
+    with_constant = Columns(np.insert(X, 3, 7.0, axis=1))
+    scores = eigenvalue_sensitivities(with_constant, S, 4, normalized=True)
+    # Sums of squares times 49 that cancel.
+    assert_allclose(scores[3], 0.0, rtol=0, atol=1e-12 * scores.max())
+
+
+@pytest.mark.parametrize("affinity_of", ["kernel", "neighbors"])
+@pytest.mark.parametrize("normalized", FORMS)
+def test_sparse_data_give_the_same_scores(reference, affinity_of, normalized):
+    X = samples(reference, "digits200")
+    dense, sparse = (
+        EVSC(5, n_clusters=4, affinity=affinity_of, normalized=normalized).fit(values)
+        for values in (X, sp.csr_array(X))
+    )
+    assert_allclose(sparse.scores_, dense.scores_, rtol=0, atol=1e-9 * dense.scores_.max())
+
+
+# At the edges
+
+
+@pytest.mark.parametrize("normalized", FORMS)
+def test_an_outlier_out_of_reach_of_the_kernel_leaves_finite_scores(normalized):
+    # All weights of its edges are zero in double precision; the others still have their structure.
+    X = np.vstack([groups(119, 5), np.full((1, 5), 1e4)])
+    scores = EVSC(2, n_clusters=3, width=0.2, scale="none", normalized=normalized).fit(X).scores_
+    assert np.all(np.isfinite(scores))
+
+
+def test_more_eigenvalues_than_there_are_will_do():
+    selector = EVSC(1, n_clusters=5).fit(groups(6, 4))
+    assert np.all(selector.scores_ > 0.0)
+
+
+def test_the_kernel_is_refused_where_it_does_not_fit(reference, monkeypatch):
+    monkeypatch.setattr("ufselect._backend.memory.memory_limit", lambda: 1e4)
+    with pytest.raises(MemoryError, match=r'80 samples would need .* take affinity="neighbors" or fewer samples'):
+        EVSC(n_clusters=4).fit(samples(reference, "syn"))
+    assert EVSC(n_clusters=4, affinity="neighbors").fit(samples(reference, "syn")).n_features_ >= 1
+
+
+def test_a_kernel_that_does_not_fit_is_refused_before_anything_else_is_computed(reference, monkeypatch):
+    def searched(*args, **kwargs):
+        raise AssertionError("neighbours were searched for first")
+
+    monkeypatch.setattr("ufselect._backend.memory.memory_limit", lambda: 1e4)
+    monkeypatch.setattr("ufselect._base.nearest_others", searched)
+    with pytest.raises(MemoryError, match='take affinity="neighbors" or fewer samples'):
+        EVSC().fit(samples(reference, "syn"))
+
+
+def test_auto_takes_what_is_above_the_mean(reference):
+    selector = EVSC(n_clusters=4).fit(samples(reference, "syn"))
+    assert_array_equal(selector.get_support(), selector.scores_ > selector.scores_.mean())

@@ -1,0 +1,104 @@
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.preprocessing import StandardScaler
+
+from ufselect import MaxVariance
+
+DATA = ["syn", "wide", "digits200", "digits200nc"]
+
+
+def samples(reference, name):
+    """X of a stored data set; digits200nc is digits200 without its constant columns."""
+    stored = reference(f"data_{name.removesuffix('nc')}")
+    X = stored["X"].astype(np.float64)
+    return X[:, stored["nonconstant"]] if name.endswith("nc") else X
+
+
+@pytest.mark.parametrize("name", DATA)
+@pytest.mark.parametrize("layout", [np.asarray, sp.csr_array, sp.csc_array])
+def test_scores_are_those_of_the_authors(reference, name, layout):
+    stored = reference(f"maxvar_{name}")
+    selector = MaxVariance().fit(layout(samples(reference, name)))
+    assert_allclose(selector.scores_, stored["scores"], rtol=1e-12, atol=0)
+
+
+@pytest.mark.parametrize("name", ["syn", "wide"])
+def test_the_ranking_is_that_of_the_authors(reference, name):
+    stored = reference(f"maxvar_{name}")
+    assert_array_equal(np.argsort(MaxVariance().fit(samples(reference, name)).ranking_), stored["ranking"])
+
+
+@pytest.mark.parametrize("layout", [np.asarray, sp.csr_array, sp.csc_array])
+def test_of_equal_variances_the_first_comes_first_where_rounding_decides_for_the_authors(reference, layout):
+    # Two pixels of the digits are 1 once and 0 elsewhere.
+    X, theirs = samples(reference, "digits200"), reference("maxvar_digits200")["ranking"]
+    assert_array_equal(np.sort(X[:, 24]), np.sort(X[:, 47]))
+    ours = np.argsort(MaxVariance().fit(layout(X)).ranking_)
+    assert_array_equal(ours[51:53], [24, 47])
+    assert_array_equal(theirs[51:53], [47, 24])
+    assert_array_equal(np.delete(ours, [51, 52]), np.delete(theirs, [51, 52]))
+
+
+@settings(deadline=None, max_examples=20)
+@given(n=st.integers(3, 30), d=st.integers(1, 8), scale=st.sampled_from([1e-6, 1.0, 1e6]), seed=st.integers(0, 2**16))
+def test_the_score_is_the_variance(n, d, scale, seed):
+    X = scale * np.random.default_rng(seed).standard_normal((n, d))
+    assert_allclose(MaxVariance().fit(X).scores_, X.var(axis=0, ddof=1), rtol=1e-12)
+
+
+@pytest.mark.parametrize("offset", [1.0, 1e8])
+@pytest.mark.parametrize("layout", [np.asarray, sp.csr_array])
+def test_scores_are_invariant_to_translation(offset, layout):
+    # Multiples of 1/64, so that the offset changes no digit of a difference.
+    X = np.round(64.0 * np.random.default_rng(0).standard_normal((40, 5))) / 64.0
+    moved = MaxVariance().fit(layout(X + offset)).scores_
+    assert_allclose(moved, X.var(axis=0, ddof=1), rtol=1e-6 if layout is sp.csr_array else 1e-12)
+
+
+def test_scores_grow_with_the_square_of_the_scale():
+    X = np.random.default_rng(0).standard_normal((40, 5))
+    one, other = MaxVariance().fit(X), MaxVariance().fit(1000.0 * X)
+    assert_allclose(other.scores_, 1e6 * one.scores_, rtol=1e-12)
+    assert_array_equal(other.ranking_, one.ranking_)
+
+
+def test_after_standardising_all_scores_tie_and_the_first_columns_come_first():
+    X = StandardScaler().fit_transform(np.random.default_rng(0).standard_normal((40, 6)) * np.arange(1.0, 7.0))
+    selector = MaxVariance(3).fit(X)
+    assert_allclose(selector.scores_, 40.0 / 39.0, rtol=1e-12)
+    assert_array_equal(selector.ranking_, np.arange(1, 7))
+
+
+def test_small_variances_are_told_apart_beside_a_huge_one():
+    # Columns of different units: what is small beside a huge variance is not rounding.
+    X = np.random.default_rng(0).standard_normal((40, 4)) * [1.0, 3.0, 1e8, 10.0]
+    assert_array_equal(MaxVariance().fit(X).ranking_, [4, 3, 1, 2])
+
+
+def test_constant_columns_come_last(reference):
+    stored = reference("data_digits200")
+    X = stored["X"].astype(np.float64)
+    constant = np.setdiff1d(np.arange(64), stored["nonconstant"])
+    selector = MaxVariance(53).fit(X + np.arange(64))
+    assert_array_equal(selector.ranking_[constant], np.arange(54, 65))
+    assert_array_equal(selector.scores_[constant], 0.0)
+    assert_array_equal(np.flatnonzero(selector.get_support()), stored["nonconstant"])
+
+
+def test_auto_takes_what_is_above_the_mean(reference):
+    X = samples(reference, "syn")
+    selector = MaxVariance().fit(X)
+    variance = X.var(axis=0, ddof=1)
+    assert_array_equal(selector.get_support(), variance > variance.mean())
+
+
+@pytest.mark.parametrize("layout", [np.asarray, sp.csr_array])
+def test_single_precision_gives_the_variance_to_its_digits(layout):
+    X = (np.random.default_rng(0).standard_normal((40, 5)) + 10.0).astype(np.float32)
+    scores = MaxVariance().fit(layout(X)).scores_
+    assert scores.dtype == np.float32
+    assert_allclose(scores, X.astype(np.float64).var(axis=0, ddof=1), rtol=1e-6)

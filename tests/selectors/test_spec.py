@@ -1,0 +1,299 @@
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_allclose, assert_array_equal
+
+from ufselect import SPEC
+from ufselect._backend.columns import Columns
+from ufselect.graphs.laplacian import NormalizedLaplacian
+from ufselect.graphs.neighbors import nearest_others, neighbor_graph
+from ufselect.selectors.spec import leading_energies, spectral_energies
+
+DATA = ["syn", "wide", "digits200nc"]
+CRITERIA = ["phi1", "phi2", "phi3"]
+
+
+def samples(reference, name):
+    """X of a stored data set; digits200nc is digits200 without its constant columns."""
+    stored = reference(f"data_{name.removesuffix('nc')}")
+    X = stored["X"].astype(np.float64)
+    return X[:, stored["nonconstant"]] if name.endswith("nc") else X
+
+
+def on_raw_columns(X, criterion, t, power=1, **params):
+    """The published value of a criterion on the columns as they are, with t the width itself; and the selector."""
+    width = float(t) / np.sqrt(Columns(X).mean_squared_distance())
+    selector = SPEC(5, criterion=criterion, power=power, width=width, scale="none", center=False, **params).fit(X)
+    return selector.scores_ if criterion == "phi3" else 2.0**power - selector.scores_, selector
+
+
+def with_kernel(reference, name, criterion, power=1):
+    stored = reference(f"spec_{name}")
+    X = samples(reference, name)
+    return on_raw_columns(X, criterion, stored["t"], power, n_clusters=int(stored["c"]), affinity="kernel")
+
+
+def with_neighbors(reference, name, criterion, power=1):
+    c, t = int(reference(f"spec_{name}")["c"]), reference(f"lapscore_{name}")["t"]
+    return on_raw_columns(samples(reference, name), criterion, t, power, n_clusters=c)
+
+
+def nontrivial_pairs(A):
+    """Ascending eigenpairs of Lₙ in the complement of D^(1/2)1, and that vector."""
+    degrees = A.sum(axis=1)
+    trivial = np.sqrt(degrees / degrees.sum())
+    L = np.eye(len(A)) - A / np.sqrt(np.outer(degrees, degrees))
+    values, vectors = np.linalg.eigh(L + 3.0 * np.outer(trivial, trivial))
+    # A root of the rounding of a zero would be no rounding.
+    return np.where(values[:-1] > 1e-12, values[:-1], 0.0), vectors[:, :-1], trivial
+
+
+def weighted(X, A):
+    """D^(1/2)f at unit length."""
+    F = np.sqrt(A.sum(axis=1))[:, None] * X
+    return F / np.linalg.norm(F, axis=0)
+
+
+def published(X, A, criterion, power, c):
+    """φ by its definition from all eigenpairs."""
+    values, vectors, trivial = nontrivial_pairs(A)
+    F = weighted(X, A)
+    shares = (vectors.T @ F) ** 2
+    if criterion == "phi3":
+        return (2.0**power - values[: c - 1] ** power) @ shares[: c - 1]
+    energies = values**power @ shares
+    return energies / (1.0 - (trivial @ F) ** 2) if criterion == "phi2" else energies
+
+
+def knn(X, **params):
+    return neighbor_graph(Columns(X), nearest_others(X, 5), **params)
+
+
+# The authors' program
+
+
+@pytest.mark.parametrize("name", [*DATA, "digits200"])
+@pytest.mark.parametrize("criterion", CRITERIA)
+def test_criteria_are_those_of_the_authors(reference, name, criterion):
+    informative = np.ptp(samples(reference, name), axis=0) > 0.0
+    ours, _ = with_kernel(reference, name, criterion)
+    assert_allclose(ours[informative], reference(f"spec_{name}")[f"{criterion}_exp1"][informative], rtol=0, atol=1e-8)
+
+
+@pytest.mark.parametrize("name", [*DATA, "digits200"])
+@pytest.mark.parametrize("criterion", ["phi1", "phi2"])
+@pytest.mark.parametrize("power", [1, 2, 4])
+def test_powers_are_those_of_the_publication_where_the_authors_ignore_them(reference, name, criterion, power):
+    stored = reference(f"spec_{name}")
+    informative = np.ptp(samples(reference, name), axis=0) > 0.0
+    ours, _ = with_kernel(reference, name, criterion, power)
+    exact = stored[f"exact_{criterion}_r{power}"][informative]
+    assert_allclose(ours[informative], exact, rtol=0, atol=1e-8)
+    assert_array_equal(stored[f"{criterion}_exp4"], stored[f"{criterion}_exp1"])
+    if power == 4:
+        assert np.abs(stored[f"{criterion}_exp4"][informative] - exact).max() > 0.01
+
+
+@pytest.mark.parametrize("name", DATA)
+@pytest.mark.parametrize("power", [2, 4])
+def test_the_third_criterion_takes_powers_first_where_the_authors_take_differences_first(reference, name, power):
+    stored, X = reference(f"spec_{name}"), samples(reference, name)
+    squared = np.sum((X[:, None] - X) ** 2, axis=2)
+    A = np.exp(-squared / (2.0 * stored["t"] ** 2))
+    c = int(stored["c"])
+    ours, _ = with_kernel(reference, name, "phi3", power)
+    assert_allclose(ours, published(X, A, "phi3", power, c), rtol=0, atol=1e-10)
+    values, vectors, _ = nontrivial_pairs(A)
+    theirs = (2.0 - values[: c - 1]) ** power @ (vectors[:, : c - 1].T @ weighted(X, A)) ** 2
+    assert_allclose(stored[f"exact_phi3_r{power}"], theirs, rtol=0, atol=1e-8)
+    assert np.abs(ours - theirs).max() > 0.1
+    if power == 4:
+        assert_allclose(stored["phi3_exp4"], theirs, rtol=0, atol=1e-8)
+
+
+@pytest.mark.parametrize("name", DATA)
+@pytest.mark.parametrize("criterion", ["phi1", "phi2"])
+def test_criteria_on_a_neighbour_graph_are_those_of_the_authors(reference, name, criterion):
+    ours, _ = with_neighbors(reference, name, criterion)
+    assert_allclose(ours, reference(f"spec_{name}")[f"{criterion}_knn"], rtol=0, atol=1e-8)
+
+
+def test_the_third_criterion_on_a_connected_graph_is_that_of_the_authors(reference):
+    ours, _ = with_neighbors(reference, "wide", "phi3")
+    assert_allclose(ours, reference("spec_wide")["phi3_knn"], rtol=0, atol=1e-8)
+
+
+@pytest.mark.parametrize("name", ["syn", "digits200nc"])
+def test_on_several_components_the_trivial_vector_is_taken_out_and_not_the_first(reference, name):
+    # The authors drop the first of several eigenvectors for zero, whichever that is.
+    stored = reference(f"spec_{name}")
+    ours, _ = with_neighbors(reference, name, "phi3")
+    A = reference(f"graph_{name}")["W_heat"]
+    expected = published(samples(reference, name), A, "phi3", 1, int(stored["c"]))
+    assert_allclose(ours, expected, rtol=0, atol=1e-8)
+    assert np.abs(stored["phi3_knn"] - expected).max() > 0.1
+
+
+@pytest.mark.parametrize("criterion", CRITERIA)
+def test_constants_come_last_where_the_authors_give_them_a_value(reference, criterion):
+    X, stored = samples(reference, "digits200"), reference("spec_digits200")
+    constant = np.flatnonzero(np.ptp(X, axis=0) == 0.0)
+    _, selector = with_kernel(reference, "digits200", criterion)
+    assert_array_equal(np.sort(selector.ranking_[constant]), np.arange(54, 65))
+    assert_array_equal(selector.scores_[constant], 0.0)
+    assert_array_equal(stored[f"{criterion}_exp1"][constant], -1.0 if criterion == "phi3" else 1000.0)
+
+
+@pytest.mark.parametrize("criterion", CRITERIA)
+def test_the_best_come_first_where_the_authors_rank_two_criteria_the_wrong_way_round(reference, criterion):
+    stored, informative = reference("spec_syn"), reference("data_syn")["informative"]
+    ours, selector = with_kernel(reference, "syn", criterion)
+    found = np.isin(selector.top_features(8), informative).sum()
+    descending = np.argsort(-stored[f"{criterion}_exp1"], kind="stable")[:8]
+    by_authors = np.isin(descending, informative).sum()
+    assert (found, by_authors) == ((7, 7) if criterion == "phi3" else (8, 0))
+    best_first = np.argsort(-ours if criterion == "phi3" else ours, kind="stable")
+    assert_array_equal(np.argsort(selector.ranking_), best_first)
+
+
+# Definitions
+
+
+@pytest.mark.parametrize("name", DATA)
+@pytest.mark.parametrize("criterion", CRITERIA)
+@pytest.mark.parametrize("power", [0.25, 1, 1.5, 3])
+@pytest.mark.parametrize("affinity", ["neighbors", "kernel"])
+def test_criteria_follow_their_definition_for_any_power(reference, name, criterion, power, affinity):
+    X = samples(reference, name)
+    t = np.sqrt(Columns(X).mean_squared_distance())
+    squared = np.sum((X[:, None] - X) ** 2, axis=2)
+    A = np.exp(-squared / (2.0 * t**2)) if affinity == "kernel" else knn(X).toarray()
+    # Four vectors: no eigenvalue of these graphs is repeated there.
+    ours, _ = on_raw_columns(X, criterion, t, power, n_clusters=5, affinity=affinity)
+    assert_allclose(ours, published(X, A, criterion, power, 5), rtol=0, atol=1e-10)
+
+
+@pytest.mark.parametrize("name", DATA)
+def test_the_first_criterion_is_a_quotient_of_laplacian_and_degrees(reference, name):
+    X = samples(reference, name)
+    A = knn(X)
+    degrees = np.asarray(A.sum(axis=1)).ravel()
+    expected = [f @ (degrees * f - A @ f) / (degrees @ f**2) for f in X.T]
+    ours = spectral_energies(Columns(X), NormalizedLaplacian(A), 1, without_trivial=False)
+    assert_allclose(ours, expected, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("power", [1, 2])
+def test_sums_over_a_basis_are_sums_over_the_spectrum(reference, power):
+    X = samples(reference, "syn")
+    A = knn(X)
+    L = NormalizedLaplacian(A)
+    n = L.shape[0]
+    basis, _ = np.linalg.qr(np.random.default_rng(0).standard_normal((n, n)))
+    F = Columns(basis / np.sqrt(L.degrees)[:, None])
+    values, _, _ = nontrivial_pairs(A.toarray())
+    ours = spectral_energies(F, L, power, without_trivial=False)
+    assert_allclose(ours.sum(), np.sum(values**power), rtol=1e-10)
+    ours = leading_energies(F, L, 6, power)
+    assert_allclose(ours.sum(), np.sum(2.0**power - values[:6] ** power), rtol=1e-10)
+
+
+def test_an_eigenvector_scores_its_eigenvalue(reference):
+    A = knn(samples(reference, "wide"))
+    L = NormalizedLaplacian(A)
+    values, vectors, trivial = nontrivial_pairs(A.toarray())
+    F = Columns(np.column_stack([vectors, trivial]) / np.sqrt(L.degrees)[:, None])
+    assert_allclose(spectral_energies(F, L, 2, without_trivial=False)[:-1], values**2, rtol=0, atol=1e-12)
+    assert_allclose(spectral_energies(Columns(F.values[:, :-1]), L, 1, without_trivial=True), values, atol=1e-12)
+    assert_allclose(leading_energies(F, L, 3, 2), np.append(4.0 - values[:3] ** 2, np.zeros(37)), rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("affinity", ["neighbors", "kernel"])
+def test_many_samples_give_what_the_definition_says(affinity):
+    # Above 500 samples eigenvectors are found by iteration.
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((520, 8)) + 6.0 * np.eye(4, 8)[np.arange(520) % 4]
+    ours = SPEC(3, n_clusters=4, affinity=affinity, scale="none", center=False).fit(X).scores_
+    squared = np.sum((X[:, None] - X) ** 2, axis=2)
+    A = np.exp(-squared / (2.0 * squared.mean())) if affinity == "kernel" else knn(X).toarray()
+    # Residuals of 1e-7 leave the squares of the shares with that error over the gap.
+    assert_allclose(ours, published(X, A, "phi3", 1, 4), rtol=0, atol=1e-6)
+
+
+# Invariances
+
+
+@pytest.mark.parametrize("criterion", CRITERIA)
+@pytest.mark.parametrize("affinity", ["neighbors", "kernel"])
+def test_without_centring_only_the_second_criterion_is_invariant_to_translation(reference, criterion, affinity):
+    X = samples(reference, "syn")
+    before, after = (
+        SPEC(5, criterion=criterion, affinity=affinity, n_clusters=4, scale="none", center=False).fit(values).scores_
+        for values in (X, X + 100.0)
+    )
+    if criterion == "phi2":
+        assert_allclose(after, before, rtol=0, atol=1e-9)
+    else:
+        assert np.abs(after - before).max() > 0.1
+
+
+@pytest.mark.parametrize("criterion", CRITERIA)
+@pytest.mark.parametrize("affinity", ["neighbors", "kernel"])
+@pytest.mark.parametrize(
+    "changed",
+    [
+        pytest.param(lambda X: X + 100.0, id="translation"),
+        pytest.param(lambda X: 1e-7 * X, id="small units"),
+        pytest.param(lambda X: 1e7 * X, id="large units"),
+        pytest.param(lambda X: X * np.where(np.arange(X.shape[1]) % 2, 1.0, -1.0), id="sign"),
+    ],
+)
+def test_centred_scores_do_not_see(reference, criterion, affinity, changed):
+    X = samples(reference, "syn")
+    before, after = (
+        SPEC(5, criterion=criterion, affinity=affinity, n_clusters=4).fit(values).scores_ for values in (X, changed(X))
+    )
+    assert_allclose(after, before, rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("criterion", CRITERIA)
+@pytest.mark.parametrize("affinity", ["neighbors", "kernel"])
+@pytest.mark.parametrize("center", [False, True])
+def test_sparse_data_give_the_same_scores(reference, criterion, affinity, center):
+    X = samples(reference, "digits200")
+    dense, sparse = (
+        SPEC(5, criterion=criterion, affinity=affinity, n_clusters=10, center=center).fit(values)
+        for values in (X, sp.csr_array(X))
+    )
+    assert_allclose(sparse.scores_, dense.scores_, rtol=0, atol=1e-9)
+
+
+# What comes out
+
+
+@pytest.mark.parametrize("name", DATA)
+@pytest.mark.parametrize("criterion", CRITERIA)
+@pytest.mark.parametrize("power", [0.5, 1, 4])
+def test_no_score_is_negative_or_above_its_bound(reference, name, criterion, power):
+    selector = SPEC(criterion=criterion, power=power, n_clusters=4).fit(samples(reference, name))
+    assert selector.scores_.min() >= 0.0
+    assert selector.scores_.max() <= 2.0**power * (1.0 + 1e-12)
+    assert_array_equal(selector.get_support(), selector.scores_ > selector.scores_.mean())
+
+
+def test_all_eigenvectors_are_refused_where_they_do_not_fit(reference, monkeypatch):
+    monkeypatch.setattr("ufselect._backend.memory.memory_limit", lambda: 1e5)
+    X = samples(reference, "syn")
+    with pytest.raises(MemoryError, match="take a whole number as power"):
+        SPEC(criterion="phi1", power=0.5, n_clusters=4).fit(X)
+    assert SPEC(criterion="phi3", power=0.5, n_clusters=4).fit(X).n_clusters_ == 4
+
+
+def test_a_kernel_that_does_not_fit_is_refused_before_anything_else_is_computed(reference, monkeypatch):
+    def searched(*args, **kwargs):
+        raise AssertionError("neighbours were searched for first")
+
+    monkeypatch.setattr("ufselect._backend.memory.memory_limit", lambda: 1e4)
+    monkeypatch.setattr("ufselect._base.nearest_others", searched)
+    with pytest.raises(MemoryError, match='take affinity="neighbors" or fewer samples'):
+        SPEC(affinity="kernel").fit(samples(reference, "syn"))

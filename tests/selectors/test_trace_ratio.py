@@ -1,0 +1,254 @@
+from itertools import combinations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+
+from ufselect import TraceRatio
+from ufselect._backend.columns import Columns
+from ufselect.graphs.laplacian import neighbor_scatters
+from ufselect.graphs.neighbors import nearest_others, neighbor_graph
+from ufselect.selectors.trace_ratio import best_ratio
+
+DATA = ["syn", "wide", "digits200nc"]
+SIZES = [5, 10, 20]
+
+
+def samples(reference, name):
+    """X of a stored data set; digits200nc is digits200 without its constant columns."""
+    stored = reference(f"data_{name.removesuffix('nc')}")
+    X = stored["X"].astype(np.float64)
+    return X[:, stored["nonconstant"]] if name.endswith("nc") else X
+
+
+def on_raw_columns(reference, name, size):
+    """The method on the columns as they are, with the authors' width."""
+    X = samples(reference, name)
+    width = float(reference(f"lapscore_{name}")["t"]) / np.sqrt(Columns(X).mean_squared_distance())
+    return TraceRatio(size, scale="none", center=False, width=width).fit(X)
+
+
+def authors_graph(reference, name):
+    """Constant columns do not change distances, so there is one graph of the digits."""
+    return sp.csr_array(reference("graph_digits200nc" if "digits" in name else f"graph_{name}")["W_heat"])
+
+
+def scatters(X):
+    return neighbor_scatters(Columns(X), neighbor_graph(Columns(X), nearest_others(X, 5)))
+
+
+def indicators(sizes, seed):
+    """Columns that tell groups apart without fail, and as many of noise."""
+    group = np.repeat(np.arange(len(sizes)), sizes)
+    told = 10.0 * np.eye(len(sizes))[group]
+    return np.hstack([told, 0.1 * np.random.default_rng(seed).standard_normal(told.shape)])
+
+
+# The authors' program, and the global optimum
+
+
+@pytest.mark.parametrize("name", [*DATA, "digits200"])
+def test_scatters_are_those_of_the_publication(reference, name):
+    stored = reference(f"traceratio_{name}")
+    between, within = neighbor_scatters(Columns(samples(reference, name)), authors_graph(reference, name))
+    for found, keys in ((between, ("sb_correct", "exact_sb")), (within, ("sw", "exact_sw"))):
+        for key in keys:
+            assert_allclose(found, stored[key], rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("name", [*DATA, "digits200"])
+@pytest.mark.parametrize("size", SIZES)
+def test_the_set_is_the_global_optimum(reference, name, size):
+    stored = reference(f"traceratio_{name}")
+    selector = on_raw_columns(reference, name, size)
+    assert_allclose(selector.trace_ratio_, stored[f"exact_ratio{size}"], rtol=1e-10)
+    assert_array_equal(np.flatnonzero(selector.get_support()), np.sort(stored[f"exact_set{size}"]))
+
+
+@pytest.mark.parametrize("name", DATA)
+@pytest.mark.parametrize("size", SIZES)
+def test_the_ratio_is_no_lower_than_that_of_the_authors_with_the_right_scatter(reference, name, size):
+    fixed = reference(f"traceratio_{name}")[f"fixed_ratio{size}"]
+    assert on_raw_columns(reference, name, size).trace_ratio_ >= fixed * (1.0 - 1e-12)
+
+
+@pytest.mark.parametrize(("name", "size"), [("syn", 20), ("wide", 10), ("digits200nc", 5)])
+def test_no_feature_is_dropped_beforehand_which_costs_the_authors_the_optimum(reference, name, size):
+    stored = reference(f"traceratio_{name}")
+    d = samples(reference, name).shape[1]
+    assert len(stored[f"fixed_idx{size}"]) == int(0.9 * d)
+    assert on_raw_columns(reference, name, size).trace_ratio_ > 1.004 * stored[f"fixed_ratio{size}"]
+    dropped = np.setdiff1d(np.arange(d), stored[f"fixed_idx{size}"])
+    assert np.isin(dropped, stored[f"exact_set{size}"]).any()
+
+
+def test_more_than_nine_tenths_of_the_features_can_be_asked_for(reference):
+    X = samples(reference, "syn")
+    selector = TraceRatio(29, scale="none").fit(X)
+    between, within = scatters(X)
+    without_one = (between.sum() - between) / (within.sum() - within)
+    assert_allclose(selector.trace_ratio_, without_one.max(), rtol=1e-12)
+    assert selector.get_support().sum() == 29
+
+
+@pytest.mark.parametrize("name", DATA)
+def test_the_global_scatter_is_a_variance_where_that_of_the_authors_is_a_squared_mean(reference, name):
+    stored, X = reference(f"traceratio_{name}"), samples(reference, name)
+    A = authors_graph(reference, name)
+    degrees = np.asarray(A.sum(axis=1)).ravel()
+    squared_mean = (degrees @ X) ** 2 / degrees.sum()
+    assert_allclose(stored["sb_code"], squared_mean, rtol=1e-9)
+    between, _ = neighbor_scatters(Columns(X), A)
+    assert_allclose(between, degrees @ X**2 - squared_mean, rtol=1e-9)
+    moved, _ = neighbor_scatters(Columns(X + 3.0), A)
+    assert_allclose(moved, between, rtol=1e-9)
+    assert np.abs(stored["sb_code"] / between - 1.0).max() > 0.5
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_constants_are_not_taken_where_the_authors_use_them_to_fill_up(reference, size):
+    X, stored = samples(reference, "digits200"), reference("traceratio_digits200")
+    constant = np.flatnonzero(np.ptp(X, axis=0) == 0.0)
+    selector = on_raw_columns(reference, "digits200", size)
+    assert_array_equal(np.sort(selector.ranking_[constant]), np.arange(54, 65))
+    assert np.all(selector.scores_[constant] <= selector.scores_.min())
+    assert np.isin(stored[f"fixed_idx{size}"][:size], constant).sum() == 4
+    without = on_raw_columns(reference, "digits200nc", size)
+    assert_allclose(selector.trace_ratio_, without.trace_ratio_, rtol=1e-12)
+
+
+# The optimum
+
+
+@settings(deadline=None, max_examples=20)
+@given(d=st.integers(1, 9), spread=st.sampled_from([0.1, 3.0]), seed=st.integers(0, 2**16))
+def test_no_other_set_has_a_larger_ratio(d, spread, seed):
+    between, within = np.exp(spread * np.random.default_rng(seed).standard_normal((2, d)))
+    for size in range(1, d + 1):
+        best = best_ratio(between, within, size)
+        sets = np.array(list(combinations(range(d), size)))
+        ratios = between[sets].sum(axis=1) / within[sets].sum(axis=1)
+        assert len(set(best.chosen)) == size
+        assert_allclose(best.ratio, ratios.max(), rtol=1e-12)
+        assert_allclose(between[best.chosen].sum() / within[best.chosen].sum(), best.ratio, rtol=1e-12)
+
+
+@pytest.mark.parametrize("name", DATA)
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("scale", ["standard", "none"])
+def test_at_the_largest_ratio_the_best_differences_sum_to_zero(reference, name, size, scale):
+    # max over sets of Σ(b − λs) is zero at the largest λ and nowhere else: a certificate of the optimum.
+    selector = TraceRatio(size, scale=scale).fit(samples(reference, name))
+    differences = np.sort(selector.scores_)[::-1]
+    assert abs(differences[:size].sum()) <= 1e-11 * np.abs(selector.scores_).sum()
+    assert_array_equal(np.flatnonzero(selector.get_support()), np.sort(selector.top_features(size)))
+
+
+@pytest.mark.parametrize("name", DATA)
+def test_scores_are_differences_over_the_mean_scatter(reference, name):
+    X = samples(reference, name)
+    selector = TraceRatio(5, scale="none", center=False).fit(X)
+    between, within = scatters(X)
+    assert_allclose(selector.scores_, (between - selector.trace_ratio_ * within) / between.mean(), rtol=0, atol=1e-10)
+
+
+def test_the_best_of_more_features_need_not_contain_the_best_of_fewer():
+    between, within = np.array([9.0, 9.0, 1.0, 9.0]), np.array([2.0, 11.0, 5.0, 11.0])
+    two, three = (best_ratio(between, within, size) for size in (2, 3))
+    assert set(two.chosen) == {0, 2}
+    assert set(three.chosen) == {0, 1, 3}
+    assert_allclose([two.ratio, three.ratio], [10.0 / 7.0, 27.0 / 24.0], rtol=1e-14)
+
+
+@pytest.mark.parametrize("name", DATA)
+def test_the_ratio_falls_with_the_number_of_features(reference, name):
+    X = samples(reference, name)
+    ratios = [TraceRatio(size).fit(X).trace_ratio_ for size in range(1, 21)]
+    assert np.all(np.diff(ratios) <= 1e-12 * ratios[0])
+
+
+def test_auto_takes_features_whose_own_ratio_is_above_that_of_all(reference):
+    X = samples(reference, "syn")
+    selector = TraceRatio(scale="none").fit(X)
+    between, within = scatters(X)
+    expected = np.count_nonzero(between / within > between.sum() / within.sum())
+    assert selector.n_features_ == expected == selector.get_support().sum()
+
+
+# Features without local scatter
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("size", [1, 2, 3])
+def test_features_that_never_vary_between_neighbours_come_first(seed, size):
+    # Their ratio is infinite, or as large as rounding lets it be.
+    selector = TraceRatio(size, scale="none").fit(indicators([30, 25, 20], seed))
+    assert np.all(selector.top_features(size) < 3)
+    assert selector.trace_ratio_ > 1e12
+    assert not np.any(np.isnan(selector.scores_))
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("size", [4, 5, "auto"])
+def test_features_that_never_vary_between_neighbours_are_taken_beside_others(seed, size):
+    selector = TraceRatio(size, scale="none").fit(indicators([30, 25, 20], seed))
+    assert np.all(selector.get_support()[:3])
+    assert np.all(np.isfinite(selector.scores_))
+
+
+def test_a_set_may_contain_a_feature_without_local_scatter():
+    best = best_ratio(np.array([10.0, 2.0, 3.0]), np.array([0.0, 1.0, 1.0]), 2)
+    assert set(best.chosen) == {0, 2}
+    assert best.ratio == 13.0
+
+
+# Invariances
+
+
+@pytest.mark.parametrize("scale", ["standard", "none"])
+@pytest.mark.parametrize("name", DATA)
+@pytest.mark.parametrize(
+    "changed",
+    [
+        pytest.param(lambda X: X + 100.0, id="translation"),
+        pytest.param(lambda X: 1e-7 * X, id="small units"),
+        pytest.param(lambda X: 1e7 * X, id="large units"),
+        pytest.param(lambda X: X * np.where(np.arange(X.shape[1]) % 2, 1.0, -1.0), id="sign"),
+    ],
+)
+def test_the_selection_does_not_see(reference, name, scale, changed):
+    X = samples(reference, name)
+    before, after = (TraceRatio(10, scale=scale).fit(values) for values in (X, changed(X)))
+    assert_allclose(after.scores_, before.scores_, rtol=0, atol=1e-8)
+    assert_allclose(after.trace_ratio_, before.trace_ratio_, rtol=1e-9)
+    assert_array_equal(after.get_support(), before.get_support())
+
+
+@pytest.mark.parametrize("name", DATA)
+def test_scores_follow_their_features_when_these_are_permuted(reference, name):
+    X = samples(reference, name)
+    order = np.random.default_rng(0).permutation(X.shape[1])
+    before, after = TraceRatio(10).fit(X), TraceRatio(10).fit(X[:, order])
+    assert_allclose(after.scores_, before.scores_[order], rtol=0, atol=1e-9)
+    assert_allclose(after.trace_ratio_, before.trace_ratio_, rtol=1e-10)
+
+
+@pytest.mark.parametrize("name", ["syn", "wide"])
+def test_samples_may_come_in_any_order(reference, name):
+    X = samples(reference, name)
+    order = np.random.default_rng(0).permutation(X.shape[0])
+    before, after = TraceRatio(10).fit(X), TraceRatio(10).fit(X[order])
+    assert_allclose(after.scores_, before.scores_, rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("layout", [sp.csr_array, sp.csc_array])
+@pytest.mark.parametrize("weights", ["heat", "binary", "cosine"])
+def test_sparse_data_give_the_same_scores(reference, layout, weights):
+    X = samples(reference, "digits200")
+    dense, sparse = (TraceRatio(10, weights=weights).fit(values) for values in (X, layout(X)))
+    assert_allclose(sparse.scores_, dense.scores_, rtol=0, atol=1e-9)
+    assert_allclose(sparse.trace_ratio_, dense.trace_ratio_, rtol=1e-10)
+    assert_array_equal(sparse.get_support(), dense.get_support())
