@@ -88,16 +88,19 @@ def rank_by_explanation(
     wanted: int | None,
     *,
     coef: Float | None = None,
+    also: Float | None = None,
 ) -> Ranking:
     """Rank by score, and follow how much of an embedding the best columns explain.
 
     Columns of equal score, such as those that a sparse ``coef`` leaves out, are told apart by what they have in common
-    with the part of the embedding that is not explained. The fewest columns that explain 95 % of what all columns
-    explain are sufficient.
+    with the part of the embedding that is not explained, or by another criterion, ``also``. The fewest columns that
+    explain 95 % of what all columns explain are sufficient.
     """
     target = X.centered_like(embedding)
-    residual = target if coef is None else target - X @ coef
-    order = from_best_to_worst(scores, np.linalg.norm(X.transposed_matmul(residual), axis=1))
+    if also is None:
+        residual = target if coef is None else target - X @ coef
+        also = np.linalg.norm(X.transposed_matmul(residual), axis=1)
+    order = from_best_to_worst(scores, also)
     enough = SUFFICIENT_SHARE * ridge_share(X, target) if wanted is None else 0.0
     curve = _structure_curve(X, target, order, wanted or 1, enough)
     sufficient = min(int(np.searchsorted(curve, enough)) + 1, len(curve))
@@ -117,19 +120,24 @@ def _structure_curve(X: Columns, target: Float, order: Indices, n_steps: int, en
         n_looked_at *= 2
 
 
-def rank_by_row_norm(X: Columns, W: Float, embedding: Float, wanted: int | None) -> Ranking:
+def rank_by_row_norm(
+    X: Columns, W: Float, embedding: Float, wanted: int | None, *, also: Float | None = None
+) -> Ranking:
     """Rank by ‖wⱼ‖, in units of the columns, so that the scores of aX are those of X."""
     unit = np.sqrt(X.squared_norms().mean() / X.shape[0])
-    return rank_by_explanation(X, unit * np.linalg.norm(W, axis=1), embedding, wanted, coef=W)
+    return rank_by_explanation(X, unit * np.linalg.norm(W, axis=1), embedding, wanted, coef=W, also=also)
 
 
-def warn_that_it_still_falls(method: BaseEstimator) -> None:
-    """Say that a method has made all its iterations and its objective is not at rest."""
+def warn_that_it_still_falls(method: BaseEstimator, *, stacklevel: int) -> None:
+    """Say that a method has made all its iterations and its objective is not at rest.
+
+    ``stacklevel`` is the distance from here to whoever called ``fit``.
+    """
     warnings.warn(
         f"The objective of {type(method).__name__} still falls after max_iter={method.max_iter} iterations; "
         f"raise max_iter, or tol (now {method.tol}).",
         ConvergenceWarning,
-        stacklevel=4,
+        stacklevel=stacklevel,
     )
 
 

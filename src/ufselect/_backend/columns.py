@@ -162,12 +162,18 @@ class Columns:
         _, variance = column_moments(self.values)
         return 2.0 * float(variance.sum())
 
-    def less_means(self) -> Columns:
-        """The same columns, centred."""
-        means = self.transposed_matmul(np.full((self.shape[0], 1), 1.0 / self.shape[0])).ravel()
+    def less_means(self, weights: Float | None = None) -> Columns:
+        """The same columns less their means, which may be weighted over the samples."""
+        means = self.means(weights)
         if sp.issparse(self.values):
-            return Columns(self.values, means if self.offset is None else self.offset + means, centered=True)
-        return Columns(self.values - means.astype(self.dtype), centered=True)
+            offset = means if self.offset is None else self.offset + means
+            return Columns(self.values, offset, centered=weights is None)
+        return Columns(self.values - means.astype(self.dtype), centered=weights is None)
+
+    def means(self, weights: Float | None = None) -> Float:
+        """Means of the columns, which may be weighted over the samples."""
+        shares = np.full(self.shape[0], 1.0 / self.shape[0]) if weights is None else weights / weights.sum()
+        return self.transposed_matmul(shares[:, None])[:, 0]
 
     def centered_like(self, F: Float) -> Float:
         """F less its means where the columns are centred: what they can explain of it beside an intercept."""

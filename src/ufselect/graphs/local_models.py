@@ -168,8 +168,12 @@ def alignment_blocks(centered: Float, dimension: int) -> Float:
         raise ValueError(
             f"tangent spaces of dimension {dimension} need neighbourhoods of at least {dimension + 2} samples, not {k}."
         )
-    _, vectors = np.linalg.eigh(centered)
-    tangent = vectors[:, :, k - dimension :]
+    # The constant vector is kept apart; a neighbourhood of lower rank has fewer tangent coordinates.
+    trace = np.einsum("ijj->i", centered)
+    apart = np.where(trace > 0.0, trace, 1.0)
+    values, vectors = np.linalg.eigh(centered - apart[:, None, None] / k)
+    flat = values[:, k - dimension :] <= 1e-12 * apart[:, None]
+    tangent = np.where(flat[:, None, :], 0.0, vectors[:, :, k - dimension :])
     return np.eye(k) - 1.0 / k - tangent @ tangent.transpose(0, 2, 1)
 
 

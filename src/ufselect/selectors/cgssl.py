@@ -69,9 +69,9 @@ class CGSSL(ClusterSelector):
         γ as a multiple of α times the mean squared norm of the columns.
     structure_rank : int or "auto", default="auto"
         r, the dimensions of Q, fewer than c, or else its term vanishes. "auto" is half of c, and at least one.
-    max_iter : int, default=200
+    max_iter : int, default=500
         Most iterations.
-    tol : float, default=1e-4
+    tol : float, default=5e-4
         Stop, or raise z, when the objective falls by less than this, relative to itself.
     scale : {"standard", "none"}, default="standard"
         Give all columns unit variance, or take them as they are.
@@ -144,8 +144,8 @@ class CGSSL(ClusterSelector):
         row_penalty: float = 0.3,
         structure_weight: float = 0.1,
         structure_rank: int | str = "auto",
-        max_iter: int = 200,
-        tol: float = 1e-4,
+        max_iter: int = 500,
+        tol: float = 5e-4,
         scale: str = "standard",
         center: bool = True,
         n_jobs: int | None = None,
@@ -205,7 +205,7 @@ class CGSSL(ClusterSelector):
             if tightening.settled:
                 break
         else:
-            warn_that_it_still_falls(self)
+            warn_that_it_still_falls(self, stacklevel=5)
         self.objective_history_, self.orthogonality_history_ = np.array(history).T
         self.n_iter_ = len(history)
         return F, W

@@ -22,7 +22,7 @@ from ufselect._base import (
 from ufselect.graphs.laplacian import Laplacian, SparseLaplacian, quadratic_form
 from ufselect.graphs.local_models import local_laplacian
 from ufselect.graphs.spectral import DENSE_LIMIT, smallest_eigenvectors
-from ufselect.solvers.l21 import penalty_of_share
+from ufselect.solvers.l21 import penalty_for_zero_of_any_embedding
 from ufselect.solvers.reweighted import ReweightedRidge, inverse_weights, row_norm_sum
 from ufselect.solvers.trace import even_row_norms
 
@@ -55,7 +55,7 @@ class JELSR(ClusterSelector):
     regression_weight : float, default=1.0
         β, the weight of the regression against the local geometry.
     row_penalty : float, default=0.3
-        α as a share of the smallest α that leaves no feature for the first embedding, that of L alone.
+        α as a share of the smallest α that leaves no feature whatever the embedding.
     width : float, default=1.0
         t of the edges exp(−‖xᵢ−xⱼ‖²/(2t²)) of "lpp", as a multiple of the root mean square distance between samples.
     max_iter : int, default=50
@@ -163,7 +163,7 @@ class JELSR(ClusterSelector):
         )
         gram = affordable_gram(X)
         Y = self._embedding(L, None)
-        alpha = penalty_of_share(X, Y, self.row_penalty)
+        alpha = self.row_penalty * penalty_for_zero_of_any_embedding(X)
         weights = 2.0 * even_row_norms(X, Y.shape[1])
         history: list[float] = []
         for _ in progress(range(self.max_iter), self.verbose, "JELSR"):
@@ -173,7 +173,7 @@ class JELSR(ClusterSelector):
             if len(history) > 1 and history[-2] - history[-1] <= self.tol * abs(history[-1]):
                 break
         else:
-            warn_that_it_still_falls(self)
+            warn_that_it_still_falls(self, stacklevel=4)
         self.objective_history_, self.n_iter_ = np.array(history), len(history)
         return rank_by_row_norm(X, state.W, Y, wanted)
 

@@ -28,7 +28,8 @@ from ufselect.graphs.spectral import DENSE_LIMIT, smallest_eigenvectors
 
 _ITERATIVE_TOLERANCE = 1e-4
 _SMALLEST_WEIGHT = 1e-12
-_MOST_NEIGHBORS = 80
+_NEGLIGIBLE = 1e-12
+_MOST_NEIGHBORS = 40
 
 
 class LLCFS(ClusterSelector):
@@ -53,14 +54,14 @@ class LLCFS(ClusterSelector):
         c, about the number of clusters. Y has c − 1 columns, which tell c clusters apart, or c where columns are not
         centred. "auto" reads it off the widest gap between the eigenvalues of a neighbour graph, from 2 to √n.
     n_neighbors : int or "auto", default="auto"
-        k, the neighbours of a sample. "auto" is 20, or fewer where there are fewer samples, or up to 80 while the graph
+        k, the neighbours of a sample. "auto" is 20, or fewer where there are fewer samples, or up to 40 while the graph
         of the original features is in parts, as its indicators would be arbitrary. The paper has about 30.
     fit_weight : float, default=0.1
         β, in units in which samples have unit variance in the weighted space at the start.
-    max_iter : int, default=30
+    max_iter : int, default=20
         Most iterations.
-    tol : float, default=0.01
-        Stop when no more than this part of the weight, which sums to one, moves.
+    tol : float, default=0.05
+        Stop when the changes of the weights, which sum to one, are no more than this in all.
     scale : {"standard", "none"}, default="standard"
         Give all columns unit variance, or take them as they are.
     center : bool, default=True
@@ -120,8 +121,8 @@ class LLCFS(ClusterSelector):
         n_clusters: int | str = "auto",
         n_neighbors: int | str = "auto",
         fit_weight: float = 0.1,
-        max_iter: int = 30,
-        tol: float = 0.01,
+        max_iter: int = 20,
+        tol: float = 0.05,
         scale: str = "standard",
         center: bool = True,
         n_jobs: int | None = None,
@@ -169,6 +170,13 @@ class LLCFS(ClusterSelector):
         most = min(_MOST_NEIGHBORS, X.shape[0] - 2)
         while isinstance(self.n_neighbors, str) and index.shape[1] < most and _count_parts(index) > 1:
             index = nearest_others(X, min(2 * index.shape[1], most), n_jobs=self.n_jobs).index
+        if (n_parts := _count_parts(index)) > self.n_clusters_:
+            warnings.warn(
+                f"Neighbours keep to themselves in {n_parts} parts, more than n_clusters={self.n_clusters_}: which of "
+                f"them LLCFS tells apart is arbitrary; raise n_neighbors (now {index.shape[1]}).",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
         return index
 
     def _indicators(self, model: LocalRegressions) -> tuple[Float, float]:
@@ -190,9 +198,12 @@ class LLCFS(ClusterSelector):
 
 
 def _count_parts(index: Indices) -> int:
-    """Connected components of the neighbour graph."""
-    count, _ = connected_components(weights_as_matrix(index, np.ones(index.shape)), directed=False)
-    return int(count)
+    """Sets of samples that have all their neighbours among themselves, and no smaller such set within."""
+    graph = weights_as_matrix(index, np.ones(index.shape))
+    count, label = connected_components(graph, directed=True, connection="strong")
+    here = np.repeat(label, index.shape[1])
+    leaving = here != label[index.ravel()]
+    return int(count - len(np.unique(here[leaving])))
 
 
 @dataclass(frozen=True)
@@ -225,6 +236,8 @@ class LocalRegressions:
         Σᵢₗ w² = τⱼ² fⱼᵀ(Σᵢ SᵢVᵢVᵢᵀSᵢᵀ)fⱼ with Vᵢ = BᵢYᵢ: one sparse matrix for all features.
         """
         V = self.B @ Y[self.index]
+        if np.linalg.norm(V) <= _NEGLIGIBLE * np.linalg.norm(self.B) * np.linalg.norm(Y):
+            return tau  # all is predicted by constants, no feature has a coefficient
         (energies,) = column_energies(X, assembled(self.index, V @ V.transpose(0, 2, 1)))
         weights = tau * np.sqrt(np.maximum(energies, 0.0))
         weights = np.maximum(weights / weights.sum(), _SMALLEST_WEIGHT)

@@ -68,9 +68,9 @@ class NDFS(ClusterSelector):
         β as a share of the smallest β that leaves no feature for the first F.
     update : {"monotone", "published"}, default="monotone"
         How F is updated: so that the objective never rises, or by the paper's formula with its z = 10⁸.
-    max_iter : int, default=200
+    max_iter : int, default=500
         Most iterations.
-    tol : float, default=1e-4
+    tol : float, default=5e-4
         Stop, or raise z, when the objective falls by less than this, relative to itself.
     scale : {"standard", "none"}, default="standard"
         Give all columns unit variance, or take them as they are.
@@ -141,8 +141,8 @@ class NDFS(ClusterSelector):
         regression_weight: float = 1.0,
         row_penalty: float = 0.3,
         update: str = "monotone",
-        max_iter: int = 200,
-        tol: float = 1e-4,
+        max_iter: int = 500,
+        tol: float = 5e-4,
         scale: str = "standard",
         center: bool = True,
         n_jobs: int | None = None,
@@ -194,7 +194,7 @@ class NDFS(ClusterSelector):
             if tightening.settled:
                 break
         else:
-            warn_that_it_still_falls(self)
+            warn_that_it_still_falls(self, stacklevel=5)
         self.objective_history_, self.orthogonality_history_ = np.array(history).T
         self.n_iter_ = len(history)
         return F, W

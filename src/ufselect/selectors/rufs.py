@@ -34,6 +34,7 @@ from ufselect.solvers.trace import even_row_norms
 
 _SMOOTHING = 1e-6
 _LOCAL_RIDGE = 0.1
+_NEGLIGIBLE = 1e-10
 
 
 class RUFS(ClusterSelector):
@@ -67,9 +68,9 @@ class RUFS(ClusterSelector):
     width : float, default=1.0
         t of the Gaussian kernel exp(−‖xᵢ−xⱼ‖²/(2t²)) of local learning, as a multiple of the root mean square distance
         between samples.
-    max_iter : int, default=200
+    max_iter : int, default=500
         Most iterations.
-    tol : float, default=1e-4
+    tol : float, default=5e-4
         Stop, or raise z, when the objective falls by less than this, relative to itself.
     center : bool, default=True
         Predict G from centred columns and an intercept. The paper does without: then any column can stand in for the
@@ -138,8 +139,8 @@ class RUFS(ClusterSelector):
         regression_weight: float = 1.0,
         row_penalty: float = 0.3,
         width: float = 1.0,
-        max_iter: int = 200,
-        tol: float = 1e-4,
+        max_iter: int = 500,
+        tol: float = 5e-4,
         center: bool = True,
         n_jobs: int | None = None,
         random_state: Any = 0,
@@ -178,7 +179,7 @@ class RUFS(ClusterSelector):
             if tightening.settled:
                 break
         else:
-            warn_that_it_still_falls(self)
+            warn_that_it_still_falls(self, stacklevel=4)
         self.objective_history_, self.orthogonality_history_ = np.array(history).T
         self.n_iter_ = len(history)
         return rank_by_row_norm(predictors, state.W, state.G, wanted)
@@ -198,7 +199,7 @@ class RUFS(ClusterSelector):
         lengths = _smoothed_norms(target)
         alpha = self.regression_weight * c / float(lengths.sum())
         steepest = np.linalg.norm(predictors.transposed_matmul(target / lengths[:, None]), axis=1).max()
-        beta = alpha * self.row_penalty * max(float(steepest), np.finfo(float).eps)
+        beta = alpha * self.row_penalty * max(float(steepest), _NEGLIGIBLE * np.sqrt(predictors.squared_norms().max()))
         return RobustPrediction(X, predictors, T, reconstruction, self.local_weight, alpha, beta)
 
 
@@ -245,7 +246,7 @@ class RobustPrediction:
 
     def start(self, G: Float) -> RobustState:
         """F by least squares, kept positive, and W by ridge regression."""
-        F = np.maximum(np.linalg.solve(G.T @ G, self.X.transposed_matmul(G).T), 0.0) + _SMOOTHING
+        F = np.maximum(np.linalg.lstsq(G.T @ G, self.X.transposed_matmul(G).T, rcond=None)[0], 0.0) + _SMOOTHING
         h = 2.0 * even_row_norms(self.predictors, G.shape[1])
         target = self.predictors.centered_like(G)
         W = ReweightedRidge(self.predictors, h, self.beta / self.alpha).coef(target)
@@ -272,11 +273,16 @@ class RobustPrediction:
         return np.sqrt(np.maximum(squares, 0.0) + _SMOOTHING**2)
 
     def _weights(self, state: RobustState) -> tuple[Float, Float]:
-        """W, and then b, that lower the quadratic bound at the present ones."""
-        P, G, b = self.predictors, state.G, state.b
-        noise = 2.0 * _smoothed_norms(P @ state.W + b - G)
-        W = ReweightedRidge(P, inverse_weights(state.W), self.beta / self.alpha, noise=noise).coef(G - b)
-        return W, np.average(G - P @ W, axis=0, weights=1.0 / noise) if P.centered else b
+        """W and b that minimise the quadratic bound at the present ones."""
+        P, G = self.predictors, state.G
+        noise = 2.0 * _smoothed_norms(P @ state.W + state.b - G)
+        h, penalty = inverse_weights(state.W), self.beta / self.alpha
+        if not P.centered:
+            return ReweightedRidge(P, h, penalty, noise=noise).coef(G), state.b
+        # Means with the weights of the bound take b out of the problem.
+        mean = np.average(G, axis=0, weights=1.0 / noise)
+        W = ReweightedRidge(P.less_means(1.0 / noise), h, penalty, noise=noise).coef(G - mean)
+        return W, mean - P.means(1.0 / noise) @ W
 
     def _basis(self, G: Float, F: Float) -> Float:
         """F ∘ √(GᵀEX / GᵀEGF), E = diag(1/(2‖xᵢ−gᵢF‖)); X and G are not negative."""

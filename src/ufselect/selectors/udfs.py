@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -18,7 +18,6 @@ from ufselect._base import (
     POSITIVE,
     ClusterSelector,
     Ranking,
-    from_best_to_worst,
     rank_by_row_norm,
     warn_that_it_still_falls,
 )
@@ -28,6 +27,7 @@ from ufselect.solvers.trace import column_smoothness
 
 _SMOOTHING = 1e-8
 _LEFT_OUT = 1e-4
+_FREE = 1e-12
 
 
 class UDFS(ClusterSelector):
@@ -143,9 +143,10 @@ class UDFS(ClusterSelector):
         nearest = self._neighbors_and_clusters(X)
         index, grams = with_self(nearest.index, difference_grams(X, nearest.index, n_jobs=self.n_jobs))
         local = centered_grams(grams)
-        mean_eigenvalue = float(np.einsum("ijj->", local)) / local[..., 0].size
-        M = assembled(index, discriminant_blocks(local, self.ridge * mean_eigenvalue))
-        (costs,) = column_energies(X, M)
+        ridge = self.ridge * (_mean_eigenvalue(local) or X.mean_squared_distance())
+        M = assembled(index, discriminant_blocks(local, ridge))
+        # At least rounding: where samples coincide with all their neighbours, no feature costs anything.
+        costs = np.maximum(column_energies(X, M)[0], _FREE * X.squared_norms() / ridge)
         count = min(self._dimension(), X.shape[1])
         # tr(WᵀAW) ≈ c tr(A)/d and ‖W‖₂,₁ ≈ √(cd) for a W that is the same in all directions.
         gamma = self.row_penalty * float(costs.mean()) * np.sqrt(count / X.shape[1])
@@ -163,7 +164,7 @@ class UDFS(ClusterSelector):
             if len(history) > 1 and history[-2] - history[-1] <= self.tol * abs(history[-1]):
                 break
         else:
-            warn_that_it_still_falls(self)
+            warn_that_it_still_falls(self, stacklevel=5)
         self.objective_history_, self.n_iter_ = np.array(history), len(history)
         return W
 
@@ -172,9 +173,11 @@ class UDFS(ClusterSelector):
         norms = np.linalg.norm(W, axis=1)
         left_out = norms <= _LEFT_OUT * norms.max()
         W = np.where(left_out[:, None], 0.0, W)
-        ranking = rank_by_row_norm(X, W, X @ W, wanted)
-        order = from_best_to_worst(ranking.scores, -costs)
-        return replace(ranking, order=order)
+        return rank_by_row_norm(X, W, X @ W, wanted, also=-costs)
+
+
+def _mean_eigenvalue(grams: Float) -> float:
+    return float(np.einsum("ijj->", grams)) / grams[..., 0].size
 
 
 @dataclass(frozen=True)

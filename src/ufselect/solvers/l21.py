@@ -23,6 +23,7 @@ _MOST_ALTERNATIONS = 100
 _FEWEST_SWEEPS = 10
 _NEWTON_STEPS = 5
 _ROUNDING = 1e-12
+_NEGLIGIBLE = 1e-10
 _MOST_GRADIENT_STEPS = 50
 
 
@@ -31,9 +32,14 @@ def smallest_penalty_for_zero(X: Columns, Y: Float) -> float:
     return 2.0 * float(np.linalg.norm(X.transposed_matmul(Y), axis=1).max())
 
 
+def penalty_for_zero_of_any_embedding(X: Columns) -> float:
+    """2 maxⱼ‖xⱼ‖, the smallest γ whose solution is W = 0 for every Y with orthonormal columns."""
+    return 2.0 * float(np.sqrt(X.squared_norms().max()))
+
+
 def penalty_of_share(X: Columns, Y: Float, share: float) -> float:
     """γ as a share of γ_max; positive also where there is nothing in Y to explain."""
-    smallest = np.finfo(np.float64).eps * float(np.sqrt(X.squared_norms().max()))
+    smallest = _NEGLIGIBLE * penalty_for_zero_of_any_embedding(X)
     return share * max(smallest_penalty_for_zero(X, Y), smallest)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from ufselect._backend.columns import Columns, Float
 from ufselect.solvers._solution import Solution
@@ -54,11 +55,23 @@ def l21_path(X: Columns, Y: Float, n_rows: int, *, gram: Float | None = None, to
         nearness = _nearness(X, Y, W, share * largest)
         before, share = share, _SHRINKAGE * share
         W = l21_regression(X, Y, share * largest, gram=gram, warm_start=W, tol=tol).coef
-        new = W.any(axis=1) & (entries == 0.0)
+        new = _without_copies(X, W.any(axis=1) & (entries == 0.0), entries > 0.0)
         entries[new] = share + (before - share) * nearness[new]
     outside = entries == 0.0
     entries[outside] = share * _nearness(X, Y, W, share * largest)[outside]
     return EntryPath(entries, W, share)
+
+
+def _without_copies(X: Columns, new: npt.NDArray[np.bool_], entered: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+    """Those of the new rows whose column is no multiple of one that is in, or of an earlier new one."""
+    index = np.concatenate([np.flatnonzero(entered), np.flatnonzero(new)])
+    gram = X.gram(index)
+    norms = np.sqrt(np.diag(gram))
+    alike = np.abs(gram) >= (1.0 - 1e-10) * np.outer(norms, norms)
+    copies = np.tril(alike, -1).any(axis=1)
+    distinct = new.copy()
+    distinct[index[copies]] = False
+    return distinct
 
 
 def _nearness(X: Columns, Y: Float, W: Float, penalty: float) -> Float:

@@ -35,10 +35,15 @@ def lasso_of_size(X: Columns, y: Float, size: int, *, gram: Float | None = None)
     -------
     ndarray of shape (d,)
     """
-    if gram is None:
-        return _screened(X, y, size)
     inner = X.transposed_matmul(y[:, None])[:, 0]
-    return _up_to_size(lambda steps: _path_from_gram(inner, gram, X.shape[0], steps), size, min(X.shape))[:, -1]
+    unit = float(np.abs(inner).max()) / X.shape[0]
+    if unit == 0.0:
+        return np.zeros(X.shape[1])
+    # scikit-learn ends a path at an absolute penalty.
+    if gram is None:
+        return unit * _screened(X, y / unit, size)
+    inner = inner / unit
+    return unit * _up_to_size(lambda steps: _path_from_gram(inner, gram, X.shape[0], steps), size, min(X.shape))[:, -1]
 
 
 def _screened(X: Columns, y: Float, size: int) -> Float:
@@ -74,9 +79,11 @@ def _up_to_size(path_of: Callable[[int], Float], size: int, most_nonzero: int) -
     most_steps = 8 * (most_nonzero + size)
     while True:
         path = path_of(steps)
-        beyond = np.flatnonzero(np.count_nonzero(path, axis=0) > size)
+        # In use on the way to a corner: a coefficient that leaves there is zero at the corner, up to rounding.
+        used = path != 0.0
+        beyond = np.flatnonzero(np.count_nonzero(used[:, 1:] | used[:, :-1], axis=0) > size)
         if len(beyond):
-            return path[:, : beyond[0]]
+            return path[:, : beyond[0] + 1]
         # A path may drop coefficients again, so that as many steps need not give as many coefficients.
         if path.shape[1] <= steps or steps >= most_steps:
             return path

@@ -61,8 +61,13 @@ def monotone_step(F: Float, pull: Float, push: Float, weight: float) -> Float:
 
 
 def published_step(F: Float, slope: Float, weight: float) -> Float:
-    """The update of the NDFS paper: F ∘ zF/(MF + zFFᵀF), columns at unit length. It has no such guarantee."""
-    return unit_columns(F * (weight * F / np.maximum(slope + weight * (F @ (F.T @ F)), np.finfo(float).tiny)))
+    """The update of the NDFS paper: F ∘ zF/(MF + zFFᵀF), columns at unit length. It has no such guarantee.
+
+    Where MF is so negative that the denominator would vanish, half of its second term is kept.
+    """
+    held = weight * (F @ (F.T @ F))
+    below = np.maximum(slope + held, np.maximum(held / 2.0, np.finfo(float).tiny))
+    return unit_columns(F * (weight * F / below))
 
 
 class Tightening:

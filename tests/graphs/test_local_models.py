@@ -1,0 +1,374 @@
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.kernel_ridge import KernelRidge
+from sklearn.metrics.pairwise import rbf_kernel
+
+from ufselect._backend.columns import Columns
+from ufselect.graphs.local_models import (
+    alignment_blocks,
+    assembled,
+    centered_grams,
+    difference_grams,
+    discriminant_blocks,
+    gaussian_of_grams,
+    kernel_prediction_weights,
+    local_laplacian,
+    reconstruction_weights,
+    residual_laplacian,
+    weights_as_matrix,
+    with_self,
+)
+from ufselect.graphs.neighbors import nearest_others, neighbor_graph
+
+MODELS = ["lpp", "lle", "ltsa"]
+on_every_data_set = pytest.mark.parametrize("name", ["syn", "wide", "digits200nc"])
+in_every_model = pytest.mark.parametrize("model", MODELS)
+
+
+def raw(reference, name):
+    """The columns as the authors' programs took them: neither centred nor scaled."""
+    if name != "digits200nc":
+        return Columns(reference(f"data_{name}")["X"])
+    stored = reference("data_digits200")
+    return Columns(stored["X"][:, stored["nonconstant"]].astype(float))
+
+
+def edge_width(X, nearest, sigma):
+    """The width that gives exp(−g/σ²), g the squared distances over the largest among neighbours."""
+    return sigma * np.sqrt(nearest.squared_distances.max() / (2.0 * X.mean_squared_distance()))
+
+
+def samples(n=30, d=4, seed=0):
+    return np.random.default_rng(seed).standard_normal((n, d))
+
+
+def neighborhoods(values, k=5):
+    """Indices and differences' inner products of neighbourhoods, the sample itself first."""
+    X = Columns(values)
+    index = nearest_others(X, k).index
+    return with_self(index, difference_grams(X, index))
+
+
+def laplacian_of(values, model, k=5, dimension=2):
+    X = Columns(values)
+    return local_laplacian(X, nearest_others(X, k), model, dimension=dimension).toarray()
+
+
+def assert_local_laplacian(L):
+    """Symmetric, positive semi-definite, and blind to a constant."""
+    size = np.abs(L).max()
+    assert_allclose(L, L.T, rtol=0, atol=1e-12 * size)
+    assert_allclose(L.sum(axis=1), 0.0, rtol=0, atol=1e-9 * size)
+    assert np.linalg.eigvalsh(L).min() >= -1e-9 * size
+
+
+# The authors' arrays
+
+
+@on_every_data_set
+def test_edges_and_laplacian_of_the_neighbour_graph_are_the_stored_ones(reference, name):
+    X, stored = raw(reference, name), reference(f"local_{name}")
+    nearest = nearest_others(X, 5)
+    width = edge_width(X, nearest, stored["sigma_lpp"])
+    assert_allclose(neighbor_graph(X, nearest, width=width).toarray(), stored["S_lpp"], rtol=0, atol=1e-12)
+    L = local_laplacian(X, nearest, "lpp", width=width)
+    assert_allclose(L.toarray(), stored["L_lpp"], rtol=0, atol=1e-10)
+
+
+@on_every_data_set
+def test_the_stored_heat_weights_were_almost_binary_and_ours_are_not(reference, name):
+    X, stored = raw(reference, name), reference(f"local_{name}")["S_lpp"]
+    assert stored[stored > 0.0].min() > 0.97
+    assert neighbor_graph(X, nearest_others(X, 5)).data.min() < 0.9
+
+
+@on_every_data_set
+def test_reconstruction_weights_are_the_stored_ones(reference, name):
+    X, stored = raw(reference, name), reference(f"local_{name}")
+    index = nearest_others(X, 5).index
+    S = weights_as_matrix(index, reconstruction_weights(difference_grams(X, index), ridge=1e-12))
+    assert_allclose(S.toarray(), stored["exact_S_lle"], rtol=0, atol=1e-10)
+    assert_allclose(residual_laplacian(S).toarray(), stored["L_lle"], rtol=0, atol=1e-10)
+
+
+@on_every_data_set
+def test_the_stored_weights_of_the_authors_are_scrambled_and_ours_stand_at_the_neighbours(reference, name):
+    X, stored = raw(reference, name), reference(f"local_{name}")
+    index = nearest_others(X, 5).index
+    at_neighbors = weights_as_matrix(index, np.ones(index.shape)).toarray() > 0.0
+    scrambled = stored["S_lle_bug"]
+    assert np.mean(at_neighbors[scrambled != 0.0]) < 0.25
+    # Their own Laplacian was made of other weights than those they handed out.
+    theirs = residual_laplacian(sp.csr_array(scrambled)).toarray()
+    assert np.abs(theirs - stored["L_lle"]).max() > 0.5
+    ours = weights_as_matrix(index, reconstruction_weights(difference_grams(X, index))).toarray()
+    assert_array_equal(ours != 0.0, at_neighbors)
+
+
+@on_every_data_set
+def test_alignment_of_tangent_spaces_is_the_stored_one(reference, name):
+    X = raw(reference, name)
+    L = local_laplacian(X, nearest_others(X, 5), "ltsa", dimension=2)
+    assert_allclose(L.toarray(), reference(f"local_{name}")["L_ltsa2"], rtol=0, atol=1e-10)
+
+
+@on_every_data_set
+def test_tangent_spaces_that_leave_nothing_over_are_refused_where_the_authors_went_on(reference, name):
+    X, stored = raw(reference, name), reference(f"local_{name}")
+    dimension = int(stored["emb_dim_ltsa"])
+    values = np.linalg.eigvalsh(stored["L_ltsa"])
+    if dimension == 4:  # of 5 samples: nothing is left
+        assert np.abs(values).max() < 1e-13
+    else:  # negative semi-definite
+        assert values[0] < -6.0
+        assert values[-1] < 1e-13
+    index = nearest_others(X, 4).index
+    _, grams = with_self(index, difference_grams(X, index))
+    with pytest.raises(ValueError, match=f"of dimension {dimension} need neighbourhoods of at least {dimension + 2} "):
+        alignment_blocks(centered_grams(grams), dimension)
+
+
+@on_every_data_set
+def test_too_high_a_dimension_is_cut_to_what_the_neighbourhoods_allow(reference, name):
+    X = raw(reference, name)
+    nearest = nearest_others(X, 5)
+    cut = local_laplacian(X, nearest, "ltsa", dimension=10).toarray()
+    assert_array_equal(cut, local_laplacian(X, nearest, "ltsa", dimension=3).toarray())
+    assert np.linalg.eigvalsh(cut)[-1] > 1.0
+    assert_local_laplacian(cut)
+
+
+@on_every_data_set
+@pytest.mark.parametrize("ridge", [1, 1000])
+def test_discriminant_blocks_sum_to_the_stored_matrix(reference, name, ridge):
+    index, grams = neighborhoods(raw(reference, name).values)
+    M = assembled(index, discriminant_blocks(centered_grams(grams), float(ridge))).toarray()
+    stored = reference(f"udfs_{name}")[f"M_lam{ridge}"]
+    assert_allclose(M, stored, rtol=0, atol=1e-10 * np.abs(stored).max())
+
+
+@on_every_data_set
+def test_kernel_prediction_gives_the_stored_local_learning_matrix(reference, name):
+    stored, kernel = reference(f"rufs_{name}"), reference(f"graph_{name}")["W_heat"]
+    A = np.zeros_like(kernel)
+    for i, row in enumerate(kernel):  # their neighbours are those of the symmetric graph, a different number for each
+        others = np.flatnonzero(row)
+        members = np.append(i, others)
+        A[i, others] = kernel_prediction_weights(kernel[None, members[:, None], members], stored["rLambda"].item())[0]
+    T = residual_laplacian(sp.csr_array(A)).toarray()
+    assert_allclose(T, stored["L_code"], rtol=0, atol=1e-8)
+
+
+# Laplacians of all models
+
+
+@settings(deadline=None, max_examples=20)
+@given(
+    n=st.integers(8, 30),
+    d=st.integers(1, 12),
+    k=st.integers(3, 6),
+    dimension=st.integers(1, 4),
+    seed=st.integers(0, 999),
+)
+@in_every_model
+def test_a_local_laplacian_is_positive_semi_definite_and_blind_to_a_constant(model, n, d, k, dimension, seed):
+    assert_local_laplacian(laplacian_of(samples(n, d, seed), model, k, dimension))
+
+
+@settings(deadline=None, max_examples=20)
+@given(distinct=st.integers(1, 8), copies=st.integers(2, 7), d=st.integers(1, 6), seed=st.integers(0, 999))
+@in_every_model
+def test_that_holds_with_copies_of_samples(model, distinct, copies, d, seed):
+    values = np.repeat(samples(max(distinct, 1), d, seed), copies, axis=0)
+    values = np.vstack([values, samples(6, d, seed + 1)])
+    assert_local_laplacian(laplacian_of(values, model))
+
+
+@pytest.mark.parametrize("origin", [0.0, 1e6])
+@in_every_model
+def test_that_holds_for_samples_on_a_line_which_has_fewer_dimensions_than_asked_for(model, origin):
+    assert_local_laplacian(laplacian_of(np.outer(np.arange(40.0) ** 1.5, [1.0, 2.0, 3.0]) + origin, model))
+
+
+@in_every_model
+def test_the_origin_does_not_matter(model):
+    values = np.random.default_rng(0).integers(0, 50, size=(30, 6)).astype(float)
+    # Integers, moved by an integer: no difference is rounded.
+    assert_array_equal(laplacian_of(values + 2.0**30, model), laplacian_of(values, model))
+
+
+@in_every_model
+@pytest.mark.parametrize("factor", [2.0**-30, 2.0**30])
+def test_a_common_factor_does_not_matter(model, factor):
+    assert_allclose(laplacian_of(factor * samples(), model), laplacian_of(samples(), model), rtol=0, atol=1e-10)
+
+
+@in_every_model
+def test_sparse_columns_and_threads_do_not_matter(model):
+    values = np.where(samples(40, 8) > 0.3, samples(40, 8), 0.0)
+    nearest = nearest_others(Columns(values), 5)
+    expected = local_laplacian(Columns(values), nearest, model).toarray()
+    means = values.mean(axis=0)
+    for X in (Columns(sp.csc_array(values)), Columns(sp.csc_array(values), means, centered=True)):
+        found = local_laplacian(X, nearest, model, n_jobs=2).toarray()
+        assert_allclose(found, expected, rtol=0, atol=1e-10)
+
+
+# Reconstruction
+
+
+@settings(deadline=None, max_examples=20)
+@given(k=st.integers(1, 8), d=st.integers(1, 12), ridge=st.sampled_from([1e-6, 1e-3, 1.0]), seed=st.integers(0, 999))
+def test_reconstruction_weights_meet_their_optimality_conditions(k, d, ridge, seed):
+    """They minimise wᵀCw + r·tr(C)‖w‖² subject to 1ᵀw = 1: the gradient is the same in all directions."""
+    X = Columns(samples(12, d, seed))
+    grams = difference_grams(X, nearest_others(X, k).index)
+    weights = reconstruction_weights(grams, ridge=ridge)
+    assert_allclose(weights.sum(axis=1), 1.0, rtol=0, atol=1e-12)
+    for C, w in zip(grams, weights, strict=True):
+        gradient = C @ w + ridge * np.trace(C) * w
+        assert_allclose(gradient, gradient.mean(), rtol=0, atol=1e-9 * np.trace(C) * np.abs(w).max())
+
+
+def test_neighbours_that_all_coincide_with_the_sample_weigh_the_same():
+    values = np.vstack([np.ones((6, 3)), samples(6, 3)])
+    X = Columns(values)
+    weights = reconstruction_weights(difference_grams(X, nearest_others(X, 5).index))
+    assert_allclose(weights[:6], 0.2, rtol=1e-12)
+    assert np.all(np.isfinite(weights))
+
+
+def test_reconstruction_leaves_affine_functions_alone_where_neighbours_span_the_space():
+    values = samples(40, 2)
+    X = Columns(values)
+    index = nearest_others(X, 5).index
+    S = weights_as_matrix(index, reconstruction_weights(difference_grams(X, index), ridge=1e-12))
+    assert_allclose(residual_laplacian(S) @ np.column_stack([np.ones(40), values]), 0.0, rtol=0, atol=1e-6)
+
+
+def test_residual_laplacian_is_the_squared_error_of_the_prediction():
+    S, F = sp.csr_array(samples(12, 12)), samples(12, 3, 1)
+    assert_allclose(np.trace(F.T @ (residual_laplacian(S) @ F)), np.sum((F - S @ F) ** 2), rtol=1e-12)
+
+
+# Tangent spaces
+
+
+@pytest.mark.parametrize("dimension", [1, 2, 3])
+def test_alignment_blocks_project_apart_from_the_constant_and_the_tangent_space(dimension):
+    values = samples(30, 7)
+    index, grams = neighborhoods(values, 4)
+    blocks = alignment_blocks(centered_grams(grams), dimension)
+    for members, B in zip(index, blocks, strict=True):
+        Z = values[members] - values[members].mean(axis=0)
+        tangent = np.linalg.svd(Z)[0][:, :dimension]
+        G = np.column_stack([np.full(5, 5**-0.5), tangent])
+        assert_allclose(B, np.eye(5) - G @ G.T, rtol=0, atol=1e-12)
+        assert_allclose(B @ B, B, rtol=0, atol=1e-12)
+        assert round(np.trace(B)) == 4 - dimension
+
+
+def test_alignment_leaves_affine_functions_of_flat_samples_alone():
+    flat = samples(40, 2) @ samples(2, 6, 1)
+    L = laplacian_of(flat, "ltsa", dimension=2)
+    assert_allclose(L @ flat, 0.0, rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize(("dimension", "size"), [(4, 5), (5, 5), (10, 5), (2, 3)])
+def test_alignment_refuses_more_dimensions_than_leave_something_over(dimension, size):
+    _, grams = neighborhoods(samples(), size - 1)
+    with pytest.raises(ValueError, match=f"need neighbourhoods of at least {dimension + 2} samples, not {size}"):
+        alignment_blocks(centered_grams(grams), dimension)
+
+
+@pytest.mark.parametrize("k", [1, 2])
+def test_too_few_neighbours_for_a_tangent_space_are_refused(k):
+    X = Columns(samples())
+    with pytest.raises(ValueError, match=f"n_neighbors of at least 3, not {k}"):
+        local_laplacian(X, nearest_others(X, k), "ltsa", dimension=1)
+
+
+# Blocks of other methods
+
+
+@pytest.mark.parametrize("shape", [(30, 3), (30, 20)])
+@pytest.mark.parametrize("ridge", [1e-3, 1.0, 1e3])
+def test_discriminant_blocks_agree_with_their_other_form(shape, ridge):
+    """H(X̃X̃ᵀ + λI)⁻¹H = (H − X̃(X̃ᵀX̃ + λI)⁻¹X̃ᵀ)/λ by Woodbury."""
+    values = samples(*shape)
+    index, grams = neighborhoods(values)
+    H = np.eye(6) - 1.0 / 6.0
+    for members, B in zip(index, discriminant_blocks(centered_grams(grams), ridge), strict=True):
+        Z = H @ values[members]
+        expected = (H - Z @ np.linalg.solve(Z.T @ Z + ridge * np.eye(shape[1]), Z.T)) / ridge
+        assert_allclose(B, expected, rtol=0, atol=1e-9 / ridge)
+
+
+@pytest.mark.parametrize("ridge", [1e-3, 1.0, 1e3])
+def test_discriminant_matrix_is_positive_semi_definite_and_blind_to_a_constant(ridge):
+    index, grams = neighborhoods(np.vstack([samples(20, 3), np.ones((8, 3))]))
+    assert_local_laplacian(assembled(index, discriminant_blocks(centered_grams(grams), ridge)).toarray())
+
+
+def test_kernel_prediction_is_that_of_kernel_ridge_regression():
+    values, y, width = samples(), samples(seed=1)[:, 0], 1.3
+    index, grams = neighborhoods(values)
+    weights = kernel_prediction_weights(gaussian_of_grams(grams, width**2), 0.1)
+    for i, members in enumerate(index):
+        model = KernelRidge(alpha=0.1, kernel="rbf", gamma=0.5 / width**2).fit(values[members[1:]], y[members[1:]])
+        assert_allclose(weights[i] @ y[members[1:]], model.predict(values[[i]])[0], rtol=1e-9)
+
+
+def test_gaussian_of_inner_products_is_that_of_the_samples():
+    values = samples() + 5.0
+    index, grams = neighborhoods(values)
+    for members, kernel in zip(index, gaussian_of_grams(grams, 1.7), strict=True):
+        assert_allclose(kernel, rbf_kernel(values[members], gamma=0.5 / 1.7), rtol=1e-9)
+
+
+# Parts
+
+
+@pytest.mark.parametrize("weights", [None, np.array([0.0, 1.0, 2.0, 0.5])])
+def test_inner_products_are_those_of_differences(weights):
+    values = samples()
+    index = nearest_others(Columns(values), 4).index
+    grams = difference_grams(Columns(values), index, feature_weights=weights)
+    tau = np.ones(4) if weights is None else weights
+    for i, others in enumerate(index):
+        Z = values[others] - values[i]
+        assert_allclose(grams[i], Z @ np.diag(tau) @ Z.T, rtol=0, atol=1e-12)
+
+
+def test_inner_products_do_not_cancel_far_from_the_origin():
+    values = np.random.default_rng(0).integers(0, 50, size=(20, 4)).astype(float)
+    index = nearest_others(Columns(values), 4).index
+    far = difference_grams(Columns(values + 2.0**40), index)
+    assert_array_equal(far, difference_grams(Columns(values), index))
+
+
+def test_a_sample_heads_its_own_neighbourhood_at_no_distance():
+    index, grams = neighborhoods(samples())
+    assert_array_equal(index[:, 0], np.arange(30))
+    assert_array_equal(grams[:, 0, :], 0.0)
+    assert_array_equal(grams[:, :, 0], 0.0)
+
+
+def test_centred_inner_products_are_those_of_centred_neighbourhoods():
+    values = samples()
+    index, grams = neighborhoods(values)
+    for members, C in zip(index, centered_grams(grams), strict=True):
+        Z = values[members] - values[members].mean(axis=0)
+        assert_allclose(C, Z @ Z.T, rtol=0, atol=1e-12)
+
+
+def test_blocks_are_added_where_their_samples_stand():
+    index, blocks = nearest_others(Columns(samples()), 5).index, samples(30, 25, 2).reshape(30, 5, 5)
+    expected = np.zeros((30, 30))
+    for members, B in zip(index, blocks, strict=True):
+        expected[np.ix_(members, members)] += B
+    assert_allclose(assembled(index, blocks).toarray(), expected, rtol=0, atol=1e-12)

@@ -1,0 +1,349 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.exceptions import ConvergenceWarning
+
+from ufselect import CGSSL
+from ufselect._backend.columns import Columns
+from ufselect.datasets.planted import make_planted_clusters
+from ufselect.graphs.laplacian import NormalizedLaplacian
+from ufselect.selectors.cgssl import StructuredPrediction
+from ufselect.selectors.ndfs import Prediction
+from ufselect.solvers.nonnegative import unit_columns
+from ufselect.solvers.reweighted import inverse_weights
+
+DATA = ["syn", "wide", "digits200nc"]
+may_stop_early = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
+
+def samples(reference, name):
+    stored = reference("data_" + name.removesuffix("nc"))
+    X = stored["X"].astype(float)
+    return X[:, stored["nonconstant"]] if name.endswith("nc") else X
+
+
+def stored_problem(reference, name):
+    """The problem of the stored runs, whose graph of digits is the same with and without constant columns."""
+    stored = reference(f"cgssl_own_{name}")
+    graph = reference("graph_" + name.removesuffix("nc").replace("digits200", "digits200nc"))
+    alpha, beta, gamma, r = (stored[key].item() for key in ("alpha", "beta", "gamma", "r"))
+    X = Columns(samples(reference, name))
+    return StructuredPrediction(X, NormalizedLaplacian(graph["W_heat_s2"]), alpha, beta, gamma, r)
+
+
+def run(problem, F, z, n_iter):
+    """F, W and the objectives, from a ridge regression."""
+    W = problem.first_weights(F, np.ones(problem.X.shape[1]))
+    values = []
+    for _ in range(n_iter):
+        F, W = problem.step(F, W, z)
+        values.append(problem.objective(F, W, z))
+    return F, W, np.array(values)
+
+
+def random_problem(n, d, c, seed, *, centered=False, gamma=None, rank=None):
+    """Data, a connected graph and a positive F."""
+    rng = np.random.default_rng(seed)
+    values = rng.standard_normal((n, d))
+    X = Columns(values - values.mean(axis=0), centered=True) if centered else Columns(values)
+    A = rng.random((n, n)) * (rng.random((n, n)) < 0.5) + 0.01
+    alpha, drawn = 10.0 ** rng.uniform(-2.0, 2.0, 2)
+    beta = alpha * 10.0 ** rng.uniform(-2.0, 0.0)  # not so much that no feature is left
+    F = unit_columns(rng.random((n, c)) + 0.01)
+    drawn = drawn if gamma is None else gamma
+    return StructuredPrediction(X, NormalizedLaplacian(A + A.T), alpha, beta, drawn, rank or max(c // 2, 1)), F
+
+
+def leading_vectors(W, rank):
+    return np.linalg.svd(W, full_matrices=False)[0][:, :rank]
+
+
+def dense_weights(problem, F, W):
+    """αH⁻¹XᵀF with H = αXᵀX + βD + γ(I − QQᵀ)."""
+    X, Q, h = problem.X.values, leading_vectors(W, problem.rank), inverse_weights(W)
+    d = X.shape[1]
+    H = problem.alpha * X.T @ X + problem.beta * np.diag(1.0 / h) + problem.gamma * (np.eye(d) - Q @ Q.T)
+    return problem.alpha * np.linalg.solve(H, X.T @ problem.X.centered_like(F))
+
+
+def slopes(function, F, step=1e-6):
+    """Central differences for every entry of F."""
+    slope = np.empty_like(F)
+    for place in np.ndindex(*F.shape):
+        shift = np.zeros_like(F)
+        shift[place] = step
+        slope[place] = (function(F + shift) - function(F - shift)) / (2.0 * step)
+    return slope
+
+
+# Against an independent program; there is none by the authors
+
+
+@pytest.mark.parametrize("name", [*DATA, "digits200"])
+def test_steps_end_where_an_independent_program_does(reference, name):
+    stored = reference(f"cgssl_own_{name}")
+    F, W, values = run(stored_problem(reference, name), stored["F_init"], stored["zeta"].item(), int(stored["iters"]))
+    assert np.all(np.diff(values) <= 1e-9 * values[:-1])
+    # It begins with other weights of the rows, and so takes another way, to much the same place.
+    for update in ("svd", "joint"):
+        assert np.all(np.diff(stored[f"obj_{update}"]) <= 0.0)
+        assert values[-1] <= 1.001 * stored[f"obj_{update}"][-1]
+        assert_allclose(F, stored[f"F_{update}"], rtol=0, atol=1e-4)
+    norms = np.linalg.norm(W, axis=1)
+    assert_allclose(norms, stored["scores_svd"], rtol=0, atol=5e-3 * norms.max())
+
+
+# One step
+
+
+@settings(deadline=None, max_examples=20)
+@given(
+    n=st.integers(3, 15),
+    d=st.integers(1, 20),
+    c=st.integers(1, 5),
+    rank=st.integers(1, 6),
+    exponent=st.floats(-2.0, 8.0),
+    centered=st.booleans(),
+    seed=st.integers(0, 2**16),
+)
+def test_no_step_raises_the_objective(n, d, c, rank, exponent, centered, seed):
+    problem, F = random_problem(n, d, c, seed, centered=centered, rank=rank)
+    z = 10.0**exponent
+    W = problem.first_weights(F, np.ones(d))
+    before = problem.objective(F, W, z)
+    for _ in range(30):
+        F, W = problem.step(F, W, z)
+        after = problem.objective(F, W, z)
+        assert np.all(F >= 0.0)
+        assert after <= before * (1.0 + 1e-10)
+        before = after
+
+
+@pytest.mark.parametrize("shape", [(12, 5), (8, 8), (6, 15)])
+@pytest.mark.parametrize("centered", [False, True])
+@pytest.mark.parametrize("gamma", [1e-6, 1.0, 1e6])
+def test_both_routes_agree_with_a_dense_solution(shape, centered, gamma):
+    problem, F = random_problem(*shape, 4, 0, centered=centered, gamma=gamma)
+    gram = problem.X.gram() if shape[1] <= shape[0] else None
+    W = problem.first_weights(F, np.ones(shape[1]))
+    with_gram = StructuredPrediction(
+        problem.X, problem.L, problem.alpha, problem.beta, problem.gamma, problem.rank, gram
+    )
+    for same in (problem, with_gram):
+        moved, found = same.step(F, W, 10.0)
+        expected = dense_weights(problem, moved, W)
+        # γ(I − QQᵀ) is γI less γQQᵀ: a large γ takes its digits from the rest.
+        assert_allclose(found, expected, rtol=0, atol=1e-15 * max(gamma, 1e5) * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("shape", [(12, 5), (6, 15)])
+def test_weights_are_stationary_for_given_clusters_and_structure(shape):
+    """α‖XW − F‖² + β Σⱼ ‖wⱼ‖²/hⱼ + γ‖W − QQᵀW‖² has no slope at the W returned."""
+    problem, F = random_problem(*shape, 4, 0)
+    before = problem.first_weights(F, np.ones(shape[1]))
+    Q, h = leading_vectors(before, problem.rank), inverse_weights(before)
+    F, W = problem.step(F, before, 10.0)
+    X = problem.X.values
+    slope = problem.alpha * X.T @ (X @ W - F) + problem.beta * W / h[:, None] + problem.gamma * (W - Q @ (Q.T @ W))
+    assert_allclose(slope, 0.0, rtol=0, atol=1e-10 * problem.alpha * np.abs(X.T @ F).max())
+
+
+@pytest.mark.parametrize("shape", [(12, 5), (6, 15)])
+@pytest.mark.parametrize("centered", [False, True])
+@pytest.mark.parametrize("z", [0.1, 10.0])
+def test_every_indicator_moves_against_the_slope_of_the_objective(shape, centered, z):
+    problem, F = random_problem(*shape, 3, 0, centered=centered)
+    W = problem.first_weights(F, np.ones(shape[1]))
+    Q, h = leading_vectors(W, problem.rank), inverse_weights(W)
+
+    def bound(F):
+        """The objective with its penalty bounded at W, its Q, and the best weights for F."""
+        best, target = dense_weights(problem, F, W), problem.X.centered_like(F)
+        misfit = problem.alpha * np.sum((target - problem.X @ best) ** 2)
+        penalty = problem.beta * np.sum(best**2 / h[:, None])
+        apart = problem.gamma * np.sum((best - Q @ (Q.T @ best)) ** 2)
+        return np.sum(F * (problem.L @ F)) + misfit + penalty + apart + z / 2 * np.sum((F.T @ F - np.eye(3)) ** 2)
+
+    moved, _ = problem.step(F, W, z)
+    slope = slopes(bound, F)
+    clear = np.abs(slope) > 1e-6 * np.abs(slope).max()
+    assert_array_equal(np.sign(moved - F)[clear], -np.sign(slope)[clear])
+    assert bound(moved) < bound(F)
+
+
+@pytest.mark.parametrize("rank", [1, 2, 3])
+def test_the_structure_is_the_best_of_its_rank(rank):
+    problem, F = random_problem(10, 6, 4, 0, rank=rank)
+    W = np.random.default_rng(1).standard_normal((6, 4))
+    X, z = problem.X.values, 10.0
+    rest = np.sum(F * (problem.L @ F)) + z / 2.0 * np.sum((F.T @ F - np.eye(4)) ** 2)
+    rest += problem.alpha * np.sum((F - X @ W) ** 2) + problem.beta * np.linalg.norm(W, axis=1).sum()
+    apart = problem.objective(F, W, z) - rest
+    trailing = np.linalg.svd(W, compute_uv=False)[rank:]
+    assert_allclose(apart, problem.gamma * np.sum(trailing**2), rtol=1e-8)
+    rng = np.random.default_rng(2)
+    for _ in range(50):
+        Q, _ = np.linalg.qr(rng.standard_normal((6, rank)))
+        assert problem.gamma * np.sum((W - Q @ (Q.T @ W)) ** 2) >= apart
+
+
+@pytest.mark.parametrize("shape", [(12, 5), (6, 15)])
+def test_rows_of_no_weight_stay_out(shape):
+    problem, F = random_problem(*shape, 4, 0)
+    W = problem.first_weights(F, np.ones(shape[1]))
+    W[[1, 3]] = 0.0
+    others = np.delete(np.arange(shape[1]), [1, 3])
+    moved, found = problem.step(F, W, 10.0)
+    assert_array_equal(found[[1, 3]], 0.0)
+    problem.X = Columns(problem.X.values[:, others])
+    again, fewer = problem.step(F, W[others], 10.0)
+    assert_allclose(moved, again, rtol=1e-9)
+    assert_allclose(found[others], fewer, rtol=0, atol=1e-10 * np.abs(fewer).max())
+
+
+# Limits that are known
+
+
+@pytest.mark.parametrize("shape", [(12, 5), (6, 15)])
+def test_without_structure_it_is_ndfs(shape):
+    problem, F = random_problem(*shape, 4, 0, gamma=1e-12)
+    ndfs = Prediction(problem.X, problem.L, problem.alpha, problem.beta / problem.alpha)
+    W = problem.first_weights(F, np.ones(shape[1]))
+    same = F
+    for z in (1.0, 10.0, 100.0):
+        for _ in range(10):
+            same, expected = ndfs.monotone_step(same, inverse_weights(W), z)
+            F, W = problem.step(F, W, z)
+            assert_allclose(F, same, rtol=1e-8)
+            assert_allclose(W, expected, rtol=0, atol=1e-9 * np.abs(expected).max())
+            assert_allclose(problem.objective(F, W, z), ndfs.objective(same, expected, z), rtol=1e-9)
+
+
+@pytest.mark.parametrize("shape", [(12, 5), (6, 15)])
+@pytest.mark.parametrize("rank", [4, 7])
+def test_structure_of_the_rank_of_the_weights_costs_nothing(shape, rank):
+    problem, F = random_problem(*shape, 4, 0, gamma=10.0, rank=rank)
+    ndfs = Prediction(problem.X, problem.L, problem.alpha, problem.beta / problem.alpha)
+    for seed in range(5):
+        W = np.random.default_rng(seed).standard_normal((shape[1], 4))
+        assert_allclose(problem.objective(F, W, 10.0), ndfs.objective(F, W, 10.0), rtol=1e-12)
+
+
+def test_structure_of_full_rank_ends_where_ndfs_does():
+    problem, start = random_problem(12, 5, 3, 0, gamma=0.1, rank=3)
+    ndfs = Prediction(problem.X, problem.L, problem.alpha, problem.beta / problem.alpha)
+    _, _, values = run(problem, start, 10.0, 600)
+    F, h = start, np.ones(5)
+    for _ in range(600):
+        F, W = ndfs.monotone_step(F, h, 10.0)
+        h = inverse_weights(W)
+    assert_allclose(values[-1], ndfs.objective(F, W, 10.0), rtol=1e-3)
+
+
+@pytest.mark.parametrize("shape", [(12, 5), (6, 15)])
+def test_a_heavy_structure_brings_the_weights_to_its_rank(shape):
+    shares = []
+    for gamma in (1e-3, 1e6):
+        problem, F = random_problem(*shape, 4, 0, gamma=gamma, rank=1)
+        _, W, _ = run(problem, F, 10.0, 50)
+        weight = np.linalg.svd(W, compute_uv=False) ** 2
+        shares.append(weight[0] / weight.sum())
+    assert shares[1] > 1.0 - 1e-6
+    assert shares[0] < 0.99
+
+
+@pytest.mark.parametrize("factor", [1e-3, 50.0])
+@pytest.mark.parametrize("shape", [(12, 5), (6, 15)])
+def test_data_in_another_unit_need_beta_and_gamma_in_that_unit(shape, factor):
+    problem, F = random_problem(*shape, 4, 0)
+    scaled = StructuredPrediction(
+        Columns(factor * problem.X.values),
+        problem.L,
+        problem.alpha,
+        factor * problem.beta,
+        factor**2 * problem.gamma,
+        problem.rank,
+    )
+    W = problem.first_weights(F, np.ones(shape[1]))
+    same, back = F, W / factor
+    for _ in range(20):
+        F, W = problem.step(F, W, 10.0)
+        same, back = scaled.step(same, back, 10.0)
+        assert_allclose(same, F, rtol=1e-7)
+        assert_allclose(factor * back, W, rtol=0, atol=1e-8 * np.abs(W).max())
+    assert_allclose(scaled.objective(same, back, 10.0), problem.objective(F, W, 10.0), rtol=1e-9)
+
+
+# The selector
+
+
+@may_stop_early
+@pytest.mark.parametrize(
+    ("name", "params"),
+    [
+        *[(name, {}) for name in (*DATA, "digits200")],
+        *[("wide", params) for params in ({"center": False}, {"scale": "none"}, {"structure_weight": 1e3})],
+    ],
+    ids=str,
+)
+def test_the_objective_never_rises_while_the_weight_of_orthogonality_stays(reference, name, params):
+    selector = CGSSL(5, n_clusters=4, **params).fit(samples(reference, name))
+    history, weights = selector.objective_history_, selector.orthogonality_history_
+    assert len(history) == len(weights) == selector.n_iter_
+    assert_array_equal(np.unique(weights), [1.0, 10.0, 100.0, 1000.0])
+    assert np.all(np.diff(weights) >= 0.0)
+    same = np.diff(weights) == 0.0
+    assert np.all(np.diff(history)[same] <= 1e-9 * history[:-1][same])
+
+
+@may_stop_early
+@pytest.mark.parametrize("name", DATA)
+def test_indicators_are_not_negative_and_nearly_orthonormal(reference, name):
+    selector = CGSSL(5, n_clusters=4).fit(samples(reference, name))
+    F = selector.embedding_
+    assert F.min() >= 0.0
+    assert np.linalg.norm(F.T @ F - np.eye(4)) < 0.05
+    assert_allclose(selector.scores_, np.linalg.norm(selector.coef_, axis=1), rtol=1e-12)
+
+
+@may_stop_early
+def test_auto_rank_is_half_the_number_of_clusters(reference):
+    X = samples(reference, "syn")
+    for n_clusters, rank in ((1, 1), (2, 1), (3, 1), (4, 2), (5, 2)):
+        auto, given = (CGSSL(5, n_clusters=n_clusters, structure_rank=r, max_iter=20).fit(X) for r in ("auto", rank))
+        assert_array_equal(auto.coef_, given.coef_)
+
+
+@may_stop_early
+def test_constant_columns_rank_last(reference):
+    stored = reference("data_digits200")
+    selector = CGSSL(5, n_clusters=10).fit(stored["X"].astype(float))
+    constant = np.setdiff1d(np.arange(64), stored["nonconstant"])
+    assert_array_equal(np.sort(selector.top_features(64)[-11:]), constant)
+
+
+@may_stop_early
+@pytest.mark.parametrize("seed", range(3))
+def test_the_largest_indicator_of_a_sample_tells_its_cluster(seed):
+    data = make_planted_clusters(120, 4, 20, 80, random_state=seed)
+    found = CGSSL(10, n_clusters=4).fit(data.X).embedding_.argmax(axis=1)
+    assert len({(int(a), int(b)) for a, b in zip(data.clusters, found, strict=True)}) == 4
+
+
+@may_stop_early
+@pytest.mark.parametrize("center", [True, False])
+@pytest.mark.parametrize("shape", [(20, 4), (4, 20)])
+def test_one_cluster_is_legal(shape, center):
+    X = np.random.default_rng(0).standard_normal(shape)
+    selector = CGSSL(2, n_clusters=1, center=center).fit(X)
+    assert np.all(np.isfinite(selector.scores_))
+    assert_array_equal(np.sort(selector.ranking_), np.arange(1, shape[1] + 1))
+
+
+def test_too_few_iterations_are_reported_at_the_line_that_called_fit(reference):
+    X = samples(reference, "syn")
+    with pytest.warns(ConvergenceWarning, match=r"CGSSL still falls after max_iter=3 iterations") as caught:
+        CGSSL(5, n_clusters=4, max_iter=3).fit(X)
+    assert [warning.filename for warning in caught] == [__file__]

@@ -1,0 +1,303 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.sparse.csgraph import connected_components
+from sklearn.exceptions import ConvergenceWarning
+
+from ufselect import LLCFS
+from ufselect._backend.columns import Columns
+from ufselect.datasets.planted import make_planted_clusters
+from ufselect.graphs.laplacian import SparseLaplacian
+from ufselect.graphs.local_models import residual_laplacian, weights_as_matrix
+from ufselect.graphs.neighbors import nearest_others
+from ufselect.graphs.spectral import smallest_eigenvectors
+from ufselect.selectors.llcfs import LocalRegressions
+
+DATA = ["syn", "wide", "digits200nc"]
+BETAS = [0.01, 1, 100]
+may_stop_early = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
+
+def samples(reference, name):
+    stored = reference("data_" + name.removesuffix("nc"))
+    X = stored["X"].astype(float)
+    return X[:, stored["nonconstant"]] if name.endswith("nc") else X
+
+
+def key(beta):
+    return f"b{beta}_type2".replace(".", "p")
+
+
+def published_iterations(X, beta, count, n_iter, k=5):
+    """τ after all iterations and the c smallest eigenvalues of each, from equal weights."""
+    X, tau, values = Columns(X), np.full(X.shape[1], 1.0 / X.shape[1]), []
+    for _ in range(n_iter):
+        model = LocalRegressions.of(X, nearest_others(X.scaled(np.sqrt(tau)), k).index, tau, beta)
+        found = smallest_eigenvectors(SparseLaplacian(residual_laplacian(model.prediction)), count)
+        tau = model.feature_weights(X, tau, found.vectors)
+        values.append(found.values)
+    return tau, np.array(values).T
+
+
+def with_absolute_parameters(X, beta, count, **params):
+    """The selector for raw columns, five neighbours and β as the paper has it."""
+    fit_weight = beta * np.mean(np.sum(X**2, axis=1)) / X.shape[1]
+    return LLCFS(5, n_clusters=count, n_neighbors=5, scale="none", center=False, fit_weight=fit_weight, **params)
+
+
+def random_model(n, d, k, seed):
+    """Regressions with random weights of the features, and all they are made of."""
+    rng = np.random.default_rng(seed)
+    X, tau, beta = rng.standard_normal((n, d)), rng.dirichlet(np.ones(d)), 10.0 ** rng.uniform(-2.0, 2.0)
+    index = nearest_others(Columns(X * np.sqrt(tau)), k).index
+    return X, tau, beta, index, LocalRegressions.of(Columns(X), index, tau, beta)
+
+
+def count_parts(index):
+    return connected_components(weights_as_matrix(index, np.ones(index.shape)), directed=False)[0]
+
+
+def ridge_with_intercept(X, Y, tau, beta):
+    """The w and b that minimise β‖Y − XW − 1bᵀ‖² + tr(Wᵀdiag(τ)⁻¹W)."""
+    d = X.shape[1]
+    A = np.hstack([X, np.ones((len(X), 1))])
+    penalty = np.diag([*(1.0 / tau), 0.0])
+    solution = np.linalg.solve(beta * A.T @ A + penalty, beta * A.T @ Y)
+    return solution[:d], solution[d]
+
+
+# Against the authors' program
+
+
+@pytest.mark.parametrize("name", [*DATA, "digits200"])
+@pytest.mark.parametrize("beta", BETAS)
+def test_weights_after_one_iteration_are_those_of_the_authors(reference, name, beta):
+    stored = reference(f"llcfs_{name}")
+    tau, values = published_iterations(samples(reference, name), beta, int(stored["c"]), 1)
+    # No weight falls below 1e-12 here.
+    assert_allclose(tau, stored[f"tau_it1_{key(beta)}"], rtol=0, atol=1e-11)
+    assert_allclose(values[:, 0], stored[f"evH_{key(beta)}"][:, 0], rtol=0, atol=1e-13)
+
+
+@pytest.mark.parametrize(
+    ("name", "beta"),
+    [
+        *[("digits200nc", beta) for beta in BETAS],
+        *[("digits200", beta) for beta in BETAS],
+        # With β = 1 rounding decides about a neighbour on the way.
+        ("wide", 0.01),
+        ("wide", 100),
+    ],
+)
+def test_weights_after_twenty_iterations_are_those_of_the_authors(reference, name, beta):
+    stored = reference(f"llcfs_{name}")
+    tau, values = published_iterations(samples(reference, name), beta, int(stored["c"]), 20)
+    assert_allclose(tau, stored[f"tau_{key(beta)}"], rtol=0, atol=1e-9)
+    assert_allclose(values, stored[f"evH_{key(beta)}"], rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("name", DATA)
+@pytest.mark.parametrize("beta", BETAS)
+def test_the_authors_error_of_prediction_rises_on_the_way(reference, name, beta):
+    """There is no common objective, so that no iteration is bound to improve on another."""
+    errors = reference(f"llcfs_{name}")[f"evH_{key(beta)}"].sum(axis=0)
+    assert np.max(np.diff(errors)) > 1e-5
+
+
+@pytest.mark.parametrize("beta", BETAS)
+def test_the_authors_second_iteration_rests_on_rounding_and_ours_is_not_made(reference, beta):
+    """The graph is in four parts: their indicators are predicted by constants, and all coefficients are zero."""
+    X, stored = samples(reference, "syn"), reference("llcfs_syn")
+    tau = stored[f"tau_it1_{key(beta)}"]
+    index = nearest_others(Columns(X * np.sqrt(tau)), 5).index
+    assert count_parts(index) == 4
+    model = LocalRegressions.of(Columns(X), index, tau, beta)
+    found = smallest_eigenvectors(SparseLaplacian(residual_laplacian(model.prediction)), 4)
+    assert_allclose(found.values, 0.0, rtol=0, atol=1e-14)
+    assert_allclose(stored[f"evH_{key(beta)}"][:, 1], 0.0, rtol=0, atol=1e-14)
+    assert np.max(np.abs(model.B @ found.vectors[index])) < 1e-13 * np.abs(model.B).max()
+    selector = with_absolute_parameters(X, beta, 4, max_iter=20).fit(X)
+    assert selector.n_iter_ == 1
+    assert_allclose(selector.scores_, tau, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", DATA)
+@pytest.mark.parametrize("beta", BETAS)
+def test_the_selector_makes_the_first_iteration_of_the_authors(reference, name, beta):
+    X, stored = samples(reference, name), reference(f"llcfs_{name}")
+    selector = with_absolute_parameters(X, beta, int(stored["c"]), tol=2.0).fit(X)
+    assert selector.n_iter_ == 1
+    assert_allclose(selector.scores_, stored[f"tau_it1_{key(beta)}"], rtol=0, atol=1e-11)
+    assert_allclose(selector.objective_history_, [stored[f"evH_{key(beta)}"][:, 0].sum()], rtol=1e-9)
+
+
+@pytest.mark.parametrize("beta", BETAS)
+def test_constant_columns_change_the_authors_weights_and_not_ours(reference, beta):
+    """As 1/d of the weight goes to each of them at the start."""
+    stored = reference("data_digits200")
+    X, kept = stored["X"].astype(float), stored["nonconstant"]
+    with_constants = reference("llcfs_digits200")[f"tau_it1_{key(beta)}"]
+    without = reference("llcfs_digits200nc")[f"tau_it1_{key(beta)}"]
+    assert np.max(np.abs(with_constants[kept] - without)) > 1e-6
+    selector = with_absolute_parameters(X[:, kept], beta, 10).fit(X)
+    assert_allclose(selector.scores_[kept], without, rtol=0, atol=1e-11)
+    assert_array_equal(np.sort(selector.top_features(64)[-11:]), np.setdiff1d(np.arange(64), kept))
+
+
+# The local regressions
+
+
+@pytest.mark.parametrize("shape", [(15, 4, 6), (12, 20, 5), (10, 3, 2)])
+def test_predictions_and_weights_are_those_of_ridge_regressions_with_an_intercept(shape):
+    X, tau, beta, index, model = random_model(*shape, 0)
+    Y = np.random.default_rng(1).standard_normal((len(X), 3))
+    predicted, squares = np.empty_like(Y), np.zeros(X.shape[1])
+    for i in range(len(X)):
+        w, b = ridge_with_intercept(X[index[i]], Y[index[i]], tau, beta)
+        predicted[i] = X[i] @ w + b
+        squares += np.sum(w**2, axis=1)
+    assert_allclose(model.prediction @ Y, predicted, rtol=0, atol=1e-9)
+    assert_allclose(model.feature_weights(Columns(X), tau, Y), np.sqrt(squares) / np.sqrt(squares).sum(), rtol=1e-7)
+
+
+@settings(deadline=None, max_examples=20)
+@given(
+    n=st.integers(6, 20),
+    d=st.integers(1, 12),
+    k=st.integers(2, 5),
+    factor=st.integers(-5, 5),
+    seed=st.integers(0, 2**16),
+)
+def test_weights_do_not_see_origin_unit_or_the_basis_of_the_indicators(n, d, k, factor, seed):
+    X, tau, beta, index, model = random_model(n, d, k, seed)
+    rng = np.random.default_rng(seed)
+    Y, _ = np.linalg.qr(rng.standard_normal((n, 3)))
+    assert_allclose(model.prediction.sum(axis=1), 1.0, rtol=0, atol=1e-11)
+    expected = model.feature_weights(Columns(X), tau, Y)
+    assert_allclose(expected.sum(), 1.0, rtol=1e-12)
+    assert np.all(expected > 0.0)
+    turn, _ = np.linalg.qr(rng.standard_normal((3, 3)))
+    assert_allclose(model.feature_weights(Columns(X), tau, Y @ turn), expected, rtol=1e-6, atol=1e-10)
+    assert_allclose(model.feature_weights(Columns(X), tau, Y + 3.0), expected, rtol=1e-6, atol=1e-10)
+    moved = Columns(X + rng.standard_normal(d))
+    again = LocalRegressions.of(moved, index, tau, beta)
+    assert_allclose(again.prediction.toarray(), model.prediction.toarray(), rtol=0, atol=1e-10)
+    assert_allclose(again.feature_weights(moved, tau, Y), expected, rtol=1e-6, atol=1e-10)
+    scaled = Columns(2.0**factor * X)
+    again = LocalRegressions.of(scaled, index, tau, beta / 4.0**factor)
+    assert_allclose(again.prediction.toarray(), model.prediction.toarray(), rtol=0, atol=1e-11)
+    assert_allclose(again.feature_weights(scaled, tau, Y), expected, rtol=1e-6, atol=1e-10)
+
+
+def test_a_feature_without_weight_gets_next_to_none_back():
+    X, tau, beta, index, _ = random_model(15, 6, 5, 0)
+    tau[2] = 0.0
+    Y, _ = np.linalg.qr(np.random.default_rng(1).standard_normal((15, 2)))
+    weights = LocalRegressions.of(Columns(X), index, tau, beta).feature_weights(Columns(X), tau, Y)
+    assert 0.0 < weights[2] <= 1e-12
+
+
+@pytest.mark.parametrize("n_jobs", [None, 2])
+def test_a_strong_fit_predicts_linear_indicators_without_error(n_jobs):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((40, 2))
+    index = nearest_others(Columns(X), 8).index
+    model = LocalRegressions.of(Columns(X), index, np.full(2, 0.5), 1e9, n_jobs=n_jobs)
+    Y = X @ rng.standard_normal((2, 3)) + rng.standard_normal(3)
+    assert_allclose(model.prediction @ Y, Y, rtol=0, atol=1e-5)
+
+
+# The selector
+
+
+@may_stop_early
+@pytest.mark.parametrize("center", [True, False])
+def test_indicators_are_orthonormal_and_sum_to_zero_where_columns_are_centred(reference, center):
+    X = samples(reference, "syn")
+    selector = LLCFS(5, n_clusters=4, center=center, max_iter=5).fit(X)
+    Y = selector.embedding_
+    assert Y.shape == (80, 3 if center else 4)
+    assert_allclose(Y.T @ Y, np.eye(Y.shape[1]), rtol=0, atol=1e-10)
+    if center:
+        assert_allclose(Y.sum(axis=0), 0.0, rtol=0, atol=1e-10)
+
+
+@may_stop_early
+@pytest.mark.parametrize("name", ["syn", "wide"])
+def test_scores_are_weights_that_sum_to_one(reference, name):
+    selector = LLCFS(5, n_clusters=4, max_iter=10).fit(samples(reference, name))
+    assert selector.scores_.min() > 0.0
+    assert_allclose(selector.scores_.sum(), 1.0, rtol=1e-12)
+    assert len(selector.objective_history_) == selector.n_iter_
+    assert np.all(selector.objective_history_ >= -1e-10)
+
+
+def test_it_stops_when_its_graph_falls_into_parts():
+    planted = make_planted_clusters(120, 3, 10, 10, separation=6.0, random_state=0)
+    stopped, once = (LLCFS(5, n_clusters=3, n_neighbors=5, tol=tol, max_iter=100).fit(planted.X) for tol in (0.0, 2.0))
+    assert once.n_iter_ == 1
+    values = (planted.X - planted.X.mean(axis=0)) / planted.X.std(axis=0)
+    index = nearest_others(Columns(values * np.sqrt(stopped.scores_)), 5).index
+    assert count_parts(index) > 1
+    assert stopped.n_iter_ < 100
+
+
+def test_auto_takes_more_neighbours_while_the_graph_of_the_original_features_is_in_parts():
+    """Three groups of 30 far apart: 20 neighbours stay within, 40 do not."""
+    rng = np.random.default_rng(0)
+    X = 100.0 * np.eye(3, 6)[np.repeat(np.arange(3), 30)] + rng.standard_normal((90, 6))
+    assert [count_parts(nearest_others(Columns(X), k).index) for k in (20, 40)] == [3, 1]
+    auto, given = (LLCFS(3, n_clusters=3, n_neighbors=k, scale="none", tol=2.0).fit(X) for k in ("auto", 40))
+    assert_allclose(auto.scores_, given.scores_, rtol=1e-12)
+
+
+def test_groups_without_a_way_out_are_reported_and_avoided_by_auto():
+    """Eight groups of six, whose five neighbours are each other, and samples in between that hold the graph together.
+
+    A vector that is constant on every group is predicted without error, whatever the constants: there are eight.
+    """
+    rng = np.random.default_rng(0)
+    centres = 10.0 * np.eye(8, 11)
+    between = (centres[:-1] + centres[1:]) / 2.0
+    X = np.vstack([np.repeat(centres, 6, axis=0), between]) + 0.3 * rng.standard_normal((55, 11))
+    params = {"n_clusters": 3, "scale": "none", "tol": 2.0}
+    with pytest.warns(ConvergenceWarning, match="8 parts, more than n_clusters=3: .* raise n_neighbors") as caught:
+        LLCFS(4, n_neighbors=5, **params).fit(X)
+    assert caught[0].filename == __file__
+    order = rng.permutation(55)
+    original, permuted = (LLCFS(4, **params).fit(x) for x in (X, X[order]))
+    assert_allclose(permuted.scores_, original.scores_, rtol=0, atol=1e-6)
+
+
+@may_stop_early
+@pytest.mark.parametrize("center", [True, False])
+def test_one_neighbour_tells_no_features_apart_but_is_legal(center):
+    X = np.random.default_rng(0).standard_normal((12, 4))
+    selector = LLCFS(2, n_clusters=2, n_neighbors=1, center=center).fit(X)
+    assert_allclose(selector.scores_, 0.25, rtol=1e-9)
+
+
+@may_stop_early
+def test_three_samples_are_enough():
+    selector = LLCFS(1, n_clusters=2).fit(np.random.default_rng(0).standard_normal((3, 2)))
+    assert np.all(np.isfinite(selector.scores_))
+
+
+@may_stop_early
+@pytest.mark.parametrize("center", [True, False])
+@pytest.mark.parametrize("shape", [(30, 4), (4, 30)])
+def test_one_cluster_is_legal(shape, center):
+    """Without centring its indicator is constant: all coefficients are zero, and rounding must not rank."""
+    rng = np.random.default_rng(0)
+    X, order = rng.standard_normal(shape), rng.permutation(shape[0])
+    original, permuted = (LLCFS(2, n_clusters=1, center=center).fit(x) for x in (X, X[order]))
+    assert_allclose(permuted.scores_, original.scores_, rtol=0, atol=1e-6)
+
+
+def test_too_few_iterations_are_reported_at_the_line_that_called_fit(reference):
+    X = samples(reference, "syn")
+    with pytest.warns(ConvergenceWarning, match=r"LLCFS still move after max_iter=1 iterations") as caught:
+        LLCFS(5, n_clusters=4, max_iter=1).fit(X)
+    assert [warning.filename for warning in caught] == [__file__]

@@ -1,0 +1,225 @@
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.preprocessing import StandardScaler
+
+from ufselect import MCFS
+from ufselect._backend.columns import Columns
+from ufselect.datasets.planted import make_planted_clusters
+from ufselect.graphs.neighbors import nearest_others, neighbor_graph
+from ufselect.graphs.spectral import Spectrum, settled_within_repeats, spectral_embedding
+from ufselect.solvers.lars import lasso_of_size
+
+CLUSTERS = {"syn": 4, "wide": 4, "digits200nc": 10}
+on_every_data_set = pytest.mark.parametrize("name", CLUSTERS)
+# On digits an eigenvalue is repeated: any turn of its vectors is as good, and the scores depend on it.
+where_vectors_are_unique = pytest.mark.parametrize("name", ["syn", "wide"])
+
+
+def raw(reference, name):
+    if name != "digits200nc":
+        return reference(f"data_{name}")["X"]
+    stored = reference("data_digits200")
+    return stored["X"][:, stored["nonconstant"]].astype(float)
+
+
+def width_of(X, t):
+    return t / np.sqrt(Columns(X).mean_squared_distance())
+
+
+def stored_regressions(reference, name, size):
+    """Coefficients at unit length for the stored eigenvectors and the ridge of the authors' program."""
+    X, Y = raw(reference, name), reference(f"mcfs_{name}")["Y"]
+    gram = X.T @ X + 1e-3 * np.eye(X.shape[1])
+    W = np.column_stack([lasso_of_size(Columns(X), y, size, gram=gram) for y in Y.T])
+    return W / np.linalg.norm(W, axis=0)
+
+
+def as_published(reference, name, size):
+    """Raw columns and the width of the stored run."""
+    X = raw(reference, name)
+    width = width_of(X, reference(f"mcfs_{name}")["t"])
+    params = {"n_clusters": CLUSTERS[name], "n_nonzero": size, "width": width, "scale": "none", "center": False}
+    return MCFS(size, **params).fit(X)
+
+
+def planted(seed=0):
+    return make_planted_clusters(120, 4, 20, 40, random_state=seed)
+
+
+# The authors' arrays
+
+
+@on_every_data_set
+def test_the_embedding_is_the_stored_one(reference, name):
+    stored = reference(f"graph_{name}")
+    X = Columns(raw(reference, name))
+    A = neighbor_graph(X, nearest_others(X, 5), width=width_of(X.values, stored["t_mean"]))
+    found = spectral_embedding(A, CLUSTERS[name])
+    assert_allclose(A.toarray(), stored["W_heat"], rtol=0, atol=1e-12)
+    assert_allclose(1.0 - found.values, stored["eigval"], rtol=0, atol=1e-10)
+    for Y in (stored["eigmap"], reference(f"mcfs_{name}")["Y"]):
+        assert_allclose(found.vectors @ found.vectors.T, Y @ Y.T, rtol=0, atol=1e-8)
+
+
+@on_every_data_set
+@pytest.mark.parametrize("size", [5, 20])
+def test_coefficients_are_the_stored_ones_for_their_eigenvectors(reference, name, size):
+    assert_allclose(
+        stored_regressions(reference, name, size), reference(f"mcfs_{name}")[f"coef{size}"], rtol=0, atol=1e-6
+    )
+
+
+@on_every_data_set
+@pytest.mark.parametrize("size", [5, 10, 20])
+def test_scores_and_choice_are_the_stored_ones_for_their_eigenvectors(reference, name, size):
+    stored = reference(f"mcfs_{name}")
+    scores = np.abs(stored_regressions(reference, name, size)).max(axis=1)
+    assert_allclose(scores, stored[f"scores{size}"], rtol=0, atol=1e-6)
+    assert_array_equal(np.argsort(-scores, kind="stable")[:size], stored[f"idx{size}"])
+
+
+@where_vectors_are_unique
+@pytest.mark.parametrize("size", [5, 10, 20])
+def test_with_the_choices_of_the_authors_it_gives_their_scores(reference, name, size):
+    stored = reference(f"mcfs_{name}")
+    selector = as_published(reference, name, size)
+    # They add a ridge of 0.001 to the Gram matrix, we none: that is 5e-5 in a score.
+    assert_allclose(selector.scores_, stored[f"scores{size}"], rtol=0, atol=1e-4)
+    assert len(set(selector.top_features()) & set(stored[f"idx{size}"])) >= size - 1
+
+
+# Where it departs from them
+
+
+def test_a_repeated_eigenvalue_leaves_the_stored_scores_to_chance_and_ours_not(reference):
+    X, stored = raw(reference, "digits200nc"), reference("graph_digits200nc")
+    values, Y = 1.0 - stored["eigval"], stored["eigmap"]
+    assert values[1] - values[0] < 1e-10  # three components, less the constant
+    turn = np.array([[0.6, -0.8], [0.8, 0.6]])
+    turned = np.hstack([Y[:, :2] @ turn, Y[:, 2:]])
+
+    def scores(vectors):
+        W = np.column_stack([lasso_of_size(Columns(X), y, 5) for y in vectors.T])
+        return np.abs(W / np.linalg.norm(W, axis=0)).max(axis=1)
+
+    assert np.abs(scores(turned) - scores(Y)).max() > 0.1
+    settled = [settled_within_repeats(Spectrum(values, vectors), Columns(X)) for vectors in (Y, turned)]
+    assert_allclose(settled[1], settled[0], rtol=0, atol=1e-10)
+    assert_allclose(settled[0] @ settled[0].T, Y @ Y.T, rtol=0, atol=1e-10)
+
+
+def test_order_of_samples_does_not_matter_where_an_eigenvalue_is_repeated(reference):
+    X = raw(reference, "digits200nc")
+    order = np.random.default_rng(0).permutation(len(X))
+    selector, permuted = (MCFS(10, n_clusters=10, n_nonzero=10).fit(values) for values in (X, X[order]))
+    assert_allclose(permuted.scores_, selector.scores_, rtol=0, atol=1e-8)
+
+
+@where_vectors_are_unique
+def test_the_origin_of_the_columns_matters_to_the_authors_regression_and_not_to_ours(reference, name):
+    X, c = raw(reference, name), CLUSTERS[name]
+    moved = X + 3.0
+    for center, least, most in ((True, 0.0, 1e-8), (False, 0.01, 1.0)):
+        params = {"n_clusters": c, "n_nonzero": 10, "scale": "none", "center": center}
+        change = np.abs(MCFS(10, **params).fit(moved).scores_ - MCFS(10, **params).fit(X).scores_).max()
+        assert least <= change <= most
+
+
+def test_constant_columns_rank_last_and_change_nothing(reference):
+    stored = reference("data_digits200")
+    kept = stored["nonconstant"]
+    every, informative = (MCFS(10, n_clusters=10, n_nonzero=10).fit(X) for X in (stored["X"], stored["X"][:, kept]))
+    assert_array_equal(every.scores_[kept], informative.scores_)
+    constant = np.setdiff1d(np.arange(64), kept)
+    assert_array_equal(every.scores_[constant], 0.0)
+    assert_array_equal(np.sort(every.ranking_[constant]), np.arange(54, 65))
+
+
+@pytest.mark.parametrize("n_nonzero", [39, 40, 1000])
+def test_more_coefficients_than_there_can_be_are_no_error(reference, n_nonzero):
+    selector = MCFS(10, n_clusters=4, n_nonzero=n_nonzero).fit(raw(reference, "wide"))
+    assert np.count_nonzero(selector.coef_, axis=0).max() <= 39  # 40 samples, centred
+
+
+# The sub-problems
+
+
+@pytest.mark.parametrize(("name", "center"), [("syn", True), ("syn", False), ("wide", True), ("digits200nc", True)])
+def test_every_regression_meets_its_optimality_conditions(reference, name, center):
+    values = raw(reference, name)
+    selector = MCFS(8, n_clusters=CLUSTERS[name], n_nonzero=8, center=center).fit(values)
+    X, Y = StandardScaler(with_mean=center).fit_transform(values), selector.embedding_
+    if center:
+        Y = Y - Y.mean(axis=0)
+    assert_allclose(np.linalg.norm(selector.coef_, axis=0), 1.0, rtol=1e-12)
+    for y, u in zip(Y.T, selector.coef_.T, strict=True):
+        used = u != 0.0
+        signs = np.sign(u[used])
+        # With w = su all used columns are equally steep: sign(xᵀy) − s·sign(xᵀXu) = λ, for two unknowns s and λ.
+        system = np.column_stack([signs * (X[:, used].T @ (X @ u)), np.ones(used.sum())])
+        target = signs * (X[:, used].T @ y)
+        (length, steepness), *_ = np.linalg.lstsq(system, target)
+        assert_allclose(system @ [length, steepness], target, rtol=0, atol=1e-9 * np.abs(target).max())
+        assert length > 0.0
+        assert np.abs(X.T @ (y - length * (X @ u))).max() <= steepness * (1.0 + 1e-9)
+
+
+@pytest.mark.parametrize("center", [True, False])
+def test_the_embedding_solves_the_generalised_eigenproblem(reference, center):
+    values = raw(reference, "syn")
+    selector = MCFS(8, n_clusters=4, center=center).fit(values)
+    X = Columns(StandardScaler(with_mean=center).fit_transform(values))
+    A = neighbor_graph(X, nearest_others(X, 5)).toarray()
+    degrees, Y = A.sum(axis=1), selector.embedding_
+    assert Y.shape == (80, 3 if center else 4)
+    assert_allclose(Y.T @ (degrees[:, None] * Y), np.eye(Y.shape[1]), rtol=0, atol=1e-10)
+    assert_allclose(degrees @ Y, 0.0, rtol=0, atol=1e-10)
+    values = np.diag(Y.T @ (degrees[:, None] * Y - A @ Y))
+    assert_allclose(degrees[:, None] * Y - A @ Y, degrees[:, None] * Y * values, rtol=0, atol=1e-9)
+
+
+# What a fit leaves behind
+
+
+@pytest.mark.parametrize(("params", "size"), [({"n_nonzero": 3}, 3), ({"n_nonzero": 10}, 10), ({"n_nonzero": 25}, 25)])
+def test_each_regression_has_as_many_coefficients_as_asked_for(params, size):
+    selector = MCFS(10, n_clusters=4, **params).fit(planted().X)
+    assert_array_equal(np.count_nonzero(selector.coef_, axis=0), np.full(3, size))
+
+
+@pytest.mark.parametrize(("wanted", "size"), [(12, 4), (10, 3), (1, 1), ("auto", 17)])
+def test_by_default_the_coefficients_are_divided_among_the_eigenvectors(wanted, size):
+    """There are three of them; where the number of features is open, fifty coefficients are divided."""
+    selector = MCFS(wanted, n_clusters=4).fit(planted().X)
+    assert_array_equal(np.count_nonzero(selector.coef_, axis=0), np.full(3, size))
+
+
+def test_the_score_is_the_largest_coefficient():
+    selector = MCFS(10, n_clusters=4, n_nonzero=10).fit(planted().X)
+    assert_array_equal(selector.scores_, np.abs(selector.coef_).max(axis=1))
+    assert np.all(np.diff(selector.scores_[selector.top_features(60)]) <= 0.0)
+
+
+def test_features_that_no_regression_uses_are_ranked_by_what_is_left_to_explain():
+    X = planted().X
+    selector = MCFS(5, n_clusters=4, n_nonzero=2).fit(X)
+    order = selector.top_features(60)
+    unused = order[selector.scores_[order] == 0.0]
+    assert len(unused) >= 50
+    Z, Y = StandardScaler().fit_transform(X), selector.embedding_ - selector.embedding_.mean(axis=0)
+    left = np.linalg.norm(Z.T @ (Y - Z @ selector.coef_), axis=1)
+    assert np.all(np.diff(left[unused]) <= 0.0)
+
+
+@pytest.mark.parametrize("weights", ["heat", "binary", "cosine"])
+def test_informative_columns_are_found_with_every_kind_of_edges(weights):
+    data = planted()
+    assert data.informative[MCFS(10, n_clusters=4, weights=weights).fit(data.X).top_features()].all()
+
+
+def test_verbose_shows_a_progress_bar_on_standard_error(capfd):
+    MCFS(5, n_clusters=4, verbose=1).fit(planted().X)
+    out, err = capfd.readouterr()
+    assert out == ""
+    assert "MCFS" in err

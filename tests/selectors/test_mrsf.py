@@ -1,0 +1,218 @@
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.preprocessing import StandardScaler
+
+from ufselect import MRSF
+from ufselect._backend.columns import Columns
+from ufselect.datasets.planted import make_planted_clusters
+from ufselect.graphs.kernel import gaussian_kernel, kernel_factor
+from ufselect.solvers.l21 import l21_regression, smallest_penalty_for_zero
+
+CLUSTERS = {"syn": 4, "wide": 4, "digits200nc": 10}
+RATIOS = {"0p5": 0.5, "0p2": 0.2, "0p1": 0.1, "0p05": 0.05}
+on_every_data_set = pytest.mark.parametrize("name", CLUSTERS)
+
+
+def raw(reference, name):
+    if name != "digits200nc":
+        return reference(f"data_{name}")["X"]
+    stored = reference("data_digits200")
+    return stored["X"][:, stored["nonconstant"]].astype(float)
+
+
+def stored_width(X, t):
+    """Of the kernel exp(−‖xᵢ−xⱼ‖²/t)."""
+    return np.sqrt(t / 2.0 / Columns(X).mean_squared_distance())
+
+
+def as_published(reference, name, n_features):
+    """Raw columns and the width of the stored run."""
+    X = raw(reference, name)
+    width = stored_width(X, reference(f"spfs_{name}")["t"])
+    return MRSF(n_features, n_clusters=CLUSTERS[name], width=width, scale="none", center=False).fit(X)
+
+
+def steepness(X, Y, W):
+    return np.linalg.norm(X.T @ (Y - X @ W), axis=1)
+
+
+def scale_of(X):
+    """The power of two that unscaled columns are divided by."""
+    return 2.0 ** np.round(np.log2(np.sqrt(np.mean(X**2))))
+
+
+# The authors' arrays
+
+
+@on_every_data_set
+def test_the_factor_of_the_similarity_is_the_stored_one(reference, name):
+    X, stored = raw(reference, name), reference(f"spfs_{name}")
+    width = stored_width(X, stored["t"])
+    if "K" in stored:
+        assert_allclose(gaussian_kernel(Columns(X), width), stored["K"], rtol=0, atol=1e-12)
+    Y = kernel_factor(Columns(X), width, count=CLUSTERS[name])
+    assert_allclose(Y @ Y.T, stored["Y"] @ stored["Y"].T, rtol=0, atol=1e-10)
+    assert_allclose(smallest_penalty_for_zero(Columns(X), Y), 2.0 * stored["exact_lambda_max"], rtol=1e-10)
+
+
+@on_every_data_set
+@pytest.mark.parametrize("ratio", RATIOS)
+def test_points_of_the_path_are_no_worse_than_the_stored_optimum(reference, name, ratio):
+    X, stored = raw(reference, name), reference(f"spfs_{name}")
+    penalty = RATIOS[ratio] * 2.0 * stored["exact_lambda_max"]
+    solution = l21_regression(Columns(X), stored["Y"], penalty)
+    assert solution.objective <= 2.0 * stored[f"exact_obj_ratio{ratio}"] * (1.0 + 1e-6)
+
+
+@pytest.mark.parametrize("name", ["syn", "digits200nc"])
+@pytest.mark.parametrize("ratio", RATIOS)
+def test_weights_on_the_path_are_the_stored_ones_where_they_are_unique(reference, name, ratio):
+    X, stored = raw(reference, name), reference(f"spfs_{name}")
+    penalty = RATIOS[ratio] * 2.0 * stored["exact_lambda_max"]
+    norms = np.linalg.norm(l21_regression(Columns(X), stored["Y"], penalty, tol=1e-6).coef, axis=1)
+    expected = stored[f"exact_scores_ratio{ratio}"]
+    assert_allclose(norms, expected, rtol=0, atol=1e-4 * expected.max())
+
+
+@on_every_data_set
+def test_the_first_to_enter_are_those_of_both_programs_of_the_authors(reference, name):
+    stored = reference(f"spfs_{name}")
+    best = as_published(reference, name, 20).top_features(3)
+    assert_array_equal(best, stored["lar_idx"][:3])
+    assert_array_equal(best, stored["larnes_idx"][:3])
+
+
+# Where it departs from them
+
+
+@on_every_data_set
+def test_as_many_features_enter_as_are_wanted_where_the_authors_program_stopped_at_half(reference, name):
+    assert int(reference(f"spfs_{name}")["m"]) == 20
+    assert len(reference(f"spfs_{name}")["larnes_idx"]) < 12
+    selector = as_published(reference, name, 20)
+    X, Y = raw(reference, name), selector.embedding_
+    slopes = steepness(X, Y, selector.coef_ / scale_of(X))
+    used = selector.coef_.any(axis=1)
+    assert_allclose(slopes[used], slopes[used].mean(), rtol=2e-4)  # solved to violations of 1e-4
+    # All twenty have entered before the path was left, where the steepness is this share of the largest.
+    share = slopes[used].mean() / np.linalg.norm(X.T @ Y, axis=1).max()
+    assert selector.scores_[selector.top_features()].min() >= share * (1.0 - 2e-4)
+
+
+@on_every_data_set
+def test_the_order_is_that_of_exact_solutions_which_the_steps_of_the_authors_only_approach(reference, name):
+    X, stored = raw(reference, name), reference(f"spfs_{name}")
+    selector = as_published(reference, name, 20)
+    order = selector.top_features()
+    assert list(order) != list(stored["lar_idx"])
+    falls = np.flatnonzero(selector.scores_[order[1:]] < 0.88 * selector.scores_[order[:-1]])
+    assert len(falls) >= 2
+    for step in falls:
+        # A step of the path lies between these two: there the first is in and the other is not yet.
+        first, other = order[step], order[step + 1]
+        share = np.sqrt(selector.scores_[first] * selector.scores_[other])
+        W = l21_regression(Columns(X), stored["Y"], share * 2.0 * stored["exact_lambda_max"], tol=1e-6).coef
+        assert W[first].any()
+        assert not W[other].any()
+
+
+# The sub-problem
+
+
+@pytest.mark.parametrize("center", [True, False])
+@on_every_data_set
+def test_the_weights_meet_the_optimality_conditions_of_their_penalty(reference, name, center):
+    values = raw(reference, name)
+    selector = MRSF(10, n_clusters=CLUSTERS[name], center=center).fit(values)
+    X = StandardScaler(with_mean=center).fit_transform(values)
+    W, Y = selector.coef_, selector.embedding_
+    slopes, length = steepness(X, Y, W), np.linalg.norm(W, axis=1)
+    used = length > 0.0
+    half = slopes[used].mean()
+    assert np.all(slopes <= half * (1.0 + 2e-4))
+    off = np.linalg.norm(X[:, used].T @ (Y - X @ W) - half * W[used] / length[used, None], axis=1)
+    assert off.max() <= 2e-4 * half
+    # The share at which the path was left: no score of a feature in use is below, none of another above.
+    share = half / np.linalg.norm(X.T @ Y, axis=1).max()
+    assert selector.scores_[used].min() >= share * (1.0 - 2e-4)
+    entered = selector.scores_ > share * (1.0 + 2e-4)
+    assert entered.sum() >= 10
+
+
+@pytest.mark.parametrize("center", [True, False])
+def test_the_embedding_is_the_leading_part_of_the_kernel(reference, center):
+    values = raw(reference, "syn")
+    selector = MRSF(10, n_clusters=4, center=center).fit(values)
+    X = StandardScaler(with_mean=center).fit_transform(values)
+    squared = np.sum((X[:, None] - X[None]) ** 2, axis=2)
+    K = np.exp(-squared / (2.0 * squared.mean()))
+    if center:
+        H = np.eye(80) - 1.0 / 80.0
+        K = H @ K @ H
+    largest, vectors = np.linalg.eigh(K)
+    count = 3 if center else 4
+    expected = vectors[:, -count:] * np.sqrt(largest[-count:])
+    Y = selector.embedding_
+    assert Y.shape == (80, count)
+    assert_allclose(Y @ Y.T, expected @ expected.T, rtol=0, atol=1e-10)
+    assert_allclose(Y.T @ Y, np.diag(largest[::-1][:count]), rtol=0, atol=1e-9)
+
+
+# Scores
+
+
+@on_every_data_set
+def test_scores_are_penalties_of_entry_as_shares_of_the_first(reference, name):
+    selector = MRSF(10, n_clusters=CLUSTERS[name]).fit(raw(reference, name))
+    ranked = selector.scores_[selector.top_features(selector.n_features_in_)]
+    assert_allclose(ranked[0], 1.0, rtol=1e-12)
+    assert ranked[-1] >= 0.0
+    assert np.all(np.diff(ranked) <= 1e-12)
+
+
+@on_every_data_set
+def test_fewer_features_are_the_first_of_more(reference, name):
+    X = raw(reference, name)
+    five, ten = (MRSF(m, n_clusters=CLUSTERS[name]).fit(X) for m in (5, 10))
+    assert_array_equal(five.top_features(), ten.top_features(5))
+
+
+def test_a_feature_that_says_almost_what_an_earlier_one_says_enters_late(reference):
+    X = raw(reference, "syn")
+    best = MRSF(8, n_clusters=4).fit(X).top_features()[0]
+    worse = X[:, best] + 0.3 * np.random.default_rng(0).standard_normal(80)
+    beside = MRSF(8, n_clusters=4).fit(np.column_stack([X, worse]))
+    instead = MRSF(8, n_clusters=4).fit(np.column_stack([np.delete(X, best, axis=1), worse]))
+    assert instead.scores_[-1] > 0.8
+    assert beside.scores_[-1] < 0.5 * instead.scores_[-1]
+
+
+@pytest.mark.parametrize("copied", [1, 3])
+def test_an_exact_copy_of_a_chosen_feature_is_not_chosen(reference, copied):
+    X = raw(reference, "syn")
+    best = MRSF(8, n_clusters=4).fit(X).top_features()
+    chosen = MRSF(8, n_clusters=4).fit(np.hstack([X, X[:, best[:copied]]])).top_features()
+    pairs = [{best[i], 30 + i} for i in range(copied)]
+    assert max(len(pair & set(chosen)) for pair in pairs) == 1
+
+
+def test_constant_columns_rank_last_and_change_nothing(reference):
+    stored = reference("data_digits200")
+    kept = stored["nonconstant"]
+    every, informative = (MRSF(10, n_clusters=10).fit(X) for X in (stored["X"], stored["X"][:, kept]))
+    assert_array_equal(every.scores_[kept], informative.scores_)
+    assert_array_equal(np.sort(every.ranking_[np.setdiff1d(np.arange(64), kept)]), np.arange(54, 65))
+
+
+def test_where_the_number_of_features_is_open_fifty_enter():
+    X = make_planted_clusters(120, 4, 30, 60, random_state=0).X
+    selector = MRSF(n_clusters=4).fit(X)
+    assert np.count_nonzero(selector.coef_.any(axis=1)) >= 45  # some of them leave again
+    assert 1 <= selector.n_features_ <= 50
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_informative_columns_are_found(seed):
+    data = make_planted_clusters(120, 4, 20, 40, random_state=seed)
+    assert data.informative[MRSF(10, n_clusters=4).fit(data.X).top_features()].all()

@@ -1,0 +1,376 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.exceptions import ConvergenceWarning
+
+from ufselect import NDFS
+from ufselect._backend.columns import Columns
+from ufselect.datasets.planted import make_planted_clusters
+from ufselect.graphs.laplacian import NormalizedLaplacian
+from ufselect.selectors.ndfs import Prediction
+from ufselect.solvers.nonnegative import indicators, unit_columns
+from ufselect.solvers.reweighted import ReweightedRidge, inverse_weights
+
+DATA = ["syn", "wide", "digits200nc"]
+SETTINGS = [(alpha, beta) for alpha in (0.1, 1) for beta in (0.1, 10)]
+PUBLISHED_Z = 1e8
+may_stop_early = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
+
+def samples(reference, name):
+    stored = reference("data_" + name.removesuffix("nc"))
+    X = stored["X"].astype(float)
+    return X[:, stored["nonconstant"]] if name.endswith("nc") else X
+
+
+def key(alpha, beta):
+    return f"a{alpha}_b{beta}".replace(".", "p")
+
+
+def stored_problem(reference, name, alpha, beta):
+    """The problem of the authors' runs, whose graph of digits is the same with and without constant columns."""
+    X = Columns(samples(reference, name))
+    graph = reference("graph_" + name.removesuffix("nc").replace("digits200", "digits200nc"))
+    return Prediction(X, NormalizedLaplacian(graph["W_heat_s2"]), alpha, beta)
+
+
+def published_run(problem, F, n_iter):
+    """F, W and the F that W belongs to, from W all ones and with the authors' 2.2e-16 under the root."""
+    h = np.full(problem.X.shape[1], 2.0 * np.sqrt(F.shape[1]))
+    for _ in range(n_iter):
+        before, used = F, h
+        F, W = problem.published_step(F, h, PUBLISHED_Z)
+        h = 2.0 * np.sqrt(np.sum(W**2, axis=1) + np.finfo(float).eps)
+    return F, W, before, used
+
+
+def monotone_run(problem, F, weights):
+    h, values = np.full(problem.X.shape[1], 2.0 * np.sqrt(F.shape[1])), []
+    for z in weights:
+        F, W = problem.monotone_step(F, h, z)
+        h = inverse_weights(W)
+        values.append(problem.objective(F, W, z))
+    return F, W, np.array(values)
+
+
+def random_problem(n, d, c, seed, *, centered=False):
+    """Data, a connected graph and a positive F."""
+    rng = np.random.default_rng(seed)
+    values = rng.standard_normal((n, d))
+    X = Columns(values - values.mean(axis=0), centered=True) if centered else Columns(values)
+    A = rng.random((n, n)) * (rng.random((n, n)) < 0.5) + 0.01
+    alpha, beta = 10.0 ** rng.uniform(-2.0, [2.0, 0.0])  # β not so large that no feature is left
+    return Prediction(X, NormalizedLaplacian(A + A.T), alpha, beta), unit_columns(rng.random((n, c)) + 0.01)
+
+
+def slopes(function, F, step=1e-6):
+    """Central differences for every entry of F."""
+    slope = np.empty_like(F)
+    for place in np.ndindex(*F.shape):
+        shift = np.zeros_like(F)
+        shift[place] = step
+        slope[place] = (function(F + shift) - function(F - shift)) / (2.0 * step)
+    return slope
+
+
+# The published update
+
+
+@pytest.mark.parametrize("name", DATA)
+def test_the_laplacian_is_that_of_the_authors_program(reference, name):
+    L = NormalizedLaplacian(reference(f"graph_{name}")["W_heat_s2"])
+    assert_allclose(L.toarray(), reference(f"ndfs_{name}")["L"], rtol=0, atol=1e-14)
+
+
+@pytest.mark.parametrize("name", [*DATA, "digits200"])
+@pytest.mark.parametrize(("alpha", "beta"), SETTINGS)
+def test_published_updates_reach_the_indicators_and_weights_of_the_authors(reference, name, alpha, beta):
+    stored = reference(f"ndfs_{name}")
+    F, W, _, _ = published_run(stored_problem(reference, name, alpha, beta), stored["F_init"], 100)
+    assert_allclose(F, stored[f"F_{key(alpha, beta)}"], rtol=0, atol=1e-11)
+    assert_allclose(W, stored[f"W_{key(alpha, beta)}"], rtol=0, atol=1e-10)
+    norms = np.linalg.norm(W, axis=1)
+    clear = np.count_nonzero(norms > 1e-6 * norms.max())  # the rest is left at the floor, in any order
+    assert_array_equal(np.argsort(-norms, kind="stable")[:clear], stored[f"idx_{key(alpha, beta)}"][:clear])
+
+
+@pytest.mark.parametrize("name", DATA)
+def test_rows_vanish_here_and_stop_at_a_floor_with_the_authors(reference, name):
+    stored = reference(f"ndfs_{name}")
+    problem = stored_problem(reference, name, 1, 10)
+    F, h = stored["F_init"], np.full(problem.X.shape[1], 2.0 * np.sqrt(stored["F_init"].shape[1]))
+    for _ in range(100):
+        F, W = problem.published_step(F, h, PUBLISHED_Z)
+        h = inverse_weights(W)
+    ours, theirs = np.linalg.norm(W, axis=1), np.linalg.norm(stored["W_a1_b10"], axis=1)
+    vanished = ours < 1e-12 * ours.max()
+    assert vanished.sum() >= 10
+    assert np.all(ours[vanished] < 1e-3 * theirs[vanished])
+    assert np.all(theirs[vanished] > 1e-12)
+
+
+@pytest.mark.parametrize("name", DATA)
+@pytest.mark.parametrize("n_iter", [1, 2, 50, 100])
+def test_the_authors_report_half_of_the_orthogonality_that_they_minimise(reference, name, n_iter):
+    """tr(FᵀMF) + (z/4)‖FᵀF − I‖², M of the step before; the update is that for z/2."""
+    stored = reference(f"ndfs_{name}")
+    problem = stored_problem(reference, name, 1, 0.1)
+    F, _, _, h = published_run(problem, stored["F_init"], n_iter)
+    W = ReweightedRidge(problem.X, h, 0.1).coef(F)
+    rest = np.sum(F * (problem.L @ F)) + np.sum(F * (F - problem.X @ W))
+    apart = np.sum((F.T @ F - np.eye(F.shape[1])) ** 2)
+    reported = stored["obj_a1_b0p1"][n_iter - 1]
+    assert_allclose(rest + PUBLISHED_Z / 4.0 * apart, reported, rtol=1e-10)
+    assert problem.objective(F, W, PUBLISHED_Z) > 1.5 * reported
+
+
+@pytest.mark.parametrize("name", DATA)
+def test_published_weights_belong_to_the_indicators_before_and_monotone_ones_to_those_returned(reference, name):
+    stored = reference(f"ndfs_{name}")
+    problem = stored_problem(reference, name, 1, 0.1)
+    F, _, before, h = published_run(problem, stored["F_init"], 100)
+    ridge = ReweightedRidge(problem.X, h, 0.1)
+    theirs = stored["W_a1_b0p1"]
+    assert_allclose(ridge.coef(before), theirs, rtol=0, atol=1e-10)
+    assert np.max(np.abs(ridge.coef(F) - theirs)) > 1e-9
+    F, W = problem.monotone_step(before, h, 10.0)
+    assert_allclose(W, ridge.coef(F), rtol=0, atol=1e-14)
+
+
+@pytest.mark.parametrize("name", DATA)
+@pytest.mark.parametrize("beta", [0.1, 10])
+def test_the_weight_of_the_regression_does_not_move_the_authors_indicators_but_moves_ours(reference, name, beta):
+    stored = reference(f"ndfs_{name}")
+    theirs = [stored[f"F_{key(alpha, beta)}"] for alpha in (0.1, 1)]
+    assert np.max(np.abs(theirs[0] - theirs[1])) < 1e-6
+    start, weights = unit_columns(stored["F_init"]), np.repeat([1.0, 10.0, 100.0, 1000.0], 50)
+    ours = [monotone_run(stored_problem(reference, name, alpha, beta), start, weights)[0] for alpha in (0.1, 1)]
+    assert np.max(np.abs(ours[0] - ours[1])) > 1e-2
+
+
+@pytest.mark.parametrize("name", DATA)
+@pytest.mark.parametrize(("alpha", "beta"), [(0.1, 0.1), (1, 10)])
+def test_monotone_updates_end_below_the_authors_objective(reference, name, alpha, beta):
+    stored = reference(f"ndfs_{name}")
+    problem = stored_problem(reference, name, alpha, beta)
+    theirs = problem.objective(stored[f"F_{key(alpha, beta)}"], stored[f"W_{key(alpha, beta)}"], PUBLISHED_Z)
+    # Their steps are longer: after as many of ours theirs is lower.
+    _, _, values = monotone_run(problem, unit_columns(stored["F_init"]), np.full(600, PUBLISHED_Z))
+    assert values[-1] < theirs
+    assert np.all(np.diff(values) <= 1e-9 * values[:-1])
+
+
+@pytest.mark.parametrize("name", DATA)
+def test_the_monotone_update_goes_on_where_the_authors_stop(reference, name):
+    stored = reference(f"ndfs_{name}")
+    problem = stored_problem(reference, name, 1, 0.1)
+    F, W = stored["F_a1_b0p1"], stored["W_a1_b0p1"]
+    before = problem.objective(F, W, PUBLISHED_Z)
+    F, W = problem.monotone_step(F, inverse_weights(W), PUBLISHED_Z)
+    assert problem.objective(F, W, PUBLISHED_Z) < 0.999 * before
+
+
+# One step
+
+
+@settings(deadline=None, max_examples=20)
+@given(
+    n=st.integers(3, 15),
+    d=st.integers(1, 20),
+    c=st.integers(1, 4),
+    exponent=st.floats(-2.0, 8.0),
+    centered=st.booleans(),
+    seed=st.integers(0, 2**16),
+)
+def test_no_monotone_step_raises_the_objective(n, d, c, exponent, centered, seed):
+    problem, F = random_problem(n, d, c, seed, centered=centered)
+    z = 10.0**exponent
+    F, W = problem.monotone_step(F, np.ones(d), z)
+    before = problem.objective(F, W, z)
+    for _ in range(30):
+        F, W = problem.monotone_step(F, inverse_weights(W), z)
+        after = problem.objective(F, W, z)
+        assert np.all(F >= 0.0)
+        assert after <= before * (1.0 + 1e-10)
+        before = after
+
+
+@pytest.mark.parametrize("shape", [(12, 5), (8, 8), (6, 15)])
+@pytest.mark.parametrize("centered", [False, True])
+@pytest.mark.parametrize("z", [0.1, 10.0])
+def test_every_indicator_moves_against_the_slope_of_the_objective(shape, centered, z):
+    problem, F = random_problem(*shape, 3, 0, centered=centered)
+    h = np.random.default_rng(1).uniform(0.1, 2.0, shape[1])
+    ridge = ReweightedRidge(problem.X, h, problem.beta)
+
+    def bound(F):
+        """The objective with its penalty bounded at h, and the best W for F."""
+        target = problem.X.centered_like(F)
+        W = ridge.coef(target)
+        penalty = problem.beta * np.sum(W**2 / h[:, None])
+        prediction = problem.alpha * (np.sum((target - problem.X @ W) ** 2) + penalty)
+        return np.sum(F * (problem.L @ F)) + prediction + z / 2.0 * np.sum((F.T @ F - np.eye(3)) ** 2)
+
+    moved, _ = problem.monotone_step(F, h, z)
+    slope = slopes(bound, F)
+    clear = np.abs(slope) > 1e-6 * np.abs(slope).max()
+    assert_array_equal(np.sign(moved - F)[clear], -np.sign(slope)[clear])
+    assert bound(moved) < bound(F)
+
+
+@pytest.mark.parametrize("shape", [(12, 5), (8, 8), (6, 15)])
+def test_both_routes_agree_with_the_formula_of_the_paper(shape):
+    problem, F = random_problem(*shape, 3, 0)
+    X, alpha, beta = problem.X.values, problem.alpha, problem.beta
+    h = np.random.default_rng(1).uniform(0.1, 2.0, shape[1])
+    G = np.linalg.inv(X.T @ X + beta * np.diag(1.0 / h))
+    M = problem.L.toarray() + alpha * (np.eye(shape[0]) - X @ G @ X.T)
+    dual = problem.L.toarray() + alpha * beta * np.linalg.inv(X @ np.diag(h) @ X.T + beta * np.eye(shape[0]))
+    assert_allclose(dual, M, rtol=0, atol=1e-11)
+    raw = F * (PUBLISHED_Z * F) / (M @ F + PUBLISHED_Z * F @ F.T @ F)
+    gram = X.T @ X if shape[1] <= shape[0] else None
+    for same in (problem, Prediction(problem.X, problem.L, alpha, beta, gram)):
+        found, W = same.published_step(F, h, PUBLISHED_Z)
+        assert_allclose(found, unit_columns(raw), rtol=1e-12)
+        assert_allclose(W, G @ X.T @ F, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("shape", [(12, 5), (6, 15)])
+@pytest.mark.parametrize("step", ["monotone_step", "published_step"])
+def test_rows_of_no_weight_stay_out(shape, step):
+    problem, F = random_problem(*shape, 3, 0)
+    h = np.ones(shape[1])
+    h[[1, 3]] = 0.0
+    others = np.delete(np.arange(shape[1]), [1, 3])
+    F_all, W = getattr(problem, step)(F, h, 100.0)
+    assert_array_equal(W[[1, 3]], 0.0)
+    fewer = Prediction(Columns(problem.X.values[:, others]), problem.L, problem.alpha, problem.beta)
+    F_fewer, W_fewer = getattr(fewer, step)(F, h[others], 100.0)
+    assert_allclose(F_all, F_fewer, rtol=1e-9)
+    assert_allclose(W[others], W_fewer, rtol=0, atol=1e-10)
+
+
+@pytest.mark.parametrize("factor", [1e-3, 50.0])
+@pytest.mark.parametrize("shape", [(12, 5), (6, 15)])
+def test_data_in_another_unit_need_beta_in_that_unit(shape, factor):
+    problem, F = random_problem(*shape, 3, 0)
+    scaled = Prediction(Columns(factor * problem.X.values), problem.L, problem.alpha, factor * problem.beta)
+    h = np.ones(shape[1])
+    for _ in range(20):
+        expected, W = problem.monotone_step(F, h, 10.0)
+        F, same = scaled.monotone_step(F, h / factor, 10.0)
+        h = inverse_weights(W)
+        assert_allclose(F, expected, rtol=1e-8)
+        assert_allclose(factor * same, W, rtol=0, atol=1e-9 * np.abs(W).max())
+    assert_allclose(scaled.objective(F, same, 10.0), problem.objective(expected, W, 10.0), rtol=1e-9)
+
+
+def test_centred_columns_are_regressed_with_an_intercept():
+    problem, F = random_problem(10, 4, 3, 0, centered=True)
+    _, W = problem.monotone_step(F, np.ones(4), 10.0)
+    X, z = problem.X.values, 10.0
+    rest = np.sum(F * (problem.L @ F)) + z / 2.0 * np.sum((F.T @ F - np.eye(3)) ** 2)
+    intercept = (F - X @ W).mean(axis=0)
+    misfit = np.sum((F - X @ W - intercept) ** 2)
+    expected = rest + problem.alpha * (misfit + problem.beta * np.linalg.norm(W, axis=1).sum())
+    assert_allclose(problem.objective(F, W, z), expected, rtol=1e-12)
+
+
+def test_indicators_of_separate_groups_that_features_predict_stay():
+    """Nothing to gain: no edge between groups, and features that are indicators themselves."""
+    labels = np.repeat(np.arange(3), 5)
+    exact = unit_columns((labels[:, None] == np.arange(3)) * 1.0)
+    problem = Prediction(Columns(exact), NormalizedLaplacian((labels[:, None] == labels) * 1.0), 1.0, 1e-6)
+    F, _, values = monotone_run(problem, indicators(labels, 3), np.full(1000, 10.0))
+    assert_allclose(F, exact, rtol=0, atol=0.02)
+    assert values[-1] < 1e-3
+
+
+# The selector
+
+
+@may_stop_early
+@pytest.mark.parametrize(
+    ("name", "params"),
+    [
+        *[(name, {}) for name in (*DATA, "digits200")],
+        *[("wide", params) for params in ({"center": False}, {"scale": "none"}, {"weights": "binary"})],
+    ],
+    ids=str,
+)
+def test_the_objective_never_rises_while_the_weight_of_orthogonality_stays(reference, name, params):
+    selector = NDFS(5, n_clusters=4, **params).fit(samples(reference, name))
+    history, weights = selector.objective_history_, selector.orthogonality_history_
+    assert len(history) == len(weights) == selector.n_iter_
+    assert_array_equal(np.unique(weights), [1.0, 10.0, 100.0, 1000.0])
+    assert np.all(np.diff(weights) >= 0.0)
+    same = np.diff(weights) == 0.0
+    assert np.all(np.diff(history)[same] <= 1e-9 * history[:-1][same])
+
+
+@may_stop_early
+@pytest.mark.parametrize("name", DATA)
+def test_indicators_are_not_negative_and_nearly_orthonormal(reference, name):
+    F = NDFS(5, n_clusters=4).fit(samples(reference, name)).embedding_
+    assert F.min() >= 0.0
+    assert np.linalg.norm(F.T @ F - np.eye(4)) < 0.05
+
+
+@may_stop_early
+def test_published_update_has_the_weight_of_the_paper_throughout(reference):
+    selector = NDFS(5, n_clusters=4, update="published").fit(samples(reference, "syn"))
+    assert_array_equal(selector.orthogonality_history_, PUBLISHED_Z)
+    assert_allclose(np.linalg.norm(selector.embedding_, axis=0), 1.0, rtol=1e-12)
+
+
+@may_stop_early
+@pytest.mark.parametrize("regression_weight", [0.01, 100.0, 1e4])
+@pytest.mark.parametrize("name", DATA)
+def test_published_update_stays_finite_for_a_heavy_regression(reference, name, regression_weight):
+    X = samples(reference, name)
+    selector = NDFS(5, n_clusters=4, update="published", regression_weight=regression_weight).fit(X)
+    assert np.all(np.isfinite(selector.objective_history_))
+    assert np.all(np.isfinite(selector.scores_))
+    assert np.all(selector.embedding_ >= 0.0)
+
+
+@may_stop_early
+def test_scores_are_the_norms_of_the_weights_for_standardised_columns(reference):
+    selector = NDFS(5, n_clusters=4).fit(samples(reference, "syn"))
+    assert selector.coef_.shape == (30, 4)
+    assert_allclose(selector.scores_, np.linalg.norm(selector.coef_, axis=1), rtol=1e-12)
+
+
+@may_stop_early
+def test_constant_columns_rank_last(reference):
+    stored = reference("data_digits200")
+    selector = NDFS(5, n_clusters=10).fit(stored["X"].astype(float))
+    constant = np.setdiff1d(np.arange(64), stored["nonconstant"])
+    assert_array_equal(np.sort(selector.top_features(64)[-11:]), constant)
+
+
+@may_stop_early
+@pytest.mark.parametrize("seed", range(3))
+def test_the_largest_indicator_of_a_sample_tells_its_cluster(seed):
+    data = make_planted_clusters(120, 4, 20, 80, random_state=seed)
+    found = NDFS(10, n_clusters=4).fit(data.X).embedding_.argmax(axis=1)
+    assert len({(int(a), int(b)) for a, b in zip(data.clusters, found, strict=True)}) == 4
+
+
+@may_stop_early
+@pytest.mark.parametrize("center", [True, False])
+@pytest.mark.parametrize("shape", [(20, 4), (4, 20)])
+def test_one_cluster_is_legal(shape, center):
+    X = np.random.default_rng(0).standard_normal(shape)
+    selector = NDFS(2, n_clusters=1, center=center).fit(X)
+    assert np.all(np.isfinite(selector.scores_))
+    assert_array_equal(np.sort(selector.ranking_), np.arange(1, shape[1] + 1))
+
+
+def test_too_few_iterations_are_reported_at_the_line_that_called_fit(reference):
+    X = samples(reference, "syn")
+    with pytest.warns(ConvergenceWarning, match=r"NDFS still falls after max_iter=3 iterations") as caught:
+        NDFS(5, n_clusters=4, max_iter=3).fit(X)
+    assert [warning.filename for warning in caught] == [__file__]

@@ -1,0 +1,414 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.kernel_ridge import KernelRidge
+
+from ufselect import RUFS
+from ufselect._backend.columns import Columns
+from ufselect.datasets.planted import make_planted_clusters
+from ufselect.graphs.local_models import (
+    difference_grams,
+    gaussian_of_grams,
+    kernel_prediction_weights,
+    residual_laplacian,
+    with_self,
+)
+from ufselect.graphs.neighbors import nearest_others
+from ufselect.selectors.rufs import RobustPrediction
+from ufselect.solvers.nonnegative import indicators
+from ufselect.solvers.reweighted import inverse_weights
+
+DATA = ["syn", "wide", "digits200nc"]
+SETTINGS = [(1, 1, 1), (0.1, 1, 1), (1, 0.1, 10)]
+SMOOTHING = 1e-6
+may_stop_early = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
+
+def samples(reference, name):
+    stored = reference("data_" + name.removesuffix("nc"))
+    X = stored["X"].astype(float)
+    return X[:, stored["nonconstant"]] if name.endswith("nc") else X
+
+
+def key(alpha, beta, nu):
+    return f"a{alpha}_b{beta}_nu{nu}".replace(".", "p")
+
+
+def local_learning_of_a_graph(K, ridge=0.1):
+    """T with the weights of a sparse graph for a kernel, neighbours being all that a sample is joined to."""
+    A = np.zeros_like(K)
+    for i, row in enumerate(K):
+        joined = np.flatnonzero(row)
+        members = np.array([i, *joined])
+        A[i, joined] = kernel_prediction_weights(K[None, members[:, None], members], ridge)[0]
+    return residual_laplacian(sp.csr_array(A))
+
+
+def stored_problem(reference, name, alpha, beta, nu):
+    """The problem of the stored runs, its start, and z: theirs is (z/4)‖GᵀG − I‖², ours (z/2)‖GᵀG − I‖²."""
+    stored = reference(f"rufs_{name}")
+    T = local_learning_of_a_graph(reference(f"graph_{name}")["W_heat"])
+    X = Columns(samples(reference, name))
+    problem = RobustPrediction(X, X, T, 1.0, nu, alpha, beta)
+    return problem, problem.start(indicators(stored["label_init"], int(stored["c"]))), stored["zeta"].item() / 2.0
+
+
+def run(problem, state, z, n_iter):
+    values = [problem.objective(state, z)]
+    for _ in range(n_iter):
+        state = problem.step(state, z)
+        values.append(problem.objective(state, z))
+    return state, np.array(values)
+
+
+def random_problem(n, d, c, seed, *, centered=False):
+    """Data that are not negative, predictions from others, and a start; predicted with an intercept if centred."""
+    rng = np.random.default_rng(seed)
+    X = Columns(rng.random((n, d)))
+    T = residual_laplacian(sp.csr_array(0.3 * rng.standard_normal((n, n)) * (rng.random((n, n)) < 0.5)))
+    rho, nu, alpha = 10.0 ** rng.uniform(-1.0, 1.0, 3)
+    beta = alpha * 10.0 ** rng.uniform(-2.0, 0.0)  # not so much that no feature is left
+    problem = RobustPrediction(X, X.less_means() if centered else X, T, rho, nu, alpha, beta)
+    return problem, problem.start(indicators(rng.permutation(np.arange(n) % c), c))
+
+
+def smoothed(residuals):
+    return np.sqrt(np.sum(residuals**2, axis=1) + SMOOTHING**2)
+
+
+def slopes(function, F, step=1e-6):
+    """Central differences for every entry of F."""
+    slope = np.empty_like(F)
+    for place in np.ndindex(*F.shape):
+        shift = np.zeros_like(F)
+        shift[place] = step
+        slope[place] = (function(F + shift) - function(F - shift)) / (2.0 * step)
+    return slope
+
+
+# Local learning
+
+
+@pytest.mark.parametrize("name", DATA)
+def test_local_learning_from_a_graph_is_that_of_the_authors_program(reference, name):
+    T = local_learning_of_a_graph(reference(f"graph_{name}")["W_heat"]).toarray()
+    theirs = reference(f"rufs_{name}")["L_code"]
+    assert_allclose(T, theirs, rtol=0, atol=1e-13 * np.abs(theirs).max())
+
+
+@pytest.mark.parametrize("name", DATA)
+def test_the_authors_kernel_is_a_graph_with_negative_eigenvalues_and_ours_is_a_kernel(reference, name):
+    assert np.linalg.eigvalsh(reference(f"graph_{name}")["W_heat"])[0] < -0.1
+    X = Columns(samples(reference, name))
+    index = nearest_others(X, 5).index
+    _, grams = with_self(index, difference_grams(X, index))
+    kernels = gaussian_of_grams(grams, X.mean_squared_distance())
+    assert_allclose(np.einsum("ijj->ij", kernels), 1.0, rtol=1e-12)
+    assert np.linalg.eigvalsh(kernels).min() > 0.0
+
+
+def test_weights_of_neighbours_are_those_of_kernel_ridge_regression():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((12, 3))
+    index = nearest_others(Columns(X), 4).index
+    _, grams = with_self(index, difference_grams(Columns(X), index))
+    weights = kernel_prediction_weights(gaussian_of_grams(grams, 2.0), 0.1)
+    y = rng.standard_normal(12)
+    for i in range(12):
+        model = KernelRidge(alpha=0.1, kernel="rbf", gamma=1.0 / (2.0 * 2.0)).fit(X[index[i]], y[index[i]])
+        assert_allclose(weights[i] @ y[index[i]], model.predict(X[[i]]).item(), rtol=1e-9)
+
+
+# Against the stored runs
+
+
+@pytest.mark.parametrize("name", DATA)
+@pytest.mark.parametrize(("alpha", "beta", "nu"), SETTINGS)
+def test_steps_end_below_the_authors_and_where_an_independent_program_does(reference, name, alpha, beta, nu):
+    stored = reference(f"rufs_{name}")
+    problem, state, z = stored_problem(reference, name, alpha, beta, nu)
+    own = stored[f"own_obj_{key(alpha, beta, nu)}"]
+    state, values = run(problem, state, z, len(own) - 1)
+    assert np.all(np.diff(values) <= 1e-9 * values[:-1])
+    assert values[-1] <= 1.005 * own[-1]
+    # Theirs has 0.1 ΣG + 1e-4‖F‖₂,₁ in addition, which explains nothing of a factor of 50.
+    assert values[-1] < stored[f"obj_{key(alpha, beta, nu)}"][-1] / 50.0
+    # They stop far from orthogonality.
+    theirs, identity = stored[f"G_{key(alpha, beta, nu)}"], np.eye(int(stored["c"]))
+    assert np.linalg.norm(theirs.T @ theirs - identity) > 0.15
+    assert np.linalg.norm(state.G.T @ state.G - identity) < 1e-3
+
+
+@pytest.mark.parametrize("name", DATA)
+@pytest.mark.parametrize(("alpha", "beta", "nu"), SETTINGS)
+def test_the_authors_start_from_indicators_that_are_not_at_unit_length(reference, name, alpha, beta, nu):
+    stored = reference(f"rufs_{name}")
+    sizes, first = np.bincount(stored["label_init"]), stored[f"obj_{key(alpha, beta, nu)}"][0]
+    # Their first penalty is that of GᵀG = diag(sizes), in the spectral norm.
+    assert_allclose(first, stored["zeta"] / 4.0 * (sizes.max() - 1.0) ** 2, rtol=1e-4)
+    problem, state, z = stored_problem(reference, name, alpha, beta, nu)
+    assert_allclose(np.linalg.norm(state.G, axis=0), 1.0, rtol=1e-12)
+    assert problem.objective(state, z) < first / 50.0
+
+
+@pytest.mark.parametrize("name", DATA)
+def test_the_authors_scores_are_squared_norms_and_say_something_else(reference, name):
+    stored = reference(f"rufs_{name}")
+    theirs = stored["scores_a1_b1_nu1"]
+    assert_allclose(theirs, np.sum(stored["W_a1_b1_nu1"] ** 2, axis=1), rtol=1e-10)
+    problem, state, z = stored_problem(reference, name, 1, 1, 1)
+    ours = np.linalg.norm(run(problem, state, z, 200)[0].W, axis=1)
+    assert np.max(np.abs(ours / ours.max() - np.sqrt(theirs / theirs.max()))) > 0.1
+
+
+# One step
+
+
+@settings(deadline=None, max_examples=20)
+@given(
+    n=st.integers(4, 15),
+    d=st.integers(1, 20),
+    c=st.integers(1, 3),
+    exponent=st.floats(-2.0, 7.0),
+    centered=st.booleans(),
+    seed=st.integers(0, 2**16),
+)
+def test_no_part_of_a_step_raises_the_objective(n, d, c, exponent, centered, seed):
+    problem, state = random_problem(n, d, c, seed, centered=centered)
+    z = 10.0**exponent
+    value = problem.objective(state, z)
+    for _ in range(20):
+        after = problem.step(state, z)
+        for part in (replace(state, W=after.W, b=after.b), replace(after, G=state.G), after):
+            before, value = value, problem.objective(part, z)
+            assert value <= before * (1.0 + 1e-10)
+        state = after
+        assert np.all(state.G >= 0.0)
+        assert np.all(state.F >= 0.0)
+
+
+@pytest.mark.parametrize("centered", [False, True])
+def test_the_objective_is_that_of_the_paper_or_has_an_intercept(centered):
+    problem, state = random_problem(10, 6, 3, 0, centered=centered)
+    X, G, F, W = problem.X.values, state.G, state.F, state.W
+    b = np.array([0.1, -0.2, 0.3]) if centered else np.zeros(3)
+    predicted = (X - X.mean(axis=0)) @ W + b if centered else X @ W
+    expected = (
+        problem.rho * smoothed(X - G @ F).sum()
+        + problem.nu * np.trace(G.T @ problem.T @ G)
+        + problem.alpha * smoothed(predicted - G).sum()
+        + problem.beta * np.linalg.norm(W, axis=1).sum()
+        + 7.0 / 2.0 * np.sum((G.T @ G - np.eye(3)) ** 2)
+    )
+    assert_allclose(problem.objective(replace(state, b=b), 7.0), expected, rtol=1e-10)
+    assert_allclose(problem.reconstruction_norms(G, F), smoothed(X - G @ F), rtol=1e-9)
+
+
+@pytest.mark.parametrize("shape", [(12, 5), (6, 15)])
+def test_weights_are_stationary_for_the_bound_of_both_norms(shape):
+    """α Σᵢ ‖xᵢW − gᵢ‖²/eᵢ + β Σⱼ ‖wⱼ‖²/hⱼ, e and h twice the norms before, has no slope at the W returned."""
+    problem, state = random_problem(*shape, 3, 0)
+    after, X = problem.step(state, 10.0), problem.X.values
+    e, h = 2.0 * smoothed(X @ state.W - state.G)[:, None], inverse_weights(state.W)
+    slope = problem.alpha * X.T @ ((X @ after.W - state.G) / e) + problem.beta * after.W / h[:, None]
+    assert_allclose(slope, 0.0, rtol=0, atol=1e-9 * problem.alpha * np.abs(X.T @ (state.G / e)).max())
+    assert_array_equal(after.b, 0.0)
+
+
+@pytest.mark.parametrize("shape", [(12, 5), (6, 15)])
+def test_the_intercept_is_stationary_for_the_weights_returned(shape):
+    problem, state = random_problem(*shape, 3, 0, centered=True)
+    after, P = problem.step(state, 10.0), problem.predictors.values
+    inverse = 1.0 / smoothed(P @ state.W + state.b - state.G)[:, None]
+    left = np.sum(inverse * (P @ after.W + after.b - state.G), axis=0)
+    assert_allclose(left, 0.0, rtol=0, atol=1e-12 * inverse.sum())
+
+
+@pytest.mark.parametrize("shape", [(12, 5), (6, 15)])
+@pytest.mark.parametrize("centered", [False, True])
+def test_weights_converge_to_the_optimality_conditions_of_a_robust_regression(shape, centered):
+    problem, state = random_problem(*shape, 3, 0, centered=centered)
+    G = state.G
+    for _ in range(1000):
+        state = replace(problem.step(state, 10.0), G=G)
+    P, W = problem.predictors.values, state.W
+    residuals = P @ W + state.b - G
+    directions = residuals / smoothed(residuals)[:, None]
+    slope = problem.alpha * P.T @ directions
+    norms = np.linalg.norm(W, axis=1)
+    kept = norms > 1e-6 * norms.max()
+    assert kept.any()
+    # Rows that go to zero do so slowly, and samples that are fitted exactly count 10⁶ times as much as others.
+    assert_allclose(slope[kept], -problem.beta * W[kept] / norms[kept, None], rtol=0, atol=0.01 * problem.beta)
+    assert np.all(np.linalg.norm(slope[~kept], axis=1) <= problem.beta * 1.01)
+    if centered:
+        assert_allclose(directions.sum(axis=0), 0.0, rtol=0, atol=1e-3)
+
+
+@pytest.mark.parametrize("shape", [(12, 5), (6, 15)])
+@pytest.mark.parametrize("centered", [False, True])
+@pytest.mark.parametrize("z", [0.1, 100.0])
+def test_every_indicator_moves_against_the_slope_of_the_objective(shape, centered, z):
+    problem, state = random_problem(*shape, 3, 0, centered=centered)
+    after = problem.step(state, z)
+    slope = slopes(lambda G: problem.objective(replace(after, G=G), z), state.G)
+    clear = np.abs(slope) > 1e-6 * np.abs(slope).max()
+    assert_array_equal(np.sign(after.G - state.G)[clear], -np.sign(slope)[clear])
+
+
+@pytest.mark.parametrize("shape", [(12, 5), (6, 15)])
+def test_every_entry_of_the_basis_moves_against_the_slope_of_the_objective(shape):
+    problem, state = random_problem(*shape, 3, 0)
+    state = replace(state, F=state.F + 0.1)
+    after = problem.step(state, 10.0)
+    slope = slopes(lambda F: problem.objective(replace(state, F=F), 10.0), state.F)
+    clear = np.abs(slope) > 1e-6 * np.abs(slope).max()
+    assert_array_equal(np.sign(after.F - state.F)[clear], -np.sign(slope)[clear])
+
+
+def test_samples_that_are_fitted_exactly_do_no_harm():
+    """Where the authors' program divides by zero."""
+    G = np.eye(3)[np.repeat(np.arange(3), 4)] / 2.0
+    X = Columns(G @ np.random.default_rng(0).random((3, 5)))
+    problem = RobustPrediction(X, X, sp.csr_array((12, 12)), 1.0, 1.0, 1.0, 1e-3)
+    exact = replace(problem.start(G), F=np.linalg.pinv(G) @ X.values)
+    assert_allclose(problem.reconstruction_norms(G, exact.F), SMOOTHING, rtol=1e-2)
+    state, values = run(problem, exact, 10.0, 50)
+    assert np.all(np.isfinite(state.W))
+    # Residuals of next to nothing are differences of squared norms, and rounded like these.
+    assert np.all(np.diff(values) <= 1e-9 * np.linalg.norm(X.values, axis=1).sum())
+
+
+@pytest.mark.parametrize("factor", [0.1, 20.0])
+@pytest.mark.parametrize("centered", [False, True])
+@pytest.mark.parametrize("shape", [(12, 5), (6, 15)])
+def test_data_in_another_unit_need_the_weights_in_that_unit(shape, centered, factor):
+    problem, state = random_problem(*shape, 3, 0, centered=centered)
+    X, P = (Columns(factor * part.values, centered=part.centered) for part in (problem.X, problem.predictors))
+    weights = factor * problem.nu, factor * problem.alpha, factor**2 * problem.beta
+    scaled = RobustPrediction(X, P, problem.T, problem.rho, *weights)
+    same = replace(state, F=factor * state.F, W=state.W / factor)
+    for _ in range(20):
+        state, same = problem.step(state, 10.0), scaled.step(same, factor * 10.0)
+    # The smoothing of norms keeps its unit, 1e-6.
+    assert_allclose(same.G, state.G, rtol=1e-5)
+    assert_allclose(same.F, factor * state.F, rtol=0, atol=1e-5 * factor)
+    assert_allclose(factor * same.W, state.W, rtol=0, atol=1e-5 * np.abs(state.W).max())
+    assert_allclose(scaled.objective(same, factor * 10.0), factor * problem.objective(state, 10.0), rtol=1e-5)
+
+
+def test_one_outlier_does_not_carry_the_basis_off():
+    """The norm of a sample counts once, not squared: a basis by least squares goes much further."""
+    values = 1.0 + 0.1 * np.random.default_rng(0).random((30, 4))
+    values[0] = 100.0
+    X, G = Columns(values), np.full((30, 1), 30.0**-0.5)
+    problem = RobustPrediction(X, X, sp.csr_array((30, 30)), 1.0, 1.0, 1.0, 1e-3)
+    state = problem.start(G)
+    assert_allclose((G @ state.F)[1], values.mean(axis=0), rtol=1e-3)
+    for _ in range(200):
+        state = replace(problem.step(state, 1.0), G=G)
+    assert_allclose((G @ state.F)[1], np.median(values, axis=0), rtol=0.02)
+
+
+# The selector
+
+
+@may_stop_early
+@pytest.mark.parametrize(
+    ("name", "params"),
+    [
+        *[(name, {}) for name in (*DATA, "digits200")],
+        *[("wide", params) for params in ({"center": False}, {"local_weight": 10.0}, {"width": 0.3})],
+    ],
+    ids=str,
+)
+def test_the_objective_never_rises_while_the_weight_of_orthogonality_stays(reference, name, params):
+    selector = RUFS(5, n_clusters=4, **params).fit(samples(reference, name))
+    history, weights = selector.objective_history_, selector.orthogonality_history_
+    assert len(history) == len(weights) == selector.n_iter_
+    assert_array_equal(np.unique(weights), [1.0, 10.0, 100.0, 1000.0])
+    assert np.all(np.diff(weights) >= 0.0)
+    same = np.diff(weights) == 0.0
+    assert np.all(np.diff(history)[same] <= 1e-9 * history[:-1][same])
+
+
+@may_stop_early
+@pytest.mark.parametrize("name", DATA)
+def test_indicators_are_not_negative_and_nearly_orthonormal(reference, name):
+    G = RUFS(5, n_clusters=4).fit(samples(reference, name)).embedding_
+    assert G.min() >= 0.0
+    assert np.linalg.norm(G.T @ G - np.eye(4)) < 0.05
+
+
+@may_stop_early
+@pytest.mark.parametrize("center", [True, False])
+def test_scores_are_the_norms_of_the_weights_in_units_of_the_columns(reference, center):
+    X = samples(reference, "syn")
+    selector = RUFS(5, n_clusters=4, center=center).fit(X)
+    predictors = (X - X.min(axis=0)) / np.ptp(X, axis=0)
+    unit = np.sqrt(np.mean(predictors**2 if not center else predictors.var(axis=0)))
+    assert selector.coef_.shape == (30, 4)
+    assert_allclose(selector.scores_, unit * np.linalg.norm(selector.coef_, axis=1), rtol=1e-10)
+
+
+@pytest.mark.parametrize("name", DATA)
+@pytest.mark.parametrize("center", [True, False])
+def test_terms_begin_at_the_number_of_clusters_and_the_penalty_at_a_share_of_its_largest(reference, name, center):
+    """W = 0 is optimal for given G if and only if β is at least α‖pⱼᵀ(G/‖gᵢ‖)‖ for every feature j."""
+    stored = reference(f"rufs_{name}")
+    X, c = Columns.of_unit_range(samples(reference, name)), int(stored["c"])
+    P, G = X.less_means() if center else X, indicators(stored["label_init"], int(stored["c"]))
+    T = local_learning_of_a_graph(reference(f"graph_{name}")["W_heat"])
+    problem = RUFS(n_clusters=c, row_penalty=0.3, center=center)._in_units_of_the_start(X, P, T, G)
+    assert_allclose(problem.rho * problem.reconstruction_norms(G, problem.start(G).F).sum(), c, rtol=1e-9)
+    target = G - G.mean(axis=0) if center else G
+    lengths = np.linalg.norm(target, axis=1)
+    assert_allclose(problem.alpha * lengths.sum(), c, rtol=1e-9)
+    slope = problem.alpha * np.linalg.norm(P.values.T @ (target / lengths[:, None]), axis=1)
+    assert_allclose(problem.beta, 0.3 * slope.max(), rtol=1e-9)
+
+
+@may_stop_early
+def test_constant_columns_rank_last(reference):
+    stored = reference("data_digits200")
+    selector = RUFS(5, n_clusters=10).fit(stored["X"].astype(float))
+    constant = np.setdiff1d(np.arange(64), stored["nonconstant"])
+    assert_array_equal(np.sort(selector.top_features(64)[-11:]), constant)
+
+
+@may_stop_early
+@pytest.mark.parametrize("seed", range(3))
+def test_the_largest_indicator_of_a_sample_tells_its_cluster(seed):
+    data = make_planted_clusters(120, 4, 20, 80, random_state=seed)
+    found = RUFS(10, n_clusters=4).fit(data.X).embedding_.argmax(axis=1)
+    assert len({(int(a), int(b)) for a, b in zip(data.clusters, found, strict=True)}) == 4
+
+
+@may_stop_early
+def test_fewer_distinct_samples_than_clusters_are_legal():
+    X = np.repeat(np.random.default_rng(0).random((2, 6)), 10, axis=0)
+    selector = RUFS(3, n_clusters=4).fit(X)
+    assert np.all(np.isfinite(selector.scores_))
+
+
+@may_stop_early
+@pytest.mark.parametrize("center", [True, False])
+@pytest.mark.parametrize("shape", [(20, 4), (4, 20)])
+def test_one_cluster_is_legal(shape, center):
+    X = np.random.default_rng(0).standard_normal(shape)
+    selector = RUFS(2, n_clusters=1, center=center).fit(X)
+    assert np.all(np.isfinite(selector.scores_))
+    assert_array_equal(np.sort(selector.ranking_), np.arange(1, shape[1] + 1))
+
+
+def test_too_few_iterations_are_reported_at_the_line_that_called_fit(reference):
+    X = samples(reference, "syn")
+    with pytest.warns(ConvergenceWarning, match=r"RUFS still falls after max_iter=3 iterations") as caught:
+        RUFS(5, n_clusters=4, max_iter=3).fit(X)
+    assert [warning.filename for warning in caught] == [__file__]

@@ -1,0 +1,280 @@
+from itertools import combinations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.preprocessing import StandardScaler
+
+from ufselect import MRSF, SPFS
+from ufselect._backend.columns import Columns
+from ufselect._base import from_best_to_worst
+from ufselect.datasets.planted import make_planted_clusters
+from ufselect.graphs.kernel import kernel_factor
+from ufselect.selectors.spfs import similarity_gains
+from ufselect.solvers.l21 import l21_regression
+
+CLUSTERS = {"syn": 4, "wide": 4, "digits200nc": 10}
+SOLVERS = ["sfs", "nes", "lar"]
+on_every_data_set = pytest.mark.parametrize("name", CLUSTERS)
+with_every_solver = pytest.mark.parametrize("solver", SOLVERS)
+
+
+def raw(reference, name):
+    if name != "digits200nc":
+        return reference(f"data_{name}")["X"]
+    stored = reference("data_digits200")
+    return stored["X"][:, stored["nonconstant"]].astype(float)
+
+
+def stored_width(X, t):
+    """Of the kernel exp(−‖xᵢ−xⱼ‖²/t)."""
+    return np.sqrt(t / 2.0 / Columns(X).mean_squared_distance())
+
+
+def published_order(reference, name, turn=None):
+    """Twenty greedy steps on raw columns and the whole kernel, as in the stored run."""
+    X = Columns(raw(reference, name))
+    factor = kernel_factor(X, stored_width(X.values, reference(f"spfs_{name}")["t"]), count=None)
+    return from_best_to_worst(similarity_gains(X, factor if turn is None else factor @ turn, 20))[:20]
+
+
+def naive_greedy(X, K, n_steps):
+    """Each time the column that lowers ‖Σfⱼfⱼᵀ − K‖² most, by forming what is left."""
+    left, chosen, gains = K.copy(), [], []
+    for _ in range(n_steps):
+        falls = [
+            np.sum(left**2) - np.sum((left - np.outer(f, f)) ** 2) if j not in chosen else -np.inf
+            for j, f in enumerate(X.T)
+        ]
+        best = int(np.argmax(falls))
+        chosen.append(best)
+        gains.append(falls[best])
+        left -= np.outer(X[:, best], X[:, best])
+    return chosen, gains
+
+
+def small_problem(n, d, seed):
+    rng = np.random.default_rng(seed)
+    return rng.standard_normal((n, d)), rng.standard_normal((n, 3))
+
+
+# The authors' arrays
+
+
+@pytest.mark.parametrize("name", ["syn", "wide"])
+def test_greedy_steps_are_the_stored_ones(reference, name):
+    assert_array_equal(published_order(reference, name), reference(f"spfs_{name}")["sfs"])
+
+
+def test_greedy_steps_on_digits_choose_the_stored_set(reference):
+    assert set(published_order(reference, "digits200nc")) == set(reference("spfs_digits200nc")["sfs"])
+
+
+@on_every_data_set
+def test_the_relaxation_is_no_worse_than_the_stored_optimum_and_better_than_the_authors_run(reference, name):
+    X, stored = raw(reference, name), reference(f"spfs_{name}")
+    penalty = 2.0 * stored["nes_lam_ratio"] * stored["exact_lambda_max"]
+    solution = l21_regression(Columns(X), stored["Y"], penalty)
+    assert solution.objective <= 2.0 * stored["exact_nes_obj"] * (1.0 + 1e-6)
+    # Theirs stops a little early, with some rows that should be zero.
+    assert 2.0 * stored["nes_obj_code"] > solution.objective * (1.0 + 1e-4)
+    assert np.count_nonzero(stored["nes_scores"]) > np.count_nonzero(solution.coef.any(axis=1))
+
+
+@pytest.mark.parametrize("name", ["syn", "digits200nc"])
+def test_weights_of_the_relaxation_are_the_stored_ones_where_they_are_unique(reference, name):
+    X, stored = raw(reference, name), reference(f"spfs_{name}")
+    penalty = 2.0 * stored["nes_lam_ratio"] * stored["exact_lambda_max"]
+    norms = np.linalg.norm(l21_regression(Columns(X), stored["Y"], penalty, tol=1e-6).coef, axis=1)
+    assert_allclose(norms, stored["exact_nes_scores"], rtol=0, atol=1e-4 * norms.max())
+
+
+@on_every_data_set
+def test_the_first_to_enter_are_those_of_both_programs_of_the_authors(reference, name):
+    X, stored = raw(reference, name), reference(f"spfs_{name}")
+    params = {"n_clusters": CLUSTERS[name], "width": stored_width(X, stored["t"]), "scale": "none", "center": False}
+    best = SPFS(20, solver="lar", **params).fit(X).top_features(3)
+    assert_array_equal(best, stored["lar_idx"][:3])
+    assert_array_equal(best, stored["larnes_idx"][:3])
+
+
+# Where it departs from them
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_of_features_that_tie_the_first_is_taken_where_the_authors_take_the_last(reference, seed):
+    X = raw(reference, "digits200nc")
+    assert_array_equal(X[:, [6, 19, 38]].sum(axis=0), np.ones(3))  # not white in one sample each
+    assert_array_equal(reference("spfs_digits200nc")["sfs"][:3], [38, 19, 6])
+    # A turn of the factor is the same kernel with other roundings.
+    turn, _ = np.linalg.qr(np.random.default_rng(seed).standard_normal((200, 200)))
+    assert_array_equal(published_order(reference, "digits200nc", turn)[:3], [6, 19, 38])
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_of_copies_the_first_is_taken(seed):
+    X, factor = small_problem(40, 9, seed)
+    X /= np.linalg.norm(X, axis=0)
+    gains = similarity_gains(Columns(np.hstack([X, X])), factor, 9)
+    chosen = np.argsort(-gains)[:9]
+    copied = chosen[chosen >= 9]
+    assert np.isin(copied - 9, chosen).all()  # no copy without what it is a copy of
+    assert np.all(gains[copied] < gains[copied - 9])
+
+
+@pytest.mark.parametrize(("name", "least"), [("syn", 8), ("wide", 5)])
+def test_raw_columns_led_the_authors_to_those_of_smallest_norm_and_standard_ones_lead_to_informative_ones(
+    reference, name, least
+):
+    data = reference(f"data_{name}")
+    X, informative = data["X"], data["informative"]
+    stored = reference(f"spfs_{name}")["sfs"][: len(informative)]
+    assert not set(stored) & set(informative)
+    norms = np.linalg.norm(X, axis=0)
+    assert norms[stored].max() < np.median(norms)
+    chosen = SPFS(len(informative), n_clusters=4).fit(X).top_features()
+    assert len(set(chosen) & set(informative)) >= least
+
+
+@on_every_data_set
+def test_about_as_many_rows_are_used_as_features_are_wanted(reference, name):
+    for wanted in (5, 10, 20):
+        selector = SPFS(wanted, solver="nes", n_clusters=CLUSTERS[name]).fit(raw(reference, name))
+        assert abs(np.count_nonzero(selector.coef_.any(axis=1)) - wanted) <= wanted / 10.0
+
+
+# Greedy steps
+
+
+@settings(deadline=None, max_examples=20)
+@given(n=st.integers(3, 12), d=st.integers(2, 15), seed=st.integers(0, 999), scale=st.floats(0.1, 5.0))
+def test_steps_are_those_of_the_naive_search(n, d, seed, scale):
+    X, factor = small_problem(n, d, seed)
+    factor *= scale
+    n_steps = max(d // 2, 1)
+    chosen, gains = naive_greedy(X, factor @ factor.T, n_steps)
+    found = similarity_gains(Columns(X), factor, n_steps)
+    assert_array_equal(np.argsort(-found, kind="stable")[:n_steps], chosen)
+    assert_allclose(found[chosen], gains, rtol=1e-9, atol=1e-9 * np.abs(gains).max())
+
+
+def test_gains_are_what_the_objective_falls_by():
+    X, factor = small_problem(12, 10, 0)
+    gains = similarity_gains(Columns(X), 2.0 * factor, 10)
+    K = 4.0 * factor @ factor.T
+    assert_allclose(gains.sum(), np.sum(K**2) - np.sum((X @ X.T - K) ** 2), rtol=1e-9)
+
+
+def test_features_beyond_the_steps_have_their_gain_after_the_last():
+    X, factor = small_problem(12, 10, 0)
+    gains = similarity_gains(Columns(X), factor, 4)
+    order = np.argsort(-gains)
+    left = factor @ factor.T - X[:, order[:4]] @ X[:, order[:4]].T
+    for j in order[4:]:
+        fall = np.sum(left**2) - np.sum((left - np.outer(X[:, j], X[:, j])) ** 2)
+        assert_allclose(gains[j], fall, rtol=1e-9)
+        assert gains[j] <= gains[order[3]]
+
+
+def test_the_first_step_is_the_best_single_feature_and_two_steps_are_near_the_best_pair():
+    X, factor = small_problem(12, 10, 0)
+    X /= np.linalg.norm(X, axis=0)
+    K = factor @ factor.T
+
+    def objective(subset):
+        part = X[:, list(subset)]
+        return np.sum((part @ part.T - K) ** 2)
+
+    order = np.argsort(-similarity_gains(Columns(X), factor, 2))
+    assert objective(order[:1]) == min(objective([j]) for j in range(10))
+    assert objective(order[:2]) <= 1.05 * min(objective(pair) for pair in combinations(range(10), 2))
+
+
+def test_a_copy_of_a_chosen_feature_helps_less_than_the_feature_did():
+    X, factor = small_problem(20, 8, 1)
+    X /= np.linalg.norm(X, axis=0)
+    first = np.argmax(similarity_gains(Columns(X), factor, 1))
+    gains = similarity_gains(Columns(np.hstack([X, X[:, [first]]])), factor, 1)
+    assert_allclose(gains[first] - gains[8], 2.0, rtol=1e-9)  # twice ‖f‖⁴
+
+
+@on_every_data_set
+def test_the_fit_is_greedy_for_a_kernel_of_as_much_trace_as_the_wanted_features(reference, name):
+    values = raw(reference, name)
+    selector = SPFS(6, n_clusters=CLUSTERS[name]).fit(values)
+    X, Y = StandardScaler().fit_transform(values), selector.embedding_
+    X /= np.sqrt(len(X))  # of unit norm
+    chosen, gains = naive_greedy(X, 6.0 * Y @ Y.T / np.sum(Y**2), 6)
+    assert_array_equal(selector.top_features(), chosen)
+    assert_allclose(selector.scores_[chosen], gains, rtol=1e-8)
+
+
+@on_every_data_set
+def test_gains_never_rise_along_the_ranking(reference, name):
+    selector = SPFS(10, n_clusters=CLUSTERS[name]).fit(raw(reference, name))
+    assert np.all(np.diff(selector.scores_[selector.top_features(selector.n_features_in_)]) <= 1e-12)
+
+
+# The relaxation
+
+
+@on_every_data_set
+@pytest.mark.parametrize("center", [True, False])
+def test_weights_meet_the_optimality_conditions_of_their_penalty(reference, name, center):
+    values = raw(reference, name)
+    selector = SPFS(10, solver="nes", n_clusters=CLUSTERS[name], center=center).fit(values)
+    X = StandardScaler(with_mean=center).fit_transform(values)
+    W, Y = selector.coef_, selector.embedding_
+    slope, length = X.T @ (Y - X @ W), np.linalg.norm(W, axis=1)
+    used = length > 0.0
+    half = np.linalg.norm(slope[used], axis=1).mean()
+    assert np.linalg.norm(slope, axis=1).max() <= half * (1.0 + 2e-4)
+    assert np.linalg.norm(slope[used] - half * W[used] / length[used, None], axis=1).max() <= 2e-4 * half
+    assert_allclose(selector.scores_, length * np.sqrt(np.mean(X**2)), rtol=1e-10)  # in units of the columns
+
+
+@on_every_data_set
+def test_following_the_path_is_what_mrsf_does(reference, name):
+    X = raw(reference, name)
+    selector = SPFS(10, solver="lar", n_clusters=CLUSTERS[name]).fit(X)
+    other = MRSF(10, n_clusters=CLUSTERS[name]).fit(X)
+    assert_array_equal(selector.scores_, other.scores_)
+    assert_array_equal(selector.ranking_, other.ranking_)
+
+
+# All solvers
+
+
+@with_every_solver
+def test_constant_columns_rank_last_and_change_nothing(reference, solver):
+    stored = reference("data_digits200")
+    kept = stored["nonconstant"]
+    every, informative = (SPFS(10, solver=solver, n_clusters=10).fit(X) for X in (stored["X"], stored["X"][:, kept]))
+    assert_array_equal(every.scores_[kept], informative.scores_)
+    assert_array_equal(np.sort(every.ranking_[np.setdiff1d(np.arange(64), kept)]), np.arange(54, 65))
+
+
+@with_every_solver
+def test_the_embedding_is_that_of_the_centred_kernel(reference, solver):
+    X = raw(reference, "syn")
+    Y = SPFS(5, solver=solver, n_clusters=4).fit(X).embedding_
+    assert Y.shape == (80, 3)
+    assert_allclose(Y.sum(axis=0), 0.0, rtol=0, atol=1e-9)
+    assert_allclose(Y, MRSF(5, n_clusters=4).fit(X).embedding_, rtol=0, atol=1e-12)
+
+
+@with_every_solver
+@pytest.mark.parametrize("seed", range(2))
+def test_informative_columns_are_found(solver, seed):
+    data = make_planted_clusters(120, 4, 20, 40, random_state=seed)
+    assert data.informative[SPFS(10, solver=solver, n_clusters=4).fit(data.X).top_features()].all()
+
+
+@with_every_solver
+def test_the_number_of_features_may_be_left_to_the_data(solver):
+    data = make_planted_clusters(120, 4, 20, 40, random_state=0)
+    selector = SPFS(solver=solver, n_clusters=4).fit(data.X)
+    assert 1 <= selector.n_features_ < 60
+    assert selector.structure_curve_[selector.n_features_ - 1] == selector.structure_curve_.max()

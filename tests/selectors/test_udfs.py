@@ -1,0 +1,322 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.preprocessing import StandardScaler
+
+from ufselect import UDFS
+from ufselect._backend.columns import Columns
+from ufselect.datasets.planted import make_planted_clusters
+from ufselect.graphs.local_models import assembled, centered_grams, difference_grams, discriminant_blocks, with_self
+from ufselect.graphs.neighbors import nearest_others
+from ufselect.selectors.udfs import DiscriminantProblem, smoothed_norms
+
+DATA = ["syn", "wide", "digits200nc"]
+UNIQUE = ["syn", "digits200nc"]  # with more samples than features, the first eigenproblem has one answer
+SETTINGS = [(lam, gamma) for lam in (1, 1000) for gamma in (0.1, 1, 10)]
+may_stop_early = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
+
+def samples(reference, name):
+    stored = reference("data_" + name.removesuffix("nc"))
+    X = stored["X"].astype(float)
+    return X[:, stored["nonconstant"]] if name.endswith("nc") else X
+
+
+def key(lam, gamma):
+    return f"lam{lam}_g{gamma}".replace(".", "p")
+
+
+def discriminant_matrix(X, ridge, k=5):
+    """M of the k nearest neighbours of every sample."""
+    index = nearest_others(Columns(X), k).index
+    index, grams = with_self(index, difference_grams(Columns(X), index))
+    return assembled(index, discriminant_blocks(centered_grams(grams), ridge))
+
+
+def mean_eigenvalue(X, k=5):
+    """Of the inner products of centred neighbourhoods."""
+    index = nearest_others(Columns(X), k).index
+    _, grams = with_self(index, difference_grams(Columns(X), index))
+    return np.einsum("ijj->", centered_grams(grams)) / (len(X) * (k + 1))
+
+
+def own_costs(X, ridge):
+    """Aⱼⱼ, what every feature would cost on its own."""
+    return np.einsum("ij,ij->j", X, discriminant_matrix(X, ridge) @ X)
+
+
+def with_absolute_parameters(X, lam, gamma, count):
+    """The selector for raw columns with λ and γ as the paper has them."""
+    unit = own_costs(X, lam).mean() * np.sqrt(count / X.shape[1])
+    ridge = lam / mean_eigenvalue(X)
+    return UDFS(5, n_clusters=count, scale="none", center=False, ridge=ridge, row_penalty=gamma / unit)
+
+
+def published_iterations(problem, d, gamma, count, n_iter=20):
+    """Objectives and the last W, from weights that are all one, with the authors' 2.2e-16 under the root."""
+    weights, objectives = np.ones(d), []
+    for _ in range(n_iter):
+        W = problem.projection(weights, gamma, count)
+        norms = np.sqrt(np.sum(W**2, axis=1) + np.finfo(float).eps)
+        weights = 0.5 / norms
+        objectives.append(problem.cost(W) + gamma * norms.sum())
+    return np.array(objectives), W
+
+
+def routes(X, M):
+    """The problem with A formed, and with a root of M in its place."""
+    values, vectors = np.linalg.eigh(M)
+    root = (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T
+    return DiscriminantProblem(Columns(X), X.T @ M @ X, None), DiscriminantProblem(Columns(X), None, root)
+
+
+def share_explained(X, Y, chosen):
+    """‖Y‖² less min_W ‖Y − X_C W‖² + ‖W‖², as a share of ‖Y‖², with unit-norm columns."""
+    part = X[:, chosen] / np.linalg.norm(X[:, chosen], axis=0)
+    W = np.linalg.solve(part.T @ part + np.eye(len(chosen)), part.T @ Y)
+    return 1.0 - (np.sum((Y - part @ W) ** 2) + np.sum(W**2)) / np.sum(Y**2)
+
+
+# The matrix of local discriminants
+
+
+@pytest.mark.parametrize("name", DATA)
+@pytest.mark.parametrize("ridge", [1, 1000])
+def test_the_matrix_is_that_of_the_authors_program(reference, name, ridge):
+    M = discriminant_matrix(samples(reference, name), ridge).toarray()
+    theirs = reference(f"udfs_{name}")[f"M_lam{ridge}"]
+    assert_allclose(M, theirs, rtol=0, atol=1e-12 * np.abs(theirs).max())
+
+
+@pytest.mark.parametrize("name", DATA)
+def test_the_matrix_is_semidefinite_and_does_not_see_constants(reference, name):
+    M = discriminant_matrix(samples(reference, name), 1.0).toarray()
+    assert_allclose(M, M.T, rtol=0, atol=1e-15)
+    assert np.linalg.eigvalsh(M)[0] >= -1e-14
+    assert_allclose(M.sum(axis=0), 0.0, rtol=0, atol=1e-13)
+
+
+@settings(deadline=None, max_examples=15)
+@given(seed=st.integers(0, 2**16), exponent=st.integers(-6, 6), ridge=st.floats(0.01, 100.0))
+def test_discriminants_do_not_see_the_origin_and_scale_with_the_ridge(seed, exponent, ridge):
+    rng = np.random.default_rng(seed)
+    X, factor = rng.standard_normal((15, 6)), 2.0**exponent
+    A = X.T @ discriminant_matrix(X, ridge, 4) @ X
+    moved = X + 10.0 * rng.standard_normal(6)
+    assert_allclose(moved.T @ discriminant_matrix(moved, ridge, 4) @ moved, A, rtol=0, atol=1e-9 * np.abs(A).max())
+    scaled = factor * X
+    again = scaled.T @ discriminant_matrix(scaled, factor**2 * ridge, 4) @ scaled
+    assert_allclose(again, A, rtol=0, atol=1e-12 * np.abs(A).max())
+
+
+def test_a_block_is_the_formula_of_the_paper():
+    X = np.random.default_rng(0).standard_normal((9, 4))
+    index = nearest_others(Columns(X), 3).index
+    H = np.eye(4) - 0.25
+    expected = np.zeros((9, 9))
+    for i in range(9):
+        chosen = np.array([i, *index[i]])
+        local = H @ X[chosen]
+        expected[np.ix_(chosen, chosen)] += H @ np.linalg.inv(local @ local.T + 0.7 * np.eye(4)) @ H
+    assert_allclose(discriminant_matrix(X, 0.7, 3).toarray(), expected, rtol=0, atol=1e-13)
+
+
+# One step
+
+
+@pytest.mark.parametrize("shape", [(20, 8), (20, 20), (10, 30)])
+@pytest.mark.parametrize("gamma", [1e-3, 1.0, 100.0])
+def test_both_routes_find_the_smallest_eigenvectors_of_a_dense_decomposition(shape, gamma):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal(shape)
+    M = discriminant_matrix(X, 1.0).toarray()
+    weights = 10.0 ** rng.uniform(-1.0, 1.0, shape[1])
+    system = X.T @ M @ X + gamma * np.diag(weights)
+    values, vectors = np.linalg.eigh(system)
+    expected = vectors[:, :3] @ vectors[:, :3].T
+    for problem in routes(X, M):
+        W = problem.projection(weights, gamma, 3)
+        assert_allclose(W.T @ W, np.eye(3), rtol=0, atol=1e-12)
+        assert_allclose(np.diag(W.T @ system @ W), values[:3], rtol=1e-9)
+        assert_allclose(system @ W, W * values[:3], rtol=0, atol=1e-8 * values[-1])
+        assert_allclose(W @ W.T, expected, rtol=0, atol=1e-7)
+        assert_allclose(problem.cost(W), np.trace(W.T @ X.T @ M @ X @ W), rtol=1e-9, atol=1e-12)
+
+
+@settings(deadline=None, max_examples=20)
+@given(n=st.integers(7, 20), d=st.integers(3, 40), count=st.integers(1, 2), seed=st.integers(0, 2**16))
+def test_no_other_orthonormal_projection_is_better(n, d, count, seed):
+    rng = np.random.default_rng(seed)
+    X, weights, gamma = rng.standard_normal((n, d)), 10.0 ** rng.uniform(-2.0, 2.0, d), 10.0 ** rng.uniform(-2.0, 1.0)
+    M = discriminant_matrix(X, 1.0, 4)
+    problem = DiscriminantProblem.of(Columns(X), M)
+    assert (problem.A is None) == (d > n)
+    W = problem.projection(weights, gamma, count)
+    assert_allclose(W.T @ W, np.eye(count), rtol=0, atol=1e-10)
+    smallest = np.linalg.eigvalsh(X.T @ M @ X + gamma * np.diag(weights))[:count].sum()
+    assert_allclose(problem.cost(W) + gamma * weights @ np.sum(W**2, axis=1), smallest, rtol=1e-8)
+
+
+@pytest.mark.parametrize("shape", [(20, 8), (10, 30)])
+def test_no_step_raises_the_smoothed_objective(shape):
+    for seed in range(3):
+        X = np.random.default_rng(seed).standard_normal(shape)
+        problem = DiscriminantProblem.of(Columns(X), discriminant_matrix(X, 1.0))
+        weights, values = np.ones(shape[1]), []
+        for _ in range(60):
+            W = problem.projection(weights, 0.3, 2)
+            norms = smoothed_norms(W)
+            weights = 0.5 / norms
+            values.append(problem.cost(W) + 0.3 * norms.sum())
+        assert np.all(np.diff(values) <= 1e-10 * np.abs(values[:-1]))
+
+
+def test_smoothing_is_far_below_the_norms_of_the_rows_that_count():
+    W = np.linalg.qr(np.random.default_rng(0).standard_normal((50, 3)))[0]
+    W[7] = 0.0
+    norms = smoothed_norms(W)
+    others = np.arange(50) != 7
+    assert_allclose(norms[others], np.linalg.norm(W[others], axis=1), rtol=1e-12)
+    assert 0.0 < norms[7] < 1e-8
+
+
+# The published iterations
+
+
+@pytest.mark.parametrize("name", UNIQUE)
+@pytest.mark.parametrize(("lam", "gamma"), SETTINGS)
+def test_published_iterations_reach_the_objectives_and_scores_of_the_authors(reference, name, lam, gamma):
+    stored = reference(f"udfs_{name}")
+    X, count = samples(reference, name), int(stored["c"])
+    problem = DiscriminantProblem.of(Columns(X), discriminant_matrix(X, lam))
+    objectives, W = published_iterations(problem, X.shape[1], gamma, count)
+    assert_allclose(objectives, stored[f"obj_{key(lam, gamma)}"], rtol=1e-10)
+    # Rounding grows in W, which is not at rest after 20 iterations, more than in the objective.
+    assert_allclose(np.sum(W**2, axis=1), stored[f"scores_{key(lam, gamma)}"], rtol=0, atol=1e-7)
+
+
+@pytest.mark.parametrize(("lam", "gamma"), SETTINGS)
+def test_with_more_features_than_samples_the_first_eigenproblem_is_degenerate(reference, lam, gamma):
+    stored = reference("udfs_wide")
+    X = samples(reference, "wide")
+    M = stored[f"M_lam{lam}"]
+    smallest = np.linalg.eigvalsh(X.T @ M @ X + gamma * np.eye(120))[: 120 - 40 + 1]
+    assert_allclose(smallest, gamma, rtol=1e-9)
+    # So the start is arbitrary, and descent from it ends in one of many places: theirs is no better than 10 %.
+    objectives, W = published_iterations(DiscriminantProblem.of(Columns(X), discriminant_matrix(X, lam)), 120, gamma, 4)
+    theirs = stored[f"obj_{key(lam, gamma)}"]
+    assert objectives[-1] <= 1.1 * theirs[-1]
+    for history in (objectives, theirs):
+        assert np.all(np.diff(history) <= 1e-9 * history[:-1])
+    assert np.max(np.abs(np.sum(W**2, axis=1) - stored[f"scores_{key(lam, gamma)}"])) > 0.1
+
+
+# The selector
+
+
+@may_stop_early
+@pytest.mark.parametrize(
+    ("name", "params"),
+    [
+        *[(name, {}) for name in (*DATA, "digits200")],
+        *[("wide", params) for params in ({"center": False}, {"scale": "none"}, {"row_penalty": 0.1})],
+    ],
+    ids=str,
+)
+def test_the_objective_never_rises(reference, name, params):
+    history = UDFS(5, n_clusters=4, tol=0.0, max_iter=30, **params).fit(samples(reference, name)).objective_history_
+    assert np.all(np.diff(history) <= 1e-9 * np.abs(history[:-1]))
+
+
+@pytest.mark.parametrize("name", DATA)
+@pytest.mark.parametrize(("lam", "gamma"), SETTINGS)
+def test_the_selector_reaches_an_objective_no_higher_than_that_of_the_authors(reference, name, lam, gamma):
+    X, stored = samples(reference, name), reference(f"udfs_{name}")
+    M = discriminant_matrix(X, lam)
+    selector = with_absolute_parameters(X, lam, gamma, int(stored["c"])).fit(X)
+    W = selector.coef_
+    ours = np.sum((X @ W) * (M @ (X @ W))) + gamma * np.linalg.norm(W, axis=1).sum()
+    # It stops when the objective falls by less than 1e-5 of itself.
+    assert ours <= stored[f"obj_{key(lam, gamma)}"][-1] * (1.0 + 5e-5)
+
+
+@pytest.mark.parametrize(("lam", "gamma"), SETTINGS)
+def test_constant_columns_are_first_with_the_authors_and_last_here(reference, lam, gamma):
+    stored = reference("data_digits200")
+    X, constant = stored["X"].astype(float), np.setdiff1d(np.arange(64), stored["nonconstant"])
+    theirs = reference("udfs_digits200")[f"scores_{key(lam, gamma)}"]
+    assert np.isin(np.argsort(-theirs, kind="stable")[:10], constant).all()
+    selector = with_absolute_parameters(X[:, stored["nonconstant"]], lam, gamma, 10).fit(X)
+    assert_array_equal(np.sort(selector.top_features(64)[-11:]), constant)
+    assert_array_equal(selector.scores_[constant], 0.0)
+
+
+@may_stop_early
+@pytest.mark.parametrize("row_penalty", [0.1, 1.0, 10.0])
+def test_the_start_is_not_arbitrary_with_more_features_than_samples(reference, row_penalty):
+    X = samples(reference, "wide")
+    order = np.random.default_rng(0).permutation(120)
+    original, permuted = (UDFS(5, n_clusters=4, row_penalty=row_penalty).fit(x) for x in (X, X[:, order]))
+    assert_allclose(permuted.scores_, original.scores_[order], rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("name", ["syn", "wide"])
+def test_what_is_left_out_scores_zero_and_ranks_by_its_own_cost(reference, name):
+    X = samples(reference, name)
+    selector = UDFS(5, n_clusters=4).fit(X)
+    values = StandardScaler().fit_transform(X)
+    costs = own_costs(values, mean_eigenvalue(values))
+    left_out = np.flatnonzero(selector.scores_ == 0.0)
+    assert 3 <= X.shape[1] - len(left_out) < X.shape[1] / 2
+    assert_array_equal(selector.coef_[left_out], 0.0)
+    assert_array_equal(selector.top_features(X.shape[1])[-len(left_out) :], left_out[np.argsort(costs[left_out])])
+
+
+@pytest.mark.parametrize("name", ["syn", "wide"])
+def test_weights_are_orthonormal_scores_are_their_norms_and_the_embedding_their_image(reference, name):
+    X = samples(reference, name)
+    selector = UDFS(5, n_clusters=4).fit(X)
+    # Rows below 1e-4 of the largest are left out.
+    assert_allclose(selector.coef_.T @ selector.coef_, np.eye(3), rtol=0, atol=1e-4)
+    assert_allclose(selector.scores_, np.linalg.norm(selector.coef_, axis=1), rtol=1e-12)
+    assert_allclose(selector.embedding_, StandardScaler().fit_transform(X) @ selector.coef_, rtol=0, atol=1e-12)
+
+
+def test_there_is_a_dimension_less_than_clusters_where_columns_are_centred(reference):
+    X = samples(reference, "syn")
+    assert UDFS(5, n_clusters=4).fit(X).coef_.shape == (30, 3)
+    assert UDFS(5, n_clusters=4, center=False).fit(X).coef_.shape == (30, 4)
+
+
+@pytest.mark.parametrize("name", ["syn", "wide"])
+def test_the_structure_curve_follows_the_ranking(reference, name):
+    X = samples(reference, name)
+    selector = UDFS(20, n_clusters=4).fit(X)
+    values, best = StandardScaler().fit_transform(X), selector.top_features(20)
+    shares = [share_explained(values, selector.embedding_, best[:m]) for m in range(1, 21)]
+    assert_allclose(selector.structure_curve_, shares, rtol=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_auto_selects_the_fewest_of_the_ranking_that_explain_95_percent_of_what_all_explain(seed):
+    X = make_planted_clusters(60, 3, 10, 5, random_state=seed).X
+    selector = UDFS(n_clusters=3).fit(X)
+    values, best = StandardScaler().fit_transform(X), selector.top_features(15)
+    shares = [share_explained(values, selector.embedding_, best[:m]) for m in range(1, 16)]
+    assert selector.n_features_ == next(m for m, share in enumerate(shares, start=1) if share >= 0.95 * shares[-1])
+
+
+def test_samples_that_coincide_with_all_their_neighbours_are_legal():
+    X = np.repeat(np.random.default_rng(0).random((3, 6)), 10, axis=0)
+    selector = UDFS(3, n_clusters=3).fit(X)
+    assert np.all(np.isfinite(selector.scores_))
+
+
+def test_too_few_iterations_are_reported_at_the_line_that_called_fit(reference):
+    X = samples(reference, "syn")
+    with pytest.warns(ConvergenceWarning, match=r"UDFS still falls after max_iter=1 iterations") as caught:
+        UDFS(5, n_clusters=4, max_iter=1).fit(X)
+    assert [warning.filename for warning in caught] == [__file__]

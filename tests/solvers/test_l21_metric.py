@@ -1,0 +1,176 @@
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+
+from ufselect._backend.columns import Columns
+from ufselect.graphs.laplacian import neighbor_laplacian
+from ufselect.graphs.neighbors import nearest_others, neighbor_graph
+from ufselect.solvers.l21 import l21_objective, l21_regression, smallest_penalty_for_zero
+
+SHAPES = [(60, 20), (20, 60), (40, 40)]
+for_every_shape = pytest.mark.parametrize("shape", SHAPES)
+with_and_without_gram = pytest.mark.parametrize("with_gram", [False, True])
+
+
+def problem(n, d, c=3, seed=0):
+    """Correlated columns, a target that a few of them explain, and the Laplacian of neighbours."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, d)) + rng.standard_normal((n, 1))
+    Y = X[:, :3] @ rng.standard_normal((3, c)) + 0.3 * rng.standard_normal((n, c))
+    columns = Columns(X)
+    return X, Y, neighbor_laplacian(neighbor_graph(columns, nearest_others(columns, 4)))
+
+
+def metric_of(L, weight):
+    return sp.csr_array(sp.eye_array(L.shape[0]) + weight * L)
+
+
+def objective(X, Y, W, L, weight, penalty):
+    """‖Y − XW‖² + r tr(WᵀXᵀLXW) + γ‖W‖₂,₁."""
+    Z = X @ W
+    return np.sum((Y - Z) ** 2) + weight * np.sum(Z * (L @ Z)) + penalty * np.linalg.norm(W, axis=1).sum()
+
+
+def worst_violation(X, Y, W, M, penalty):
+    """By how much the worst row misses its optimality condition, as a share of γ/2."""
+    half = penalty / 2.0
+    slope = X.T @ (Y - M @ (X @ W))
+    length = np.linalg.norm(W, axis=1)
+    used = length > 0.0
+    off = np.maximum(np.linalg.norm(slope, axis=1) - half, 0.0)
+    off[used] = np.linalg.norm(slope[used] - half * W[used] / length[used, None], axis=1)
+    return off.max() / half
+
+
+def duality_gap(X, Y, W, penalty):
+    """Of ‖Y − XW‖² + γ‖W‖₂,₁: 2tr(ΘᵀY) − ‖Θ‖² is a lower bound for every Θ with ‖xⱼᵀΘ‖ ≤ γ/2."""
+    R = Y - X @ W
+    steepest = np.linalg.norm(X.T @ R, axis=1).max()
+    T = min(1.0, penalty / 2.0 / steepest) * R
+    value = np.sum(R**2) + penalty * np.linalg.norm(W, axis=1).sum()
+    return (value - 2.0 * np.sum(T * Y) + np.sum(T**2)) / value
+
+
+def transformed(X, Y, M):
+    """CᵀX and C⁻¹Y with CCᵀ = M, for which the metric is that of the identity."""
+    C = np.linalg.cholesky(M.toarray())
+    return C.T @ X, np.linalg.solve(C, Y)
+
+
+@settings(deadline=None, max_examples=20)
+@given(
+    n=st.integers(6, 30),
+    d=st.integers(3, 40),
+    weight=st.floats(0.0, 20.0),
+    ratio=st.floats(0.01, 1.2),
+    with_gram=st.booleans(),
+    seed=st.integers(0, 999),
+)
+def test_optimality_conditions_hold(n, d, weight, ratio, with_gram, seed):
+    X, Y, L = problem(n, d, seed=seed)
+    M = metric_of(L, weight)
+    penalty = ratio * smallest_penalty_for_zero(Columns(X), Y)
+    solution = l21_regression(Columns(X), Y, penalty, metric=M, gram=X.T @ (M @ X) if with_gram else None)
+    assert solution.converged
+    assert worst_violation(X, Y, solution.coef, M, penalty) <= 1e-4 * (1.0 + 1e-6)
+    assert_allclose(solution.objective, objective(X, Y, solution.coef, L, weight, penalty), rtol=1e-9)
+
+
+@for_every_shape
+@with_and_without_gram
+@pytest.mark.parametrize("weight", [0.1, 10.0])
+def test_it_is_the_plain_problem_of_transformed_columns_and_target(shape, with_gram, weight):
+    X, Y, L = problem(*shape)
+    M = metric_of(L, weight)
+    penalty = 0.05 * smallest_penalty_for_zero(Columns(X), Y)
+    solution = l21_regression(Columns(X), Y, penalty, metric=M, gram=X.T @ (M @ X) if with_gram else None, tol=1e-7)
+    other_X, other_Y = transformed(X, Y, M)
+    plain = l21_regression(Columns(other_X), other_Y, penalty, tol=1e-7)
+    assert_allclose(smallest_penalty_for_zero(Columns(other_X), other_Y), 20.0 * penalty, rtol=1e-9)
+    # The two differ by a constant: ‖Y‖² − tr(YᵀM⁻¹Y).
+    constant = np.sum(Y**2) - np.sum(other_Y**2)
+    assert_allclose(solution.objective, plain.objective + constant, rtol=1e-9)
+    assert duality_gap(other_X, other_Y, solution.coef, penalty) <= 1e-7
+    # With more columns than samples only what is fitted is unique.
+    assert_allclose(X @ solution.coef, X @ plain.coef, rtol=0, atol=1e-6)
+
+
+@for_every_shape
+@pytest.mark.parametrize("ratio", [0.02, 0.3])
+def test_the_gram_matrix_leads_to_the_same_objective(shape, ratio):
+    X, Y, L = problem(*shape)
+    M = metric_of(L, 1.0)
+    penalty = ratio * smallest_penalty_for_zero(Columns(X), Y)
+    by_columns = l21_regression(Columns(X), Y, penalty, metric=M)
+    by_gram = l21_regression(Columns(X), Y, penalty, metric=M, gram=X.T @ (M @ X))
+    assert_allclose(by_gram.objective, by_columns.objective, rtol=1e-7)
+
+
+@for_every_shape
+@with_and_without_gram
+def test_the_identity_as_a_metric_changes_nothing(shape, with_gram):
+    X, Y, L = problem(*shape)
+    penalty = 0.1 * smallest_penalty_for_zero(Columns(X), Y)
+    gram = X.T @ X if with_gram else None
+    identity = l21_regression(Columns(X), Y, penalty, metric=metric_of(L, 0.0), gram=gram, tol=1e-8)
+    plain = l21_regression(Columns(X), Y, penalty, gram=gram, tol=1e-8)
+    assert_allclose(identity.objective, plain.objective, rtol=1e-12)
+    assert_allclose(identity.coef, plain.coef, rtol=0, atol=1e-6)
+
+
+@for_every_shape
+def test_the_penalty_from_which_all_is_zero_does_not_depend_on_the_metric(shape):
+    X, Y, L = problem(*shape)
+    largest = smallest_penalty_for_zero(Columns(X), Y)
+    M = metric_of(L, 5.0)
+    assert_array_equal(l21_regression(Columns(X), Y, largest, metric=M).coef, 0.0)
+    assert l21_regression(Columns(X), Y, 0.999 * largest, metric=M).coef.any()
+
+
+@for_every_shape
+def test_more_weight_on_smoothness_never_gives_less_smoothness(shape):
+    X, Y, L = problem(*shape)
+    penalty = 0.02 * smallest_penalty_for_zero(Columns(X), Y)
+    rough = []
+    for weight in (0.0, 0.1, 1.0, 10.0, 100.0):
+        Z = X @ l21_regression(Columns(X), Y, penalty, metric=metric_of(L, weight), tol=1e-7).coef
+        rough.append(np.sum(Z * (L @ Z)))
+    assert np.all(np.diff(rough) < 0.0)
+
+
+@for_every_shape
+@with_and_without_gram
+def test_a_warm_start_ends_where_a_cold_one_does(shape, with_gram):
+    X, Y, L = problem(*shape)
+    M = metric_of(L, 2.0)
+    gram = X.T @ (M @ X) if with_gram else None
+    penalty = 0.05 * smallest_penalty_for_zero(Columns(X), Y)
+    cold = l21_regression(Columns(X), Y, penalty, metric=M, gram=gram)
+    start = np.random.default_rng(1).standard_normal(cold.coef.shape)
+    warm = l21_regression(Columns(X), Y, penalty, metric=M, gram=gram, warm_start=start)
+    assert worst_violation(X, Y, warm.coef, M, penalty) <= 1e-4 * (1.0 + 1e-6)
+    assert_allclose(warm.objective, cold.objective, rtol=1e-6)
+
+
+@pytest.mark.parametrize("shape", [(60, 20), (20, 60)])
+def test_sparse_centred_columns_give_the_objective_of_dense_ones(shape):
+    _, Y, L = problem(*shape)
+    M = metric_of(L, 2.0)
+    values = sp.random_array(shape, density=0.3, rng=np.random.default_rng(0)).toarray()
+    X = values - values.mean(axis=0)
+    sparse = Columns(sp.csc_array(values), values.mean(axis=0), centered=True)
+    penalty = 0.1 * smallest_penalty_for_zero(Columns(X), Y)
+    solution = l21_regression(sparse, Y, penalty, metric=M)
+    assert worst_violation(X, Y, solution.coef, M, penalty) <= 1e-4 * (1.0 + 1e-6)
+    assert_allclose(solution.objective, l21_regression(Columns(X), Y, penalty, metric=M).objective, rtol=1e-6)
+
+
+@pytest.mark.parametrize("weight", [0.0, 3.0])
+def test_the_objective_is_the_one_written_down(weight):
+    X, Y, L = problem(20, 8)
+    W = np.random.default_rng(1).standard_normal((8, 3))
+    found = l21_objective(Columns(X), Y, W, 0.7, metric=metric_of(L, weight))
+    assert_allclose(found, objective(X, Y, W, L, weight, 0.7), rtol=1e-12)

@@ -1,0 +1,253 @@
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.optimize import linprog
+
+from ufselect._backend.columns import Columns
+from ufselect.solvers.l21 import l21_regression, smallest_penalty_for_zero
+from ufselect.solvers.l21_path import l21_interpolation, l21_path, l21_regression_of_size
+
+on_every_data_set = pytest.mark.parametrize("name", ["syn", "wide", "digits200nc"])
+SHAPES = [(60, 20), (20, 60)]
+
+
+def problem(n, d, c=3, seed=0):
+    """Correlated columns, and a target that a few of them explain."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, d)) + rng.standard_normal((n, 1))
+    Y = X[:, :3] @ rng.standard_normal((3, c)) + 0.3 * rng.standard_normal((n, c))
+    return X, Y
+
+
+def stored_problem(reference, name):
+    """Raw columns and the stored factor of their similarity."""
+    stored = reference("data_digits200" if name == "digits200nc" else f"data_{name}")
+    X = stored["X"][:, stored["nonconstant"]] if name == "digits200nc" else stored["X"]
+    return X.astype(float), reference(f"spfs_{name}")["Y"]
+
+
+def used_rows(W):
+    return np.flatnonzero(W.any(axis=1))
+
+
+def assert_optimal(X, Y, W, penalty, tol=1e-4):
+    slope = X.T @ (Y - X @ W)
+    half = penalty / 2.0
+    length = np.linalg.norm(W, axis=1)
+    used = length > 0.0
+    off = np.maximum(np.linalg.norm(slope, axis=1) - half, 0.0)
+    off[used] = np.linalg.norm(slope[used] - half * W[used] / length[used, None], axis=1)
+    assert off.max() <= tol * (1.0 + 1e-6) * half
+
+
+def penalty_of(X, Y, W):
+    """γ of which W is the solution: twice the common steepness of its rows."""
+    return 2.0 * np.linalg.norm(X.T @ (Y - X @ W), axis=1)[used_rows(W)].mean()
+
+
+# The path
+
+
+@on_every_data_set
+def test_rows_enter_between_the_penalties_at_which_they_are_out_and_in(reference, name):
+    X, Y = stored_problem(reference, name)
+    path = l21_path(Columns(X), Y, 20)
+    largest = smallest_penalty_for_zero(Columns(X), Y)
+    out, share, W = set(range(X.shape[1])), 1.0, None
+    while share > path.share * (1.0 + 1e-9):
+        before, share = share, 0.9 * share
+        W = l21_regression(Columns(X), Y, share * largest, warm_start=W, tol=1e-6).coef
+        new = out & set(used_rows(W))
+        assert all(share <= path.entries[j] <= before for j in new)
+        out -= new
+    assert len(out) <= X.shape[1] - 20
+    assert max(path.entries[list(out)]) <= path.share
+
+
+@on_every_data_set
+def test_the_path_is_left_at_a_solution(reference, name):
+    X, Y = stored_problem(reference, name)
+    path = l21_path(Columns(X), Y, 20)
+    assert_optimal(X, Y, path.coef, path.share * smallest_penalty_for_zero(Columns(X), Y))
+    assert np.count_nonzero(path.entries >= path.share) >= 20
+    assert set(used_rows(path.coef)) <= set(np.flatnonzero(path.entries >= path.share))
+    earlier = l21_regression(Columns(X), Y, path.share / 0.9 * smallest_penalty_for_zero(Columns(X), Y)).coef
+    assert len(used_rows(earlier)) < 20
+
+
+@on_every_data_set
+def test_the_first_to_enter_has_most_in_common_with_the_target(reference, name):
+    X, Y = stored_problem(reference, name)
+    entries = l21_path(Columns(X), Y, 3).entries
+    first = np.argmax(np.linalg.norm(X.T @ Y, axis=1))
+    assert np.argmax(entries) == first
+    assert_allclose(entries[first], 1.0, rtol=1e-12)
+    assert np.all((entries >= 0.0) & (entries <= 1.0))
+
+
+@on_every_data_set
+def test_who_has_not_entered_is_placed_by_nearness_to_it(reference, name):
+    X, Y = stored_problem(reference, name)
+    path = l21_path(Columns(X), Y, 5)
+    out = path.entries < path.share
+    steepness = np.linalg.norm(X.T @ (Y - X @ path.coef), axis=1)[out]
+    assert_allclose(path.entries[out], steepness / (smallest_penalty_for_zero(Columns(X), Y) / 2.0), rtol=1e-9)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_a_longer_path_begins_with_the_shorter_one(shape):
+    X, Y = problem(*shape)
+    short, long = l21_path(Columns(X), Y, 3), l21_path(Columns(X), Y, 12)
+    entered = short.entries >= short.share
+    assert_array_equal(short.entries[entered], long.entries[entered])
+    assert long.share < short.share
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_the_gram_matrix_does_not_matter(shape):
+    X, Y = problem(*shape)
+    by_gram, by_columns = l21_path(Columns(X), Y, 10, gram=X.T @ X), l21_path(Columns(X), Y, 10)
+    assert by_gram.share == by_columns.share
+    assert_allclose(by_gram.entries, by_columns.entries, rtol=1e-3)  # solved to violations of 1e-4
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_units_and_turns_of_the_target_do_not_matter(shape):
+    X, Y = problem(*shape)
+    turn, _ = np.linalg.qr(np.random.default_rng(1).standard_normal((3, 3)))
+    expected = l21_path(Columns(X), Y, 10, tol=1e-7)
+    for other in (l21_path(Columns(8.0 * X), Y, 10, tol=1e-7), l21_path(Columns(X), 3.0 * Y @ turn, 10, tol=1e-7)):
+        assert_allclose(other.entries, expected.entries, rtol=1e-5)
+
+
+def test_where_so_many_never_enter_the_path_ends_at_a_thousandth():
+    X, Y = problem(40, 10)
+    X[:, 6:] = 0.0
+    path = l21_path(Columns(X), Y, 10)
+    assert 0.9e-3 <= path.share <= 1e-3
+    assert_array_equal(path.entries[6:], 0.0)
+    assert np.all(path.entries[:6] > path.share)
+
+
+# A number of rows
+
+
+@on_every_data_set
+@pytest.mark.parametrize("n_rows", [1, 5, 10, 20])
+def test_about_as_many_rows_are_used_as_asked_for(reference, name, n_rows):
+    X, Y = stored_problem(reference, name)
+    solution = l21_regression_of_size(Columns(X), Y, n_rows)
+    assert abs(len(used_rows(solution.coef)) - n_rows) <= n_rows / 10.0
+    penalty = penalty_of(X, Y, solution.coef)
+    assert_optimal(X, Y, solution.coef, penalty, tol=2e-4)  # γ is read off a solution that is good to 1e-4
+    value = np.sum((Y - X @ solution.coef) ** 2) + penalty * np.linalg.norm(solution.coef, axis=1).sum()
+    assert_allclose(solution.objective, value, rtol=1e-4)
+
+
+def test_where_no_penalty_gives_so_many_the_nearest_is_taken():
+    X, Y = problem(40, 10)
+    X[:, 6:] = 0.0
+    assert_array_equal(used_rows(l21_regression_of_size(Columns(X), Y, 10).coef), np.arange(6))
+
+
+def test_two_columns_that_enter_together_are_taken_or_left_together():
+    Y = np.eye(8)[:, :2]
+    X = np.eye(8)[:, :2]  # every penalty uses both or none
+    assert len(used_rows(l21_regression_of_size(Columns(X), Y, 1).coef)) in (0, 2)
+
+
+# An exact fit
+
+
+def certified_lower_bound(X, Y, share=1e-6):
+    """max tr(ΘᵀY) subject to ‖xⱼᵀΘ‖ ≤ 1 bounds ‖A‖₂,₁ from below; a regression of tiny penalty gives Θ."""
+    penalty = share * smallest_penalty_for_zero(Columns(X), Y)
+    R = Y - X @ l21_regression(Columns(X), Y, penalty, tol=1e-7).coef
+    return np.sum(R * Y) / np.linalg.norm(X.T @ R, axis=1).max()
+
+
+def test_the_exact_fit_is_no_longer_than_the_stored_one(reference):
+    stored = reference("fssl_wide")
+    X, Y = reference("data_wide")["X"], stored["Y"]
+    solution = l21_interpolation(Columns(X), Y)
+    assert solution.converged
+    assert np.linalg.norm(X @ solution.coef - Y) < 1e-10
+    assert solution.objective <= stored["exact_obj_constrained"] * (1.0 + 1e-6)
+    assert solution.objective == np.linalg.norm(solution.coef, axis=1).sum()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_exact_fit_is_optimal_by_a_certificate(seed):
+    X, Y = problem(15, 60, seed=seed)
+    solution = l21_interpolation(Columns(X), Y)
+    assert_allclose(X @ solution.coef, Y, rtol=0, atol=1e-10)
+    bound = certified_lower_bound(X, Y)
+    # Reweighting comes to rest slowly: it stops at steps of 1e-8, some hundred of them before the end.
+    assert bound * (1.0 - 1e-9) <= solution.objective <= bound * (1.0 + 1e-5)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_of_one_column_it_is_basis_pursuit(seed):
+    X, Y = problem(6, 20, c=1, seed=seed)
+    program = linprog(np.ones(40), A_eq=np.hstack([X, -X]), b_eq=Y[:, 0])
+    assert_allclose(l21_interpolation(Columns(X), Y).objective, program.fun, rtol=1e-6)
+
+
+@settings(deadline=None, max_examples=20)
+@given(n=st.integers(2, 12), extra=st.integers(1, 20), c=st.integers(1, 4), seed=st.integers(0, 999))
+def test_steps_never_lengthen_the_fit_and_keep_it_exact(n, extra, c, seed):
+    rng = np.random.default_rng(seed)
+    X, Y = rng.standard_normal((n, n + extra)), rng.standard_normal((n, c))
+    lengths = []
+    for steps in range(8):
+        solution = l21_interpolation(Columns(X), Y, tol=0.0, max_iter=steps)
+        assert_allclose(X @ solution.coef, Y, rtol=0, atol=1e-8)
+        lengths.append(solution.objective)
+    assert np.diff(lengths).max() <= 1e-9 * lengths[0]
+
+
+def test_a_target_made_of_a_few_columns_is_given_back():
+    X, _ = problem(30, 80)
+    B = np.random.default_rng(1).standard_normal((3, 2))
+    solution = l21_interpolation(Columns(X), X[:, :3] @ B)
+    assert_allclose(solution.coef[:3], B, rtol=0, atol=1e-5)
+    assert_allclose(solution.coef[3:], 0.0, rtol=0, atol=1e-5)
+    assert_allclose(X @ solution.coef, X[:, :3] @ B, rtol=0, atol=1e-9)
+
+
+def test_centred_columns_fit_a_centred_target():
+    X, Y = problem(20, 60)
+    X, Y = X - X.mean(axis=0), Y - Y.mean(axis=0)
+    assert_allclose(X @ l21_interpolation(Columns(X, centered=True), Y).coef, Y, rtol=0, atol=1e-10)
+
+
+def test_more_samples_than_columns_are_legal_where_the_columns_can_give_the_target():
+    X, _ = problem(40, 10)
+    B = np.random.default_rng(1).standard_normal((10, 2))
+    assert_allclose(l21_interpolation(Columns(X), X @ B).coef, B, rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("centered", [False, True])
+def test_a_target_out_of_reach_is_refused(centered):
+    X, Y = problem(20, 60) if centered else problem(40, 10)
+    X = X - X.mean(axis=0)
+    with pytest.raises(ValueError, match=r"no combination of the features gives the embedding: the nearest is .*% off"):
+        l21_interpolation(Columns(X, centered=True), Y + 1.0)
+
+
+def test_stopped_early_it_says_so():
+    X, Y = problem(15, 60)
+    solution = l21_interpolation(Columns(X), Y, max_iter=2)
+    assert (solution.n_iter, solution.converged) == (2, False)
+
+
+def test_sparse_centred_columns_give_the_fit_of_dense_ones():
+    values = sp.random_array((15, 50), density=0.4, rng=np.random.default_rng(0)).toarray()
+    Y = np.random.default_rng(1).standard_normal((15, 2))
+    Y -= Y.mean(axis=0)
+    dense = l21_interpolation(Columns(values - values.mean(axis=0), centered=True), Y)
+    sparse = l21_interpolation(Columns(sp.csc_array(values), values.mean(axis=0), centered=True), Y)
+    assert_allclose(sparse.coef, dense.coef, rtol=0, atol=1e-6 * np.abs(dense.coef).max())

@@ -1,0 +1,174 @@
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.linear_model import Lasso
+
+from ufselect._backend.columns import Columns
+from ufselect.solvers.lars import lasso_of_size
+
+SHAPES = [(60, 20), (20, 60), (30, 30)]
+
+
+def problem(n, d, seed=0):
+    """Correlated columns, and a target that a few of them explain."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, d)) + rng.standard_normal((n, 1))
+    return X, X[:, :3] @ rng.standard_normal(3) + 0.5 * rng.standard_normal(n)
+
+
+def stored_problems(reference, name):
+    """Raw columns and the stored targets on which the authors ran their program."""
+    stored = reference("data_digits200" if name == "digits200nc" else f"data_{name}")
+    X = stored["X"][:, stored["nonconstant"]] if name == "digits200nc" else stored["X"]
+    return X.astype(float), reference(f"mcfs_{name}")["Y"]
+
+
+def slopes(X, y, w, ridge=0.0):
+    return X.T @ (y - X @ w) - ridge * w
+
+
+def assert_on_the_path(X, y, w, ridge=0.0):
+    """Used columns are all as steep as the steepest, up to sign; gives that steepness, half the penalty."""
+    slope = slopes(X, y, w, ridge)
+    half = np.abs(slope).max()
+    used = w != 0.0
+    assert_allclose(slope[used], half * np.sign(w[used]), rtol=0, atol=1e-9 * np.abs(X.T @ y).max())
+    return half
+
+
+def size_at(X, y, half):
+    """Non-zero coefficients of ½‖y − Xw‖² + half‖w‖₁, by coordinate descent."""
+    model = Lasso(half / len(X), fit_intercept=False, tol=1e-14, max_iter=1_000_000)
+    return np.count_nonzero(model.fit(X, y).coef_)
+
+
+@settings(deadline=None, max_examples=20)
+@given(
+    n=st.integers(3, 40),
+    d=st.integers(1, 40),
+    size=st.integers(1, 12),
+    with_gram=st.booleans(),
+    seed=st.integers(0, 999),
+)
+def test_the_solution_is_on_the_path_and_no_larger_than_asked_for(n, d, size, with_gram, seed):
+    X, y = problem(n, max(d, 3), seed)
+    w = lasso_of_size(Columns(X), y, size, gram=X.T @ X if with_gram else None)
+    assert_on_the_path(X, y, w)
+    assert 1 <= np.count_nonzero(w) <= size
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("size", [1, 2, 5, 10])
+@pytest.mark.parametrize("seed", range(3))
+def test_the_path_has_no_more_coefficients_before_and_one_more_just_after(shape, size, seed):
+    X, y = problem(*shape, seed=seed)
+    w = lasso_of_size(Columns(X), y, size)
+    half = assert_on_the_path(X, y, w)
+    top = np.abs(X.T @ y).max()
+    before = [size_at(X, y, penalty) for penalty in np.linspace(1.0001 * half, top, 25)]
+    assert max(before) <= size
+    assert size_at(X, y, half * (1.0 - 1e-6)) == size + 1
+
+
+@pytest.mark.parametrize("name", ["syn", "wide", "digits200nc"])
+@pytest.mark.parametrize("size", [5, 10, 20])
+def test_the_gram_matrix_leads_to_the_same_point(reference, name, size):
+    X, Y = stored_problems(reference, name)
+    for y in Y.T:
+        by_columns, by_gram = lasso_of_size(Columns(X), y, size), lasso_of_size(Columns(X), y, size, gram=X.T @ X)
+        assert_allclose(by_gram, by_columns, rtol=0, atol=1e-9 * np.abs(by_columns).max())
+
+
+@pytest.mark.parametrize(("name", "column", "size"), [("wide", 1, 5), ("digits200nc", 6, 5), ("digits200nc", 6, 7)])
+def test_a_coefficient_that_goes_back_to_zero_was_there_before(reference, name, column, size):
+    """On these paths one coefficient leaves as soon as one too many is there: that corner has the right number."""
+    X, Y = stored_problems(reference, name)
+    y = Y[:, column]
+    w = lasso_of_size(Columns(X), y, size)
+    half = assert_on_the_path(X, y, w)
+    before = [size_at(X, y, penalty) for penalty in np.geomspace(1.0001 * half, np.abs(X.T @ y).max(), 60)]
+    assert max(before) <= size
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_columns_with_little_in_common_with_the_target_are_not_missed(seed):
+    """Among many columns only the most correlated are looked at first; here that is not enough."""
+    X, y = problem(30, 1500, seed)
+    w = lasso_of_size(Columns(X), y, 20)
+    place = np.argsort(np.argsort(-np.abs(X.T @ y)))
+    assert place[w != 0.0].max() > 1000
+    assert_on_the_path(X, y, w)
+    assert_allclose(w, lasso_of_size(Columns(X), y, 20, gram=X.T @ X), rtol=0, atol=1e-9 * np.abs(w).max())
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("ridge", [1e-3, 10.0])
+def test_a_ridge_on_the_gram_matrix_gives_the_elastic_net(shape, ridge):
+    X, y = problem(*shape)
+    w = lasso_of_size(Columns(X), y, 6, gram=X.T @ X + ridge * np.eye(shape[1]))
+    assert np.count_nonzero(w) == 6
+    assert_on_the_path(X, y, w, ridge)
+
+
+@pytest.mark.parametrize("with_gram", [False, True])
+def test_with_room_for_all_coefficients_it_is_least_squares(with_gram):
+    X, y = problem(60, 20)
+    w = lasso_of_size(Columns(X), y, 50, gram=X.T @ X if with_gram else None)
+    assert_allclose(w, np.linalg.lstsq(X, y)[0], rtol=0, atol=1e-9)
+
+
+def test_with_fewer_samples_than_room_it_fits_exactly():
+    X, y = problem(20, 60)
+    w = lasso_of_size(Columns(X), y, 60)
+    assert np.count_nonzero(w) <= 20
+    assert_allclose(X @ w, y, rtol=0, atol=1e-6 * np.abs(y).max())
+
+
+def test_centred_columns_use_at_most_one_less_than_the_samples():
+    X, y = problem(12, 60)
+    X, y = X - X.mean(axis=0), y - y.mean()
+    w = lasso_of_size(Columns(X, centered=True), y, 60)
+    assert np.count_nonzero(w) <= 11
+    assert_allclose(X @ w, y, rtol=0, atol=1e-6 * np.abs(y).max())
+
+
+@pytest.mark.parametrize("factor", [-1.0, 1e-8, 1e8])
+def test_a_multiple_of_the_target_gives_that_multiple(factor):
+    X, y = problem(40, 30)
+    expected = lasso_of_size(Columns(X), y, 5)
+    assert_allclose(lasso_of_size(Columns(X), factor * y, 5), factor * expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize("with_gram", [False, True])
+def test_copies_of_columns_are_legal(with_gram):
+    X, y = problem(40, 10)
+    twice = np.hstack([X, X])
+    w = lasso_of_size(Columns(twice), y, 5, gram=twice.T @ twice if with_gram else None)
+    assert 1 <= np.count_nonzero(w) <= 5
+    assert_on_the_path(twice, y, w)
+
+
+def test_a_target_that_no_column_explains_gets_no_coefficient():
+    X = np.eye(8)[:, :3]
+    y = np.eye(8)[:, 5]
+    assert_array_equal(lasso_of_size(Columns(X), y, 2), 0.0)
+    assert_array_equal(lasso_of_size(Columns(X), y, 2, gram=X.T @ X), 0.0)
+
+
+def test_the_gram_matrix_given_is_left_alone():
+    X, y = problem(40, 10)
+    gram = X.T @ X
+    before = gram.copy()
+    lasso_of_size(Columns(X), y, 5, gram=gram)
+    assert_array_equal(gram, before)
+
+
+def test_sparse_centred_columns_give_the_coefficients_of_dense_ones():
+    values = sp.random_array((40, 15), density=0.3, rng=np.random.default_rng(0)).toarray()
+    y = np.random.default_rng(1).standard_normal(40)
+    dense = Columns(values - values.mean(axis=0), centered=True)
+    sparse = Columns(sp.csc_array(values), values.mean(axis=0), centered=True)
+    assert_allclose(lasso_of_size(sparse, y, 4), lasso_of_size(dense, y, 4), rtol=0, atol=1e-9)

@@ -1,0 +1,233 @@
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+
+from ufselect.solvers.nonnegative import (
+    Tightening,
+    cluster_indicators,
+    indicators,
+    monotone_step,
+    orthogonality_cost,
+    published_step,
+    unit_columns,
+    unit_rows,
+)
+
+
+def mixed_signs(n, seed):
+    """A symmetric positive semi-definite matrix with entries of both signs."""
+    root = np.random.default_rng(seed).standard_normal((n, n))
+    return root @ root.T / n
+
+
+def cost(M, F, z):
+    return np.sum(F * (M @ F)) + z / 2.0 * np.sum((F.T @ F - np.eye(F.shape[1])) ** 2)
+
+
+def step(M, F, z):
+    """One step for tr(FᵀMF) + (z/2)‖FᵀF − I‖²."""
+    return monotone_step(F, np.maximum(-M, 0.0) @ F, np.maximum(M, 0.0) @ F, z)
+
+
+def descended(M, F, z, n_steps):
+    for _ in range(n_steps):
+        F = step(M, F, z)
+    return F
+
+
+# Starts
+
+
+@settings(deadline=None, max_examples=20)
+@given(n=st.integers(1, 20), c=st.integers(1, 5), seed=st.integers(0, 2**16))
+def test_a_start_is_positive_has_unit_columns_and_prefers_the_cluster_of_a_sample(n, c, seed):
+    labels = np.random.default_rng(seed).integers(0, c, n)
+    F = indicators(labels, c)
+    assert np.all(F > 0.0)
+    assert_allclose(np.linalg.norm(F, axis=0), 1.0, rtol=1e-12)
+    for j in range(c):
+        own, other = F[labels == j, j], F[labels != j, j]
+        assert_allclose(own, 1.2 / 0.2 * other[0] if len(other) else n**-0.5, rtol=1e-12)
+
+
+def test_a_start_by_k_means_finds_groups_that_are_apart():
+    labels = np.random.default_rng(0).permutation(np.repeat(np.arange(3), 10))
+    points = 20.0 * np.eye(3)[labels] + np.random.default_rng(1).standard_normal((30, 3))
+    F = cluster_indicators(points, 3, 0)
+    found = F.argmax(axis=1)
+    assert len({(int(a), int(b)) for a, b in zip(labels, found, strict=True)}) == 3
+    assert_array_equal(F, cluster_indicators(points, 3, 0))
+    assert_array_equal(F, indicators(found, 3))
+
+
+def test_rows_and_columns_come_to_unit_length_and_a_zero_row_stays():
+    Y = np.array([[3.0, 4.0], [0.0, 0.0], [1.0, 0.0]])
+    assert_allclose(unit_rows(Y), [[0.6, 0.8], [0.0, 0.0], [1.0, 0.0]], rtol=1e-15)
+    assert_allclose(np.linalg.norm(unit_columns(Y), axis=0), 1.0, rtol=1e-15)
+
+
+def test_orthonormal_columns_cost_nothing_and_others_half_the_squared_distance():
+    Q, _ = np.linalg.qr(np.random.default_rng(0).standard_normal((8, 3)))
+    assert orthogonality_cost(Q, 1e8) <= 1e-20
+    assert_allclose(orthogonality_cost(2.0 * Q, 10.0), 5.0 * 3 * 9.0, rtol=1e-12)
+
+
+# The monotone step
+
+
+@settings(deadline=None, max_examples=20)
+@given(
+    n=st.integers(2, 15),
+    c=st.integers(1, 4),
+    exponent=st.floats(-3.0, 8.0),
+    seed=st.integers(0, 2**16),
+)
+def test_no_step_raises_the_objective_for_any_weight_of_orthogonality(n, c, exponent, seed):
+    M, z = mixed_signs(n, seed), 10.0**exponent
+    F = np.random.default_rng(seed).random((n, c))
+    before = cost(M, F, z)
+    for _ in range(40):
+        F = step(M, F, z)
+        after = cost(M, F, z)
+        assert np.all(F >= 0.0)
+        assert after <= before * (1.0 + 1e-12)
+        before = after
+
+
+@settings(deadline=None, max_examples=20)
+@given(n=st.integers(2, 12), c=st.integers(1, 4), exponent=st.floats(-2.0, 4.0), seed=st.integers(0, 2**16))
+def test_linear_and_concave_terms_may_take_part(n, c, exponent, seed):
+    """tr(FᵀMF) − 2tr(BᵀF) − tr(FᵀPF), the last one linearised where the step begins."""
+    rng = np.random.default_rng(seed)
+    M, P, B, z = mixed_signs(n, seed), mixed_signs(n, seed + 1), rng.standard_normal((n, c)), 10.0**exponent
+    F = rng.random((n, c))
+
+    def value(F):
+        return cost(M - P, F, z) - 2.0 * np.sum(B * F)
+
+    for _ in range(40):
+        linear = B + P @ F
+        pull = np.maximum(-M, 0.0) @ F + np.maximum(linear, 0.0)
+        push = np.maximum(M, 0.0) @ F + np.maximum(-linear, 0.0)
+        before, F = value(F), monotone_step(F, pull, push, z)
+        assert value(F) <= before + 1e-12 * (abs(before) + np.sum(np.abs(P)) + z)
+
+
+def test_a_stationary_point_is_not_left():
+    F = unit_columns(np.kron(np.eye(3), np.ones((4, 1))))
+    same = np.random.default_rng(0).random(F.shape)
+    assert_allclose(monotone_step(F, same, same, 7.0), F, rtol=1e-15)
+
+
+@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("z", [1.0, 10.0])
+def test_steps_end_where_the_optimality_conditions_hold(seed, z):
+    M = mixed_signs(10, seed)
+    F = descended(M, np.random.default_rng(seed).random((10, 2)) + 0.1, z, 8000)
+    slope = 2.0 * (M @ F) + 2.0 * z * (F @ (F.T @ F) - F)
+    # Entries that end at zero get there in the limit only, so that F ∘ slope is small but not zero.
+    assert np.max(np.abs(F * slope)) <= 1e-6 * z
+    assert slope.min() >= -1e-3 * z
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_steps_from_all_partitions_find_the_best_partition_and_its_vectors(seed):
+    """For M = I − A, A ≥ 0, disjoint columns are best as Perron vectors of the blocks of A: a search by hand."""
+    A = np.random.default_rng(seed).random((5, 5))
+    M = np.eye(5) - (A + A.T) / np.linalg.eigvalsh(A + A.T)[-1]
+    partitions = [np.array([0, *rest]) for rest in product([0, 1], repeat=4) if any(rest)]
+
+    def perron(labels):
+        return sum(np.linalg.eigvalsh(M[np.ix_(labels == j, labels == j)])[0] for j in (0, 1))
+
+    def found(labels):
+        F = indicators(labels, 2)
+        for z in (10.0, 100.0, 1000.0):
+            F = descended(M, F, z, 400)
+        return cost(M, F, 1000.0)
+
+    # The penalty is soft: for z = 1000 it lets the cost fall below that of an exact partition by about a thousandth.
+    assert_allclose(min(map(found, partitions)), min(map(perron, partitions)), rtol=2e-3)
+
+
+def test_separate_blocks_are_found_and_cost_nothing():
+    labels = np.repeat([0, 1, 2], [4, 5, 6])
+    M = np.eye(15) - (labels[:, None] == labels) / np.bincount(labels)[labels]
+    start = unit_columns(0.5 * indicators(labels, 3) + np.random.default_rng(0).random((15, 3)))
+    F = descended(M, start, 10.0, 3000)
+    assert cost(M, F, 10.0) <= 1e-4 * cost(M, start, 10.0)
+    assert_allclose(F, unit_columns((labels[:, None] == np.arange(3)) * 1.0), rtol=0, atol=0.02)
+
+
+# The published step
+
+
+def test_published_step_is_the_formula_of_the_paper():
+    rng = np.random.default_rng(0)
+    M, F, z = mixed_signs(8, 0), unit_columns(rng.random((8, 3))), 1e8
+    raw = F * (z * F) / (M @ F + z * F @ F.T @ F)
+    assert_allclose(published_step(F, M @ F, z), raw / np.linalg.norm(raw, axis=0), rtol=1e-12)
+
+
+def test_published_step_may_raise_the_objective_where_the_monotone_one_does_not():
+    M, z = mixed_signs(8, 0), 1.0
+    F = descended(M, np.random.default_rng(0).random((8, 3)), z, 100)
+    assert cost(M, published_step(F, np.maximum(M, 0.0) @ F, z), z) > 1.1 * cost(M, F, z)
+    assert cost(M, step(M, F, z), z) < cost(M, F, z)
+
+
+def test_published_step_stays_finite_where_its_denominator_is_negative():
+    F = np.array([[1.0, 1e-9], [1e-9, 1.0]])
+    slope, z = np.full(F.shape, -10.0), 1e8
+    assert np.min(slope + z * (F @ F.T @ F)) < 0.0
+    G = published_step(F, slope, z)
+    assert np.all(G >= 0.0)
+    assert_allclose(np.linalg.norm(G, axis=0), 1.0, rtol=1e-12)
+
+
+# How the weight of orthogonality grows
+
+
+def test_a_weight_is_left_when_the_objective_stands_still():
+    tightening = Tightening(max_iter=400, tol=0.01)
+    seen = []
+    for objective in (10.0, 9.0, 8.995, 20.0, 15.0, 15.5, 40.0, 39.9, 80.0, 50.0, 49.9):
+        seen.append(tightening.weight)
+        assert not tightening.settled
+        tightening.follow(objective)
+    assert seen == [1.0, 1.0, 1.0, 10.0, 10.0, 10.0, 100.0, 100.0, 1000.0, 1000.0, 1000.0]
+    assert tightening.settled
+
+
+def test_a_weight_is_left_when_it_has_had_its_share_of_the_iterations():
+    tightening = Tightening(max_iter=20, tol=0.0)
+    weights = []
+    for iteration in range(20):
+        weights.append(tightening.weight)
+        tightening.follow(1000.0 - iteration)
+    assert weights == [1.0] * 5 + [10.0] * 5 + [100.0] * 5 + [1000.0] * 5
+    assert not tightening.settled
+
+
+def test_the_largest_weight_may_take_what_iterations_are_left():
+    tightening = Tightening(max_iter=8, tol=0.0)
+    for iteration in range(50):
+        tightening.follow(1000.0 - iteration)
+    assert tightening.weight == 1000.0
+    assert not tightening.settled
+    tightening.follow(2000.0)
+    assert tightening.settled
+
+
+@pytest.mark.parametrize("max_iter", [1, 2, 3, 4])
+def test_every_weight_has_an_iteration_however_few_there_are(max_iter):
+    tightening = Tightening(max_iter, tol=0.0)
+    weights = []
+    for iteration in range(max_iter):
+        weights.append(tightening.weight)
+        tightening.follow(10.0 - iteration)
+    assert weights == [1.0, 10.0, 100.0, 1000.0][:max_iter]
