@@ -30,7 +30,11 @@ format: $(VENV)/.dev  ## Bring the code into shape
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: $(VENV)/.dev  ## Time FSASL against a plain version, and its growth; tables in benchmarks/
+$(VENV)/.bench: $(VENV)/.dev
+	$(BIN)/python -m pip install --quiet --editable ".[bench]"
+	touch $@
+
+bench: $(VENV)/.bench  ## Time all against peers and a plain version, their growth and memory; tables in benchmarks/
 	$(BIN)/python benchmarks/run.py
 
 clean:

@@ -1,23 +1,22 @@
-"""Time FSASL against a plain version, its growth with n and d, and its first call; tables go into README.md."""
+"""Time FSASL against a plain version, all selectors against a peer and at one large size; tables go into README.md."""
 
 from __future__ import annotations
 
 import argparse
-import json
-import os
-import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from comparison import Comparison, TimedFit, compare
 from data import DATA_VARIABLE, noisy_clusters, public_set, useful_columns
+from peer_fits import SYNTHETIC
+from peers import compare_with_skfeature
+from processes import in_fresh_process, say
 from quality import SETS, selection_quality
 from report import machine, number, table, write_section
+from sizes import fit_every_selector
 from steps import FUNCTION_OF_STEP
 from threadpoolctl import threadpool_limits
 
@@ -37,11 +36,32 @@ class Sizes:
     d_of_n_growth: int
     n_of_d_growth: int
     growth_iterations: int
+    peer_iterations: dict[str, int]
+    every_selector: tuple[int, int]
     threads: int = 1
+    time_limit: float = 900.0
 
 
-FULL = Sizes({"COIL": 3, "TOX": 5}, [5000, 10_000, 20_000], [500, 1000, 2000, 4000, 8000], 500, 500, 3)
-QUICK = Sizes({}, [1200, 2400], [200, 400], 100, 200, 1)
+FULL = Sizes(
+    iterations={"COIL": 3, "TOX": 5},
+    n=[5000, 10_000, 20_000],
+    d=[500, 1000, 2000, 4000, 8000],
+    d_of_n_growth=500,
+    n_of_d_growth=500,
+    growth_iterations=3,
+    peer_iterations={"COIL": 5, "TOX": 5},
+    every_selector=(20_000, 500),
+)
+QUICK = Sizes(
+    iterations={},
+    n=[1200, 2400],
+    d=[200, 400],
+    d_of_n_growth=100,
+    n_of_d_growth=200,
+    growth_iterations=1,
+    peer_iterations={SYNTHETIC: 3},
+    every_selector=(1200, 100),
+)
 
 
 def compare_with_plain(sizes: Sizes) -> str | None:
@@ -158,23 +178,20 @@ def measure_startup(sizes: Sizes) -> str:
     return table(["fresh process, one core; seconds", "import", "first fit, 200 × 50", "second fit"], rows)
 
 
-def in_fresh_process(measure: str, environment: dict[str, str] | None = None, **arguments: Any) -> dict[str, Any]:
-    """What ``worker.py`` measures, in a process of its own."""
-    command = [sys.executable, str(Path(__file__).with_name("worker.py")), measure, json.dumps(arguments)]
-    done = subprocess.run(
-        command, stdout=subprocess.PIPE, text=True, check=True, env={**os.environ, **(environment or {})}
-    )
-    return json.loads(done.stdout)
-
-
-def say(line: str) -> None:
-    print(line, file=sys.stderr, flush=True)
-
-
 def judge_selections(sizes: Sizes) -> str | None:
     """ACC and NMI of k-means on the selected columns, on the public sets."""
     say("quality: k-means on the selected columns of the public sets")
     return selection_quality(SETS if sizes.iterations else SETS[:1])
+
+
+def compare_with_peer(sizes: Sizes) -> str | None:
+    """The methods that skfeature has too, on the public sets or on a small synthetic one."""
+    return compare_with_skfeature(sizes.peer_iterations, sizes.threads, sizes.time_limit)
+
+
+def measure_sizes(sizes: Sizes) -> str:
+    """Every selector on one large table."""
+    return fit_every_selector(*sizes.every_selector, sizes.threads, sizes.time_limit)
 
 
 PARTS = {
@@ -182,6 +199,8 @@ PARTS = {
     "growth": measure_growth,
     "startup": measure_startup,
     "quality": judge_selections,
+    "peers": compare_with_peer,
+    "sizes": measure_sizes,
 }
 
 
@@ -190,11 +209,14 @@ def main() -> None:
     parser.add_argument("--only", choices=PARTS, help="run one part")
     parser.add_argument("--quick", action="store_true", help="small sizes, to see that it runs; README.md stays")
     parser.add_argument("--threads", type=int, default=1, help="threads of the numerical libraries, default 1")
+    parser.add_argument(
+        "--time-limit", type=float, default=900.0, help="seconds for a fit of the parts peers and sizes, default 900"
+    )
     options = parser.parse_args()
     sizes = QUICK if options.quick else FULL
     for name in [options.only] if options.only else PARTS:
         with threadpool_limits(limits=options.threads):
-            text = PARTS[name](replace(sizes, threads=options.threads))
+            text = PARTS[name](replace(sizes, threads=options.threads, time_limit=options.time_limit))
         if text is None:
             continue
         text = f"{text}\n\nMachine: {machine()} Threads: {options.threads}."

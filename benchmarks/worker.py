@@ -1,7 +1,7 @@
 """One measurement in a process of its own; says what came out as JSON on standard output.
 
 Run by ``run.py``: ``worker.py growth '{"n": 5000, "d": 500, "n_clusters": 20, "max_iter": 3, "threads": 1}'`` or
-``worker.py startup '{}'``.
+``worker.py startup '{}'``; ``peer`` takes the arguments of ``peer_fits.timed_method``, ``size`` those of ``size_fit``.
 """
 
 from __future__ import annotations
@@ -71,7 +71,26 @@ def startup() -> dict[str, float]:
     return {"import": imported - started, "first_fit": seconds[0], "second_fit": seconds[1]}
 
 
+def peer(**arguments: Any) -> dict[str, Any]:
+    """Seconds, iterations and best features of one method of one library."""
+    from peer_fits import timed_method
+
+    return timed_method(**arguments)
+
+
+def size_fit(most_memory: int, **arguments: Any) -> dict[str, Any]:
+    """Seconds, peak memory and useful columns of one selector, or its words where the memory did not suffice."""
+    resource.setrlimit(resource.RLIMIT_DATA, (most_memory, most_memory))
+    from sizes import timed_selector
+
+    try:
+        found = timed_selector(**arguments)
+    except MemoryError as error:
+        return {"problem": f"MemoryError: {error}"}
+    return {**found, "peak_mb": peak_memory_mb()}
+
+
 if __name__ == "__main__":
     warnings.simplefilter("ignore")
-    measure = {"growth": growth, "startup": startup}[sys.argv[1]]
+    measure = {"growth": growth, "startup": startup, "peer": peer, "size": size_fit}[sys.argv[1]]
     print(json.dumps(measure(**json.loads(sys.argv[2]))))

@@ -23,6 +23,7 @@ from ufselect.graphs.adaptive import neighbor_probabilities
 from ufselect.graphs.laplacian import structure_laplacian
 from ufselect.graphs.neighbors import Nearest, nearest_others
 from ufselect.graphs.spectral import eigengap, smallest_eigenvectors
+from ufselect.solvers._solution import Solution
 from ufselect.solvers.greedy import ridge_path, ridge_share
 
 SUFFICIENT_SHARE = 0.95
@@ -126,6 +127,13 @@ def rank_by_row_norm(
     """Rank by ‖wⱼ‖, in units of the columns, so that the scores of aX are those of X."""
     unit = np.sqrt(X.squared_norms().mean() / X.shape[0])
     return rank_by_explanation(X, unit * np.linalg.norm(W, axis=1), embedding, wanted, coef=W, also=also)
+
+
+def coef_of(found: Solution, *, stacklevel: int) -> Float:
+    """The weights that a solver found, with a warning where it missed its tolerance."""
+    if not found.converged:
+        warnings.warn("The regression for W missed its tolerance.", ConvergenceWarning, stacklevel=stacklevel)
+    return found.coef
 
 
 def warn_that_it_still_falls(method: BaseEstimator, *, stacklevel: int) -> None:

@@ -87,7 +87,7 @@ class CGSSL(ClusterSelector):
     Attributes
     ----------
     scores_ : ndarray of shape (n_features,)
-        ‖wⱼ‖, larger is better.
+        ‖wⱼ‖ times the root mean square of the columns, so that they do not depend on the unit of X; larger is better.
     ranking_ : ndarray of shape (n_features,)
         1 is best; a constant column ranks last.
     n_features_ : int
@@ -189,6 +189,11 @@ class CGSSL(ClusterSelector):
     def _rank(self) -> int:
         if isinstance(self.structure_rank, str):
             return max(self.n_clusters_ // 2, 1)
+        if self.structure_rank >= max(self.n_clusters_, 2):
+            raise ValueError(
+                f"structure_rank={self.structure_rank} must be less than the number of clusters, {self.n_clusters_}: "
+                "weights of as many columns have no structure beyond it."
+            )
         return self.structure_rank
 
     def _alternate(self, problem: StructuredPrediction, F: Float) -> tuple[Float, Float]:

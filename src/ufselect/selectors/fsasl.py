@@ -14,7 +14,15 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from ufselect._backend.columns import Columns, Float
 from ufselect._backend.progress import progress
-from ufselect._base import ITERATIONS, SUFFICIENT_SHARE, ClusterSelector, Ranking, affordable_gram, rank_by_row_norm
+from ufselect._base import (
+    ITERATIONS,
+    SUFFICIENT_SHARE,
+    ClusterSelector,
+    Ranking,
+    affordable_gram,
+    coef_of,
+    rank_by_row_norm,
+)
 from ufselect.graphs.adaptive import adaptive_neighbors
 from ufselect.graphs.laplacian import StructureLaplacian
 from ufselect.graphs.self_expression import fixed_size_self_expression, sparse_self_expression
@@ -294,9 +302,7 @@ class FSASL(ClusterSelector):
             Y = self._embedding(L, last)
             gamma = self._row_penalty(X, Y, last)
             found = l21_regression(X, Y, gamma, gram=gram, warm_start=None if last is None else last.W)
-            if not found.converged:
-                warnings.warn("The regression for W missed its tolerance.", ConvergenceWarning, stacklevel=4)
-            return _Weights(found.coef, Y, gamma)
+            return _Weights(coef_of(found, stacklevel=5), Y, gamma)
         gamma = self._row_penalty(X, self._embedding(L, None) if last is None else last.target, last)
         norms = even_row_norms(X, self._dimension()) if last is None else np.linalg.norm(last.W, axis=1)
         W = smoother_projection(X, L, norms, gamma, self._dimension(), gram=gram)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from ufselect._backend.columns import Columns, Float
-from ufselect._base import EDGE_WEIGHTS, SHARE, ClusterSelector, Ranking, affordable_gram, rank_by_row_norm
+from ufselect._base import EDGE_WEIGHTS, SHARE, ClusterSelector, Ranking, affordable_gram, coef_of, rank_by_row_norm
 from ufselect.graphs.neighbors import neighbor_graph
 from ufselect.graphs.spectral import spectral_embedding
 from ufselect.solvers.l21 import l21_regression, penalty_of_share
@@ -56,7 +56,7 @@ class FSSL(ClusterSelector):
     Attributes
     ----------
     scores_ : ndarray of shape (n_features,)
-        ‖aⱼ‖, larger is better.
+        ‖aⱼ‖ times the root mean square of the columns, so that they do not depend on the unit of X; larger is better.
     ranking_ : ndarray of shape (n_features,)
         1 is best; a constant column ranks last.
     n_features_ : int
@@ -128,5 +128,6 @@ class FSSL(ClusterSelector):
 
     def _projection(self, X: Columns, Y: Float, gram: Float | None) -> Float:
         if self.exact:
-            return l21_interpolation(X, Y).coef
-        return l21_regression(X, Y, penalty_of_share(X, Y, self.row_penalty), gram=gram).coef
+            return coef_of(l21_interpolation(X, Y), stacklevel=5)
+        gamma = penalty_of_share(X, Y, self.row_penalty)
+        return coef_of(l21_regression(X, Y, gamma, gram=gram), stacklevel=5)

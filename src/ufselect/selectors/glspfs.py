@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from ufselect._backend.columns import Columns, Float
-from ufselect._base import POSITIVE, SHARE, ClusterSelector, Ranking, affordable_gram, rank_by_row_norm
+from ufselect._base import POSITIVE, SHARE, ClusterSelector, Ranking, affordable_gram, coef_of, rank_by_row_norm
 from ufselect.graphs.kernel import kernel_factor
 from ufselect.graphs.local_models import local_laplacian
 from ufselect.solvers.l21 import l21_regression, penalty_of_share
@@ -61,7 +61,7 @@ class GLSPFS(ClusterSelector):
     Attributes
     ----------
     scores_ : ndarray of shape (n_features,)
-        ‖wⱼ‖, larger is better.
+        ‖wⱼ‖ times the root mean square of the columns, so that they do not depend on the unit of X; larger is better.
     ranking_ : ndarray of shape (n_features,)
         1 is best; a constant column ranks last.
     n_features_ : int
@@ -138,7 +138,7 @@ class GLSPFS(ClusterSelector):
         gram = affordable_gram(X)
         gamma = penalty_of_share(X, Y, self.row_penalty)
         with_metric = None if gram is None else column_smoothness(X, metric)
-        W = l21_regression(X, Y, gamma, metric=metric, gram=with_metric).coef
+        W = coef_of(l21_regression(X, Y, gamma, metric=metric, gram=with_metric), stacklevel=4)
         return rank_by_row_norm(X, W, Y, wanted)
 
     def _similarity_factor(self, X: Columns) -> Float:

@@ -76,7 +76,7 @@ class JELSR(ClusterSelector):
     Attributes
     ----------
     scores_ : ndarray of shape (n_features,)
-        ‖wⱼ‖, larger is better.
+        ‖wⱼ‖ times the root mean square of the columns, so that they do not depend on the unit of X; larger is better.
     ranking_ : ndarray of shape (n_features,)
         1 is best; a constant column ranks last.
     n_features_ : int

@@ -129,8 +129,11 @@ class MCFS(ClusterSelector):
         Y = settled_within_repeats(spectrum, X)
         size = self._regression_size(wanted)
         gram = affordable_gram(X)
-        W = self._sparse_regressions(X, X.centered_like(Y), size, gram)
-        return rank_by_explanation(X, np.abs(W).max(axis=1), Y, wanted, coef=W)
+        target = X.centered_like(Y)
+        W = self._sparse_regressions(X, target, size, gram)
+        left = np.linalg.norm(X.transposed_matmul(target - X @ W), axis=1)
+        W /= np.maximum(np.linalg.norm(W, axis=0), np.finfo(float).tiny)
+        return rank_by_explanation(X, np.abs(W).max(axis=1), Y, wanted, coef=W, also=left)
 
     def _regression_size(self, wanted: int | None) -> int:
         if isinstance(self.n_nonzero, str):
@@ -140,6 +143,5 @@ class MCFS(ClusterSelector):
     def _sparse_regressions(self, X: Columns, Y: Float, size: int, gram: Float | None) -> Float:
         W = np.zeros((X.shape[1], Y.shape[1]))
         for l in progress(range(Y.shape[1]), self.verbose, "MCFS"):
-            w = lasso_of_size(X, Y[:, l], size, gram=gram)
-            W[:, l] = w / max(np.linalg.norm(w), np.finfo(float).tiny)
+            W[:, l] = lasso_of_size(X, Y[:, l], size, gram=gram)
         return W

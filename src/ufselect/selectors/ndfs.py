@@ -25,6 +25,7 @@ from ufselect.graphs.neighbors import neighbor_graph
 from ufselect.graphs.spectral import spectral_embedding
 from ufselect.solvers.l21 import penalty_of_share
 from ufselect.solvers.nonnegative import (
+    GROWING,
     Tightening,
     cluster_indicators,
     monotone_step,
@@ -86,7 +87,7 @@ class NDFS(ClusterSelector):
     Attributes
     ----------
     scores_ : ndarray of shape (n_features,)
-        ‖wⱼ‖, larger is better.
+        ‖wⱼ‖ times the root mean square of the columns, so that they do not depend on the unit of X; larger is better.
     ranking_ : ndarray of shape (n_features,)
         1 is best; a constant column ranks last.
     n_features_ : int
@@ -182,11 +183,12 @@ class NDFS(ClusterSelector):
     def _alternate(self, problem: Prediction, F: Float) -> tuple[Float, Float]:
         """F for given weights of the rows of W, W, and these weights, in turn."""
         h = 2.0 * even_row_norms(problem.X, F.shape[1])
-        tightening = Tightening(self.max_iter, self.tol)
+        published = self.update == "published"
+        tightening = Tightening(self.max_iter, self.tol, (_PUBLISHED_ORTHOGONALITY,) if published else GROWING)
+        step = problem.published_step if published else problem.monotone_step
         history: list[tuple[float, float]] = []
         for _ in progress(range(self.max_iter), self.verbose, "NDFS"):
-            z = tightening.weight if self.update == "monotone" else _PUBLISHED_ORTHOGONALITY
-            step = problem.monotone_step if self.update == "monotone" else problem.published_step
+            z = tightening.weight
             F, W = step(F, h, z)
             h = inverse_weights(W)
             history.append((problem.objective(F, W, z), z))

@@ -60,7 +60,7 @@ class RUFS(ClusterSelector):
     n_neighbors : int or "auto", default="auto"
         k, the neighbours of a sample. "auto" is 5, or fewer where there are fewer samples.
     local_weight : float, default=1.0
-        ν, in units in which every term but β's is about c at the start.
+        ν, in units in which the first term is c at the start, and so is the third for W = 0.
     regression_weight : float, default=1.0
         α, in the same units.
     row_penalty : float, default=0.3
@@ -85,7 +85,7 @@ class RUFS(ClusterSelector):
     Attributes
     ----------
     scores_ : ndarray of shape (n_features,)
-        ‖wⱼ‖, larger is better.
+        ‖wⱼ‖ times the root mean square of the columns, so that they do not depend on the unit of X; larger is better.
     ranking_ : ndarray of shape (n_features,)
         1 is best; a constant column ranks last.
     n_features_ : int

@@ -34,8 +34,8 @@ class SPFS(ClusterSelector):
     Parameters
     ----------
     n_features_to_select : int, float or "auto", default="auto"
-        m, how many features, or which fraction of them. "auto" takes the fewest that explain 95 % of what all
-        features together explain of the similarity.
+        m, how many features, or which fraction of them; the best m + 1 need not contain the best m. "auto" takes the
+        fewest that explain 95 % of what all features together explain of the similarity.
     solver : {"sfs", "nes", "lar"}, default="sfs"
         "sfs" takes one feature after the other, each time the one that lowers the objective most; "nes" and "lar" solve
         the relaxation ½‖Y − XW‖² + λ‖W‖₂,₁: "nes" with λ such that about m rows of W are not zero, ranked by
@@ -61,7 +61,7 @@ class SPFS(ClusterSelector):
     ----------
     scores_ : ndarray of shape (n_features,)
         Larger is better: by how much a feature lowered the objective, or the more the objective rises with it the less;
-        ‖wⱼ‖; or the λ of entry as a share of the largest.
+        ‖wⱼ‖ in units of the columns; or the λ of entry as a share of the largest.
     ranking_ : ndarray of shape (n_features,)
         1 is best; a constant column ranks last.
     n_features_ : int
@@ -123,10 +123,10 @@ class SPFS(ClusterSelector):
         self._find_clusters(X)
         Y = kernel_factor(X, self.width, count=self._dimension(), random_state=self.random_state)
         n_rows = min(wanted or _USUAL_ROWS, X.shape[1])
-        gram = affordable_gram(X)
         if self.solver == "sfs":
             gains = similarity_gains(*_on_one_scale(X, Y, n_rows), n_rows)
             return rank_by_explanation(X, gains, Y, wanted)
+        gram = affordable_gram(X)
         if self.solver == "nes":
             return rank_by_row_norm(X, l21_regression_of_size(X, Y, n_rows, gram=gram).coef, Y, wanted)
         path = l21_path(X, Y, n_rows, gram=gram)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,9 @@ from sklearn.cluster import KMeans
 from ufselect._backend.columns import Float
 
 _OFF_CLUSTER = 0.2
-_WEIGHTS = (1.0, 10.0, 100.0, 1000.0)
+
+GROWING = (1.0, 10.0, 100.0, 1000.0)
+"""Weights of orthogonality, each in its turn."""
 
 
 def cluster_indicators(points: Float, n_clusters: int, random_state: Any) -> Float:
@@ -71,7 +74,7 @@ def published_step(F: Float, slope: Float, weight: float) -> Float:
 
 
 class Tightening:
-    """The weight z of orthogonality, from 1 to 1000: tenfold whenever the objective stands still.
+    """The weight z of orthogonality: the next one whenever the objective stands still.
 
     A large z from the start would freeze F where it began. A weight is also left when it has had
     its share of the iterations.
@@ -82,13 +85,15 @@ class Tightening:
         Iterations for all weights together.
     tol : float
         Relative fall of the objective that counts as standing still.
+    weights : sequence of float
+        From first to last.
     """
 
-    def __init__(self, max_iter: int, tol: float) -> None:
-        self.weight = _WEIGHTS[0]
+    def __init__(self, max_iter: int, tol: float, weights: Sequence[float] = GROWING) -> None:
+        self.weight, *self._to_come = weights
         self.settled = False
         self._tol = tol
-        self._share = max(max_iter // len(_WEIGHTS), 1)
+        self._share = max(max_iter // len(weights), 1)
         self._spent = 0
         self._last = np.inf
 
@@ -96,7 +101,8 @@ class Tightening:
         """Take note of the objective at the present weight after an iteration."""
         still = self._last - objective <= self._tol * abs(objective)
         self._spent, self._last = self._spent + 1, objective
-        if self.weight == _WEIGHTS[-1]:
+        if not self._to_come:
             self.settled = still
         elif still or self._spent >= self._share:
-            self.weight, self._spent, self._last = 10.0 * self.weight, 0, np.inf
+            self.weight = self._to_come.pop(0)
+            self._spent, self._last = 0, np.inf

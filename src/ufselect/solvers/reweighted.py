@@ -12,6 +12,7 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
 from ufselect._backend.columns import Columns, Float
+from ufselect._backend.memory import ensure_fits
 
 
 class ReweightedRidge:
@@ -42,6 +43,10 @@ class ReweightedRidge:
         self.X, self.h, self.penalty, self.noise = X, inverse_weights, penalty, noise
         n, d = X.shape
         self.by_samples = n < d
+        size = min(n, d)
+        ensure_fits(
+            16 * size**2, f"A regression of {n} samples on {d} features", "reduce the smaller number of the two"
+        )
         if self.by_samples:
             # W = HXᵀ(XHXᵀ + γE)⁻¹F
             system = X.row_gram(inverse_weights)

@@ -1,0 +1,197 @@
+"""The methods that ufselect shares with skfeature-chappers, each called as its own library wants it.
+
+Both libraries get the same data and the same numbers of neighbours, clusters, selected features and iterations;
+README.md says what that takes. skfeature builds its graph itself, within the time.
+"""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, redirect_stdout
+from functools import partial
+from io import StringIO
+from time import perf_counter
+from types import ModuleType
+from typing import Any, NamedTuple
+
+import numpy as np
+from data import noisy_clusters, public_set
+from numpy.typing import NDArray
+from processes import ended_after
+from sklearn.neighbors import NearestNeighbors
+
+Array = NDArray[Any]
+
+METHODS = ("LaplacianScore", "SPEC", "TraceRatio", "MCFS", "UDFS", "NDFS")
+SYNTHETIC = "synthetic"
+N_NEIGHBORS = 5
+N_FEATURES = 50
+_MOST_FITS, _ENOUGH_SECONDS = 5, 3.0
+_PEER_LOOP = 1000  # iterations of UDFS and NDFS, a constant in skfeature; no set here has as many samples
+
+
+class Task(NamedTuple):
+    """What to select from; an iterative method goes round ``max_iter`` times."""
+
+    X: Array
+    n_clusters: int
+    max_iter: int
+
+
+class Selection(NamedTuple):
+    """The best features, best first, and the number of iterations, 0 for a method without."""
+
+    best: Array
+    iterations: int
+
+
+def task(data: str, max_iter: int) -> Task | None:
+    """The public set of that name, or a small synthetic one; None where it is not there.
+
+    All values are divided by one number, such that the mean squared distance to the neighbours is 1: skfeature's
+    trace ratio has a heat kernel exp(−‖xᵢ − xⱼ‖²/2) of fixed width.
+    """
+    if data == SYNTHETIC:
+        X, n_clusters = noisy_clusters(300, 200, 5), 5
+    else:
+        found = public_set(data)
+        if found is None:
+            return None
+        X, n_clusters = found.X, found.n_classes
+    distances, _ = NearestNeighbors(n_neighbors=N_NEIGHBORS).fit(X).kneighbors()
+    return Task(X / np.sqrt(np.mean(distances**2)), n_clusters, max_iter)
+
+
+def timed_method(library: str, method: str, data: str, max_iter: int, time_limit: float) -> dict[str, Any]:
+    """Median seconds of up to five fits after a warm-up on slices, iterations and the best features."""
+    fit = {"skfeature": peer_fit, "ufselect": our_fit}[library](method)
+    whole = task(data, max_iter)
+    for part in _slices(whole):
+        fit(part)
+    seconds: list[float] = []
+    while len(seconds) < _MOST_FITS and sum(seconds) < _ENOUGH_SECONDS:
+        with ended_after(time_limit):
+            start = perf_counter()
+            selection = fit(whole)
+            seconds.append(perf_counter() - start)
+    return {
+        "seconds": float(np.median(seconds)),
+        "iterations": selection.iterations,
+        "best": selection.best.tolist(),
+    }
+
+
+def _slices(whole: Task) -> Iterator[Task]:
+    """All samples with few features, and few samples with more of them."""
+    n, d = whole.X.shape
+    for rows, columns in ((1, d // 80), (n // 60, d // 200)):
+        yield whole._replace(X=whole.X[:: max(rows, 1), :: max(columns, 1)].copy(), max_iter=2)
+
+
+def our_fit(method: str) -> Callable[[Task], Selection]:
+    """A function that selects with ufselect."""
+    return partial(_our_selection, method)
+
+
+def _our_selection(method: str, task: Task) -> Selection:
+    import ufselect
+
+    c = task.n_clusters
+    alternating = {"n_clusters": c, "center": False, "max_iter": task.max_iter, "tol": 0.0}
+    parameters: dict[str, dict[str, Any]] = {
+        "LaplacianScore": {},
+        "SPEC": {"criterion": "phi2", "affinity": "neighbors", "n_clusters": c},
+        "TraceRatio": {},
+        "MCFS": {"n_clusters": c + 1},  # c eigenvectors beside the trivial one, as skfeature takes
+        "UDFS": alternating,
+        "NDFS": {**alternating, "update": "published", "random_state": 0},
+    }
+    selector = getattr(ufselect, method)(N_FEATURES, n_neighbors=N_NEIGHBORS, scale="none", **parameters[method])
+    selector.fit(task.X)
+    return Selection(selector.top_features(N_FEATURES), getattr(selector, "n_iter_", 0))
+
+
+def peer_fit(method: str) -> Callable[[Task], Selection]:
+    """A function that selects with skfeature."""
+    return {
+        "LaplacianScore": _peer_laplacian_score,
+        "SPEC": _peer_spec,
+        "TraceRatio": _peer_trace_ratio,
+        "MCFS": _peer_mcfs,
+        "UDFS": _peer_udfs,
+        "NDFS": _peer_ndfs,
+    }[method]
+
+
+def _peer_laplacian_score(task: Task) -> Selection:
+    from skfeature.function.similarity_based.lap_score import lap_score
+
+    return Selection(lap_score(task.X, mode="index", W=_peer_graph(task.X))[:N_FEATURES], 0)
+
+
+def _peer_spec(task: Task) -> Selection:
+    from skfeature.function.similarity_based.SPEC import spec
+
+    # Its own order has the largest φ₂ first; the paper's best feature has the smallest.
+    scores = spec(task.X, mode="raw", style=0, W=_peer_graph(task.X))
+    return Selection(np.argsort(scores)[:N_FEATURES], 0)
+
+
+def _peer_trace_ratio(task: Task) -> Selection:
+    from skfeature.function.similarity_based.trace_ratio import trace_ratio
+
+    # The style "laplacian" uses no classes; its graph has 5 neighbours and a heat kernel, and it stops by itself.
+    with redirect_stdout(StringIO()) as log:
+        best = trace_ratio(task.X, None, n_selected_features=N_FEATURES, mode="index", style="laplacian", verbose=True)
+    return Selection(best, _iterations(log))
+
+
+def _peer_mcfs(task: Task) -> Selection:
+    from skfeature.function.sparse_learning_based.MCFS import mcfs
+
+    graph = _peer_graph(task.X)
+    best = mcfs(task.X, n_selected_features=N_FEATURES, mode="index", W=graph, n_clusters=task.n_clusters)
+    return Selection(best[:N_FEATURES], 0)
+
+
+def _peer_udfs(task: Task) -> Selection:
+    from skfeature.function.sparse_learning_based import UDFS
+
+    with _shortened_loop(UDFS, task.max_iter), redirect_stdout(StringIO()) as log:
+        best = UDFS.udfs(task.X, mode="index", k=N_NEIGHBORS, n_clusters=task.n_clusters, verbose=True)
+    return Selection(best[:N_FEATURES], _iterations(log))
+
+
+def _peer_ndfs(task: Task) -> Selection:
+    from skfeature.function.sparse_learning_based import NDFS
+
+    np.random.seed(0)  # noqa: NPY002 - its k-means takes the global state
+    with _shortened_loop(NDFS, task.max_iter), redirect_stdout(StringIO()) as log:
+        best = NDFS.ndfs(task.X, mode="index", W=_peer_graph(task.X), n_clusters=task.n_clusters, verbose=True)
+    return Selection(best[:N_FEATURES], _iterations(log))
+
+
+def _peer_graph(X: Array) -> Any:
+    from skfeature.utility.construct_W import construct_W
+
+    return construct_W(X, metric="euclidean", neighbor_mode="knn", weight_mode="heat_kernel", k=N_NEIGHBORS, t=1.0)
+
+
+@contextmanager
+def _shortened_loop(module: ModuleType, max_iter: int) -> Iterator[None]:
+    """Let the module's loop over iterations, ``range`` of a constant, end after so many."""
+
+    def shortened(*bounds: int) -> range:
+        return builtins.range(max_iter) if bounds == (_PEER_LOOP,) else builtins.range(*bounds)
+
+    module.range = shortened  # type: ignore[attr-defined]
+    try:
+        yield
+    finally:
+        del module.range
+
+
+def _iterations(log: StringIO) -> int:
+    """How many iterations skfeature reported."""
+    return log.getvalue().count("obj at iter")
