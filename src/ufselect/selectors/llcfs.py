@@ -240,5 +240,7 @@ class LocalRegressions:
             return tau  # all is predicted by constants, no feature has a coefficient
         (energies,) = column_energies(X, assembled(self.index, V @ V.transpose(0, 2, 1)))
         weights = tau * np.sqrt(np.maximum(energies, 0.0))
+        if not weights.any():
+            return tau
         weights = np.maximum(weights / weights.sum(), _SMALLEST_WEIGHT)
         return weights / weights.sum()

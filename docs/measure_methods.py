@@ -1,0 +1,62 @@
+"""The measured columns of methods.md: what each selector finds among noise, and among copies, on planted data."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+
+import numpy as np
+from sklearn.base import BaseEstimator, clone
+from sklearn.exceptions import ConvergenceWarning
+
+import ufselect
+from ufselect.datasets.planted import make_planted_clusters
+
+SEEDS = range(4)
+SELECTORS: dict[str, BaseEstimator] = {
+    **{name: getattr(ufselect, name)() for name in ufselect.__all__},
+    "FSASL, k = 20": ufselect.FSASL(n_neighbors=20),
+    "FSASL, by norm": ufselect.FSASL(selection="norm"),
+    "UDFS, k = 20": ufselect.UDFS(n_neighbors=20),
+    "FSSL, k = 20": ufselect.FSSL(n_neighbors=20),
+    "NDFS, k = 20": ufselect.NDFS(n_neighbors=20),
+}
+
+
+def main() -> None:
+    warnings.simplefilter("ignore", ConvergenceWarning)
+    print(f"{'':16s}{'useful of 20':>14s}{'different of 12':>17s}")
+    for name, selector in SELECTORS.items():
+        useful, different = (mean_over_seeds(measure, selector) for measure in (useful_of_20, different_of_12))
+        print(f"{name:16s}{useful:14.2f}{different:17.2f}", flush=True)
+
+
+def mean_over_seeds(measure: Callable[[BaseEstimator, int], int], selector: BaseEstimator) -> float:
+    return float(np.mean([measure(selector, seed) for seed in SEEDS]))
+
+
+def useful_of_20(selector: BaseEstimator, seed: int) -> int:
+    """How many of the best 20 are useful: 200 samples, 30 useful columns among 1000 of noise with as much variance."""
+    X, _, useful = make_planted_clusters(200, 4, 30, 1000, separation=2.0, noise_scale=5**0.5, random_state=seed)
+    return int(useful[best(selector, X, 20, n_clusters=4)].sum())
+
+
+def different_of_12(selector: BaseEstimator, seed: int) -> int:
+    """How many of 12 useful columns, with five near copies each beside 60 of noise, the best 12 stand for."""
+    X, _, useful = make_planted_clusters(150, 5, 12, 60, random_state=seed)
+    noise = np.random.default_rng(seed).standard_normal((5, 150, 12))
+    source = np.concatenate([np.arange(72), np.tile(np.flatnonzero(useful), 5)])
+    copies = np.hstack([X, *(X[:, useful] + 0.05 * noise)])
+    chosen = source[best(selector, copies, 12, n_clusters=5)]
+    return len(np.unique(chosen[useful[chosen]]))
+
+
+def best(selector: BaseEstimator, X: np.ndarray, count: int, n_clusters: int) -> np.ndarray:
+    """The best columns, the number of clusters given where the selector takes it."""
+    known = {"n_features_to_select": count, "n_clusters": n_clusters}
+    params = selector.get_params()
+    return clone(selector).set_params(**{key: known[key] for key in known if key in params}).fit(X).top_features()
+
+
+if __name__ == "__main__":
+    main()
