@@ -238,7 +238,7 @@ class BaseSelector(SelectorMixin, BaseEstimator, metaclass=ABCMeta):  # type: ig
         # No constant column scores higher than any other: zero, or less where scores can be negative.
         self.scores_ = np.full(d, min(0.0, float(ranking.scores.min())), dtype=dtype)
         self.scores_[informative] = ranking.scores
-        constant = np.setdiff1d(np.arange(d), informative)
+        constant = np.delete(np.arange(d), informative)
         self.ranking_ = np.empty(d, dtype=np.intp)
         self.ranking_[np.concatenate([informative[ranking.order], constant])] = np.arange(1, d + 1)
         self.n_features_ = ranking.n_sufficient if wanted is None else wanted

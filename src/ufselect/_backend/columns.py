@@ -45,17 +45,15 @@ class Columns:
         The common scale is a power of two near the root mean square of X: it changes no digit of
         the data and keeps their squares inside the range of float32.
         """
-        mean, variance = column_moments(X)
-        if unit_variance:
-            scale = np.sqrt(variance)
-        else:
-            root_mean_square = np.sqrt(np.mean(variance + mean**2))
-            scale = np.full(len(mean), 2.0 ** np.round(np.log2(root_mean_square)))
         if sp.issparse(X):
+            mean, variance = column_moments(X)
+            scale = np.sqrt(variance) if unit_variance else _common_scale(variance + mean**2)
             values = X.tocsc(copy=True)
             inplace_column_scale(values, (1.0 / scale).astype(X.dtype))
             return cls(values, mean / scale if center else None, centered=center)
-        values = (X - mean if center else X) / scale
+        deviations = X - X.mean(axis=0, dtype=np.float64) if center or unit_variance else X
+        scale = np.sqrt(_mean_squares(deviations)) if unit_variance else _common_scale(_mean_squares(X))
+        values = np.divide(deviations, scale, out=deviations) if center else X / scale
         return cls(np.ascontiguousarray(values, dtype=X.dtype), centered=center)
 
     @classmethod
@@ -159,6 +157,8 @@ class Columns:
 
     def mean_squared_distance(self) -> float:
         """The mean of ‖xᵢ−xⱼ‖² over all n² pairs of samples, twice the summed variance of the columns."""
+        if self.centered:
+            return 2.0 * float(self.squared_norms().sum()) / self.shape[0]
         _, variance = column_moments(self.values)
         return 2.0 * float(variance.sum())
 
@@ -192,6 +192,15 @@ class Columns:
     def _filled_in(part: Any, offset: Float | None) -> Float:
         dense = part.toarray() if sp.issparse(part) else part
         return dense if offset is None else dense - offset.astype(dense.dtype)
+
+
+def _mean_squares(X: Any) -> Float:
+    return np.einsum("ij,ij->j", X, X, dtype=np.float64) / X.shape[0]
+
+
+def _common_scale(mean_squares: Float) -> Float:
+    """For every column the same power of two, near the root of the mean square of all."""
+    return np.full(len(mean_squares), 2.0 ** np.round(np.log2(np.sqrt(np.mean(mean_squares)))))
 
 
 def _with_scaled_rows(part: Any, weights: Any) -> Any:

@@ -191,7 +191,8 @@ def neighbor_scatters(X: Columns, A: sp.csr_array) -> tuple[Float, Float]:
     for block, columns in column_blocks(X):
         deviations = columns - degrees @ columns / degrees.sum()
         between[block] = degrees @ deviations**2
-        within[block] = np.sum((differences @ deviations) ** 2, axis=0)
+        along_edges = differences @ deviations
+        within[block] = np.einsum("ij,ij->j", along_edges, along_edges)
     return between, within
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +15,7 @@ from ufselect._backend.columns import Columns, Float, Indices
 from ufselect.solvers._kernels import fill_squared_distances
 
 _SPARE_CANDIDATES = 4
+_FEW_SAMPLES = 1000
 _ROUNDING = 1e-10
 _FAINTEST_WEIGHT = 1e-10
 
@@ -52,11 +54,11 @@ def nearest_others(X: Columns | Float, count: int, *, n_jobs: int | None = None)
         # The search multiplies out the squares, which cancel beside a large mean.
         points = points - points.mean(axis=0)
     n = points.shape[0]
-    search = NearestNeighbors(n_jobs=n_jobs).fit(points)
+    candidates_of = _search_among(points, n_jobs)
     distances, index = np.empty((n, count)), np.empty((n, count), dtype=np.intp)
     pending, fetched = np.arange(n), min(count + _SPARE_CANDIDATES, n - 1)
     while len(pending):
-        candidates = _candidates(search, points, pending, fetched)
+        candidates = candidates_of(pending, fetched)
         exact = _squared_distances(points, pending, candidates, n_jobs)
         exact, candidates = _in_order(exact, candidates)
         tie = exact[:, -1] <= exact[:, count - 1] * (1.0 + _ROUNDING)
@@ -67,12 +69,28 @@ def nearest_others(X: Columns | Float, count: int, *, n_jobs: int | None = None)
     return Nearest(distances, index)
 
 
-def _candidates(search: NearestNeighbors, points: Any, rows: Indices, count: int) -> Indices:
-    """Each row's nearest others by the search, itself left out by its index and not by its place."""
-    found = search.kneighbors(points[rows], n_neighbors=count + 1, return_distance=False)
-    own = found == rows[:, None]
-    own[~own.any(axis=1), -1] = True  # duplicates pushed it off its own list
-    return found[~own].reshape(len(rows), count).astype(np.intp)
+def _search_among(points: Any, n_jobs: int | None) -> Callable[[Indices, int], Indices]:
+    """(rows, count) ↦ the nearest others of these rows, up to rounding and in any order."""
+    n = points.shape[0]
+    if n <= _FEW_SAMPLES and not sp.issparse(points) and points.dtype == np.float64:
+        # Symmetric, so half the work of a search.
+        inner = points @ points.T
+        squares = inner.diagonal()
+        distances = squares[:, None] + squares - 2.0 * inner
+        np.fill_diagonal(distances, np.inf)
+        return lambda rows, count: np.argpartition(distances[rows], count - 1, axis=1)[:, :count]
+    search = NearestNeighbors(n_jobs=n_jobs).fit(points)
+
+    def candidates(rows: Indices, count: int) -> Indices:
+        if len(rows) == n:
+            return search.kneighbors(n_neighbors=count, return_distance=False).astype(np.intp)
+        found = search.kneighbors(points[rows], n_neighbors=count + 1, return_distance=False)
+        # A sample is left out by its index and not by its place; duplicates may push it off its own list.
+        own = found == rows[:, None]
+        own[~own.any(axis=1), -1] = True
+        return found[~own].reshape(len(rows), count).astype(np.intp)
+
+    return candidates
 
 
 def _squared_distances(points: Any, rows: Indices, candidates: Indices, n_jobs: int | None) -> Float:
