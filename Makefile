@@ -17,8 +17,9 @@ $(VENV)/.dev: pyproject.toml
 demo: $(VENV)/.demo  ## Select pixels of handwritten digits; picture in demo-output/
 	$(BIN)/python examples/digits.py
 
+# A process for each core, each with one thread: threads of several processes would wait for each other.
 test: $(VENV)/.dev  ## Run the whole suite
-	$(BIN)/python -m pytest
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto
 
 lint: $(VENV)/.dev  ## Check style, types and layers
 	$(BIN)/ruff check .

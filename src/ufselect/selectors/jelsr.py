@@ -21,12 +21,10 @@ from ufselect._base import (
 )
 from ufselect.graphs.laplacian import Laplacian, SparseLaplacian, quadratic_form
 from ufselect.graphs.local_models import local_laplacian
-from ufselect.graphs.spectral import DENSE_LIMIT, smallest_eigenvectors
+from ufselect.graphs.spectral import smallest_of_crowded
 from ufselect.solvers.l21 import penalty_for_zero_of_any_embedding
 from ufselect.solvers.reweighted import ReweightedRidge, inverse_weights, row_norm_sum
 from ufselect.solvers.trace import even_row_norms
-
-_ITERATIVE_TOLERANCE = 1e-4
 
 
 class JELSR(ClusterSelector):
@@ -69,7 +67,7 @@ class JELSR(ClusterSelector):
     n_jobs : int or None, default=None
         Threads; the result does not depend on it.
     random_state : int, RandomState instance or None, default=0
-        Start of the iterative eigensolver, which is in use above 500 samples.
+        Start of the iterative eigensolver, which is in use above 1500 samples.
     verbose : int, default=0
         1 shows a progress bar.
 
@@ -88,7 +86,7 @@ class JELSR(ClusterSelector):
     embedding_ : ndarray of shape (n_samples, n_dimensions)
         Y.
     objective_history_ : ndarray of shape (n_iter_,)
-        The objective after every iteration; it never rises, up to the precision of the eigensolver above 500 samples.
+        The objective after every iteration; it never rises, up to the precision of the eigensolver above 1500 samples.
     n_iter_ : int
         Iterations made.
     structure_curve_ : ndarray
@@ -178,15 +176,8 @@ class JELSR(ClusterSelector):
         return rank_by_row_norm(X, state.W, Y, wanted)
 
     def _embedding(self, L: Laplacian, warm_start: Float | None) -> Float:
-        # The bottom of these spectra is crowded: beyond DENSE_LIMIT any vectors down there will do.
-        tol = 1e-7 if L.shape[0] <= DENSE_LIMIT else _ITERATIVE_TOLERANCE
-        return smallest_eigenvectors(
-            L,
-            self._dimension(),
-            nontrivial=self.center,
-            warm_start=warm_start,
-            tol=tol,
-            random_state=self.random_state,
+        return smallest_of_crowded(
+            L, self._dimension(), nontrivial=self.center, warm_start=warm_start, random_state=self.random_state
         ).vectors
 
 

@@ -24,9 +24,8 @@ from ufselect.graphs.local_models import (
     weights_as_matrix,
 )
 from ufselect.graphs.neighbors import nearest_others
-from ufselect.graphs.spectral import DENSE_LIMIT, smallest_eigenvectors
+from ufselect.graphs.spectral import smallest_of_crowded
 
-_ITERATIVE_TOLERANCE = 1e-4
 _SMALLEST_WEIGHT = 1e-12
 _NEGLIGIBLE = 1e-12
 _MOST_NEIGHBORS = 40
@@ -69,7 +68,7 @@ class LLCFS(ClusterSelector):
     n_jobs : int or None, default=None
         Threads; the result does not depend on it.
     random_state : int, RandomState instance or None, default=0
-        Start of the iterative eigensolver, which is in use above 500 samples.
+        Start of the iterative eigensolver, which is in use above 1500 samples.
     verbose : int, default=0
         1 shows a progress bar.
 
@@ -182,11 +181,7 @@ class LLCFS(ClusterSelector):
     def _indicators(self, model: LocalRegressions) -> tuple[Float, float]:
         """Y that is predicted with the smallest error, and that error."""
         L = SparseLaplacian(residual_laplacian(model.prediction))
-        # The bottom of such a spectrum is crowded: beyond DENSE_LIMIT any vectors down there will do.
-        tol = 1e-7 if L.shape[0] <= DENSE_LIMIT else _ITERATIVE_TOLERANCE
-        found = smallest_eigenvectors(
-            L, self._dimension(), nontrivial=self.center, tol=tol, random_state=self.random_state
-        )
+        found = smallest_of_crowded(L, self._dimension(), nontrivial=self.center, random_state=self.random_state)
         return found.vectors, float(found.values.sum())
 
     def _warn_that_it_still_moves(self) -> None:
