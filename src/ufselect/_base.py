@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import warnings
 from abc import ABCMeta, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -19,12 +19,16 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ufselect._backend.columns import Columns, Float, Indices, constant_columns
+from ufselect._backend.progress import progress
 from ufselect.graphs.adaptive import neighbor_probabilities
 from ufselect.graphs.laplacian import structure_laplacian
 from ufselect.graphs.neighbors import Nearest, nearest_others
 from ufselect.graphs.spectral import eigengap, smallest_eigenvectors
 from ufselect.solvers._solution import Solution
 from ufselect.solvers.greedy import ridge_path, ridge_share
+from ufselect.solvers.nonnegative import GROWING, Tightening
+
+State = TypeVar("State")
 
 SUFFICIENT_SHARE = 0.95
 """Of what all columns explain, the part that a sufficient selection explains."""
@@ -314,6 +318,9 @@ class ClusterSelector(GraphSelector):
 
     n_clusters: int | str
     n_clusters_: int
+    max_iter: int
+    tol: float
+    verbose: int
 
     def _dimension(self) -> int:
         """Of the embedding: c, less one where all columns are centred and so cannot tell a constant."""
@@ -344,3 +351,26 @@ class ClusterSelector(GraphSelector):
         if self.n_clusters >= n:
             raise ValueError(f"n_clusters={self.n_clusters} must be less than the number of samples, {n}.")
         return self.n_clusters
+
+    def _settle(
+        self,
+        state: State,
+        step: Callable[[State, float], State],
+        objective: Callable[[State, float], float],
+        weights: Sequence[float] = GROWING,
+    ) -> State:
+        """Repeat a step, for each weight of orthogonality in turn, until the objective stands still; record both."""
+        tightening = Tightening(self.max_iter, self.tol, weights)
+        history: list[tuple[float, float]] = []
+        for _ in progress(range(self.max_iter), self.verbose, type(self).__name__):
+            z = tightening.weight
+            state = step(state, z)
+            history.append((objective(state, z), z))
+            tightening.follow(history[-1][0])
+            if tightening.settled:
+                break
+        else:
+            warn_that_it_still_falls(self, stacklevel=5)
+        self.objective_history_, self.orthogonality_history_ = np.array(history).T
+        self.n_iter_ = len(history)
+        return state

@@ -9,7 +9,6 @@ import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from ufselect._backend.columns import Columns, Float
-from ufselect._backend.progress import progress
 from ufselect._base import (
     EDGE_WEIGHTS,
     ITERATIONS,
@@ -19,17 +18,15 @@ from ufselect._base import (
     Ranking,
     affordable_gram,
     rank_by_row_norm,
-    warn_that_it_still_falls,
 )
 from ufselect.graphs.laplacian import NormalizedLaplacian, quadratic_form
 from ufselect.graphs.neighbors import neighbor_graph
 from ufselect.graphs.spectral import spectral_embedding
 from ufselect.solvers.l21 import penalty_of_share
 from ufselect.solvers.nonnegative import (
-    Tightening,
     cluster_indicators,
-    monotone_step,
     orthogonality_cost,
+    spectral_step,
     unit_rows,
 )
 from ufselect.solvers.reweighted import ReweightedRidge, inverse_weights, row_norm_sum
@@ -183,7 +180,10 @@ class CGSSL(ClusterSelector):
             self._rank(),
             affordable_gram(X),
         )
-        F, W = self._alternate(problem, F)
+        start = F, problem.first_weights(F, 2.0 * even_row_norms(X, self.n_clusters_))
+        F, W = self._settle(
+            start, lambda state, z: problem.step(*state, z), lambda state, z: problem.objective(*state, z)
+        )
         return rank_by_row_norm(X, W, F, wanted)
 
     def _rank(self) -> int:
@@ -195,25 +195,6 @@ class CGSSL(ClusterSelector):
                 "weights of as many columns have no structure beyond it."
             )
         return self.structure_rank
-
-    def _alternate(self, problem: StructuredPrediction, F: Float) -> tuple[Float, Float]:
-        """The common subspace of W, F for given weights of its rows, W, and these weights, in turn."""
-        h = 2.0 * even_row_norms(problem.X, F.shape[1])
-        W = problem.first_weights(F, h)
-        tightening = Tightening(self.max_iter, self.tol)
-        history: list[tuple[float, float]] = []
-        for _ in progress(range(self.max_iter), self.verbose, "CGSSL"):
-            z = tightening.weight
-            F, W = problem.step(F, W, z)
-            history.append((problem.objective(F, W, z), z))
-            tightening.follow(history[-1][0])
-            if tightening.settled:
-                break
-        else:
-            warn_that_it_still_falls(self, stacklevel=5)
-        self.objective_history_, self.orthogonality_history_ = np.array(history).T
-        self.n_iter_ = len(history)
-        return F, W
 
 
 class StructuredPrediction:
@@ -238,12 +219,9 @@ class StructuredPrediction:
     def step(self, F: Float, W: Float, z: float) -> tuple[Float, Float]:
         """F and W that do not raise the objective, with Q of the W before."""
         weights = _StructuredRidge(self, inverse_weights(W), self._structure(W))
-        # W eliminated, the slope is 2(LₙF + α(F − fitted)), with Lₙ = I − affinity.
         target = self.X.centered_like(F)
-        fitted = F - target + self.X @ weights.coef(target)
-        pull = self.L.affinity @ F + self.alpha * np.maximum(fitted, 0.0)
-        push = (1.0 + self.alpha) * F + self.alpha * np.maximum(-fitted, 0.0)
-        F = monotone_step(F, pull, push, z)
+        fitted = F - target + self.X @ weights.coef(target)  # with W eliminated
+        F = spectral_step(F, self.L.affinity, fitted, self.alpha, z)
         return F, weights.coef(self.X.centered_like(F))
 
     def objective(self, F: Float, W: Float, z: float) -> float:

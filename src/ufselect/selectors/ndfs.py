@@ -8,7 +8,6 @@ import numpy as np
 from sklearn.utils._param_validation import StrOptions
 
 from ufselect._backend.columns import Columns, Float
-from ufselect._backend.progress import progress
 from ufselect._base import (
     EDGE_WEIGHTS,
     ITERATIONS,
@@ -18,7 +17,6 @@ from ufselect._base import (
     Ranking,
     affordable_gram,
     rank_by_row_norm,
-    warn_that_it_still_falls,
 )
 from ufselect.graphs.laplacian import NormalizedLaplacian, quadratic_form
 from ufselect.graphs.neighbors import neighbor_graph
@@ -26,11 +24,10 @@ from ufselect.graphs.spectral import spectral_embedding
 from ufselect.solvers.l21 import penalty_of_share
 from ufselect.solvers.nonnegative import (
     GROWING,
-    Tightening,
     cluster_indicators,
-    monotone_step,
     orthogonality_cost,
     published_step,
+    spectral_step,
     unit_rows,
 )
 from ufselect.solvers.reweighted import ReweightedRidge, inverse_weights, row_norm_sum
@@ -177,29 +174,18 @@ class NDFS(ClusterSelector):
             penalty_of_share(X, X.centered_like(F), self.row_penalty),
             affordable_gram(X),
         )
-        F, W = self._alternate(problem, F)
-        return rank_by_row_norm(X, W, F, wanted)
-
-    def _alternate(self, problem: Prediction, F: Float) -> tuple[Float, Float]:
-        """F for given weights of the rows of W, W, and these weights, in turn."""
-        h = 2.0 * even_row_norms(problem.X, F.shape[1])
         published = self.update == "published"
-        tightening = Tightening(self.max_iter, self.tol, (_PUBLISHED_ORTHOGONALITY,) if published else GROWING)
-        step = problem.published_step if published else problem.monotone_step
-        history: list[tuple[float, float]] = []
-        for _ in progress(range(self.max_iter), self.verbose, "NDFS"):
-            z = tightening.weight
-            F, W = step(F, h, z)
-            h = inverse_weights(W)
-            history.append((problem.objective(F, W, z), z))
-            tightening.follow(history[-1][0])
-            if tightening.settled:
-                break
-        else:
-            warn_that_it_still_falls(self, stacklevel=5)
-        self.objective_history_, self.orthogonality_history_ = np.array(history).T
-        self.n_iter_ = len(history)
-        return F, W
+        advance = problem.published_step if published else problem.monotone_step
+
+        def step(state: tuple[Float, Float, Float], z: float) -> tuple[Float, Float, Float]:
+            F, W = advance(state[0], state[2], z)
+            return F, W, inverse_weights(W)
+
+        h = 2.0 * even_row_norms(X, self.n_clusters_)
+        start = F, np.zeros((X.shape[1], self.n_clusters_)), h
+        weights = (_PUBLISHED_ORTHOGONALITY,) if published else GROWING
+        F, W, _ = self._settle(start, step, lambda state, z: problem.objective(state[0], state[1], z), weights)
+        return rank_by_row_norm(X, W, F, wanted)
 
 
 class Prediction:
@@ -222,11 +208,8 @@ class Prediction:
     def monotone_step(self, F: Float, h: Float, z: float) -> tuple[Float, Float]:
         """F and W that do not raise the objective, whose penalty is bounded by Σⱼ ‖wⱼ‖²/hⱼ + hⱼ/4."""
         ridge = ReweightedRidge(self.X, h, self.beta, gram=self.gram)
-        # W eliminated, the slope is 2(LₙF + α(F − fitted)), with Lₙ = I − affinity.
-        fitted = F - ridge.residual(self.X.centered_like(F))
-        pull = self.L.affinity @ F + self.alpha * np.maximum(fitted, 0.0)
-        push = (1.0 + self.alpha) * F + self.alpha * np.maximum(-fitted, 0.0)
-        F = monotone_step(F, pull, push, z)
+        fitted = F - ridge.residual(self.X.centered_like(F))  # with W eliminated
+        F = spectral_step(F, self.L.affinity, fitted, self.alpha, z)
         return F, ridge.coef(self.X.centered_like(F))
 
     def published_step(self, F: Float, h: Float, z: float) -> tuple[Float, Float]:

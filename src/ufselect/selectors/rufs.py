@@ -9,7 +9,6 @@ import numpy as np
 import scipy.sparse as sp
 
 from ufselect._backend.columns import Columns, Float
-from ufselect._backend.progress import progress
 from ufselect._base import (
     ITERATIONS,
     POSITIVE,
@@ -17,7 +16,6 @@ from ufselect._base import (
     ClusterSelector,
     Ranking,
     rank_by_row_norm,
-    warn_that_it_still_falls,
 )
 from ufselect.graphs.local_models import (
     difference_grams,
@@ -28,7 +26,7 @@ from ufselect.graphs.local_models import (
     with_self,
 )
 from ufselect.graphs.neighbors import Nearest, squared_width
-from ufselect.solvers.nonnegative import Tightening, cluster_indicators, monotone_step, orthogonality_cost
+from ufselect.solvers.nonnegative import cluster_indicators, monotone_step, orthogonality_cost
 from ufselect.solvers.reweighted import ReweightedRidge, inverse_weights, row_norm_sum
 from ufselect.solvers.trace import even_row_norms
 
@@ -168,20 +166,7 @@ class RUFS(ClusterSelector):
         G = cluster_indicators(X.by_row, self.n_clusters_, self.random_state)
         predictors = X.less_means() if self.center else X
         problem = self._in_units_of_the_start(X, predictors, T, G)
-        state = problem.start(G)
-        tightening = Tightening(self.max_iter, self.tol)
-        history: list[tuple[float, float]] = []
-        for _ in progress(range(self.max_iter), self.verbose, "RUFS"):
-            z = tightening.weight
-            state = problem.step(state, z)
-            history.append((problem.objective(state, z), z))
-            tightening.follow(history[-1][0])
-            if tightening.settled:
-                break
-        else:
-            warn_that_it_still_falls(self, stacklevel=4)
-        self.objective_history_, self.orthogonality_history_ = np.array(history).T
-        self.n_iter_ = len(history)
+        state = self._settle(problem.start(G), problem.step, problem.objective)
         return rank_by_row_norm(predictors, state.W, state.G, wanted)
 
     def _local_learning(self, X: Columns, nearest: Nearest) -> sp.csr_array:

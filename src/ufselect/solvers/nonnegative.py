@@ -63,6 +63,16 @@ def monotone_step(F: Float, pull: Float, push: Float, weight: float) -> Float:
     return F * ratio**0.25
 
 
+def spectral_step(F: Float, affinity: Any, fitted: Float, alpha: float, weight: float) -> Float:
+    """The monotone step for tr(FᵀLₙF) + α‖F − fitted‖², Lₙ = I − affinity and fitted = PF for a P that is symmetric.
+
+    Its slope is 2(F − affinity F + α(F − PF)); the affinity is not negative, PF is split by sign.
+    """
+    pull = affinity @ F + alpha * np.maximum(fitted, 0.0)
+    push = (1.0 + alpha) * F + alpha * np.maximum(-fitted, 0.0)
+    return monotone_step(F, pull, push, weight)
+
+
 def published_step(F: Float, slope: Float, weight: float) -> Float:
     """The update of the NDFS paper: F ∘ zF/(MF + zFFᵀF), columns at unit length. It has no such guarantee.
 
