@@ -34,6 +34,7 @@ OTHER_MODES = [
     ufselect.JELSR(local_model="lpp"),
     ufselect.NDFS(update="published"),
     ufselect.RUFS(center=False),
+    ufselect.LLCFS(neighborhood="mutual"),
 ]
 ESTIMATORS = [
     *(getattr(ufselect, name)() for name in ufselect.__all__),

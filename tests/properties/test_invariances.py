@@ -28,6 +28,7 @@ VARIANTS = {
     "GLSPFS lle": ("GLSPFS", {"local_model": "lle", "n_components": "all"}),
     "GLSPFS ltsa": ("GLSPFS", {"local_model": "ltsa", "scale": "none"}),
     "JELSR lpp": ("JELSR", {"local_model": "lpp", "scale": "none"}),
+    "LLCFS mutual": ("LLCFS", {"neighborhood": "mutual"}),
     "NDFS published": ("NDFS", {"update": "published", "scale": "none"}),
 }
 LEARNED = ("scores_", "ranking_", "coef_", "embedding_", "objective_history_", "structure_curve_")

@@ -13,7 +13,7 @@ from ufselect.graphs.laplacian import SparseLaplacian
 from ufselect.graphs.local_models import residual_laplacian, weights_as_matrix
 from ufselect.graphs.neighbors import nearest_others
 from ufselect.graphs.spectral import smallest_eigenvectors
-from ufselect.selectors.llcfs import LocalRegressions
+from ufselect.selectors.llcfs import LocalRegressions, Neighborhoods, feature_weights, mutual_neighborhoods
 
 DATA = ["syn", "wide", "digits200nc"]
 BETAS = [0.01, 1, 100]
@@ -26,17 +26,31 @@ def samples(reference, name):
     return X[:, stored["nonconstant"]] if name.endswith("nc") else X
 
 
-def key(beta):
-    return f"b{beta}_type2".replace(".", "p")
+def key(beta, kind=2):
+    return f"b{beta}_type{kind}".replace(".", "p")
 
 
-def published_iterations(X, beta, count, n_iter, k=5):
+def all_neighborhoods(index):
+    return [Neighborhoods.of(index)]
+
+
+def regressions(X, index, tau, beta, **params):
+    return LocalRegressions.of(X, Neighborhoods.of(index), tau, beta, **params)
+
+
+def weights_from(model, X, tau, Y):
+    return feature_weights([model], X, tau, Y)
+
+
+def published_iterations(X, beta, count, n_iter, k=5, neighborhoods=all_neighborhoods):
     """τ after all iterations and the c smallest eigenvalues of each, from equal weights."""
     X, tau, values = Columns(X), np.full(X.shape[1], 1.0 / X.shape[1]), []
     for _ in range(n_iter):
-        model = LocalRegressions.of(X, nearest_others(X.scaled(np.sqrt(tau)), k).index, tau, beta)
-        found = smallest_eigenvectors(SparseLaplacian(residual_laplacian(model.prediction)), count)
-        tau = model.feature_weights(X, tau, found.vectors)
+        index = nearest_others(X.scaled(np.sqrt(tau)), k).index
+        models = [LocalRegressions.of(X, part, tau, beta) for part in neighborhoods(index)]
+        prediction = sum(model.prediction for model in models)
+        found = smallest_eigenvectors(SparseLaplacian(residual_laplacian(prediction)), count)
+        tau = feature_weights(models, X, tau, found.vectors)
         values.append(found.values)
     return tau, np.array(values).T
 
@@ -52,7 +66,7 @@ def random_model(n, d, k, seed):
     rng = np.random.default_rng(seed)
     X, tau, beta = rng.standard_normal((n, d)), rng.dirichlet(np.ones(d)), 10.0 ** rng.uniform(-2.0, 2.0)
     index = nearest_others(Columns(X * np.sqrt(tau)), k).index
-    return X, tau, beta, index, LocalRegressions.of(Columns(X), index, tau, beta)
+    return X, tau, beta, index, regressions(Columns(X), index, tau, beta)
 
 
 def count_parts(index):
@@ -79,6 +93,39 @@ def test_weights_after_one_iteration_are_those_of_the_authors(reference, name, b
     # No weight falls below 1e-12 here.
     assert_allclose(tau, stored[f"tau_it1_{key(beta)}"], rtol=0, atol=1e-11)
     assert_allclose(values[:, 0], stored[f"evH_{key(beta)}"][:, 0], rtol=0, atol=1e-13)
+
+
+@pytest.mark.parametrize("name", ["syn", "wide"])
+@pytest.mark.parametrize("beta", BETAS)
+def test_weights_of_mutual_neighbours_after_one_iteration_are_those_of_the_authors(reference, name, beta):
+    """The authors count a sample among its own 20; integer data are left out, as rounding decides there who is in."""
+    stored = reference(f"llcfs_{name}")
+    X = samples(reference, name)
+    tau, values = published_iterations(X, beta, int(stored["c"]), 1, k=19, neighborhoods=mutual_neighborhoods)
+    assert_allclose(tau, stored[f"tau_it1_{key(beta, 1)}"], rtol=0, atol=1e-8)
+    assert_allclose(values[:, 0], stored[f"evH_{key(beta, 1)}"][:, 0], rtol=0, atol=1e-8)
+
+
+def test_mutual_neighbours_are_those_that_are_neighbours_both_ways():
+    index = nearest_others(Columns(np.random.default_rng(0).standard_normal((40, 3))), 4).index
+    expected = {(i, int(j)) for i in range(40) for j in index[i] if i in index[j]}
+    found = [
+        (int(i), int(j))
+        for part in mutual_neighborhoods(index)
+        for i, row in zip(part.rows, part.index, strict=True)
+        for j in row
+    ]
+    assert len(found) == len(set(found))
+    assert set(found) == expected
+
+
+@may_stop_early
+def test_samples_without_mutual_neighbours_are_legal():
+    X = np.vstack([np.random.default_rng(0).standard_normal((40, 6)), np.full((1, 6), 30.0)])
+    index = nearest_others(Columns(X), 3).index
+    assert 40 not in np.concatenate([part.rows for part in mutual_neighborhoods(index)])
+    selector = LLCFS(3, n_clusters=2, n_neighbors=3, neighborhood="mutual", scale="none").fit(X)
+    assert np.all(np.isfinite(selector.scores_))
 
 
 @pytest.mark.parametrize(
@@ -113,7 +160,7 @@ def test_the_authors_second_iteration_rests_on_rounding_and_ours_is_not_made(ref
     tau = stored[f"tau_it1_{key(beta)}"]
     index = nearest_others(Columns(X * np.sqrt(tau)), 5).index
     assert count_parts(index) == 4
-    model = LocalRegressions.of(Columns(X), index, tau, beta)
+    model = regressions(Columns(X), index, tau, beta)
     found = smallest_eigenvectors(SparseLaplacian(residual_laplacian(model.prediction)), 4)
     assert_allclose(found.values, 0.0, rtol=0, atol=1e-14)
     assert_allclose(stored[f"evH_{key(beta)}"][:, 1], 0.0, rtol=0, atol=1e-14)
@@ -159,7 +206,7 @@ def test_predictions_and_weights_are_those_of_ridge_regressions_with_an_intercep
         predicted[i] = X[i] @ w + b
         squares += np.sum(w**2, axis=1)
     assert_allclose(model.prediction @ Y, predicted, rtol=0, atol=1e-9)
-    assert_allclose(model.feature_weights(Columns(X), tau, Y), np.sqrt(squares) / np.sqrt(squares).sum(), rtol=1e-7)
+    assert_allclose(weights_from(model, Columns(X), tau, Y), np.sqrt(squares) / np.sqrt(squares).sum(), rtol=1e-7)
 
 
 @settings(deadline=None, max_examples=20)
@@ -175,27 +222,27 @@ def test_weights_do_not_see_origin_unit_or_the_basis_of_the_indicators(n, d, k, 
     rng = np.random.default_rng(seed)
     Y, _ = np.linalg.qr(rng.standard_normal((n, 3)))
     assert_allclose(model.prediction.sum(axis=1), 1.0, rtol=0, atol=1e-11)
-    expected = model.feature_weights(Columns(X), tau, Y)
+    expected = weights_from(model, Columns(X), tau, Y)
     assert_allclose(expected.sum(), 1.0, rtol=1e-12)
     assert np.all(expected > 0.0)
     turn, _ = np.linalg.qr(rng.standard_normal((3, 3)))
-    assert_allclose(model.feature_weights(Columns(X), tau, Y @ turn), expected, rtol=1e-6, atol=1e-10)
-    assert_allclose(model.feature_weights(Columns(X), tau, Y + 3.0), expected, rtol=1e-6, atol=1e-10)
+    assert_allclose(weights_from(model, Columns(X), tau, Y @ turn), expected, rtol=1e-6, atol=1e-10)
+    assert_allclose(weights_from(model, Columns(X), tau, Y + 3.0), expected, rtol=1e-6, atol=1e-10)
     moved = Columns(X + rng.standard_normal(d))
-    again = LocalRegressions.of(moved, index, tau, beta)
+    again = regressions(moved, index, tau, beta)
     assert_allclose(again.prediction.toarray(), model.prediction.toarray(), rtol=0, atol=1e-10)
-    assert_allclose(again.feature_weights(moved, tau, Y), expected, rtol=1e-6, atol=1e-10)
+    assert_allclose(weights_from(again, moved, tau, Y), expected, rtol=1e-6, atol=1e-10)
     scaled = Columns(2.0**factor * X)
-    again = LocalRegressions.of(scaled, index, tau, beta / 4.0**factor)
+    again = regressions(scaled, index, tau, beta / 4.0**factor)
     assert_allclose(again.prediction.toarray(), model.prediction.toarray(), rtol=0, atol=1e-11)
-    assert_allclose(again.feature_weights(scaled, tau, Y), expected, rtol=1e-6, atol=1e-10)
+    assert_allclose(weights_from(again, scaled, tau, Y), expected, rtol=1e-6, atol=1e-10)
 
 
 def test_a_feature_without_weight_gets_next_to_none_back():
     X, tau, beta, index, _ = random_model(15, 6, 5, 0)
     tau[2] = 0.0
     Y, _ = np.linalg.qr(np.random.default_rng(1).standard_normal((15, 2)))
-    weights = LocalRegressions.of(Columns(X), index, tau, beta).feature_weights(Columns(X), tau, Y)
+    weights = weights_from(regressions(Columns(X), index, tau, beta), Columns(X), tau, Y)
     assert 0.0 < weights[2] <= 1e-12
 
 
@@ -204,7 +251,7 @@ def test_a_strong_fit_predicts_linear_indicators_without_error(n_jobs):
     rng = np.random.default_rng(0)
     X = rng.standard_normal((40, 2))
     index = nearest_others(Columns(X), 8).index
-    model = LocalRegressions.of(Columns(X), index, np.full(2, 0.5), 1e9, n_jobs=n_jobs)
+    model = regressions(Columns(X), index, np.full(2, 0.5), 1e9, n_jobs=n_jobs)
     Y = X @ rng.standard_normal((2, 3)) + rng.standard_normal(3)
     assert_allclose(model.prediction @ Y, Y, rtol=0, atol=1e-5)
 

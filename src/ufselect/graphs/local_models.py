@@ -58,7 +58,12 @@ def local_laplacian(
 
 
 def difference_grams(
-    X: Columns, index: Indices, *, feature_weights: Float | None = None, n_jobs: int | None = None
+    X: Columns,
+    index: Indices,
+    *,
+    rows: Indices | None = None,
+    feature_weights: Float | None = None,
+    n_jobs: int | None = None,
 ) -> Float:
     """Cᵢ = ZᵢZᵢᵀ, Zᵢ the differences xⱼ − xᵢ by rows for the samples j in row i of ``index``.
 
@@ -66,6 +71,8 @@ def difference_grams(
     ----------
     X : Columns of shape (n, d)
     index : ndarray of shape (n, k)
+    rows : ndarray of shape (n,), optional
+        The samples i that the rows of ``index`` belong to; by default all, in their order.
     feature_weights : ndarray of shape (d,), optional
         τ, for Zᵢ diag(τ) Zᵢᵀ.
     n_jobs : int, optional
@@ -78,7 +85,7 @@ def difference_grams(
     root = None if feature_weights is None else np.sqrt(feature_weights)
 
     def of_block(block: slice) -> Float:
-        here = np.asarray(X.rows(block), dtype=np.float64)
+        here = np.asarray(X.rows(block if rows is None else rows[block]), dtype=np.float64)
         there = np.asarray(X.rows(index[block].ravel()), dtype=np.float64)
         differences = there.reshape(*index[block].shape, -1) - here[:, None, :]
         if root is not None:
@@ -103,28 +110,35 @@ def centered_grams(grams: Float) -> Float:
     return rows - rows.mean(axis=2, keepdims=True)
 
 
-def assembled(index: Indices, blocks: Float) -> sp.csr_array:
+def assembled(index: Indices, blocks: Float, n_samples: int | None = None) -> sp.csr_array:
     """Σᵢ SᵢBᵢSᵢᵀ: add every (k, k) block where the samples of its neighbourhood stand.
 
     Parameters
     ----------
     index : ndarray of shape (n, k)
     blocks : ndarray of shape (n, k, k)
+    n_samples : int, optional
+        Where there are more samples than neighbourhoods.
 
     Returns
     -------
-    csr_array of shape (n, n)
+    csr_array of shape (n_samples, n_samples)
     """
     n, k = index.shape
+    size = n_samples or n
     rows = np.repeat(index, k, axis=1).ravel()
     columns = np.tile(index, (1, k)).ravel()
-    return sp.csr_array(sp.coo_array((blocks.ravel(), (rows, columns)), shape=(n, n)))
+    return sp.csr_array(sp.coo_array((blocks.ravel(), (rows, columns)), shape=(size, size)))
 
 
-def weights_as_matrix(index: Indices, weights: Float) -> sp.csr_array:
-    """The (n, n) array whose row i has ``weights[i]`` at ``index[i]``."""
+def weights_as_matrix(
+    index: Indices, weights: Float, *, rows: Indices | None = None, n_samples: int | None = None
+) -> sp.csr_array:
+    """The square array whose row ``rows[a]``, by default a, has ``weights[a]`` at ``index[a]``."""
     n, k = index.shape
-    return sp.csr_array((weights.ravel(), (np.repeat(np.arange(n), k), index.ravel())), shape=(n, n))
+    size = n_samples or n
+    here = np.repeat(np.arange(n) if rows is None else rows, k)
+    return sp.csr_array((weights.ravel(), (here, index.ravel())), shape=(size, size))
 
 
 def residual_laplacian(weights: sp.csr_array) -> sp.csr_array:

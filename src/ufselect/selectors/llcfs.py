@@ -10,6 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils._param_validation import StrOptions
 
 from ufselect._backend.columns import Columns, Float, Indices
 from ufselect._backend.progress import progress
@@ -55,6 +56,9 @@ class LLCFS(ClusterSelector):
     n_neighbors : int or "auto", default="auto"
         k, the neighbours of a sample. "auto" is 20, or fewer where there are fewer samples, or up to 40 while the graph
         of the original features is in parts, as its indicators would be arbitrary. The paper has about 30.
+    neighborhood : {"nearest", "mutual"}, default="nearest"
+        Nᵢ: the k nearest of a sample, or as in the paper those among them that have it among their own k nearest; a
+        sample without any is predicted by zero.
     fit_weight : float, default=0.1
         β, in units in which samples have unit variance in the weighted space at the start.
     max_iter : int, default=20
@@ -108,6 +112,7 @@ class LLCFS(ClusterSelector):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **ClusterSelector._parameter_constraints,
         **ITERATIONS,
+        "neighborhood": [StrOptions({"nearest", "mutual"})],
         "fit_weight": POSITIVE,
         "random_state": ["random_state"],
     }
@@ -119,6 +124,7 @@ class LLCFS(ClusterSelector):
         *,
         n_clusters: int | str = "auto",
         n_neighbors: int | str = "auto",
+        neighborhood: str = "nearest",
         fit_weight: float = 0.1,
         max_iter: int = 20,
         tol: float = 0.05,
@@ -131,6 +137,7 @@ class LLCFS(ClusterSelector):
         self.n_features_to_select = n_features_to_select
         self.n_clusters = n_clusters
         self.n_neighbors = n_neighbors
+        self.neighborhood = neighborhood
         self.fit_weight = fit_weight
         self.max_iter = max_iter
         self.tol = tol
@@ -141,20 +148,20 @@ class LLCFS(ClusterSelector):
         self.verbose = verbose
 
     def _learn(self, X: Columns, wanted: int | None) -> Ranking:
-        index = self._first_neighbors(X)
+        k, neighborhoods = self._first_neighborhoods(X)
         d = X.shape[1]
         beta = self.fit_weight * d / float(X.squared_norms().sum() / X.shape[0])
         tau = np.full(d, 1.0 / d)
         history: list[float] = []
         for iteration in progress(range(self.max_iter), self.verbose, "LLCFS"):
             if iteration:
-                index = nearest_others(X.scaled(np.sqrt(tau)), index.shape[1], n_jobs=self.n_jobs).index
-                if _count_parts(index) > 1:
+                neighborhoods = self._neighborhoods(X.scaled(np.sqrt(tau)), k)
+                if _count_parts(neighborhoods) > 1:
                     # Indicators of the parts are predicted without error, by constants: no weights follow from them.
                     break
-            model = LocalRegressions.of(X, index, tau, beta, n_jobs=self.n_jobs)
-            Y, error = self._indicators(model)
-            tau, before = model.feature_weights(X, tau, Y), tau
+            models = [LocalRegressions.of(X, part, tau, beta, n_jobs=self.n_jobs) for part in neighborhoods]
+            Y, error = self._indicators(models)
+            tau, before = feature_weights(models, X, tau, Y), tau
             history.append(error)
             if np.abs(tau - before).sum() <= self.tol:
                 break
@@ -163,24 +170,31 @@ class LLCFS(ClusterSelector):
         self.objective_history_, self.n_iter_ = np.array(history), len(history)
         return rank_by_explanation(X, tau, Y, wanted)
 
-    def _first_neighbors(self, X: Columns) -> Indices:
-        """The k nearest of every sample; of an "auto" k twice as many while the graph is in parts."""
-        index = self._neighbors_and_clusters(X).index
+    def _neighborhoods(self, X: Columns, k: int) -> list[Neighborhoods]:
+        index = nearest_others(X, k, n_jobs=self.n_jobs).index
+        return mutual_neighborhoods(index) if self.neighborhood == "mutual" else [Neighborhoods.of(index)]
+
+    def _first_neighborhoods(self, X: Columns) -> tuple[int, list[Neighborhoods]]:
+        """k and the neighbourhoods of all samples; of an "auto" k twice as many while their graph is in parts."""
+        self._find_clusters(X)
+        k = self._count_neighbors(X.shape[0])
+        neighborhoods = self._neighborhoods(X, k)
         most = min(_MOST_NEIGHBORS, X.shape[0] - 2)
-        while isinstance(self.n_neighbors, str) and index.shape[1] < most and _count_parts(index) > 1:
-            index = nearest_others(X, min(2 * index.shape[1], most), n_jobs=self.n_jobs).index
-        if (n_parts := _count_parts(index)) > self.n_clusters_:
+        while isinstance(self.n_neighbors, str) and k < most and _count_parts(neighborhoods) > 1:
+            k = min(2 * k, most)
+            neighborhoods = self._neighborhoods(X, k)
+        if (n_parts := _count_parts(neighborhoods)) > self.n_clusters_:
             warnings.warn(
                 f"Neighbours keep to themselves in {n_parts} parts, more than n_clusters={self.n_clusters_}: which of "
-                f"them LLCFS tells apart is arbitrary; raise n_neighbors (now {index.shape[1]}).",
+                f"them LLCFS tells apart is arbitrary; raise n_neighbors (now {k}).",
                 ConvergenceWarning,
                 stacklevel=4,
             )
-        return index
+        return k, neighborhoods
 
-    def _indicators(self, model: LocalRegressions) -> tuple[Float, float]:
+    def _indicators(self, models: list[LocalRegressions]) -> tuple[Float, float]:
         """Y that is predicted with the smallest error, and that error."""
-        L = SparseLaplacian(residual_laplacian(model.prediction))
+        L = SparseLaplacian(residual_laplacian(sum(model.prediction for model in models)))
         found = smallest_of_crowded(L, self._dimension(), nontrivial=self.center, random_state=self.random_state)
         return found.vectors, float(found.values.sum())
 
@@ -192,13 +206,43 @@ class LLCFS(ClusterSelector):
         )
 
 
-def _count_parts(index: Indices) -> int:
-    """Sets of samples that have all their neighbours among themselves, and no smaller such set within."""
+@dataclass(frozen=True)
+class Neighborhoods:
+    """Samples, and as many neighbours for each of them."""
+
+    rows: Indices
+    index: Indices
+
+    @classmethod
+    def of(cls, index: Indices) -> Neighborhoods:
+        """Those of all samples."""
+        return cls(np.arange(len(index)), index)
+
+
+def mutual_neighborhoods(index: Indices) -> list[Neighborhoods]:
+    """Of the neighbours of every sample those of which it is a neighbour itself, samples with as many together."""
     graph = weights_as_matrix(index, np.ones(index.shape))
-    count, label = connected_components(graph, directed=True, connection="strong")
-    here = np.repeat(label, index.shape[1])
-    leaving = here != label[index.ravel()]
-    return int(count - len(np.unique(here[leaving])))
+    mutual = sp.csr_array(graph.multiply(graph.T))
+    mutual.sort_indices()
+    sizes = np.diff(mutual.indptr)
+    parts = []
+    for size in np.unique(sizes[sizes > 0]):
+        rows = np.flatnonzero(sizes == size)
+        parts.append(
+            Neighborhoods(rows, mutual.indices[mutual.indptr[rows][:, None] + np.arange(size)].astype(np.intp))
+        )
+    return parts
+
+
+def _count_parts(neighborhoods: list[Neighborhoods]) -> int:
+    """Sets of samples that have all their neighbours among themselves, and no smaller such set within."""
+    here = np.concatenate([np.repeat(part.rows, part.index.shape[1]) for part in neighborhoods])
+    there = np.concatenate([part.index.ravel() for part in neighborhoods])
+    size = max(int(here.max()), int(there.max())) + 1
+    graph = sp.csr_array((np.ones(len(here)), (here, there)), shape=(size, size))
+    _, label = connected_components(graph, directed=True, connection="strong")
+    leaving = label[here] != label[there]
+    return len(np.unique(label[here])) - len(np.unique(label[here][leaving]))
 
 
 @dataclass(frozen=True)
@@ -213,29 +257,38 @@ class LocalRegressions:
     prediction: sp.csr_array
 
     @classmethod
-    def of(cls, X: Columns, index: Indices, tau: Float, beta: float, *, n_jobs: int | None = None) -> LocalRegressions:
+    def of(
+        cls, X: Columns, neighborhoods: Neighborhoods, tau: Float, beta: float, *, n_jobs: int | None = None
+    ) -> LocalRegressions:
         """Regressions with feature weights τ.
 
         Inner products are of differences from sample i, whose own are zero: the prediction for it,
         (kᵢ − mean of the rows of Kᵢ)ᵀBᵢ + 1ᵀ/k, has kᵢ = 0.
         """
-        k = index.shape[1]
-        K = difference_grams(X, index, feature_weights=tau, n_jobs=n_jobs)
+        rows, index = neighborhoods.rows, neighborhoods.index
+        K = difference_grams(X, index, rows=rows, feature_weights=tau, n_jobs=n_jobs)
         B = discriminant_blocks(centered_grams(K), 1.0 / beta)
-        rows = 1.0 / k - np.einsum("ij,ijl->il", K.mean(axis=1), B)
-        return cls(index, B, weights_as_matrix(index, rows))
+        weights = 1.0 / index.shape[1] - np.einsum("ij,ijl->il", K.mean(axis=1), B)
+        return cls(index, B, weights_as_matrix(index, weights, rows=rows, n_samples=X.shape[0]))
 
-    def feature_weights(self, X: Columns, tau: Float, Y: Float) -> Float:
-        """τⱼ ∝ √(Σᵢₗ w²) over the coefficients w = diag(τ)XᵢᵀBᵢYᵢ of feature j, in sum one.
 
-        Σᵢₗ w² = τⱼ² fⱼᵀ(Σᵢ SᵢVᵢVᵢᵀSᵢᵀ)fⱼ with Vᵢ = BᵢYᵢ: one sparse matrix for all features.
-        """
-        V = self.B @ Y[self.index]
-        if np.linalg.norm(V) <= _NEGLIGIBLE * np.linalg.norm(self.B) * np.linalg.norm(Y):
-            return tau  # all is predicted by constants, no feature has a coefficient
-        (energies,) = column_energies(X, assembled(self.index, V @ V.transpose(0, 2, 1)))
-        weights = tau * np.sqrt(np.maximum(energies, 0.0))
-        if not weights.any():
-            return tau
-        weights = np.maximum(weights / weights.sum(), _SMALLEST_WEIGHT)
-        return weights / weights.sum()
+def feature_weights(models: list[LocalRegressions], X: Columns, tau: Float, Y: Float) -> Float:
+    """τⱼ ∝ √(Σᵢₗ w²) over the coefficients w = diag(τ)XᵢᵀBᵢYᵢ of feature j, in sum one.
+
+    Σᵢₗ w² = τⱼ² fⱼᵀ(Σᵢ SᵢVᵢVᵢᵀSᵢᵀ)fⱼ with Vᵢ = BᵢYᵢ: one sparse matrix for all features.
+    """
+    V = [model.B @ Y[model.index] for model in models]
+    if all(
+        np.linalg.norm(v) <= _NEGLIGIBLE * np.linalg.norm(model.B) * np.linalg.norm(Y)
+        for v, model in zip(V, models, strict=True)
+    ):
+        return tau  # all is predicted by constants, no feature has a coefficient
+    scatters = [
+        assembled(model.index, v @ v.transpose(0, 2, 1), X.shape[0]) for v, model in zip(V, models, strict=True)
+    ]
+    (energies,) = column_energies(X, sum(scatters))
+    weights = tau * np.sqrt(np.maximum(energies, 0.0))
+    if not weights.any():
+        return tau
+    weights = np.maximum(weights / weights.sum(), _SMALLEST_WEIGHT)
+    return weights / weights.sum()
