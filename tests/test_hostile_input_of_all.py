@@ -93,6 +93,25 @@ def test_numbers_out_of_range_are_refused(name):
         assert_refused(selector, PLANTED.X, rf"'{parameter}' parameter of {name} must be .* Got -1")
 
 
+@of_every_selector
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+def test_values_whose_squares_overflow_are_refused(name, form):
+    X = PLANTED.X.copy()
+    X[0, 2] = -1e200
+    assert_refused(
+        selector_of(name), form(X), r"column 2 of X has a value of magnitude 1e\+200, too large to be squared"
+    )
+
+
+@of_every_selector
+@pytest.mark.parametrize("count", [-1, 16])
+def test_impossible_numbers_of_top_features_are_refused(name, count):
+    selector = selector_of(name, n_features_to_select=4, n_clusters=3).fit(PLANTED.X)
+    with pytest.raises(ValueError, match=f"n_features={count} must be between 0 and the 15 features"):
+        selector.top_features(count)
+    assert len(selector.top_features(0)) == 0
+
+
 # Legal
 
 
@@ -154,3 +173,19 @@ def test_read_only_data_are_left_as_they_were(name, form):
     selector_of(name, n_clusters=3).fit(X)
     for part, copy in zip(parts, before, strict=True):
         assert_array_equal(part, copy)
+
+
+@may_stop_early
+@of_every_selector
+def test_sparse_data_with_wide_indices_are_legal(name):
+    X = sp.csr_array(PLANTED.X)
+    X.indices, X.indptr = X.indices.astype(np.int64), X.indptr.astype(np.int64)
+    assert_well_formed(selector_of(name, n_clusters=3).fit(X), X.shape)
+
+
+def test_another_fit_leaves_nothing_of_the_one_before():
+    selector = ufselect.SPFS(5, solver="nes", n_clusters=3).fit(PLANTED.X)
+    assert selector.coef_.shape[0] == 15
+    assert not hasattr(selector.set_params(solver="sfs").fit(PLANTED.X[:, :12]), "coef_")
+    selector = ufselect.SPEC(5, n_clusters=3).fit(PLANTED.X)
+    assert not hasattr(selector.set_params(criterion="phi2").fit(PLANTED.X), "n_clusters_")

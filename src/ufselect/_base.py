@@ -18,7 +18,7 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ufselect._backend.columns import Columns, Float, Indices, constant_columns
+from ufselect._backend.columns import Columns, Float, Indices, column_extremes, constant_columns
 from ufselect._backend.progress import progress
 from ufselect.graphs.adaptive import neighbor_probabilities
 from ufselect.graphs.laplacian import structure_laplacian
@@ -26,6 +26,7 @@ from ufselect.graphs.neighbors import Nearest, nearest_others
 from ufselect.graphs.spectral import eigengap, smallest_eigenvectors
 from ufselect.solvers._solution import Solution
 from ufselect.solvers.greedy import ridge_path, ridge_share
+from ufselect.solvers.l21_path import EntryPath
 from ufselect.solvers.nonnegative import GROWING, Tightening
 
 State = TypeVar("State")
@@ -47,11 +48,13 @@ EDGE_WEIGHTS: dict[str, list[Any]] = {
 """What may be said about the edges of a neighbour graph."""
 
 POSITIVE: list[Any] = [Interval(Real, 0, None, closed="neither")]
+NOT_NEGATIVE: list[Any] = [Interval(Real, 0, None, closed="left")]
 SHARE: list[Any] = [Interval(Real, 0, 1, closed="neither")]
 
 _LARGEST_GRAM = 5000
 _ROUNDING = 1e-12
 _FIRST_LOOK = 64
+_LARGEST_VALUE = 1e140
 
 
 @dataclass(frozen=True)
@@ -82,7 +85,7 @@ def from_best_to_worst(scores: Float, *also: Float, relative: bool = False) -> I
 
 def rank_by_score(scores: Float, *, relative: bool = False) -> Ranking:
     """Rank by a filter's scores; those above the mean are sufficient."""
-    above = int(np.count_nonzero(scores > scores.mean()))
+    above = int(np.count_nonzero(scores - scores.mean() > _ROUNDING * np.abs(scores).max()))
     return Ranking(from_best_to_worst(scores, relative=relative), scores, n_sufficient=max(above, 1))
 
 
@@ -133,7 +136,7 @@ def rank_by_row_norm(
     return rank_by_explanation(X, unit * np.linalg.norm(W, axis=1), embedding, wanted, coef=W, also=also)
 
 
-def coef_of(found: Solution, *, stacklevel: int) -> Float:
+def coef_of(found: Solution | EntryPath, *, stacklevel: int) -> Float:
     """The weights that a solver found, with a warning where it missed its tolerance."""
     if not found.converged:
         warnings.warn("The regression for W missed its tolerance.", ConvergenceWarning, stacklevel=stacklevel)
@@ -153,9 +156,25 @@ def warn_that_it_still_falls(method: BaseEstimator, *, stacklevel: int) -> None:
     )
 
 
+def gram_is_affordable(X: Columns) -> bool:
+    """Whether a (d, d) array is smaller than X and not too large."""
+    return X.shape[1] <= min(X.shape[0], _LARGEST_GRAM)
+
+
 def affordable_gram(X: Columns) -> Float | None:
-    """XᵀX where it is smaller than X and not too large; None elsewhere."""
-    return X.gram() if X.shape[1] <= min(X.shape[0], _LARGEST_GRAM) else None
+    """XᵀX where it is affordable; None elsewhere."""
+    return X.gram() if gram_is_affordable(X) else None
+
+
+def _refuse_enormous(smallest: Any, largest: Any) -> None:
+    """Raise where the squares of a column could overflow."""
+    size = np.maximum(np.abs(smallest), np.abs(largest)).astype(np.float64)
+    enormous = np.flatnonzero(size > _LARGEST_VALUE)
+    if len(enormous):
+        raise ValueError(
+            f"column {enormous[0]} of X has a value of magnitude {size[enormous[0]]:.0e}, too large to be squared; "
+            f"scale X to values of at most {_LARGEST_VALUE:.0e}."
+        )
 
 
 class BaseSelector(SelectorMixin, BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
@@ -204,7 +223,9 @@ class BaseSelector(SelectorMixin, BaseEstimator, metaclass=ABCMeta):  # type: ig
             ensure_min_samples=3,
         )
         wanted = self._wanted_features(X.shape[1])
-        constant = constant_columns(X)
+        extremes = column_extremes(X)
+        _refuse_enormous(*extremes)
+        constant = constant_columns(X, extremes)
         if constant.all():
             raise ValueError(
                 f"X has no informative column: all {X.shape[1]} of its columns are constant over {X.shape[0]} samples."
@@ -246,6 +267,8 @@ class BaseSelector(SelectorMixin, BaseEstimator, metaclass=ABCMeta):  # type: ig
         self.ranking_ = np.empty(d, dtype=np.intp)
         self.ranking_[np.concatenate([informative[ranking.order], constant])] = np.arange(1, d + 1)
         self.n_features_ = ranking.n_sufficient if wanted is None else wanted
+        for name in ("coef_", "structure_curve_", "embedding_"):
+            self.__dict__.pop(name, None)  # what an earlier fit with other parameters left
         if ranking.coef is not None:
             self.coef_ = np.zeros((d, ranking.coef.shape[1]), dtype=dtype)
             self.coef_[informative] = ranking.coef
@@ -272,7 +295,10 @@ class BaseSelector(SelectorMixin, BaseEstimator, metaclass=ABCMeta):  # type: ig
             Names where X had names, else column numbers.
         """
         check_is_fitted(self, "ranking_")
-        best = np.argsort(self.ranking_, kind="stable")[: n_features or self.n_features_]
+        count = self.n_features_ if n_features is None else n_features
+        if not 0 <= count <= len(self.ranking_):
+            raise ValueError(f"n_features={count} must be between 0 and the {len(self.ranking_)} features of X.")
+        best = np.argsort(self.ranking_, kind="stable")[:count]
         names = getattr(self, "feature_names_in_", None)
         return best if names is None else np.asarray(names)[best]
 

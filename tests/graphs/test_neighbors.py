@@ -1,3 +1,5 @@
+import tracemalloc
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -6,6 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.spatial.distance import cdist
+from sklearn import config_context
 
 from ufselect._backend.columns import Columns
 from ufselect.graphs.neighbors import nearest_others, neighbor_graph, squared_width
@@ -233,3 +236,17 @@ def test_sparse_data_give_the_same_graph(weights, center):
         graphs.append(neighbor_graph(X, nearest_others(X, 5), weights=weights).toarray())
     for graph in graphs[1:]:
         assert_allclose(graph, graphs[0], rtol=0, atol=1e-12)
+
+
+def test_many_ties_need_no_more_memory_than_is_allowed():
+    """Binary data: every sample is as near to a quarter of all others, which are looked at some rows at a time."""
+    X = np.random.default_rng(0).integers(0, 2, (3000, 2)).astype(np.float64)
+    tracemalloc.start()
+    with config_context(working_memory=4):
+        found = nearest_others(Columns(X), 5)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 60e6  # all rows at once would take 450 MB
+    assert_array_equal(found.squared_distances, np.zeros((3000, 5)))
+    same = [np.flatnonzero((row == X).all(axis=1)) for row in X[:20]]
+    assert_array_equal(found.index[:20], [others[others != i][:5] for i, others in enumerate(same)])

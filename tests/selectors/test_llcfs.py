@@ -57,7 +57,7 @@ def published_iterations(X, beta, count, n_iter, k=5, neighborhoods=all_neighbor
 
 def with_absolute_parameters(X, beta, count, **params):
     """The selector for raw columns, five neighbours and β as the paper has it."""
-    fit_weight = beta * np.mean(np.sum(X**2, axis=1)) / X.shape[1]
+    fit_weight = beta * X.var(axis=0).sum() / X.shape[1]
     return LLCFS(5, n_clusters=count, n_neighbors=5, scale="none", center=False, fit_weight=fit_weight, **params)
 
 
@@ -348,3 +348,10 @@ def test_too_few_iterations_are_reported_at_the_line_that_called_fit(reference):
     with pytest.warns(ConvergenceWarning, match=r"LLCFS still move after max_iter=1 iterations") as caught:
         LLCFS(5, n_clusters=4, max_iter=1).fit(X)
     assert [warning.filename for warning in caught] == [__file__]
+
+
+@may_stop_early
+def test_the_origin_does_not_matter_without_centring_either():
+    X = make_planted_clusters(60, 3, 8, 8, random_state=0).X
+    original, moved = (LLCFS(5, n_clusters=3, center=False, scale="none").fit(x) for x in (X, X + 100.0))
+    assert_allclose(moved.scores_, original.scores_, rtol=1e-6, atol=1e-9)

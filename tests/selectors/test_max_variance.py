@@ -102,3 +102,10 @@ def test_single_precision_gives_the_variance_to_its_digits(layout):
     scores = MaxVariance().fit(layout(X)).scores_
     assert scores.dtype == np.float32
     assert_allclose(scores, X.astype(np.float64).var(axis=0, ddof=1), rtol=1e-6)
+
+
+def test_how_many_are_above_the_mean_does_not_depend_on_rounding():
+    X = np.random.default_rng(0).standard_normal((50, 30))
+    X = (X - X.mean(axis=0)) / X.std(axis=0)
+    order = np.random.default_rng(1).permutation(50)
+    assert MaxVariance().fit(X).n_features_ == MaxVariance().fit(X[order]).n_features_ == 1

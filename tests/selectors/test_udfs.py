@@ -320,3 +320,10 @@ def test_too_few_iterations_are_reported_at_the_line_that_called_fit(reference):
     with pytest.warns(ConvergenceWarning, match=r"UDFS still falls after max_iter=1 iterations") as caught:
         UDFS(5, n_clusters=4, max_iter=1).fit(X)
     assert [warning.filename for warning in caught] == [__file__]
+
+
+@pytest.mark.parametrize("factor", [1.3, 1.5, 100.0])
+def test_scores_of_raw_columns_do_not_depend_on_their_unit(factor):
+    X = make_planted_clusters(60, 3, 8, 8, random_state=0).X
+    original, scaled = (UDFS(5, n_clusters=3, scale="none").fit(x) for x in (X, factor * X))
+    assert_allclose(scaled.scores_, original.scores_, rtol=1e-6, atol=1e-9)

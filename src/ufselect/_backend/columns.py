@@ -59,11 +59,13 @@ class Columns:
     @classmethod
     def of_unit_range(cls, X: Any) -> Columns:
         """Map every column of X onto [0, 1]; none of them may be constant."""
-        smallest, largest = min_max_axis(X, axis=0) if sp.issparse(X) else (X.min(axis=0), X.max(axis=0))
+        smallest, largest = column_extremes(X)
         smallest, span = smallest.astype(np.float64), largest.astype(np.float64) - smallest
         if not sp.issparse(X):
             return cls(np.ascontiguousarray((X - smallest) / span, dtype=X.dtype))
         values = X.tocsc(copy=True)
+        if values.nnz <= np.iinfo(np.int32).max:
+            values.indices, values.indptr = values.indices.astype(np.int32), values.indptr.astype(np.int32)
         inplace_column_scale(values, (1.0 / span).astype(X.dtype))
         return cls(values, smallest / span if smallest.any() else None)
 
@@ -216,9 +218,14 @@ def column_moments(X: Any) -> tuple[Float, Float]:
     return mean, np.var(X, axis=0, dtype=np.float64, mean=mean[None, :])
 
 
-def constant_columns(X: Any) -> npt.NDArray[np.bool_]:
+def column_extremes(X: Any) -> tuple[Any, Any]:
+    """Smallest and largest value of every column."""
+    return min_max_axis(X, axis=0) if sp.issparse(X) else (X.min(axis=0), X.max(axis=0))
+
+
+def constant_columns(X: Any, extremes: tuple[Any, Any] | None = None) -> npt.NDArray[np.bool_]:
     """Which columns hold one value only, up to the rounding of that value."""
-    smallest, largest = min_max_axis(X, axis=0) if sp.issparse(X) else (X.min(axis=0), X.max(axis=0))
+    smallest, largest = column_extremes(X) if extremes is None else extremes
     constant = np.asarray(smallest == largest)
     rounding = 10 * np.finfo(X.dtype).eps * np.maximum(np.abs(smallest), np.abs(largest)).astype(np.float64)
     # A standard deviation is at least (largest − smallest)/√(2n): only a narrow range needs a closer look.

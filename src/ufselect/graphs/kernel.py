@@ -13,6 +13,7 @@ from sklearn.utils import check_random_state
 from ufselect._backend.columns import Columns, Float
 from ufselect._backend.memory import ensure_fits
 from ufselect.graphs.neighbors import squared_width
+from ufselect.graphs.spectral import with_fixed_signs
 
 LARGEST_EXACT = 3000
 """Up to so many samples the kernel is formed whole; above that it is approximated from landmarks."""
@@ -84,18 +85,16 @@ def _largest_pairs(kernel: Float, count: int | None) -> tuple[Float, Float]:
         start = np.cos(np.arange(n))  # any fixed vector that is not orthogonal to the wanted ones
         values, vectors = eigsh(kernel, k=count, which="LA", v0=start)
     order = np.argsort(-values, kind="stable")[:count]
-    vectors = vectors[:, order]
-    peak = np.abs(vectors).argmax(axis=0)
-    return values[order], vectors * np.sign(vectors[peak, np.arange(len(order))])
+    return values[order], with_fixed_signs(vectors[:, order])
 
 
 def _factor_from_landmarks(X: Columns, width: float, count: int | None, random_state: Any) -> Float:
     """Nyström's approximation, turned so that its columns are orthogonal."""
-    n_bytes = 24 * X.shape[0] * min(_LANDMARKS, X.shape[0])
+    n_bytes = 24 * X.shape[0] * _LANDMARKS
     ensure_fits(n_bytes, f"The factor of a kernel between {X.shape[0]} samples", "take fewer samples")
     machine = Nystroem(
         gamma=0.5 / squared_width(X, width),
-        n_components=min(_LANDMARKS, X.shape[0]),
+        n_components=_LANDMARKS,
         random_state=check_random_state(random_state),
     )
     features = machine.fit_transform(X.by_row.astype(np.float64, copy=False))

@@ -42,8 +42,8 @@ class Laplacian(LinearOperator):  # type: ignore[misc]
         """The unit vector that says nothing about structure: here the constant one."""
         return np.full(self.shape[0], self.shape[0] ** -0.5)
 
-    def null_vectors(self) -> Float:
-        """An orthonormal basis of the null space as far as it is known."""
+    def null_vectors(self, most: int | None = None) -> Float:
+        """An orthonormal basis of the null space as far as it is known, or the first vectors of one."""
         return np.zeros((self.shape[0], 0))
 
 
@@ -88,7 +88,7 @@ class StructureLaplacian(Laplacian):
             dense += self._local.toarray()
         return dense
 
-    def null_vectors(self) -> Float:
+    def null_vectors(self, most: int | None = None) -> Float:
         """An orthonormal basis of the null space as far as it is known.
 
         With S absent that is one indicator for each connected component of the neighbour graph,
@@ -96,7 +96,7 @@ class StructureLaplacian(Laplacian):
         """
         if self._unexpressed is not None or self._local is None:
             return np.zeros((self.shape[0], 0))
-        return _indicators(self._local, np.ones(self.shape[0]))
+        return _indicators(self._local, np.ones(self.shape[0]), most)
 
 
 class NormalizedLaplacian(Laplacian):
@@ -130,11 +130,11 @@ class NormalizedLaplacian(Laplacian):
         """D^(1/2)1 at unit length."""
         return np.sqrt(self.degrees / self.degrees.sum())
 
-    def null_vectors(self) -> Float:
+    def null_vectors(self, most: int | None = None) -> Float:
         """One vector for each connected component, the largest component first."""
         if not sp.issparse(self.affinity):
             return self.trivial_vector()[:, None]
-        return _indicators(self.affinity, self.degrees)
+        return _indicators(self.affinity, self.degrees, most)
 
 
 class SparseLaplacian(Laplacian):
@@ -152,15 +152,16 @@ class SparseLaplacian(Laplacian):
         return self.matrix.toarray()
 
 
-def _indicators(graph: Any, weights: Float) -> Float:
+def _indicators(graph: Any, weights: Float, most: int | None) -> Float:
     """√weight on each connected component at unit length, by columns, the component of most samples first."""
     count, label = connected_components(graph, directed=False)
     size = np.bincount(label, minlength=count)
     place = np.empty(count, dtype=np.intp)
     place[np.argsort(-size, kind="stable")] = np.arange(count)
     volume = np.bincount(label, weights=weights, minlength=count)
-    basis = np.zeros((len(label), count))
-    basis[np.arange(len(label)), place[label]] = np.sqrt(weights / volume[label])
+    basis = np.zeros((len(label), count if most is None else min(count, most)))
+    samples = np.flatnonzero(place[label] < basis.shape[1])
+    basis[samples, place[label[samples]]] = np.sqrt(weights[samples] / volume[label[samples]])
     return basis
 
 

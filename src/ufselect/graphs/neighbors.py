@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from sklearn.neighbors import NearestNeighbors
+from sklearn.utils import gen_batches
 
-from ufselect._backend.blocks import map_row_blocks
+from ufselect._backend.blocks import affordable_rows, map_row_blocks
 from ufselect._backend.columns import Columns, Float, Indices
 from ufselect.solvers._kernels import fill_squared_distances
 
@@ -58,14 +59,19 @@ def nearest_others(X: Columns | Float, count: int, *, n_jobs: int | None = None)
     distances, index = np.empty((n, count)), np.empty((n, count), dtype=np.intp)
     pending, fetched = np.arange(n), min(count + _SPARE_CANDIDATES, n - 1)
     while len(pending):
-        candidates = candidates_of(pending, fetched)
-        exact = _squared_distances(points, pending, candidates, n_jobs)
-        exact, candidates = _in_order(exact, candidates)
-        tie = exact[:, -1] <= exact[:, count - 1] * (1.0 + _ROUNDING)
-        settled = ~tie | (fetched == n - 1)
-        distances[pending[settled]] = exact[settled, :count]
-        index[pending[settled]] = candidates[settled, :count]
-        pending, fetched = pending[~settled], min(4 * fetched, n - 1)
+        open_ = []
+        # Rows with many ties need many candidates: some rows at a time.
+        for block in gen_batches(len(pending), affordable_rows(64 * fetched)):
+            rows = pending[block]
+            candidates = candidates_of(rows, fetched)
+            exact = _squared_distances(points, rows, candidates, n_jobs)
+            exact, candidates = _in_order(exact, candidates)
+            tie = exact[:, -1] <= exact[:, count - 1] * (1.0 + _ROUNDING)
+            settled = ~tie | (fetched == n - 1)
+            distances[rows[settled]] = exact[settled, :count]
+            index[rows[settled]] = candidates[settled, :count]
+            open_.append(rows[~settled])
+        pending, fetched = np.concatenate(open_), min(4 * fetched, n - 1)
     return Nearest(distances, index)
 
 

@@ -20,12 +20,14 @@ DENSE_LIMIT = 500
 LARGEST_CROWDED = 1500
 """Up to so many samples a spectrum that is crowded below is decomposed densely, as no iteration resolves it."""
 
+SAME_EIGENVALUE = 1e-8
+"""Eigenvalues of a normalised Laplacian that differ by less are taken to be one."""
+
 _LARGEST_DENSE = 5000
 _FEWEST_SPARE_VECTORS = 8
 _LOWEST_DEGREE = 16
 _NARROWEST_GAP = 1e-4
 _MOST_FILTERINGS = 60
-_SAME_EIGENVALUE = 1e-8
 _CROWDED_TOLERANCE = 1e-4
 
 
@@ -74,11 +76,11 @@ def smallest_eigenvectors(
         The largest entry of every vector is positive.
     """
     n = L.shape[0]
-    known = L.null_vectors()[:, : count + nontrivial]
+    known = L.null_vectors(count + nontrivial)
     if nontrivial:
         known = _basis_apart_from(L.trivial_vector()[:, None], known)[:, :count]
     if known.shape[1] == count:
-        return Spectrum(np.zeros(count), _with_fixed_signs(known))
+        return Spectrum(np.zeros(count), with_fixed_signs(known))
     if dense is None:
         dense = n <= DENSE_LIMIT or 5 * count >= n
     if dense:
@@ -90,7 +92,7 @@ def smallest_eigenvectors(
     if not converged:
         warnings.warn(f"Not all eigenvectors of the Laplacian reached tol={tol}.", ConvergenceWarning, stacklevel=2)
     return Spectrum(
-        np.concatenate([np.zeros(known.shape[1]), values]), _with_fixed_signs(np.column_stack([known, vectors]))
+        np.concatenate([np.zeros(known.shape[1]), values]), with_fixed_signs(np.column_stack([known, vectors]))
     )
 
 
@@ -120,6 +122,12 @@ def spectral_embedding(A: Any, count: int, *, random_state: Any = 0) -> Spectrum
     return Spectrum(found.values, found.vectors / np.sqrt(L.degrees)[:, None])
 
 
+def equal_values(values: Float) -> list[slice]:
+    """Runs of ascending eigenvalues that are the same up to rounding."""
+    starts = np.flatnonzero(np.diff(values, prepend=-np.inf) > SAME_EIGENVALUE)
+    return [slice(a, b) for a, b in zip(starts, [*starts[1:], len(values)], strict=True)]
+
+
 def settled_within_repeats(spectrum: Spectrum, X: Columns) -> Float:
     """Eigenvectors turned so that those of one repeated eigenvalue are told apart by X.
 
@@ -127,13 +135,11 @@ def settled_within_repeats(spectrum: Spectrum, X: Columns) -> Float:
     which YᵀXXᵀY is diagonal, so that they do not depend on who computed them.
     """
     Y = spectrum.vectors.copy()
-    starts = np.flatnonzero(np.diff(spectrum.values, prepend=-np.inf) > _SAME_EIGENVALUE)
-    for start, stop in zip(starts, [*starts[1:], Y.shape[1]], strict=True):
-        if stop - start > 1:
-            image = X.transposed_matmul(Y[:, start:stop])
-            _, turn = np.linalg.eigh(image.T @ image)
-            Y[:, start:stop] = Y[:, start:stop] @ turn[:, ::-1]
-    return _with_fixed_signs(Y)
+    for group in equal_values(spectrum.values):
+        image = X.transposed_matmul(Y[:, group])
+        _, turn = np.linalg.eigh(image.T @ image)
+        Y[:, group] = Y[:, group] @ turn[:, ::-1]
+    return with_fixed_signs(Y)
 
 
 def _decompose(L: Laplacian, count: int, nontrivial: bool) -> Spectrum:
@@ -150,7 +156,7 @@ def _decompose(L: Laplacian, count: int, nontrivial: bool) -> Spectrum:
         values, vectors = np.linalg.eigh(dense)
     else:
         values, vectors = eigh(dense, subset_by_index=[0, count - 1], overwrite_a=True, check_finite=False)
-    return Spectrum(values[:count], _with_fixed_signs(vectors[:, :count]))
+    return Spectrum(values[:count], with_fixed_signs(vectors[:, :count]))
 
 
 def _basis_apart_from(avoided: Float, vectors: Float) -> Float:
@@ -263,7 +269,7 @@ def _apart_from(avoided: Float, vectors: Float) -> Float:
     return vectors - avoided @ (avoided.T @ vectors) if avoided.shape[1] else vectors
 
 
-def _with_fixed_signs(vectors: Float) -> Float:
+def with_fixed_signs(vectors: Float) -> Float:
     """Make the entry of largest magnitude positive in every column."""
     peak = np.abs(vectors).argmax(axis=0)
     signs = np.sign(vectors[peak, np.arange(vectors.shape[1])])

@@ -12,6 +12,7 @@ from ufselect._backend.columns import Columns, Float
 from ufselect._base import (
     EDGE_WEIGHTS,
     ITERATIONS,
+    NOT_NEGATIVE,
     POSITIVE,
     SHARE,
     ClusterSelector,
@@ -65,7 +66,7 @@ class CGSSL(ClusterSelector):
     structure_weight : float, default=0.1
         γ as a multiple of α times the mean squared norm of the columns.
     structure_rank : int or "auto", default="auto"
-        r, the dimensions of Q, fewer than c, or else its term vanishes. "auto" is half of c, and at least one.
+        r, the dimensions of Q. It must be less than c, or its term would vanish. "auto" is half of c, and at least one.
     max_iter : int, default=500
         Most iterations.
     tol : float, default=5e-4
@@ -124,7 +125,7 @@ class CGSSL(ClusterSelector):
         **ITERATIONS,
         "regression_weight": POSITIVE,
         "row_penalty": SHARE,
-        "structure_weight": POSITIVE,
+        "structure_weight": NOT_NEGATIVE,
         "structure_rank": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
         "random_state": ["random_state"],
     }
@@ -168,7 +169,7 @@ class CGSSL(ClusterSelector):
 
     def _learn(self, X: Columns, wanted: int | None) -> Ranking:
         A = neighbor_graph(X, self._neighbors_and_clusters(X), weights=self.weights, width=self.width)
-        Y = spectral_embedding(A, self._dimension(), random_state=self.random_state).vectors
+        Y = spectral_embedding(A, max(self.n_clusters_ - 1, 1), random_state=self.random_state).vectors
         F = cluster_indicators(unit_rows(Y), self.n_clusters_, self.random_state)
         alpha = self.regression_weight
         problem = StructuredPrediction(
@@ -249,7 +250,7 @@ class _StructuredRidge:
         self.ridge = ReweightedRidge(problem.X, h / (beta + gamma * h), 1.0 / alpha, gram=problem.gram)
         self.Q = Q
         self.BQ = self.ridge.solve(Q) / alpha
-        self.correction = np.linalg.inv(np.eye(Q.shape[1]) / gamma - Q.T @ self.BQ)
+        self.correction = gamma * np.linalg.inv(np.eye(Q.shape[1]) - gamma * (Q.T @ self.BQ))
 
     def coef(self, F: Float) -> Float:
         W = self.ridge.coef(F)

@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.sparse.csgraph import connected_components
 from sklearn.utils._param_validation import StrOptions
 
 from ufselect._backend.columns import Columns, Float
@@ -13,9 +14,7 @@ from ufselect._base import POSITIVE, ClusterSelector, Ranking, rank_by_score
 from ufselect.graphs.kernel import gaussian_kernel
 from ufselect.graphs.laplacian import Laplacian, NormalizedLaplacian, column_energies, structure_laplacian
 from ufselect.graphs.neighbors import neighbor_graph, squared_width
-from ufselect.graphs.spectral import Spectrum, smallest_eigenvectors
-
-_SAME_EIGENVALUE = 1e-8
+from ufselect.graphs.spectral import SAME_EIGENVALUE, Spectrum, equal_values, smallest_eigenvectors
 
 
 class EVSC(ClusterSelector):
@@ -111,7 +110,7 @@ class EVSC(ClusterSelector):
         if self.affinity == "neighbors":
             S = neighbor_graph(X, self._neighbors_and_clusters(X), width=self.width)
         else:
-            S = gaussian_kernel(X, self.width, n_copies=5)
+            S = gaussian_kernel(X, self.width, n_copies=5 if self.normalized else 7)
             np.fill_diagonal(S, 0.0)
             self._find_clusters(X)
         scores = eigenvalue_sensitivities(X, S, self.n_clusters_, normalized=self.normalized)
@@ -122,7 +121,7 @@ def eigenvalue_sensitivities(X: Columns, S: Any, count: int, *, normalized: bool
     """Σ |Σⱼₗ Cⱼₗ(xⱼᵣ−xₗᵣ)²| over the ``count`` smallest positive eigenvalues, Cⱼₗ the bracket above times Sⱼₗ."""
     spectrum, scale = _positive_pairs(S, count, normalized)
     scores = np.zeros(X.shape[1])
-    for group in _equal_values(spectrum.values):
+    for group in equal_values(spectrum.values):
         U = spectrum.vectors[:, group] * scale[:, None]
         # Σⱼₗ Cⱼₗ(xⱼ−xₗ)² = 2(Σⱼ (C1)ⱼxⱼ² − fᵀCf), the Laplacian form of C.
         C = _bracket(U, spectrum.values[group] if normalized else np.zeros(U.shape[1]), S)
@@ -136,12 +135,12 @@ def _positive_pairs(S: Any, count: int, normalized: bool) -> tuple[Spectrum, Flo
     n = S.shape[0]
     degrees = np.asarray(S.sum(axis=1)).ravel()
     L: Laplacian = NormalizedLaplacian(S) if normalized else _unnormalized(S)
-    n_zero = max(L.null_vectors().shape[1], 1)
+    n_zero = connected_components(S, directed=False)[0] if sp.issparse(S) else 1
     asked, most = n_zero + count, n - 1
     while True:
         found = smallest_eigenvectors(L, min(asked, most), nontrivial=True)
         last = found.values[min(n_zero + count, n) - 2]
-        beyond = np.flatnonzero(found.values > last + _SAME_EIGENVALUE * max(last, 1e-300))
+        beyond = np.flatnonzero(found.values > last + SAME_EIGENVALUE)
         if len(beyond) or asked >= most:
             break
         asked *= 2  # a repeated eigenvalue goes on beyond what was asked for
@@ -152,12 +151,6 @@ def _positive_pairs(S: Any, count: int, normalized: bool) -> tuple[Spectrum, Flo
 
 def _unnormalized(S: Any) -> Laplacian:
     return structure_laplacian(None, sp.csr_array(S), 1.0)
-
-
-def _equal_values(values: Float) -> list[slice]:
-    """Runs of eigenvalues that are the same up to rounding."""
-    starts = np.flatnonzero(np.diff(values, prepend=-np.inf) > _SAME_EIGENVALUE * max(values[-1], 1e-300))
-    return [slice(a, b) for a, b in zip(starts, [*starts[1:], len(values)], strict=True)]
 
 
 def _bracket(U: Float, values: Float, S: Any) -> Any:

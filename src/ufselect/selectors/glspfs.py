@@ -10,7 +10,16 @@ import scipy.sparse as sp
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from ufselect._backend.columns import Columns, Float
-from ufselect._base import POSITIVE, SHARE, ClusterSelector, Ranking, affordable_gram, coef_of, rank_by_row_norm
+from ufselect._base import (
+    NOT_NEGATIVE,
+    POSITIVE,
+    SHARE,
+    ClusterSelector,
+    Ranking,
+    coef_of,
+    gram_is_affordable,
+    rank_by_row_norm,
+)
 from ufselect.graphs.kernel import kernel_factor
 from ufselect.graphs.local_models import local_laplacian
 from ufselect.solvers.l21 import l21_regression, penalty_of_share
@@ -93,7 +102,7 @@ class GLSPFS(ClusterSelector):
         **ClusterSelector._parameter_constraints,
         "local_model": [StrOptions({"lpp", "lle", "ltsa"})],
         "n_components": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto", "all"})],
-        "local_weight": POSITIVE,
+        "local_weight": NOT_NEGATIVE,
         "row_penalty": SHARE,
         "width": POSITIVE,
         "random_state": ["random_state"],
@@ -135,9 +144,8 @@ class GLSPFS(ClusterSelector):
         )
         Y = self._similarity_factor(X)
         metric = sp.csr_array(sp.eye_array(X.shape[0]) + self.local_weight * L)
-        gram = affordable_gram(X)
         gamma = penalty_of_share(X, Y, self.row_penalty)
-        with_metric = None if gram is None else column_smoothness(X, metric)
+        with_metric = column_smoothness(X, metric) if gram_is_affordable(X) else None
         W = coef_of(l21_regression(X, Y, gamma, metric=metric, gram=with_metric), stacklevel=4)
         return rank_by_row_norm(X, W, Y, wanted)
 

@@ -56,7 +56,7 @@ class JELSR(ClusterSelector):
         α as a share of the smallest α that leaves no feature whatever the embedding.
     width : float, default=1.0
         t of the edges exp(−‖xᵢ−xⱼ‖²/(2t²)) of "lpp", as a multiple of the root mean square distance between samples.
-    max_iter : int, default=50
+    max_iter : int, default=100
         Most iterations.
     tol : float, default=1e-4
         Stop when the objective falls by less than this, relative to itself.
@@ -129,7 +129,7 @@ class JELSR(ClusterSelector):
         regression_weight: float = 1.0,
         row_penalty: float = 0.3,
         width: float = 1.0,
-        max_iter: int = 50,
+        max_iter: int = 100,
         tol: float = 1e-4,
         scale: str = "standard",
         center: bool = True,

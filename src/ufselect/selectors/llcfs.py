@@ -150,7 +150,7 @@ class LLCFS(ClusterSelector):
     def _learn(self, X: Columns, wanted: int | None) -> Ranking:
         k, neighborhoods = self._first_neighborhoods(X)
         d = X.shape[1]
-        beta = self.fit_weight * d / float(X.squared_norms().sum() / X.shape[0])
+        beta = 2.0 * self.fit_weight * d / X.mean_squared_distance()
         tau = np.full(d, 1.0 / d)
         history: list[float] = []
         for iteration in progress(range(self.max_iter), self.verbose, "LLCFS"):
@@ -200,7 +200,8 @@ class LLCFS(ClusterSelector):
 
     def _warn_that_it_still_moves(self) -> None:
         warnings.warn(
-            f"The weights of LLCFS still move after max_iter={self.max_iter} iterations.",
+            f"The weights of LLCFS still move after max_iter={self.max_iter} iterations; "
+            f"raise max_iter, or tol (now {self.tol}).",
             ConvergenceWarning,
             stacklevel=4,
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from ufselect._backend.columns import Columns
-from ufselect._base import POSITIVE, ClusterSelector, Ranking, affordable_gram, rank_by_explanation
+from ufselect._base import POSITIVE, ClusterSelector, Ranking, affordable_gram, coef_of, rank_by_explanation
 from ufselect.graphs.kernel import kernel_factor
 from ufselect.solvers.l21_path import l21_path
 
@@ -109,4 +109,4 @@ class MRSF(ClusterSelector):
         Y = kernel_factor(X, self.width, count=self._dimension(), random_state=self.random_state)
         gram = affordable_gram(X)
         path = l21_path(X, Y, min(wanted or _USUAL_ROWS, X.shape[1]), gram=gram)
-        return rank_by_explanation(X, path.entries, Y, wanted, coef=path.coef)
+        return rank_by_explanation(X, path.entries, Y, wanted, coef=coef_of(path, stacklevel=4))

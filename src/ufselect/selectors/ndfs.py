@@ -165,7 +165,7 @@ class NDFS(ClusterSelector):
 
     def _learn(self, X: Columns, wanted: int | None) -> Ranking:
         A = neighbor_graph(X, self._neighbors_and_clusters(X), weights=self.weights, width=self.width)
-        Y = spectral_embedding(A, self._dimension(), random_state=self.random_state).vectors
+        Y = spectral_embedding(A, max(self.n_clusters_ - 1, 1), random_state=self.random_state).vectors
         F = cluster_indicators(unit_rows(Y), self.n_clusters_, self.random_state)
         problem = Prediction(
             X,

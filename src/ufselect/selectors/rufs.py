@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from ufselect._backend.columns import Columns, Float
 from ufselect._base import (
     ITERATIONS,
+    NOT_NEGATIVE,
     POSITIVE,
     SHARE,
     ClusterSelector,
@@ -119,7 +120,7 @@ class RUFS(ClusterSelector):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **ClusterSelector._parameter_constraints,
         **ITERATIONS,
-        "local_weight": POSITIVE,
+        "local_weight": NOT_NEGATIVE,
         "regression_weight": POSITIVE,
         "row_penalty": SHARE,
         "width": POSITIVE,
@@ -179,7 +180,7 @@ class RUFS(ClusterSelector):
         """Weights with which the terms in X and in W = 0 are c at G."""
         c = G.shape[1]
         raw = RobustPrediction(X, predictors, T, 1.0, 1.0, 1.0, 1.0)
-        reconstruction = c / float(raw.reconstruction_norms(G, raw.start(G).F).sum())
+        reconstruction = c / float(raw.reconstruction_norms(G, raw.first_basis(G)).sum())
         target = predictors.centered_like(G)
         lengths = _smoothed_norms(target)
         alpha = self.regression_weight * c / float(lengths.sum())
@@ -230,12 +231,16 @@ class RobustPrediction:
         self.squared_row_norms = X.squared_row_norms()
 
     def start(self, G: Float) -> RobustState:
-        """F by least squares, kept positive, and W by ridge regression."""
-        F = np.maximum(np.linalg.lstsq(G.T @ G, self.X.transposed_matmul(G).T, rcond=None)[0], 0.0) + _SMOOTHING
+        """F by least squares, and W by ridge regression."""
         h = 2.0 * even_row_norms(self.predictors, G.shape[1])
         target = self.predictors.centered_like(G)
         W = ReweightedRidge(self.predictors, h, self.beta / self.alpha).coef(target)
-        return RobustState(G, F, W, (G - target)[0])
+        return RobustState(G, self.first_basis(G), W, (G - target)[0])
+
+    def first_basis(self, G: Float) -> Float:
+        """F by least squares, kept positive."""
+        F, *_ = np.linalg.lstsq(G.T @ G, self.X.transposed_matmul(G).T, rcond=None)
+        return np.maximum(F, 0.0) + _SMOOTHING
 
     def step(self, state: RobustState, z: float) -> RobustState:
         """W and b, F, and G in turn, none of which raises the objective."""

@@ -121,6 +121,7 @@ class SPEC(ClusterSelector):
 
     def _affinity(self, X: Columns) -> Any:
         """A; for φ₃ also sets ``n_clusters_``."""
+        self.__dict__.pop("n_clusters_", None)
         if self.affinity == "neighbors":
             nearest = self._neighbors_and_clusters(X) if self.criterion == "phi3" else self._neighbors(X)
             return neighbor_graph(X, nearest, weights=self.weights, width=self.width)

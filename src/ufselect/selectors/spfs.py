@@ -13,6 +13,7 @@ from ufselect._base import (
     ClusterSelector,
     Ranking,
     affordable_gram,
+    coef_of,
     rank_by_explanation,
     rank_by_row_norm,
 )
@@ -60,8 +61,8 @@ class SPFS(ClusterSelector):
     Attributes
     ----------
     scores_ : ndarray of shape (n_features,)
-        Larger is better: by how much a feature lowered the objective, or the more the objective rises with it the less;
-        ‖wⱼ‖ in units of the columns; or the λ of entry as a share of the largest.
+        Larger is better. "sfs": by how much a feature lowers the objective when its turn comes, negative where it would
+        raise it; "nes": ‖wⱼ‖ in units of the columns; "lar": the λ of entry as a share of the largest.
     ranking_ : ndarray of shape (n_features,)
         1 is best; a constant column ranks last.
     n_features_ : int
@@ -128,9 +129,10 @@ class SPFS(ClusterSelector):
             return rank_by_explanation(X, gains, Y, wanted)
         gram = affordable_gram(X)
         if self.solver == "nes":
-            return rank_by_row_norm(X, l21_regression_of_size(X, Y, n_rows, gram=gram).coef, Y, wanted)
+            W = coef_of(l21_regression_of_size(X, Y, n_rows, gram=gram), stacklevel=4)
+            return rank_by_row_norm(X, W, Y, wanted)
         path = l21_path(X, Y, n_rows, gram=gram)
-        return rank_by_explanation(X, path.entries, Y, wanted, coef=path.coef)
+        return rank_by_explanation(X, path.entries, Y, wanted, coef=coef_of(path, stacklevel=4))
 
 
 def _on_one_scale(X: Columns, Y: Float, n_features: int) -> tuple[Columns, Float]:

@@ -25,8 +25,8 @@ class TraceRatio(GraphSelector):
     Parameters
     ----------
     n_features_to_select : int, float or "auto", default="auto"
-        m, how many features, or which fraction of them. "auto" takes those whose own ratio bⱼ/sⱼ is above that of all
-        features together.
+        m, how many features, or which fraction of them. "auto" takes as many as there are features whose own ratio
+        bⱼ/sⱼ is above that of all features together.
     n_neighbors : int or "auto", default="auto"
         k, the neighbours of a sample. "auto" is 5, or fewer where there are fewer samples.
     weights : {"heat", "binary", "cosine"}, default="heat"

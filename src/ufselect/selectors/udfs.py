@@ -18,7 +18,7 @@ from ufselect._base import (
     POSITIVE,
     ClusterSelector,
     Ranking,
-    rank_by_row_norm,
+    rank_by_explanation,
     warn_that_it_still_falls,
 )
 from ufselect.graphs.laplacian import column_energies
@@ -39,9 +39,9 @@ class UDFS(ClusterSelector):
         min tr(WᵀAW) + γ‖W‖₂,₁  subject to  WᵀW = I.
 
     By nature it prefers directions in which the samples hardly differ, and with more features than samples there are
-    many in which they do not differ at all. So the penalty is strong by default, which keeps W on few features, and the
-    first weights of the rows, which the paper has all equal, follow Aⱼⱼ, what a feature would cost on its own.
-    Features that W leaves out are ranked by it, too.
+    many in which they do not differ at all. So the penalty is strong by default: W is then on hardly more features than
+    it has columns, and what decides is Aⱼⱼ, the cost of a feature on its own, by which the features that W leaves out
+    are ranked. The first weights of the rows follow it, too, where the paper has them all equal.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ class UDFS(ClusterSelector):
     Attributes
     ----------
     scores_ : ndarray of shape (n_features,)
-        ‖wⱼ‖ times the root mean square of the columns, so that they do not depend on the unit of X; larger is better.
+        ‖wⱼ‖, between 0 and 1, larger is better.
     ranking_ : ndarray of shape (n_features,)
         1 is best; a constant column ranks last.
     n_features_ : int
@@ -173,7 +173,7 @@ class UDFS(ClusterSelector):
         norms = np.linalg.norm(W, axis=1)
         left_out = norms <= _LEFT_OUT * norms.max()
         W = np.where(left_out[:, None], 0.0, W)
-        return rank_by_row_norm(X, W, X @ W, wanted, also=-costs)
+        return rank_by_explanation(X, np.linalg.norm(W, axis=1), X @ W, wanted, coef=W, also=-costs)
 
 
 def _mean_eigenvalue(grams: Float) -> float:
@@ -222,7 +222,7 @@ class DiscriminantProblem:
         X, R = self.X, self.root
         assert R is not None
         small = R @ X.row_gram(1.0 / weights) @ R
-        small[np.diag_indices(len(small))] += gamma
+        small[np.diag_indices(len(small))] += gamma + np.finfo(X.dtype).eps * small.diagonal().max()
         factor = cho_factor(small, check_finite=False)
 
         def apply(v: Float) -> Float:

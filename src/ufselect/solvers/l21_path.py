@@ -8,12 +8,14 @@ import numpy as np
 import numpy.typing as npt
 
 from ufselect._backend.columns import Columns, Float
+from ufselect._backend.memory import ensure_fits
 from ufselect.solvers._solution import Solution
 from ufselect.solvers.l21 import l21_regression, smallest_penalty_for_zero
 
 _SMALLEST_SHARE = 1e-3
 _SHRINKAGE = 0.9
 _MOST_BISECTIONS = 30
+_TIGHT = 1e-7
 _RANK_TOLERANCE = 1e-12
 
 
@@ -23,6 +25,7 @@ class EntryPath(NamedTuple):
     entries: Float
     coef: Float
     share: float
+    converged: bool
 
 
 def l21_path(X: Columns, Y: Float, n_rows: int, *, gram: Float | None = None, tol: float = 1e-4) -> EntryPath:
@@ -50,20 +53,23 @@ def l21_path(X: Columns, Y: Float, n_rows: int, *, gram: Float | None = None, to
     largest = smallest_penalty_for_zero(X, Y)
     W = np.zeros((X.shape[1], Y.shape[1]))
     entries = np.zeros(X.shape[1])
-    share = 1.0
+    share, converged = 1.0, True
     while np.count_nonzero(entries) < n_rows and share > _SMALLEST_SHARE:
         nearness = _nearness(X, Y, W, share * largest)
         before, share = share, _SHRINKAGE * share
-        W = l21_regression(X, Y, share * largest, gram=gram, warm_start=W, tol=tol).coef
+        found = l21_regression(X, Y, share * largest, gram=gram, warm_start=W, tol=tol)
+        W, converged = found.coef, converged and found.converged
         new = _without_copies(X, W.any(axis=1) & (entries == 0.0), entries > 0.0)
         entries[new] = share + (before - share) * nearness[new]
     outside = entries == 0.0
     entries[outside] = share * _nearness(X, Y, W, share * largest)[outside]
-    return EntryPath(entries, W, share)
+    return EntryPath(entries, W, share, converged)
 
 
 def _without_copies(X: Columns, new: npt.NDArray[np.bool_], entered: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
     """Those of the new rows whose column is no multiple of one that is in, or of an earlier new one."""
+    if not new.any():
+        return new
     index = np.concatenate([np.flatnonzero(entered), np.flatnonzero(new)])
     gram = X.gram(index)
     norms = np.sqrt(np.diag(gram))
@@ -87,13 +93,14 @@ def l21_regression_of_size(X: Columns, Y: Float, n_rows: int, *, gram: Float | N
     """
     largest = smallest_penalty_for_zero(X, Y)
     low, high = np.log(_SMALLEST_SHARE), 0.0
+    tol = max(_TIGHT, 100.0 * np.finfo(X.dtype).eps)
     best: Solution | None = None
     miss = np.inf
     for _ in range(_MOST_BISECTIONS):
         middle = (low + high) / 2.0
         start = None if best is None else best.coef
         # Tightly solved: how many rows are zero decides where to go on.
-        found = l21_regression(X, Y, np.exp(middle) * largest, gram=gram, warm_start=start, tol=1e-7)
+        found = l21_regression(X, Y, np.exp(middle) * largest, gram=gram, warm_start=start, tol=tol)
         used = int(np.count_nonzero(found.coef.any(axis=1)))
         if best is None or abs(used - n_rows) < miss:
             best, miss = found, abs(used - n_rows)
@@ -115,6 +122,8 @@ def l21_interpolation(X: Columns, Y: Float, *, tol: float = 1e-8, max_iter: int 
     ValueError
         If no A gives XA = Y.
     """
+    n = X.shape[0]
+    ensure_fits(24 * n**2, f"An exact fit of {n} samples", "take exact=False")
     A = _interpolated(X, Y, np.ones(X.shape[1]))
     misfit = float(np.linalg.norm(X @ A - Y) / np.linalg.norm(Y))
     if misfit > 1e-6:

@@ -58,6 +58,7 @@ class ReweightedRidge:
             root = np.sqrt(inverse_weights)
             system = root[:, None] * (X.gram() if gram is None else gram) * root
             system[np.diag_indices(d)] += penalty
+        system[np.diag_indices(size)] += np.finfo(X.dtype).eps * system.diagonal().max()
         self.factor: Any = cho_factor(system, lower=True, overwrite_a=True, check_finite=False)
 
     def coef(self, F: Float) -> Float:
