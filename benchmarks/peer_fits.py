@@ -103,7 +103,8 @@ def _our_selection(method: str, task: Task) -> Selection:
         "LaplacianScore": {},
         "SPEC": {"criterion": "phi2", "affinity": "neighbors", "n_clusters": c},
         "TraceRatio": {},
-        "MCFS": {"n_clusters": c + 1},  # c eigenvectors beside the trivial one, as skfeature takes
+        # c eigenvectors beside the trivial one, and as many coefficients for each, as skfeature takes.
+        "MCFS": {"n_clusters": c + 1, "n_nonzero": N_FEATURES},
         "UDFS": alternating,
         "NDFS": {**alternating, "update": "published", "random_state": 0},
     }

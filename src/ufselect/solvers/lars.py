@@ -11,11 +11,13 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import lars_path, lars_path_gram
 
-from ufselect._backend.columns import Columns, Float
+from ufselect._backend.columns import Columns, Float, Indices
 
-_CANDIDATES = 10
-_FEWEST_CANDIDATES = 500
-_SPARE_STEPS = 5
+_CANDIDATES = 6
+_FEWEST_CANDIDATES = 200
+_NEAR = 0.6
+_CORNERS_APART = 4
+_SPARE_STEPS = 8
 _ROUNDING = 1e-9
 
 
@@ -43,39 +45,46 @@ def lasso_of_size(X: Columns, y: Float, size: int, *, gram: Float | None = None)
     if gram is None:
         return unit * _screened(X, y / unit, size)
     inner = inner / unit
-    return unit * _up_to_size(lambda steps: _path_from_gram(inner, gram, X.shape[0], steps), size, min(X.shape))[:, -1]
+    path_of = partial(_path_from_gram, inner, gram, X.shape[0])
+    return unit * _up_to_size(path_of, size, min(X.shape), size + size // 4 + _SPARE_STEPS)[:, -1]
 
 
 def _screened(X: Columns, y: Float, size: int) -> Float:
-    """The path among the columns most correlated with y, and among more of them until no other would have entered it.
+    """The path among columns that come near to entering it, and among more of them until no other would have entered.
 
     Along the path, correlations with the residual are linear between its corners, and so is the largest of them: a
-    column that stays below it at all corners has no part in the path.
+    column that stays below it at all corners has no part in the path. Which columns come near is first seen along a
+    path among those most correlated with y, which also tells how many steps it takes.
     """
-    d = X.shape[1]
-    order = np.argsort(-np.abs(X.transposed_matmul(y[:, None])[:, 0]), kind="stable")
-    n_screened = max(_CANDIDATES * size, _FEWEST_CANDIDATES)
-    candidates, others = np.sort(order[:n_screened]), order[n_screened:]
+    start = np.abs(X.transposed_matmul(y[:, None])[:, 0])
+    candidates = np.sort(np.argsort(-start, kind="stable")[: max(_CANDIDATES * size, _FEWEST_CANDIDATES)])
+    columns = np.asarray(X.columns(candidates), dtype=np.float64)
+    first = _path_from_columns(columns, y, size + size // 4)
+    steps = first.shape[1] * (size + 1) // max(int(np.count_nonzero(first[:, -1])), 1) + _SPARE_STEPS
+    some_corners = first[:, ::_CORNERS_APART]
+    candidates = np.flatnonzero(_nearness(X, y[:, None] - columns @ some_corners, candidates) > _NEAR)
     while True:
         columns = np.asarray(X.columns(candidates), dtype=np.float64)
-        path = _up_to_size(partial(_path_from_columns, columns, y), size, min(columns.shape))
-        residuals = y[:, None] - columns @ path
-        largest = np.abs(columns.T @ residuals).max(axis=0)
-        missed = np.zeros(d, dtype=bool)
-        if len(others):
-            correlations = np.abs(X.transposed_matmul(residuals))
-            missed = (correlations > largest * (1.0 + _ROUNDING)).any(axis=1)
-            missed[candidates] = False
-        if not missed.any():
-            coef = np.zeros(d)
-            coef[candidates] = path[:, -1]
-            return coef
-        candidates = np.union1d(candidates, np.flatnonzero(missed))
+        path = _up_to_size(partial(_path_from_columns, columns, y), size, min(columns.shape), steps)
+        nearness = _nearness(X, y[:, None] - columns @ path, candidates)
+        if not (np.delete(nearness, candidates) > 1.0 + _ROUNDING).any():
+            break
+        candidates = np.union1d(candidates, np.flatnonzero(nearness > _NEAR))
+    coef = np.zeros(X.shape[1])
+    coef[candidates] = path[:, -1]
+    return coef
 
 
-def _up_to_size(path_of: Callable[[int], Float], size: int, most_nonzero: int) -> Float:
+def _nearness(X: Columns, residuals: Float, candidates: Indices) -> Float:
+    """How near every column comes to the largest correlation of a candidate, at any corner; 1 for those in use."""
+    correlations = X.transposed_matmul(residuals)
+    np.abs(correlations, out=correlations)
+    correlations /= np.maximum(correlations[candidates].max(axis=0), np.finfo(float).tiny)
+    return correlations.max(axis=1)
+
+
+def _up_to_size(path_of: Callable[[int], Float], size: int, most_nonzero: int, steps: int) -> Float:
     """The corners of a path, zero first, up to the last one before it has more than ``size`` non-zero coefficients."""
-    steps = size + max(_SPARE_STEPS, size // 4)
     most_steps = 8 * (most_nonzero + size)
     while True:
         path = path_of(steps)
@@ -87,7 +96,7 @@ def _up_to_size(path_of: Callable[[int], Float], size: int, most_nonzero: int) -
         # A path may drop coefficients again, so that as many steps need not give as many coefficients.
         if path.shape[1] <= steps or steps >= most_steps:
             return path
-        steps = min(2 * steps, most_steps)
+        steps = min(steps + steps // 2, most_steps)
 
 
 def _path_from_gram(inner: Float, gram: Float, n_samples: int, steps: int) -> Float:
