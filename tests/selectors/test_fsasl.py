@@ -374,3 +374,11 @@ def test_adaptive_structure_finds_the_informative_columns_among_many_noise_colum
 @pytest.mark.parametrize("seed", [0, 1])
 def test_noise_of_larger_variance_does_not_hurt(seed):
     assert informative_share(buried(seed, 10.0)) >= 0.95
+
+
+def test_features_that_are_left_out_rank_in_the_order_of_the_columns_by_norm():
+    selector = FSASL.published(n_clusters=4, row_penalty=0.5).fit(easy().X)
+    order = selector.top_features(60)
+    left_out = order[selector.scores_[order] == 0.0]
+    assert len(left_out) > 10
+    assert np.all(np.diff(left_out) > 0)

@@ -332,7 +332,9 @@ class FSASL(ClusterSelector):
         """Rank by gain or by norm; beyond the columns that were ranked by gain the norms go on."""
         Y = weights.target
         if self.selection == "norm":
-            return replace(rank_by_row_norm(X, weights.W, Y, wanted), embedding=X @ weights.W)
+            # As printed: features of equal norm, such as those left out, in the order of the columns.
+            in_order = np.zeros(X.shape[1])
+            return replace(rank_by_row_norm(X, weights.W, Y, wanted, also=in_order), embedding=X @ weights.W)
         norms = np.linalg.norm(weights.W, axis=1)
         by_norm = np.argsort(-norms, kind="stable")
         enough = SUFFICIENT_SHARE * ridge_share(X, Y) if wanted is None else 0.0
