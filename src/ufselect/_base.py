@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from abc import ABCMeta, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self, TypeVar
 
@@ -20,19 +19,16 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ufselect._backend.columns import Columns, Float, Indices, column_extremes, constant_columns
 from ufselect._backend.progress import progress
+from ufselect._ranking import Ranking
 from ufselect.graphs.adaptive import neighbor_probabilities
 from ufselect.graphs.laplacian import structure_laplacian
 from ufselect.graphs.neighbors import Nearest, nearest_others
 from ufselect.graphs.spectral import eigengap, smallest_eigenvectors
 from ufselect.solvers._solution import Solution
-from ufselect.solvers.greedy import ridge_path, ridge_share
 from ufselect.solvers.l21_path import EntryPath
 from ufselect.solvers.nonnegative import GROWING, Tightening
 
 State = TypeVar("State")
-
-SUFFICIENT_SHARE = 0.95
-"""Of what all columns explain, the part that a sufficient selection explains."""
 
 ITERATIONS: dict[str, list[Any]] = {
     "max_iter": [Interval(Integral, 1, None, closed="left")],
@@ -52,88 +48,7 @@ NOT_NEGATIVE: list[Any] = [Interval(Real, 0, None, closed="left")]
 SHARE: list[Any] = [Interval(Real, 0, 1, closed="neither")]
 
 _LARGEST_GRAM = 5000
-_ROUNDING = 1e-12
-_FIRST_LOOK = 64
 _LARGEST_VALUE = 1e140
-
-
-@dataclass(frozen=True)
-class Ranking:
-    """Columns from best to worst, and their scores; where they exist, the weights, what they explain, and how well.
-
-    ``n_sufficient`` columns are taken where their number is for the data to say.
-    """
-
-    order: Indices
-    scores: Float
-    coef: Float | None = None
-    structure_curve: Float | None = None
-    n_sufficient: int = 1
-    embedding: Float | None = None
-
-
-def from_best_to_worst(scores: Float, *also: Float, relative: bool = False) -> Indices:
-    """Columns by falling scores; those that differ by rounding only by further criteria, in the end in their order."""
-    order = np.argsort(-scores, kind="stable")
-    # Scores that are differences are rounded like their terms, sums of squares like themselves.
-    magnitude = np.abs(scores[order[:-1]]) if relative else np.abs(scores).max()
-    falls = -np.diff(scores[order]) > _ROUNDING * magnitude
-    place = np.empty(len(scores), dtype=np.intp)
-    place[order] = np.concatenate([[0], np.cumsum(falls)])
-    return np.lexsort((*(-further for further in reversed(also)), place))
-
-
-def rank_by_score(scores: Float, *, relative: bool = False) -> Ranking:
-    """Rank by a filter's scores; those above the mean are sufficient."""
-    above = int(np.count_nonzero(scores - scores.mean() > _ROUNDING * np.abs(scores).max()))
-    return Ranking(from_best_to_worst(scores, relative=relative), scores, n_sufficient=max(above, 1))
-
-
-def rank_by_explanation(
-    X: Columns,
-    scores: Float,
-    embedding: Float,
-    wanted: int | None,
-    *,
-    coef: Float | None = None,
-    also: Float | None = None,
-) -> Ranking:
-    """Rank by score, and follow how much of an embedding the best columns explain.
-
-    Columns of equal score, such as those that a sparse ``coef`` leaves out, are told apart by what they have in common
-    with the part of the embedding that is not explained, or by another criterion, ``also``. The fewest columns that
-    explain 95 % of what all columns explain are sufficient.
-    """
-    target = X.centered_like(embedding)
-    if also is None:
-        residual = target if coef is None else target - X @ coef
-        also = np.linalg.norm(X.transposed_matmul(residual), axis=1)
-    order = from_best_to_worst(scores, also)
-    enough = SUFFICIENT_SHARE * ridge_share(X, target) if wanted is None else 0.0
-    curve = _structure_curve(X, target, order, wanted or 1, enough)
-    sufficient = min(int(np.searchsorted(curve, enough)) + 1, len(curve))
-    return Ranking(order, scores, coef, curve, sufficient, embedding)
-
-
-def _structure_curve(X: Columns, target: Float, order: Indices, n_steps: int, enough: float) -> Float:
-    """The share of the target that the first columns explain: for ``n_steps`` of them, or until it is enough."""
-    n_looked_at = max(n_steps, _FIRST_LOOK)
-    while True:
-        # Given the order, columns that are not looked at need not be touched.
-        first = X.subset(order[:n_looked_at])
-        in_turn = np.arange(first.shape[1])
-        curve = np.cumsum(ridge_path(first, target, n_steps, order=in_turn, sufficient_share=enough).gains)
-        if curve[-1] >= enough or len(curve) < first.shape[1] or n_looked_at >= X.shape[1]:
-            return curve
-        n_looked_at *= 2
-
-
-def rank_by_row_norm(
-    X: Columns, W: Float, embedding: Float, wanted: int | None, *, also: Float | None = None
-) -> Ranking:
-    """Rank by ‖wⱼ‖, in units of the columns, so that the scores of aX are those of X."""
-    unit = np.sqrt(X.squared_norms().mean() / X.shape[0])
-    return rank_by_explanation(X, unit * np.linalg.norm(W, axis=1), embedding, wanted, coef=W, also=also)
 
 
 def coef_of(found: Solution | EntryPath, *, stacklevel: int) -> Float:
@@ -365,18 +280,22 @@ class ClusterSelector(GraphSelector):
         if isinstance(self.n_clusters, str):
             self._neighbors_and_clusters(X)
         else:
-            self.n_clusters_ = self._count_clusters(X.shape[0], lambda: None)
+            self.n_clusters_ = self._given_clusters(X.shape[0], self.n_clusters)
 
-    def _count_clusters(self, n: int, neighbor_graph: Callable[[], Any]) -> int:
+    def _count_clusters(self, n: int, neighbor_graph: Callable[[], sp.csr_array]) -> int:
         """c as asked for, or by the eigengap of a neighbour graph of the original features."""
         if isinstance(self.n_clusters, str):
             L = structure_laplacian(None, neighbor_graph(), 1.0)
             # Beyond √n clusters the gaps of a neighbour graph say more about its size than about clusters.
             most = max(int(np.sqrt(n)), 2)
             return eigengap(smallest_eigenvectors(L, most + 1).values)
-        if self.n_clusters >= n:
-            raise ValueError(f"n_clusters={self.n_clusters} must be less than the number of samples, {n}.")
-        return self.n_clusters
+        return self._given_clusters(n, self.n_clusters)
+
+    @staticmethod
+    def _given_clusters(n: int, n_clusters: int) -> int:
+        if n_clusters >= n:
+            raise ValueError(f"n_clusters={n_clusters} must be less than the number of samples, {n}.")
+        return n_clusters
 
     def _settle(
         self,

@@ -9,7 +9,7 @@ from sklearn.preprocessing import StandardScaler
 
 from ufselect import MRSF, SPFS
 from ufselect._backend.columns import Columns
-from ufselect._base import from_best_to_worst
+from ufselect._ranking import from_best_to_worst
 from ufselect.datasets.planted import make_planted_clusters
 from ufselect.graphs.kernel import kernel_factor
 from ufselect.selectors.spfs import similarity_gains

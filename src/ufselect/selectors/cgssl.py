@@ -9,17 +9,8 @@ import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from ufselect._backend.columns import Columns, Float
-from ufselect._base import (
-    EDGE_WEIGHTS,
-    ITERATIONS,
-    NOT_NEGATIVE,
-    POSITIVE,
-    SHARE,
-    ClusterSelector,
-    Ranking,
-    affordable_gram,
-    rank_by_row_norm,
-)
+from ufselect._base import EDGE_WEIGHTS, ITERATIONS, NOT_NEGATIVE, POSITIVE, SHARE, ClusterSelector, affordable_gram
+from ufselect._ranking import Ranking, rank_by_row_norm
 from ufselect.graphs.laplacian import NormalizedLaplacian, quadratic_form
 from ufselect.graphs.neighbors import neighbor_graph
 from ufselect.graphs.spectral import spectral_embedding

@@ -10,7 +10,8 @@ from scipy.sparse.csgraph import connected_components
 from sklearn.utils._param_validation import StrOptions
 
 from ufselect._backend.columns import Columns, Float
-from ufselect._base import POSITIVE, ClusterSelector, Ranking, rank_by_score
+from ufselect._base import POSITIVE, ClusterSelector
+from ufselect._ranking import Ranking, rank_by_score
 from ufselect.graphs.kernel import gaussian_kernel
 from ufselect.graphs.laplacian import Laplacian, NormalizedLaplacian, column_energies, structure_laplacian
 from ufselect.graphs.neighbors import neighbor_graph, squared_width

@@ -14,15 +14,8 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from ufselect._backend.columns import Columns, Float
 from ufselect._backend.progress import progress
-from ufselect._base import (
-    ITERATIONS,
-    SUFFICIENT_SHARE,
-    ClusterSelector,
-    Ranking,
-    affordable_gram,
-    coef_of,
-    rank_by_row_norm,
-)
+from ufselect._base import ITERATIONS, ClusterSelector, affordable_gram, coef_of
+from ufselect._ranking import SUFFICIENT_SHARE, Ranking, rank_by_row_norm
 from ufselect.graphs.adaptive import adaptive_neighbors
 from ufselect.graphs.laplacian import StructureLaplacian
 from ufselect.graphs.self_expression import fixed_size_self_expression, sparse_self_expression

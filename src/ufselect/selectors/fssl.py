@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from ufselect._backend.columns import Columns, Float
-from ufselect._base import EDGE_WEIGHTS, SHARE, ClusterSelector, Ranking, affordable_gram, coef_of, rank_by_row_norm
+from ufselect._base import EDGE_WEIGHTS, SHARE, ClusterSelector, affordable_gram, coef_of
+from ufselect._ranking import Ranking, rank_by_row_norm
 from ufselect.graphs.neighbors import neighbor_graph
 from ufselect.graphs.spectral import spectral_embedding
 from ufselect.solvers.l21 import l21_regression, penalty_of_share

@@ -10,16 +10,8 @@ import scipy.sparse as sp
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from ufselect._backend.columns import Columns, Float
-from ufselect._base import (
-    NOT_NEGATIVE,
-    POSITIVE,
-    SHARE,
-    ClusterSelector,
-    Ranking,
-    coef_of,
-    gram_is_affordable,
-    rank_by_row_norm,
-)
+from ufselect._base import NOT_NEGATIVE, POSITIVE, SHARE, ClusterSelector, coef_of, gram_is_affordable
+from ufselect._ranking import Ranking, rank_by_row_norm
 from ufselect.graphs.kernel import kernel_factor
 from ufselect.graphs.local_models import local_laplacian
 from ufselect.solvers.l21 import l21_regression, penalty_of_share

@@ -9,16 +9,8 @@ from sklearn.utils._param_validation import StrOptions
 
 from ufselect._backend.columns import Columns, Float
 from ufselect._backend.progress import progress
-from ufselect._base import (
-    ITERATIONS,
-    POSITIVE,
-    SHARE,
-    ClusterSelector,
-    Ranking,
-    affordable_gram,
-    rank_by_row_norm,
-    warn_that_it_still_falls,
-)
+from ufselect._base import ITERATIONS, POSITIVE, SHARE, ClusterSelector, affordable_gram, warn_that_it_still_falls
+from ufselect._ranking import Ranking, rank_by_row_norm
 from ufselect.graphs.laplacian import Laplacian, SparseLaplacian, quadratic_form
 from ufselect.graphs.local_models import local_laplacian
 from ufselect.graphs.spectral import smallest_of_crowded

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from ufselect._backend.columns import Columns
-from ufselect._base import EDGE_WEIGHTS, GraphSelector, Ranking, rank_by_score
+from ufselect._base import EDGE_WEIGHTS, GraphSelector
+from ufselect._ranking import Ranking, rank_by_score
 from ufselect.graphs.laplacian import neighbor_scatters
 from ufselect.graphs.neighbors import neighbor_graph
 

@@ -14,7 +14,8 @@ from sklearn.utils._param_validation import StrOptions
 
 from ufselect._backend.columns import Columns, Float, Indices
 from ufselect._backend.progress import progress
-from ufselect._base import ITERATIONS, POSITIVE, ClusterSelector, Ranking, rank_by_explanation
+from ufselect._base import ITERATIONS, POSITIVE, ClusterSelector
+from ufselect._ranking import Ranking, rank_by_explanation
 from ufselect.graphs.laplacian import SparseLaplacian, column_energies
 from ufselect.graphs.local_models import (
     assembled,

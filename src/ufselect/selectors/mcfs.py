@@ -10,7 +10,8 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from ufselect._backend.columns import Columns, Float
 from ufselect._backend.progress import progress
-from ufselect._base import EDGE_WEIGHTS, ClusterSelector, Ranking, affordable_gram, rank_by_explanation
+from ufselect._base import EDGE_WEIGHTS, ClusterSelector, affordable_gram
+from ufselect._ranking import Ranking, rank_by_explanation
 from ufselect.graphs.neighbors import neighbor_graph
 from ufselect.graphs.spectral import settled_within_repeats, spectral_embedding
 from ufselect.solvers.lars import lasso_of_size

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from ufselect._backend.columns import Columns
-from ufselect._base import POSITIVE, ClusterSelector, Ranking, affordable_gram, coef_of, rank_by_explanation
+from ufselect._base import POSITIVE, ClusterSelector, affordable_gram, coef_of
+from ufselect._ranking import Ranking, rank_by_explanation
 from ufselect.graphs.kernel import kernel_factor
 from ufselect.solvers.l21_path import l21_path
 

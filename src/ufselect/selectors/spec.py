@@ -10,7 +10,8 @@ from sklearn.utils._param_validation import StrOptions
 from ufselect._backend.blocks import column_blocks
 from ufselect._backend.columns import Columns, Float
 from ufselect._backend.memory import ensure_fits
-from ufselect._base import EDGE_WEIGHTS, POSITIVE, ClusterSelector, Ranking, rank_by_score
+from ufselect._base import EDGE_WEIGHTS, POSITIVE, ClusterSelector
+from ufselect._ranking import Ranking, rank_by_score
 from ufselect.graphs.kernel import gaussian_kernel
 from ufselect.graphs.laplacian import Laplacian, NormalizedLaplacian
 from ufselect.graphs.neighbors import neighbor_graph

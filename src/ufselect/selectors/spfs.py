@@ -8,15 +8,8 @@ import numpy as np
 from sklearn.utils._param_validation import StrOptions
 
 from ufselect._backend.columns import Columns, Float
-from ufselect._base import (
-    POSITIVE,
-    ClusterSelector,
-    Ranking,
-    affordable_gram,
-    coef_of,
-    rank_by_explanation,
-    rank_by_row_norm,
-)
+from ufselect._base import POSITIVE, ClusterSelector, affordable_gram, coef_of
+from ufselect._ranking import Ranking, rank_by_explanation, rank_by_row_norm
 from ufselect.graphs.kernel import kernel_factor
 from ufselect.solvers.l21_path import l21_path, l21_regression_of_size
 

@@ -7,7 +7,8 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from ufselect._backend.columns import Columns, Float, Indices
-from ufselect._base import EDGE_WEIGHTS, GraphSelector, Ranking, from_best_to_worst
+from ufselect._base import EDGE_WEIGHTS, GraphSelector
+from ufselect._ranking import Ranking, from_best_to_worst
 from ufselect.graphs.laplacian import neighbor_scatters
 from ufselect.graphs.neighbors import neighbor_graph
 

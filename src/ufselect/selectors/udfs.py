@@ -13,14 +13,8 @@ from scipy.sparse.linalg import LinearOperator, eigsh
 from ufselect._backend.columns import Columns, Float
 from ufselect._backend.memory import ensure_fits
 from ufselect._backend.progress import progress
-from ufselect._base import (
-    ITERATIONS,
-    POSITIVE,
-    ClusterSelector,
-    Ranking,
-    rank_by_explanation,
-    warn_that_it_still_falls,
-)
+from ufselect._base import ITERATIONS, POSITIVE, ClusterSelector, warn_that_it_still_falls
+from ufselect._ranking import Ranking, rank_by_explanation
 from ufselect.graphs.laplacian import column_energies
 from ufselect.graphs.local_models import assembled, centered_grams, difference_grams, discriminant_blocks, with_self
 from ufselect.solvers.trace import column_smoothness
