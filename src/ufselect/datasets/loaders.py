@@ -1,0 +1,151 @@
+"""Sets by name or path: from a folder, from openml.org, from scikit-learn, or made."""
+
+from __future__ import annotations
+
+import os
+import sys
+from functools import cache, lru_cache
+from pathlib import Path
+
+import numpy as np
+
+from ufselect.datasets.content import Dataset, dataset_from
+from ufselect.datasets.download import DownloadError, download
+from ufselect.datasets.planted import make_planted_clusters
+from ufselect.datasets.readers import FORMATS, SUFFIXES, known_suffix, read_file
+from ufselect.datasets.registry import PublicSet, describe_dataset
+
+DATA_VARIABLE = "UFSELECT_DATA"
+_IN_SCIKIT_LEARN = ("digits", "wine", "breast_cancer", "iris")
+_USPS200_PER_CLASS = 100
+
+
+def load_dataset(name: str | os.PathLike[str], *, verify: bool = True) -> Dataset:
+    """Load a set by its name, or one's own from a file.
+
+    Files ``NAME.npz``, ``.mat``, ``.csv`` or ``.csv.gz`` of known sets are looked for, in this order, in
+    the folder that the environment variable ``UFSELECT_DATA`` names, by default ``ufselect`` in the user's
+    cache folder. A set that is on openml.org is fetched where there is no file, and saved there. Those of
+    scikit-learn and planted ones need no file. A file that was read is kept in memory until it changes.
+
+    Parameters
+    ----------
+    name : str or path
+        One of ``dataset_names()``, or a path with one of these suffixes. A file holds X and y (.npz), X
+        and Y or fea and gnd (.mat), or a header with one column named y, class, label or target (.csv).
+    verify : bool, default=True
+        Refuse a known set whose shape, number of classes or content is not the expected one.
+
+    Returns
+    -------
+    Dataset
+        With read-only arrays; classes are numbered in the order in which they appear.
+
+    Raises
+    ------
+    FileNotFoundError
+        Where there is no file; says where to get one and where to put it.
+    ValueError
+        Where the name is not known, or a file is broken or not the expected one.
+
+    Examples
+    --------
+    >>> from ufselect.datasets import load_dataset
+    >>> wine = load_dataset("wine")
+    >>> wine.X.shape, wine.n_classes
+    ((178, 13), 3)
+    """
+    if isinstance(name, os.PathLike) or known_suffix(Path(name)):
+        return _read(Path(name).expanduser().absolute())
+    public = _known_set(name)
+    if name == "USPS200":
+        return _first_of_each_class(load_dataset("USPS49", verify=verify), name, _USPS200_PER_CLASS)
+    if name == "planted" or name in _IN_SCIKIT_LEARN:
+        return _made(name)
+    return _read(_file_of(public, data_folder(), verify), public if verify else None)
+
+
+def data_folder() -> Path:
+    """Where files of sets are looked for and saved.
+
+    Returns
+    -------
+    Path
+        The folder named by ``UFSELECT_DATA``, else ``ufselect`` in the user's cache folder; it need not exist.
+    """
+    if named := os.environ.get(DATA_VARIABLE):
+        return Path(named).expanduser().absolute()
+    return _user_cache_folder() / "ufselect"
+
+
+def _user_cache_folder() -> Path:
+    if sys.platform == "win32":
+        return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Caches"
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+
+
+def _known_set(name: str) -> PublicSet:
+    try:
+        return describe_dataset(name)
+    except ValueError as error:
+        raise ValueError(f"{error}; or give the path of a file that ends with {', '.join(SUFFIXES)}") from None
+
+
+def _file_of(public: PublicSet, folder: Path, verify: bool) -> Path:
+    """The file of a set, fetched where it is missing and can be."""
+    for suffix in SUFFIXES:
+        if (path := folder / f"{public.name}{suffix}").is_file():
+            return path
+    if public.openml_name is None:
+        raise FileNotFoundError(_how_to_get(public, folder))
+    try:
+        return download(public, folder, verify=verify)
+    except DownloadError as error:
+        raise FileNotFoundError(f"{_how_to_get(public, folder)} {error}.") from error
+
+
+def _how_to_get(public: PublicSet, folder: Path) -> str:
+    files = ", ".join(f"{public.name}{suffix}" for suffix in SUFFIXES)
+    where = folder if folder.is_dir() else f"{folder}, which is no folder"
+    return (
+        f"{public.name} is not at hand: none of the files {files} is in {where}."
+        f" It must have {public.size}, as {'; '.join(FORMATS)}."
+        f" Set the environment variable {DATA_VARIABLE} to the folder with the file."
+        f" Where it can be had: {public.source}."
+    )
+
+
+def _read(path: Path, expected: PublicSet | None = None) -> Dataset:
+    status = path.stat()
+    return _read_once(path, (status.st_mtime_ns, status.st_size), expected)
+
+
+@lru_cache(maxsize=16)
+def _read_once(path: Path, _stamp: tuple[int, int], expected: PublicSet | None) -> Dataset:
+    """The set in a file; kept as long as the stamp, time and size of the file, is the same."""
+    dataset = read_file(path)
+    if expected is not None and (difference := expected.difference_to(dataset)):
+        raise ValueError(
+            f"{path} is not the set expected: {difference}. It may be broken, or another version of the data: delete it"
+            f" and get the right one ({expected.source}), or take it nevertheless by"
+            f" load_dataset({expected.name!r}, verify=False)."
+        )
+    return dataset
+
+
+@cache
+def _made(name: str) -> Dataset:
+    if name == "planted":
+        planted = make_planted_clusters(random_state=0)
+        return dataset_from(name, planted.X, planted.clusters)
+    from sklearn import datasets
+
+    return dataset_from(name, *getattr(datasets, f"load_{name}")(return_X_y=True))
+
+
+def _first_of_each_class(dataset: Dataset, name: str, n_each: int) -> Dataset:
+    places = [np.flatnonzero(dataset.y == label)[:n_each] for label in range(dataset.n_classes)]
+    rows = np.sort(np.concatenate(places))
+    return dataset_from(name, dataset.X[rows], dataset.y[rows])

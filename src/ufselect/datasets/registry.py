@@ -1,0 +1,275 @@
+"""What is known about the sets: sizes, checksums, how many features the benchmark selects, where to get them."""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import dataclass
+
+from ufselect.datasets.content import Dataset, content_digest
+
+_UP_TO_50 = tuple(range(5, 51, 5))
+_UP_TO_150 = tuple(range(10, 151, 10))
+_FACES = "free for research, not to be passed on"
+_ASU = "the feature selection repository of Arizona State University"
+
+
+@dataclass(frozen=True)
+class PublicSet:
+    """Facts about a set.
+
+    Attributes
+    ----------
+    name : str
+    n_samples, n_features, n_classes : int
+    feature_counts : tuple of int
+        How many features are selected in turn; for the sets of the FSASL paper, those of its tables.
+    description, source : str
+        What it is, and where it can be had.
+    sha256 : str or None
+        ``content_digest`` of the set, None where no file is known or none is read.
+    openml_name, openml_version : str and int, or None
+        What it is called on openml.org, for those that are fetched from there.
+    """
+
+    name: str
+    n_samples: int
+    n_features: int
+    n_classes: int
+    feature_counts: tuple[int, ...]
+    description: str
+    source: str
+    sha256: str | None = None
+    openml_name: str | None = None
+    openml_version: int | None = None
+
+    @property
+    def size(self) -> str:
+        """How many samples, features and classes, in words."""
+        return _size(self.n_samples, self.n_features, self.n_classes)
+
+    def difference_to(self, dataset: Dataset) -> str | None:
+        """How a set that was loaded differs from this, in words; None where it does not."""
+        n_samples, n_features = dataset.X.shape
+        found = _size(n_samples, n_features, dataset.n_classes)
+        if found != self.size:
+            return f"{self.name} has {self.size}, but here are {found}"
+        if self.sha256 is not None and (digest := content_digest(dataset.X, dataset.y)) != self.sha256:
+            return f"the content of {self.name} has the SHA-256 {self.sha256}, but here it is {digest}"
+        return None
+
+
+def _size(n_samples: int, n_features: int, n_classes: int) -> str:
+    return f"{n_samples} samples, {n_features} features and {n_classes} classes"
+
+
+_OF_THE_PAPER = (
+    PublicSet(
+        name="MFEA",
+        n_samples=2000,
+        n_features=240,
+        n_classes=10,
+        feature_counts=_UP_TO_50,
+        description="handwritten digits, means of 2 × 3 pixels, 0 … 6",
+        source="the UCI repository, Multiple Features, file mfeat-pix (CC BY 4.0), or openml.org, mfeat-pixel",
+        sha256="df791ea2b5ba6503128999bb11c93e82b1c28d7a4927a79713fe5216430f2c9e",
+        openml_name="mfeat-pixel",
+        openml_version=1,
+    ),
+    PublicSet(
+        name="USPS49",
+        n_samples=1673,
+        n_features=256,
+        n_classes=2,
+        feature_counts=_UP_TO_50,
+        description="the handwritten digits 4 and 9 of envelopes, 16 × 16 pixels, 0 … 2",
+        source="USPS, all 9298 digits: those that are 4, then those that are 9, values from −1 to 1 raised by 1",
+        sha256="c6bd2c3fe736982cdb719e69abcdf2d8124cbbb3a2df234837aa4e0649a6de2f",
+    ),
+    PublicSet(
+        name="UMIST",
+        n_samples=575,
+        n_features=644,
+        n_classes=20,
+        feature_counts=_UP_TO_50,
+        description="faces from profile to front, 28 × 23 grey levels",
+        source=f"the UMIST (now Sheffield) face database, {_FACES}",
+        sha256="0aff3c50c6df7541f95f8231a0f5e83de8c9f3620cb45b66e6aa20490531edc9",
+    ),
+    PublicSet(
+        name="JAFFE",
+        n_samples=213,
+        n_features=676,
+        n_classes=10,
+        feature_counts=_UP_TO_50,
+        description="faces of ten women with seven expressions, 26 × 26 grey levels",
+        source=f"the Japanese Female Facial Expression database, {_FACES}",
+        sha256="1076cf22f4d4d05e0df84f40a7a4174ec276a0d99f56b1af8c01d6a61d312938",
+    ),
+    PublicSet(
+        name="AR",
+        n_samples=840,
+        n_features=768,
+        n_classes=120,
+        feature_counts=_UP_TO_50,
+        description="seven faces each of 120 people, 32 × 24 grey levels",
+        source=f"the AR face database of Martínez and Benavente, {_FACES}",
+        sha256="52e74f36150ad7f2ef6135c9e7cdd2dd48c58847a17fdd21b8a42465e6c10f54",
+    ),
+    PublicSet(
+        name="COIL",
+        n_samples=1440,
+        n_features=1024,
+        n_classes=20,
+        feature_counts=_UP_TO_50,
+        description="twenty objects turned in steps of 5°, 32 × 32 grey levels, 0 … 1",
+        source=f"{_ASU} (COIL20), after the Columbia Object Image Library",
+        sha256="9cd18d4aceaad908760dcfb930e285d6bf32b686e4610e06697ba62e1fd8b468",
+    ),
+    PublicSet(
+        name="LUNG",
+        n_samples=203,
+        n_features=3312,
+        n_classes=5,
+        feature_counts=_UP_TO_150,
+        description="gene expression in four kinds of lung cancer and in healthy tissue",
+        source=f"{_ASU} (lung)",
+    ),
+    PublicSet(
+        name="TOX",
+        n_samples=171,
+        n_features=5748,
+        n_classes=4,
+        feature_counts=_UP_TO_150,
+        description="gene expression in four groups of a toxicological study, intensities",
+        source=f"{_ASU} (TOX_171)",
+        sha256="fa65f560fc9b4161056241233dc363b75e1e94d4f06cd477f7cf4578a05c0d51",
+    ),
+)
+
+_MADE_HERE = (
+    PublicSet(
+        name="USPS200",
+        n_samples=200,
+        n_features=256,
+        n_classes=2,
+        feature_counts=_UP_TO_50,
+        description="the first 100 samples of each digit of USPS49",
+        source="taken from USPS49",
+    ),
+    PublicSet(
+        name="digits",
+        n_samples=1797,
+        n_features=64,
+        n_classes=10,
+        feature_counts=_UP_TO_50,
+        description="handwritten digits, 8 × 8 pixels, 0 … 16",
+        source="part of scikit-learn",
+    ),
+    PublicSet(
+        name="wine",
+        n_samples=178,
+        n_features=13,
+        n_classes=3,
+        feature_counts=tuple(range(2, 13, 2)),
+        description="chemical analyses of wines of three growers",
+        source="part of scikit-learn",
+    ),
+    PublicSet(
+        name="breast_cancer",
+        n_samples=569,
+        n_features=30,
+        n_classes=2,
+        feature_counts=tuple(range(5, 31, 5)),
+        description="shape of cell nuclei in malignant and benign tissue",
+        source="part of scikit-learn",
+    ),
+    PublicSet(
+        name="iris",
+        n_samples=150,
+        n_features=4,
+        n_classes=3,
+        feature_counts=(1, 2, 3, 4),
+        description="sepals and petals of three kinds of iris",
+        source="part of scikit-learn",
+    ),
+    PublicSet(
+        name="planted",
+        n_samples=400,
+        n_features=1090,
+        n_classes=6,
+        feature_counts=tuple(range(10, 101, 10)),
+        description="clusters that show in 90 columns among 1000 of noise",
+        source="made by make_planted_clusters(random_state=0)",
+    ),
+)
+
+PUBLIC_SETS = {public.name: public for public in (*_OF_THE_PAPER, *_MADE_HERE)}
+
+
+def dataset_names() -> tuple[str, ...]:
+    """Names of all sets that are known, those of the FSASL paper first.
+
+    Examples
+    --------
+    >>> from ufselect.datasets import dataset_names
+    >>> dataset_names()[:3]
+    ('MFEA', 'USPS49', 'UMIST')
+    """
+    return tuple(PUBLIC_SETS)
+
+
+def describe_dataset(name: str) -> PublicSet:
+    """What is known about a set, without loading it.
+
+    Parameters
+    ----------
+    name : str
+        One of ``dataset_names()``.
+
+    Returns
+    -------
+    PublicSet
+
+    Examples
+    --------
+    >>> from ufselect.datasets import describe_dataset
+    >>> describe_dataset("TOX").size
+    '171 samples, 5748 features and 4 classes'
+    """
+    if name not in PUBLIC_SETS:
+        raise ValueError(f"no set is named {name!r}{_meant_perhaps(name)}; known are {', '.join(PUBLIC_SETS)}")
+    return PUBLIC_SETS[name]
+
+
+def _meant_perhaps(name: str) -> str:
+    by_folded_name = {known.casefold(): known for known in PUBLIC_SETS}
+    close = difflib.get_close_matches(str(name).casefold(), by_folded_name)
+    return f" (did you mean {' or '.join(by_folded_name[match] for match in close)}?)" if close else ""
+
+
+def default_feature_counts(name: str, n_features: int) -> tuple[int, ...]:
+    """How many features the benchmark selects in turn.
+
+    Parameters
+    ----------
+    name : str
+        Name of a set; it need not be a known one.
+    n_features : int
+        How many it has.
+
+    Returns
+    -------
+    tuple of int
+        Ascending, at most ``n_features``: those of the known set, else 5, 10, …, 50; every number where
+        there are too few features for any of these.
+
+    Examples
+    --------
+    >>> from ufselect.datasets import default_feature_counts
+    >>> default_feature_counts("my own", 23)
+    (5, 10, 15, 20)
+    """
+    if n_features < 1:
+        raise ValueError(f"n_features must be at least 1, got {n_features}")
+    counts = PUBLIC_SETS[name].feature_counts if name in PUBLIC_SETS else _UP_TO_50
+    return tuple(count for count in counts if count <= n_features) or tuple(range(1, n_features + 1))

@@ -1,0 +1,359 @@
+"""Sets by name and by path, from a folder."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import sklearn.datasets
+from scipy.io import savemat
+
+from ufselect.datasets import (
+    content_digest,
+    data_folder,
+    dataset_names,
+    describe_dataset,
+    load_dataset,
+    loaders,
+    make_planted_clusters,
+    registry,
+)
+from ufselect.datasets.registry import PublicSet
+
+NEED_A_FILE = ("MFEA", "USPS49", "UMIST", "JAFFE", "AR", "COIL", "LUNG", "TOX")
+NEED_NONE = tuple(name for name in dataset_names() if name not in (*NEED_A_FILE, "USPS200"))
+
+
+@pytest.fixture
+def tiny(samples, monkeypatch):
+    """A known set that has to be put into the folder."""
+    X, y = samples
+    public = PublicSet("TINY", 7, 3, 3, (1, 2), "a test", "the attic", content_digest(X, y))
+    monkeypatch.setitem(registry.PUBLIC_SETS, "TINY", public)
+    return public
+
+
+def save(path, X, y):
+    np.savez(path, X=X, y=y)
+    return path
+
+
+def save_csv(path, X, y):
+    np.savetxt(path, np.column_stack([X, y]), "%.17g", delimiter=",", header="a,b,c,y", comments="")
+
+
+# By name
+
+
+@pytest.mark.parametrize("name", NEED_NONE)
+def test_sets_without_a_file_are_as_described(name, folder):
+    dataset, public = load_dataset(name), describe_dataset(name)
+    assert dataset.name == name
+    assert public.difference_to(dataset) is None
+    assert load_dataset(name) is dataset
+    assert not dataset.X.flags.writeable
+
+
+@pytest.mark.parametrize("name", ["digits", "wine", "breast_cancer", "iris"])
+def test_sets_of_scikit_learn_are_theirs(name):
+    X, y = getattr(sklearn.datasets, f"load_{name}")(return_X_y=True)
+    np.testing.assert_array_equal(load_dataset(name).X, X)
+    np.testing.assert_array_equal(load_dataset(name).y, y)
+
+
+def test_the_planted_set_is_the_one_that_anybody_can_make():
+    planted = make_planted_clusters(random_state=0)
+    dataset = load_dataset("planted")
+    np.testing.assert_array_equal(dataset.X, planted.X)
+    assert content_digest(dataset.X, dataset.y) == content_digest(planted.X, planted.clusters)
+
+
+@pytest.mark.parametrize("suffix", [".npz", ".mat", ".csv"])
+def test_a_set_is_read_from_any_format_in_the_folder(suffix, tiny, samples, folder):
+    X, y = samples
+    if suffix == ".npz":
+        save(folder / "TINY.npz", X, y)
+    elif suffix == ".mat":
+        savemat(folder / "TINY.mat", {"fea": X, "gnd": y + 1})
+    else:
+        save_csv(folder / "TINY.csv", X, y)
+    dataset = load_dataset("TINY")
+    assert dataset.name == "TINY"
+    np.testing.assert_array_equal(dataset.X, X)
+
+
+def test_npz_goes_before_mat_before_csv(tiny, samples, folder):
+    X, y = samples
+    save_csv(folder / "TINY.csv", X + 1, y)
+    assert load_dataset("TINY", verify=False).X[0, 0] == X[0, 0] + 1
+    savemat(folder / "TINY.mat", {"X": X + 2, "Y": y})
+    assert load_dataset("TINY", verify=False).X[0, 0] == X[0, 0] + 2
+    save(folder / "TINY.npz", X + 3, y)
+    assert load_dataset("TINY", verify=False).X[0, 0] == X[0, 0] + 3
+
+
+@pytest.mark.parametrize("name", [name for name in NEED_A_FILE if name != "MFEA"])
+def test_a_missing_file_is_answered_with_all_one_needs(name, folder):
+    with pytest.raises(FileNotFoundError) as failure:
+        load_dataset(name)
+    message, public = str(failure.value), describe_dataset(name)
+    files = f"{name}.npz, {name}.mat, {name}.csv, {name}.csv.gz is in {folder}."
+    for part in (files, public.size, public.source, "UFSELECT_DATA", "arrays X", "fea and gnd", "label"):
+        assert part in message
+
+
+def test_a_folder_that_does_not_exist_is_said_to_be_none(folder, monkeypatch):
+    monkeypatch.setenv("UFSELECT_DATA", str(folder / "nowhere"))
+    with pytest.raises(FileNotFoundError, match="nowhere, which is no folder"):
+        load_dataset("TOX")
+    assert not (folder / "nowhere").exists()
+
+
+def test_a_folder_by_the_name_of_the_file_is_not_read(folder):
+    (folder / "TOX.npz").mkdir()
+    with pytest.raises(FileNotFoundError, match="TOX is not at hand"):
+        load_dataset("TOX")
+
+
+def test_the_derived_set_asks_for_the_one_it_is_taken_from(folder):
+    with pytest.raises(FileNotFoundError, match=r"USPS49 is not at hand: none of the files USPS49\.npz"):
+        load_dataset("USPS200")
+
+
+def test_the_derived_set_has_the_first_hundred_of_each_class(folder):
+    y = np.random.default_rng(0).permutation(np.repeat([4, 9], [120, 130]))
+    X = np.column_stack([np.arange(250.0), y])
+    save(folder / "USPS49.npz", X, y)
+    dataset = load_dataset("USPS200", verify=False)
+    first = np.sort(np.concatenate([np.flatnonzero(y == digit)[:100] for digit in (4, 9)]))
+    np.testing.assert_array_equal(dataset.X, X[first])
+    assert dataset.name == "USPS200"
+    assert dataset.n_classes == 2
+    with pytest.raises(ValueError, match="USPS49 has 1673 samples"):
+        load_dataset("USPS200")
+
+
+@pytest.mark.parametrize("name", ["tox", "TOXX", "", "my set", "data/mine.txt"])
+def test_an_unknown_name_is_answered_with_the_known_ones(name, folder):
+    with pytest.raises(ValueError, match=rf"no set is named '{name}'.*MFEA.*planted; or .* ends with \.npz, \.mat"):
+        load_dataset(name)
+
+
+# What is not as expected
+
+
+def drop_a_sample(X, y):
+    return X[:-1], y[:-1]
+
+
+def transpose(X, y):
+    return X.T, np.arange(3)
+
+
+def merge_classes(X, y):
+    return X, np.minimum(y, 1)
+
+
+def nudge_a_value(X, y):
+    X = X.copy()
+    X[2, 1] = np.nextafter(X[2, 1], np.inf)
+    return X, y
+
+
+def reverse_samples(X, y):
+    return X[::-1], y[::-1]
+
+
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        (drop_a_sample, "but here are 6 samples, 3 features and 3 classes"),
+        (transpose, "but here are 3 samples, 7 features and 3 classes"),
+        (merge_classes, "but here are 7 samples, 3 features and 2 classes"),
+        (nudge_a_value, "SHA-256"),
+        (reverse_samples, "SHA-256"),
+    ],
+)
+def test_another_set_is_refused_unless_one_wants_it(spoil, message, tiny, samples, folder):
+    X, y = spoil(*samples)
+    path = save(folder / "TINY.npz", X, y)
+    with pytest.raises(ValueError, match=message) as failure:
+        load_dataset("TINY")
+    for part in (str(path), "delete it", "the attic", "load_dataset('TINY', verify=False)"):
+        assert part in str(failure.value)
+    np.testing.assert_array_equal(load_dataset("TINY", verify=False).X, X)
+    with pytest.raises(ValueError, match=message):
+        load_dataset("TINY")
+
+
+def test_a_broken_file_is_refused_even_unverified(tiny, folder):
+    (folder / "TINY.npz").write_bytes(b"PK\x03\x04 and nothing more")
+    for verify in (True, False):
+        with pytest.raises(ValueError, match=r"TINY\.npz cannot be read"):
+            load_dataset("TINY", verify=verify)
+
+
+def test_a_set_without_a_known_checksum_is_taken_by_its_size(folder):
+    y = np.arange(203) % 5
+    save(folder / "LUNG.npz", np.ones((203, 3312)), y)
+    assert load_dataset("LUNG").n_classes == 5
+
+
+# By path
+
+
+def test_own_data_are_read_by_path(samples, folder, monkeypatch):
+    path = save(folder / "mine.npz", *samples)
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("HOME", str(folder))
+    monkeypatch.setenv("USERPROFILE", str(folder))
+    for given in (path, str(path), "mine.npz", Path("mine.npz"), "~/mine.npz"):
+        dataset = load_dataset(given)
+        assert dataset.name == "mine"
+        np.testing.assert_array_equal(dataset.X, samples[0])
+
+
+def test_own_data_may_have_the_name_of_a_known_set(samples, folder):
+    assert load_dataset(save(folder / "TOX.npz", *samples)).X.shape == (7, 3)
+
+
+def test_a_path_goes_by_the_working_folder_of_the_moment(samples, tmp_path, monkeypatch):
+    X, y = samples
+    for number in (1, 2):
+        (tmp_path / str(number)).mkdir()
+        monkeypatch.chdir(tmp_path / str(number))
+        save("mine.npz", X + number, y)
+        assert load_dataset("mine.npz").X[0, 0] == X[0, 0] + number
+
+
+@pytest.mark.parametrize("given", ["nowhere.npz", Path("nowhere.csv.gz"), "no/such/folder.mat"])
+def test_a_path_without_a_file_is_said_to_be_so(given, folder, monkeypatch):
+    monkeypatch.chdir(folder)
+    with pytest.raises(FileNotFoundError, match=Path(given).name):
+        load_dataset(given)
+
+
+def test_a_path_with_another_suffix_is_refused(folder):
+    (folder / "mine.txt").touch()
+    with pytest.raises(ValueError, match=r"mine\.txt has a suffix that is not known"):
+        load_dataset(folder / "mine.txt")
+
+
+# Where files are looked for
+
+
+def test_the_folder_is_that_of_the_variable(monkeypatch, tmp_path):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("USERPROFILE", str(tmp_path))
+    monkeypatch.setenv("UFSELECT_DATA", str(tmp_path / "données"))
+    assert data_folder() == tmp_path / "données"
+    monkeypatch.setenv("UFSELECT_DATA", "~/sets")
+    assert data_folder() == tmp_path / "sets"
+    monkeypatch.setenv("UFSELECT_DATA", "sets")
+    assert data_folder() == Path.cwd() / "sets"
+
+
+@pytest.mark.parametrize("unset", [None, ""])
+@pytest.mark.parametrize(
+    ("platform", "set_there", "expected"),
+    [
+        ("linux", {}, ".cache"),
+        ("linux", {"XDG_CACHE_HOME": "elsewhere"}, "elsewhere"),
+        ("linux", {"XDG_CACHE_HOME": ""}, ".cache"),
+        ("darwin", {}, "Library/Caches"),
+        ("win32", {"LOCALAPPDATA": "Local"}, "Local"),
+        ("win32", {}, "AppData/Local"),
+    ],
+)
+def test_by_default_the_folder_is_in_the_cache_of_the_user(unset, platform, set_there, expected, monkeypatch, tmp_path):
+    monkeypatch.setattr(sys, "platform", platform)
+    monkeypatch.setattr(Path, "home", lambda: tmp_path)
+    for name in ("UFSELECT_DATA", "XDG_CACHE_HOME", "LOCALAPPDATA"):
+        monkeypatch.delenv(name, raising=False)
+    if unset is not None:
+        monkeypatch.setenv("UFSELECT_DATA", unset)
+    for name, value in set_there.items():
+        monkeypatch.setenv(name, str(tmp_path / value) if value else "")
+    assert data_folder() == tmp_path / expected / "ufselect"
+
+
+# In memory
+
+
+def test_a_file_is_read_once_until_it_changes(tiny, samples, folder):
+    X, y = samples
+    path = save(folder / "TINY.npz", X, y)
+    first = load_dataset("TINY")
+    assert load_dataset("TINY") is first
+    assert not first.X.flags.writeable
+    assert not first.y.flags.writeable
+    save(path, X + 1, y)
+    os.utime(path, ns=(0, 0))
+    assert load_dataset("TINY", verify=False).X[0, 0] == X[0, 0] + 1
+    path.unlink()
+    with pytest.raises(FileNotFoundError, match="TINY"):
+        load_dataset("TINY")
+
+
+def test_another_folder_has_other_files(tiny, samples, folder, monkeypatch):
+    X, y = samples
+    save(folder / "TINY.npz", X, y)
+    first = load_dataset("TINY")
+    (folder / "other").mkdir()
+    monkeypatch.setenv("UFSELECT_DATA", str(folder / "other"))
+    save(folder / "other" / "TINY.npz", X, y)
+    assert load_dataset("TINY") is not first
+
+
+def test_only_so_many_files_stay_in_memory(samples, folder):
+    for number in range(20):
+        load_dataset(save(folder / f"{number}.npz", *samples))
+    assert loaders._read_once.cache_info().currsize == 16
+
+
+def test_importing_loads_neither_pandas_nor_the_sets_of_scikit_learn():
+    program = (
+        "import sys, sklearn.utils, scipy.sparse; before = set(sys.modules);"
+        "import ufselect.datasets; added = set(sys.modules) - before;"
+        "print(sorted({'pandas', 'sklearn.datasets', 'scipy.io', 'urllib.request'} & added))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+# The files of the benchmark
+
+
+@pytest.mark.parametrize("name", NEED_A_FILE)
+def test_the_files_of_the_benchmark_are_the_ones_described(name, benchmark_set):
+    X, y = benchmark_set(name)
+    dataset = load_dataset(name)
+    np.testing.assert_array_equal(dataset.X, X)
+    np.testing.assert_array_equal(dataset.y, y)
+    assert describe_dataset(name).difference_to(dataset) is None
+
+
+def test_usps200_is_the_first_hundred_of_each_digit(benchmark_set):
+    X, y = benchmark_set("USPS49")
+    dataset = load_dataset("USPS200")
+    np.testing.assert_array_equal(dataset.X, np.vstack([X[y == digit][:100] for digit in (0, 1)]))
+    assert describe_dataset("USPS200").difference_to(dataset) is None
+
+
+@pytest.fixture
+def usps49(benchmark_set):
+    return benchmark_set("USPS49")
+
+
+@pytest.mark.parametrize("suffix", [".mat", ".csv"])
+def test_a_file_of_the_benchmark_keeps_its_checksum_in_other_formats(suffix, usps49, folder):
+    X, y = usps49  # read before the folder is another one
+    if suffix == ".mat":
+        savemat(folder / "USPS49.mat", {"X": X, "Y": y + 1})
+    else:
+        header = ",".join([*(f"p{j}" for j in range(256)), "class"])
+        table = np.column_stack([X, 4 + 5 * y])
+        np.savetxt(folder / "USPS49.csv", table, "%.17g", delimiter=",", header=header, comments="")
+    np.testing.assert_array_equal(load_dataset("USPS49").X, X)

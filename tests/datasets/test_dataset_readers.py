@@ -1,0 +1,264 @@
+"""Files of samples and classes: all formats say the same, and broken ones say what is wrong."""
+
+import gzip
+import pickle
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from scipy.io import savemat
+
+from ufselect.datasets import content_digest
+from ufselect.datasets.readers import SUFFIXES, known_suffix, read_file
+
+
+def as_csv(X, y, name="class"):
+    rows = [",".join([f"f{j}" for j in range(X.shape[1])] + [name])]
+    rows += [",".join([repr(float(value)) for value in row] + [str(label)]) for row, label in zip(X, y, strict=True)]
+    return "\n".join(rows) + "\n"
+
+
+def write(path, X, y):
+    match known_suffix(path):
+        case ".npz":
+            np.savez_compressed(path, X=X, y=y)
+        case ".mat":
+            savemat(path, {"X": X, "Y": y[:, None] + 1})
+        case ".csv":
+            path.write_text(as_csv(X, y), encoding="utf-8")
+        case ".csv.gz":
+            path.write_bytes(gzip.compress(as_csv(X, y).encode()))
+    return path
+
+
+def assert_holds(dataset, X, y):
+    np.testing.assert_array_equal(dataset.X, X)
+    assert content_digest(dataset.X, dataset.y) == content_digest(X, y)
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_all_formats_give_the_same_set_to_the_last_bit(suffix, samples, tmp_path):
+    dataset = read_file(write(tmp_path / f"mine.of 2024{suffix}", *samples))
+    assert dataset.name == "mine.of 2024"
+    assert_holds(dataset, *samples)
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_paths_may_hold_any_letters(suffix, samples, tmp_path):
+    folder = tmp_path / "Größen und 数据"
+    folder.mkdir()
+    dataset = read_file(write(folder / f"données ☂{suffix}", *samples))
+    assert dataset.name == "données ☂"
+    assert_holds(dataset, *samples)
+
+
+def test_suffixes_are_known_in_either_case(samples, tmp_path):
+    path = tmp_path / "LUNG.MAT"
+    with path.open("wb") as file:
+        savemat(file, {"X": samples[0], "Y": samples[1]})
+    assert read_file(path).name == "LUNG"
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_an_empty_file_is_refused_by_name(suffix, tmp_path):
+    path = tmp_path / f"empty{suffix}"
+    path.touch()
+    with pytest.raises(ValueError, match=f"empty{suffix} cannot be read as samples and classes: .+") as failure:
+        read_file(path)
+    assert failure.value.__cause__ is not None
+
+
+@pytest.mark.parametrize("suffix", [".npz", ".mat", ".csv.gz"])
+@pytest.mark.parametrize("share", [0.2, 0.5, 0.9, 0.99])
+def test_a_truncated_file_is_refused_by_name(suffix, share, tmp_path):
+    rng = np.random.default_rng(0)
+    path = write(tmp_path / f"part{suffix}", rng.standard_normal((40, 30)), np.arange(40) % 3)
+    whole = path.read_bytes()
+    path.write_bytes(whole[: int(share * len(whole))])
+    with pytest.raises(ValueError, match=f"part{suffix} cannot be read") as failure:
+        read_file(path)
+    assert failure.value.__cause__ is not None
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+@pytest.mark.parametrize("seed", range(5))
+def test_noise_is_refused_whatever_it_pretends_to_be(suffix, seed, tmp_path):
+    path = tmp_path / f"noise{suffix}"
+    path.write_bytes(np.random.default_rng(seed).bytes(3000))
+    with pytest.raises(ValueError, match=f"noise{suffix} cannot be read"):
+        read_file(path)
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_a_file_that_is_not_there_is_said_to_be_so(suffix, tmp_path):
+    with pytest.raises(FileNotFoundError, match="nowhere"):
+        read_file(tmp_path / f"nowhere{suffix}")
+
+
+@pytest.mark.parametrize("name", ["mine.txt", "mine", ".npz", "mine.gz", "mine.npy"])
+def test_other_suffixes_are_refused_with_those_that_are_known(name, tmp_path):
+    (tmp_path / name).touch()
+    with pytest.raises(ValueError, match=r"\.npz with arrays X .*\.mat .*\.csv or \.csv\.gz"):
+        read_file(tmp_path / name)
+
+
+# .npz
+
+
+class Grenade:
+    """Its unpickling would be noticed."""
+
+    def __reduce__(self):
+        return pytest.fail, ("a pickle was opened",)
+
+
+@pytest.mark.parametrize("armed", ["X", "y"])
+def test_pickled_arrays_are_never_opened(armed, samples, tmp_path):
+    arrays = dict(zip("Xy", samples, strict=True)) | {armed: np.array([Grenade()], dtype=object)}
+    np.savez(tmp_path / "armed.npz", **arrays)
+    with pytest.raises(ValueError, match=r"armed\.npz cannot be read.*allow_pickle"):
+        read_file(tmp_path / "armed.npz")
+
+
+def test_a_pickle_by_the_name_of_npz_is_never_opened(tmp_path):
+    (tmp_path / "armed.npz").write_bytes(pickle.dumps(Grenade()))
+    with pytest.raises(ValueError, match=r"armed\.npz cannot be read"):
+        read_file(tmp_path / "armed.npz")
+
+
+def test_missing_arrays_are_named_beside_those_that_are_there(samples, tmp_path):
+    np.savez(tmp_path / "mine.npz", X=samples[0], labels=samples[1])
+    with pytest.raises(ValueError, match=r"no array y, only \['X', 'labels'\]"):
+        read_file(tmp_path / "mine.npz")
+
+
+def test_a_single_array_by_the_name_of_npz_is_refused(samples, tmp_path):
+    with (tmp_path / "mine.npz").open("wb") as file:
+        np.save(file, samples[0])
+    with pytest.raises(ValueError, match="holds one array"):
+        read_file(tmp_path / "mine.npz")
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.int64, np.float32, bool, ">f8"])
+def test_numbers_of_any_kind_are_read(dtype, tmp_path):
+    X = np.array([[1, 0], [0, 1], [1, 1]], dtype=dtype)
+    np.savez(tmp_path / "mine.npz", X=X, y=["b", "a", "b"])
+    assert_holds(read_file(tmp_path / "mine.npz"), X.astype(float), [0, 1, 0])
+
+
+# .mat
+
+
+@pytest.mark.parametrize("names", [("X", "Y"), ("X", "y"), ("fea", "gnd")])
+@pytest.mark.parametrize("oned_as", ["row", "column"])
+def test_matlab_files_are_read_by_all_usual_names(names, oned_as, samples, tmp_path):
+    savemat(tmp_path / "mine.mat", dict(zip(names, samples, strict=True)) | {"junk": 1.0}, oned_as=oned_as)
+    assert_holds(read_file(tmp_path / "mine.mat"), *samples)
+
+
+@pytest.mark.parametrize("compressed", [False, True])
+def test_sparse_matlab_files_are_read(compressed, tmp_path):
+    X = np.array([[0.0, 1.5, 0.0], [2.0, 0.0, 0.25]])
+    savemat(tmp_path / "mine.mat", {"fea": sp.csc_array(X), "gnd": [[1], [2]]}, do_compression=compressed)
+    assert_holds(read_file(tmp_path / "mine.mat"), X, [0, 1])
+
+
+def test_classes_of_matlab_files_may_be_cells_of_text(tmp_path):
+    cells = np.array([["tumour"], ["healthy"], ["tumour"]], dtype=object)
+    savemat(tmp_path / "mine.mat", {"X": np.eye(3), "Y": cells})
+    assert_holds(read_file(tmp_path / "mine.mat"), np.eye(3), [0, 1, 0])
+
+
+@pytest.mark.parametrize(
+    ("stored", "message"),
+    [
+        ({"X": np.eye(3), "gnd": [1, 2, 3]}, r"neither X with Y or y, nor fea with gnd, only \['X', 'gnd'\]"),
+        ({"X": np.array([["a"], [1.0]], dtype=object), "Y": [1, 2]}, "real numbers"),
+        ({"X": {"a": 1.0}, "Y": [1]}, "real numbers"),
+        ({"X": np.eye(3), "Y": {"a": 1.0}}, "class labels must be numbers or texts"),
+        ({"X": np.eye(3), "Y": np.eye(3)}, "one class label for each sample"),
+    ],
+)
+def test_matlab_files_with_other_things_are_refused(stored, message, tmp_path):
+    savemat(tmp_path / "mine.mat", stored)
+    with pytest.raises(ValueError, match=message):
+        read_file(tmp_path / "mine.mat")
+
+
+def test_matlab_files_of_version_7_3_are_refused_with_a_way_out(tmp_path):
+    header = b"MATLAB 7.3 MAT-file".ljust(116) + bytes(8) + b"\x00\x02IM"
+    (tmp_path / "new.mat").write_bytes(header + bytes(400))
+    with pytest.raises(ValueError, match="save it again with -v7"):
+        read_file(tmp_path / "new.mat")
+
+
+# .csv
+
+
+def read_csv(tmp_path, text, **options):
+    path = tmp_path / "mine.csv"
+    path.write_text(text, **{"encoding": "utf-8"} | options)
+    return read_file(path)
+
+
+@pytest.mark.parametrize("name", ["y", "class", "label", "target", "Target", " CLASS ", '"y"'])
+@pytest.mark.parametrize("place", [0, 1, 2])
+def test_the_class_column_is_found_by_name_wherever_it_is(name, place, tmp_path):
+    def line(values, label):
+        return ",".join([*values[:place], label, *values[place:]])
+
+    text = "\n".join([line(["a", "b"], name), line(["1", "2"], "u"), line(["3", "4"], "v"), line(["5", "6"], "u")])
+    assert_holds(read_csv(tmp_path, text), np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]), [0, 1, 0])
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig"])
+@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+def test_files_of_spreadsheets_are_read(encoding, newline, tmp_path):
+    text = 'y,"größe, cm","a # b"\n"ja, #1","1.5",2e3\n\n nein , -3 ,4\n'
+    dataset = read_csv(tmp_path, text, encoding=encoding, newline=newline)
+    assert_holds(dataset, np.array([[1.5, 2000.0], [-3.0, 4.0]]), [0, 1])
+
+
+def test_one_feature_or_one_sample_is_still_a_table(tmp_path):
+    assert read_csv(tmp_path, "a,y\n1,0\n2,1\n").X.shape == (2, 1)
+    assert read_csv(tmp_path, "a,b,y\n1,2,0\n").X.shape == (1, 2)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a,b,c\n1,2,3\n", "must be named y or class or label or target, but 0 are; the header begins: a, b, c"),
+        ("a,y,class\n1,2,3\n", "but 2 are"),
+        ("1,2,3\n4,5,6\n", "but 0 are; the header begins: 1, 2, 3"),
+        ("\n", "but 0 are"),
+        ("a,b,y\n", "no data"),
+        ("y\n1\n", "features as columns"),
+        ("a,b,y\n1,two,0\n", "could not convert string 'two'"),
+        ("a,b,y\n1,,0\n", "could not convert string ''"),
+        ("a,b,y\n1,2,0\n3,1\n", "number of columns changed from 3 to 2"),
+        ("a,b,y\n1,2,0\n3,4,1,5\n", "number of columns changed from 3 to 4"),
+        ("a,b,y\n0,1,2,0\n1,3,4,1\n", "header names 3 columns, but there are 4"),
+        ("a,b,y\n1,2,0\n3,nan,1\n", "holds nan at row 1, column 1"),
+        ("a,b,y\n1,2,\n", "could not convert string '' .* at row 0, column 3"),
+        ("a;b;y\n1;2;0\n", "but 0 are; the header begins: a;b;y"),
+    ],
+)
+def test_tables_of_other_things_are_refused_with_the_cause(text, message, tmp_path):
+    with pytest.raises(ValueError, match=f"mine\\.csv cannot be read as samples and classes: .*{message}"):
+        read_csv(tmp_path, text)
+
+
+def test_text_in_another_encoding_is_refused(tmp_path):
+    with pytest.raises(ValueError, match="'utf-8' codec"):
+        read_csv(tmp_path, "größe,y\n1,2\n", encoding="latin-1")
+
+
+def test_a_csv_that_is_not_compressed_is_no_csv_gz(tmp_path):
+    (tmp_path / "mine.csv.gz").write_text("a,y\n1,2\n")
+    with pytest.raises(ValueError, match=r"mine\.csv\.gz cannot be read.*gzip"):
+        read_file(tmp_path / "mine.csv.gz")
+
+
+def test_of_a_wide_header_only_the_beginning_is_shown(tmp_path):
+    with pytest.raises(ValueError, match=r"gene0, gene1, gene2, gene3, gene4, …$"):
+        read_csv(tmp_path, ",".join(f"gene{j}" for j in range(3000)) + "\n")

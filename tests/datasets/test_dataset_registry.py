@@ -1,0 +1,112 @@
+"""What is known about the sets."""
+
+import dataclasses
+
+import pytest
+
+from ufselect.datasets import Dataset, content_digest, dataset_names, default_feature_counts, describe_dataset
+from ufselect.datasets.content import dataset_from
+from ufselect.datasets.registry import PublicSet
+
+# The paper's table: samples, features, classes, and selected from, to, in steps of.
+OF_THE_PAPER = {
+    "MFEA": (2000, 240, 10, 5, 50, 5),
+    "USPS49": (1673, 256, 2, 5, 50, 5),
+    "UMIST": (575, 644, 20, 5, 50, 5),
+    "JAFFE": (213, 676, 10, 5, 50, 5),
+    "AR": (840, 768, 120, 5, 50, 5),
+    "COIL": (1440, 1024, 20, 5, 50, 5),
+    "LUNG": (203, 3312, 5, 10, 150, 10),
+    "TOX": (171, 5748, 4, 10, 150, 10),
+}
+
+
+def test_the_sets_of_the_paper_come_first_in_its_order():
+    assert dataset_names()[:8] == tuple(OF_THE_PAPER)
+    assert set(dataset_names()[8:]) == {"USPS200", "digits", "wine", "breast_cancer", "iris", "planted"}
+
+
+@pytest.mark.parametrize("name", OF_THE_PAPER)
+def test_sizes_and_counts_are_those_of_the_paper(name):
+    n_samples, n_features, n_classes, first, last, step = OF_THE_PAPER[name]
+    public = describe_dataset(name)
+    assert (public.n_samples, public.n_features, public.n_classes) == (n_samples, n_features, n_classes)
+    assert public.feature_counts == tuple(range(first, last + 1, step))
+
+
+@pytest.mark.parametrize("name", dataset_names())
+def test_facts_are_complete_and_in_order(name):
+    public = describe_dataset(name)
+    assert public.name == name
+    assert public.description
+    assert public.source
+    assert public.feature_counts == tuple(sorted(set(public.feature_counts)))
+    assert 1 <= public.feature_counts[0] <= public.feature_counts[-1] <= public.n_features
+    assert hash(public) == hash(dataclasses.replace(public))
+    assert (public.openml_name is None) == (public.openml_version is None)
+
+
+@pytest.mark.parametrize("name", [name for name in OF_THE_PAPER if name != "LUNG"])
+def test_sets_whose_file_is_known_have_a_checksum(name):
+    assert len(bytes.fromhex(describe_dataset(name).sha256)) == 32
+
+
+def test_facts_cannot_be_changed():
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        describe_dataset("TOX").n_samples = 3
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"), [("tox", "TOX"), ("usps", "USPS49"), ("COIL20", "COIL"), ("breast-cancer", "breast_cancer")]
+)
+def test_an_unknown_name_gets_the_one_that_was_meant(name, meant):
+    with pytest.raises(ValueError, match=f"no set is named '{name}' .did you mean .*{meant}.*known are MFEA, USPS49"):
+        describe_dataset(name)
+
+
+def test_a_name_far_from_all_gets_the_list_alone():
+    with pytest.raises(ValueError, match="no set is named 'ORL10P'; known are MFEA"):
+        describe_dataset("ORL10P")
+
+
+@pytest.mark.parametrize("name", dataset_names())
+def test_known_sets_have_their_own_counts(name):
+    public = describe_dataset(name)
+    assert default_feature_counts(name, public.n_features) == public.feature_counts
+
+
+@pytest.mark.parametrize(
+    ("n_features", "counts"),
+    [
+        (10**5, (5, 10, 15, 20, 25, 30, 35, 40, 45, 50)),
+        (50, (5, 10, 15, 20, 25, 30, 35, 40, 45, 50)),
+        (12, (5, 10)),
+        (5, (5,)),
+        (4, (1, 2, 3, 4)),
+        (1, (1,)),
+    ],
+)
+def test_counts_of_other_sets_are_bounded_by_their_features(n_features, counts):
+    assert default_feature_counts("my own", n_features) == counts
+
+
+def test_counts_of_known_sets_are_bounded_too():
+    assert default_feature_counts("TOX", 35) == (10, 20, 30)
+    assert default_feature_counts("TOX", 3) == (1, 2, 3)
+
+
+def test_a_set_without_features_has_no_counts():
+    with pytest.raises(ValueError, match="n_features must be at least 1, got 0"):
+        default_feature_counts("my own", 0)
+
+
+def test_differences_are_told_in_words(samples):
+    X, y = samples
+    mine = dataset_from("mine", X, y)
+    facts = PublicSet("mine", 7, 3, 3, (1, 2), "a test", "here", content_digest(X, y))
+    assert facts.difference_to(mine) is None
+    assert facts.difference_to(Dataset("other", X, y)) is None
+    assert dataclasses.replace(facts, sha256=None).difference_to(mine) is None
+    found = "mine has 7 samples, 3 features and 4 classes, but here are 7 samples, 3 features and 3 classes"
+    assert dataclasses.replace(facts, n_classes=4).difference_to(mine) == found
+    assert "SHA-256 abc, but here it is " in dataclasses.replace(facts, sha256="abc").difference_to(mine)

@@ -1,0 +1,551 @@
+from itertools import combinations, permutations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import assume, example, given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.datasets import load_iris
+from sklearn.metrics import normalized_mutual_info_score
+from sklearn.model_selection import LeaveOneOut, cross_val_score
+from sklearn.neighbors import KNeighborsClassifier
+
+from ufselect.metrics import (
+    agreement_of_runs,
+    agrees_with_fano,
+    least_nmi,
+    matched_accuracy,
+    nearest_neighbor_accuracy,
+    nearest_neighbors,
+    neighborhood_overlap,
+    neighborhood_preservation,
+    normalized_mutual_information,
+    redundancy,
+    selection_stability,
+)
+
+AVERAGES = ["geometric", "arithmetic", "max"]
+NMI_OF_RUNS = {"geometric": "nmi", "arithmetic": "nmi_arithmetic", "max": "nmi_max"}
+
+
+def labels(n, groups=5):
+    return arrays(np.int64, n, elements=st.integers(0, groups - 1))
+
+
+@st.composite
+def labelings(draw, groups=5):
+    n = draw(st.integers(1, 40))
+    return draw(labels(n, groups)), draw(labels(n, groups))
+
+
+@st.composite
+def classes_and_runs(draw):
+    n, r = draw(st.integers(1, 30)), draw(st.integers(1, 6))
+    return draw(labels(n)), draw(labels((r, n), draw(st.integers(1, 8))))
+
+
+@st.composite
+def class_sizes(draw):
+    return np.array(draw(st.lists(st.integers(1, 50), min_size=2, max_size=12)))
+
+
+def noisy_runs(seed, c, n_runs=8):
+    """Unequal classes, and clusterings of at most c clusters from nearly right to pure noise."""
+    rng = np.random.default_rng(seed)
+    sizes = rng.integers(1, 40, size=c)
+    classes = np.repeat(np.arange(c), sizes)
+    used = rng.integers(1, c + 1, size=(n_runs, 1))
+    noise = rng.integers(0, used, size=(n_runs, len(classes)))
+    wrong = rng.random((n_runs, len(classes))) < rng.random((n_runs, 1)) ** 2
+    return sizes, classes, np.where(wrong, noise, classes)
+
+
+class TestMatchedAccuracy:
+    @settings(deadline=None)
+    @given(labelings(groups=4))
+    def test_it_is_the_best_of_all_matchings(self, both):
+        classes, clusters = both
+        shares = [np.mean(np.array(of_cluster)[clusters] == classes) for of_cluster in permutations(range(4))]
+        assert matched_accuracy(classes, clusters) == max(shares)
+
+    @settings(deadline=None)
+    @given(labelings(), st.permutations(range(5)), st.permutations(range(5)))
+    def test_names_do_not_matter(self, both, of_classes, of_clusters):
+        classes, clusters = both
+        renamed = np.array(of_classes)[classes], 7 - 3 * np.array(of_clusters)[clusters]
+        assert matched_accuracy(*renamed) == matched_accuracy(classes, clusters)
+
+    @settings(deadline=None)
+    @given(labelings())
+    def test_classes_and_clusters_may_change_places(self, both):
+        assert matched_accuracy(*both) == matched_accuracy(*both[::-1])
+
+    def test_only_one_cluster_is_matched_to_a_class(self):
+        assert matched_accuracy([0, 0, 0, 0, 1], [0, 0, 1, 2, 3]) == 3 / 5
+
+    def test_only_one_class_is_matched_to_a_cluster(self):
+        assert matched_accuracy([0, 0, 1, 2], [0, 0, 0, 0]) == 1 / 2
+
+    def test_the_figure_of_the_published_program_is_met(self, reference):
+        stored = reference("ref_single")
+        accuracy = matched_accuracy(stored["lab1"].ravel(), stored["lab2"].ravel())
+        assert_allclose(accuracy, stored["ev_acc"].item(), rtol=0, atol=1e-12)
+
+
+class TestNormalizedMutualInformation:
+    @settings(deadline=None)
+    @given(labelings(), st.sampled_from(AVERAGES))
+    def test_it_is_that_of_scikit_learn(self, both, average):
+        assume(all(len(np.unique(part)) > 1 for part in both))
+        expected = normalized_mutual_info_score(*both, average_method=average)
+        assert_allclose(normalized_mutual_information(*both, average), expected, rtol=0, atol=1e-12)
+
+    @pytest.mark.parametrize("average", AVERAGES)
+    def test_it_is_that_of_scikit_learn_where_entropies_are_small(self, average):
+        classes, clusters = np.zeros(2000), np.zeros(2000)
+        classes[[3, 5]], clusters[[5, 7]] = 1, 1
+        expected = normalized_mutual_info_score(classes, clusters, average_method=average)
+        assert_allclose(normalized_mutual_information(classes, clusters, average), expected, rtol=0, atol=1e-12)
+
+    @settings(deadline=None)
+    @given(labelings(), st.permutations(range(5)), st.sampled_from(AVERAGES))
+    def test_names_do_not_matter(self, both, names, average):
+        classes, clusters = both
+        renamed = normalized_mutual_information(np.array(list("edcba"))[classes], np.array(names)[clusters], average)
+        assert_allclose(renamed, normalized_mutual_information(classes, clusters, average), rtol=0, atol=1e-14)
+
+    @settings(deadline=None)
+    @given(labelings(), st.sampled_from(AVERAGES))
+    def test_it_is_symmetric(self, both, average):
+        expected = normalized_mutual_information(*both, average)
+        assert_allclose(normalized_mutual_information(*both[::-1], average), expected, rtol=0, atol=1e-14)
+
+    @settings(deadline=None)
+    @given(labelings(), st.permutations(range(5)), st.sampled_from(AVERAGES))
+    def test_it_is_one_for_the_same_groups(self, both, names, average):
+        assert normalized_mutual_information(both[0], np.array(names)[both[0]], average) == 1.0
+
+    @pytest.mark.parametrize("average", AVERAGES)
+    def test_a_single_group(self, average):
+        assert normalized_mutual_information([4, 4, 4], [0, 0, 0], average) == 1.0
+        assert normalized_mutual_information([4, 4, 4], [0, 1, 0], average) == 0.0
+        assert normalized_mutual_information([4, 5, 4], [1, 1, 1], average) == 0.0
+
+    @pytest.mark.parametrize("average", AVERAGES)
+    def test_it_is_zero_for_independent_groups(self, average):
+        classes, clusters = np.divmod(np.arange(6), 3)
+        assert normalized_mutual_information(classes, clusters, average) <= 1e-15
+
+    def test_an_example_by_hand(self):
+        # Clusters split the first of two equal classes in halves: I = log 2, H(cluster) = 3/2 log 2.
+        classes, clusters = [0, 0, 0, 0, 1, 1, 1, 1], [0, 0, 1, 1, 2, 2, 2, 2]
+        found = [normalized_mutual_information(classes, clusters, average) for average in AVERAGES]
+        assert_allclose(found, [np.sqrt(2 / 3), 4 / 5, 2 / 3], rtol=0, atol=1e-15)
+
+    @pytest.mark.parametrize(("average", "name"), [("max", "ev_nmi_max"), ("geometric", "ev_nmi_sqrt")])
+    def test_the_figures_of_the_published_program_are_met(self, reference, average, name):
+        stored = reference("ref_single")
+        found = normalized_mutual_information(stored["lab1"].ravel(), stored["lab2"].ravel(), average)
+        assert_allclose(found, stored[name].item(), rtol=0, atol=1e-12)
+
+    def test_an_unknown_mean_is_refused(self):
+        with pytest.raises(ValueError, match="average is one of geometric, arithmetic, max, not 'min'"):
+            normalized_mutual_information([0, 1], [0, 1], "min")
+
+
+class TestAgreementOfRuns:
+    @settings(deadline=None)
+    @given(classes_and_runs())
+    def test_it_is_that_of_every_run_alone(self, given_labels):
+        classes, runs = given_labels
+        found = agreement_of_runs(classes, runs)
+        assert_array_equal(found["acc"], [matched_accuracy(classes, run) for run in runs])
+        for average, name in NMI_OF_RUNS.items():
+            alone = [normalized_mutual_information(classes, run, average) for run in runs]
+            assert_allclose(found[name], alone, rtol=0, atol=1e-14)
+
+    @settings(deadline=None)
+    @given(classes_and_runs())
+    def test_everything_lies_between_zero_and_one(self, given_labels):
+        classes, runs = given_labels
+        found = agreement_of_runs(classes, runs)
+        assert set(found) == {"acc", *NMI_OF_RUNS.values()}
+        for values in found.values():
+            assert values.shape == (len(runs),)
+            assert values.dtype == np.float64
+            assert np.all((values >= 0.0) & (values <= 1.0))
+
+    @settings(deadline=None)
+    @given(classes_and_runs(), st.sampled_from([np.int8, np.uint8, np.int32, np.uint64, np.float32]))
+    def test_the_type_of_the_labels_does_not_matter(self, given_labels, dtype):
+        classes, runs = given_labels
+        found, expected = agreement_of_runs(classes, runs.astype(dtype)), agreement_of_runs(classes, runs)
+        for name, values in found.items():
+            assert_allclose(values, expected[name], rtol=0, atol=1e-14)
+
+    @pytest.mark.parametrize("move", [lambda run: run + 10**12, lambda run: -run, lambda run: run * 3])
+    def test_numbers_of_clusters_need_not_be_small(self, move):
+        classes = np.arange(60) % 6
+        runs = np.random.default_rng(0).integers(6, size=(4, 60))
+        found, expected = agreement_of_runs(classes, move(runs)), agreement_of_runs(classes, runs)
+        for name, values in found.items():
+            assert_allclose(values, expected[name], rtol=0, atol=1e-14)
+
+    def test_the_arguments_are_left_as_they_were(self):
+        classes, runs = np.array([2, 0, 2, 1]), np.array([[0, 1, 0, 1], [3, 3, 0, 1]])
+        before = classes.copy(), runs.copy()
+        agreement_of_runs(classes, runs)
+        assert_array_equal(classes, before[0])
+        assert_array_equal(runs, before[1])
+
+
+class TestHostileLabels:
+    @pytest.mark.parametrize("measure", [matched_accuracy, normalized_mutual_information])
+    @pytest.mark.parametrize(
+        ("classes", "clusters"),
+        [
+            ([], []),
+            ([0, 1], [0, 1, 1]),
+            ([[0, 1]], [[0, 1]]),
+            (0, 1),
+            ([0, 1], [0.0, np.nan]),
+            ([np.nan, 1.0], [0, 1]),
+            ([0, 1], np.array([0, np.nan], dtype=object)),
+            ([0, 1], [0.0, np.inf]),
+        ],
+    )
+    def test_labels_that_are_none_are_refused(self, measure, classes, clusters):
+        with pytest.raises(ValueError, match=r"[Ll]abels|NaN"):
+            measure(classes, clusters)
+
+    @pytest.mark.parametrize("runs", [[], [[]], [0, 1], [[0, 1, 1]], np.empty((0, 2)), [[0.0, np.nan]]])
+    def test_runs_that_are_none_are_refused(self, runs):
+        with pytest.raises(ValueError, match=r"[Ll]abels"):
+            agreement_of_runs([0, 1], runs)
+
+
+class TestFano:
+    @settings(deadline=None, max_examples=200)
+    @given(st.integers(0, 10**6), st.integers(2, 12), st.sampled_from(AVERAGES))
+    def test_no_clustering_breaks_the_bound(self, seed, c, average):
+        sizes, classes, runs = noisy_runs(seed, c)
+        found = agreement_of_runs(classes, runs)
+        accuracy, nmi = found["acc"], found[NMI_OF_RUNS[average]]
+        assert np.all(nmi >= least_nmi(accuracy, sizes, average) - 1e-12)
+        assert agrees_with_fano(accuracy, nmi, sizes, average)
+        assert agrees_with_fano(accuracy.mean(), nmi.mean(), sizes, average)
+        assert agrees_with_fano(accuracy.max(), nmi.max(), sizes, average)
+
+    @settings(deadline=None, max_examples=200)
+    @given(labelings(groups=3))
+    def test_no_small_clustering_breaks_the_bound(self, both):
+        classes, clusters = both
+        sizes = np.unique(classes, return_counts=True)[1]
+        assume(len(np.unique(clusters)) <= len(sizes) and len(sizes) > 1)
+        nmi = normalized_mutual_information(classes, clusters)
+        assert agrees_with_fano(matched_accuracy(classes, clusters), nmi, sizes)
+
+    @settings(deadline=None)
+    @given(st.integers(0, 10**6), st.integers(2, 12), st.floats(0.0, 0.01))
+    def test_no_printed_figures_break_it_within_their_rounding(self, seed, c, rounding):
+        sizes, classes, runs = noisy_runs(seed, c)
+        found = agreement_of_runs(classes, runs)
+        accuracy, nmi = np.minimum(found["acc"] + rounding, 1.0), np.maximum(found["nmi"] - rounding, 0.0)
+        assert agrees_with_fano(accuracy, nmi, sizes, rounding=rounding)
+
+    @pytest.mark.parametrize("average", AVERAGES)
+    @pytest.mark.parametrize(("c", "right"), [(2, 9), (3, 5), (5, 2), (10, 40)])
+    def test_even_errors_among_equal_classes_attain_it(self, average, c, right):
+        table = np.ones((c, c), dtype=int) + (right - 1) * np.eye(c, dtype=int)
+        classes, clusters = np.repeat(np.argwhere(table), table.ravel(), axis=0).T
+        accuracy = matched_accuracy(classes, clusters)
+        assert accuracy == right / (right + c - 1)
+        nmi = normalized_mutual_information(classes, clusters, average)
+        assert_allclose(least_nmi(accuracy, table.sum(axis=1), average), nmi, rtol=0, atol=1e-14)
+
+    def test_two_equal_classes_by_hand(self):
+        # 1 − h(1/4) in bits.
+        assert_allclose(least_nmi(0.75, [7, 7]), 1 - (2 - 0.75 * np.log2(3)), rtol=0, atol=1e-15)
+
+    def test_unequal_classes_by_hand(self):
+        # In bits: H = 3/2, e = 0, and log c = log 3.
+        found = [least_nmi(1.0, [2, 1, 1], average) for average in AVERAGES]
+        bits = np.log2(3)
+        assert_allclose(found, [np.sqrt(1.5 / bits), 3 / (1.5 + bits), 1.5 / bits], rtol=0, atol=1e-15)
+
+    @settings(deadline=None)
+    @given(class_sizes(), st.sampled_from(AVERAGES))
+    def test_it_is_convex_and_never_falls(self, sizes, average):
+        bound = least_nmi(np.linspace(0.0, 1.0, 201), sizes, average)
+        assert np.all((bound >= 0.0) & (bound <= 1.0))
+        assert np.all(np.diff(bound) >= 0.0)
+        assert np.all(np.diff(bound, 2) >= -1e-12)
+
+    @settings(deadline=None)
+    @given(class_sizes(), st.floats(0.0, 1.0))
+    def test_it_is_zero_up_to_the_least_accuracy_of_a_matching(self, sizes, share):
+        assert least_nmi(share / len(sizes), sizes) <= 1e-12
+
+    @settings(deadline=None)
+    @given(st.integers(0, 10**6), st.integers(2, 12))
+    def test_no_matching_is_right_less_often_than_that(self, seed, c):
+        _, classes, runs = noisy_runs(seed, c)
+        assert np.all(agreement_of_runs(classes, runs)["acc"] >= 1 / c)
+
+    def test_accuracies_of_any_shape(self):
+        accuracies = np.array([[0.1, 0.5, 0.9], [1.0, 0.7, 0.3]])
+        bound = least_nmi(accuracies, [5, 4, 3])
+        assert_array_equal(bound, [[least_nmi(a, [5, 4, 3]) for a in row] for row in accuracies])
+        assert isinstance(least_nmi(0.5, [5, 4]), float)
+
+    def test_impossible_figures_are_found_out(self):
+        assert not agrees_with_fano(0.9, 0.3, [100, 100])
+        assert not agrees_with_fano([0.5, 0.9], [0.3, 0.3], [100, 100])
+        assert agrees_with_fano(0.9, 0.3, [100, 100], rounding=0.2)
+        assert agrees_with_fano(1.0, 1.0, [100, 100, 100])
+
+    @pytest.mark.parametrize("sizes", [[], [5], [5, 0], [5, -1], [5, np.nan], [5, np.inf], [[5, 5]], 5])
+    def test_sizes_that_are_none_are_refused(self, sizes):
+        with pytest.raises(ValueError, match="class_sizes"):
+            least_nmi(0.5, sizes)
+
+    @pytest.mark.parametrize("value", [-0.1, 1.1, 79.29, np.nan, [0.5, np.nan]])
+    def test_shares_that_are_none_are_refused(self, value):
+        with pytest.raises(ValueError, match="accuracy has to lie between 0 and 1"):
+            least_nmi(value, [5, 5])
+        with pytest.raises(ValueError, match="nmi has to lie between 0 and 1"):
+            agrees_with_fano(0.5, value, [5, 5])
+
+    def test_an_unknown_mean_is_refused(self):
+        with pytest.raises(ValueError, match="average is one of"):
+            least_nmi(0.5, [5, 5], "min")
+
+
+class TestRedundancy:
+    @settings(deadline=None)
+    @given(st.integers(2, 12), st.integers(2, 8), st.integers(0, 1000), st.floats(-1e6, 1e6))
+    def test_it_is_the_mean_of_the_correlations(self, n, m, seed, shift):
+        X = np.random.default_rng(seed).standard_normal((n, m)) + shift
+        correlations = np.abs(np.corrcoef(X, rowvar=False))
+        assert_allclose(redundancy(X), correlations[np.triu_indices(m, 1)].mean(), rtol=0, atol=1e-12)
+
+    @settings(deadline=None)
+    @given(arrays(np.float64, (9, 4), elements=st.integers(-3, 3)), st.sampled_from([sp.csr_array, sp.csc_matrix]))
+    def test_sparse_is_as_dense(self, X, container):
+        assert_allclose(redundancy(container(X)), redundancy(X), rtol=0, atol=1e-12)
+
+    @settings(deadline=None)
+    @given(arrays(np.float64, (9, 4), elements=st.integers(-3, 3)), st.sampled_from([0.1, -7.3, 1e5]))
+    def test_neither_scale_nor_shift_nor_sign_matter(self, X, factor):
+        assert_allclose(redundancy(factor * X + np.arange(4)), redundancy(X), rtol=0, atol=1e-9)
+
+    @pytest.mark.parametrize("container", [np.asarray, sp.csr_array])
+    def test_a_constant_column_correlates_with_nothing(self, container):
+        x = np.random.default_rng(0).standard_normal(50)
+        X = np.column_stack([x, np.full(50, 0.1), -2 * x, np.full(50, 1e5 / 3)])
+        # One pair in six correlates, and does so fully.
+        assert_allclose(redundancy(container(X)), 1 / 6, rtol=0, atol=1e-12)
+
+    def test_an_example_by_hand(self):
+        X = np.array([[0.0, 0.0, 1.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [1.0, 1.0, 0.0]])
+        assert_allclose(redundancy(X), (0 + 1 / np.sqrt(3) + 1 / np.sqrt(3)) / 3, rtol=0, atol=1e-15)
+
+    def test_one_column_or_one_sample_has_none(self):
+        assert redundancy([[1.0], [2.0], [4.0]]) == 0.0
+        assert redundancy(sp.csr_array([[1.0], [2.0], [4.0]])) == 0.0
+        assert redundancy([[1.0, 2.0, 4.0]]) == 0.0
+
+    @pytest.mark.parametrize("X", [np.empty((0, 3)), np.empty((3, 0)), [1.0, 2.0], [[1.0, np.nan]], [[np.inf, 1.0]]])
+    def test_data_that_are_none_are_refused(self, X):
+        with pytest.raises(ValueError, match=r"array|NaN|infinity"):
+            redundancy(X)
+
+
+class TestNeighborhoods:
+    def test_neighbours_are_the_nearest_others(self):
+        X = np.random.default_rng(0).standard_normal((40, 3))
+        distances = np.linalg.norm(X[:, None] - X, axis=2)
+        np.fill_diagonal(distances, np.inf)
+        assert_array_equal(nearest_neighbors(X, 7), np.argsort(distances, axis=1)[:, :7])
+
+    @pytest.mark.parametrize("width", [2, 40])
+    @pytest.mark.parametrize("copies", [2, 9])
+    def test_duplicates_are_neighbours_and_no_sample_is_its_own(self, width, copies):
+        X = np.repeat(np.random.default_rng(0).standard_normal((8, width)), copies, axis=0)
+        found = nearest_neighbors(X, 4)
+        assert found.shape == (8 * copies, 4)
+        assert not np.any(found == np.arange(8 * copies)[:, None])
+        near = min(4, copies - 1)
+        assert_array_equal(found[:, :near] // copies, np.repeat(np.arange(8), copies)[:, None].repeat(near, axis=1))
+
+    @pytest.mark.parametrize("width", [3, 40])
+    def test_a_large_mean_does_not_choose_neighbours(self, width):
+        X = np.round(np.random.default_rng(0).standard_normal((60, width)), 3)
+        assert_array_equal(nearest_neighbors(X + 2.0**30, 3), nearest_neighbors(X, 3))
+
+    def test_sparse_is_as_dense(self):
+        X = np.random.default_rng(0).standard_normal((40, 30))
+        X[np.abs(X) < 1.0] = 0.0
+        assert_array_equal(nearest_neighbors(sp.csr_array(X), 5), nearest_neighbors(X, 5))
+        assert neighborhood_preservation(sp.csr_array(X), X[:, :9]) == neighborhood_preservation(X, X[:, :9])
+
+    @settings(deadline=None, max_examples=30)
+    @given(arrays(np.float64, (12, 4), elements=st.integers(-2, 2)), st.integers(1, 11))
+    def test_the_same_data_preserve_everything(self, X, k):
+        assert neighborhood_preservation(X, X, k) == 1.0
+
+    @pytest.mark.parametrize("width", [4, 40])
+    def test_a_rotation_and_a_shift_preserve_everything(self, width):
+        rng = np.random.default_rng(0)
+        X = rng.standard_normal((80, width))
+        rotation = np.linalg.qr(rng.standard_normal((width, width)))[0]
+        assert neighborhood_preservation(X, 3.0 * X @ rotation + 5.0) == 1.0
+
+    def test_all_others_as_neighbours_are_always_preserved(self):
+        X = np.random.default_rng(0).standard_normal((10, 6))
+        assert neighborhood_preservation(X, X[:, :1], n_neighbors=9) == 1.0
+
+    def test_noise_preserves_as_much_as_chance(self):
+        rng = np.random.default_rng(0)
+        found = neighborhood_preservation(rng.standard_normal((1000, 3)), rng.standard_normal((1000, 3)))
+        # 5 of 999 drawn twice share 25/999 on average, of 10.
+        assert_allclose(found, 25 / 999 / 10, rtol=0, atol=1e-3)
+
+    @settings(deadline=None)
+    @given(st.integers(1, 20), st.integers(1, 8), st.integers(1, 8), st.integers(0, 1000))
+    def test_the_overlap_is_that_of_sets(self, n, k_before, k_after, seed):
+        rng = np.random.default_rng(seed)
+        before, after = (np.array([rng.permutation(12)[:k] for _ in range(n)]) for k in (k_before, k_after))
+        expected = [len({*a} & {*b}) / len({*a} | {*b}) for a, b in zip(before, after, strict=True)]
+        overlap = neighborhood_overlap(before, after)
+        assert_allclose(overlap, np.mean(expected), rtol=0, atol=1e-15)
+        assert overlap == neighborhood_overlap(after, before)
+
+    def test_preservation_is_the_overlap_of_neighbours(self):
+        X = np.random.default_rng(0).standard_normal((50, 6))
+        before, after = nearest_neighbors(X, 4), nearest_neighbors(X[:, :3], 4)
+        assert 0.0 < neighborhood_overlap(before, after) == neighborhood_preservation(X, X[:, :3], 4) < 1.0
+
+    @pytest.mark.parametrize("k", [3, 4])
+    def test_too_many_neighbours_are_refused(self, k):
+        with pytest.raises(ValueError, match=f"n_neighbors={k} has to be less than the number of samples, 3"):
+            neighborhood_preservation(np.eye(3), np.eye(3), k)
+
+    def test_no_neighbours_are_refused(self):
+        with pytest.raises(ValueError, match="n_neighbors"):
+            nearest_neighbors(np.eye(3), 0)
+
+    def test_other_samples_are_refused(self):
+        with pytest.raises(ValueError, match=r"Neighbours of shapes \(5, 2\) and \(4, 2\)"):
+            neighborhood_preservation(np.eye(5), np.eye(4), 2)
+
+    @pytest.mark.parametrize("X", [np.empty((0, 3)), np.empty((9, 0)), np.full((9, 2), np.nan), np.arange(9.0)])
+    def test_data_that_are_none_are_refused(self, X):
+        with pytest.raises(ValueError, match=r"array|NaN"):
+            neighborhood_preservation(np.eye(9), X)
+
+
+class TestNearestNeighborAccuracy:
+    def test_it_is_that_of_scikit_learn(self):
+        X, y = load_iris(return_X_y=True)
+        # Without ties, which either may settle its own way.
+        X = X + 1e-3 * np.random.default_rng(0).standard_normal(X.shape)
+        expected = cross_val_score(KNeighborsClassifier(1), X, y, cv=LeaveOneOut()).mean()
+        assert nearest_neighbor_accuracy(X, y) == expected
+
+    def test_a_sample_does_not_vouch_for_itself(self):
+        assert nearest_neighbor_accuracy([[0.0], [1.0]], [0, 1]) == 0.0
+
+    def test_duplicates_vouch_for_each_other(self):
+        X = np.repeat(np.random.default_rng(0).standard_normal((5, 3)), 2, axis=0)
+        assert nearest_neighbor_accuracy(X, np.arange(10) // 2) == 1.0
+        assert nearest_neighbor_accuracy(X, np.arange(10)) == 0.0
+
+    @pytest.mark.parametrize("classes", [[0, 1], [0, 1, 1, 0], [[0], [1], [1]], [0.0, np.nan, 1.0], 0])
+    def test_classes_that_are_none_are_refused(self, classes):
+        with pytest.raises(ValueError, match=r"Classes of shape|NaN"):
+            nearest_neighbor_accuracy(np.eye(3), classes)
+
+    def test_one_sample_is_refused(self):
+        with pytest.raises(ValueError, match="number of samples, 1"):
+            nearest_neighbor_accuracy([[1.0, 2.0]], [0])
+
+
+def kuncheva_index(a, b, d):
+    k = len(a)
+    return (len({*a} & {*b}) - k**2 / d) / (k - k**2 / d)
+
+
+@st.composite
+def selections_of_any_size(draw):
+    d = draw(st.integers(1, 12))
+    selections = st.lists(st.integers(0, d - 1), unique=True)
+    return draw(st.lists(selections, min_size=2, max_size=6)), d
+
+
+class TestSelectionStability:
+    @settings(deadline=None)
+    @given(st.integers(2, 15), st.integers(2, 6), st.integers(0, 1000), st.data())
+    def test_for_equal_sizes_it_is_the_mean_index_of_kuncheva(self, d, M, seed, data):
+        k = data.draw(st.integers(1, d - 1))
+        rng = np.random.default_rng(seed)
+        selections = [rng.permutation(d)[:k] for _ in range(M)]
+        indices = [kuncheva_index(a, b, d) for a, b in combinations(selections, 2)]
+        assert_allclose(selection_stability(selections, d), np.mean(indices), rtol=0, atol=1e-12)
+
+    @settings(deadline=None)
+    @given(selections_of_any_size())
+    @example(([[0], [1]], 2))
+    def test_it_lies_between_its_bounds(self, drawn):
+        selections, d = drawn
+        assert -1.0 / (len(selections) - 1) - 1e-12 <= selection_stability(selections, d) <= 1.0
+
+    @settings(deadline=None)
+    @given(selections_of_any_size(), st.randoms(use_true_random=False))
+    def test_neither_order_nor_names_of_features_matter(self, drawn, random):
+        selections, d = drawn
+        names = random.sample(range(d), d)
+        renamed = [[names[f] for f in reversed(chosen)] for chosen in reversed(selections)]
+        assert_allclose(selection_stability(renamed, d), selection_stability(selections, d), rtol=0, atol=1e-12)
+
+    @pytest.mark.parametrize("sizes", [[8, 8, 8, 8, 8], [1, 5, 8, 12, 30]])
+    def test_random_selections_are_at_chance_level(self, sizes):
+        rng = np.random.default_rng(0)
+        draws = [selection_stability([rng.permutation(40)[:k] for k in sizes], 40) for _ in range(2000)]
+        # E[(1/d) Σ s_f²] = q(1 − q) + var(k/d)/(M − 1) with q = k̄/d: below 0 by how much the sizes differ.
+        shares = np.array(sizes) / 40
+        chance = -shares.var() / 4 / (shares.mean() * (1.0 - shares.mean()))
+        error = np.std(draws) / np.sqrt(len(draws))
+        assert error < 2e-3
+        assert abs(np.mean(draws) - chance) < 4 * error
+
+    def test_all_agree(self):
+        assert selection_stability([[3, 1], [1, 3], np.array([1, 3])], 5) == 1.0
+
+    @pytest.mark.parametrize("chosen", [[], [0, 1, 2]])
+    def test_all_of_nothing_and_all_of_everything(self, chosen):
+        assert selection_stability([chosen, chosen], 3) == 1.0
+
+    def test_opposites(self):
+        assert selection_stability([[0, 1], [2, 3]], 4) == -1.0
+        assert selection_stability([[], [0, 1, 2]], 3) == -1.0
+
+    @pytest.mark.parametrize(
+        ("selections", "message"),
+        [
+            ([], "two or more selections, not 0"),
+            ([[0, 1]], "two or more selections, not 1"),
+            ([[0, 1], [0, 4]], "outside of 0 to 3"),
+            ([[0, 1], [-1, 2]], "outside of 0 to 3"),
+            ([[0, 1], [2, 2]], "an index twice"),
+            ([[0, 1], [0.0, 1.0]], "a row of integers"),
+            ([[0, 1], [True, False, True, False]], "a row of integers"),
+            ([[0, 1], [[0, 1]]], "a row of integers"),
+            ([[0, 1], 2], "a row of integers"),
+        ],
+    )
+    def test_selections_that_are_none_are_refused(self, selections, message):
+        with pytest.raises(ValueError, match=message):
+            selection_stability(selections, n_features=4)
