@@ -12,6 +12,9 @@ Array = npt.NDArray[Any]
 
 # Sums may be taken in another order, which lets them use the whole width of the processor.
 _compiled = numba.njit(cache=True, nogil=True, fastmath={"reassoc"})
+_in_order = numba.njit(cache=True, nogil=True, fastmath=False)
+
+_ROWS_AT_ONCE = 8  # so few are multiplied without rearranging the other factor first, at twice the speed
 
 
 @_compiled
@@ -300,3 +303,137 @@ def fill_squared_distances(points: Array, rows: Array, others: Array, out: Array
                 difference = np.float64(here[f]) - np.float64(there[f])
                 total += difference * difference
             out[a, b] = total
+
+
+@_compiled
+def assign_to_nearest(nearness: Array, margin: float, labels: Array) -> Array:
+    """Put sample i to the j of the smallest ``nearness[j, i]``, the first of several.
+
+    Returns the samples left in doubt: those for which another j is within the margin of the smallest.
+    """
+    c, n = nearness.shape
+    least = np.full(n, np.inf, dtype=np.float32)
+    second = np.full(n, np.inf, dtype=np.float32)
+    nearest = np.zeros(n, dtype=np.int32)
+    for j in range(c):
+        row = nearness[j]
+        for i in range(n):  # without a branch, so that several samples are done at a time
+            value, best = row[i], least[i]
+            closer = value < best
+            larger = best if closer else value
+            second[i] = larger if larger < second[i] else second[i]
+            least[i] = value if closer else best
+            nearest[i] = j if closer else nearest[i]
+    labels[:] = nearest
+    return np.flatnonzero(second - least <= margin)
+
+
+@_in_order
+def squared_distance(x: Array, y: Array) -> float:
+    """‖x − y‖², added up in the order of the columns."""
+    total = 0.0
+    for a in range(len(x)):
+        total += (x[a] - y[a]) ** 2
+    return total
+
+
+@_compiled
+def bring_up_to_date(X: Array, labels: Array, j: int, centres: Array, stale: Array) -> None:
+    """Move centre j, if stale, into the mean of the samples with label j, added up in their order."""
+    if stale[j]:
+        members = np.flatnonzero(labels == j)
+        total = np.zeros(X.shape[1])
+        for i in members:
+            x = X[i]
+            for a in range(len(x)):
+                total[a] += x[a]
+        centres[j] = total / len(members)
+        stale[j] = False
+
+
+@_compiled
+def nearest_within(
+    x: Array, limit: float, nearness: Array, X: Array, labels: Array, centres: Array, stale: Array
+) -> int:
+    """The nearest centre to x, the first of several, of those with a nearness up to the limit."""
+    nearest, least = -1, np.inf
+    for j in range(len(centres)):
+        if nearness[j] <= limit:
+            bring_up_to_date(X, labels, j, centres, stale)
+            distance = squared_distance(x, centres[j])
+            if nearest < 0 or distance < least:
+                nearest, least = j, distance
+    return nearest
+
+
+@_compiled
+def fill_empty_clusters(X: Array, before: Array, empty: Array, centres: Array, stale: Array, labels: Array) -> None:
+    """Give every empty cluster a sample, those farthest from their own centres, the farthest first."""
+    distances = np.empty(len(X))
+    for i in range(len(X)):
+        bring_up_to_date(X, before, labels[i], centres, stale)
+        distances[i] = squared_distance(X[i], centres[labels[i]])
+    farthest = np.argsort(-distances, kind="mergesort")
+    for place in range(len(empty)):
+        labels[farthest[place]] = empty[place]
+
+
+@_compiled
+def measure_nearness(sums: Array, counts: Array, moved: Array, single: Array, nearness: Array) -> None:
+    """Write ‖x − c‖² − ‖x‖² of every sample and all centres that moved, by one product in single precision."""
+    m = sums.shape[1]
+    factors = np.empty((len(moved), m + 1), dtype=np.float32)
+    for place in range(len(moved)):
+        j = moved[place]
+        square = 0.0
+        for a in range(m):
+            value = sums[j, a] / counts[j]
+            factors[place, a] = -2.0 * value
+            square += value * value
+        factors[place, m] = square
+    for first in range(0, len(moved), _ROWS_AT_ONCE):
+        products = factors[first : first + _ROWS_AT_ONCE] @ single
+        for place in range(len(products)):
+            nearness[moved[first + place]] = products[place]
+
+
+@_compiled
+def lloyd(X: Array, scaled: Array, single: Array, start: Array, margin: float, max_iter: int) -> Array:
+    """Lloyd's iterations from the samples ``start`` until no label changes; the cluster of every sample.
+
+    ``scaled`` is X with norms up to 1, ``single`` the same in single precision, transposed, above a row of ones:
+    its product with (−2c, ‖c‖²) tells how near every sample is to a centre c, which running sums give, up to half
+    the margin. What that leaves open X itself decides.
+    """
+    n, m = X.shape
+    c = len(start)
+    labels = np.full(n, -1)
+    centres, stale = X[start], np.zeros(c, dtype=np.bool_)
+    sums, counts = scaled[start], np.ones(c)
+    nearness = np.empty((c, n), dtype=np.float32)
+    moved = np.arange(c)
+    for iteration in range(max_iter):
+        measure_nearness(sums, counts, moved, single, nearness)
+        before = labels.copy()
+        for i in assign_to_nearest(nearness, margin, labels):
+            limit = nearness[labels[i], i] + margin
+            labels[i] = nearest_within(X[i], limit, nearness[:, i], X, before, centres, stale)
+        empty = np.flatnonzero(np.bincount(labels, minlength=c) == 0)
+        if len(empty) > 0:
+            fill_empty_clusters(X, before, empty, centres, stale, labels)
+        if iteration == 0:
+            sums[:], counts[:] = 0.0, 0.0
+        changed = np.zeros(c, dtype=np.bool_)
+        for i in np.flatnonzero(labels != before):
+            for j, sign in ((before[i], -1.0), (labels[i], 1.0)):
+                if j >= 0:
+                    changed[j] = True
+                    counts[j] += sign
+                    total, x = sums[j], scaled[i]
+                    for a in range(m):
+                        total[a] += sign * x[a]
+        if not changed.any():
+            break
+        moved = np.flatnonzero(changed & (counts > 0.0))
+        stale[moved] = True
+    return labels

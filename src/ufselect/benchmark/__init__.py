@@ -1,0 +1,1 @@
+"""Selections judged: experiments in files, runs that survive, tables beside the published ones."""

@@ -1,0 +1,178 @@
+"""What a run leaves on disk: all figures as Parquet, its tables as Markdown, CSV and LaTeX, its pictures."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pandas as pd
+from matplotlib.figure import Figure
+
+from ufselect.benchmark import plots, tables, texts
+from ufselect.benchmark.experiment import Experiment
+from ufselect.benchmark.runner import Results
+
+_NAMES = {
+    "acc": "Accuracy (%)",
+    "nmi": "Normalised mutual information (%), over the geometric mean of the entropies",
+    "nmi_max": "Normalised mutual information (%), over the larger entropy",
+    "nmi_arithmetic": "Normalised mutual information (%), over the mean of the entropies",
+    "redundancy": "Redundancy: mean absolute correlation of the selected features (%); less is better",
+    "preservation": "Neighbourhood preservation: mean Jaccard index of the 5 nearest neighbours, before and after (%)",
+    "nearest_neighbor": "Leave-one-out accuracy of the nearest neighbour (%)",
+    "seconds": "Seconds of a fit",
+    "megabytes": "Peak memory of a fit beyond the data and the program (MB)",
+}
+
+
+def write_results(experiment: Experiment, results: Results, folder: str | Path) -> list[Path]:
+    """Write everything that the experiment's protocol asks for.
+
+    Parameters
+    ----------
+    experiment : Experiment
+    results : Results
+    folder : path
+        Made where it is not there. A file appears whole or not at all.
+
+    Returns
+    -------
+    list of Path
+        The files written.
+    """
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    written = _Written(folder)
+    written.frame("figures.parquet", tables.figures(results))
+    written.frame("fits.parquet", tables.costs(results))
+    _PROTOCOLS[experiment.protocol](experiment, results, written)
+    return written.files
+
+
+class _Written:
+    """Files of one run, each moved to its place when it is whole."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.files: list[Path] = []
+
+    def frame(self, name: str, frame: pd.DataFrame) -> None:
+        writer = frame.to_parquet if name.endswith(".parquet") else frame.to_csv
+        self._whole(name, lambda path: writer(path, index=False))
+
+    def text(self, name: str, text: str) -> None:
+        self._whole(name, lambda path: path.write_text(text, encoding="utf-8"))
+
+    def picture(self, name: str, figure: Figure) -> None:
+        for ending, metadata in (("png", {"Software": None}), ("svg", {"Date": None})):
+            self._whole(f"{name}.{ending}", _saver(figure, ending, metadata))
+
+    def _whole(self, name: str, write: Callable[[Path], object]) -> None:
+        handle, temporary = tempfile.mkstemp(dir=self.folder, prefix=f".{name}.")
+        os.close(handle)
+        try:
+            write(Path(temporary))
+            Path(temporary).chmod(0o644)
+            Path(temporary).replace(self.folder / name)
+        finally:
+            Path(temporary).unlink(missing_ok=True)
+        self.files.append(self.folder / name)
+
+
+def _saver(figure: Figure, ending: str, metadata: dict[str, None]) -> Callable[[Path], object]:
+    return lambda path: figure.savefig(path, format=ending, dpi=150, metadata=metadata)
+
+
+def _published(experiment: Experiment, results: Results, written: _Written) -> None:
+    summary = tables.summary(experiment, results)
+    written.frame("summary.csv", summary)
+    sections = [_heading(experiment, results), _settings(summary)]
+    for metric in experiment.measures:
+        cells = texts.published_cells(summary, metric)
+        sections.append(f"## {_NAMES[metric]}\n\n{texts.as_markdown(cells)}")
+        written.text(f"{metric}.tex", texts.as_latex(cells, f"{experiment.title}: {_NAMES[metric]}"))
+    if experiment.protocol == "published":
+        sections += [_of_one_setting(experiment, results, choice) for choice in ("single", "median")]
+    written.text("tables.md", "\n".join(sections))
+    for metric in _drawn(experiment):
+        written.picture(f"{metric}_beside_published", plots.ours_beside_published(summary, metric))
+        written.picture(f"{metric}_curves", plots.curves_over_counts(experiment, results, metric))
+
+
+def _no_labels(experiment: Experiment, results: Results, written: _Written) -> None:
+    summary = pd.concat([tables.no_label_summary(results), tables.cost_summary(results)], ignore_index=True)
+    written.frame("summary.csv", summary)
+    sections = [_heading(experiment, results)]
+    for metric in (*experiment.measures, "seconds", "megabytes"):
+        digits = 2 if metric == "seconds" else 1
+        cells = texts.mean_cells(summary, metric, digits)
+        sections.append(f"## {_NAMES[metric]}\n\n{texts.as_markdown(cells)}")
+        written.text(f"{metric}.tex", texts.as_latex(cells, f"{experiment.title}: {_NAMES[metric]}"))
+    written.text("tables.md", "\n".join(sections))
+    for metric in _drawn(experiment):
+        if "random" in set(summary.method):
+            written.picture(f"{metric}_beside_random", plots.methods_beside_random(summary, metric))
+
+
+def _sensitivity(experiment: Experiment, results: Results, written: _Written) -> None:
+    table = tables.sensitivity_summary(results)
+    written.frame("summary.csv", table)
+    written.text("tables.md", _heading(experiment, results) + "\n" + texts.as_markdown(texts.sensitivity_cells(table)))
+    for metric in _drawn(experiment):
+        written.picture(f"{metric}_sensitivity", plots.sensitivity_maps(experiment, results, metric))
+
+
+def _convergence(experiment: Experiment, results: Results, written: _Written) -> None:
+    table = tables.convergence_summary(results)
+    written.frame("summary.csv", table)
+    written.text("tables.md", _heading(experiment, results) + "\n" + texts.as_markdown(texts.convergence_cells(table)))
+    written.picture("objective", plots.objective_courses(experiment, results))
+
+
+_PROTOCOLS: dict[str, Callable[[Experiment, Results, _Written], None]] = {
+    "published": _published,
+    "ablation": _published,
+    "no-labels": _no_labels,
+    "sensitivity": _sensitivity,
+    "convergence": _convergence,
+}
+
+
+def _drawn(experiment: Experiment) -> list[str]:
+    return [metric for metric in experiment.measures if metric in ("acc", "nmi")]
+
+
+def _heading(experiment: Experiment, results: Results) -> str:
+    failed = [(trial, outcome["error"]) for trial, outcome in results.fits if "error" in outcome]
+    text = f"# {experiment.title}\n\nMade by `ufselect bench experiments/{experiment.name}.toml`.\n"
+    for trial, error in failed:
+        text += f"\nFailed: {trial.method.name} on {trial.data} with {trial.setting}: {error}\n"
+    return text
+
+
+def _settings(summary: pd.DataFrame) -> str:
+    part = summary.drop_duplicates(["data", "method"])
+    counts = part.pivot(index="data", columns="method", values="settings")
+    counts = counts.reindex(index=part.data.unique(), columns=part.method.unique())
+    cells = counts.map(lambda value: "" if pd.isna(value) else f"{value:.0f}")
+    return (
+        "For every number of features and each metric apart, the best setting by the labels; then mean ± standard "
+        "deviation over the numbers of features, p of a paired t-test against the best method (bold: best, or p > 0.05;"
+        " baselines apart), the published figure, and ours less the published.\n\n"
+        f"## Settings tried\n\n{texts.as_markdown(cells)}"
+    )
+
+
+def _of_one_setting(experiment: Experiment, results: Results, choice: str) -> str:
+    table = tables.one_setting_summary(results, choice)
+    what = {
+        "single": "The best single setting for all numbers of features, by the labels",
+        "median": "The median setting: what a setting taken blindly from the grid is worth",
+    }[choice]
+    parts = [f"## {what}\n"]
+    parts += [
+        f"{_NAMES[metric]}\n\n{texts.as_markdown(texts.mean_cells(table, metric, 2))}" for metric in _drawn(experiment)
+    ]
+    return "\n".join(parts)

@@ -1,0 +1,110 @@
+"""The figures of an experiment."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import matplotlib
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+
+from ufselect.benchmark.experiment import Experiment
+from ufselect.benchmark.runner import Results
+from ufselect.benchmark.tables import curves, figures
+
+_LABELS = {"acc": "accuracy (%)", "nmi": "normalised mutual information (%)"}
+_GREY = "0.55"
+
+
+def curves_over_counts(experiment: Experiment, results: Results, metric: str) -> Figure:
+    """One panel a data set, one line a method: its best setting, by the labels, for each number of features."""
+    table = curves(figures(results))
+    fig, axes = _panels(len(experiment.data))
+    for axis, data in zip(axes, experiment.data, strict=True):
+        for method in experiment.methods_for(data):
+            row = table.loc[data, metric, method.name].dropna()
+            if method.features is not None:
+                axis.axhline(row.iloc[0], color=_GREY, linestyle=":", label=method.name)
+            else:
+                style: dict[str, Any] = {"color": _GREY, "linestyle": "--"} if method.baseline else {"marker": "o"}
+                axis.plot(row.index, row, markersize=3, label=method.name, **style)
+        axis.set(title=data, xlabel="selected features", ylabel=_LABELS[metric])
+    axes[0].legend(fontsize="small")
+    return fig
+
+
+def sensitivity_maps(experiment: Experiment, results: Results, metric: str = "acc") -> Figure:
+    """A row of panels a data set, a panel a parameter: its values against the number of features."""
+    table = figures(results).query("metric == @metric")
+    fig, axes = _panels(len(experiment.data) * len(experiment.methods), columns=len(experiment.methods))
+    pairs = [(data, method) for data in experiment.data for method in experiment.methods]
+    for axis, (data, method) in zip(axes, pairs, strict=True):
+        part = table[(table.data == data) & (table.method == method.name)]
+        order = part.setting.unique()
+        values = part.pivot(index="setting", columns="count", values="value").loc[order] * 100.0
+        limits = 100.0 * table[table.data == data].value
+        image = axis.imshow(values, aspect="auto", origin="lower", vmin=limits.min(), vmax=limits.max())
+        axis.set_yticks(range(len(values)), [setting.partition(":")[2].rstrip("}") for setting in values.index])
+        axis.set_xticks(range(len(values.columns))[1::2], values.columns[1::2])
+        axis.set(title=f"{data}: {method.name}", xlabel="selected features")
+        fig.colorbar(image, ax=axis, label=_LABELS[metric])
+    return fig
+
+
+def objective_courses(experiment: Experiment, results: Results) -> Figure:
+    """One panel a method, one line a data set: the objective after each iteration, that after the first being 1."""
+    fig, axes = _panels(len(experiment.methods))
+    for axis, method in zip(axes, experiment.methods, strict=True):
+        for trial, outcome in results.fits:
+            if trial.method.name == method.name and outcome.get("objective"):
+                course = np.atleast_2d(np.asarray(outcome["objective"], dtype=float).T)[-1]
+                axis.plot(np.arange(1, len(course) + 1), course / course[0], marker=".", label=trial.data)
+        axis.set(title=method.name, xlabel="iteration", ylabel="objective, after the first iteration 1")
+        axis.legend(fontsize="small")
+    return fig
+
+
+def methods_beside_random(summary: pd.DataFrame, metric: str) -> Figure:
+    """One dot a method and data set, the mean in black, and what random rankings reach as a line."""
+    part = summary[summary.metric == metric]
+    means = part.pivot(index="method", columns="data", values="mean")[part.data.unique()]
+    gain = means.sub(means.loc["random"]).drop(index="random")
+    gain = gain.loc[gain.mean(axis=1).sort_values().index]
+    fig = Figure(figsize=(7.5, 0.27 * len(gain) + 1.2), layout="constrained")
+    axis = fig.subplots()
+    for data in gain.columns:
+        axis.scatter(gain[data], gain.index, s=14, alpha=0.8, label=data)
+    axis.scatter(gain.mean(axis=1), gain.index, marker="|", s=120, color="black", label="mean")
+    axis.axvline(0.0, color=_GREY)
+    axis.set(xlabel=f"{_LABELS[metric]}: points above random rankings")
+    axis.legend(fontsize="small", loc="lower right")
+    axis.margins(y=0.03)
+    return fig
+
+
+def ours_beside_published(summary: pd.DataFrame, metric: str) -> Figure:
+    """One panel a data set: every method's mean and standard deviation, ours filled, the published hollow."""
+    part = summary[summary.metric == metric]
+    fig, axes = _panels(part.data.nunique())
+    for axis, (data, rows) in zip(axes, part.groupby("data", sort=False), strict=True):
+        place = np.arange(len(rows))
+        axis.errorbar(place - 0.12, rows["mean"], rows["std"].astype(float), fmt="o", label="ours")
+        axis.errorbar(
+            place + 0.12, rows["published"], rows["published_std"].astype(float), fmt="o", mfc="white", label="paper"
+        )
+        axis.set_xticks(place, rows["method"], rotation=60, ha="right")
+        axis.set(title=data, ylabel=_LABELS[metric])
+    axes[0].legend(fontsize="small")
+    return fig
+
+
+def _panels(n: int, columns: int = 3) -> tuple[Figure, list[Any]]:
+    matplotlib.rcParams["svg.hashsalt"] = "ufselect"  # the same figure gives the same file
+    columns = min(n, columns)
+    rows = -(-n // columns)
+    fig = Figure(figsize=(4.6 * columns, 3.4 * rows), layout="constrained")
+    axes = list(np.atleast_1d(fig.subplots(rows, columns, squeeze=False)).ravel())
+    for axis in axes[n:]:
+        axis.set_visible(False)
+    return fig, axes[:n]

@@ -1,0 +1,183 @@
+"""Figures of a run gathered into tables: mean ± standard deviation, p-values, and the published ones beside."""
+
+from __future__ import annotations
+
+import warnings
+from collections import Counter
+from importlib.resources import files
+
+import numpy as np
+import pandas as pd
+from scipy.stats import ttest_rel
+
+from ufselect._backend.columns import Float
+from ufselect.benchmark.experiment import Experiment
+from ufselect.benchmark.runner import Results
+
+_GROUP = ["data", "metric", "method"]
+NOT_WORSE = 0.05  # methods with a larger p-value are set in bold beside the best
+
+
+def figures(results: Results) -> pd.DataFrame:
+    """One row for each data set, method, setting, number of features and metric."""
+    columns = ["data", "method", "setting", "count", "metric", "value"]
+    return pd.DataFrame([vars(row) for row in results.rows], columns=columns)
+
+
+def costs(results: Results) -> pd.DataFrame:
+    """One row for each fit: seconds, peak memory, iterations and clusters, or the error."""
+    rows = []
+    for trial, outcome in results.fits:
+        kept = {name: outcome.get(name) for name in ("seconds", "peak_bytes", "n_iter", "n_clusters", "error")}
+        rows.append({"data": trial.data, "method": trial.method.name, "setting": trial.setting, **kept})
+    return pd.DataFrame(rows)
+
+
+def published_figures() -> pd.DataFrame:
+    """The paper's tables (Du and Shen, KDD 2015, tables 2 to 4), in percent."""
+    with files("ufselect.benchmark").joinpath("published.csv").open() as file:
+        return pd.read_csv(file)
+
+
+def curves(table: pd.DataFrame) -> pd.DataFrame:
+    """For each data set, metric and method the value of its best setting at each number of features, in percent."""
+    return _of_settings(table).groupby(level=_GROUP, sort=False).max()
+
+
+def one_setting_summary(results: Results, choice: str) -> pd.DataFrame:
+    """For each data set, metric and method the mean over the numbers of features of one setting for all of them.
+
+    ``choice`` is "single", the best by the labels, or "median".
+    """
+    means = _of_settings(figures(results)).mean(axis=1).groupby(level=_GROUP, sort=False)
+    chosen = means.max() if choice == "single" else means.median()
+    return chosen.rename("mean").reset_index().assign(std=None)
+
+
+def sensitivity_summary(results: Results) -> pd.DataFrame:
+    """For each data set, parameter and metric: means over the numbers of features of the worst and the best value."""
+    means = _of_settings(figures(results)).mean(axis=1).groupby(level=_GROUP, sort=False)
+    worst = means.idxmin().map(lambda key: key[-1])
+    best = means.idxmax().map(lambda key: key[-1])
+    found = {"lowest": means.min(), "at_lowest": worst, "highest": means.max(), "at_highest": best}
+    return pd.DataFrame(found).reset_index()
+
+
+def convergence_summary(results: Results) -> pd.DataFrame:
+    """For each fit: iterations, objective at the first and last, rises, and where 99 % of the fall is done."""
+    rows = []
+    for trial, outcome in results.fits:
+        if outcome.get("objective"):
+            course = np.atleast_2d(np.asarray(outcome["objective"], dtype=float).T)[-1]
+            rows.append({"data": trial.data, "method": trial.method.name, **_course(course)})
+    return pd.DataFrame(rows)
+
+
+def _course(course: Float) -> dict[str, float | int]:
+    steps = np.diff(course)
+    settled = np.flatnonzero(np.abs(course - course[-1]) > 0.01 * abs(course[-1]))
+    return {
+        "iterations": len(course),
+        "first": float(course[0]),
+        "last": float(course[-1]),
+        "rises": int(np.sum(steps > 1e-9 * np.abs(course[:-1]))),
+        "within_1_percent": int(settled[-1]) + 2 if len(settled) else 1,
+    }
+
+
+def _of_settings(table: pd.DataFrame) -> pd.DataFrame:
+    """One row a data set, metric, method and setting, one column a number of features, in percent."""
+    index = [*_GROUP, "setting"]
+    return table.pivot_table(index=index, columns="count", values="value", sort=False).sort_index(axis=1) * 100.0
+
+
+def summary(experiment: Experiment, results: Results) -> pd.DataFrame:
+    """Mean, standard deviation and p-value over the numbers of features, ours and the published.
+
+    The best method of a data set is the one with the highest mean, baselines apart; p is that of a paired t-test
+    against it over the numbers of features.
+    """
+    curve = curves(figures(results))
+    n_settings = Counter((trial.data, trial.method.name) for trial, _ in results.fits)
+    rows = []
+    for data in experiment.data:
+        counts = next((trial.counts for trial, _ in results.fits if trial.data == data and len(trial.counts) > 1), ())
+        for metric in experiment.measures:
+            values = _values(curve, data, metric, experiment, counts)
+            best = _best(values, experiment)
+            for method, series in values.items():
+                p_value = None if best is None or len(series) < 2 else _p_value(series, values[best])
+                rows.append(
+                    {
+                        "data": data,
+                        "metric": metric,
+                        "method": method,
+                        "settings": n_settings[data, method],
+                        "mean": float(np.mean(series)),
+                        "std": float(np.std(series, ddof=1)) if len(series) > 1 else None,
+                        "p_value": p_value,
+                        "bold": p_value is not None and p_value > NOT_WORSE and not _is_baseline(experiment, method),
+                    }
+                )
+    return _beside_published(pd.DataFrame(rows))
+
+
+def no_label_summary(results: Results) -> pd.DataFrame:
+    """Every method at its one setting: the mean over the numbers of features for each data set, in percent.
+
+    A method of several random rankings has the mean and the standard deviation over those.
+    """
+    table = figures(results)
+    means = table.groupby(["data", "metric", "method", "setting"], sort=False)["value"].mean().mul(100.0).reset_index()
+    means["method"] = [_row_name(method, setting) for method, setting in zip(means.method, means.setting, strict=True)]
+    grouped = means.groupby(["metric", "method", "data"], sort=False)["value"]
+    return grouped.agg(mean="mean", std=lambda values: values.std() if len(values) > 1 else None).reset_index()
+
+
+def cost_summary(results: Results) -> pd.DataFrame:
+    """Seconds and peak megabytes of every fit."""
+    table = costs(results)
+    table["method"] = [_row_name(method, setting) for method, setting in zip(table.method, table.setting, strict=True)]
+    table["megabytes"] = table.pop("peak_bytes") / 1e6
+    means = table.groupby(["method", "data"], sort=False)[["seconds", "megabytes"]].mean().reset_index()
+    return means.melt(["method", "data"], var_name="metric", value_name="mean").assign(std=None)
+
+
+def _row_name(method: str, setting: str) -> str:
+    return f"{method}, c unknown" if '"auto"' in setting else method
+
+
+def _values(
+    curve: pd.DataFrame, data: str, metric: str, experiment: Experiment, counts: tuple[int, ...]
+) -> dict[str, Float]:
+    """The values of every method over the numbers of features, one that stands twice counted twice."""
+    found = {}
+    for method in experiment.methods_for(data):
+        if (data, metric, method.name) in curve.index:
+            row = curve.loc[data, metric, method.name]
+            found[method.name] = row[list(counts)].to_numpy() if method.features is None else row.dropna().to_numpy()
+    return found
+
+
+def _best(values: dict[str, Float], experiment: Experiment) -> str | None:
+    candidates = {name: np.mean(series) for name, series in values.items() if not _is_baseline(experiment, name)}
+    return max(candidates, key=candidates.__getitem__) if candidates else None
+
+
+def _is_baseline(experiment: Experiment, name: str) -> bool:
+    return any(method.baseline for method in experiment.methods if method.name == name)
+
+
+def _p_value(series: Float, best: Float) -> float:
+    if np.array_equal(series, best):
+        return 1.0
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # SciPy's, where all differences are the same
+        return float(ttest_rel(series, best).pvalue)
+
+
+def _beside_published(table: pd.DataFrame) -> pd.DataFrame:
+    published = published_figures().rename(columns={"mean": "published", "std": "published_std"})
+    joined = table.merge(published.drop(columns="p_value"), on=["metric", "data", "method"], how="left")
+    joined["difference"] = joined["mean"] - joined["published"]
+    return joined

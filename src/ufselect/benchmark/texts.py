@@ -1,0 +1,126 @@
+"""Tables as texts: cells, and these as Markdown and LaTeX."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+AVERAGE = "Average"
+
+
+def as_markdown(cells: pd.DataFrame) -> str:
+    """A table of texts in Markdown; the index is its first column."""
+    header = [str(cells.index.name or ""), *map(str, cells.columns)]
+    lines = [
+        header,
+        ["---"] * len(header),
+        *([str(name), *row] for name, row in zip(cells.index, cells.to_numpy(), strict=True)),
+    ]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines) + "\n"
+
+
+def as_latex(cells: pd.DataFrame, caption: str) -> str:
+    """A table of texts in LaTeX, for the package booktabs; **bold** of Markdown becomes bold there."""
+    first, *rest = (" & ".join(map(_latex, row)) + r" \\" for row in _rows(cells))
+    columns = "l" + "c" * len(cells.columns)
+    body = [r"\begin{table*}", r"\centering", rf"\caption{{{_latex(caption)}}}", rf"\begin{{tabular}}{{{columns}}}"]
+    body += [r"\toprule", first, r"\midrule", *rest, r"\bottomrule", r"\end{tabular}", r"\end{table*}"]
+    return "\n".join(body) + "\n"
+
+
+def _rows(cells: pd.DataFrame) -> list[list[str]]:
+    """The texts of the header and of every row, beginning with its name."""
+    header = [str(cells.index.name or ""), *map(str, cells.columns)]
+    return [header, *([str(name), *map(str, row)] for name, row in zip(cells.index, cells.to_numpy(), strict=True))]
+
+
+def _latex(text: str) -> str:
+    bold = text.startswith("**")
+    for mark, command in (("**", ""), ("%", r"\%"), ("_", r"\_"), ("&", r"\&"), (" ± ", r" $\pm$ "), ("−", "$-$")):
+        text = text.replace(mark, command)
+    parts = text.split("<br>")
+    if bold:
+        parts[0] = rf"\textbf{{{parts[0]}}}"
+    return parts[0] if len(parts) == 1 else r"\shortstack{" + r"\\".join(parts) + "}"
+
+
+def published_cells(table: pd.DataFrame, metric: str) -> pd.DataFrame:
+    """Data sets by methods: ours with its p-value, and below the published figure with the difference."""
+    part = table[table.metric == metric].copy()
+    part["cell"] = [_cell(row) for row in part.itertuples()]
+    methods, data = part.method.unique(), part.data.unique()
+    cells = part.pivot(index="data", columns="method", values="cell").reindex(index=data, columns=methods)
+    if len(data) > 1:
+        means = part.pivot(index="data", columns="method", values="mean").reindex(columns=methods)
+        cells.loc[AVERAGE] = [f"{value:.2f}" if not np.isnan(value) else "" for value in means.mean(skipna=False)]
+    return cells.fillna("")
+
+
+def _cell(row: Any) -> str:
+    text = _mean_and_std(row.mean, row.std)
+    text = f"**{text}**" if row.bold else text
+    if not pd.isna(row.p_value):
+        text += f"<br>p {row.p_value:.2f}"
+    if not pd.isna(row.published):
+        published = (
+            f"{row.published:.2f}" if pd.isna(row.published_std) else f"{row.published:.2f} ± {row.published_std:.2f}"
+        )
+        text += f"<br>paper {published}<br>{_signed(row.difference)}"
+    return text
+
+
+def _mean_and_std(mean: float, std: float | None) -> str:
+    return f"{mean:.2f}" if pd.isna(std) else f"{mean:.2f} ± {std:.2f}"
+
+
+def _signed(value: float) -> str:
+    return f"{value:+.2f}".replace("-", "−")
+
+
+def mean_cells(table: pd.DataFrame, metric: str, digits: int = 1) -> pd.DataFrame:
+    """Methods by data sets, with the mean over the data sets where none is missing."""
+    part = table[table.metric == metric]
+    methods, data = part.method.unique(), part.data.unique()
+    means = part.pivot(index="method", columns="data", values="mean").reindex(index=methods, columns=data)
+    spread = part.pivot(index="method", columns="data", values="std").reindex(index=methods, columns=data)
+    cells = means.map(lambda value: "" if pd.isna(value) else f"{value:.{digits}f}")
+    cells += spread.astype(float).map(lambda value: "" if pd.isna(value) else f" ± {value:.{digits}f}")
+    cells["mean"] = [f"{value:.{digits}f}" if not np.isnan(value) else "" for value in means.mean(axis=1, skipna=False)]
+    return cells
+
+
+def sensitivity_cells(table: pd.DataFrame) -> pd.DataFrame:
+    """Lowest and highest mean over the numbers of features, and the settings they belong to."""
+    rows = {
+        f"{row.data}, {row.method}, {row.metric}": [
+            f"{row.lowest:.2f} at {row.at_lowest}",
+            f"{row.highest:.2f} at {row.at_highest}",
+            f"{row.highest - row.lowest:.2f}",
+        ]
+        for row in table.itertuples()
+    }
+    return pd.DataFrame.from_dict(rows, orient="index", columns=["lowest", "highest", "difference"])
+
+
+def convergence_cells(table: pd.DataFrame) -> pd.DataFrame:
+    """How the objective of each fit went."""
+    columns = [
+        "iterations",
+        "objective after the first",
+        "after the last",
+        "rises",
+        "within 1 % of the last from iteration",
+    ]
+    rows = {
+        f"{row.data}, {row.method}": [
+            str(row.iterations),
+            f"{row.first:.6g}",
+            f"{row.last:.6g}",
+            str(row.rises),
+            str(row.within_1_percent),
+        ]
+        for row in table.itertuples()
+    }
+    return pd.DataFrame.from_dict(rows, orient="index", columns=columns)

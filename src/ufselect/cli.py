@@ -1,0 +1,120 @@
+"""The command line: parse, call, print."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from ufselect.benchmark.experiment import Experiment
+
+app = typer.Typer(
+    help="Choose the informative columns of unlabelled data.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+
+@app.callback()
+def _commands() -> None:
+    """Keep ``bench`` a command also while it is the only one."""
+
+
+@app.command()
+def bench(
+    experiment: Annotated[Path, typer.Argument(help="The experiment's TOML file.", exists=True, dir_okay=False)],
+    data: Annotated[str, typer.Option(help="Only these data sets, separated by commas.")] = "",
+    methods: Annotated[str, typer.Option(help="Only these methods, separated by commas.")] = "",
+    quick: Annotated[bool, typer.Option("--quick", help="A few settings on little data: does it run?")] = False,
+    jobs: Annotated[int, typer.Option("--jobs", "-j", help="Processes; -1 for all cores.")] = 1,
+    output: Annotated[Path, typer.Option("--output", "-o", help="Where results and finished pieces go.")] = Path(
+        "results"
+    ),
+    dask: Annotated[str, typer.Option(help="Address of a Dask scheduler whose workers do the work.")] = "",
+    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
+) -> None:
+    """Run an experiment and write its tables and figures.
+
+    Every finished piece is kept at once: started again after any end, a run goes on where it was.
+    """
+    with _plain_errors(debug):
+        from ufselect.benchmark.experiment import read_experiment
+
+        wanted = read_experiment(experiment).narrowed(data=_names(data), methods=_names(methods), quick=quick)
+        _run(wanted if data else _of_data_at_hand(wanted), output, jobs, dask)
+
+
+def main() -> None:
+    """Run the program."""
+    app()
+
+
+def _run(experiment: Experiment, output: Path, jobs: int, dask: str) -> None:
+    from ufselect.benchmark.output import write_results
+    from ufselect.benchmark.runner import run_experiment
+    from ufselect.benchmark.store import Store
+
+    with Store(output / "pieces.sqlite") as store, _workers(dask):
+        results = run_experiment(experiment, store, n_jobs=None if dask else jobs, verbose=1)
+    for path in write_results(experiment, results, output / experiment.name):
+        typer.echo(path)
+
+
+def _of_data_at_hand(experiment: Experiment) -> Experiment:
+    """The experiment without the data sets whose files are not there, each named with how to get it."""
+    from ufselect.datasets import load_dataset
+
+    there = []
+    for name in experiment.data:
+        try:
+            load_dataset(name)
+        except FileNotFoundError as error:
+            typer.echo(f"Left out: {error}", err=True)
+        else:
+            there.append(name)
+    if not there:
+        raise FileNotFoundError("none of the experiment's data sets is at hand.")
+    return experiment.narrowed(data=there)
+
+
+def _workers(dask: str) -> Any:
+    """The workers of that Dask scheduler, or whatever joblib is set to."""
+    from contextlib import nullcontext
+
+    if not dask:
+        return nullcontext()
+    try:
+        from distributed import Client
+    except ImportError as error:
+        raise ModuleNotFoundError("--dask needs Dask: pip install 'ufselect[dask]'.") from error
+    import joblib
+
+    return joblib.parallel_config(backend="dask", client=Client(dask))
+
+
+def _names(text: str) -> list[str] | None:
+    return [name.strip() for name in text.split(",") if name.strip()] or None
+
+
+class _plain_errors:  # noqa: N801 - reads as a verb in a with statement
+    """Errors as one plain sentence on standard error and exit code 1, unless their traceback is wanted."""
+
+    def __init__(self, debug: bool) -> None:
+        self.debug = debug
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: Any, error: BaseException | None, traceback: Any) -> None:
+        if self.debug or error is None:
+            return
+        if isinstance(error, KeyboardInterrupt):
+            typer.echo("Stopped. What was finished is kept; the same command goes on from there.", err=True)
+            sys.exit(1)
+        if isinstance(error, (ValueError, OSError, ImportError, MemoryError)):
+            typer.echo(f"Error: {error}", err=True)
+            sys.exit(1)
