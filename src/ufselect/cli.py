@@ -30,6 +30,8 @@ def bench(
     data: Annotated[str, typer.Option(help="Only these data sets, separated by commas.")] = "",
     methods: Annotated[str, typer.Option(help="Only these methods, separated by commas.")] = "",
     quick: Annotated[bool, typer.Option("--quick", help="A few settings on little data: does it run?")] = False,
+    settings: Annotated[int, typer.Option(help="At most so many settings a method, spread over its grid.")] = 0,
+    finished: Annotated[bool, typer.Option("--finished", help="Run nothing: tables of what is finished.")] = False,
     jobs: Annotated[int, typer.Option("--jobs", "-j", help="Processes; -1 for all cores.")] = 1,
     output: Annotated[Path, typer.Option("--output", "-o", help="Where results and finished pieces go.")] = Path(
         "results"
@@ -44,8 +46,10 @@ def bench(
     with _plain_errors(debug):
         from ufselect.benchmark.experiment import read_experiment
 
-        wanted = read_experiment(experiment).narrowed(data=_names(data), methods=_names(methods), quick=quick)
-        _run(wanted if data else _of_data_at_hand(wanted), output, jobs, dask)
+        wanted = read_experiment(experiment).narrowed(
+            data=_names(data), methods=_names(methods), quick=quick, settings=settings or None
+        )
+        _run(wanted if data else _of_data_at_hand(wanted), output, jobs, dask, finished)
 
 
 def main() -> None:
@@ -53,13 +57,13 @@ def main() -> None:
     app()
 
 
-def _run(experiment: Experiment, output: Path, jobs: int, dask: str) -> None:
+def _run(experiment: Experiment, output: Path, jobs: int, dask: str, finished: bool) -> None:
     from ufselect.benchmark.output import write_results
     from ufselect.benchmark.runner import run_experiment
     from ufselect.benchmark.store import Store
 
     with Store(output / "pieces.sqlite") as store, _workers(dask):
-        results = run_experiment(experiment, store, n_jobs=None if dask else jobs, verbose=1)
+        results = run_experiment(experiment, store, n_jobs=None if dask else jobs, verbose=1, finished_only=finished)
     for path in write_results(experiment, results, output / experiment.name):
         typer.echo(path)
 
@@ -93,7 +97,7 @@ def _workers(dask: str) -> Any:
         raise ModuleNotFoundError("--dask needs Dask: pip install 'ufselect[dask]'.") from error
     import joblib
 
-    return joblib.parallel_config(backend="dask", client=Client(dask))
+    return joblib.parallel_config(backend="dask", client=Client(dask))  # type: ignore[no-untyped-call]
 
 
 def _names(text: str) -> list[str] | None:

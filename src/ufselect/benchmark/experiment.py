@@ -80,9 +80,14 @@ class Experiment:
         return [settings[round(place * step)] for place in range(self.most_settings)]
 
     def narrowed(
-        self, *, data: Sequence[str] | None = None, methods: Sequence[str] | None = None, quick: bool = False
+        self,
+        *,
+        data: Sequence[str] | None = None,
+        methods: Sequence[str] | None = None,
+        quick: bool = False,
+        settings: int | None = None,
     ) -> Experiment:
-        """The same with only those data sets and methods, or a quick version of it.
+        """The same with only those data sets and methods, so many settings, or a quick version of it.
 
         Raises
         ------
@@ -100,6 +105,8 @@ class Experiment:
                 counts_of=counts,
                 most_settings=self.quick.settings,
             )
+        if settings is not None:
+            narrow = replace(narrow, most_settings=settings)
         if data:
             narrow = replace(narrow, data=tuple(_known(name, self.data, "data set") for name in data))
         if methods:
@@ -128,6 +135,13 @@ def read_experiment(path: str | Path) -> Experiment:
         raise ValueError(f"{path}: {cause}.") from error
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from error
+
+
+def varied_values(settings: Sequence[str]) -> list[str]:
+    """What tells the settings apart: the values of those parameters that are not the same in all."""
+    read = [json.loads(setting) for setting in settings]
+    varied = [name for name in read[0] if len({identity(setting.get(name)) for setting in read}) > 1]
+    return [", ".join(f"{setting.get(name)}" for name in varied) for setting in read]
 
 
 def identity(content: Any) -> str:

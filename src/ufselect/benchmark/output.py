@@ -93,8 +93,8 @@ def _published(experiment: Experiment, results: Results, written: _Written) -> N
         cells = texts.published_cells(summary, metric)
         sections.append(f"## {_NAMES[metric]}\n\n{texts.as_markdown(cells)}")
         written.text(f"{metric}.tex", texts.as_latex(cells, f"{experiment.title}: {_NAMES[metric]}"))
-    if experiment.protocol == "published":
-        sections += [_of_one_setting(experiment, results, choice) for choice in ("single", "median")]
+    sections += [_of_one_setting(experiment, results, choice) for choice in ("single", "median")]
+    sections.append(_consistency(summary))
     written.text("tables.md", "\n".join(sections))
     for metric in _drawn(experiment):
         written.picture(f"{metric}_beside_published", plots.ours_beside_published(summary, metric))
@@ -153,16 +153,21 @@ def _heading(experiment: Experiment, results: Results) -> str:
 
 
 def _settings(summary: pd.DataFrame) -> str:
-    part = summary.drop_duplicates(["data", "method"])
-    counts = part.pivot(index="data", columns="method", values="settings")
-    counts = counts.reindex(index=part.data.unique(), columns=part.method.unique())
-    cells = counts.map(lambda value: "" if pd.isna(value) else f"{value:.0f}")
     return (
         "For every number of features and each metric apart, the best setting by the labels; then mean ± standard "
         "deviation over the numbers of features, p of a paired t-test against the best method (bold: best, or p > 0.05;"
         " baselines apart), the published figure, and ours less the published.\n\n"
-        f"## Settings tried\n\n{texts.as_markdown(cells)}"
+        f"## Settings tried\n\n{texts.as_markdown(texts.settings_cells(summary))}"
     )
+
+
+def _consistency(summary: pd.DataFrame) -> str:
+    broken = tables.inconsistent_pairs(summary)
+    text = "## Do accuracy and mutual information agree?\n\n"
+    text += "Fano's inequality bounds the second from below, given the first. "
+    if broken.empty:
+        return text + "No pair, ours or published, breaks the bound.\n"
+    return text + f"These pairs break the bound:\n\n{texts.as_markdown(texts.pair_cells(broken))}"
 
 
 def _of_one_setting(experiment: Experiment, results: Results, choice: str) -> str:

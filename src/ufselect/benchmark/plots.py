@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from ufselect.benchmark.experiment import Experiment
+from ufselect.benchmark.experiment import Experiment, varied_values
 from ufselect.benchmark.runner import Results
 from ufselect.benchmark.tables import curves, figures
 
@@ -45,7 +45,7 @@ def sensitivity_maps(experiment: Experiment, results: Results, metric: str = "ac
         values = part.pivot(index="setting", columns="count", values="value").loc[order] * 100.0
         limits = 100.0 * table[table.data == data].value
         image = axis.imshow(values, aspect="auto", origin="lower", vmin=limits.min(), vmax=limits.max())
-        axis.set_yticks(range(len(values)), [setting.partition(":")[2].rstrip("}") for setting in values.index])
+        axis.set_yticks(range(len(values)), varied_values(values.index))
         axis.set_xticks(range(len(values.columns))[1::2], values.columns[1::2])
         axis.set(title=f"{data}: {method.name}", xlabel="selected features")
         fig.colorbar(image, ax=axis, label=_LABELS[metric])

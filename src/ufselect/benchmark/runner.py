@@ -8,6 +8,7 @@ from typing import Any
 
 from joblib import Parallel, delayed
 
+from ufselect._backend.progress import with_progress
 from ufselect.benchmark.experiment import ALL_FEATURES, Experiment, Method, identity
 from ufselect.benchmark.pieces import Fit, Judgement, Outcome, Piece, judgement_of
 from ufselect.benchmark.store import Store
@@ -55,7 +56,9 @@ def planned_trials(experiment: Experiment) -> list[Trial]:
     ]
 
 
-def run_experiment(experiment: Experiment, store: Store, *, n_jobs: int | None = None, verbose: int = 0) -> Results:
+def run_experiment(
+    experiment: Experiment, store: Store, *, n_jobs: int | None = None, verbose: int = 0, finished_only: bool = False
+) -> Results:
     """Do what is missing and gather all figures.
 
     Parameters
@@ -67,24 +70,28 @@ def run_experiment(experiment: Experiment, store: Store, *, n_jobs: int | None =
         Processes; within ``joblib.parallel_config`` that backend's workers are used, such as a Dask cluster's.
     verbose : int
         1 shows a progress bar with the time left.
+    finished_only : bool
+        Run nothing; gather what is finished.
 
     Returns
     -------
     Results
     """
     trials = planned_trials(experiment)
-    fits = _done((trial.fit for trial in trials), store, n_jobs, verbose, f"{experiment.name}: fits")
+    work = _Work(store, 0 if finished_only else n_jobs, verbose)
+    fits = work.outcomes((trial.fit for trial in trials), f"{experiment.name}: fits")
+    trials = [trial for trial in trials if trial.fit.key in fits]
     judged = [
         (trial, count, _judgement(experiment, trial, fits[trial.fit.key], count))
         for trial in trials
         if "order" in fits[trial.fit.key]
         for count in dict.fromkeys(trial.counts)
     ]
-    found = _done((piece for _, _, piece in judged), store, n_jobs, verbose, f"{experiment.name}: judgements")
+    found = work.outcomes((piece for _, _, piece in judged), f"{experiment.name}: judgements")
     rows = [
         Row(trial.data, trial.method.name, trial.setting, count, metric, value)
         for trial, count, piece in judged
-        for metric, value in found[piece.key].items()
+        for metric, value in found.get(piece.key, {}).items()
     ]
     return Results(rows, [(trial, fits[trial.fit.key]) for trial in trials])
 
@@ -108,23 +115,30 @@ def _judgement(experiment: Experiment, trial: Trial, outcome: Outcome, count: in
     return judgement_of(trial.data, outcome["order"], count, experiment.measures, experiment.n_runs)
 
 
-def _done(
-    pieces: Iterable[Piece], store: Store, n_jobs: int | None, verbose: int, description: str
-) -> dict[str, Outcome]:
-    """What all pieces came to; those that the store does not have are run first."""
-    unique = {piece.key: piece for piece in pieces}
-    found = store.find(unique)
-    missing = [piece for key, piece in unique.items() if key not in found]
-    for key, outcome in _with_bar(_finished(missing, n_jobs), len(unique), len(found), verbose, description):
-        store.add(key, outcome)
-        found[key] = outcome
-    return found
+@dataclass(frozen=True)
+class _Work:
+    """Where outcomes are kept, and who works out the missing ones; with no jobs, nobody."""
+
+    store: Store
+    n_jobs: int | None
+    verbose: int
+
+    def outcomes(self, pieces: Iterable[Piece], description: str) -> dict[str, Outcome]:
+        """What the pieces came to, each run once unless the store has it already."""
+        unique = {piece.key: piece for piece in pieces}
+        found = self.store.find(unique)
+        missing = [piece for key, piece in unique.items() if key not in found]
+        if self.n_jobs == 0 or not missing:
+            return found
+        finished = _finished(missing, self.n_jobs)
+        for key, outcome in with_progress(finished, len(missing), self.verbose, description):
+            self.store.add(key, outcome)
+            found[key] = outcome
+        return found
 
 
 def _finished(pieces: Sequence[Piece], n_jobs: int | None) -> Iterator[tuple[str, Outcome]]:
     """Run the pieces, each handed over as soon as it is finished, in whatever order."""
-    if not pieces:
-        return iter(())
     parallel = Parallel(n_jobs=n_jobs, return_as="generator_unordered", batch_size=1)
     finished: Iterator[tuple[str, Outcome]] = parallel(delayed(_run)(piece) for piece in pieces)
     return finished
@@ -132,17 +146,3 @@ def _finished(pieces: Sequence[Piece], n_jobs: int | None) -> Iterator[tuple[str
 
 def _run(piece: Piece) -> tuple[str, Outcome]:
     return piece.key, piece.run()
-
-
-def _with_bar(
-    finished: Iterator[tuple[str, Outcome]], total: int, done_before: int, verbose: int, description: str
-) -> Iterator[tuple[str, Outcome]]:
-    if not verbose:
-        yield from finished
-        return
-    from tqdm.auto import tqdm
-
-    with tqdm(total=total, initial=done_before, desc=description, unit="piece", smoothing=0.05) as bar:
-        for outcome in finished:
-            bar.update()
-            yield outcome

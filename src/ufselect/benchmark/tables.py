@@ -11,10 +11,13 @@ import pandas as pd
 from scipy.stats import ttest_rel
 
 from ufselect._backend.columns import Float
-from ufselect.benchmark.experiment import Experiment
+from ufselect.benchmark.experiment import Experiment, varied_values
 from ufselect.benchmark.runner import Results
+from ufselect.datasets import load_dataset
+from ufselect.metrics import agrees_with_fano
 
 _GROUP = ["data", "metric", "method"]
+_ROUNDING = 5e-5  # of printed figures
 NOT_WORSE = 0.05  # methods with a larger p-value are set in bold beside the best
 
 
@@ -55,12 +58,15 @@ def one_setting_summary(results: Results, choice: str) -> pd.DataFrame:
 
 
 def sensitivity_summary(results: Results) -> pd.DataFrame:
-    """For each data set, parameter and metric: means over the numbers of features of the worst and the best value."""
-    means = _of_settings(figures(results)).mean(axis=1).groupby(level=_GROUP, sort=False)
-    worst = means.idxmin().map(lambda key: key[-1])
-    best = means.idxmax().map(lambda key: key[-1])
-    found = {"lowest": means.min(), "at_lowest": worst, "highest": means.max(), "at_highest": best}
-    return pd.DataFrame(found).reset_index()
+    """For each data set, parameter and metric: means over the numbers of features at its worst and best value."""
+    means = _of_settings(figures(results)).mean(axis=1)
+    rows = []
+    for group, values in means.groupby(level=_GROUP, sort=False):
+        at = varied_values(values.index.get_level_values("setting"))
+        low, high = int(values.argmin()), int(values.argmax())
+        found = {"lowest": values.iloc[low], "at_lowest": at[low], "highest": values.iloc[high], "at_highest": at[high]}
+        rows.append({**dict(zip(_GROUP, group, strict=True)), **found})
+    return pd.DataFrame(rows)
 
 
 def convergence_summary(results: Results) -> pd.DataFrame:
@@ -98,7 +104,7 @@ def summary(experiment: Experiment, results: Results) -> pd.DataFrame:
     against it over the numbers of features.
     """
     curve = curves(figures(results))
-    n_settings = Counter((trial.data, trial.method.name) for trial, _ in results.fits)
+    tried = Counter((trial.data, trial.method.name) for trial, _ in results.fits)
     rows = []
     for data in experiment.data:
         counts = next((trial.counts for trial, _ in results.fits if trial.data == data and len(trial.counts) > 1), ())
@@ -112,7 +118,8 @@ def summary(experiment: Experiment, results: Results) -> pd.DataFrame:
                         "data": data,
                         "metric": metric,
                         "method": method,
-                        "settings": n_settings[data, method],
+                        "settings": tried[data, method],
+                        "grid": n_settings(experiment, method, data),
                         "mean": float(np.mean(series)),
                         "std": float(np.std(series, ddof=1)) if len(series) > 1 else None,
                         "p_value": p_value,
@@ -174,6 +181,24 @@ def _p_value(series: Float, best: Float) -> float:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # SciPy's, where all differences are the same
         return float(ttest_rel(series, best).pvalue)
+
+
+def n_settings(experiment: Experiment, name: str, data: str) -> int:
+    """How many settings the whole grid of a method has."""
+    return next(len(list(method.settings(data))) for method in experiment.methods if method.name == name)
+
+
+def inconsistent_pairs(summary: pd.DataFrame) -> pd.DataFrame:
+    """Accuracies and mutual informations, ours or published, that cannot both be right by Fano's inequality."""
+    wide = summary.pivot(index=["data", "method"], columns="metric", values=["mean", "published"])
+    rows = []
+    for (data, method), row in wide.iterrows():
+        sizes = np.bincount(load_dataset(str(data)).y)
+        for source in ("mean", "published"):
+            acc, nmi = row[source, "acc"] / 100.0, row[source, "nmi"] / 100.0
+            if not np.isnan(acc + nmi) and not agrees_with_fano(acc, nmi, sizes, rounding=_ROUNDING):
+                rows.append({"data": data, "method": method, "source": source, "acc": 100 * acc, "nmi": 100 * nmi})
+    return pd.DataFrame(rows, columns=["data", "method", "source", "acc", "nmi"])
 
 
 def _beside_published(table: pd.DataFrame) -> pd.DataFrame:

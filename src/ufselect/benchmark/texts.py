@@ -91,6 +91,28 @@ def mean_cells(table: pd.DataFrame, metric: str, digits: int = 1) -> pd.DataFram
     return cells
 
 
+def settings_cells(summary: pd.DataFrame) -> pd.DataFrame:
+    """Data sets by methods: how many settings were tried, and of how many if not of all."""
+    part = summary.drop_duplicates(["data", "method"]).copy()
+    whole = part.settings == part.grid
+    part["cell"] = part.settings.astype(str).where(whole, part.settings.astype(str) + " of " + part.grid.astype(str))
+    cells = part.pivot(index="data", columns="method", values="cell")
+    return cells.reindex(index=part.data.unique(), columns=part.method.unique()).fillna("")
+
+
+def pair_cells(pairs: pd.DataFrame) -> pd.DataFrame:
+    """Which figures of which method on which data."""
+    rows = {
+        f"{row.data}, {row.method}": [
+            "paper" if row.source == "published" else "ours",
+            f"{row.acc:.2f}",
+            f"{row.nmi:.2f}",
+        ]
+        for row in pairs.itertuples()
+    }
+    return pd.DataFrame.from_dict(rows, orient="index", columns=["whose", "ACC", "NMI"])
+
+
 def sensitivity_cells(table: pd.DataFrame) -> pd.DataFrame:
     """Lowest and highest mean over the numbers of features, and the settings they belong to."""
     rows = {

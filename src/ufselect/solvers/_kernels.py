@@ -12,7 +12,8 @@ Array = npt.NDArray[Any]
 
 # Sums may be taken in another order, which lets them use the whole width of the processor.
 _compiled = numba.njit(cache=True, nogil=True, fastmath={"reassoc"})
-_in_order = numba.njit(cache=True, nogil=True, fastmath=False)
+# Or not, so that ties are those of the plain sum; a function that does not say so does as its caller does.
+_compiled_in_order = numba.njit(cache=True, nogil=True, fastmath=False)
 
 _ROWS_AT_ONCE = 8  # so few are multiplied without rearranging the other factor first, at twice the speed
 
@@ -328,7 +329,7 @@ def assign_to_nearest(nearness: Array, margin: float, labels: Array) -> Array:
     return np.flatnonzero(second - least <= margin)
 
 
-@_in_order
+@_compiled_in_order
 def squared_distance(x: Array, y: Array) -> float:
     """‖x − y‖², added up in the order of the columns."""
     total = 0.0
@@ -339,31 +340,29 @@ def squared_distance(x: Array, y: Array) -> float:
 
 @_compiled
 def bring_up_to_date(X: Array, labels: Array, j: int, centres: Array, stale: Array) -> None:
-    """Move centre j, if stale, into the mean of the samples with label j, added up in their order."""
-    if stale[j]:
-        members = np.flatnonzero(labels == j)
-        total = np.zeros(X.shape[1])
-        for i in members:
-            x = X[i]
-            for a in range(len(x)):
-                total[a] += x[a]
-        centres[j] = total / len(members)
-        stale[j] = False
+    """Move centre j, if it is stale, into the mean of the samples with label j, added up in their order."""
+    if not stale[j]:
+        return
+    members = np.flatnonzero(labels == j)
+    total = np.zeros(X.shape[1])
+    for i in members:
+        x = X[i]
+        for a in range(len(x)):
+            total[a] += x[a]
+    centres[j] = total / len(members)
+    stale[j] = False
 
 
 @_compiled
 def nearest_within(
-    x: Array, limit: float, nearness: Array, X: Array, labels: Array, centres: Array, stale: Array
+    limit: float, nearness: Array, x: Array, X: Array, before: Array, centres: Array, stale: Array
 ) -> int:
     """The nearest centre to x, the first of several, of those with a nearness up to the limit."""
-    nearest, least = -1, np.inf
-    for j in range(len(centres)):
-        if nearness[j] <= limit:
-            bring_up_to_date(X, labels, j, centres, stale)
-            distance = squared_distance(x, centres[j])
-            if nearest < 0 or distance < least:
-                nearest, least = j, distance
-    return nearest
+    distances = np.full(len(centres), np.inf)
+    for j in np.flatnonzero(nearness <= limit):
+        bring_up_to_date(X, before, j, centres, stale)
+        distances[j] = squared_distance(x, centres[j])
+    return np.argmin(distances)
 
 
 @_compiled
@@ -379,17 +378,16 @@ def fill_empty_clusters(X: Array, before: Array, empty: Array, centres: Array, s
 
 
 @_compiled
-def measure_nearness(sums: Array, counts: Array, moved: Array, single: Array, nearness: Array) -> None:
+def measure_nearness(means: Array, moved: Array, single: Array, nearness: Array) -> None:
     """Write ‖x − c‖² − ‖x‖² of every sample and all centres that moved, by one product in single precision."""
-    m = sums.shape[1]
+    m = means.shape[1]
     factors = np.empty((len(moved), m + 1), dtype=np.float32)
     for place in range(len(moved)):
-        j = moved[place]
+        mean = means[moved[place]]
         square = 0.0
         for a in range(m):
-            value = sums[j, a] / counts[j]
-            factors[place, a] = -2.0 * value
-            square += value * value
+            factors[place, a] = -2.0 * mean[a]
+            square += mean[a] * mean[a]
         factors[place, m] = square
     for first in range(0, len(moved), _ROWS_AT_ONCE):
         products = factors[first : first + _ROWS_AT_ONCE] @ single
@@ -401,28 +399,26 @@ def measure_nearness(sums: Array, counts: Array, moved: Array, single: Array, ne
 def lloyd(X: Array, scaled: Array, single: Array, start: Array, margin: float, max_iter: int) -> Array:
     """Lloyd's iterations from the samples ``start`` until no label changes; the cluster of every sample.
 
-    ``scaled`` is X with norms up to 1, ``single`` the same in single precision, transposed, above a row of ones:
-    its product with (−2c, ‖c‖²) tells how near every sample is to a centre c, which running sums give, up to half
-    the margin. What that leaves open X itself decides.
+    ``scaled`` is X moved and shrunk to norms up to 1; running sums of it give the centres c. ``single`` is the same
+    in single precision, transposed, above a row of ones: its product with (−2c, ‖c‖²) tells how near all samples
+    are to c, up to half the margin. What that leaves open X itself decides, with centres added up anew.
     """
     n, m = X.shape
     c = len(start)
     labels = np.full(n, -1)
     centres, stale = X[start], np.zeros(c, dtype=np.bool_)
-    sums, counts = scaled[start], np.ones(c)
+    means, sums, counts = scaled[start], np.zeros((c, m)), np.zeros(c)
     nearness = np.empty((c, n), dtype=np.float32)
     moved = np.arange(c)
-    for iteration in range(max_iter):
-        measure_nearness(sums, counts, moved, single, nearness)
+    for _ in range(max_iter):
+        measure_nearness(means, moved, single, nearness)
         before = labels.copy()
         for i in assign_to_nearest(nearness, margin, labels):
             limit = nearness[labels[i], i] + margin
-            labels[i] = nearest_within(X[i], limit, nearness[:, i], X, before, centres, stale)
+            labels[i] = nearest_within(limit, nearness[:, i], X[i], X, before, centres, stale)
         empty = np.flatnonzero(np.bincount(labels, minlength=c) == 0)
         if len(empty) > 0:
             fill_empty_clusters(X, before, empty, centres, stale, labels)
-        if iteration == 0:
-            sums[:], counts[:] = 0.0, 0.0
         changed = np.zeros(c, dtype=np.bool_)
         for i in np.flatnonzero(labels != before):
             for j, sign in ((before[i], -1.0), (labels[i], 1.0)):
@@ -434,6 +430,9 @@ def lloyd(X: Array, scaled: Array, single: Array, start: Array, margin: float, m
                         total[a] += sign * x[a]
         if not changed.any():
             break
+        # One that stays empty has lost its samples to others just now, by distances from its centre: not stale.
         moved = np.flatnonzero(changed & (counts > 0.0))
-        stale[moved] = True
+        for j in moved:
+            means[j] = sums[j] / counts[j]
+            stale[j] = True
     return labels

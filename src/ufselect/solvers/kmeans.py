@@ -11,6 +11,7 @@ from ufselect.solvers._kernels import lloyd
 Labels = npt.NDArray[np.int64]
 
 _EPS32, _EPS64 = float(np.finfo(np.float32).eps), float(np.finfo(np.float64).eps)
+_SQUARED_WITHOUT_UNDERFLOW = 1e-140
 
 
 def kmeans_labels(X: Float, starts: Indices, *, max_iter: int = 100) -> Labels:
@@ -45,12 +46,20 @@ def kmeans_labels(X: Float, starts: Indices, *, max_iter: int = 100) -> Labels:
            [1, 1, 0, 0]])
     """
     X = np.ascontiguousarray(X, dtype=np.float64)
-    n, m = X.shape
     centred = X - X.mean(axis=0)
-    # Norms up to 1; the squares of what is shorter than this underflow, and nothing is near or far by them.
-    unit = max(float(np.sqrt(np.einsum("ij,ij->i", centred, centred).max())), 1e-140)
-    scaled = centred / unit
-    single = np.vstack([scaled.T, np.ones(n)]).astype(np.float32, order="C")
-    magnitude = float(np.abs(X).max()) * m**0.5 / unit
-    margin = 4.0 * (m + 3) * _EPS32 + 8.0 * n * (max_iter * n + magnitude) * _EPS64
+    radius = max(float(np.sqrt(np.einsum("ij,ij->i", centred, centred).max())), _SQUARED_WITHOUT_UNDERFLOW)
+    scaled = centred / radius
+    single = np.vstack([scaled.T, np.ones(len(X))]).astype(np.float32, order="C")
+    margin = _margin(X, radius, max_iter)
     return np.array([lloyd(X, scaled, single, start, margin, max_iter) for start in starts])
+
+
+def _margin(X: Float, radius: float, max_iter: int) -> float:
+    """By how much two centres may change places in their order of ‖c‖² − 2cᵀx, all norms up to 1 (first order).
+
+    Single precision: a product of m + 1 terms. Double precision: a running sum of up to n samples, each of which
+    comes or goes once an iteration, and a centre that is a sum of n samples as they are, however far from 0.
+    """
+    n, m = X.shape
+    magnitude = float(np.abs(X).max()) * m**0.5 / radius
+    return 4.0 * (m + 3) * _EPS32 + 8.0 * n * (n * max_iter + magnitude) * _EPS64
