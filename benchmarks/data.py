@@ -2,36 +2,20 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
-from typing import Any, NamedTuple
-
 import numpy as np
 from numpy.typing import NDArray
+
+from ufselect.datasets import Dataset, load_dataset
 
 DATA_VARIABLE = "UFSELECT_DATA"
 
 
-class LabelledSet(NamedTuple):
-    """Samples by rows, and the class of each, for the judge alone."""
-
-    X: NDArray[Any]
-    y: NDArray[Any]
-
-    @property
-    def n_classes(self) -> int:
-        """How many classes there are."""
-        return len(np.unique(self.y))
-
-
-def public_set(name: str) -> LabelledSet | None:
-    """The set of that name from the folder in ``UFSELECT_DATA``, None where it is not there."""
-    folder = os.environ.get(DATA_VARIABLE)
-    file = Path(folder, f"{name}.npz") if folder else None
-    if file is None or not file.is_file():
+def public_set(name: str) -> Dataset | None:
+    """The set of that name, None where it is not there."""
+    try:
+        return load_dataset(name)
+    except FileNotFoundError:
         return None
-    with np.load(file) as arrays:
-        return LabelledSet(arrays["X"].astype(np.float64), arrays["y"])
 
 
 def useful_columns(d: int) -> int:

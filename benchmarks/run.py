@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 from comparison import Comparison, TimedFit, compare
 from data import DATA_VARIABLE, noisy_clusters, public_set, useful_columns
+from harness import kmeans_beside_sklearn, settings_per_minute
 from peer_fits import SYNTHETIC
 from peers import compare_with_skfeature
 from processes import in_fresh_process, say
-from quality import SETS, selection_quality
 from report import machine, number, table, write_section
 from sizes import fit_every_selector
 from steps import FUNCTION_OF_STEP
@@ -38,6 +38,7 @@ class Sizes:
     growth_iterations: int
     peer_iterations: dict[str, int]
     every_selector: tuple[int, int]
+    harness_settings: int
     threads: int = 1
     time_limit: float = 900.0
 
@@ -51,6 +52,7 @@ FULL = Sizes(
     growth_iterations=3,
     peer_iterations={"COIL": 5, "TOX": 5},
     every_selector=(20_000, 500),
+    harness_settings=55,
 )
 QUICK = Sizes(
     iterations={},
@@ -61,6 +63,7 @@ QUICK = Sizes(
     growth_iterations=1,
     peer_iterations={SYNTHETIC: 3},
     every_selector=(1200, 100),
+    harness_settings=4,
 )
 
 
@@ -178,10 +181,10 @@ def measure_startup(sizes: Sizes) -> str:
     return table(["fresh process, one core; seconds", "import", "first fit, 200 × 50", "second fit"], rows)
 
 
-def judge_selections(sizes: Sizes) -> str | None:
-    """ACC and NMI of k-means on the selected columns, on the public sets."""
-    say("quality: k-means on the selected columns of the public sets")
-    return selection_quality(SETS if sizes.iterations else SETS[:1])
+def measure_harness(sizes: Sizes) -> str | None:
+    """How fast selections are judged."""
+    parts = [settings_per_minute(sizes.harness_settings), kmeans_beside_sklearn()]
+    return "\n\n".join(part for part in parts if part) or None
 
 
 def compare_with_peer(sizes: Sizes) -> str | None:
@@ -198,9 +201,9 @@ PARTS = {
     "plain": compare_with_plain,
     "growth": measure_growth,
     "startup": measure_startup,
-    "quality": judge_selections,
     "peers": compare_with_peer,
     "sizes": measure_sizes,
+    "harness": measure_harness,
 }
 
 
