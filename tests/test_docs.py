@@ -13,7 +13,7 @@ from ufselect.datasets.planted import make_planted_clusters
 
 ROOT = Path(__file__).parents[1]
 METHODS = ROOT / "docs" / "methods.md"
-PAGES = [METHODS, ROOT / "README.md"]
+PAGES = [METHODS, ROOT / "docs" / "benchmark.md", ROOT / "README.md"]
 PLANTED = make_planted_clusters(60, 3, 10, 5, random_state=0)
 # An attribute of some modes only is looked for in one that has it.
 MODES = {"SPFS": {"solver": "nes"}}

@@ -27,11 +27,6 @@ def matched_accuracy(classes: Any, clusters: Any) -> float:
     ----------
     classes, clusters : array-like of shape (n_samples,)
 
-    Returns
-    -------
-    float
-        Between 0 and 1.
-
     Examples
     --------
     >>> from ufselect.metrics import matched_accuracy
@@ -94,21 +89,21 @@ def agreement_of_runs(classes: Any, runs: Any) -> dict[str, Float]:
     }
 
 
-def least_nmi(accuracy: Any, class_sizes: Any, average: str = "geometric") -> Float | float:
+def least_nmi(accuracy: Any, class_sizes: Any) -> Float | float:
     """The least normalized mutual information that Fano's inequality allows at a given matched accuracy.
 
-    Of at most as many clusters as there are classes, c, the matching predicts the class with error e = 1 − accuracy:
+    Where there are no more clusters than classes, c, the matching predicts either from the other with an error of
+    e = 1 − accuracy at most. So H(class | cluster) and H(cluster | class) are up to g = h(e) + e log(c − 1),
+    h(e) = −e log e − (1 − e) log(1 − e), which is to say that
 
-        I ≥ H(class) − h(e) − e log(c − 1),    h(e) = −e log e − (1 − e) log(1 − e),
+        I ≥ H(class) − g    and    H(cluster) ≤ I + g.
 
-    and H(cluster) ≤ log c, so NMI is at least the positive part of this over the mean of H(class) and log c.
-    That is 0 while h(e) + e log(c − 1) ≥ H(class): up to accuracy 1/c for equal classes, further for unequal ones.
-    Less than 1/c, the mean over the c cyclic shifts of a matching, is never the best, and counts as 1/c.
+    I over the mean of H(class) and I + g, any of the three, rises with I, so NMI ≥ 1 − g/H(class), or 0 if that is
+    negative. Less than 1/c, the mean over the c cyclic shifts of a matching, is never the best, and counts as 1/c.
 
-    It holds for means: h(e) + e log(c − 1) is concave and rises up to e = 1 − 1/c, so the bound is convex in the
-    accuracy and never falls, and the mean NMI over runs or feature counts is no less than the bound at the mean
-    accuracy (Jensen). It holds where the best setting is picked for either measure apart: the best NMI is no
-    less than the NMI of the setting with the best accuracy.
+    It holds for means: g is concave and rises up to e = 1 − 1/c, so the bound is convex in the accuracy and never
+    falls, and the mean NMI over runs or feature counts is no less than the bound at the mean accuracy (Jensen). It
+    holds for the best of several settings: their best NMI is no less than that of the one with the best accuracy.
 
     Parameters
     ----------
@@ -116,8 +111,6 @@ def least_nmi(accuracy: Any, class_sizes: Any, average: str = "geometric") -> Fl
         Between 0 and 1; an array comes back for an array.
     class_sizes : array-like of shape (n_classes,)
         How many samples each class has, or their shares; two classes or more.
-    average : {"geometric", "arithmetic", "max"}
-        The mean of :func:`normalized_mutual_information`.
 
     Examples
     --------
@@ -130,20 +123,18 @@ def least_nmi(accuracy: Any, class_sizes: Any, average: str = "geometric") -> Fl
         raise ValueError("class_sizes holds the positive sizes of two or more classes")
     c, entropy = len(sizes), entr(sizes / sizes.sum()).sum()
     error = 1.0 - np.maximum(_checked_shares(accuracy, "accuracy"), 1.0 / c)
-    information = np.maximum(entropy - entr(error) - entr(1.0 - error) - error * np.log(c - 1), 0.0)
-    return np.minimum(information / _mean(entropy, np.log(c), average), 1.0)
+    unexplained = entr(error) + entr(1.0 - error) + error * np.log(c - 1)
+    return np.maximum(1.0 - unexplained / entropy, 0.0)
 
 
-def agrees_with_fano(
-    accuracy: Any, nmi: Any, class_sizes: Any, average: str = "geometric", rounding: float = 0.0
-) -> bool:
+def agrees_with_fano(accuracy: Any, nmi: Any, class_sizes: Any, rounding: float = 0.0) -> bool:
     """Whether clusters with this accuracy can have so little mutual information, by :func:`least_nmi`.
 
     Parameters
     ----------
     accuracy, nmi : float or array-like
         Between 0 and 1; of arrays every pair has to agree.
-    class_sizes, average
+    class_sizes
         As for :func:`least_nmi`.
     rounding : float
         How far off printed figures may be: 5e-5 for one such as 79.29 %.
@@ -155,7 +146,7 @@ def agrees_with_fano(
     [False, True]
     """
     accuracy, nmi = _checked_shares(accuracy, "accuracy"), _checked_shares(nmi, "nmi")
-    least = least_nmi(np.maximum(accuracy - rounding, 0.0), class_sizes, average)
+    least = least_nmi(np.maximum(accuracy - rounding, 0.0), class_sizes)
     return bool(np.all(nmi + rounding + _ROUNDING >= least))
 
 
@@ -319,19 +310,14 @@ def _entropy(sizes: Indices, groups: Indices) -> Float:
     return np.mean(logs[-1] - logs[sizes.ravel()[groups] - 1], axis=-1)
 
 
-def _normalized_information(of_classes: Float, of_clusters: Float, of_both: Float, average: str) -> Float:
-    mean = _mean(of_classes, of_clusters, average)
-    # 0 of 0 is all there is to know where both entropies are 0, and nothing where one is.
-    shares = np.where(np.maximum(of_classes, of_clusters) > 0.0, 0.0, 1.0)
-    np.divide(of_classes + of_clusters - of_both, mean, out=shares, where=mean > 0.0)
-    return np.clip(shares, 0.0, 1.0)
-
-
-def _mean(a: Any, b: Any, average: str) -> Any:
+def _normalized_information(a: Float, b: Float, of_both: Float, average: str) -> Float:
     means = {"geometric": np.sqrt(a * b), "arithmetic": (a + b) / 2.0, "max": np.maximum(a, b)}
     if average not in means:
         raise ValueError(f"average is one of {', '.join(means)}, not {average!r}")
-    return means[average]
+    # 0 of 0 is all there is to know where both entropies are 0, and nothing where one is.
+    shares = np.where(means["max"] > 0.0, 0.0, 1.0)
+    np.divide(a + b - of_both, means[average], out=shares, where=means[average] > 0.0)
+    return np.clip(shares, 0.0, 1.0)
 
 
 def _checked_shares(values: Any, name: str) -> Float:

@@ -2,7 +2,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from hypothesis.extra.numpy import arrays
 from numpy.testing import assert_array_equal
 
 from ufselect.benchmark.protocol import kmeans_starts
@@ -17,87 +16,165 @@ def squared_distances(X, centres):
 def plain_lloyd(X, start, max_iter=100):
     centres, labels = X[start], np.full(len(X), -1)
     for _ in range(max_iter):
-        distances, before = squared_distances(X, centres), labels
-        labels = np.argmin(distances, axis=1)
+        before, distances = labels, squared_distances(X, centres)
+        labels = distances.argmin(axis=1)
         empty = np.setdiff1d(np.arange(len(centres)), labels)
-        farthest = np.argsort(-distances[np.arange(len(X)), labels], kind="stable")
+        farthest = np.argsort(-distances.min(axis=1), kind="stable")
         labels[farthest[: len(empty)]] = empty
         if np.array_equal(labels, before):
             break
         for j in np.unique(labels):
             members = X[labels == j]
-            centres[j] = np.cumsum(members, axis=0)[-1] / len(members)
+            centres[j] = members.cumsum(axis=0)[-1] / len(members)  # added up in the order of the samples
     return labels
 
 
 def assert_plain(X, starts, max_iter=100):
-    plain = [plain_lloyd(np.asarray(X, dtype=np.float64), start, max_iter) for start in starts]
-    assert_array_equal(kmeans_labels(X, starts, max_iter=max_iter), plain)
+    expected = [plain_lloyd(np.array(X, dtype=np.float64), start, max_iter) for start in starts]
+    assert_array_equal(kmeans_labels(X, starts, max_iter=max_iter), expected)
 
 
-def some_starts(rng, n, c, n_runs=5):
+def distinct_starts(rng, n, c, n_runs=3):
     return np.array([rng.permutation(n)[:c] for _ in range(n_runs)])
 
 
-def inertia(X, labels):
-    return sum(((X[labels == j] - X[labels == j].mean(axis=0)) ** 2).sum() for j in np.unique(labels))
-
-
 @st.composite
-def samples_and_starts(draw, make):
-    """Samples that ``make(rng, n, m)`` makes, and starts that may be the same sample twice."""
+def samples_and_starts(draw, make=lambda rng, n, m: rng.standard_normal((n, m))):
+    """Samples from ``make``, and starts, among them the same sample twice, which leaves a cluster empty."""
     n, m = draw(st.integers(1, 60)), draw(st.integers(1, 12))
     c = draw(st.integers(1, n))
     rng = np.random.default_rng(draw(st.integers(0, 10**6)))
-    starts = rng.integers(n, size=(3, c)) if draw(st.booleans()) else some_starts(rng, n, c, 3)
+    starts = rng.integers(n, size=(3, c)) if draw(st.booleans()) else distinct_starts(rng, n, c)
     return make(rng, n, m), starts
 
 
-@settings(deadline=None, max_examples=200)
-@given(samples_and_starts(lambda rng, n, m: rng.standard_normal((n, m))))
-def test_gaussian_samples(drawn):
-    assert_plain(*drawn)
+class TestPlainLoop:
+    @settings(deadline=None, max_examples=200)
+    @given(samples_and_starts())
+    def test_gaussian_samples(self, drawn):
+        assert_plain(*drawn)
+
+    @settings(deadline=None, max_examples=200)
+    @given(samples_and_starts(lambda rng, n, m: rng.integers(1 + rng.integers(5), size=(n, m))))
+    def test_ties_and_repeated_samples(self, drawn):
+        assert_plain(*drawn)
+
+    @settings(deadline=None, max_examples=200)
+    @given(samples_and_starts(lambda rng, n, m: rng.integers(4, size=(n, m)) / 10))
+    def test_ties_that_rounding_decides(self, drawn):
+        assert_plain(*drawn)
+
+    @settings(deadline=None, max_examples=50)
+    @given(samples_and_starts(lambda rng, n, m: rng.standard_normal((3, m))[rng.integers(3, size=n)]))
+    def test_fewer_distinct_samples_than_clusters(self, drawn):
+        assert_plain(*drawn)
+
+    @pytest.mark.parametrize("spread", [1.0, 1e-5, 1e-7, 1e-8])
+    @settings(deadline=None, max_examples=50)
+    @given(drawn=samples_and_starts())
+    def test_samples_far_from_zero(self, spread, drawn):
+        X, starts = drawn
+        assert_plain(1e8 + spread * X, starts)
+
+    @settings(deadline=None, max_examples=200)
+    @given(
+        samples_and_starts(lambda rng, n, m: rng.standard_normal((n, m)) * rng.choice([1, 1e16], (n, 1), p=[0.9, 0.1]))
+    )
+    def test_samples_far_from_all_others(self, drawn):
+        assert_plain(*drawn)
+
+    # Squares of 1e-162 are 0 or the least number there is; those of 1e-155 are a few bits short.
+    @pytest.mark.parametrize("scale", [1e-300, 1e-162, 1e-160, 1e-155, 1e-150, 1e-139, 1e150])
+    @settings(deadline=None, max_examples=50)
+    @given(drawn=samples_and_starts())
+    def test_small_and_large_units(self, scale, drawn):
+        X, starts = drawn
+        assert_plain(scale * X, starts)
+
+    @settings(deadline=None, max_examples=100)
+    @given(samples_and_starts(), st.integers(1, 3))
+    def test_before_the_end(self, drawn, max_iter):
+        assert_plain(*drawn, max_iter)
+
+    @pytest.mark.parametrize("n", [1, 7, 3000])
+    def test_one_column(self, n):
+        rng = np.random.default_rng(0)
+        assert_plain(rng.standard_normal((n, 1)), distinct_starts(rng, n, min(n, 6)))
+
+    @pytest.mark.parametrize("value", [0.0, 0.1, 1e8])
+    def test_constant_samples(self, value):
+        assert_plain(np.full((9, 4), value), distinct_starts(np.random.default_rng(0), 9, 4))
+
+    @pytest.mark.parametrize("dtype", [np.float32, np.uint8, np.int64])
+    def test_types(self, dtype):
+        rng = np.random.default_rng(0)
+        assert_plain((50 * rng.random((80, 5))).astype(dtype), distinct_starts(rng, 80, 7))
+
+    @pytest.mark.parametrize("view", [lambda X: X[::2], lambda X: X[:, ::-3], lambda X: X.T, np.asfortranarray])
+    def test_views(self, view):
+        rng = np.random.default_rng(0)
+        X = view(rng.standard_normal((60, 30)))
+        assert_plain(X, distinct_starts(rng, len(X), 5))
+
+    @pytest.mark.parametrize("m", [5, 20, 50])
+    @pytest.mark.parametrize("name", ["JAFFE", "COIL", "USPS49", "MFEA"])
+    def test_benchmark_sets(self, benchmark_set, name, m):
+        X, y = benchmark_set(name)
+        for seed in range(2):
+            columns = np.random.default_rng(seed).permutation(X.shape[1])[:m]
+            assert_plain(X[:, columns], kmeans_starts(len(X), len(np.unique(y))))
 
 
-@settings(deadline=None, max_examples=400)
-@given(samples_and_starts(lambda rng, n, m: rng.integers(rng.integers(1, 5), size=(n, m), endpoint=True)))
-def test_ties_and_samples_many_times_over(drawn):
-    assert_plain(*drawn)
+def test_one_cluster_holds_all_samples():
+    X = np.random.default_rng(0).standard_normal((20, 3))
+    assert_array_equal(kmeans_labels(X, np.array([[4], [9]])), np.zeros((2, 20)))
 
 
-@settings(deadline=None, max_examples=200)
-@given(samples_and_starts(lambda rng, n, m: rng.integers(0, 4, size=(n, m)) / 10))
-def test_ties_that_rounding_breaks(drawn):
-    assert_plain(*drawn)
+def test_as_many_clusters_as_samples_hold_one_each():
+    rng = np.random.default_rng(0)
+    starts = distinct_starts(rng, 20, 20)
+    assert_array_equal(kmeans_labels(rng.standard_normal((20, 3)), starts), np.argsort(starts, axis=1))
 
 
-@settings(deadline=None, max_examples=200)
-@given(samples_and_starts(lambda rng, n, m: rng.standard_normal((3, m))[rng.integers(3, size=n)]))
-def test_fewer_distinct_samples_than_clusters(drawn):
-    assert_plain(*drawn)
+def test_the_first_of_equally_near_centres_gets_the_sample():
+    assert_array_equal(kmeans_labels(np.array([[1.0], [0.0], [2.0]]), np.array([[1, 2], [2, 1]]), max_iter=1)[:, 0], 0)
 
-@settings(deadline=None, max_examples=200)
-@given(samples_and_starts(lambda rng, n, m: 1e8 + 1e-7*rng.standard_normal((n, m))))
-def test_offset7(drawn):
-    assert_plain(*drawn)
-@settings(deadline=None, max_examples=200)
-@given(samples_and_starts(lambda rng, n, m: 1e8 + rng.standard_normal((n, m))))
-def test_offset(drawn):
-    assert_plain(*drawn)
-@settings(deadline=None, max_examples=200)
-@given(samples_and_starts(lambda rng, n, m: np.where(rng.random((n,m))<.05,1e16,1)*rng.standard_normal((n, m))))
-def test_outl(drawn):
-    assert_plain(*drawn)
-@pytest.mark.parametrize("scale",[1e-300,1e-200,1e-165,1e-162,1e-161,1e-160,1e-158,1e-155,1e-150,1e-100,1e50,1e100,1e150])
-@settings(deadline=None, max_examples=100)
-@given(samples_and_starts(lambda rng, n, m: rng.standard_normal((n, m))))
-def test_scale(scale,drawn):
-    assert_plain(drawn[0]*scale,drawn[1])
 
-@pytest.mark.parametrize("m", [5, 20, 50])
-@pytest.mark.parametrize("name", ["JAFFE", "COIL", "USPS49", "MFEA"])
-def test_benchmark_sets(benchmark_set, name, m):
-    X, y = benchmark_set(name)
-    for seed in range(3):
-        columns = np.random.default_rng(seed).permutation(X.shape[1])[:m]
-        assert_plain(X[:, columns], kmeans_starts(len(X), len(np.unique(y))))
+def test_empty_clusters_get_the_farthest_samples():
+    X = np.array([[0.0], [0.0], [0.0], [10.0], [11.0]])
+    assert_array_equal(kmeans_labels(X, np.array([[0, 1, 2]])), [[0, 0, 0, 2, 1]])
+
+
+def test_a_cluster_that_gives_away_its_only_sample_keeps_its_centre():
+    # Sample 0 goes from cluster 1 to the empty cluster 2, then back, for 1 is as near, and once more to 2.
+    X = np.array([[5.0], [3.0], [3.0]])
+    assert_array_equal(kmeans_labels(X, np.array([[2, 0, 2]])), [[2, 0, 0]])
+
+
+@settings(deadline=None, max_examples=50)
+@given(samples_and_starts())
+def test_runs_do_not_see_each_other(drawn):
+    X, starts = drawn
+    assert_array_equal(kmeans_labels(X, starts), np.vstack([kmeans_labels(X, start[None]) for start in starts]))
+
+
+@settings(deadline=None, max_examples=50)
+@given(samples_and_starts())
+def test_inertia_never_rises(drawn):
+    X, starts = drawn
+
+    def inertia(labels):
+        groups = [X[labels == j] for j in np.unique(labels)]
+        return sum(((group - group.mean(axis=0)) ** 2).sum() for group in groups)
+
+    inertias = [[inertia(labels) for labels in kmeans_labels(X, starts, max_iter=t)] for t in range(1, 8)]
+    assert np.all(np.diff(inertias, axis=0) <= 1e-12 * np.sum(X**2))
+
+
+def test_the_arguments_are_left_as_they_were():
+    rng = np.random.default_rng(0)
+    X, starts = rng.standard_normal((30, 4)), distinct_starts(rng, 30, 5)
+    before = X.copy(), starts.copy()
+    kmeans_labels(X, starts)
+    assert_array_equal(X, before[0])
+    assert_array_equal(starts, before[1])

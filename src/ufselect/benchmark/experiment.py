@@ -18,7 +18,7 @@ PROTOCOLS = ("published", "no-labels", "ablation", "sensitivity", "convergence")
 _MEASURES = ("acc", "nmi", "nmi_arithmetic", "nmi_max", "redundancy", "preservation", "nearest_neighbor")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Method:
     """A row of the table: a selector, what is fixed, and the grid of its settings.
 
@@ -159,12 +159,24 @@ def _experiment(name: str, content: dict[str, Any]) -> Experiment:
         counts_of={data: tuple(counts) for data, counts in content.pop("counts_of", {}).items()},
         **{key: _frozen(value) for key, value in content.items()},
     )
+    _check(experiment)
+    return experiment
+
+
+def _check(experiment: Experiment) -> None:
+    """Refuse what nothing goes by: it would be passed over in silence."""
+    if not experiment.data or isinstance(experiment.data, str):
+        raise ValueError("data is a list of one data set or more.")
     _known(experiment.protocol, PROTOCOLS, "protocol")
     for measure in experiment.measures:
         _known(measure, _MEASURES, "measure")
+    methods = experiment.methods
     if len({method.name for method in methods}) < len(methods):
         raise ValueError("two methods have the same name.")
-    return experiment
+    for method in methods:
+        _known(method.features or ALL_FEATURES, (ALL_FEATURES,), "value of features")
+    for data in itertools.chain(experiment.counts_of, *((*(each.data or ()), *each.grid_of) for each in methods)):
+        _known(data, experiment.data, "data set")
 
 
 def _method(entry: dict[str, Any]) -> Method:

@@ -41,7 +41,14 @@ def write_results(experiment: Experiment, results: Results, folder: str | Path) 
     -------
     list of Path
         The files written.
+
+    Raises
+    ------
+    ValueError
+        If there are no results.
     """
+    if not results.fits:
+        raise ValueError("nothing is finished yet.")
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     written = _Written(folder)
@@ -125,9 +132,17 @@ def _sensitivity(experiment: Experiment, results: Results, written: _Written) ->
 
 
 def _convergence(experiment: Experiment, results: Results, written: _Written) -> None:
-    table = tables.convergence_summary(results)
-    written.frame("summary.csv", table)
-    written.text("tables.md", _heading(experiment, results) + "\n" + texts.as_markdown(texts.convergence_cells(table)))
+    courses, iterations = tables.convergence_summary(results), tables.iteration_summary(results)
+    written.frame("summary.csv", courses)
+    written.frame("iterations.csv", iterations)
+    sections = [
+        _heading(experiment, results),
+        f"## The objective\n\n{texts.as_markdown(texts.convergence_cells(courses))}",
+        "## What more iterations bring\n\nBy the number of iterations: accuracy / mutual information, means over the "
+        "numbers of features, and the share of the best features in common with the longest run; all in percent.\n\n"
+        f"{texts.as_markdown(texts.iteration_cells(iterations))}",
+    ]
+    written.text("tables.md", "\n".join(sections))
     written.picture("objective", plots.objective_courses(experiment, results))
 
 

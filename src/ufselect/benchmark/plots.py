@@ -10,7 +10,8 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from ufselect.benchmark.experiment import Experiment, varied_values
-from ufselect.benchmark.runner import Results
+from ufselect.benchmark.pieces import Outcome
+from ufselect.benchmark.runner import Results, Trial
 from ufselect.benchmark.tables import curves, figures
 
 _LABELS = {"acc": "accuracy (%)", "nmi": "normalised mutual information (%)"}
@@ -23,6 +24,8 @@ def curves_over_counts(experiment: Experiment, results: Results, metric: str) ->
     fig, axes = _panels(len(experiment.data))
     for axis, data in zip(axes, experiment.data, strict=True):
         for method in experiment.methods_for(data):
+            if (data, metric, method.name) not in table.index:
+                continue
             row = table.loc[data, metric, method.name].dropna()
             if method.features is not None:
                 axis.axhline(row.iloc[0], color=_GREY, linestyle=":", label=method.name)
@@ -56,13 +59,18 @@ def objective_courses(experiment: Experiment, results: Results) -> Figure:
     """One panel a method, one line a data set: the objective after each iteration, that after the first being 1."""
     fig, axes = _panels(len(experiment.methods))
     for axis, method in zip(axes, experiment.methods, strict=True):
-        for trial, outcome in results.fits:
-            if trial.method.name == method.name and outcome.get("objective"):
+        longest = {trial.data: outcome for trial, outcome in _from_short_to_long(results) if trial.method is method}
+        for data, outcome in longest.items():
+            if outcome.get("objective"):
                 course = np.atleast_2d(np.asarray(outcome["objective"], dtype=float).T)[-1]
-                axis.plot(np.arange(1, len(course) + 1), course / course[0], marker=".", label=trial.data)
+                axis.plot(np.arange(1, len(course) + 1), course / course[0], marker=".", label=data)
         axis.set(title=method.name, xlabel="iteration", ylabel="objective, after the first iteration 1")
         axis.legend(fontsize="small")
     return fig
+
+
+def _from_short_to_long(results: Results) -> list[tuple[Trial, Outcome]]:
+    return sorted(results.fits, key=lambda fit: fit[1].get("n_iter", 0))
 
 
 def methods_beside_random(summary: pd.DataFrame, metric: str) -> Figure:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -80,20 +81,20 @@ def run_experiment(
     trials = planned_trials(experiment)
     work = _Work(store, 0 if finished_only else n_jobs, verbose)
     fits = work.outcomes((trial.fit for trial in trials), f"{experiment.name}: fits")
-    trials = [trial for trial in trials if trial.fit.key in fits]
-    judged = [
-        (trial, count, _judgement(experiment, trial, fits[trial.fit.key], count))
-        for trial in trials
-        if "order" in fits[trial.fit.key]
-        for count in dict.fromkeys(trial.counts)
+    pieces = {trial: _judgements(experiment, trial, fits.get(trial.fit.key, {})) for trial in trials}
+    judged = work.outcomes(
+        itertools.chain(*(of_trial.values() for of_trial in pieces.values())), f"{experiment.name}: judgements"
+    )
+    whole = [
+        trial for trial in trials if trial.fit.key in fits and all(p.key in judged for p in pieces[trial].values())
     ]
-    found = work.outcomes((piece for _, _, piece in judged), f"{experiment.name}: judgements")
     rows = [
         Row(trial.data, trial.method.name, trial.setting, count, metric, value)
-        for trial, count, piece in judged
-        for metric, value in found.get(piece.key, {}).items()
+        for trial in whole
+        for count, piece in pieces[trial].items()
+        for metric, value in judged[piece.key].items()
     ]
-    return Results(rows, [(trial, fits[trial.fit.key]) for trial in trials])
+    return Results(rows, [(trial, fits[trial.fit.key]) for trial in whole])
 
 
 def _trial(experiment: Experiment, data: str, method: Method, setting: dict[str, Any]) -> Trial:
@@ -111,8 +112,14 @@ def feature_counts(experiment: Experiment, data: str, n_features: int) -> tuple[
     return tuple(count for count in counts if count <= n_features)
 
 
-def _judgement(experiment: Experiment, trial: Trial, outcome: Outcome, count: int) -> Judgement:
-    return judgement_of(trial.data, outcome["order"], count, experiment.measures, experiment.n_runs)
+def _judgements(experiment: Experiment, trial: Trial, outcome: Outcome) -> dict[int, Judgement]:
+    """For each number of features the piece that judges so many of the best; none where the fit failed."""
+    if "order" not in outcome:
+        return {}
+    return {
+        count: judgement_of(trial.data, outcome["order"], count, experiment.measures, experiment.n_runs)
+        for count in trial.counts
+    }
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ import json
 import sqlite3
 from collections.abc import Iterable
 from pathlib import Path
+from time import monotonic, sleep
 from types import TracebackType
 from typing import Any, Self
 
@@ -28,12 +29,9 @@ class Store:
     def __init__(self, path: str | Path) -> None:
         path = Path(path)
         path.parent.mkdir(parents=True, exist_ok=True)
-        self._connection = sqlite3.connect(path, timeout=_SECONDS_TO_WAIT, isolation_level=None)
         try:
-            self._connection.execute("PRAGMA journal_mode=WAL")
-            self._connection.execute(_LAYOUT)
+            self._connection = _open(path)
         except sqlite3.DatabaseError as error:
-            self.close()
             raise ValueError(f"{path} is no store of finished pieces: {error}.") from error
 
     def add(self, key: str, outcome: dict[str, Any]) -> None:
@@ -60,3 +58,27 @@ class Store:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self.close()
+
+
+def _open(path: Path) -> sqlite3.Connection:
+    connection = sqlite3.connect(path, timeout=_SECONDS_TO_WAIT, isolation_level=None)
+    try:
+        _write_ahead(connection)
+        connection.execute(_LAYOUT)
+    except sqlite3.DatabaseError:
+        connection.close()
+        raise
+    return connection
+
+
+def _write_ahead(connection: sqlite3.Connection) -> None:
+    """Switch to writing ahead; when others do so at the same moment, SQLite gives up instead of waiting."""
+    last = monotonic() + _SECONDS_TO_WAIT
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode=WAL")
+            return
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or monotonic() > last:
+                raise
+        sleep(0.01)

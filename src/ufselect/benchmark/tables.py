@@ -12,7 +12,8 @@ from scipy.stats import ttest_rel
 
 from ufselect._backend.columns import Float
 from ufselect.benchmark.experiment import Experiment, varied_values
-from ufselect.benchmark.runner import Results
+from ufselect.benchmark.pieces import Outcome
+from ufselect.benchmark.runner import Results, Trial
 from ufselect.datasets import load_dataset
 from ufselect.metrics import agrees_with_fano
 
@@ -70,13 +71,37 @@ def sensitivity_summary(results: Results) -> pd.DataFrame:
 
 
 def convergence_summary(results: Results) -> pd.DataFrame:
-    """For each fit: iterations, objective at the first and last, rises, and where 99 % of the fall is done."""
+    """For each data set and method how the objective of the longest run went."""
     rows = []
-    for trial, outcome in results.fits:
+    for trials in _by_iterations(results).values():
+        trial, outcome = trials[-1]
         if outcome.get("objective"):
             course = np.atleast_2d(np.asarray(outcome["objective"], dtype=float).T)[-1]
             rows.append({"data": trial.data, "method": trial.method.name, **_course(course)})
     return pd.DataFrame(rows)
+
+
+def iteration_summary(results: Results) -> pd.DataFrame:
+    """What more iterations bring: mean figures, and the share of features in common with the longest run."""
+    means = _of_settings(figures(results)).mean(axis=1)
+    rows = []
+    for trials in _by_iterations(results).values():
+        last = set(trials[-1][1]["order"])
+        for trial, outcome in trials:
+            kept = 100.0 * len(last.intersection(outcome["order"])) / len(last)
+            found = {metric: means[trial.data, metric, trial.method.name, trial.setting] for metric in ("acc", "nmi")}
+            row = {"data": trial.data, "method": trial.method.name, "iterations": outcome["n_iter"]}
+            rows.append({**row, **found, "in_common": kept})
+    return pd.DataFrame(rows)
+
+
+def _by_iterations(results: Results) -> dict[tuple[str, str], list[tuple[Trial, Outcome]]]:
+    """The fits of each data set and method, the longest last."""
+    groups: dict[tuple[str, str], list[tuple[Trial, Outcome]]] = {}
+    for trial, outcome in results.fits:
+        if "n_iter" in outcome:
+            groups.setdefault((trial.data, trial.method.name), []).append((trial, outcome))
+    return {name: sorted(trials, key=lambda fit: fit[1]["n_iter"]) for name, trials in groups.items()}
 
 
 def _course(course: Float) -> dict[str, float | int]:

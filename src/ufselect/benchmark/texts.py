@@ -146,3 +146,13 @@ def convergence_cells(table: pd.DataFrame) -> pd.DataFrame:
         for row in table.itertuples()
     }
     return pd.DataFrame.from_dict(rows, orient="index", columns=columns)
+
+
+def iteration_cells(table: pd.DataFrame) -> pd.DataFrame:
+    """Data sets and methods by iterations: accuracy, information, and features in common with the longest run."""
+    texts = table.assign(
+        name=table.data + ", " + table.method,
+        cell=[f"{row.acc:.1f} / {row.nmi:.1f} / {row.in_common:.0f}" for row in table.itertuples()],
+    )
+    cells = texts.pivot(index="name", columns="iterations", values="cell")
+    return cells.reindex(texts.name.unique()).fillna("").rename_axis(index="")

@@ -1,0 +1,292 @@
+"""Experiments as their files say them."""
+
+from pathlib import Path
+
+import pytest
+
+from ufselect.benchmark.experiment import Experiment, Method, Quick, identity, read_experiment, varied_values
+from ufselect.benchmark.pieces import _parameters_of, selector_named
+from ufselect.datasets import dataset_names
+
+EXPERIMENTS = sorted(Path(__file__).parents[2].joinpath("experiments").glob("*.toml"))
+GRID_SIZES = {  # the numbers of settings behind the paper's tables; as many random rankings as the largest grid
+    "AllFea": 1,
+    "random": 605,
+    "MaxVariance": 1,
+    "LapScore": 7,
+    "MCFS": 7,
+    "LLCFS": 11,
+    "UDFS": 121,
+    "NDFS": 121,
+    "SPFS": 14,
+    "RUFS": 1331,
+    "JELSR": 121,
+    "GLSPFS": 363,
+    "FSASL": 605,
+}
+
+WHOLE = """
+title = "All there is"
+protocol = "no-labels"
+data = ["iris", "wine", "digits"]
+measures = ["acc", "redundancy"]
+counts = [2, 3]
+n_runs = 4
+quick = { data = ["wine"], settings = 3, counts = [2] }
+
+[counts_of]
+digits = [10, 20, 20]
+
+[[methods]]
+name = "first"
+selector = "RandomRanking"
+data = ["iris", "wine"]
+baseline = true
+grid = { random_state = { from = 3, to = 6 } }
+grid_of.wine = { random_state = { from = 0, to = 9 } }
+
+[[methods]]
+name = "second"
+selector = "MCFS"
+parameters = { n_clusters = "classes" }
+[methods.grid]
+n_neighbors = [3, 5]
+width = [0.5, 1, 2]
+[methods.grid_of]
+digits = { width = [4] }
+
+[[methods]]
+name = "third"
+selector = "AllFeatures"
+features = "all"
+"""
+
+
+@pytest.fixture
+def write(tmp_path):
+    def write_text(text, name="tried"):
+        path = tmp_path / f"{name}.toml"
+        path.write_text(text, encoding="utf-8")
+        return path
+
+    return write_text
+
+
+@pytest.fixture
+def whole(write):
+    return read_experiment(write(WHOLE))
+
+
+def names(methods):
+    return [method.name for method in methods]
+
+
+# What is read
+
+
+def test_every_field_is_read(whole):
+    first, second, third = whole.methods
+    assert whole == Experiment(
+        name="tried",
+        title="All there is",
+        protocol="no-labels",
+        data=("iris", "wine", "digits"),
+        methods=(first, second, third),
+        measures=("acc", "redundancy"),
+        counts=(2, 3),
+        counts_of={"digits": (10, 20, 20)},
+        n_runs=4,
+        quick=Quick(data=("wine",), settings=3, counts=(2,)),
+    )
+    assert (first.name, first.selector, first.data, first.baseline) == ("first", "RandomRanking", ("iris", "wine"), True)
+    assert (second.parameters, second.data, second.baseline) == ({"n_clusters": "classes"}, None, False)
+    assert (third.features, third.grid, third.parameters) == ("all", {}, {})
+
+
+def test_what_a_file_may_leave_out(write):
+    text = 'title = "t"\nprotocol = "published"\ndata = ["iris"]\n[[methods]]\nname = "m"\nselector = "MCFS"'
+    read = read_experiment(str(write(text, "short")))
+    assert read == Experiment("short", "t", "published", ("iris",), (Method("m", "MCFS"),))
+    assert (read.measures, read.counts, read.n_runs) == (("acc", "nmi"), None, 20)
+
+
+def test_a_grid_gives_every_combination_in_the_order_of_the_file(whole):
+    second = whole.methods[1]
+    assert list(second.settings("iris")) == [
+        {"n_neighbors": k, "width": width} for k in (3, 5) for width in (0.5, 1, 2)
+    ]
+
+
+def test_a_range_has_both_ends(whole):
+    assert [setting["random_state"] for setting in whole.methods[0].settings("iris")] == [3, 4, 5, 6]
+
+
+def test_a_data_set_may_have_a_grid_of_its_own(whole):
+    first, second, _ = whole.methods
+    assert [setting["random_state"] for setting in first.settings("wine")] == list(range(10))
+    assert list(second.settings("digits")) == [{"n_neighbors": 3, "width": 4}, {"n_neighbors": 5, "width": 4}]
+
+
+def test_without_a_grid_there_is_one_setting(whole):
+    assert list(whole.methods[2].settings("iris")) == [{}]
+
+
+def test_methods_run_on_their_data_only(whole):
+    assert names(whole.methods_for("iris")) == ["first", "second", "third"]
+    assert names(whole.methods_for("digits")) == ["second", "third"]
+
+
+# A part of it
+
+
+def test_narrowed_to_data_and_methods(whole):
+    part = whole.narrowed(data=["digits", "iris"], methods=["third", "first"])
+    assert part.data == ("digits", "iris")
+    assert names(part.methods) == ["third", "first"]
+    assert whole.narrowed() == whole
+
+
+@pytest.mark.parametrize("wanted", range(1, 11))
+def test_thinned_settings_are_so_many_and_spread_from_first_to_last(whole, wanted):
+    thin = whole.narrowed(settings=wanted)
+    states = [setting["random_state"] for setting in thin.settings(whole.methods[0], "wine")]
+    assert len(states) == wanted
+    assert states == sorted(set(states))
+    assert states[0] == 0
+    if wanted > 1:
+        assert states[-1] == 9
+        gaps = [after - before for before, after in zip(states, states[1:], strict=False)]
+        assert max(gaps) - min(gaps) <= 1
+
+
+def test_a_grid_that_is_small_enough_is_not_thinned(whole):
+    assert len(whole.narrowed(settings=100).settings(whole.methods[0], "wine")) == 10
+
+
+def test_quick_takes_what_the_file_says(whole):
+    quick = whole.narrowed(quick=True)
+    assert (quick.data, quick.counts, quick.counts_of) == (("wine",), (2,), {})
+    assert len(quick.settings(whole.methods[0], "wine")) == 3
+    assert whole.narrowed(quick=True, data=["digits"]).data == ("digits",)
+    assert len(whole.narrowed(quick=True, settings=5).settings(whole.methods[0], "wine")) == 5
+
+
+def test_quick_without_more_ado_is_two_settings_on_the_first_data(write):
+    plain = read_experiment(write(WHOLE.replace("quick =", "# quick =")))
+    quick = plain.narrowed(quick=True)
+    assert quick.data == ("iris",)
+    assert (quick.counts, quick.counts_of) == ((2, 3), {"digits": (10, 20, 20)})
+    assert [setting["random_state"] for setting in quick.settings(plain.methods[0], "wine")] == [0, 9]
+
+
+# What is wrong
+
+
+BROKEN = {
+    "no TOML": ('title = "t', "is not valid TOML"),
+    "no protocol": (WHOLE.replace('protocol = "no-labels"', ""), "protocol"),
+    "no methods": (WHOLE[: WHOLE.index("[[methods]]")], "'methods' is missing"),
+    "no name": (WHOLE.replace('name = "second"', ""), "'name' is missing"),
+    "no selector": (WHOLE.replace('selector = "MCFS"', ""), "selector"),
+    "unknown key": (WHOLE.replace("n_runs", "runs"), "'runs'"),
+    "unknown key of a method": (WHOLE.replace("baseline", "base_line"), "'base_line'"),
+    "unknown protocol": (WHOLE.replace("no-labels", "no-lables"), "no protocol 'no-lables'; did you mean 'no-labels'?"),
+    "unknown measure": (WHOLE.replace('"acc"', '"accu"'), "no measure 'accu'; did you mean 'acc'?"),
+    "far from any measure": (WHOLE.replace('"acc"', '"zzz"'), "no measure 'zzz'; there are acc, nmi"),
+    "two of one name": (WHOLE.replace('"third"', '"first"'), "two methods have the same name"),
+    "a method on unknown data": (WHOLE.replace('data = ["iris", "wine"]\nb', 'data = ["irys"]\nb'), "'irys'"),
+    "counts of unknown data": (WHOLE.replace("digits = [10", "digit = [10"), "'digit'; did you mean 'digits'?"),
+    "grid of unknown data": (WHOLE.replace("grid_of.wine", "grid_of.wines"), "'wines'; did you mean 'wine'?"),
+    "features neither all nor counted": (WHOLE.replace('"all"', '"al"'), "'al'"),
+    "no data": (WHOLE.replace('["iris", "wine", "digits"]', "[]"), "data"),
+    "data not a list": (WHOLE.replace('["iris", "wine", "digits"]', '"iris"'), "data"),
+}
+
+
+@pytest.mark.parametrize("case", BROKEN)
+def test_a_file_that_is_no_experiment_is_named_with_the_cause(write, case):
+    text, cause = BROKEN[case]
+    assert text != WHOLE
+    path = write(text)
+    with pytest.raises(ValueError, match="tried") as caught:
+        read_experiment(path)
+    assert str(caught.value).startswith(str(path))
+    assert cause in str(caught.value)
+
+
+def test_bytes_that_are_no_text_are_no_experiment(tmp_path):
+    path = tmp_path / "binary.toml"
+    path.write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(ValueError, match=r"binary\.toml is not valid TOML"):
+        read_experiment(path)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "message"),
+    [
+        ({"data": ["wines"]}, "no data set 'wines'; did you mean 'wine'?"),
+        ({"data": ["JAFFE"]}, "no data set 'JAFFE'; there are iris, wine, digits."),
+        ({"methods": ["frist"]}, "no method 'frist'; did you mean 'first'?"),
+        ({"methods": ["MCFS"]}, "no method 'MCFS'; there are first, second, third."),
+    ],
+)
+def test_only_what_is_in_the_experiment_can_be_asked_for(whole, wanted, message):
+    with pytest.raises(ValueError, match="no ") as caught:
+        whole.narrowed(**wanted)
+    assert str(caught.value) == message
+
+
+# The files of the project
+
+
+@pytest.mark.parametrize("path", EXPERIMENTS, ids=lambda path: path.stem)
+def test_selectors_take_every_value_that_a_file_gives_them(path):
+    for method in read_experiment(path).methods:
+        make = selector_named(method.selector)
+        grids = [method.grid, *method.grid_of.values()]
+        assert {*method.parameters, *(name for grid in grids for name in grid)} <= _parameters_of(make), method.name
+        for data in {None, *method.grid_of}:
+            values = {(name, identity(value)): value for each in method.settings(data) for name, value in each.items()}
+            for (name, _), value in values.items():
+                given = {**method.parameters, name: value}
+                selector = make(**{key: 3 if each == "classes" else each for key, each in given.items()})
+                if hasattr(selector, "_parameter_constraints"):
+                    selector._validate_params()
+
+
+@pytest.mark.parametrize("path", EXPERIMENTS, ids=lambda path: path.stem)
+def test_data_in_files_are_known(path):
+    experiment = read_experiment(path)
+    assert {*experiment.data, *(experiment.quick.data or ())} <= set(dataset_names())
+    assert {*(experiment.quick.data or ())} <= set(experiment.data)
+
+
+def test_there_are_files_for_every_experiment_of_the_paper():
+    assert [path.stem for path in EXPERIMENTS] == ["ablation", "convergence", "no_labels", "published", "sensitivity"]
+
+
+@pytest.mark.parametrize("data", ["JAFFE", "UMIST", "TOX", "USPS49", "MFEA", "COIL", "AR", "LUNG"])
+def test_grids_have_as_many_settings_as_the_paper(data):
+    published = read_experiment(next(path for path in EXPERIMENTS if path.stem == "published"))
+    sizes = {method.name: len(published.settings(method, data)) for method in published.methods_for(data)}
+    assert sizes == GRID_SIZES | ({"random": 1331} if data == "JAFFE" else {})
+
+
+def test_the_published_means_count_50_twice_for_two_sets():
+    published = read_experiment(next(path for path in EXPERIMENTS if path.stem == "published"))
+    assert set(published.counts_of) == {"TOX", "LUNG"}
+    for counts in published.counts_of.values():
+        assert list(counts) == sorted([*range(10, 151, 10), 50])
+
+
+# Settings as texts
+
+
+def test_identity_knows_no_order_of_keys():
+    assert identity({"b": [1, 2.0], "a": "α"}) == identity({"a": "α", "b": [1, 2.0]}) == '{"a":"α","b":[1,2.0]}'
+
+
+def test_varied_values_are_what_tells_settings_apart():
+    settings = ['{"a":1,"b":"x","c":0.5}', '{"a":1,"b":"y","c":0.5}', '{"a":1,"b":"y","c":2}']
+    assert varied_values(settings) == ["x, 0.5", "y, 0.5", "y, 2"]
+    assert varied_values(settings[:1]) == [""]

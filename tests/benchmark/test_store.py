@@ -1,0 +1,121 @@
+"""Finished pieces on disk: none lost, none half there."""
+
+import signal
+import sqlite3
+import subprocess
+import sys
+from contextlib import ExitStack
+
+import pytest
+
+import ufselect
+from ufselect.benchmark.store import Store
+
+# Without the rest of the package, which takes seconds to import.
+STORE_ALONE = """
+import sys
+sys.modules["ufselect"] = type(sys)("ufselect")
+sys.modules["ufselect"].__path__ = [sys.argv[1]]
+from ufselect.benchmark.store import Store
+"""
+ADD_FOREVER = """
+store = Store(sys.argv[2])
+for number in range(int(sys.argv[3]), 10**9):
+    store.add(f"{number}", {"number": number, "text": "x" * 2000})
+    print(number, flush=True)
+"""
+ADD_WHEN_TOLD = """
+for line in sys.stdin:
+    path, first = line.split("|")
+    with Store(path) as store:
+        for number in range(int(first), int(first) + 8):
+            store.add(f"{number}", {"number": number})
+    print("added", flush=True)
+"""
+
+
+def start(script, *arguments):
+    command = [sys.executable, "-c", STORE_ALONE + script, ufselect.__path__[0], *map(str, arguments)]
+    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "folder" / "pieces.sqlite"
+
+
+def test_pieces_survive(path):
+    outcomes = {"a": {"value": 0.1 + 0.2, "order": [3, 1, 2]}, "b": {"error": "ValueError: Ungültig ±"}}
+    with Store(path) as store:
+        assert store.find(outcomes) == {}
+        for key, outcome in outcomes.items():
+            store.add(key, outcome)
+        assert store.find(outcomes) == outcomes
+    with Store(str(path)) as store:
+        assert store.find(["b", "c", "a", "b"]) == outcomes
+
+
+def test_a_piece_is_there_for_others_as_soon_as_it_is_added(path):
+    with Store(path) as one, Store(path) as other:
+        one.add("a", {"value": 1.0})
+        assert other.find("a") == {"a": {"value": 1.0}}
+
+
+def test_the_first_outcome_stays(path):
+    with Store(path) as store:
+        store.add("a", {"value": 1})
+        store.add("a", {"value": 2})
+        assert store.find("a") == {"a": {"value": 1}}
+
+
+def test_any_number_of_keys_can_be_looked_for(path):
+    with Store(path) as store:
+        there = [0, 499, 500, 501, 999, 1000, 1200]
+        for number in there:
+            store.add(f"{number}", {"number": number})
+        assert store.find(map(str, range(1201))) == {f"{number}": {"number": number} for number in there}
+
+
+def test_a_file_that_is_no_database_is_refused_and_left_as_it_is(tmp_path):
+    path, content = tmp_path / "pieces.sqlite", b"no database at all " * 100
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match=r"pieces\.sqlite is no store of finished pieces"):
+        Store(path)
+    assert path.read_bytes() == content
+
+
+def test_a_place_that_cannot_be_opened_is_named(tmp_path):
+    with pytest.raises(ValueError, match="is no store of finished pieces: unable to open"):
+        Store(tmp_path)
+
+
+def test_several_processes_write_at_once_and_lose_nothing(tmp_path):
+    paths = [tmp_path / f"{place}.sqlite" for place in range(12)]
+    with ExitStack() as stack:
+        writers = [stack.enter_context(start(ADD_WHEN_TOLD)) for _ in range(4)]
+        for path in paths:  # all make the file at the same moment, and half of the pieces come twice
+            for place, writer in enumerate(writers):
+                writer.stdin.write(f"{path}|{4 * place}\n")
+                writer.stdin.flush()
+            assert [writer.stdout.readline() for writer in writers] == ["added\n"] * 4
+    for path in paths:
+        with Store(path) as store:
+            assert store.find(map(str, range(20))) == {f"{number}": {"number": number} for number in range(20)}
+
+
+def test_all_that_was_added_is_there_after_a_kill(path):
+    for begin, enough in ((0, 1), (10**6, 50), (2 * 10**6, 133)):  # each time on what the last kill left
+        with start(ADD_FOREVER, path, begin) as writer:
+            printed = [writer.stdout.readline() for _ in range(enough)]
+            writer.send_signal(signal.SIGKILL)
+            printed += writer.stdout.readlines()
+        assert writer.returncode == -signal.SIGKILL
+        added = [int(line) for line in printed if line.endswith("\n")]
+        assert added == list(range(begin, begin + len(added)))
+        with Store(path) as store:  # and perhaps the one that was not printed any more
+            found = store.find(map(str, range(begin, begin + len(added) + 2)))
+        assert len(found) - len(added) in (0, 1)
+        assert all(outcome == {"number": int(key), "text": "x" * 2000} for key, outcome in found.items())
+        connection = sqlite3.connect(path)
+        assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+        connection.close()
