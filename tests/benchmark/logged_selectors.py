@@ -63,3 +63,15 @@ class Keen(BaseEstimator):
         self.n_iter_ = np.int64(self.n_features_to_select)
         self.objective_history_ = np.array([3.0, 2.0, 1.0])
         return self
+
+
+class Hungry(BaseEstimator):
+    """Fills so many megabytes and lets them go."""
+
+    def __init__(self, megabytes=0):
+        self.megabytes = megabytes
+
+    def fit(self, X):
+        self.total_ = np.ones(self.megabytes * 10**6 // 8).sum()
+        self.ranking_ = np.arange(X.shape[1]) + 1
+        return self

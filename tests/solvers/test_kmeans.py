@@ -178,3 +178,9 @@ def test_the_arguments_are_left_as_they_were():
     kmeans_labels(X, starts)
     assert_array_equal(X, before[0])
     assert_array_equal(starts, before[1])
+
+
+@pytest.mark.parametrize("start", [-1, 4])
+def test_a_start_outside_the_data_is_refused(start):
+    with pytest.raises(ValueError, match="from 0 to 3"):
+        kmeans_labels(np.eye(4), np.array([[0, start]]))

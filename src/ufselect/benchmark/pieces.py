@@ -61,10 +61,14 @@ class Fit:
         parameters = _with_classes(self.parameters, dataset)
         if "n_features_to_select" in _parameters_of(make):
             parameters["n_features_to_select"] = self.n_features
+        try:
+            unfitted = make(**parameters)
+        except TypeError as error:
+            raise ValueError(f"{self.selector} cannot be made: {error}.") from error
         with warnings.catch_warnings(), _one_thread():
             warnings.simplefilter("ignore", ConvergenceWarning)
             try:
-                selector, cost = measured(lambda: make(**parameters).fit(dataset.X))
+                selector, cost = measured(lambda: unfitted.fit(dataset.X))
             except (ValueError, MemoryError, np.linalg.LinAlgError) as error:
                 return {"error": f"{type(error).__name__}: {error}"}
         return {"order": best_features(selector, self.n_features).tolist(), **asdict(cost), **_course(selector)}
@@ -92,7 +96,7 @@ class Judgement:
             found = clustering_agreement(selected, dataset.y, self.n_runs)
             for name in self.measures:
                 if name not in found:
-                    found[name] = _BESIDE_CLUSTERING[name](selected, dataset)
+                    found[name] = _BESIDE_CLUSTERING[name](selected, self.data)
         return {name: found[name] for name in self.measures}
 
 
@@ -111,15 +115,19 @@ def selector_named(name: str) -> Callable[..., Any]:
     """
     module, _, attribute = name.rpartition(":")
     places = [module] if module else ["ufselect", "ufselect.benchmark.rankings"]
+    why = ""
     for place in places:
         try:
             found: Any = importlib.import_module(place)
             for part in attribute.split("."):
                 found = getattr(found, part)
-        except (ImportError, AttributeError):
+        except ImportError as error:
+            why = f": {error}"
+        except AttributeError:
             continue
-        return found
-    raise ValueError(f"there is no selector {name!r} in {' or '.join(places)}.")
+        else:
+            return found
+    raise ValueError(f"there is no selector {name!r} in {' or '.join(places)}{why}.")
 
 
 def best_features(selector: Any, n_features: int) -> Indices:
@@ -166,14 +174,12 @@ def _neighbors_in(data: str) -> Indices:
     return nearest_neighbors(load_dataset(data).X, N_NEIGHBORS)
 
 
-def _preservation(selected: Float, dataset: Dataset) -> float:
-    return neighborhood_overlap(_neighbors_in(dataset.name), nearest_neighbors(selected, N_NEIGHBORS))
-
-
-_BESIDE_CLUSTERING: dict[str, Callable[[Float, Dataset], float]] = {
+_BESIDE_CLUSTERING: dict[str, Callable[[Float, str], float]] = {
     "redundancy": lambda selected, _: redundancy(selected),
-    "preservation": _preservation,
-    "nearest_neighbor": lambda selected, dataset: nearest_neighbor_accuracy(selected, dataset.y),
+    "preservation": lambda selected, data: neighborhood_overlap(
+        _neighbors_in(data), nearest_neighbors(selected, N_NEIGHBORS)
+    ),
+    "nearest_neighbor": lambda selected, data: nearest_neighbor_accuracy(selected, load_dataset(data).y),
 }
 
 

@@ -79,7 +79,7 @@ def run_experiment(
     Results
     """
     trials = planned_trials(experiment)
-    work = _Work(store, 0 if finished_only else n_jobs, verbose)
+    work = _Work(store, n_jobs, verbose, finished_only)
     fits = work.outcomes((trial.fit for trial in trials), f"{experiment.name}: fits")
     pieces = {trial: _judgements(experiment, trial, fits.get(trial.fit.key, {})) for trial in trials}
     judged = work.outcomes(
@@ -99,16 +99,24 @@ def run_experiment(
 
 def _trial(experiment: Experiment, data: str, method: Method, setting: dict[str, Any]) -> Trial:
     n_features = load_dataset(data).X.shape[1]
-    counts = feature_counts(experiment, data, n_features)
-    if method.features == ALL_FEATURES:
-        counts = (n_features,)
+    everything = method.features == ALL_FEATURES
+    counts = (n_features,) if everything else feature_counts(experiment, data, n_features)
     parameters = identity({**method.parameters, **setting})
     return Trial(data, method, identity(setting), Fit(data, method.selector, parameters, max(counts)), counts)
 
 
 def feature_counts(experiment: Experiment, data: str, n_features: int) -> tuple[int, ...]:
-    """The numbers of features that selections from that data set are judged at; one may stand twice."""
+    """The numbers of features that selections from that data set are judged at; one may stand twice.
+
+    Raises
+    ------
+    ValueError
+        If the data set has fewer features than any of them.
+    """
     counts = experiment.counts_of.get(data) or experiment.counts or default_feature_counts(data, n_features)
+    if min(counts) > n_features:
+        asked = ", ".join(map(str, counts))
+        raise ValueError(f"{data} has {n_features} features, which is less than any number asked for: {asked}.")
     return tuple(count for count in counts if count <= n_features)
 
 
@@ -124,18 +132,19 @@ def _judgements(experiment: Experiment, trial: Trial, outcome: Outcome) -> dict[
 
 @dataclass(frozen=True)
 class _Work:
-    """Where outcomes are kept, and who works out the missing ones; with no jobs, nobody."""
+    """Where outcomes are kept, and who works out the missing ones, if anybody."""
 
     store: Store
     n_jobs: int | None
     verbose: int
+    finished_only: bool
 
     def outcomes(self, pieces: Iterable[Piece], description: str) -> dict[str, Outcome]:
         """What the pieces came to, each run once unless the store has it already."""
         unique = {piece.key: piece for piece in pieces}
         found = self.store.find(unique)
         missing = [piece for key, piece in unique.items() if key not in found]
-        if self.n_jobs == 0 or not missing:
+        if self.finished_only or not missing:
             return found
         finished = _finished(missing, self.n_jobs)
         for key, outcome in with_progress(finished, len(missing), self.verbose, description):

@@ -359,10 +359,11 @@ def nearest_within(
 ) -> int:
     """The nearest centre to x, the first of several, of those with a nearness up to the limit."""
     distances = np.full(len(centres), np.inf)
-    for j in np.flatnonzero(nearness <= limit):
-        bring_up_to_date(X, before, j, centres, stale)
-        distances[j] = squared_distance(x, centres[j])
-    return np.argmin(distances)
+    for j in range(len(centres)):
+        if nearness[j] <= limit:
+            bring_up_to_date(X, before, j, centres, stale)
+            distances[j] = squared_distance(x, centres[j])
+    return int(np.argmin(distances))
 
 
 @_compiled

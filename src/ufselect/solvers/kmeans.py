@@ -36,6 +36,11 @@ def kmeans_labels(X: Float, starts: Indices, *, max_iter: int = 100) -> Labels:
     ndarray of shape (r, n)
         The cluster of every sample, 0 … c − 1, in every run.
 
+    Raises
+    ------
+    ValueError
+        If a start is no sample of X.
+
     Examples
     --------
     >>> import numpy as np
@@ -46,6 +51,8 @@ def kmeans_labels(X: Float, starts: Indices, *, max_iter: int = 100) -> Labels:
            [1, 1, 0, 0]])
     """
     X = np.ascontiguousarray(X, dtype=np.float64)
+    if starts.size and not 0 <= starts.min() <= starts.max() < len(X):
+        raise ValueError(f"starts must be samples of X, from 0 to {len(X) - 1}.")
     centred = X - X.mean(axis=0)
     radius = max(float(np.sqrt(np.einsum("ij,ij->i", centred, centred).max())), _SQUARED_WITHOUT_UNDERFLOW)
     scaled = centred / radius

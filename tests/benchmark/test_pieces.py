@@ -1,0 +1,238 @@
+"""Pieces of work: known by their content, run once, failures written down."""
+
+import json
+import sys
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.datasets import load_iris
+
+import ufselect
+from ufselect import FSASL, MCFS, MaxVariance
+from ufselect.benchmark.experiment import identity
+from ufselect.benchmark.measure import measured
+from ufselect.benchmark.pieces import Fit, Judgement, best_features, judgement_of, selector_named
+from ufselect.benchmark.protocol import clustering_agreement
+from ufselect.benchmark.rankings import AllFeatures, PublishedLaplacianScore, RandomRanking
+from ufselect.datasets import load_dataset
+from ufselect.metrics import nearest_neighbor_accuracy, neighborhood_preservation, redundancy
+
+ALL_MEASURES = ("acc", "nmi", "nmi_arithmetic", "nmi_max", "redundancy", "preservation", "nearest_neighbor")
+
+
+def fit(selector, data="iris", n_features=2, **parameters):
+    return Fit(data, selector, identity(parameters), n_features)
+
+
+# Keys
+
+
+def test_fits_are_the_same_whatever_the_order_of_their_parameters():
+    one = fit("MCFS", n_clusters=3, n_neighbors=5)
+    assert one.key == fit("MCFS", n_neighbors=5, n_clusters=3).key
+    assert len(one.key) == 64
+
+
+def test_fits_that_differ_have_keys_that_differ():
+    pieces = [
+        fit("MCFS", n_clusters=3),
+        fit("MCFS", n_clusters=4),
+        fit("MCFS", n_clusters="classes"),
+        fit("MCFS"),
+        fit("SPEC"),
+        fit("MCFS", data="wine"),
+        fit("MCFS", n_features=3),
+    ]
+    assert len({piece.key for piece in pieces}) == len(pieces)
+
+
+def test_judgements_are_the_same_whatever_the_order_of_the_features():
+    one = judgement_of("wine", [7, 2, 5, 1], 3, ("acc",), 20)
+    assert one == judgement_of("wine", np.array([5, 7, 2, 0]), 3, ("acc",), 20)
+    assert one.key == Judgement("wine", (2, 5, 7), ("acc",), 20).key
+
+
+def test_judgements_that_differ_have_keys_that_differ():
+    pieces = [
+        Judgement("wine", (2, 5), ("acc",), 20),
+        Judgement("wine", (2, 6), ("acc",), 20),
+        Judgement("wine", (2,), ("acc",), 20),
+        Judgement("digits", (2, 5), ("acc",), 20),
+        Judgement("wine", (2, 5), ("acc", "nmi"), 20),
+        Judgement("wine", (2, 5), ("acc",), 10),
+    ]
+    assert len({piece.key for piece in pieces}) == len(pieces)
+
+
+def test_another_version_does_the_work_again(monkeypatch):
+    pieces = fit("MCFS"), Judgement("wine", (2, 5), ("acc",), 20)
+    keys = [piece.key for piece in pieces]
+    monkeypatch.setattr(ufselect, "__version__", "99")
+    assert not set(keys) & {piece.key for piece in pieces}
+
+
+# Selectors by name
+
+
+def test_selectors_are_found_by_name():
+    assert selector_named("MCFS") is MCFS
+    assert selector_named("FSASL.published") == FSASL.published
+    assert selector_named("RandomRanking") is RandomRanking
+    assert selector_named("ufselect.selectors.mcfs:MCFS") is MCFS
+    assert selector_named("logged_selectors:Keen.anyhow")(n_clusters=5).n_clusters == 5
+
+
+@pytest.mark.parametrize(
+    ("name", "places"),
+    [
+        ("MCFSS", "ufselect or ufselect.benchmark.rankings"),
+        ("FSASL.unpublished", "ufselect or ufselect.benchmark.rankings"),
+        ("logged_selectors:Nobody", "logged_selectors"),
+        ("no.such.module:MCFS", "no.such.module"),
+    ],
+)
+def test_a_selector_that_is_nowhere_is_named_with_the_places(name, places):
+    with pytest.raises(ValueError, match="there is no selector") as caught:
+        selector_named(name)
+    assert repr(name) in str(caught.value)
+    assert places in str(caught.value)
+
+
+def test_a_module_that_cannot_be_imported_says_why(tmp_path, monkeypatch):
+    (tmp_path / "needs_something_else.py").write_text("import something_else_that_is_not_installed")
+    monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
+    with pytest.raises(ValueError, match="something_else_that_is_not_installed"):
+        selector_named("needs_something_else:Any")
+
+
+def test_the_best_features_come_first_by_ranking_or_else_by_scores():
+    ranked = RandomRanking(random_state=3).fit(np.zeros((2, 9)))
+    order = best_features(ranked, 9)
+    assert_array_equal(ranked.ranking_[order], np.arange(1, 10))
+    assert_array_equal(best_features(ranked, 4), order[:4])
+    scored = selector_named("logged_selectors:Scored")().fit(np.zeros((2, 5)))
+    assert best_features(scored, 2).tolist() == [4, 3]
+
+
+# Fits
+
+
+def test_a_fit_gives_the_selectors_ranking_and_what_it_took():
+    outcome = fit("MaxVariance", data="wine", n_features=5).run()
+    selector = MaxVariance(5).fit(load_dataset("wine").X)
+    assert outcome["order"] == best_features(selector, 5).tolist()
+    assert outcome["seconds"] > 0.0
+    assert outcome["peak_bytes"] is None or outcome["peak_bytes"] >= 0
+    assert json.loads(json.dumps(outcome)) == outcome
+
+
+@pytest.mark.parametrize("name", ["Keen", "Keen.anyhow"])
+def test_selectors_are_told_the_number_of_classes_and_how_many_features_count(name):
+    outcome = fit(f"logged_selectors:{name}", data="digits", n_features=7, n_clusters="classes").run()
+    assert (outcome["n_clusters"], outcome["n_iter"], outcome["objective"]) == (10, 7, [3.0, 2.0, 1.0])
+    assert outcome["order"] == list(range(7))
+
+
+def test_a_number_of_clusters_stays_what_it_is():
+    assert fit("logged_selectors:Keen", n_clusters=4).run()["n_clusters"] == 4
+
+
+@pytest.mark.parametrize(
+    ("piece", "error"),
+    [
+        (fit("logged_selectors:Failing"), "ValueError: out of luck"),
+        (fit("MCFS", n_neighbors=-1), "InvalidParameterError: The 'n_neighbors' parameter of MCFS"),
+    ],
+)
+def test_a_fit_that_fails_says_so_and_nothing_else(piece, error):
+    outcome = piece.run()
+    assert list(outcome) == ["error"]
+    assert outcome["error"].startswith(error)
+
+
+def test_a_parameter_that_there_is_not_is_a_mistake_in_the_experiment():
+    with pytest.raises(ValueError, match=r"MaxVariance.*'colour'"):
+        fit("MaxVariance", colour=3).run()
+
+
+# Judgements
+
+
+def test_a_judgement_has_every_measure_that_was_asked_for():
+    wine = load_dataset("wine")
+    selected = wine.X[:, [0, 6, 9]]
+    found = Judgement("wine", (0, 6, 9), ALL_MEASURES, 3).run()
+    assert list(found) == list(ALL_MEASURES)
+    assert {name: found[name] for name in ALL_MEASURES[:4]} == clustering_agreement(selected, wine.y, 3)
+    assert found["redundancy"] == redundancy(selected)
+    assert found["preservation"] == neighborhood_preservation(wine.X, selected)
+    assert found["nearest_neighbor"] == nearest_neighbor_accuracy(selected, wine.y)
+    assert json.loads(json.dumps(found)) == found
+
+
+def test_a_judgement_has_nothing_but_what_was_asked_for():
+    assert list(Judgement("iris", (2,), ("redundancy", "acc"), 2).run()) == ["redundancy", "acc"]
+
+
+def test_neighbours_before_are_those_of_the_data_at_hand(small_set):
+    # Kept for each data set: two of them must not be mixed up.
+    for data in ("iris", small_set, "iris"):
+        X = load_dataset(data).X
+        found = Judgement(data, (0, 2), ("preservation",), 1).run()
+        assert found == {"preservation": neighborhood_preservation(X, np.ascontiguousarray(X[:, [0, 2]]))}
+
+
+# Rankings to compare with
+
+
+def test_random_rankings_are_permutations_that_can_be_drawn_again():
+    X = np.zeros((3, 50))
+    rankings = [RandomRanking(random_state=seed).fit(X).ranking_ for seed in (0, 1, 0)]
+    for ranking in rankings:
+        assert_array_equal(np.sort(ranking), np.arange(1, 51))
+    assert_array_equal(rankings[0], rankings[2])
+    assert not np.array_equal(rankings[0], rankings[1])
+
+
+def test_all_features_stay_in_their_order():
+    assert AllFeatures().fit(np.zeros((2, 4))).ranking_.tolist() == [1, 2, 3, 4]
+
+
+@pytest.mark.parametrize("name", ["syn", "wide", "digits200", "digits200nc"])
+def test_the_published_laplacian_score_is_that_of_the_authors_plus_one(reference, name):
+    stored, samples = reference(f"lapscore_{name}"), reference(f"data_{name.removesuffix('nc')}")
+    X = samples["X"].astype(np.float64)
+    if name.endswith("nc"):
+        X = X[:, samples["nonconstant"]]
+    ours = PublishedLaplacianScore(exponent=0.0).fit(X).scores_
+    assert_allclose(ours, 1.0 + stored["scores_1_minus_ls_t2"], rtol=0, atol=1e-9)
+    constant = np.ptp(X, axis=0) == 0.0
+    assert_array_equal(ours[constant], 1.0)
+
+
+def test_the_exponent_of_the_published_laplacian_score_doubles_the_width():
+    # exp(−d²/2t²) with t = 2ᵖ median(d)²: halving all values and p rising by 1 leave d²/t² as it was.
+    X = load_iris().data
+    scores = PublishedLaplacianScore(exponent=0.0).fit(X).scores_
+    assert_allclose(PublishedLaplacianScore(exponent=1.0).fit(X / 2.0).scores_, scores, rtol=1e-9)
+    assert np.abs(PublishedLaplacianScore(exponent=-3.0).fit(X).scores_ - scores).max() > 1e-3
+
+
+# What it costs
+
+
+def test_what_a_call_gives_comes_back_with_its_cost():
+    result, cost = measured(lambda: "result")
+    assert result == "result"
+    assert 0.0 <= cost.seconds < 1.0
+
+
+def test_memory_that_a_fit_takes_for_a_while_is_seen():
+    piece = fit("logged_selectors:Hungry", megabytes=0)
+    if piece.run()["peak_bytes"] is None:
+        pytest.skip("this system does not tell peak memory")
+    for megabytes in (60, 0, 120):
+        peak = fit("logged_selectors:Hungry", megabytes=megabytes).run()["peak_bytes"]
+        assert megabytes * 1e6 <= peak + 1e6
+        assert peak <= megabytes * 1e6 + 10e6
