@@ -30,7 +30,7 @@ def bench(
     data: Annotated[str, typer.Option(help="Only these data sets, separated by commas.")] = "",
     methods: Annotated[str, typer.Option(help="Only these methods, separated by commas.")] = "",
     quick: Annotated[bool, typer.Option("--quick", help="A few settings on little data: does it run?")] = False,
-    settings: Annotated[int, typer.Option(help="At most so many settings a method, spread over its grid.")] = 0,
+    settings: Annotated[int, typer.Option(min=0, help="At most so many settings a method, spread over its grid.")] = 0,
     finished: Annotated[bool, typer.Option("--finished", help="Run nothing: tables of what is finished.")] = False,
     jobs: Annotated[int, typer.Option("--jobs", "-j", help="Processes; -1 for all cores.")] = 1,
     output: Annotated[Path, typer.Option("--output", "-o", help="Where results and finished pieces go.")] = Path(

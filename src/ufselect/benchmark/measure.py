@@ -1,4 +1,4 @@
-"""What a call costs: seconds and peak memory."""
+"""What a call costs: processor time and peak memory."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from time import perf_counter
+from time import thread_time
 from typing import TypeVar
 
 Result = TypeVar("Result")
@@ -17,18 +17,21 @@ _STATUS, _RESET = Path("/proc/self/status"), Path("/proc/self/clear_refs")
 
 @dataclass(frozen=True)
 class Cost:
-    """Seconds, and bytes beyond what the process held before; None where the system does not tell."""
+    """Seconds of processor time, and bytes beyond what the process held before; None where the system does not tell.
+
+    Pieces run side by side, and often more of them than there are cores: time on the clock would tell that, too.
+    """
 
     seconds: float
     peak_bytes: int | None
 
 
 def measured(call: Callable[[], Result]) -> tuple[Result, Cost]:
-    """The result of a call and what it cost."""
+    """The result of a call in this thread and what it cost."""
     before = _memory_before()
-    start = perf_counter()
+    start = thread_time()
     result = call()
-    seconds = perf_counter() - start
+    seconds = thread_time() - start
     peak = _status_bytes("VmHWM")
     return result, Cost(seconds, None if before is None or peak is None else max(peak - before, 0))
 

@@ -22,7 +22,7 @@ _NAMES = {
     "redundancy": "Redundancy: mean absolute correlation of the selected features (%); less is better",
     "preservation": "Neighbourhood preservation: mean Jaccard index of the 5 nearest neighbours, before and after (%)",
     "nearest_neighbor": "Leave-one-out accuracy of the nearest neighbour (%)",
-    "seconds": "Seconds of a fit",
+    "seconds": "Seconds of processor time of a fit, compiled code loaded",
     "megabytes": "Peak memory of a fit beyond the data and the program (MB)",
 }
 
@@ -45,10 +45,13 @@ def write_results(experiment: Experiment, results: Results, folder: str | Path) 
     Raises
     ------
     ValueError
-        If there are no results.
+        If there are no results, or every fit failed.
     """
     if not results.fits:
         raise ValueError("nothing is finished yet.")
+    if not results.rows:
+        trial, outcome = results.fits[0]
+        raise ValueError(f"every fit failed, {trial.method.name} on {trial.data} with {outcome['error']}")
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     written = _Written(folder)

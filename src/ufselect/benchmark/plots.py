@@ -44,6 +44,9 @@ def sensitivity_maps(experiment: Experiment, results: Results, metric: str = "ac
     pairs = [(data, method) for data in experiment.data for method in experiment.methods]
     for axis, (data, method) in zip(axes, pairs, strict=True):
         part = table[(table.data == data) & (table.method == method.name)]
+        axis.set_visible(not part.empty)
+        if part.empty:
+            continue
         order = part.setting.unique()
         values = part.pivot(index="setting", columns="count", values="value").loc[order] * 100.0
         limits = 100.0 * table[table.data == data].value
@@ -65,7 +68,8 @@ def objective_courses(experiment: Experiment, results: Results) -> Figure:
                 course = np.atleast_2d(np.asarray(outcome["objective"], dtype=float).T)[-1]
                 axis.plot(np.arange(1, len(course) + 1), course / course[0], marker=".", label=data)
         axis.set(title=method.name, xlabel="iteration", ylabel="objective, after the first iteration 1")
-        axis.legend(fontsize="small")
+        if axis.lines:
+            axis.legend(fontsize="small")
     return fig
 
 

@@ -92,7 +92,7 @@ def iteration_summary(results: Results) -> pd.DataFrame:
             found = {metric: means[trial.data, metric, trial.method.name, trial.setting] for metric in ("acc", "nmi")}
             row = {"data": trial.data, "method": trial.method.name, "iterations": outcome["n_iter"]}
             rows.append({**row, **found, "in_common": kept})
-    return pd.DataFrame(rows)
+    return pd.DataFrame(rows, columns=["data", "method", "iterations", "acc", "nmi", "in_common"])
 
 
 def _by_iterations(results: Results) -> dict[tuple[str, str], list[tuple[Trial, Outcome]]]:
@@ -132,7 +132,8 @@ def summary(experiment: Experiment, results: Results) -> pd.DataFrame:
     tried = Counter((trial.data, trial.method.name) for trial, _ in results.fits)
     rows = []
     for data in experiment.data:
-        counts = next((trial.counts for trial, _ in results.fits if trial.data == data and len(trial.counts) > 1), ())
+        selected = (trial for trial, _ in results.fits if trial.data == data and trial.method.features is None)
+        counts = next((trial.counts for trial in selected), ())
         for metric in experiment.measures:
             values = _values(curve, data, metric, experiment, counts)
             best = _best(values, experiment)
@@ -216,6 +217,7 @@ def n_settings(experiment: Experiment, name: str, data: str) -> int:
 def inconsistent_pairs(summary: pd.DataFrame) -> pd.DataFrame:
     """Accuracies and mutual informations, ours or published, that cannot both be right by Fano's inequality."""
     wide = summary.pivot(index=["data", "method"], columns="metric", values=["mean", "published"])
+    wide = wide.reindex(columns=pd.MultiIndex.from_product([["mean", "published"], ["acc", "nmi"]]))
     rows = []
     for (data, method), row in wide.iterrows():
         sizes = np.bincount(load_dataset(str(data)).y)

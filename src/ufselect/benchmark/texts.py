@@ -9,15 +9,23 @@ import pandas as pd
 
 AVERAGE = "Average"
 
+_IN_LATEX = {ord(mark): "\\" + mark for mark in "%_&#${}"} | {
+    ord("^"): r"\textasciicircum{}",
+    ord("~"): r"\textasciitilde{}",
+    ord("\\"): r"\textbackslash{}",
+    ord("±"): r"$\pm$",
+    ord("−"): "$-$",
+    ord("α"): r"$\alpha$",
+    ord("β"): r"$\beta$",
+    ord("γ"): r"$\gamma$",
+    ord("μ"): r"$\mu$",
+}
+
 
 def as_markdown(cells: pd.DataFrame) -> str:
     """A table of texts in Markdown; the index is its first column."""
-    header = [str(cells.index.name or ""), *map(str, cells.columns)]
-    lines = [
-        header,
-        ["---"] * len(header),
-        *([str(name), *row] for name, row in zip(cells.index, cells.to_numpy(), strict=True)),
-    ]
+    header, *rows = ([text.replace("|", r"\|") for text in row] for row in _rows(cells))
+    lines = [header, ["---"] * len(header), *rows]
     return "\n".join("| " + " | ".join(line) + " |" for line in lines) + "\n"
 
 
@@ -37,11 +45,8 @@ def _rows(cells: pd.DataFrame) -> list[list[str]]:
 
 
 def _latex(text: str) -> str:
-    bold = text.startswith("**")
-    for mark, command in (("**", ""), ("%", r"\%"), ("_", r"\_"), ("&", r"\&"), (" ± ", r" $\pm$ "), ("−", "$-$")):
-        text = text.replace(mark, command)
-    parts = text.split("<br>")
-    if bold:
+    parts = [part.replace("**", "").translate(_IN_LATEX) for part in text.split("<br>")]
+    if text.startswith("**"):
         parts[0] = rf"\textbf{{{parts[0]}}}"
     return parts[0] if len(parts) == 1 else r"\shortstack{" + r"\\".join(parts) + "}"
 
@@ -76,7 +81,7 @@ def _mean_and_std(mean: float, std: float | None) -> str:
 
 
 def _signed(value: float) -> str:
-    return f"{value:+.2f}".replace("-", "−")
+    return f"{round(value, 2) + 0.0:+.2f}".replace("-", "−")
 
 
 def mean_cells(table: pd.DataFrame, metric: str, digits: int = 1) -> pd.DataFrame:
@@ -154,5 +159,6 @@ def iteration_cells(table: pd.DataFrame) -> pd.DataFrame:
         name=table.data + ", " + table.method,
         cell=[f"{row.acc:.1f} / {row.nmi:.1f} / {row.in_common:.0f}" for row in table.itertuples()],
     )
+    texts = texts.drop_duplicates(["name", "iterations"], keep="last")  # some stop before they have to
     cells = texts.pivot(index="name", columns="iterations", values="cell")
     return cells.reindex(texts.name.unique()).fillna("").rename_axis(index="")
