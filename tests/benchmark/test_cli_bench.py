@@ -1,0 +1,344 @@
+"""``ufselect bench`` as it is used: from a folder, stopped, killed, started again."""
+
+import json
+import os
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from collections import Counter
+from contextlib import closing
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+from ufselect.benchmark.experiment import identity
+from ufselect.benchmark.pieces import Fit
+from ufselect.cli import app
+
+N_SETTINGS = 10
+# Fits take a while, so that there is time to stop them; with --quick every second of the settings.
+EXPERIMENT = """
+title = "Slow rankings"
+protocol = "published"
+data = ["small.npz"]
+n_runs = 2
+quick = { settings = 10, counts = [2, 4, 6] }
+
+[[methods]]
+name = "all"
+selector = "AllFeatures"
+features = "all"
+baseline = true
+
+[[methods]]
+name = "slow"
+selector = "logged_selectors:Logged"
+parameters = { log = "log.txt", seconds = 0.2 }
+grid = { seed = { from = 0, to = 18 } }
+
+[[methods]]
+name = "variance"
+selector = "MaxVariance"
+"""
+N_FITS = 1 + N_SETTINGS + 1
+COMMAND = ["bench", "slow.toml", "--quick", "--output", "out"]
+OUTPUTS = {
+    "figures.parquet",
+    "fits.parquet",
+    "summary.csv",
+    "tables.md",
+    *(f"{metric}.tex" for metric in ("acc", "nmi")),
+    *(
+        f"{metric}_{picture}.{ending}"
+        for metric in ("acc", "nmi")
+        for picture in ("beside_published", "curves")
+        for ending in ("png", "svg")
+    ),
+}
+
+
+def prepare(folder):
+    """Put the experiment and its data into a folder."""
+    rng = np.random.default_rng(0)
+    classes = np.repeat([0, 1, 2], 10)
+    X = rng.standard_normal((30, 12)) + 2.0 * rng.standard_normal((3, 12))[classes]
+    folder.mkdir(exist_ok=True)
+    np.savez(folder / "small.npz", X=X, y=classes)
+    (folder / "slow.toml").write_text(EXPERIMENT, encoding="utf-8")
+    return folder
+
+
+def start(folder, *arguments):
+    """Start the program in that folder, in a group of processes of its own."""
+    return subprocess.Popen(
+        [Path(sys.executable).with_name("ufselect"), *arguments],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parent)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+
+
+def run_in(folder, arguments, monkeypatch):
+    """Run the program from that folder to its end in this process, where everything is imported already."""
+    monkeypatch.chdir(folder)
+    result = CliRunner().invoke(app, arguments)
+    assert result.exit_code == 0, result.stderr
+
+
+def pieces_in(folder):
+    """The outcomes in the store, as they stand there, by key."""
+    path = folder / "out" / "pieces.sqlite"
+    if not path.is_file():
+        return {}
+    try:
+        with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=60)) as connection:
+            return dict(connection.execute("SELECT key, outcome FROM pieces"))
+    except sqlite3.OperationalError:  # it is being made
+        return {}
+
+
+def stop_midway(folder, how, *arguments):
+    """Start the program and send the whole group a signal once a few more pieces are there; then what it printed."""
+    enough = len(pieces_in(folder)) + 3
+    with start(folder, *arguments) as process:
+        while len(pieces_in(folder)) < enough:
+            assert process.poll() is None, process.stderr.read()
+            time.sleep(0.02)
+        os.killpg(process.pid, how)
+        _, errors = process.communicate(timeout=60)
+    for left in Path("/dev/shm").glob(f"sem.loky-{process.pid}-*"):  # joblib's, if it had no time to clear up
+        left.unlink()
+    for left in Path("/dev/shm").glob(f"joblib_memmapping_folder_{process.pid}_*"):
+        shutil.rmtree(left)
+    return process.returncode, errors
+
+
+def times_fitted(folder):
+    return Counter(map(int, (folder / "log.txt").read_text().split()))
+
+
+def key_of(seed):
+    """The key of a slow fit."""
+    parameters = identity({"log": "log.txt", "seconds": 0.2, "seed": seed})
+    return Fit("small.npz", "logged_selectors:Logged", parameters, 6).key
+
+
+def files_in(folder):
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+# From start to end
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    """A folder where the experiment ran without interruption, what the program printed and the files it wrote."""
+    folder = prepare(tmp_path_factory.mktemp("finished"))
+    with start(folder, *COMMAND) as process:
+        output, errors = process.communicate(timeout=300)
+    assert process.returncode == 0, errors
+    return folder, output, files_in(folder / "out" / "slow")
+
+
+def test_all_results_are_there_and_named(finished):
+    folder, output, files = finished
+    assert set(files) == OUTPUTS
+    assert sorted(output.split()) == sorted(f"out/slow/{name}" for name in OUTPUTS)
+    assert {path.name for path in (folder / "out").iterdir()} == {"pieces.sqlite", "slow"}
+    assert times_fitted(folder) == dict.fromkeys(range(0, 19, 2), 1)
+
+
+def test_all_figures_are_in_one_table(finished):
+    table = pd.read_parquet(finished[0] / "out" / "slow" / "figures.parquet")
+    assert list(table.columns) == ["data", "method", "setting", "count", "metric", "value"]
+    assert len(table) == 2 * (1 + 3 * (N_SETTINGS + 1))
+    assert not table.duplicated(["data", "method", "setting", "count", "metric"]).any()
+    assert table["value"].between(0.0, 1.0).all()
+    fits = pd.read_parquet(finished[0] / "out" / "slow" / "fits.parquet")
+    assert len(fits) == N_FITS
+    assert fits.seconds.min() > 0.0
+
+
+def test_pictures_and_texts_are_what_they_are_called(finished):
+    _, _, files = finished
+    for name, content in files.items():
+        if name.endswith(".png"):
+            assert content.startswith(b"\x89PNG")
+        if name.endswith(".svg"):
+            assert b"<svg" in content
+            assert content.rstrip().endswith(b"</svg>")
+        if name.endswith(".tex"):
+            assert content.rstrip().endswith(rb"\end{table*}")
+    assert files["tables.md"].decode().startswith("# Slow rankings\n")
+
+
+def test_again_it_does_nothing_and_writes_the_same(finished, monkeypatch):
+    folder, _, files = finished
+    pieces, fitted = pieces_in(folder), times_fitted(folder)
+    run_in(folder, COMMAND, monkeypatch)
+    assert files_in(folder / "out" / "slow") == files
+    assert pieces_in(folder) == pieces
+    assert times_fitted(folder) == fitted
+
+
+# Stopped and killed
+
+
+def test_stopped_by_hand_it_says_what_to_do_and_leaves_nothing_half_written(tmp_path):
+    folder = prepare(tmp_path)
+    code, errors = stop_midway(folder, signal.SIGINT, *COMMAND)
+    assert code == 1
+    last = errors.rstrip("\n").splitlines()[-1]
+    assert last == "Stopped. What was finished is kept; the same command goes on from there."
+    assert "Traceback" not in errors
+    assert {path.name.partition("-")[0] for path in (folder / "out").iterdir()} == {"pieces.sqlite"}
+    assert 3 <= len(pieces_in(folder)) < N_FITS
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_killed_and_started_again_it_ends_with_the_same_tables(finished, tmp_path, monkeypatch, jobs):
+    folder = prepare(tmp_path)
+    command = [*COMMAND, "-j", str(jobs)]
+    code, _ = stop_midway(folder, signal.SIGKILL, *command)
+    assert code == -signal.SIGKILL
+    kept, before = pieces_in(folder), times_fitted(folder)
+    assert 3 <= len(kept) < N_FITS
+    assert all("order" in json.loads(outcome) for outcome in kept.values())
+    run_in(folder, command, monkeypatch)
+
+    pieces = pieces_in(folder)
+    assert {key: pieces[key] for key in kept} == kept  # seconds and all
+    assert pieces.keys() == pieces_in(finished[0]).keys()
+    after = times_fitted(folder)
+    assert set(after) == set(range(0, 19, 2))
+    for seed, times in after.items():  # once, or again where it was in the making when it was killed
+        assert times == 1 + (seed in before and key_of(seed) not in kept)
+    assert sum(key_of(seed) in kept for seed in before) > 0
+    for name in ("summary.csv", "tables.md", "acc.tex", "nmi.tex", "figures.parquet"):
+        assert (folder / "out" / "slow" / name).read_bytes() == finished[2][name], name
+    assert set(files_in(folder / "out" / "slow")) == OUTPUTS
+
+
+# Errors in a sentence
+
+
+CHEAP = """
+title = "Cheap"
+protocol = "no-labels"
+data = ["iris", "LUNG"]
+counts = [1, 2]
+n_runs = 2
+[[methods]]
+name = "variance"
+selector = "MaxVariance"
+"""
+
+
+@pytest.fixture
+def bench(tmp_path, monkeypatch):
+    """Run the command on an experiment's text, in a folder with no other data."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "data").mkdir()
+    monkeypatch.setenv("UFSELECT_DATA", str(tmp_path / "data"))
+
+    def run(text, *arguments):
+        Path("tried.toml").write_text(text, encoding="utf-8")
+        return CliRunner().invoke(app, ["bench", "tried.toml", *arguments])
+
+    return run
+
+
+@pytest.mark.parametrize(
+    ("text", "arguments", "error"),
+    [
+        (CHEAP, ["--data", "irys"], "Error: no data set 'irys'; did you mean 'iris'?\n"),
+        (CHEAP, ["--methods", "varience"], "Error: no method 'varience'; did you mean 'variance'?\n"),
+        (CHEAP.replace("no-labels", "no-label"), [], "no protocol 'no-label'; did you mean 'no-labels'?\n"),
+        (CHEAP.replace("[1, 2]", "[1, 2"), [], "Error: tried.toml is not valid TOML: "),
+        (CHEAP.replace('"iris"', '"irys"'), [], "Error: no set is named 'irys' (did you mean iris?)"),
+        (CHEAP.replace('"MaxVariance"', '"MaxVarience"'), ["--data", "iris"], "there is no selector 'MaxVarience' in"),
+        (CHEAP + "parameters = { colour = 1 }", ["--data", "iris"], "unexpected keyword argument 'colour'"),
+        (CHEAP.replace("MaxVariance", "logged_selectors:Failing"), ["--data", "iris"], "every fit failed, variance on"),
+        (CHEAP, ["--data", "LUNG"], "Error: LUNG is not at hand"),
+        (CHEAP.replace('"iris", ', ""), [], "none of the experiment's data sets is at hand"),
+        (CHEAP, ["--data", "iris", "--finished"], "Error: nothing is finished yet.\n"),
+        (CHEAP, ["--data", "iris", "-j", "0"], "Error: n_jobs == 0"),
+        (CHEAP, ["--data", "iris", "-o", "tried.toml/out"], "Error: "),
+    ],
+)
+def test_what_is_wrong_is_said_in_a_sentence(bench, text, arguments, error):
+    result = bench(text, *arguments)
+    assert result.exit_code == 1
+    assert isinstance(result.exception, SystemExit)
+    assert error in result.stderr
+    assert "Traceback" not in result.stderr
+    assert result.stdout == ""
+    assert not list(Path().glob("results/tried/*"))
+
+
+def test_a_wrong_name_is_one_line_on_standard_error(tmp_path):
+    with start(prepare(tmp_path), *COMMAND, "--methods", "slwo") as process:
+        output, errors = process.communicate(timeout=60)
+    assert (process.returncode, output, errors) == (1, "", "Error: no method 'slwo'; did you mean 'slow'?\n")
+
+
+def test_a_store_that_is_none_is_named(bench, tmp_path):
+    (tmp_path / "results").mkdir()
+    (tmp_path / "results" / "pieces.sqlite").write_bytes(b"something else " * 100)
+    result = bench(CHEAP, "--data", "iris")
+    assert result.exit_code == 1
+    assert result.stderr.startswith("Error: results/pieces.sqlite is no store of finished pieces: ")
+
+
+def test_with_debug_the_traceback_is_there(bench):
+    result = bench(CHEAP, "--data", "irys", "--debug")
+    assert isinstance(result.exception, ValueError)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error"),
+    [(["missing.toml"], "missing.toml"), ([], "Missing argument"), (["tried.toml", "--settings", "-1"], "--settings")],
+)
+def test_a_call_that_makes_no_sense_is_explained(tmp_path, monkeypatch, arguments, error):
+    monkeypatch.chdir(tmp_path)
+    Path("tried.toml").write_text(CHEAP, encoding="utf-8")
+    result = CliRunner().invoke(app, ["bench", *arguments])
+    assert result.exit_code == 2
+    assert error in result.stderr
+
+
+def test_data_that_are_not_at_hand_are_left_out_and_named(bench, tmp_path):
+    result = bench(CHEAP)
+    assert result.exit_code == 0
+    left_out = [line for line in result.stderr.splitlines() if line.startswith("Left out: ")]
+    assert len(left_out) == 1
+    assert left_out[0].startswith("Left out: LUNG is not at hand")
+    assert str(tmp_path / "data") in left_out[0]
+    assert set(pd.read_parquet("results/tried/figures.parquet").data) == {"iris"}
+
+
+def test_only_what_is_asked_for_is_run(bench):
+    text = CHEAP.replace("LUNG", "wine").replace("MaxVariance", "LaplacianScore")
+    text += 'grid = { n_neighbors = [3, 4, 5] }\n[[methods]]\nname = "other"\nselector = "AllFeatures"\n'
+    assert bench(text, "--data", " wine ,", "--methods", "variance", "--settings", "2", "-o", "here").exit_code == 0
+    fits = pd.read_parquet("here/tried/fits.parquet")
+    assert fits.data.unique().tolist() == ["wine"]
+    assert fits.method.unique().tolist() == ["variance"]
+    assert fits.setting.tolist() == ['{"n_neighbors":3}', '{"n_neighbors":5}']
+
+
+def test_what_is_finished_is_put_into_tables(bench):
+    text = CHEAP.replace("LUNG", "wine")
+    assert bench(text, "--data", "wine").exit_code == 0
+    result = bench(text, "--finished")
+    assert result.exit_code == 0
+    assert set(pd.read_parquet("results/tried/figures.parquet").data) == {"wine"}

@@ -1,0 +1,121 @@
+"""Runs on the workers of a Dask cluster, one of which dies."""
+
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from pathlib import Path
+
+import joblib
+import pandas as pd
+import pytest
+
+from ufselect.benchmark.experiment import read_experiment
+from ufselect.benchmark.runner import run_experiment
+from ufselect.benchmark.store import Store
+from ufselect.benchmark.tables import figures
+
+distributed = pytest.importorskip("distributed")
+
+N_FITS = 14
+SECONDS_TO_WAIT = 120.0
+
+
+@pytest.fixture(scope="module")
+def client():
+    """A client of a cluster of two processes, which are started anew when they die."""
+    with (
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs="CRITICAL"
+        ) as cluster,
+        distributed.Client(cluster, set_as_default=True) as opened,
+    ):
+        yield opened
+
+
+@pytest.fixture
+def experiment_file(write_experiment, small_set, tmp_path):
+    """An experiment with slow fits, whose workers need not be in any certain folder."""
+
+    def write(seconds, name="slow"):
+        methods = f"""
+[[methods]]
+name = "slow"
+selector = "logged_selectors:Logged"
+parameters = {{ seconds = {seconds}, log = '{tmp_path / name}.txt' }}
+grid = {{ seed = {{ from = 1, to = {N_FITS} }} }}
+"""
+        return write_experiment(methods, data=[small_set], protocol="no-labels", name=name)
+
+    return write
+
+
+@pytest.fixture
+def plain(experiment_file, tmp_path):
+    """What comes out without a cluster."""
+    with Store(tmp_path / "plain.sqlite") as store:
+        return run_experiment(read_experiment(experiment_file(0.0, "plain")), store)
+
+
+def n_pieces(path):
+    try:
+        with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=60)) as connection:
+            return connection.execute("SELECT count(*) FROM pieces").fetchone()[0]
+    except sqlite3.OperationalError:  # it is not there, or being made
+        return 0
+
+
+def kill_worker_midway(client, store_path, still_running=lambda: True):
+    """Kill a worker as soon as some pieces are finished; how many were."""
+    client.wait_for_workers(2, timeout=SECONDS_TO_WAIT)
+    victim = next(iter(client.run(os.getpid).values()))
+    last = time.monotonic() + SECONDS_TO_WAIT
+    while (finished := n_pieces(store_path)) < 3:
+        assert still_running()
+        assert time.monotonic() < last
+        time.sleep(0.02)
+    os.kill(victim, signal.SIGKILL)
+    return finished
+
+
+def without_costs(results):
+    return [(trial.data, trial.setting, outcome["order"]) for trial, outcome in results.fits]
+
+
+def test_a_worker_that_dies_is_made_up_for(client, experiment_file, plain, tmp_path):
+    experiment, path = read_experiment(experiment_file(0.3)), tmp_path / "pieces.sqlite"
+    with ThreadPoolExecutor(1) as beside, Store(path) as store:
+        killing = beside.submit(kill_worker_midway, client, path)
+        with joblib.parallel_config(backend="dask"):
+            results = run_experiment(experiment, store)
+        assert 3 <= killing.result(timeout=SECONDS_TO_WAIT) < N_FITS
+    assert results.rows == plain.rows
+    assert without_costs(results) == without_costs(plain)
+    times = (tmp_path / "slow.txt").read_text().split()
+    assert set(times) == set(map(str, range(1, N_FITS + 1)))
+
+
+def test_the_command_goes_on_when_a_worker_dies(client, experiment_file, plain, tmp_path):
+    command = [
+        Path(sys.executable).with_name("ufselect"),
+        "bench",
+        experiment_file(0.3),
+        "--dask",
+        client.scheduler.address,
+        "--output",
+        tmp_path / "out",
+    ]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        finished = kill_worker_midway(
+            client, tmp_path / "out" / "pieces.sqlite", lambda: process.poll() is None or print(process.stderr.read())
+        )
+        _, errors = process.communicate(timeout=SECONDS_TO_WAIT)
+    assert process.returncode == 0, errors
+    assert "Traceback" not in errors
+    assert 3 <= finished < N_FITS
+    found = pd.read_parquet(tmp_path / "out" / "slow" / "figures.parquet")
+    pd.testing.assert_frame_equal(found, figures(plain))

@@ -1,0 +1,105 @@
+"""What a run leaves on disk, whole or not at all."""
+
+import pandas as pd
+import pytest
+
+from ufselect.benchmark.output import write_results
+from ufselect.benchmark.runner import run_experiment
+from ufselect.benchmark.store import Store
+
+FAILING = """
+[[methods]]
+name = "failing"
+selector = "logged_selectors:Failing"
+"""
+# A method that works, one for some data only, and one that always fails.
+METHODS = f"""
+[[methods]]
+name = "varied"
+selector = "logged_selectors:Keen"
+grid = {{ n_clusters = [2, 3] }}
+
+[[methods]]
+name = "for one"
+selector = "AllFeatures"
+data = ["iris"]
+{FAILING}"""
+ALWAYS = {"figures.parquet", "fits.parquet", "summary.csv", "tables.md"}
+
+
+def pictures(*names):
+    return {f"{name}.{ending}" for name in names for ending in ("png", "svg")}
+
+
+BESIDE_AND_CURVES = pictures("acc_beside_published", "acc_curves", "nmi_beside_published", "nmi_curves")
+
+
+@pytest.fixture
+def run(make_experiment, tmp_path):
+    def run_methods(methods, **fields):
+        experiment = make_experiment(methods, **{"data": ["iris"], "counts": "[1, 2]"} | fields)
+        with Store(tmp_path / "pieces.sqlite") as store:
+            return experiment, run_experiment(experiment, store)
+
+    return run_methods
+
+
+@pytest.mark.parametrize(
+    ("protocol", "more"),
+    [
+        ("published", {"acc.tex", "nmi.tex"} | BESIDE_AND_CURVES),
+        ("no-labels", {"acc.tex", "nmi.tex", "seconds.tex", "megabytes.tex"}),
+        ("sensitivity", pictures("acc_sensitivity", "nmi_sensitivity")),
+        ("convergence", {"iterations.csv"} | pictures("objective")),
+    ],
+)
+def test_every_protocol_writes_its_files_and_says_what_failed(run, tmp_path, protocol, more):
+    experiment, results = run(METHODS, protocol=protocol, data=["iris", "wine"])
+    written = write_results(experiment, results, tmp_path / "folder" / "out")
+    folder = tmp_path / "folder" / "out"
+    assert {path.name for path in folder.iterdir()} == ALWAYS | more
+    assert sorted(written) == sorted(folder.iterdir())
+    assert all(path.stat().st_size > 0 for path in written)
+    text = (folder / "tables.md").read_text(encoding="utf-8")
+    assert "Failed: failing on iris with {}: ValueError: out of luck\n" in text
+    assert "Failed: failing on wine with {}: ValueError: out of luck\n" in text
+    assert "nan" not in text
+    fits = pd.read_parquet(folder / "fits.parquet")
+    assert fits.error.notna().tolist() == [False, False, False, True, False, False, True]
+
+
+def test_a_single_number_of_features_and_a_single_measure_do(run, tmp_path):
+    methods = '[[methods]]\nname = "m"\nselector = "MaxVariance"\n'
+    experiment, results = run(methods, counts="[2]", more='measures = ["acc"]')
+    write_results(experiment, results, tmp_path / "out")
+    assert "nan" not in (tmp_path / "out" / "tables.md").read_text(encoding="utf-8")
+
+
+def test_where_every_fit_failed_there_is_nothing_to_write(run, tmp_path):
+    with pytest.raises(ValueError, match="every fit failed, failing on iris with ValueError: out of luck"):
+        write_results(*run(FAILING), tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_where_nothing_is_finished_there_is_nothing_to_write(make_experiment, tmp_path):
+    experiment = make_experiment(METHODS, data=["iris"])
+    with Store(tmp_path / "pieces.sqlite") as store:
+        results = run_experiment(experiment, store, finished_only=True)
+    with pytest.raises(ValueError, match="nothing is finished yet"):
+        write_results(experiment, results, tmp_path / "out")
+
+
+def test_a_file_that_cannot_be_finished_leaves_the_old_one(run, tmp_path, monkeypatch):
+    experiment, results = run(METHODS, protocol="no-labels")
+    folder = tmp_path / "out"
+    write_results(experiment, results, folder)
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+
+    def write_half(frame, path, **options):
+        path.write_text("data,metr")
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(pd.DataFrame, "to_csv", write_half)
+    with pytest.raises(KeyboardInterrupt):
+        write_results(experiment, results, folder)
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
