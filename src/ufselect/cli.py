@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sqlite3
 import sys
+from concurrent.futures import BrokenExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -119,6 +121,7 @@ class _plain_errors:  # noqa: N801 - reads as a verb in a with statement
         if isinstance(error, KeyboardInterrupt):
             typer.echo("Stopped. What was finished is kept; the same command goes on from there.", err=True)
             sys.exit(1)
-        if isinstance(error, (ValueError, OSError, ImportError, MemoryError)):
+        # BrokenExecutor: joblib's, when the system ended one of its processes; sqlite3.Error: the disk is full.
+        if isinstance(error, (ValueError, OSError, ImportError, MemoryError, BrokenExecutor, sqlite3.Error)):
             typer.echo(f"Error: {error}", err=True)
             sys.exit(1)

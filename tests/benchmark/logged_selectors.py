@@ -1,5 +1,7 @@
 """Selectors for experiments in tests: they write down when they are fitted, take their time, or fail."""
 
+import os
+import signal
 import time
 from pathlib import Path
 
@@ -73,5 +75,19 @@ class Hungry(BaseEstimator):
 
     def fit(self, X):
         self.total_ = np.ones(self.megabytes * 10**6 // 8).sum()
+        self.ranking_ = np.arange(X.shape[1]) + 1
+        return self
+
+
+class Deadly(BaseEstimator):
+    """Ends the process it runs in, for one seed."""
+
+    def __init__(self, seed=0, deadly=1):
+        self.seed = seed
+        self.deadly = deadly
+
+    def fit(self, X):
+        if self.seed == self.deadly:
+            os.kill(os.getpid(), signal.SIGKILL)
         self.ranking_ = np.arange(X.shape[1]) + 1
         return self

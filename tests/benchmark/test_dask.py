@@ -19,6 +19,7 @@ from ufselect.benchmark.runner import run_experiment
 from ufselect.benchmark.store import Store
 from ufselect.benchmark.tables import figures
 
+dask = pytest.importorskip("dask")
 distributed = pytest.importorskip("distributed")
 
 N_FITS = 14
@@ -27,8 +28,9 @@ SECONDS_TO_WAIT = 120.0
 
 @pytest.fixture(scope="module")
 def client():
-    """A client of a cluster of two processes, which are started anew when they die."""
+    """A client of a cluster of two processes, which are started anew when they die; a piece may end one of them."""
     with (
+        dask.config.set({"distributed.scheduler.allowed-failures": 1}),
         distributed.LocalCluster(
             n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs="CRITICAL"
         ) as cluster,
@@ -119,3 +121,18 @@ def test_the_command_goes_on_when_a_worker_dies(client, experiment_file, plain, 
     assert 3 <= finished < N_FITS
     found = pd.read_parquet(tmp_path / "out" / "slow" / "figures.parquet")
     pd.testing.assert_frame_equal(found, figures(plain))
+
+
+def test_a_piece_that_no_worker_survives_is_reported_after_the_others(client, make_experiment, small_set, tmp_path):
+    methods = """
+[[methods]]
+name = "deadly"
+selector = "logged_selectors:Deadly"
+grid = { seed = [0, 1, 2, 3, 4, 5] }
+"""
+    path = tmp_path / "pieces.sqlite"
+    dask_backend = joblib.parallel_config(backend="dask")
+    with Store(path) as store, dask_backend, pytest.raises(MemoryError, match="pieces ended all workers"):
+        run_experiment(make_experiment(methods, data=[small_set]), store)
+    # A piece that waited at a worker which died is under suspicion, too: not all of the other five need to be there.
+    assert 1 <= n_pieces(path) <= 5

@@ -13,7 +13,7 @@ import ufselect
 from ufselect import FSASL, MCFS, MaxVariance
 from ufselect.benchmark.experiment import identity
 from ufselect.benchmark.measure import measured
-from ufselect.benchmark.pieces import Fit, Judgement, best_features, judgement_of, selector_named
+from ufselect.benchmark.pieces import Fit, Judgement, _content_of, best_features, judgement_of, selector_named
 from ufselect.benchmark.protocol import clustering_agreement
 from ufselect.benchmark.rankings import AllFeatures, PublishedLaplacianScore, RandomRanking
 from ufselect.datasets import load_dataset
@@ -244,3 +244,13 @@ def test_memory_that_a_fit_takes_for_a_while_is_seen():
         peak = fit("logged_selectors:Hungry", megabytes=megabytes).run()["peak_bytes"]
         assert megabytes * 1e6 <= peak + 1e6
         assert peak <= megabytes * 1e6 + 10e6
+
+
+def test_other_content_under_the_same_name_is_another_piece(tmp_path):
+    path = tmp_path / "own.npz"
+    keys = []
+    for value in (2.0, 3.0):
+        np.savez(path, X=[[0.0, 1.0], [1.0, 0.0], [value, 2.0]], y=[0, 1, 1])
+        _content_of.cache_clear()  # as in a new process
+        keys += [Fit(str(path), "MaxVariance", "{}", 1).key, Judgement(str(path), (0,), ("acc",), 1).key]
+    assert len(set(keys)) == 4

@@ -22,7 +22,7 @@ from ufselect._backend.columns import Float, Indices
 from ufselect.benchmark.experiment import CLASSES, identity
 from ufselect.benchmark.measure import measured
 from ufselect.benchmark.protocol import N_NEIGHBORS, clustering_agreement
-from ufselect.datasets import Dataset, load_dataset
+from ufselect.datasets import Dataset, content_digest, dataset_names, describe_dataset, load_dataset
 from ufselect.metrics import nearest_neighbor_accuracy, nearest_neighbors, neighborhood_overlap, redundancy
 
 Outcome = dict[str, Any]
@@ -53,7 +53,7 @@ class Fit:
     @property
     def key(self) -> str:
         """The same for the same fit by the same version."""
-        return _digest({"fit": asdict(self), "version": ufselect.__version__})
+        return _digest({"fit": {**asdict(self), "data": _content_of(self.data)}})
 
     def run(self) -> Outcome:
         """The best features, best first, what it took to find them, or why it failed."""
@@ -89,7 +89,7 @@ class Judgement:
     @property
     def key(self) -> str:
         """The same for the same features, in whatever order they were selected."""
-        return _digest({"judgement": asdict(self), "version": ufselect.__version__})
+        return _digest({"judgement": {**asdict(self), "data": _content_of(self.data)}})
 
     def run(self) -> Outcome:
         """Every measure by its name."""
@@ -198,5 +198,14 @@ _BESIDE_CLUSTERING: dict[str, Callable[[Float, str], float]] = {
 }
 
 
+@lru_cache(maxsize=64)
+def _content_of(data: str) -> str:
+    """The name of a data set whose content the registry vouches for, else a digest of the content."""
+    if data in dataset_names() and describe_dataset(data).sha256 is not None:
+        return data
+    dataset = load_dataset(data)
+    return content_digest(dataset.X, dataset.y)
+
+
 def _digest(content: Any) -> str:
-    return hashlib.sha256(identity(content).encode()).hexdigest()
+    return hashlib.sha256(identity({**content, "version": ufselect.__version__}).encode()).hexdigest()

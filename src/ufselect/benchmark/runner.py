@@ -5,15 +5,17 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from joblib import Parallel, delayed
+from joblib.parallel import get_active_backend
 
 from ufselect._backend.progress import with_progress
 from ufselect.benchmark.experiment import ALL_FEATURES, Experiment, Method, identity
-from ufselect.benchmark.pieces import Fit, Judgement, Outcome, Piece, judgement_of
+from ufselect.benchmark.pieces import Fit, Judgement, Outcome, Piece, judgement_of, names_a_module, selector_named
 from ufselect.benchmark.store import Store
-from ufselect.datasets import default_feature_counts, load_dataset
+from ufselect.datasets import dataset_names, default_feature_counts, load_dataset
 
 
 @dataclass(frozen=True)
@@ -48,7 +50,16 @@ class Results:
 
 
 def planned_trials(experiment: Experiment) -> list[Trial]:
-    """Everything that an experiment asks for, in the order of its file."""
+    """Everything that an experiment asks for, in the order of its file.
+
+    Raises
+    ------
+    ValueError
+        If a selector's name is none of ours; others may be known to the workers alone.
+    """
+    for method in experiment.methods:
+        if not names_a_module(method.selector):
+            selector_named(method.selector)
     return [
         _trial(experiment, data, method, setting)
         for data in experiment.data
@@ -102,7 +113,13 @@ def _trial(experiment: Experiment, data: str, method: Method, setting: dict[str,
     everything = method.features == ALL_FEATURES
     counts = (n_features,) if everything else feature_counts(experiment, data, n_features)
     parameters = identity({**method.parameters, **setting})
-    return Trial(data, method, identity(setting), Fit(data, method.selector, parameters, max(counts)), counts)
+    fit = Fit(_anywhere(data), method.selector, parameters, max(counts))
+    return Trial(data, method, identity(setting), fit, counts)
+
+
+def _anywhere(data: str) -> str:
+    """The name of a data set, or the path of one's own from the root: workers may be in other folders."""
+    return data if data in dataset_names() else str(Path(data).absolute())
 
 
 def feature_counts(experiment: Experiment, data: str, n_features: int) -> tuple[int, ...]:
@@ -125,7 +142,7 @@ def _judgements(experiment: Experiment, trial: Trial, outcome: Outcome) -> dict[
     if "order" not in outcome:
         return {}
     return {
-        count: judgement_of(trial.data, outcome["order"], count, experiment.measures, experiment.n_runs)
+        count: judgement_of(trial.fit.data, outcome["order"], count, experiment.measures, experiment.n_runs)
         for count in trial.counts
     }
 
@@ -155,9 +172,26 @@ class _Work:
 
 def _finished(pieces: Sequence[Piece], n_jobs: int | None) -> Iterator[tuple[str, Outcome]]:
     """Run the pieces, each handed over as soon as it is finished, in whatever order."""
+    if (client := getattr(get_active_backend()[0], "client", None)) is not None:
+        return _finished_on_dask(pieces, client)
     parallel = Parallel(n_jobs=n_jobs, return_as="generator_unordered", batch_size=1)
     finished: Iterator[tuple[str, Outcome]] = parallel(delayed(_run)(piece) for piece in pieces)
     return finished
+
+
+def _finished_on_dask(pieces: Sequence[Piece], client: Any) -> Iterator[tuple[str, Outcome]]:
+    """The same on a cluster's workers; joblib's own way waits for ever for a piece that no worker survives."""
+    from distributed import KilledWorker, as_completed
+
+    deadly = []
+    for future in as_completed(client.map(_run, pieces, pure=False)):  # type: ignore[no-untyped-call]
+        try:
+            yield future.result()
+        except KilledWorker as error:
+            deadly.append(error)
+    if deadly:
+        what = f"{len(deadly)} pieces ended all workers that took them, perhaps for want of memory"
+        raise MemoryError(f"{what}: {deadly[0]}")
 
 
 def _run(piece: Piece) -> tuple[str, Outcome]:

@@ -155,6 +155,7 @@ _MADE_HERE = (
         feature_counts=_UP_TO_50,
         description="the first 100 samples of each digit of USPS49",
         source="taken from USPS49",
+        sha256="e0eed0750135ba4ec6cf6b0d4b9d70a1f822ca75038b9dca2af69b6d5e2d3d6e",
     ),
     PublicSet(
         name="digits",
