@@ -26,7 +26,7 @@ from ufselect.solvers.l21 import l21_regression, smallest_penalty_for_zero
 from ufselect.solvers.trace import even_row_norms, smoother_projection
 
 
-class _Weights(NamedTuple):
+class FeatureWeights(NamedTuple):
     """W, the orthonormal target Y that its rows are to explain, and γ."""
 
     W: Float
@@ -288,20 +288,20 @@ class FSASL(ClusterSelector):
         X: Columns,
         gram: Float | None,
         L: StructureLaplacian,
-        last: _Weights | None = None,
-    ) -> _Weights:
+        last: FeatureWeights | None = None,
+    ) -> FeatureWeights:
         """The W step, by either of the paper's routes."""
         if self.w_solver == "regression":
             Y = self._embedding(L, last)
             gamma = self._row_penalty(X, Y, last)
             found = l21_regression(X, Y, gamma, gram=gram, warm_start=None if last is None else last.W)
-            return _Weights(coef_of(found, stacklevel=5), Y, gamma)
+            return FeatureWeights(coef_of(found, stacklevel=5), Y, gamma)
         gamma = self._row_penalty(X, self._embedding(L, None) if last is None else last.target, last)
         norms = even_row_norms(X, self._dimension()) if last is None else np.linalg.norm(last.W, axis=1)
         W = smoother_projection(X, L, norms, gamma, self._dimension(), gram=gram)
-        return _Weights(W, X @ W, gamma)
+        return FeatureWeights(W, X @ W, gamma)
 
-    def _embedding(self, L: StructureLaplacian, last: _Weights | None) -> Float:
+    def _embedding(self, L: StructureLaplacian, last: FeatureWeights | None) -> Float:
         """Y, the eigenvectors of L for its smallest eigenvalues, turned towards the last ones."""
         near = None if last is None else last.target
         Y = smallest_eigenvectors(
@@ -309,7 +309,7 @@ class FSASL(ClusterSelector):
         ).vectors
         return Y if near is None else aligned(Y, near)
 
-    def _row_penalty(self, X: Columns, Y: Float, last: _Weights | None) -> float:
+    def _row_penalty(self, X: Columns, Y: Float, last: FeatureWeights | None) -> float:
         if last is not None and not self.recalibrate:
             return last.penalty
         return self.row_penalty * smallest_penalty_for_zero(X, Y)
@@ -321,7 +321,7 @@ class FSASL(ClusterSelector):
             stacklevel=4,
         )
 
-    def _ranking(self, X: Columns, gram: Float | None, weights: _Weights, wanted: int | None) -> Ranking:
+    def _ranking(self, X: Columns, gram: Float | None, weights: FeatureWeights, wanted: int | None) -> Ranking:
         """Rank by gain or by norm; beyond the columns that were ranked by gain the norms go on."""
         Y = weights.target
         if self.selection == "norm":
