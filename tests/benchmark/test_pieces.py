@@ -11,13 +11,15 @@ from sklearn.datasets import load_iris
 
 import ufselect
 from ufselect import FSASL, MCFS, MaxVariance
+from ufselect._backend.columns import Columns
 from ufselect.benchmark.experiment import identity
 from ufselect.benchmark.measure import measured
 from ufselect.benchmark.pieces import Fit, Judgement, _content_of, best_features, judgement_of, selector_named
 from ufselect.benchmark.protocol import clustering_agreement
-from ufselect.benchmark.rankings import AllFeatures, PublishedLaplacianScore, RandomRanking
+from ufselect.benchmark.rankings import AllFeatures, PublishedLaplacianScore, RandomRanking, ReweightedFSASL
 from ufselect.datasets import load_dataset
 from ufselect.metrics import nearest_neighbor_accuracy, neighborhood_preservation, redundancy
+from ufselect.solvers.l21 import l21_objective, l21_regression, smallest_penalty_for_zero
 
 ALL_MEASURES = ("acc", "nmi", "nmi_arithmetic", "nmi_max", "redundancy", "preservation", "nearest_neighbor")
 
@@ -254,3 +256,29 @@ def test_other_content_under_the_same_name_is_another_piece(tmp_path):
         _content_of.cache_clear()  # as in a new process
         keys += [Fit(str(path), "MaxVariance", "{}", 1).key, Judgement(str(path), (0,), ("acc",), 1).key]
     assert len(set(keys)) == 4
+
+
+# FSASL as the authors' program goes about it
+
+
+@pytest.mark.parametrize("penalty", [1e-5, 1.0, 1e5])
+def test_ten_reweighted_steps_rank_all_features_by_their_weight(penalty):
+    X = load_iris().data[::3] * [1.0, 10.0, 100.0, 1000.0]
+    selector = ReweightedFSASL.published(n_features_to_select=2, n_clusters=3, row_penalty=penalty, tol=1.0).fit(X)
+    weights = np.linalg.norm(selector.coef_, axis=1)
+    assert np.all(weights > 0.0)
+    assert_array_equal(np.argsort(selector.ranking_), np.argsort(-weights))
+
+
+def test_reweighted_steps_come_near_the_solution():
+    rng = np.random.default_rng(0)
+    X, Y = Columns(rng.standard_normal((60, 8))), np.linalg.qr(rng.standard_normal((60, 3)))[0]
+    penalty = 0.3 * smallest_penalty_for_zero(X, Y)
+
+    class OfTarget(ReweightedFSASL):
+        def _embedding(self, L, last):
+            return Y
+
+    W = OfTarget(row_penalty=penalty)._fit_weights(X, None, None).W
+    best = l21_regression(X, Y, penalty).objective
+    assert best <= l21_objective(X, Y, W, penalty) <= 1.01 * best

@@ -174,6 +174,8 @@ def _check(experiment: Experiment) -> None:
     if len({method.name for method in methods}) < len(methods):
         raise ValueError("two methods have the same name.")
     for method in methods:
+        if "," in method.name:
+            raise ValueError(f"{method.name!r} has a comma, which separates names on the command line.")
         _known(method.features or ALL_FEATURES, (ALL_FEATURES,), "value of features")
     for data in itertools.chain(experiment.counts_of, *((*(each.data or ()), *each.grid_of) for each in methods)):
         _known(data, experiment.data, "data set")
