@@ -261,7 +261,7 @@ def test_other_content_under_the_same_name_is_another_piece(tmp_path):
 # FSASL as the authors' program goes about it
 
 
-@pytest.mark.parametrize("penalty", [1e-5, 1.0, 1e5])
+@pytest.mark.parametrize("penalty", [1e-5, 1e-2, 1.0])
 def test_ten_reweighted_steps_rank_all_features_by_their_weight(penalty):
     X = load_iris().data[::3] * [1.0, 10.0, 100.0, 1000.0]
     selector = ReweightedFSASL.published(n_features_to_select=2, n_clusters=3, row_penalty=penalty, tol=1.0).fit(X)
