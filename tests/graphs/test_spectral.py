@@ -9,6 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse.linalg import eigsh
 from sklearn.exceptions import ConvergenceWarning
 
+from ufselect.graphs import spectral
 from ufselect.graphs.adaptive import adaptive_neighbors
 from ufselect.graphs.laplacian import structure_laplacian
 from ufselect.graphs.self_expression import sparse_self_expression
@@ -271,3 +272,13 @@ def test_the_turn_between_spaces_of_different_dimension():
     dependent = np.column_stack([Q[:, 0], Q[:, 1], Q[:, 0] - 2.0 * Q[:, 1]])
     assert turn_between(dependent, Q[:, :2]) < 1e-7
     assert_allclose(turn_between(Q[:, :3], Q[:, :2]), np.sqrt(1.0 - 4.0 / 5.0), rtol=1e-12)
+
+
+@pytest.mark.parametrize("share", [0.9, 0.5])
+def test_a_low_estimate_of_the_largest_eigenvalue_does_no_harm(monkeypatch, share):
+    # Seen on UMIST: Lanczos' vectors had settled on the second largest, and the filter then grew the largest.
+    L = structure_laplacian(None, adaptive_neighbors(samples(n=700), 6).P, 1.0)
+    values = np.linalg.eigvalsh(L @ np.eye(L.shape[0]))
+    monkeypatch.setattr(spectral, "_largest_eigenvalue", lambda L, rng: share * values[-1])
+    found = smallest_eigenvectors(L, 5, nontrivial=True, random_state=0)
+    assert_allclose(found.values, values[1:6], atol=1e-6 * values[-1])

@@ -24,6 +24,7 @@ SAME_EIGENVALUE = 1e-8
 """Eigenvalues of a normalised Laplacian that differ by less are taken to be one."""
 
 _LARGEST_DENSE = 5000
+_ABOVE_ESTIMATE = 1.02
 _FEWEST_SPARE_VECTORS = 8
 _LOWEST_DEGREE = 16
 _NARROWEST_GAP = 1e-4
@@ -206,11 +207,12 @@ def _iterate(
     """
     rng = check_random_state(random_state)
     block = _start(rng, L.shape[0], count, avoided, warm_start)
-    top = 1.02 * _largest_eigenvalue(L, rng)
+    top = _ABOVE_ESTIMATE * _largest_eigenvalue(L, rng)
     found, values = np.zeros((L.shape[0], 0)), np.zeros(0)
     for filterings_left in reversed(range(_MOST_FILTERINGS)):
         block, _ = np.linalg.qr(_apart_from(avoided, block))
         ritz, block, residuals = _rayleigh_ritz(L, block, avoided)
+        top = max(top, _ABOVE_ESTIMATE * ritz[-1])  # what lies above the top is not damped but grows, and shows here
         # Vectors that have converged leave the block, or their growth would drown the others.
         wanted = count - len(values)
         done = int(np.argmin(np.append(residuals[:wanted] <= tol * top, False)))
