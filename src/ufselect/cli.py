@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import sys
+from collections.abc import Iterator
 from concurrent.futures import BrokenExecutor
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+try:
+    import typer
+except ImportError as error:
+    raise SystemExit("The command line needs more packages: pip install 'ufselect[cli]'.") from error
 
 if TYPE_CHECKING:
     from ufselect.benchmark.experiment import Experiment
@@ -51,11 +58,15 @@ def bench(
         wanted = read_experiment(experiment).narrowed(
             data=_names(data), methods=_names(methods), quick=quick, settings=settings or None
         )
+        given = {"data": data, "methods": methods, "settings": settings, "quick": quick}
+        wanted = replace(wanted, options=_as_typed(given))
         _run(wanted if data else _of_data_at_hand(wanted), output, jobs, dask, finished)
 
 
 def main() -> None:
-    """Run the program."""
+    """Run the program; modules in the current folder can be named, as with ``python -m``."""
+    sys.path.insert(0, "")
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [os.getcwd(), os.environ.get("PYTHONPATH")]))
     app()
 
 
@@ -66,8 +77,14 @@ def _run(experiment: Experiment, output: Path, jobs: int, dask: str, finished: b
 
     with Store(output / "pieces.sqlite") as store, _workers(dask):
         results = run_experiment(experiment, store, n_jobs=None if dask else jobs, verbose=1, finished_only=finished)
-    for path in write_results(experiment, results, output / experiment.name):
+    folder = f"{experiment.name}-part" if experiment.options else experiment.name  # the whole stays as it is
+    for path in write_results(experiment, results, output / folder):
         typer.echo(path)
+
+
+def _as_typed(options: dict[str, Any]) -> str:
+    """The options that were given, as on the command line."""
+    return "".join(f" --{name}" if value is True else f" --{name} {value}" for name, value in options.items() if value)
 
 
 def _of_data_at_hand(experiment: Experiment) -> Experiment:
@@ -87,19 +104,21 @@ def _of_data_at_hand(experiment: Experiment) -> Experiment:
     return experiment.narrowed(data=there)
 
 
-def _workers(dask: str) -> Any:
+@contextmanager
+def _workers(dask: str) -> Iterator[None]:
     """The workers of that Dask scheduler, or whatever joblib is set to."""
-    from contextlib import nullcontext
-
     if not dask:
-        return nullcontext()
+        yield
+        return
     try:
         from distributed import Client
     except ImportError as error:
         raise ModuleNotFoundError("--dask needs Dask: pip install 'ufselect[dask]'.") from error
     import joblib
 
-    return joblib.parallel_config(backend="dask", client=Client(dask))  # type: ignore[no-untyped-call]
+    client = Client(dask)  # type: ignore[no-untyped-call]
+    with client, joblib.parallel_config(backend="dask", client=client):
+        yield
 
 
 def _names(text: str) -> list[str] | None:

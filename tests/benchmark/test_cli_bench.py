@@ -146,24 +146,24 @@ def finished(tmp_path_factory):
     with start(folder, *COMMAND) as process:
         output, errors = process.communicate(timeout=300)
     assert process.returncode == 0, errors
-    return folder, output, files_in(folder / "out" / "slow")
+    return folder, output, files_in(folder / "out" / "slow-part")
 
 
 def test_all_results_are_there_and_named(finished):
     folder, output, files = finished
     assert set(files) == OUTPUTS
-    assert sorted(output.split()) == sorted(f"out/slow/{name}" for name in OUTPUTS)
-    assert {path.name for path in (folder / "out").iterdir()} == {"pieces.sqlite", "slow"}
+    assert sorted(output.split()) == sorted(f"out/slow-part/{name}" for name in OUTPUTS)
+    assert {path.name for path in (folder / "out").iterdir()} == {"pieces.sqlite", "slow-part"}
     assert times_fitted(folder) == dict.fromkeys(range(0, 19, 2), 1)
 
 
 def test_all_figures_are_in_one_table(finished):
-    table = pd.read_parquet(finished[0] / "out" / "slow" / "figures.parquet")
+    table = pd.read_parquet(finished[0] / "out" / "slow-part" / "figures.parquet")
     assert list(table.columns) == ["data", "method", "setting", "count", "metric", "value"]
     assert len(table) == 2 * (1 + 3 * (N_SETTINGS + 1))
     assert not table.duplicated(["data", "method", "setting", "count", "metric"]).any()
     assert table["value"].between(0.0, 1.0).all()
-    fits = pd.read_parquet(finished[0] / "out" / "slow" / "fits.parquet")
+    fits = pd.read_parquet(finished[0] / "out" / "slow-part" / "fits.parquet")
     assert len(fits) == N_FITS
     assert fits.seconds.min() > 0.0
 
@@ -185,7 +185,7 @@ def test_again_it_does_nothing_and_writes_the_same(finished, monkeypatch):
     folder, _, files = finished
     pieces, fitted = pieces_in(folder), times_fitted(folder)
     run_in(folder, COMMAND, monkeypatch)
-    assert files_in(folder / "out" / "slow") == files
+    assert files_in(folder / "out" / "slow-part") == files
     assert pieces_in(folder) == pieces
     assert times_fitted(folder) == fitted
 
@@ -224,8 +224,8 @@ def test_killed_and_started_again_it_ends_with_the_same_tables(finished, tmp_pat
         assert times == 1 + (seed in before and key_of(seed) not in kept)
     assert sum(key_of(seed) in kept for seed in before) > 0
     for name in ("summary.csv", "tables.md", "acc.tex", "nmi.tex", "figures.parquet"):
-        assert (folder / "out" / "slow" / name).read_bytes() == finished[2][name], name
-    assert set(files_in(folder / "out" / "slow")) == OUTPUTS
+        assert (folder / "out" / "slow-part" / name).read_bytes() == finished[2][name], name
+    assert set(files_in(folder / "out" / "slow-part")) == OUTPUTS
 
 
 # Errors in a sentence
@@ -330,10 +330,11 @@ def test_only_what_is_asked_for_is_run(bench):
     text = CHEAP.replace("LUNG", "wine").replace("MaxVariance", "LaplacianScore")
     text += 'grid = { n_neighbors = [3, 4, 5] }\n[[methods]]\nname = "other"\nselector = "AllFeatures"\n'
     assert bench(text, "--data", " wine ,", "--methods", "variance", "--settings", "2", "-o", "here").exit_code == 0
-    fits = pd.read_parquet("here/tried/fits.parquet")
+    fits = pd.read_parquet("here/tried-part/fits.parquet")
     assert fits.data.unique().tolist() == ["wine"]
     assert fits.method.unique().tolist() == ["variance"]
     assert fits.setting.tolist() == ['{"n_neighbors":3}', '{"n_neighbors":5}']
+    assert "tried.toml --data  wine , --methods variance --settings 2`" in Path("here/tried-part/tables.md").read_text()
 
 
 def test_what_is_finished_is_put_into_tables(bench):

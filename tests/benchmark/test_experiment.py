@@ -12,7 +12,7 @@ from ufselect.datasets import dataset_names
 EXPERIMENTS = sorted(Path(__file__).parents[2].joinpath("experiments").glob("*.toml"))
 GRID_SIZES = {  # the numbers of settings behind the paper's tables; as many random rankings as the largest grid
     "AllFea": 1,
-    "random": 605,
+    "random": 1331,
     "MaxVariance": 1,
     "LapScore": 7,
     "MCFS": 7,
@@ -277,8 +277,19 @@ def test_there_are_files_for_every_experiment_of_the_paper():
 def test_grids_have_as_many_settings_as_the_paper(data):
     published = read_experiment(next(path for path in EXPERIMENTS if path.stem == "published"))
     sizes = {method.name: len(published.settings(method, data)) for method in published.methods_for(data)}
-    beside = {"JAFFE": {"random": 1331, "FSASL (one μ)": 605}, "TOX": {"FSASL (reweighted)": 605}}
+    beside = {"JAFFE": {"FSASL (one μ)": 605}, "TOX": {"FSASL (reweighted)": 605}}
     assert sizes == GRID_SIZES | beside.get(data, {})
+
+
+@pytest.mark.parametrize("grid", ["5", '"heat"', "[]", "{ from = 0, too = 4 }"])
+def test_a_grid_is_a_list_or_a_range(tmp_path, grid):
+    path = tmp_path / "grid.toml"
+    path.write_text(
+        'title = "t"\nprotocol = "published"\ndata = ["iris"]\n[[methods]]\nname = "a"\nselector = "MCFS"\n'
+        f"grid = {{ width = {grid} }}\n"
+    )
+    with pytest.raises(ValueError, match="the grid of width is a list"):
+        read_experiment(path)
 
 
 def test_the_name_of_a_method_has_no_comma(tmp_path):

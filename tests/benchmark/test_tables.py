@@ -246,7 +246,11 @@ def test_without_labels_rankings_at_random_have_mean_and_deviation_over_rankings
 
 def costs_of(costs):
     experiment = experiment_of(Method("a", "MCFS", grid={"n_clusters": ["classes", "auto"]}), Method("b", "SPEC"))
-    names = [("iris", "a", '{"n_clusters":"auto"}'), ("iris", "b", '{"s":1}'), ("iris", "b", '{"s":2}')]
+    names = [
+        ("iris", "a", '{"n_clusters":"auto"}'),
+        ("iris", "b", '{"random_state":1}'),
+        ("iris", "b", '{"random_state":2}'),
+    ]
     figures = {name: {"acc": [0.1, 0.2, 0.3]} for name in names}
     outcomes = {
         name: cost if isinstance(cost, dict) else dict(zip(("seconds", "peak_bytes"), cost, strict=True))
@@ -254,6 +258,22 @@ def costs_of(costs):
     }
     summary = tables.cost_summary(results_of(experiment, figures, outcomes=outcomes))
     return by_name(summary, "method", "metric")["mean"]
+
+
+@pytest.mark.parametrize(
+    ("setting", "name"),
+    [
+        ("{}", "a"),
+        ('{"n_clusters":"auto"}', "a, c unknown"),
+        ('{"n_clusters":"classes","random_state":3}', "a"),
+        ('{"width":"auto"}', "a (width=auto)"),
+        ('{"n_clusters":"auto","k":5}', "a, c unknown (k=5)"),
+    ],
+)
+def test_settings_that_differ_by_more_than_chance_have_rows_of_their_own(setting, name):
+    experiment = experiment_of(Method("a", "MCFS"))
+    summary = tables.no_label_summary(results_of(experiment, {("iris", "a", setting): {"acc": [0.1, 0.2, 0.3]}}))
+    assert summary["method"].tolist() == [name]
 
 
 def test_costs_are_means_over_the_fits_of_a_method():

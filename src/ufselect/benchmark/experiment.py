@@ -66,6 +66,7 @@ class Experiment:
     n_runs: int = 20
     quick: Quick = field(default_factory=Quick)
     most_settings: int | None = None
+    options: str = ""  # those of the command that narrowed it
 
     def methods_for(self, data: str) -> Iterator[Method]:
         """The methods that run on that data set."""
@@ -173,7 +174,10 @@ def _check(experiment: Experiment) -> None:
     methods = experiment.methods
     if len({method.name for method in methods}) < len(methods):
         raise ValueError("two methods have the same name.")
+    if not methods:
+        raise ValueError("methods is a list of one method or more.")
     for method in methods:
+        _check_grids(method)
         if "," in method.name:
             raise ValueError(f"{method.name!r} has a comma, which separates names on the command line.")
         _known(method.features or ALL_FEATURES, (ALL_FEATURES,), "value of features")
@@ -183,6 +187,14 @@ def _check(experiment: Experiment) -> None:
 
 def _method(entry: dict[str, Any]) -> Method:
     return Method(**{**entry, "name": entry["name"], "data": _frozen(entry.get("data"))})
+
+
+def _check_grids(method: Method) -> None:
+    for grid in (method.grid, *method.grid_of.values()):
+        for name, values in grid.items():
+            counted = isinstance(values, dict) and set(values) == {"from", "to"}
+            if not counted and not (isinstance(values, list | tuple) and values):
+                raise ValueError(f"{method.name}: the grid of {name} is a list, or {{ from = 0, to = 9 }}.")
 
 
 def _listed(values: Any) -> Sequence[Any]:

@@ -39,7 +39,7 @@ def measured(call: Callable[[], Result]) -> tuple[Result, Cost]:
 def _memory_before() -> int | None:
     """Give back what is free and forget the last peak; the bytes that this process then holds."""
     try:
-        with suppress(OSError, AttributeError):
+        with suppress(OSError, AttributeError, TypeError):  # only glibc has it
             ctypes.CDLL(None).malloc_trim(0)  # what lies free would hide part of the next peak
         _RESET.write_text("5")
     except OSError:

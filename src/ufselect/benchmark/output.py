@@ -164,7 +164,7 @@ def _drawn(experiment: Experiment) -> list[str]:
 
 def _heading(experiment: Experiment, results: Results) -> str:
     failed = [(trial, outcome["error"]) for trial, outcome in results.fits if "error" in outcome]
-    text = f"# {experiment.title}\n\nMade by `ufselect bench experiments/{experiment.name}.toml`.\n"
+    text = f"# {experiment.title}\n\nMade by `ufselect bench {experiment.name}.toml{experiment.options}`.\n"
     for trial, error in failed:
         text += f"\nFailed: {trial.method.name} on {trial.data} with {trial.setting}: {error}\n"
     return text

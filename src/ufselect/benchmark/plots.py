@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import matplotlib
@@ -10,9 +11,8 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from ufselect.benchmark.experiment import Experiment, varied_values
-from ufselect.benchmark.pieces import Outcome
-from ufselect.benchmark.runner import Results, Trial
-from ufselect.benchmark.tables import curves, figures
+from ufselect.benchmark.runner import Results
+from ufselect.benchmark.tables import curves, figures, fits_by_length, objective_course
 
 _LABELS = {"acc": "accuracy (%)", "nmi": "normalised mutual information (%)"}
 _GREY = "0.55"
@@ -21,20 +21,34 @@ _GREY = "0.55"
 def curves_over_counts(experiment: Experiment, results: Results, metric: str) -> Figure:
     """One panel a data set, one line a method: its best setting, by the labels, for each number of features."""
     table = curves(figures(results))
-    fig, axes = _panels(len(experiment.data))
-    for axis, data in zip(axes, experiment.data, strict=True):
+    styles = _styles(experiment)
+    shown = [data for data in experiment.data if data in table.index.get_level_values("data")]
+    fig, axes = _panels(len(shown))
+    lines: dict[str, Any] = {}
+    for axis, data in zip(axes, shown, strict=True):
         for method in experiment.methods_for(data):
             if (data, metric, method.name) not in table.index:
                 continue
             row = table.loc[data, metric, method.name].dropna()
             if method.features is not None:
-                axis.axhline(row.iloc[0], color=_GREY, linestyle=":", label=method.name)
+                lines[method.name] = axis.axhline(row.iloc[0], **styles[method.name])
             else:
-                style: dict[str, Any] = {"color": _GREY, "linestyle": "--"} if method.baseline else {"marker": "o"}
-                axis.plot(row.index, row, markersize=3, label=method.name, **style)
+                (lines[method.name],) = axis.plot(row.index, row, markersize=3, **styles[method.name])
         axis.set(title=data, xlabel="selected features", ylabel=_LABELS[metric])
-    axes[0].legend(fontsize="small")
+    fig.legend(lines.values(), lines.keys(), loc="outside right upper", fontsize="small")
     return fig
+
+
+def _styles(experiment: Experiment) -> dict[str, dict[str, Any]]:
+    """A colour for each method, the same in all panels; baselines are grey and dashed, each in its own way."""
+    dashes = itertools.cycle([":", "--", "-."])
+    colours = itertools.cycle(matplotlib.colormaps["tab20"]([*range(0, 20, 2), *range(1, 20, 2)]))
+    return {
+        method.name: {"color": _GREY, "linestyle": next(dashes)}
+        if method.baseline
+        else {"color": next(colours), "marker": "o"}
+        for method in experiment.methods
+    }
 
 
 def sensitivity_maps(experiment: Experiment, results: Results, metric: str = "acc") -> Figure:
@@ -62,19 +76,14 @@ def objective_courses(experiment: Experiment, results: Results) -> Figure:
     """One panel a method, one line a data set: the objective after each iteration, that after the first being 1."""
     fig, axes = _panels(len(experiment.methods))
     for axis, method in zip(axes, experiment.methods, strict=True):
-        longest = {trial.data: outcome for trial, outcome in _from_short_to_long(results) if trial.method is method}
-        for data, outcome in longest.items():
-            if outcome.get("objective"):
-                course = np.atleast_2d(np.asarray(outcome["objective"], dtype=float).T)[-1]
+        for (data, name), fits in fits_by_length(results).items():
+            if name == method.name and fits[-1][1].get("objective"):
+                course = objective_course(fits[-1][1])
                 axis.plot(np.arange(1, len(course) + 1), course / course[0], marker=".", label=data)
-        axis.set(title=method.name, xlabel="iteration", ylabel="objective, after the first iteration 1")
+        axis.set(title=method.name, xlabel="iteration", ylabel="objective / that of iteration 1")
         if axis.lines:
             axis.legend(fontsize="small")
     return fig
-
-
-def _from_short_to_long(results: Results) -> list[tuple[Trial, Outcome]]:
-    return sorted(results.fits, key=lambda fit: fit[1].get("n_iter", 0))
 
 
 def methods_beside_random(summary: pd.DataFrame, metric: str) -> Figure:
@@ -82,12 +91,12 @@ def methods_beside_random(summary: pd.DataFrame, metric: str) -> Figure:
     part = summary[summary.metric == metric]
     means = part.pivot(index="method", columns="data", values="mean")[part.data.unique()]
     gain = means.sub(means.loc["random"]).drop(index="random")
-    gain = gain.loc[gain.mean(axis=1).sort_values().index]
+    gain = gain.loc[gain.mean(axis=1, skipna=False).sort_values().index]
     fig = Figure(figsize=(7.5, 0.27 * len(gain) + 1.2), layout="constrained")
     axis = fig.subplots()
     for data in gain.columns:
         axis.scatter(gain[data], gain.index, s=14, alpha=0.8, label=data)
-    axis.scatter(gain.mean(axis=1), gain.index, marker="|", s=120, color="black", label="mean")
+    axis.scatter(gain.mean(axis=1, skipna=False), gain.index, marker="|", s=120, color="black", label="mean")
     axis.axvline(0.0, color=_GREY)
     axis.set(xlabel=f"{_LABELS[metric]}: points above random rankings")
     axis.legend(fontsize="small", loc="lower right")

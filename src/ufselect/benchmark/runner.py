@@ -165,7 +165,8 @@ class _Work:
             return found
         finished = _finished(missing, self.n_jobs)
         for key, outcome in with_progress(finished, len(missing), self.verbose, description):
-            self.store.add(key, outcome)
+            if "error" not in outcome:  # what failed is tried again next time
+                self.store.add(key, outcome)
             found[key] = outcome
         return found
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import warnings
 from collections import Counter
 from importlib.resources import files
@@ -38,7 +39,7 @@ def costs(results: Results) -> pd.DataFrame:
 
 
 def published_figures() -> pd.DataFrame:
-    """The paper's tables (Du and Shen, KDD 2015, tables 2 to 4), in percent."""
+    """The paper's tables of results (Du and Shen, KDD 2015), in percent."""
     with files("ufselect.benchmark").joinpath("published.csv").open() as file:
         return pd.read_csv(file)
 
@@ -53,14 +54,14 @@ def one_setting_summary(results: Results, choice: str) -> pd.DataFrame:
 
     ``choice`` is "single", the best by the labels, or "median".
     """
-    means = _of_settings(figures(results)).mean(axis=1).groupby(level=_GROUP, sort=False)
+    means = _mean_of_settings(results).groupby(level=_GROUP, sort=False)
     chosen = means.max() if choice == "single" else means.median()
     return chosen.rename("mean").reset_index().assign(std=None)
 
 
 def sensitivity_summary(results: Results) -> pd.DataFrame:
     """For each data set, parameter and metric: means over the numbers of features at its worst and best value."""
-    means = _of_settings(figures(results)).mean(axis=1)
+    means = _mean_of_settings(results)
     rows = []
     for group, values in means.groupby(level=_GROUP, sort=False):
         at = varied_values(values.index.get_level_values("setting"))
@@ -73,19 +74,23 @@ def sensitivity_summary(results: Results) -> pd.DataFrame:
 def convergence_summary(results: Results) -> pd.DataFrame:
     """For each data set and method how the objective of the longest run went."""
     rows = []
-    for trials in _by_iterations(results).values():
+    for trials in fits_by_length(results).values():
         trial, outcome = trials[-1]
         if outcome.get("objective"):
-            course = np.atleast_2d(np.asarray(outcome["objective"], dtype=float).T)[-1]
-            rows.append({"data": trial.data, "method": trial.method.name, **_course(course)})
+            rows.append({"data": trial.data, "method": trial.method.name, **_course(objective_course(outcome))})
     return pd.DataFrame(rows)
+
+
+def objective_course(outcome: Outcome) -> Float:
+    """The objective at the end of each iteration, the last of its columns where it is recorded after every step."""
+    return np.atleast_2d(np.asarray(outcome["objective"], dtype=float).T)[-1]
 
 
 def iteration_summary(results: Results) -> pd.DataFrame:
     """What more iterations bring: mean figures, and the share of features in common with the longest run."""
-    means = _of_settings(figures(results)).mean(axis=1)
+    means = _mean_of_settings(results)
     rows = []
-    for trials in _by_iterations(results).values():
+    for trials in fits_by_length(results).values():
         last = set(trials[-1][1]["order"])
         for trial, outcome in trials:
             kept = 100.0 * len(last.intersection(outcome["order"])) / len(last)
@@ -95,7 +100,7 @@ def iteration_summary(results: Results) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["data", "method", "iterations", "acc", "nmi", "in_common"])
 
 
-def _by_iterations(results: Results) -> dict[tuple[str, str], list[tuple[Trial, Outcome]]]:
+def fits_by_length(results: Results) -> dict[tuple[str, str], list[tuple[Trial, Outcome]]]:
     """The fits of each data set and method, the longest last."""
     groups: dict[tuple[str, str], list[tuple[Trial, Outcome]]] = {}
     for trial, outcome in results.fits:
@@ -122,6 +127,23 @@ def _of_settings(table: pd.DataFrame) -> pd.DataFrame:
     return table.pivot_table(index=index, columns="count", values="value", sort=False).sort_index(axis=1) * 100.0
 
 
+def _mean_of_settings(results: Results) -> pd.Series:
+    """The mean of every setting over the numbers of features, one that stands twice counted twice."""
+    counts = _counts(results)
+    listed = {method.name for method in {trial.method for trial, _ in results.fits} if method.features is None}
+
+    def mean(row: pd.Series) -> float:
+        data, _, method, _ = row.name
+        return float(row[list(counts[data])].mean() if method in listed else row.mean())
+
+    return _of_settings(figures(results)).apply(mean, axis=1)
+
+
+def _counts(results: Results) -> dict[str, tuple[int, ...]]:
+    """The numbers of features at which selections from each data set are judged."""
+    return {trial.data: trial.counts for trial, _ in results.fits if trial.method.features is None}
+
+
 def summary(experiment: Experiment, results: Results) -> pd.DataFrame:
     """Mean, standard deviation and p-value over the numbers of features, ours and the published.
 
@@ -129,11 +151,10 @@ def summary(experiment: Experiment, results: Results) -> pd.DataFrame:
     against it over the numbers of features.
     """
     curve = curves(figures(results))
-    tried = Counter((trial.data, trial.method.name) for trial, _ in results.fits)
+    tried = Counter((trial.data, trial.method.name) for trial, outcome in results.fits if "error" not in outcome)
     rows = []
     for data in experiment.data:
-        selected = (trial for trial, _ in results.fits if trial.data == data and trial.method.features is None)
-        counts = next((trial.counts for trial in selected), ())
+        counts = _counts(results).get(data, ())
         for metric in experiment.measures:
             values = _values(curve, data, metric, experiment, counts)
             best = _best(values, experiment)
@@ -149,7 +170,8 @@ def summary(experiment: Experiment, results: Results) -> pd.DataFrame:
                         "mean": float(np.mean(series)),
                         "std": float(np.std(series, ddof=1)) if len(series) > 1 else None,
                         "p_value": p_value,
-                        "bold": p_value is not None and p_value > NOT_WORSE and not _is_baseline(experiment, method),
+                        "bold": method == best
+                        or (not _is_baseline(experiment, method) and (p_value or 0.0) > NOT_WORSE),
                     }
                 )
     return _beside_published(pd.DataFrame(rows))
@@ -177,7 +199,11 @@ def cost_summary(results: Results) -> pd.DataFrame:
 
 
 def _row_name(method: str, setting: str) -> str:
-    return f"{method}, c unknown" if '"auto"' in setting else method
+    """The method, that the number of clusters is unknown to it, and what else tells its settings apart but chance."""
+    chosen = json.loads(setting)
+    chosen.pop("random_state", None)
+    name = f"{method}, c unknown" if chosen.pop("n_clusters", None) == "auto" else method
+    return f"{name} ({', '.join(f'{key}={value}' for key, value in chosen.items())})" if chosen else name
 
 
 def _values(

@@ -19,7 +19,7 @@ def kmeans_labels(X: Float, starts: Indices, *, max_iter: int = 100) -> Labels:
 
     A run is Lloyd's: every sample goes to its nearest centre (the first of equally near ones), an empty
     cluster gets the sample farthest from its centre, every centre moves into the mean of its samples,
-    until no label changes. All runs go on side by side: one product, in single precision, tells how near
+    until no label changes. In each iteration one product, in single precision, tells how near
     the samples are to all centres that moved, and only where that leaves a doubt are they measured
     again, in double precision.
 
