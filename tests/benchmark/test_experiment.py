@@ -23,6 +23,12 @@ GRID_SIZES = {  # the numbers of settings behind the paper's tables; as many ran
     "RUFS": 1331,
     "JELSR": 121,
     "GLSPFS": 363,
+    "SPEC": 21,  # this one and the next five are not in the paper's tables
+    "EVSC": 7,
+    "TraceRatio": 7,
+    "MRSF": 7,
+    "FSSL": 77,
+    "CGSSL": 121,
     "FSASL": 605,
 }
 
