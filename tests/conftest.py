@@ -11,6 +11,7 @@ import scipy.sparse as sp
 
 from ufselect._backend.columns import Columns, constant_columns
 from ufselect.benchmark.experiment import read_experiment
+from ufselect.datasets import loaders
 from ufselect.graphs.adaptive import adaptive_neighbors
 from ufselect.graphs.laplacian import structure_laplacian
 from ufselect.graphs.spectral import smallest_eigenvectors
@@ -145,3 +146,18 @@ def write_experiment(tmp_path):
 def make_experiment(write_experiment):
     """The same, read again."""
     return lambda methods, **fields: read_experiment(write_experiment(methods, **fields))
+
+
+@pytest.fixture
+def samples():
+    """Values that no decimal writes exactly, and classes that are not sorted."""
+    rng = np.random.default_rng(0)
+    return rng.standard_normal((7, 3)) * 10.0 ** rng.integers(-5, 5, size=(7, 3)), np.array([2, 0, 0, 1, 2, 1, 1])
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """The folder in which sets are looked for: empty, and nothing is in memory."""
+    monkeypatch.setenv("UFSELECT_DATA", str(tmp_path))
+    loaders._read_once.cache_clear()
+    return tmp_path
