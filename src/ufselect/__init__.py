@@ -1,22 +1,28 @@
 """Choose the informative columns of unlabelled data."""
 
-from ufselect.selectors.cgssl import CGSSL
-from ufselect.selectors.evsc import EVSC
-from ufselect.selectors.fsasl import FSASL
-from ufselect.selectors.fssl import FSSL
-from ufselect.selectors.glspfs import GLSPFS
-from ufselect.selectors.jelsr import JELSR
-from ufselect.selectors.laplacian_score import LaplacianScore
-from ufselect.selectors.llcfs import LLCFS
-from ufselect.selectors.max_variance import MaxVariance
-from ufselect.selectors.mcfs import MCFS
-from ufselect.selectors.mrsf import MRSF
-from ufselect.selectors.ndfs import NDFS
-from ufselect.selectors.rufs import RUFS
-from ufselect.selectors.spec import SPEC
-from ufselect.selectors.spfs import SPFS
-from ufselect.selectors.trace_ratio import TraceRatio
-from ufselect.selectors.udfs import UDFS
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ufselect.selectors.cgssl import CGSSL
+    from ufselect.selectors.evsc import EVSC
+    from ufselect.selectors.fsasl import FSASL
+    from ufselect.selectors.fssl import FSSL
+    from ufselect.selectors.glspfs import GLSPFS
+    from ufselect.selectors.jelsr import JELSR
+    from ufselect.selectors.laplacian_score import LaplacianScore
+    from ufselect.selectors.llcfs import LLCFS
+    from ufselect.selectors.max_variance import MaxVariance
+    from ufselect.selectors.mcfs import MCFS
+    from ufselect.selectors.mrsf import MRSF
+    from ufselect.selectors.ndfs import NDFS
+    from ufselect.selectors.rufs import RUFS
+    from ufselect.selectors.spec import SPEC
+    from ufselect.selectors.spfs import SPFS
+    from ufselect.selectors.trace_ratio import TraceRatio
+    from ufselect.selectors.udfs import UDFS
 
 __version__ = "0.1.0"
 
@@ -39,3 +45,18 @@ __all__ = [
     "MaxVariance",
     "TraceRatio",
 ]
+
+_FILES = {"LaplacianScore": "laplacian_score", "MaxVariance": "max_variance", "TraceRatio": "trace_ratio"}
+
+
+def __getattr__(name: str) -> Any:
+    """A selector when it is first asked for: scikit-learn takes seconds to import, and pandas with it."""
+    if name not in __all__:
+        raise AttributeError(f"module 'ufselect' has no attribute {name!r}")
+    selector = getattr(import_module(f"ufselect.selectors.{_FILES.get(name, name.lower())}"), name)
+    globals()[name] = selector
+    return selector
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

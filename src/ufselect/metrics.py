@@ -161,14 +161,28 @@ def redundancy(X: Any) -> float:
     >>> round(redundancy([[0, 0, 5], [1, 2, 5], [2, 4, 5]]), 4)
     0.3333
     """
+    correlations = absolute_correlations(X)
+    m = len(correlations)
+    return float((correlations.sum() - correlations.trace()) / max(m * (m - 1), 1))
+
+
+def absolute_correlations(X: Any) -> Float:
+    """|ρ| of all pairs of columns of X, dense or sparse, a dense array; a constant column correlates with nothing.
+
+    Examples
+    --------
+    >>> from ufselect.metrics import absolute_correlations
+    >>> absolute_correlations([[0, 0, 5], [1, 2, 5], [2, 4, 5]])
+    array([[1., 1., 0.],
+           [1., 1., 0.],
+           [0., 0., 0.]])
+    """
     X = check_array(X, accept_sparse=("csr", "csc"), dtype=np.float64)
     products, constant = _centered_products(X)
     lengths = np.sqrt(np.maximum(products.diagonal(), 0.0))
     # A centred constant is rounding errors, and those would correlate.
     lengths[constant | (lengths == 0.0)] = np.inf
-    correlations = np.minimum(np.abs(products) / lengths / lengths[:, None], 1.0)
-    m = X.shape[1]
-    return float((correlations.sum() - correlations.trace()) / max(m * (m - 1), 1))
+    return np.minimum(np.abs(products) / lengths / lengths[:, None], 1.0)
 
 
 def nearest_neighbors(X: Any, n_neighbors: int = 5) -> Indices:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
 import pandas as pd
 from matplotlib.figure import Figure
 
+from ufselect._backend.writing import whole_file
 from ufselect.benchmark import plots, tables, texts
 from ufselect.benchmark.experiment import Experiment
 from ufselect.benchmark.runner import Results
@@ -80,14 +79,8 @@ class _Written:
             self._whole(f"{name}.{ending}", _saver(figure, ending, metadata))
 
     def _whole(self, name: str, write: Callable[[Path], object]) -> None:
-        handle, temporary = tempfile.mkstemp(dir=self.folder, prefix=f".{name}.")
-        os.close(handle)
-        try:
-            write(Path(temporary))
-            Path(temporary).chmod(0o644)
-            Path(temporary).replace(self.folder / name)
-        finally:
-            Path(temporary).unlink(missing_ok=True)
+        with whole_file(self.folder / name) as path:
+            write(path)
         self.files.append(self.folder / name)
 
 

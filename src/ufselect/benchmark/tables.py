@@ -56,7 +56,7 @@ def one_setting_summary(results: Results, choice: str) -> pd.DataFrame:
     """
     means = _mean_of_settings(results).groupby(level=_GROUP, sort=False)
     chosen = means.max() if choice == "single" else means.median()
-    return chosen.rename("mean").reset_index().assign(std=None)
+    return chosen.rename("mean").reset_index().assign(std=np.nan)
 
 
 def sensitivity_summary(results: Results) -> pd.DataFrame:
@@ -186,7 +186,7 @@ def no_label_summary(results: Results) -> pd.DataFrame:
     means = table.groupby(["data", "metric", "method", "setting"], sort=False)["value"].mean().mul(100.0).reset_index()
     means["method"] = [_row_name(method, setting) for method, setting in zip(means.method, means.setting, strict=True)]
     grouped = means.groupby(["metric", "method", "data"], sort=False)["value"]
-    return grouped.agg(mean="mean", std=lambda values: values.std() if len(values) > 1 else None).reset_index()
+    return grouped.agg(mean="mean", std=lambda values: values.std() if len(values) > 1 else np.nan).reset_index()
 
 
 def cost_summary(results: Results) -> pd.DataFrame:
@@ -195,7 +195,7 @@ def cost_summary(results: Results) -> pd.DataFrame:
     table["method"] = [_row_name(method, setting) for method, setting in zip(table.method, table.setting, strict=True)]
     table["megabytes"] = table.pop("peak_bytes") / 1e6
     means = table.groupby(["method", "data"], sort=False)[["seconds", "megabytes"]].mean().reset_index()
-    return means.melt(["method", "data"], var_name="metric", value_name="mean").assign(std=None)
+    return means.melt(["method", "data"], var_name="metric", value_name="mean").assign(std=np.nan)
 
 
 def _row_name(method: str, setting: str) -> str:
