@@ -49,6 +49,8 @@ SHARE: list[Any] = [Interval(Real, 0, 1, closed="neither")]
 
 _LARGEST_GRAM = 5000
 _LARGEST_VALUE = 1e140
+_MOST_CLUSTERS = 50
+"""To look for more would take more time and memory than all else at tens of thousands of samples."""
 
 
 def coef_of(found: Solution | EntryPath, *, stacklevel: int) -> Float:
@@ -287,8 +289,9 @@ class ClusterSelector(GraphSelector):
         if isinstance(self.n_clusters, str):
             L = structure_laplacian(None, neighbor_graph(), 1.0)
             # Beyond √n clusters the gaps of a neighbour graph say more about its size than about clusters.
-            most = max(int(np.sqrt(n)), 2)
-            return eigengap(smallest_eigenvectors(L, most + 1).values)
+            most = min(max(int(np.sqrt(n)), 2), _MOST_CLUSTERS)
+            # Eigenvalues are right to the square of what their vectors are wrong by.
+            return eigengap(smallest_eigenvectors(L, most + 1, tol=1e-4).values)
         return self._given_clusters(n, self.n_clusters)
 
     @staticmethod

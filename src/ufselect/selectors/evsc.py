@@ -36,7 +36,7 @@ class EVSC(ClusterSelector):
         How many features, or which fraction of them. "auto" takes those that score above the mean.
     n_clusters : int or "auto", default="auto"
         c, the number of eigenvalues. "auto" reads it off the widest gap between the eigenvalues of a neighbour graph,
-        from 2 to √n.
+        from 2 to √n (50 at most).
     normalized : bool, default=True
         Whether the eigenproblem is Lu = λDu, or Lu = λu without the term in λ above.
     affinity : {"kernel", "neighbors"}, default="kernel"

@@ -57,7 +57,7 @@ class FSASL(ClusterSelector):
         what all features together explain of the learned embedding.
     n_clusters : int or "auto", default="auto"
         c, about the number of clusters, sets the dimension of the learned space. "auto" reads it off the
-        widest gap between the eigenvalues of the first neighbour graph, from 2 to √n.
+        widest gap between the eigenvalues of the first neighbour graph, from 2 to √n (50 at most).
     n_neighbors : int or "auto", default="auto"
         k, the neighbours of a sample. "auto" is 5, or fewer where there are fewer samples.
     local_weight : float, default=1.0

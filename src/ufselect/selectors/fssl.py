@@ -34,7 +34,7 @@ class FSSL(ClusterSelector):
     n_clusters : int or "auto", default="auto"
         c, about the number of clusters. The subspace has c − 1 dimensions, which tell c clusters apart, or c where
         columns are not centred. "auto" reads it off the widest gap between the eigenvalues of a neighbour graph,
-        from 2 to √n.
+        from 2 to √n (50 at most).
     row_penalty : float, default=0.3
         1/μ as a share of the smallest 1/μ that leaves no feature: the larger, the fewer features carry the subspace.
     exact : bool, default=False

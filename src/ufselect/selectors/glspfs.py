@@ -40,7 +40,8 @@ class GLSPFS(ClusterSelector):
         columns are not centred; "all" takes as many as carry 99.9 % of K: the paper takes all.
     n_clusters : int or "auto", default="auto"
         c, about the number of clusters, also the dimension of the tangent spaces of "ltsa", which is at most k − 2.
-        "auto" reads it off the widest gap between the eigenvalues of a neighbour graph, from 2 to √n.
+        "auto" reads it off the widest gap between the eigenvalues of a neighbour graph,
+        from 2 to √n (50 at most).
     n_neighbors : int or "auto", default="auto"
         k, the neighbours of a sample. "auto" is 5, or fewer where there are fewer samples.
     local_weight : float, default=1.0

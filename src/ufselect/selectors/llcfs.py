@@ -53,7 +53,8 @@ class LLCFS(ClusterSelector):
         together explain of the embedding.
     n_clusters : int or "auto", default="auto"
         c, about the number of clusters. Y has c − 1 columns, which tell c clusters apart, or c where columns are not
-        centred. "auto" reads it off the widest gap between the eigenvalues of a neighbour graph, from 2 to √n.
+        centred. "auto" reads it off the widest gap between the eigenvalues of a neighbour graph,
+        from 2 to √n (50 at most).
     n_neighbors : int or "auto", default="auto"
         k, the neighbours of a sample. "auto" is 20, or fewer where there are fewer samples, or up to 40 while the graph
         of the original features is in parts, as its indicators would be arbitrary. The paper has about 30.

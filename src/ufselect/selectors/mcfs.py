@@ -37,7 +37,8 @@ class MCFS(ClusterSelector):
         together explain of the embedding.
     n_clusters : int or "auto", default="auto"
         c, about the number of clusters. c − 1 eigenvectors are taken, which tell c clusters apart, or c where columns
-        are not centred. "auto" reads it off the widest gap between the eigenvalues of a neighbour graph, from 2 to √n.
+        are not centred. "auto" reads it off the widest gap between the eigenvalues of a neighbour graph,
+        from 2 to √n (50 at most).
     n_nonzero : int or "auto", default="auto"
         Non-zero coefficients of each regression. "auto" divides the number of features to select, or 50 where that is
         for the data to say, among the eigenvectors; the paper gives each as many as are to be selected.

@@ -31,7 +31,8 @@ class MRSF(ClusterSelector):
         together explain of the similarity.
     n_clusters : int or "auto", default="auto"
         c, about the number of clusters. Y has c − 1 columns, which tell c clusters apart, or c where columns are not
-        centred. "auto" reads it off the widest gap between the eigenvalues of a neighbour graph, from 2 to √n.
+        centred. "auto" reads it off the widest gap between the eigenvalues of a neighbour graph,
+        from 2 to √n (50 at most).
     n_neighbors : int or "auto", default="auto"
         k, the neighbours of a sample in that graph. "auto" is 5, or fewer where there are fewer samples.
     width : float, default=1.0

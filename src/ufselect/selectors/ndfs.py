@@ -45,7 +45,7 @@ class NDFS(ClusterSelector):
         together explain of the embedding.
     n_clusters : int or "auto", default="auto"
         c, the columns of F. "auto" reads it off the widest gap between the eigenvalues of a neighbour graph, from 2
-        to √n.
+        to √n (50 at most).
     n_neighbors : int or "auto", default="auto"
         k, the neighbours of a sample. "auto" is 5, or fewer where there are fewer samples.
     weights : {"heat", "binary", "cosine"}, default="heat"

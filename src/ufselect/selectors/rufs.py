@@ -48,7 +48,7 @@ class RUFS(ClusterSelector):
         together explain of the embedding.
     n_clusters : int or "auto", default="auto"
         c, the columns of G. "auto" reads it off the widest gap between the eigenvalues of a neighbour graph, from 2
-        to √n.
+        to √n (50 at most).
     n_neighbors : int or "auto", default="auto"
         k, the neighbours of a sample. "auto" is 5, or fewer where there are fewer samples.
     local_weight : float, default=1.0

@@ -36,7 +36,8 @@ class SPEC(ClusterSelector):
     power : float, default=1
         r. Other than a whole number it needs all eigenvectors, except for φ₃.
     n_clusters : int or "auto", default="auto"
-        c of φ₃. "auto" reads it off the widest gap between the eigenvalues of a neighbour graph, from 2 to √n.
+        c of φ₃. "auto" reads it off the widest gap between the eigenvalues of a neighbour graph,
+        from 2 to √n (50 at most).
     affinity : {"neighbors", "kernel"}, default="neighbors"
         A graph of the k nearest, or the paper's Gaussian kernel of all pairs, a dense (n, n) array.
     n_neighbors : int or "auto", default="auto"

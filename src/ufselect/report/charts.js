@@ -1,0 +1,163 @@
+/* Lines over 1, 2, 3 …: scores by rank, structure by number of columns, objective by iteration. */
+
+const MOST_POINTS = 1000;
+const CHART = { height: 300, left: 58, right: 16, top: 22, bottom: 44 };
+
+function drawScores({ names, scores, selected }) {
+  const around = Math.min(names.length, Math.max(4 * selected, 50));
+  const hasChoice = around < names.length;
+  let count = hasChoice ? around : names.length;
+  const draw = lineChart(byId("scores-drawing"), () => ({
+    values: scores.slice(0, count),
+    cut: selected,
+    titles: ["Rank", "Score"],
+    tell: (i) => [names[i], `Rank ${grouped.format(i + 1)}`, `Score ${shortNumber(scores[i])}`],
+  }));
+  if (!hasChoice) return;
+  addChoice(byId("scores-controls"), "Ranks shown", [`Best ${grouped.format(around)}`, "All columns"], 0, (place) => {
+    count = place === 0 ? around : names.length;
+    draw();
+  });
+}
+
+function drawStructure(curve, { names, selected }) {
+  if (!curve) return;
+  lineChart(byId("structure-drawing"), () => ({
+    values: curve,
+    cut: Math.min(selected, curve.length),
+    dot: true,
+    low: 0,
+    titles: ["Columns", "Share explained"],
+    write: (share) => `${Math.round(100 * share)} %`,
+    tell: (i) => [`${percent(curve[i])} by the best ${grouped.format(i + 1)}`, `Last added: ${names[i]}`],
+  }));
+}
+
+function drawConvergence(steps) {
+  if (!steps) return;
+  const values = steps.map((each) => each[each.length - 1]);
+  lineChart(byId("convergence-drawing"), () => ({
+    values,
+    dots: values.length <= 60,
+    titles: ["Iteration", "Objective"],
+    tell: (i) => [`Iteration ${i + 1}`, ...toldSteps(steps[i])],
+  }));
+}
+
+/** FSASL has three steps an iteration: self-expression, neighbours, weights. */
+function toldSteps(values) {
+  const names = values.length === 3 ? ["after self-expression", "after neighbours", "after weights"] : [""];
+  return names.map((name, i) => `Objective ${name} ${shortNumber(values[i])}`.replace("  ", " "));
+}
+
+/** Draws a line and keeps it drawn; what() tells values, titles and texts. Returns a function that draws again. */
+function lineChart(drawing, what) {
+  let chart = null;
+  const draw = () => {
+    hide();
+    chart = scaled(what(), drawing.clientWidth);
+    drawing.replaceChildren(lineSvg(chart));
+  };
+  const hide = makeExplorable(drawing, {
+    round: true,
+    at: (x) => within(Math.round(chart.rankAt(x)), 1, chart.values.length) - 1,
+    next: (i, right) => (i === null ? 0 : within(i + right, 0, chart.values.length - 1)),
+    box: (i) => ({ x: chart.x(i + 1) - 6, y: chart.y(chart.values[i] ?? chart.low) - 6, width: 12, height: 12 }),
+    tell: (i) => chart.tell(i),
+  });
+  keepDrawn(drawing, draw);
+  return draw;
+}
+
+/** The chart with its scales: x and y of a rank and a value, in pixels. */
+function scaled(chart, width) {
+  const known = chart.values.filter((value) => value !== null);
+  const ticks = niceTicks(chart.low ?? Math.min(...known), Math.max(...known), 5);
+  const [low, high] = [Math.min(ticks[0], ...known), Math.max(ticks[ticks.length - 1], ...known)];
+  const { left, right, top, bottom, height } = CHART;
+  const last = Math.max(chart.values.length, 2);
+  const across = (width - left - right) / (last - 1);
+  const down = (height - top - bottom) / (high - low);
+  return {
+    ...chart, width, ticks, low,
+    x: (rank) => left + (rank - 1) * across,
+    y: (value) => top + (high - value) * down,
+    rankAt: (x) => 1 + (x - left) / across,
+  };
+}
+
+/** Round numbers that span from low to high. */
+function niceTicks(low, high, count) {
+  if (!(high > low)) [low, high] = [low - Math.abs(low || 1) / 2, high + Math.abs(high || 1) / 2];
+  const raw = (high - low) / count;
+  const power = 10 ** Math.floor(Math.log10(raw));
+  const step = [1, 2, 5, 10].map((factor) => factor * power).find((each) => each >= raw * 0.999);
+  const first = Math.floor(low / step + 1e-9);
+  const last = Math.ceil(high / step - 1e-9);
+  return Array.from({ length: last - first + 1 }, (_, i) => Number(((first + i) * step).toPrecision(12)));
+}
+
+function lineSvg(chart) {
+  const { width } = chart;
+  const svg = svgElement("svg", { viewBox: `0 0 ${width} ${CHART.height}`, width, height: CHART.height, "aria-hidden": true });
+  svg.append(...gridLines(chart), ...rankTicks(chart), ...axisTitles(chart));
+  const kept = thinned(chart.values, chart.cut);
+  if (chart.cut) svg.append(...cutAt(chart, kept));
+  svg.append(svgElement("path", { class: "line", d: pathThrough(chart, kept) }));
+  if (chart.dots) svg.append(...kept.map((i) => dotAt(chart, i)));
+  if (chart.dot) svg.append(dotAt(chart, chart.cut - 1));
+  return svg;
+}
+
+/** Places with a value, at most about a thousand, with the ends and both sides of the cut. */
+function thinned(values, cut) {
+  const stride = Math.max(1, Math.ceil(values.length / MOST_POINTS));
+  const kept = (i) => i % stride === 0 || i === values.length - 1 || (cut && (i === cut - 1 || i === cut));
+  return [...values.keys()].filter((i) => values[i] !== null && kept(i));
+}
+
+const pathThrough = (chart, places) =>
+  places.map((i, k) => `${k ? "L" : "M"}${chart.x(i + 1).toFixed(1)} ${chart.y(chart.values[i]).toFixed(1)}`).join("");
+
+const dotAt = (chart, i) =>
+  svgElement("circle", { class: "dot", cx: chart.x(i + 1), cy: chart.y(chart.values[i]), r: 4 });
+
+function gridLines({ ticks, y, width, write = shortNumber }) {
+  return ticks.flatMap((tick) => [
+    svgElement("line", { class: "grid", x1: CHART.left, x2: width - CHART.right, y1: y(tick), y2: y(tick) }),
+    svgElement("text", { x: CHART.left - 8, y: y(tick) + 4, "text-anchor": "end" }, write(tick)),
+  ]);
+}
+
+function rankTicks({ values, x, width }) {
+  const wanted = width < 420 ? 3 : 6;
+  const inside = niceTicks(1, Math.max(values.length, 2), wanted).filter((tick) => tick >= 1 && tick <= values.length && tick % 1 === 0);
+  const ticks = inside.includes(1) || x(inside[0]) - x(1) < 40 ? inside : [1, ...inside];
+  const base = CHART.height - CHART.bottom + 18;
+  return ticks.map((tick) => svgElement("text", { x: x(tick), y: base, "text-anchor": "middle" }, grouped.format(tick)));
+}
+
+function axisTitles({ titles, width }) {
+  const [across, up] = titles;
+  const middle = (CHART.left + width - CHART.right) / 2;
+  return [
+    svgElement("text", { class: "title", x: middle, y: CHART.height - 6, "text-anchor": "middle" }, across),
+    svgElement("text", { class: "title", x: 4, y: 12 }, up),
+  ];
+}
+
+/** The area of the selected columns, and the dashed line behind the last of them. */
+function cutAt(chart, kept) {
+  const { cut, x, y, values, low, width } = chart;
+  const inside = kept.filter((i) => i < cut);
+  const base = CHART.height - CHART.bottom;
+  const end = cut < values.length && !chart.dot ? (x(cut) + x(cut + 1)) / 2 : x(cut);
+  const area = `${pathThrough(chart, inside)}L${x(cut)} ${base}L${x(1)} ${base}Z`;
+  const leftward = end > width / 2;
+  const text = chart.dot ? `${percent(values[cut - 1])} with ${grouped.format(cut)}` : `${grouped.format(cut)} selected`;
+  return [
+    svgElement("path", { class: "area", d: area }),
+    svgElement("line", { class: "cut", x1: end, x2: end, y1: CHART.top, y2: base }),
+    svgElement("text", { class: "cut-text", x: end + (leftward ? -8 : 8), y: CHART.top - 6, "text-anchor": leftward ? "end" : "start" }, text),
+  ];
+}

@@ -1,0 +1,76 @@
+/* Mouse, touch and arrow keys on a drawing: a marker on the item, a tooltip beside it, and its text spoken. */
+
+const STEPS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
+const LONGEST_SPOKEN = 200;
+
+/**
+ * Makes a drawing tell its items.
+ *
+ * items.at(x, y): the item at a place in the drawing, or null;
+ * items.next(item, right, down): the item after a key, from null the first;
+ * items.box(item): its {x, y, width, height} in the drawing;
+ * items.tell(item): lines of text; items.round: whether the marker is a ring.
+ */
+function makeExplorable(drawing, items) {
+  const marker = element("div", { class: items.round ? "marker round" : "marker" });
+  marker.hidden = true;
+  let current = null;
+
+  const show = (item, spoken) => {
+    current = item;
+    if (item === null) return hide();
+    const box = items.box(item);
+    putMarker(drawing, marker, box);
+    showTip(items.tell(item), box, drawing.getBoundingClientRect());
+    if (spoken) speak(items.tell(item));
+  };
+  const hide = () => {
+    current = null;
+    marker.hidden = true;
+    byId("tip").hidden = true;
+  };
+  const point = (event) => {
+    const frame = drawing.getBoundingClientRect();
+    show(items.at(event.clientX - frame.left, event.clientY - frame.top), false);
+  };
+
+  drawing.addEventListener("pointermove", point);
+  drawing.addEventListener("pointerdown", point);
+  drawing.addEventListener("pointerleave", hide);
+  drawing.addEventListener("blur", hide);
+  drawing.addEventListener("keydown", (event) => {
+    if (event.key === "Escape") hide();
+    if (!(event.key in STEPS)) return;
+    event.preventDefault();
+    show(items.next(current, ...STEPS[event.key]), true);
+  });
+  return hide;
+}
+
+function putMarker(drawing, marker, box) {
+  if (marker.parentNode !== drawing) drawing.append(marker);
+  const place = { left: box.x, top: box.y, width: box.width, height: box.height };
+  for (const [side, length] of Object.entries(place)) marker.style[side] = `${length}px`;
+  marker.hidden = false;
+}
+
+/** Puts the tooltip beside the box, inside of the window. */
+function showTip(lines, box, frame) {
+  const tip = byId("tip");
+  tip.replaceChildren(...lines.map((line) => element("div", {}, line)));
+  tip.hidden = false;
+  const { width, height } = tip.getBoundingClientRect();
+  const { clientWidth, clientHeight } = document.documentElement;
+  const gap = 12;
+  let left = frame.left + box.x + box.width + gap;
+  if (left + width > clientWidth) left = frame.left + box.x - width - gap;
+  const top = frame.top + box.y + box.height / 2 - height / 2;
+  tip.style.left = `${within(left, 4, clientWidth - width - 4)}px`;
+  tip.style.top = `${within(top, 4, clientHeight - height - 4)}px`;
+}
+
+const within = (value, low, high) => Math.max(low, Math.min(value, high));
+
+function speak(lines) {
+  byId("spoken").textContent = lines.map((line) => line.slice(0, LONGEST_SPOKEN)).join(", ");
+}

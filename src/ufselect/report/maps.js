@@ -1,0 +1,139 @@
+/* Grids of coloured cells: neighbours, correlations, and the picture. */
+
+function drawBlocks({ size, shares, clusters, borders }) {
+  const values = unpackedShares(shares);
+  const largest = values.reduce((a, b) => Math.max(a, b), 0) || 1;
+  grid(byId("blocks-drawing"), () => ({
+    rows: size,
+    columns: size,
+    borders,
+    // The root makes small shares visible.
+    paint: scaleOver(colorScale("heat-0", "heat-1", "heat-2", "heat-3"), (row, column) => Math.sqrt(values[row * size + column] / largest)),
+    tell: (row, column) => [
+      `From cluster ${clusters[row]} to cluster ${clusters[column]}`,
+      `${percent(values[row * size + column])} of the neighbours of these samples`,
+    ],
+  }));
+  addScaleLegend(byId("blocks-legend"), "no neighbours", "most neighbours");
+}
+
+function drawRedundancy({ size, values: text, similar }, { names }) {
+  if (!byId("redundancy-drawing")) return;
+  const values = unpackedShares(text);
+  const byRank = [...similar.keys()];
+  let order = byRank;
+  const at = (row, column) => values[order[row] * size + order[column]];
+  const draw = grid(byId("redundancy-drawing"), () => ({
+    rows: size,
+    columns: size,
+    borders: [],
+    paint: scaleOver(colorScale("heat-0", "heat-1", "heat-2", "heat-3"), at),
+    tell: (row, column) => [names[order[row]], names[order[column]], `Absolute correlation ${at(row, column).toFixed(2)}`],
+  }));
+  addScaleLegend(byId("redundancy-legend"), "0", "1");
+  addChoice(byId("redundancy-controls"), "Order of the columns", ["By rank", "By similarity"], 0, (place) => {
+    order = place === 0 ? byRank : similar;
+    draw();
+  });
+}
+
+function drawImage(image, features) {
+  if (!image) return;
+  const { height, width } = image;
+  const mean = unpacked(image.mean, Uint8Array);
+  const ranks = inverse(unpacked(image.columns, Uint32Array));
+  grid(byId("image-drawing"), () => ({
+    rows: height,
+    columns: width,
+    borders: [],
+    paint: pixelColors(mean, ranks, features.selected, width),
+    tell: (row, column) => toldPixel(row, column, ranks[row * width + column], features),
+  }));
+  addScaleLegend(byId("image-legend"), "best", "last selected", "pick");
+}
+
+function inverse(order) {
+  const places = new Uint32Array(order.length);
+  order.forEach((value, place) => (places[value] = place));
+  return places;
+}
+
+function pixelColors(mean, ranks, selected, width) {
+  const scale = colorScale("pick-0", "pick-1");
+  return (row, column) => {
+    const pixel = row * width + column;
+    if (ranks[pixel] < selected) return scale(ranks[pixel] / Math.max(selected - 1, 1));
+    const gray = 40 + 0.75 * mean[pixel];
+    return [gray, gray, gray];
+  };
+}
+
+function toldPixel(row, column, rank, { names, scores, selected }) {
+  const place = `Row ${row + 1}, column ${column + 1}`;
+  const state = rank < selected ? "selected" : "not selected";
+  return [names[rank], place, `Rank ${grouped.format(rank + 1)}, ${state}`, `Score ${shortNumber(scores[rank])}`];
+}
+
+const scaleOver = (scale, share) => (row, column) => scale(share(row, column));
+
+/** Draws cells and keeps them drawn; what() tells their number, colours and texts. Returns a function that draws again. */
+function grid(drawing, what) {
+  const canvas = element("canvas", { "aria-hidden": true });
+  let cells = null;
+  let side = 1;
+  const draw = () => {
+    hide();
+    cells = what();
+    side = Math.min(drawing.clientWidth / cells.columns, 560 / cells.rows);
+    drawing.replaceChildren(canvas);
+    const context = sizedCanvas(canvas, side * cells.columns, side * cells.rows);
+    context.imageSmoothingEnabled = false;
+    context.drawImage(paintedCells(cells), 0, 0, side * cells.columns, side * cells.rows);
+    drawBorders(context, cells, side);
+  };
+  const hide = makeExplorable(drawing, {
+    at: (x, y) => cellAt(cells, Math.floor((x - canvas.offsetLeft) / side), Math.floor((y - canvas.offsetTop) / side)),
+    next: (cell, right, down) =>
+      cell === null ? [0, 0] : [within(cell[0] + down, 0, cells.rows - 1), within(cell[1] + right, 0, cells.columns - 1)],
+    box: ([row, column]) => ({ x: canvas.offsetLeft + column * side, y: canvas.offsetTop + row * side, width: side, height: side }),
+    tell: ([row, column]) => cells.tell(row, column),
+  });
+  keepDrawn(drawing, draw);
+  return draw;
+}
+
+function cellAt({ rows, columns }, column, row) {
+  return row >= 0 && row < rows && column >= 0 && column < columns ? [row, column] : null;
+}
+
+/** A canvas with a pixel for every cell. */
+function paintedCells({ rows, columns, paint }) {
+  const canvas = element("canvas", { width: columns, height: rows });
+  const context = canvas.getContext("2d");
+  const pixels = context.createImageData(columns, rows);
+  for (let row = 0; row < rows; row++) {
+    for (let column = 0; column < columns; column++) {
+      pixels.data.set([...paint(row, column), 255], 4 * (row * columns + column));
+    }
+  }
+  context.putImageData(pixels, 0, 0);
+  return canvas;
+}
+
+function drawBorders(context, { rows, columns, borders }, side) {
+  context.strokeStyle = color("border-line");
+  context.lineWidth = 1;
+  context.beginPath();
+  for (const border of borders) {
+    const place = Math.round(border * side) + 0.5;
+    context.moveTo(place, 0);
+    context.lineTo(place, rows * side);
+    context.moveTo(0, place);
+    context.lineTo(columns * side, place);
+  }
+  context.stroke();
+}
+
+function addScaleLegend(container, low, high, kind = "heat") {
+  container.append(element("span", {}, low), element("span", { class: `scale ${kind}` }), element("span", {}, high));
+}

@@ -1,0 +1,74 @@
+/* Starts all parts of the page. */
+
+document.documentElement.classList.add("scripted");
+start();
+
+function start() {
+  const data = JSON.parse(byId("data").textContent);
+  followTheme();
+  drawTable(data.features, data.download);
+  drawScores(data.features);
+  drawStructure(data.curve, data.features);
+  drawSamples(data.samples);
+  drawBlocks(data.blocks);
+  drawRedundancy(data.correlations, data.features);
+  drawConvergence(data.objective);
+  drawImage(data.image, data.features);
+  document.querySelectorAll("[data-copies]").forEach(makeCopy);
+  document.documentElement.dataset.ready = "true";
+}
+
+/** The theme is that of the system until the button is pressed. */
+function followTheme() {
+  const system = window.matchMedia("(prefers-color-scheme: dark)");
+  const button = byId("theme");
+  const isDark = () => (document.documentElement.dataset.theme ?? (system.matches ? "dark" : "light")) === "dark";
+  const refresh = () => {
+    button.setAttribute("aria-pressed", isDark());
+    redrawAll();
+  };
+  const remembered = rememberedTheme();
+  if (remembered) document.documentElement.dataset.theme = remembered;
+  button.addEventListener("click", () => {
+    document.documentElement.dataset.theme = isDark() ? "light" : "dark";
+    remember(document.documentElement.dataset.theme);
+    refresh();
+  });
+  system.addEventListener("change", refresh);
+  refresh();
+}
+
+function rememberedTheme() {
+  try {
+    const theme = localStorage.getItem("ufselect-theme");
+    return theme === "dark" || theme === "light" ? theme : null;
+  } catch {
+    return null; // a browser may refuse to remember anything
+  }
+}
+
+function remember(theme) {
+  try {
+    localStorage.setItem("ufselect-theme", theme);
+  } catch {
+    // the choice then lasts as long as the page
+  }
+}
+
+/** Copies the text of an element; where the browser does not allow it, selects it. */
+function makeCopy(button) {
+  const source = byId(button.dataset.copies);
+  const say = (text) => {
+    button.textContent = text;
+    setTimeout(() => (button.textContent = "Copy"), 2000);
+  };
+  button.addEventListener("click", async () => {
+    try {
+      await navigator.clipboard.writeText(source.textContent);
+      say("Copied");
+    } catch {
+      getSelection().selectAllChildren(source);
+      say("Selected");
+    }
+  });
+}

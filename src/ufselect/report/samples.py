@@ -1,0 +1,159 @@
+"""The samples: where the method puts them, their clusters, and who is whose neighbour."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.cluster import KMeans
+from sklearn.decomposition import PCA
+from sklearn.metrics import silhouette_score
+
+from ufselect._backend.columns import Columns, Float, Indices, constant_columns
+from ufselect.metrics import nearest_neighbors
+from ufselect.report.features import best_first, part_of
+from ufselect.report.study import Study
+
+MOST_SHOWN = 50_000
+MOST_DIMENSIONS = 10
+MOST_COLUMNS_COMPARED = 200
+MOST_WITH_NEIGHBORS = 20_000
+N_NEIGHBORS = 5
+_MOST_TO_CLUSTER = 10_000
+_MOST_TO_JUDGE = 1000
+_CLUSTERS_TRIED = range(2, 11)
+_MOST_CELLS = 150
+
+
+@dataclass(frozen=True)
+class Map:
+    """Coordinates of the samples that are shown, and their clusters, numbered from the largest."""
+
+    rows: Indices
+    coordinates: Float
+    clusters: Indices
+    learned: bool
+
+    @property
+    def n_clusters(self) -> int:
+        """Clusters with a sample in them."""
+        return int(self.clusters.max()) + 1
+
+
+@dataclass(frozen=True)
+class Blocks:
+    """How the neighbours of samples in one cell are shared out over all cells, samples in the order of clusters."""
+
+    shares: Float
+    clusters: Indices  # of the first sample in each cell
+    borders: Float  # between clusters, in cells
+    within: float
+    by_chance: float
+    n_samples: int
+    learned: bool
+
+
+def evenly_spaced(n: int, most: int) -> Indices:
+    """All of n places, or as many as allowed, with the first and the last."""
+    return np.arange(n) if n <= most else np.linspace(0, n - 1, most).round().astype(np.intp)
+
+
+def map_of_samples(study: Study) -> Map:
+    """Put the samples where the method has put them, or where their principal components do."""
+    rows = evenly_spaced(study.X.shape[0], MOST_SHOWN)
+    embedding = getattr(study.selector, "embedding_", None)
+    if embedding is None:
+        coordinates = _principal_components(_standardized_selection(study, rows))
+    else:
+        coordinates = np.asarray(embedding, dtype=np.float64)[rows]
+    clusters = _clusters(coordinates, getattr(study.selector, "n_clusters_", None))
+    return Map(rows, coordinates[:, :MOST_DIMENSIONS], clusters, embedding is not None)
+
+
+def neighbor_blocks(study: Study, shown: Map) -> Blocks:
+    """Cut the neighbour graph into cells: the learned one, or that of the selected columns."""
+    learned = getattr(study.selector, "neighbor_graph_", None)
+    if learned is not None:
+        graph = sp.csr_array(learned)
+        graph = graph if len(shown.rows) == graph.shape[0] else graph[shown.rows][:, shown.rows]
+        if graph.nnz:
+            return _blocks(graph, shown.clusters, learned=True)
+    kept = evenly_spaced(len(shown.rows), MOST_WITH_NEIGHBORS)
+    graph = _nearest_neighbor_graph(_standardized_selection(study, shown.rows[kept]))
+    return _blocks(graph, shown.clusters[kept], learned=False)
+
+
+def _standardized_selection(study: Study, rows: Indices) -> Float:
+    """The best selected columns with mean 0 and variance 1, without those that are constant."""
+    chosen = best_first(study)[: min(study.selector.n_features_, MOST_COLUMNS_COMPARED)]
+    values = part_of(study.X, rows, chosen).astype(np.float64)
+    informative = np.flatnonzero(~constant_columns(values))
+    if len(informative) == 0:
+        return np.zeros((len(rows), 1))
+    return Columns.standardized(values[:, informative], center=True, unit_variance=True).columns(slice(None))
+
+
+def _principal_components(values: Float) -> Float:
+    count = min(MOST_DIMENSIONS, *values.shape)
+    return PCA(n_components=count, svd_solver="covariance_eigh").fit_transform(values)
+
+
+def _clusters(points: Float, wanted: int | None) -> Indices:
+    """The cluster of every sample, by k-means from fixed starts."""
+    some = points[evenly_spaced(len(points), _MOST_TO_CLUSTER)]
+    most = len(np.unique(some, axis=0))
+    count = _number_of_clusters(some, most) if wanted is None else min(wanted, most)
+    if count == 1:
+        return np.zeros(len(points), dtype=np.intp)
+    found = _kmeans(count).fit(some).predict(points)
+    return _numbered_by_size(found)
+
+
+def _kmeans(count: int) -> Any:
+    return KMeans(count, n_init=5, random_state=0)
+
+
+def _number_of_clusters(points: Float, most: int) -> int:
+    """The number whose clusters are most apart, by the silhouette of some of the points."""
+    some = points[evenly_spaced(len(points), _MOST_TO_JUDGE)]
+    tried = [count for count in _CLUSTERS_TRIED if count < min(most, len(np.unique(some, axis=0)))]
+    scores = [silhouette_score(some, _kmeans(count).fit_predict(some)) for count in tried]
+    return tried[int(np.argmax(scores))] if tried else 1
+
+
+def _numbered_by_size(labels: Indices) -> Indices:
+    sizes = np.bincount(labels)
+    place = np.empty(len(sizes), dtype=np.intp)
+    place[np.argsort(-sizes, kind="stable")] = np.arange(len(sizes))
+    return place[labels]
+
+
+def _nearest_neighbor_graph(values: Float) -> sp.csr_array:
+    n = len(values)
+    nearest = nearest_neighbors(values.astype(np.float32), min(N_NEIGHBORS, n - 1))
+    k = nearest.shape[1]
+    return sp.csr_array((np.full(nearest.size, 1.0 / k), nearest.ravel(), np.arange(0, n * k + 1, k)), shape=(n, n))
+
+
+def _blocks(graph: sp.csr_array, clusters: Indices, *, learned: bool) -> Blocks:
+    n = len(clusters)
+    order = np.argsort(clusters, kind="stable")
+    place = np.empty(n, dtype=np.intp)
+    place[order] = np.arange(n)
+    size = min(n, _MOST_CELLS)
+    edges = graph.tocoo()
+    starts, ends = edges.coords
+    weights = np.zeros((size, size))
+    np.add.at(weights, (place[starts] * size // n, place[ends] * size // n), edges.data)
+    cluster_sizes = np.bincount(clusters)
+    return Blocks(
+        shares=weights / np.maximum(weights.sum(axis=1, keepdims=True), np.finfo(float).tiny),
+        clusters=clusters[order][-(-np.arange(size) * n // size)],
+        borders=np.cumsum(cluster_sizes)[:-1] * size / n,
+        within=float(edges.data[clusters[starts] == clusters[ends]].sum() / edges.data.sum()),
+        by_chance=float(np.sum((cluster_sizes / n) ** 2)),
+        n_samples=n,
+        learned=learned,
+    )

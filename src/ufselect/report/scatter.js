@@ -1,0 +1,143 @@
+/* The samples as points: two dimensions, coloured by cluster or by a further column of the file. */
+
+const COLORS = 8;
+const SHAPES = ["circle", "square", "triangle"];
+const SCATTER = { height: 400, margin: 18 };
+const MOST_IN_LEGEND = 24;
+
+function drawSamples(samples) {
+  const plot = preparedPlot(samples);
+  const drawing = byId("samples-drawing");
+  const canvas = element("canvas", { "aria-hidden": true });
+  const draw = () => {
+    hide();
+    drawing.replaceChildren(canvas);
+    placePoints(plot, drawing.clientWidth);
+    paintPoints(plot, sizedCanvas(canvas, drawing.clientWidth, SCATTER.height));
+    showLegend(plot, draw);
+  };
+  const hide = makeExplorable(drawing, {
+    round: true,
+    at: (x, y) => nearestPoint(plot, x, y),
+    next: (i, right, down) => (i === null ? 0 : (i + (right || down) + samples.count) % samples.count),
+    box: (i) => ({ x: plot.x[i] - 7, y: plot.y[i] - 7, width: 14, height: 14 }),
+    tell: (i) => toldSample(plot, i),
+  });
+  addScatterControls(plot, draw);
+  keepDrawn(drawing, draw);
+}
+
+/** Samples with their axes unpacked, and what is chosen: two axes, a group of colours, one of its values. */
+function preparedPlot(samples) {
+  const axes = samples.axes.map(({ codes }, i) => ({ title: `${samples.axis} ${i + 1}`, shares: unpackedShares(codes) }));
+  if (axes.length < 2) axes.push(rowAxis(samples.count));
+  const groups = samples.groups.map((group) => ({ ...group, codes: unpacked(group.codes, Uint16Array) }));
+  const rows = unpacked(samples.rows, Uint32Array);
+  return { ...samples, axes, groups, rows, across: 0, up: 1, group: groups[0], only: null };
+}
+
+/** The order in the file stands for a second dimension where there is but one. */
+function rowAxis(count) {
+  return { title: "Order in the file", shares: Float32Array.from({ length: count }, (_, i) => i / Math.max(count - 1, 1)) };
+}
+
+function addScatterControls(plot, draw) {
+  const container = byId("samples-controls");
+  const titles = plot.axes.map((axis) => axis.title);
+  const colored = plot.groups.filter((group) => group.colors);
+  const choose = (change) => (place) => {
+    change(place);
+    draw();
+  };
+  addSelect(container, "Across", titles, 0, choose((place) => (plot.across = place)));
+  addSelect(container, "Up", titles, 1, choose((place) => (plot.up = place)));
+  addSelect(container, "Colour", colored.map((group) => group.name), 0, choose((place) => {
+    plot.group = colored[place];
+    plot.only = null;
+  }));
+}
+
+function placePoints(plot, width) {
+  const { margin, height } = SCATTER;
+  plot.x = plot.axes[plot.across].shares.map((share) => margin + share * (width - 2 * margin));
+  plot.y = plot.axes[plot.up].shares.map((share) => height - margin - share * (height - 2 * margin));
+}
+
+const pointRadius = (count) => within(60 / Math.sqrt(count) + 1, 1.6, 5);
+
+/** Every value has a small picture of its point, stamped once a sample. */
+function paintPoints({ x, y, count, group, only }, context) {
+  const radius = pointRadius(count);
+  const stamps = group.values.map((_, code) => stamp(code, radius));
+  const half = radius + 1;
+  context.clearRect(0, 0, context.canvas.width, context.canvas.height);
+  for (let i = 0; i < count; i++) {
+    const code = group.codes[i];
+    context.globalAlpha = only === null || only === code ? (count > 5000 ? 0.55 : 0.85) : 0.06;
+    context.drawImage(stamps[code], x[i] - half, y[i] - half, 2 * half, 2 * half);
+  }
+  context.globalAlpha = 1;
+}
+
+function stamp(code, radius) {
+  const canvas = element("canvas");
+  const context = sizedCanvas(canvas, 2 * (radius + 1), 2 * (radius + 1));
+  context.translate(radius + 1, radius + 1);
+  context.fillStyle = color(`group-${code % COLORS}`);
+  context.beginPath();
+  shapePath(context, SHAPES[Math.floor(code / COLORS) % SHAPES.length], radius);
+  context.fill();
+  return canvas;
+}
+
+function shapePath(context, shape, radius) {
+  if (shape === "circle") context.arc(0, 0, radius, 0, 2 * Math.PI);
+  if (shape === "square") context.rect(-0.85 * radius, -0.85 * radius, 1.7 * radius, 1.7 * radius);
+  if (shape === "triangle") {
+    context.moveTo(0, -radius);
+    context.lineTo(radius, 0.8 * radius);
+    context.lineTo(-radius, 0.8 * radius);
+  }
+}
+
+function nearestPoint({ x, y, count, group, only }, left, top) {
+  let [best, distance] = [null, 24 ** 2];
+  for (let i = 0; i < count; i++) {
+    if (only !== null && group.codes[i] !== only) continue;
+    const found = (x[i] - left) ** 2 + (y[i] - top) ** 2;
+    if (found < distance) [best, distance] = [i, found];
+  }
+  return best;
+}
+
+function toldSample({ labels, rows, groups }, i) {
+  const name = labels ? labels[i] : `Row ${grouped.format(rows[i] + 1)}`;
+  const told = groups.filter((group) => group.told);
+  return [name, ...told.map((group) => `${group.name}: ${group.values[group.codes[i]]}`)];
+}
+
+/** A button for every value: pressed, it leaves the others faint. */
+function showLegend(plot, draw) {
+  const legend = byId("samples-legend");
+  if (legend.dataset.of === legendState(plot)) return;
+  legend.dataset.of = legendState(plot);
+  const shown = plot.group.values.slice(0, MOST_IN_LEGEND);
+  legend.replaceChildren(...shown.map((value, code) => legendButton(plot, value, code, draw)));
+  const hidden = plot.group.values.length - shown.length;
+  if (hidden > 0) legend.append(element("span", {}, `and ${counted(hidden, "other")}; colours repeat`));
+}
+
+const legendState = ({ group }) => `${group.name} ${document.documentElement.dataset.theme ?? ""} ${color("group-0")}`;
+
+function legendButton(plot, value, code, draw) {
+  const picture = stamp(code, 5);
+  picture.setAttribute("aria-hidden", true);
+  const title = plot.group.name === "Cluster" ? `Cluster ${value}` : value;
+  const button = element("button", { type: "button", "aria-pressed": false, title: `Show ${title} alone` }, picture, element("span", {}, title));
+  button.addEventListener("click", () => {
+    plot.only = plot.only === code ? null : code;
+    [...byId("samples-legend").querySelectorAll("button")].forEach((each, i) => each.setAttribute("aria-pressed", i === plot.only));
+    draw();
+  });
+  return button;
+}

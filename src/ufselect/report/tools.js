@@ -1,0 +1,108 @@
+/* What all parts of the page share: elements, numbers, colours, and drawing again. */
+
+const byId = (id) => document.getElementById(id);
+
+const SVG = "http://www.w3.org/2000/svg";
+
+/** An element with attributes and children; texts stay texts. */
+function element(tag, attributes = {}, ...children) {
+  return filled(document.createElement(tag), attributes, children);
+}
+
+function svgElement(tag, attributes = {}, ...children) {
+  return filled(document.createElementNS(SVG, tag), attributes, children);
+}
+
+function filled(node, attributes, children) {
+  for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
+  node.append(...children);
+  return node;
+}
+
+/** A canvas as sharp as the screen, and its context in CSS pixels. */
+function sizedCanvas(canvas, width, height) {
+  const sharpness = window.devicePixelRatio || 1;
+  canvas.width = Math.round(width * sharpness);
+  canvas.height = Math.round(height * sharpness);
+  canvas.style.width = `${width}px`;
+  canvas.style.height = `${height}px`;
+  const context = canvas.getContext("2d");
+  context.scale(sharpness, sharpness);
+  return context;
+}
+
+/** Numbers out of base 64: Type is Uint8Array, Uint16Array or Uint32Array. */
+function unpacked(text, Type) {
+  const bytes = Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
+  return new Type(bytes.buffer);
+}
+
+const unpackedShares = (text) => Float32Array.from(unpacked(text, Uint16Array), (code) => code / 65535);
+
+const grouped = new Intl.NumberFormat("en-US");
+const counted = (count, noun) => `${grouped.format(count)} ${noun}${count === 1 ? "" : "s"}`;
+const percent = (share) => `${(100 * share).toFixed(1)} %`;
+
+/** Four digits; very large and very small numbers with an exponent. */
+function shortNumber(value) {
+  if (value === null || value === undefined) return "–";
+  const size = Math.abs(value);
+  if (size !== 0 && (size >= 1e5 || size < 1e-3)) return value.toExponential(2);
+  return String(Number(value.toPrecision(4)));
+}
+
+/** The colour that the theme gives to a name. */
+function color(name) {
+  return getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
+}
+
+function rgb(hex) {
+  const number = parseInt(hex.slice(1), 16);
+  return [number >> 16, (number >> 8) & 255, number & 255];
+}
+
+/** From a share between 0 and 1 to a colour between those of the names. */
+function colorScale(...names) {
+  const stops = names.map((name) => rgb(color(name)));
+  return (share) => {
+    const place = Math.min(Math.max(share, 0), 1) * (stops.length - 1);
+    const below = Math.min(Math.floor(place), stops.length - 2);
+    return stops[below].map((value, i) => value + (place - below) * (stops[below + 1][i] - value));
+  };
+}
+
+const redraws = [];
+const redrawAll = () => redraws.forEach((draw) => draw());
+
+/** Draws now, and again whenever the width or the theme changes. */
+function keepDrawn(drawing, draw) {
+  let width = drawing.clientWidth;
+  redraws.push(draw);
+  draw();
+  new ResizeObserver(() => {
+    if (drawing.clientWidth === width) return;
+    width = drawing.clientWidth;
+    draw();
+  }).observe(drawing);
+}
+
+/** Buttons of which one is pressed. */
+function addChoice(container, label, names, chosen, choose) {
+  const buttons = names.map((name, i) => element("button", { type: "button", "aria-pressed": i === chosen }, name));
+  buttons.forEach((button, i) =>
+    button.addEventListener("click", () => {
+      buttons.forEach((other, j) => other.setAttribute("aria-pressed", i === j));
+      choose(i);
+    }),
+  );
+  container.append(element("div", { class: "choice", role: "group", "aria-label": label }, ...buttons));
+}
+
+/** A labelled list to choose from. */
+function addSelect(container, label, names, chosen, choose) {
+  const options = names.map((name, i) => element("option", { value: i }, name));
+  const select = element("select", {}, ...options);
+  select.selectedIndex = chosen;
+  select.addEventListener("change", () => choose(select.selectedIndex));
+  container.append(element("label", {}, element("span", {}, label), select));
+}
