@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 
 _CONTROL_GROUP_LIMIT = Path("/sys/fs/cgroup/memory.max")
@@ -34,6 +35,16 @@ def memory_limit() -> float:
     if _CONTROL_GROUP_LIMIT.is_file() and (text := _CONTROL_GROUP_LIMIT.read_text().strip()).isdigit():
         limits.append(float(text))
     return min(*limits, *_resource_limits())
+
+
+def peak_memory() -> int | None:
+    """Most bytes that this process has held so far; None where the system does not tell."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return None
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else 1024 * peak
 
 
 def _resource_limits() -> list[float]:

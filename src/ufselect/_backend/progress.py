@@ -1,9 +1,12 @@
-"""A progress bar on request."""
+"""A progress bar on request, and a clock for what has no steps."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Iterator
-from typing import TypeVar
+from contextlib import contextmanager
+from threading import Event, Thread
+from typing import Any, TypeVar
 
 Step = TypeVar("Step")
 
@@ -23,3 +26,24 @@ def with_progress(
     from tqdm.auto import tqdm  # costs import time that a silent fit need not pay
 
     yield from tqdm(steps, desc=description, total=total, unit=unit, leave=True)
+
+
+@contextmanager
+def waiting(description: str) -> Iterator[None]:
+    """Count the seconds in a line on the terminal while the block runs; bars may show up below."""
+    from tqdm.auto import tqdm
+
+    over = Event()
+    with tqdm(bar_format=f"{description} {{elapsed}}", leave=False, disable=not sys.stderr.isatty()) as line:
+        clock = Thread(target=_refresh_until, args=(over, line), daemon=True)
+        clock.start()
+        try:
+            yield
+        finally:
+            over.set()
+            clock.join()
+
+
+def _refresh_until(over: Event, line: Any) -> None:
+    while not over.wait(1.0):
+        line.refresh()

@@ -1,11 +1,11 @@
 /* Lines over 1, 2, 3 …: scores by rank, structure by number of columns, objective by iteration. */
 
 const MOST_POINTS = 1000;
-const CHART = { height: 300, left: 58, right: 16, top: 22, bottom: 44 };
+const CHART = { height: 320, left: 58, right: 16, top: 36, bottom: 50 };
 
 function drawScores({ names, scores, selected }) {
-  const around = Math.min(names.length, Math.max(4 * selected, 50));
-  const hasChoice = around < names.length;
+  const around = Math.max(4 * selected, 50);
+  const hasChoice = 2 * around < names.length;
   let count = hasChoice ? around : names.length;
   const draw = lineChart(byId("scores-drawing"), () => ({
     values: scores.slice(0, count),
@@ -34,7 +34,7 @@ function drawStructure(curve, { names, selected }) {
 }
 
 function drawConvergence(steps) {
-  if (!steps) return;
+  if (!steps || steps.length < 2) return;
   const values = steps.map((each) => each[each.length - 1]);
   lineChart(byId("convergence-drawing"), () => ({
     values,
@@ -46,8 +46,9 @@ function drawConvergence(steps) {
 
 /** FSASL has three steps an iteration: self-expression, neighbours, weights. */
 function toldSteps(values) {
-  const names = values.length === 3 ? ["after self-expression", "after neighbours", "after weights"] : [""];
-  return names.map((name, i) => `Objective ${name} ${shortNumber(values[i])}`.replace("  ", " "));
+  if (values.length !== 3) return [`Objective ${shortNumber(values[0])}`];
+  const names = ["self-expression", "neighbours", "weights"];
+  return names.map((name, i) => `Objective after ${name} ${shortNumber(values[i])}`);
 }
 
 /** Draws a line and keeps it drawn; what() tells values, titles and texts. Returns a function that draws again. */
@@ -72,8 +73,8 @@ function lineChart(drawing, what) {
 /** The chart with its scales: x and y of a rank and a value, in pixels. */
 function scaled(chart, width) {
   const known = chart.values.filter((value) => value !== null);
-  const ticks = niceTicks(chart.low ?? Math.min(...known), Math.max(...known), 5);
-  const [low, high] = [Math.min(ticks[0], ...known), Math.max(ticks[ticks.length - 1], ...known)];
+  const ticks = niceTicks(chart.low ?? smallest(known), largest(known), 5);
+  const [low, high] = [ticks[0], ticks[ticks.length - 1]];
   const { left, right, top, bottom, height } = CHART;
   const last = Math.max(chart.values.length, 2);
   const across = (width - left - right) / (last - 1);
@@ -133,7 +134,7 @@ function rankTicks({ values, x, width }) {
   const wanted = width < 420 ? 3 : 6;
   const inside = niceTicks(1, Math.max(values.length, 2), wanted).filter((tick) => tick >= 1 && tick <= values.length && tick % 1 === 0);
   const ticks = inside.includes(1) || x(inside[0]) - x(1) < 40 ? inside : [1, ...inside];
-  const base = CHART.height - CHART.bottom + 18;
+  const base = CHART.height - CHART.bottom + 20;
   return ticks.map((tick) => svgElement("text", { x: x(tick), y: base, "text-anchor": "middle" }, grouped.format(tick)));
 }
 
@@ -158,6 +159,6 @@ function cutAt(chart, kept) {
   return [
     svgElement("path", { class: "area", d: area }),
     svgElement("line", { class: "cut", x1: end, x2: end, y1: CHART.top, y2: base }),
-    svgElement("text", { class: "cut-text", x: end + (leftward ? -8 : 8), y: CHART.top - 6, "text-anchor": leftward ? "end" : "start" }, text),
+    svgElement("text", { class: "cut-text", x: end + (leftward ? -8 : 8), y: CHART.top - 10, "text-anchor": leftward ? "end" : "start" }, text),
   ];
 }

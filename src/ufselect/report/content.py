@@ -10,6 +10,7 @@ from pathlib import PurePath
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from ufselect._backend.columns import Float
 from ufselect.report.encoding import packed, packed_range, packed_shares, plain_numbers
@@ -37,7 +38,7 @@ class Findings:
     def of(cls, study: Study) -> Findings:
         """Compute them."""
         shown = map_of_samples(study)
-        return cls(study, shown, neighbor_blocks(study, shown), selected_correlations(study, shown.rows))
+        return cls(study, shown, neighbor_blocks(study, shown), selected_correlations(study))
 
 
 def page_content(findings: Findings) -> dict[str, Any]:
@@ -97,7 +98,7 @@ def _samples(findings: Findings) -> dict[str, Any]:
     shown, study = findings.map, findings.study
     return {
         "count": len(shown.rows),
-        "rows": packed(shown.rows, "u4"),
+        "rows": None if len(shown.rows) == study.X.shape[0] else packed(shown.rows, "u4"),
         "labels": None if study.samples is None else _labels(study.samples, shown),
         "axes": [packed_range(values) for values in shown.coordinates.T],
         "axis": "Dimension" if shown.learned else "Component",
@@ -112,7 +113,13 @@ def _labels(samples: Iterable[str], shown: Map) -> list[str]:
 
 def _cluster_group(shown: Map) -> dict[str, Any]:
     names = [str(number) for number in range(1, shown.n_clusters + 1)]
-    return {"name": "Cluster", "values": names, "codes": packed(shown.clusters, "u2"), "told": True, "colors": True}
+    return _group("Cluster", names, shown.clusters, told=True, colors=True)
+
+
+def _group(name: str, values: list[str], codes: npt.ArrayLike, *, told: bool, colors: bool) -> dict[str, Any]:
+    """Values and for every sample the number of its value, in one byte where they are few."""
+    kind = "u1" if len(values) <= 256 else "u2"
+    return {"name": name, "values": values, "codes": packed(codes, kind), "told": told, "colors": colors}
 
 
 def _groups(findings: Findings) -> list[dict[str, Any]]:
@@ -125,8 +132,8 @@ def _groups(findings: Findings) -> list[dict[str, Any]]:
         told, colors = place < GROUPS_BESIDE_A_SAMPLE, 2 <= len(different) <= _MOST_COLORS
         if told or colors:
             number = {text: code for code, text in enumerate(different)}
-            codes = packed([number[text] for text in texts], "u2")
-            found.append({"name": str(name), "values": different, "codes": codes, "told": told, "colors": colors})
+            codes = [number[text] for text in texts]
+            found.append(_group(str(name), different, codes, told=told, colors=colors))
     return found[:_MOST_GROUPS]
 
 

@@ -17,14 +17,15 @@ function makeExplorable(drawing, items) {
   let current = null;
 
   const show = (item, spoken) => {
-    current = item;
     if (item === null) return hide();
+    current = item;
     const box = items.box(item);
     putMarker(drawing, marker, box);
     showTip(items.tell(item), box, drawing.getBoundingClientRect());
     if (spoken) speak(items.tell(item));
   };
   const hide = () => {
+    if (marker.hidden) return; // the tooltip is another drawing's
     current = null;
     marker.hidden = true;
     byId("tip").hidden = true;
@@ -36,7 +37,10 @@ function makeExplorable(drawing, items) {
 
   drawing.addEventListener("pointermove", point);
   drawing.addEventListener("pointerdown", point);
-  drawing.addEventListener("pointerleave", hide);
+  // A finger that is lifted leaves, too; what it pointed at stays until the next touch elsewhere.
+  drawing.addEventListener("pointerleave", (event) => event.pointerType === "touch" || hide());
+  document.addEventListener("pointerdown", (event) => drawing.contains(event.target) || hide());
+  window.addEventListener("scroll", hide, { passive: true });
   drawing.addEventListener("blur", hide);
   drawing.addEventListener("keydown", (event) => {
     if (event.key === "Escape") hide();
@@ -68,8 +72,6 @@ function showTip(lines, box, frame) {
   tip.style.left = `${within(left, 4, clientWidth - width - 4)}px`;
   tip.style.top = `${within(top, 4, clientHeight - height - 4)}px`;
 }
-
-const within = (value, low, high) => Math.max(low, Math.min(value, high));
 
 function speak(lines) {
   byId("spoken").textContent = lines.map((line) => line.slice(0, LONGEST_SPOKEN)).join(", ");

@@ -18,6 +18,8 @@ from ufselect.report.study import Study
 MOST_CORRELATED = 1000
 """Selected columns whose correlations are computed, the best first: they take the square of their number."""
 
+_MOST_ENTRIES = 20_000_000
+
 
 def best_first(study: Study) -> Indices:
     """The columns by rank."""
@@ -50,6 +52,7 @@ class Correlations:
     """|ρ| of the selected columns, best first."""
 
     values: Float
+    n_samples: int
 
     @cached_property
     def largest(self) -> Float:
@@ -73,7 +76,13 @@ class Correlations:
         return np.asarray(leaves_list(tree), dtype=np.intp)
 
 
-def selected_correlations(study: Study, rows: Indices) -> Correlations:
-    """Correlations of the best selected columns over some samples."""
+def evenly_spaced(n: int, most: int) -> Indices:
+    """All of n places, or as many as allowed, with the first and the last."""
+    return np.arange(n) if n <= most else np.linspace(0, n - 1, most).round().astype(np.intp)
+
+
+def selected_correlations(study: Study) -> Correlations:
+    """Correlations of the best selected columns, over fewer samples where there are many of both."""
     chosen = best_first(study)[: min(study.selector.n_features_, MOST_CORRELATED)]
-    return Correlations(absolute_correlations(part_of(study.X, rows, chosen)))
+    rows = evenly_spaced(study.X.shape[0], _MOST_ENTRIES // len(chosen))
+    return Correlations(absolute_correlations(part_of(study.X, rows, chosen)), len(rows))

@@ -1,14 +1,18 @@
 /* Grids of coloured cells: neighbours, correlations, and the picture. */
 
+const MAP_HEIGHT = 440;
+const BAND = 11;
+
 function drawBlocks({ size, shares, clusters, borders }) {
   const values = unpackedShares(shares);
-  const largest = values.reduce((a, b) => Math.max(a, b), 0) || 1;
+  const most = largest(values) || 1;
   grid(byId("blocks-drawing"), () => ({
     rows: size,
     columns: size,
     borders,
+    bands: clusters,
     // The root makes small shares visible.
-    paint: scaleOver(colorScale("heat-0", "heat-1", "heat-2", "heat-3"), (row, column) => Math.sqrt(values[row * size + column] / largest)),
+    paint: scaleOver(colorScale("heat-0", "heat-1", "heat-2", "heat-3"), (row, column) => Math.sqrt(values[row * size + column] / most)),
     tell: (row, column) => [
       `From cluster ${clusters[row]} to cluster ${clusters[column]}`,
       `${percent(values[row * size + column])} of the neighbours of these samples`,
@@ -80,22 +84,26 @@ const scaleOver = (scale, share) => (row, column) => scale(share(row, column));
 function grid(drawing, what) {
   const canvas = element("canvas", { "aria-hidden": true });
   let cells = null;
-  let side = 1;
+  let [side, inset] = [1, 0];
   const draw = () => {
     hide();
     cells = what();
-    side = Math.min(drawing.clientWidth / cells.columns, 560 / cells.rows);
+    inset = cells.bands ? BAND : 0;
+    side = Math.min((drawing.clientWidth - inset) / cells.columns, (MAP_HEIGHT - inset) / cells.rows);
     drawing.replaceChildren(canvas);
-    const context = sizedCanvas(canvas, side * cells.columns, side * cells.rows);
+    const context = sizedCanvas(canvas, inset + side * cells.columns, inset + side * cells.rows);
+    drawBands(context, cells, side);
+    context.translate(inset, inset);
     context.imageSmoothingEnabled = false;
     context.drawImage(paintedCells(cells), 0, 0, side * cells.columns, side * cells.rows);
     drawBorders(context, cells, side);
   };
+  const corner = () => [canvas.offsetLeft + inset, canvas.offsetTop + inset];
   const hide = makeExplorable(drawing, {
-    at: (x, y) => cellAt(cells, Math.floor((x - canvas.offsetLeft) / side), Math.floor((y - canvas.offsetTop) / side)),
+    at: (x, y) => cellAt(cells, Math.floor((x - corner()[0]) / side), Math.floor((y - corner()[1]) / side)),
     next: (cell, right, down) =>
       cell === null ? [0, 0] : [within(cell[0] + down, 0, cells.rows - 1), within(cell[1] + right, 0, cells.columns - 1)],
-    box: ([row, column]) => ({ x: canvas.offsetLeft + column * side, y: canvas.offsetTop + row * side, width: side, height: side }),
+    box: ([row, column]) => ({ x: corner()[0] + column * side, y: corner()[1] + row * side, width: side, height: side }),
     tell: ([row, column]) => cells.tell(row, column),
   });
   keepDrawn(drawing, draw);
@@ -120,8 +128,18 @@ function paintedCells({ rows, columns, paint }) {
   return canvas;
 }
 
+/** Beside the rows and above the columns, the colours that their clusters have in the scatter plot. */
+function drawBands(context, { bands }, side) {
+  (bands ?? []).forEach((number, i) => {
+    context.fillStyle = color(`group-${(number - 1) % COLORS}`);
+    context.fillRect(0, BAND + i * side, BAND - 3, side + 0.5);
+    context.fillRect(BAND + i * side, 0, side + 0.5, BAND - 3);
+  });
+}
+
 function drawBorders(context, { rows, columns, borders }, side) {
   context.strokeStyle = color("border-line");
+  context.globalAlpha = 0.65;
   context.lineWidth = 1;
   context.beginPath();
   for (const border of borders) {

@@ -79,11 +79,14 @@ def _hash(text: str) -> str:
 
 def _headline(findings: Findings) -> dict[str, str]:
     study = findings.study
-    facts = words.facts(findings)
+    facts = [
+        f"<div><dt>{as_html(name)}</dt><dd>{as_html(str(value))}</dd></div>"
+        for name, value in words.facts(findings).items()
+    ]
     return {
         "headline": as_html(words.headline(study)),
         "source": as_html(study.source),
-        "facts": "\n".join(f"<div><dt>{as_html(name)}</dt><dd>{as_html(str(facts[name]))}</dd></div>" for name in facts),
+        "facts": "\n".join(facts),
         "notes": "\n".join(f"<p>{as_html(note)}</p>" for note in study.notes),
     }
 

@@ -3,26 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.cluster import KMeans
+from sklearn.cluster import kmeans_plusplus
 from sklearn.decomposition import PCA
-from sklearn.metrics import silhouette_score
+from sklearn.metrics import pairwise_distances_argmin, silhouette_score
 
 from ufselect._backend.columns import Columns, Float, Indices, constant_columns
 from ufselect.metrics import nearest_neighbors
-from ufselect.report.features import best_first, part_of
+from ufselect.report.features import best_first, evenly_spaced, part_of
 from ufselect.report.study import Study
+from ufselect.solvers.kmeans import kmeans_labels
 
 MOST_SHOWN = 50_000
 MOST_DIMENSIONS = 10
-MOST_COLUMNS_COMPARED = 200
+MOST_COLUMNS_COMPARED = 100
 MOST_WITH_NEIGHBORS = 20_000
 N_NEIGHBORS = 5
 _MOST_TO_CLUSTER = 10_000
 _MOST_TO_JUDGE = 1000
+_STARTS = 5
 _CLUSTERS_TRIED = range(2, 11)
 _MOST_CELLS = 150
 
@@ -53,11 +54,6 @@ class Blocks:
     by_chance: float
     n_samples: int
     learned: bool
-
-
-def evenly_spaced(n: int, most: int) -> Indices:
-    """All of n places, or as many as allowed, with the first and the last."""
-    return np.arange(n) if n <= most else np.linspace(0, n - 1, most).round().astype(np.intp)
 
 
 def map_of_samples(study: Study) -> Map:
@@ -101,25 +97,34 @@ def _principal_components(values: Float) -> Float:
 
 
 def _clusters(points: Float, wanted: int | None) -> Indices:
-    """The cluster of every sample, by k-means from fixed starts."""
+    """The cluster of every sample: k-means of some samples, and the nearest of its centres for all."""
     some = points[evenly_spaced(len(points), _MOST_TO_CLUSTER)]
     most = len(np.unique(some, axis=0))
-    count = _number_of_clusters(some, most) if wanted is None else min(wanted, most)
-    if count == 1:
-        return np.zeros(len(points), dtype=np.intp)
-    found = _kmeans(count).fit(some).predict(points)
-    return _numbered_by_size(found)
+    count = _number_of_clusters(some) if wanted is None else min(wanted, most)
+    labels = _best_kmeans(some, count)
+    if len(some) < len(points):
+        labels = pairwise_distances_argmin(points, _centers(some, labels))
+    return _numbered_by_size(labels)
 
 
-def _kmeans(count: int) -> Any:
-    return KMeans(count, n_init=5, random_state=0)
+def _best_kmeans(points: Float, count: int) -> Indices:
+    """The tightest of the clusterings from some fixed starts."""
+    starts = [kmeans_plusplus(points, count, random_state=seed)[1] for seed in range(_STARTS)]
+    runs = kmeans_labels(points, np.array(starts))
+    return min(runs, key=lambda labels: float(np.sum((points - _centers(points, labels)[labels]) ** 2)))
 
 
-def _number_of_clusters(points: Float, most: int) -> int:
+def _centers(points: Float, labels: Indices) -> Float:
+    sizes = np.bincount(labels)
+    sums = [np.bincount(labels, weights=values) for values in points.T]
+    return np.transpose(sums) / np.maximum(sizes, 1)[:, None]
+
+
+def _number_of_clusters(points: Float) -> int:
     """The number whose clusters are most apart, by the silhouette of some of the points."""
     some = points[evenly_spaced(len(points), _MOST_TO_JUDGE)]
-    tried = [count for count in _CLUSTERS_TRIED if count < min(most, len(np.unique(some, axis=0)))]
-    scores = [silhouette_score(some, _kmeans(count).fit_predict(some)) for count in tried]
+    tried = [count for count in _CLUSTERS_TRIED if count < len(np.unique(some, axis=0))]
+    scores = [silhouette_score(some, _best_kmeans(some, count)) for count in tried]
     return tried[int(np.argmax(scores))] if tried else 1
 
 

@@ -31,10 +31,12 @@ function drawSamples(samples) {
 function preparedPlot(samples) {
   const axes = samples.axes.map(({ codes }, i) => ({ title: `${samples.axis} ${i + 1}`, shares: unpackedShares(codes) }));
   if (axes.length < 2) axes.push(rowAxis(samples.count));
-  const groups = samples.groups.map((group) => ({ ...group, codes: unpacked(group.codes, Uint16Array) }));
-  const rows = unpacked(samples.rows, Uint32Array);
+  const groups = samples.groups.map((group) => ({ ...group, codes: unpackedCodes(group) }));
+  const rows = samples.rows ? unpacked(samples.rows, Uint32Array) : null;
   return { ...samples, axes, groups, rows, across: 0, up: 1, group: groups[0], only: null };
 }
+
+const unpackedCodes = ({ values, codes }) => unpacked(codes, values.length <= 256 ? Uint8Array : Uint16Array);
 
 /** The order in the file stands for a second dimension where there is but one. */
 function rowAxis(count) {
@@ -49,8 +51,8 @@ function addScatterControls(plot, draw) {
     change(place);
     draw();
   };
-  addSelect(container, "Across", titles, 0, choose((place) => (plot.across = place)));
-  addSelect(container, "Up", titles, 1, choose((place) => (plot.up = place)));
+  addSelect(container, "Horizontal", titles, 0, choose((place) => (plot.across = place)));
+  addSelect(container, "Vertical", titles, 1, choose((place) => (plot.up = place)));
   addSelect(container, "Colour", colored.map((group) => group.name), 0, choose((place) => {
     plot.group = colored[place];
     plot.only = null;
@@ -111,7 +113,7 @@ function nearestPoint({ x, y, count, group, only }, left, top) {
 }
 
 function toldSample({ labels, rows, groups }, i) {
-  const name = labels ? labels[i] : `Row ${grouped.format(rows[i] + 1)}`;
+  const name = labels ? labels[i] : `Row ${grouped.format((rows ? rows[i] : i) + 1)}`;
   const told = groups.filter((group) => group.told);
   return [name, ...told.map((group) => `${group.name}: ${group.values[group.codes[i]]}`)];
 }
@@ -119,21 +121,20 @@ function toldSample({ labels, rows, groups }, i) {
 /** A button for every value: pressed, it leaves the others faint. */
 function showLegend(plot, draw) {
   const legend = byId("samples-legend");
-  if (legend.dataset.of === legendState(plot)) return;
-  legend.dataset.of = legendState(plot);
+  const state = `${plot.groups.indexOf(plot.group)} ${color("group-0")}`;
+  if (legend.dataset.of === state) return;
+  legend.dataset.of = state;
   const shown = plot.group.values.slice(0, MOST_IN_LEGEND);
   legend.replaceChildren(...shown.map((value, code) => legendButton(plot, value, code, draw)));
   const hidden = plot.group.values.length - shown.length;
   if (hidden > 0) legend.append(element("span", {}, `and ${counted(hidden, "other")}; colours repeat`));
 }
 
-const legendState = ({ group }) => `${group.name} ${document.documentElement.dataset.theme ?? ""} ${color("group-0")}`;
-
 function legendButton(plot, value, code, draw) {
   const picture = stamp(code, 5);
   picture.setAttribute("aria-hidden", true);
-  const title = plot.group.name === "Cluster" ? `Cluster ${value}` : value;
-  const button = element("button", { type: "button", "aria-pressed": false, title: `Show ${title} alone` }, picture, element("span", {}, title));
+  const title = plot.group === plot.groups[0] ? `Cluster ${value}` : value;
+  const button = element("button", { type: "button", "aria-pressed": plot.only === code, title: `Show ${title} alone` }, picture, element("span", {}, title));
   button.addEventListener("click", () => {
     plot.only = plot.only === code ? null : code;
     [...byId("samples-legend").querySelectorAll("button")].forEach((each, i) => each.setAttribute("aria-pressed", i === plot.only));

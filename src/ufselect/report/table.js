@@ -1,6 +1,6 @@
 /* The table of columns: sort, search, turn pages, download. A column of the data is told by its rank, from 0. */
 
-const ROWS_A_PAGE = 50;
+const ROWS_A_PAGE = 25;
 
 function drawTable(features, download) {
   const view = { key: "rank", rising: true, query: "", selectedOnly: true, page: 0 };
@@ -43,7 +43,7 @@ function tableFields({ names, scores, selected, gains, redundancy }) {
   const fields = [
     { key: "rank", title: "Rank", value: (i) => i + 1, text: (i) => grouped.format(i + 1) },
     { key: "name", title: "Name", value: (i) => names[i], text: (i) => names[i] },
-    { key: "score", title: "Score", value: (i) => scores[i], text: (i) => shortNumber(scores[i]) },
+    { key: "score", title: "Score", value: (i) => scores[i], text: (i) => evenNumber(scores[i]) },
     { key: "selected", title: "Selected", value: (i) => (isSelected(i) ? 0 : 1), text: (i) => (isSelected(i) ? "yes" : "no") },
   ];
   if (gains) {
@@ -105,7 +105,8 @@ function showRows(shown, fields) {
 }
 
 function cell(field, i) {
-  if (field.key !== "name") return element("td", { class: `${field.key} ${field.text(i)}` }, field.text(i));
+  if (field.key === "selected") return element("td", { class: field.text(i) }, field.text(i));
+  if (field.key !== "name") return element("td", { class: field.key }, field.text(i));
   return element("td", { class: "name", title: field.text(i), dir: "auto" }, field.text(i));
 }
 

@@ -33,22 +33,33 @@ function sizedCanvas(canvas, width, height) {
 
 /** Numbers out of base 64: Type is Uint8Array, Uint16Array or Uint32Array. */
 function unpacked(text, Type) {
-  const bytes = Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
+  const characters = atob(text);
+  const bytes = new Uint8Array(characters.length);
+  for (let i = 0; i < bytes.length; i++) bytes[i] = characters.charCodeAt(i);
   return new Type(bytes.buffer);
 }
 
 const unpackedShares = (text) => Float32Array.from(unpacked(text, Uint16Array), (code) => code / 65535);
+
+const smallest = (values) => values.reduce((a, b) => Math.min(a, b), Infinity);
+const largest = (values) => values.reduce((a, b) => Math.max(a, b), -Infinity);
+const within = (value, low, high) => Math.max(low, Math.min(value, high));
 
 const grouped = new Intl.NumberFormat("en-US");
 const counted = (count, noun) => `${grouped.format(count)} ${noun}${count === 1 ? "" : "s"}`;
 const percent = (share) => `${(100 * share).toFixed(1)} %`;
 
 /** Four digits; very large and very small numbers with an exponent. */
-function shortNumber(value) {
+function evenNumber(value) {
   if (value === null || value === undefined) return "–";
   const size = Math.abs(value);
-  if (size !== 0 && (size >= 1e5 || size < 1e-3)) return value.toExponential(2);
-  return String(Number(value.toPrecision(4)));
+  return size !== 0 && (size >= 1e4 || size < 1e-3) ? value.toExponential(2) : value.toPrecision(4);
+}
+
+/** The same without zeros at the end. */
+function shortNumber(value) {
+  const text = evenNumber(value);
+  return /^-?[\d.]+$/.test(text) ? String(Number(text)) : text;
 }
 
 /** The colour that the theme gives to a name. */

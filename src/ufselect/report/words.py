@@ -105,8 +105,8 @@ def of_blocks(findings: Findings) -> Words:
         f"neighbours drawn at random would give {percent(blocks.by_chance)}."
     )
     caption = (
-        f"Samples in the order of their clusters, from the left and from the top, and {graph}: filled squares along the "
-        f"diagonal are groups of samples that keep to themselves. {within}"
+        f"Samples in the order of their clusters, from the left and from the top, and {graph}: filled squares along "
+        f"the diagonal are groups of samples that keep to themselves. {within}"
     )
     if blocks.n_samples < findings.study.X.shape[0]:
         caption += f" Among {blocks.n_samples:,} of the samples, evenly spaced."
@@ -121,11 +121,13 @@ def of_redundancy(findings: Findings) -> Words:
         return Words("", "Only one column was selected, so none repeats another.")
     mean = f"The mean absolute correlation of two selected columns is {correlations.mean:.2f}."
     caption = (
-        "How far selected columns repeat each other: 0 means that two vary independently, 1 that one tells the other. "
+        "How far selected columns repeat each other: 0 means no linear relation, 1 that one tells the other exactly. "
         f"{mean}"
     )
     if known < m:
         caption += f" Correlations are those of the best {MOST_CORRELATED:,} columns."
+    if correlations.n_samples < findings.study.X.shape[0]:
+        caption += f" They are computed over {correlations.n_samples:,} samples, evenly spaced."
     if known > MOST_CORRELATIONS_SHOWN:
         caption += f" The best {MOST_CORRELATIONS_SHOWN} are drawn."
     shown = min(known, MOST_CORRELATIONS_SHOWN)
@@ -137,11 +139,14 @@ def of_convergence(study: Study) -> Words | None:
     steps = objective_steps(study)
     if steps is None:
         return None
+    if len(steps) == 1:
+        return Words("", f"{type(study.selector).__name__} made a single iteration.")
     first, last = steps[0][-1], steps[-1][-1]
     course = f" from {first:.4g} to {last:.4g}" if first is not None and last is not None else ""
     return Words(
         f"Line of the objective over {counted(len(steps), 'iteration')}{course}.",
-        "What the method makes small, after each of its iterations. Once the line is flat, the result has settled.",
+        "What the method makes small, after each of its iterations. Once the line is flat, the result has settled."
+        + _why_it_may_rise(study),
     )
 
 
@@ -170,6 +175,14 @@ def percent(share: float) -> str:
 def _compared_columns(study: Study) -> str:
     m = study.selector.n_features_
     return "the selected columns" if m <= MOST_COLUMNS_COMPARED else f"the best {MOST_COLUMNS_COMPARED} columns"
+
+
+def _why_it_may_rise(study: Study) -> str:
+    if hasattr(study.selector, "orthogonality_history_"):
+        return " It jumps where the method begins to ask more strictly for separate clusters."
+    if getattr(study.selector, "recalibrate", False):
+        return " It may also rise, for its weights are set anew in every iteration."
+    return ""
 
 
 def _how_clustered(study: Study, n_clusters: int) -> str:

@@ -1,39 +1,21 @@
-"""The command line: parse, call, print."""
+"""``ufselect bench``: run an experiment of the harness."""
 
 from __future__ import annotations
 
-import os
-import sqlite3
-import sys
 from collections.abc import Iterator
-from concurrent.futures import BrokenExecutor
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-try:
-    import typer
-except ImportError as error:
-    raise SystemExit("The command line needs more packages: pip install 'ufselect[cli]'.") from error
+import typer
+
+from ufselect.cli.options import Debug
 
 if TYPE_CHECKING:
     from ufselect.benchmark.experiment import Experiment
 
-app = typer.Typer(
-    help="Choose the informative columns of unlabelled data.",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-)
 
-
-@app.callback()
-def _commands() -> None:
-    """Keep ``bench`` a command also while it is the only one."""
-
-
-@app.command()
 def bench(
     experiment: Annotated[Path, typer.Argument(help="The experiment's TOML file.", exists=True, dir_okay=False)],
     data: Annotated[str, typer.Option(help="Only these data sets, separated by commas.")] = "",
@@ -46,28 +28,29 @@ def bench(
         "results"
     ),
     dask: Annotated[str, typer.Option(help="Address of a Dask scheduler whose workers do the work.")] = "",
-    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
+    debug: Debug = False,
 ) -> None:
     """Run an experiment and write its tables and figures.
 
     Every finished piece is kept at once: started again after any end, a run goes on where it was.
     """
-    with _plain_errors(debug):
-        from ufselect.benchmark.experiment import read_experiment
+    from ufselect.benchmark.experiment import read_experiment
 
-        wanted = read_experiment(experiment).narrowed(
-            data=_names(data), methods=_names(methods), quick=quick, settings=settings or None
-        )
-        given = {"data": data, "methods": methods, "settings": settings, "quick": quick}
-        wanted = replace(wanted, options=_as_typed(given))
+    wanted = read_experiment(experiment).narrowed(
+        data=names_in(data), methods=names_in(methods), quick=quick, settings=settings or None
+    )
+    given = {"data": data, "methods": methods, "settings": settings, "quick": quick}
+    wanted = replace(wanted, options=_as_typed(given))
+    try:
         _run(wanted if data else _of_data_at_hand(wanted), output, jobs, dask, finished)
+    except KeyboardInterrupt:
+        typer.echo("Stopped. What was finished is kept; the same command goes on from there.", err=True)
+        raise typer.Exit(1) from None
 
 
-def main() -> None:
-    """Run the program; modules in the current folder can be named, as with ``python -m``."""
-    sys.path.insert(0, "")
-    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [os.getcwd(), os.environ.get("PYTHONPATH")]))
-    app()
+def names_in(text: str) -> list[str] | None:
+    """The names between commas; None where there are none."""
+    return [name.strip() for name in text.split(",") if name.strip()] or None
 
 
 def _run(experiment: Experiment, output: Path, jobs: int, dask: str, finished: bool) -> None:
@@ -119,28 +102,3 @@ def _workers(dask: str) -> Iterator[None]:
     client = Client(dask)  # type: ignore[no-untyped-call]
     with client, joblib.parallel_config(backend="dask", client=client):
         yield
-
-
-def _names(text: str) -> list[str] | None:
-    return [name.strip() for name in text.split(",") if name.strip()] or None
-
-
-class _plain_errors:  # noqa: N801 - reads as a verb in a with statement
-    """Errors as one plain sentence on standard error and exit code 1, unless their traceback is wanted."""
-
-    def __init__(self, debug: bool) -> None:
-        self.debug = debug
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, kind: Any, error: BaseException | None, traceback: Any) -> None:
-        if self.debug or error is None:
-            return
-        if isinstance(error, KeyboardInterrupt):
-            typer.echo("Stopped. What was finished is kept; the same command goes on from there.", err=True)
-            sys.exit(1)
-        # BrokenExecutor: joblib's, when the system ended one of its processes; sqlite3.Error: the disk is full.
-        if isinstance(error, (ValueError, OSError, ImportError, MemoryError, BrokenExecutor, sqlite3.Error)):
-            typer.echo(f"Error: {error}", err=True)
-            sys.exit(1)

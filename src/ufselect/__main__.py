@@ -1,0 +1,5 @@
+"""``python -m ufselect`` is ``ufselect``."""
+
+from ufselect.cli import main
+
+main()

@@ -1,0 +1,115 @@
+"""The program: its commands, and what becomes of errors."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Annotated, Any
+
+try:
+    import typer
+except ImportError as error:
+    raise SystemExit("The command line needs more packages: pip install 'ufselect[cli]'.") from error
+
+from ufselect import __version__
+from ufselect.cli.bench import bench
+from ufselect.cli.compare import compare
+from ufselect.cli.demo import demo
+from ufselect.cli.explain import explain
+from ufselect.cli.methods import methods
+from ufselect.cli.parameters import method_named_in, with_parameters_of
+from ufselect.cli.select import select
+
+FAILURE, WRONG_USE = 1, 2
+
+# typer brings its own copy of click in some versions and needs click in others; both have this class there.
+_UsageError: type[Any] = typer.BadParameter.__mro__[1]
+
+
+def main() -> None:
+    """Run the program; modules in the current folder can be named, as with ``python -m``."""
+    sys.path.insert(0, "")
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [os.getcwd(), os.environ.get("PYTHONPATH")]))
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # leaves no half-written file either
+    os.environ.setdefault("TQDM_DELAY", "1")  # no bar for what takes no time
+    warnings.showwarning = _show_plainly
+    sys.exit(run(sys.argv[1:]))
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Carry out one command line; its exit code."""
+    try:
+        result = program_for(arguments)(list(arguments), standalone_mode=False, obj=list(arguments))
+    except _UsageError as error:
+        return _failed(_with_hint(error), WRONG_USE)
+    except (KeyboardInterrupt, typer.Abort):
+        return _failed("Stopped; nothing was written.", FAILURE)
+    except Exception as error:
+        if "--debug" in arguments:
+            raise
+        return _failed(*_plainly(error))
+    return result if isinstance(result, int) else 0
+
+
+def program_for(arguments: Sequence[str]) -> typer.Typer:
+    """The commands; the one that is asked for has the parameters of its method as options."""
+    program = typer.Typer(
+        help="Choose the informative columns of unlabelled data.",
+        no_args_is_help=True,
+        add_completion=False,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    program.callback()(_version)
+    for command in (select, compare, explain, methods, demo, bench):
+        wanted = command.__name__ in arguments[:1] and command in (select, explain)
+        program.command()(with_parameters_of(method_named_in(arguments), command) if wanted else _without(command))
+    return program
+
+
+def _version(
+    version: Annotated[bool, typer.Option("--version", help="Show the version and exit.", is_eager=True)] = False,
+) -> None:
+    if version:
+        typer.echo(f"ufselect {__version__}")
+        raise typer.Exit
+
+
+def _without(command: Callable[..., None]) -> Callable[..., None]:
+    """The command without parameters of a method: importing those would make every other command wait."""
+    return with_parameters_of(None, command) if command in (select, explain) else command
+
+
+def _with_hint(error: Any) -> str:
+    command = error.ctx.command_path if error.ctx else "ufselect"
+    message = error.format_message().rstrip(".")
+    return f"{message}. See {command} --help."
+
+
+def _plainly(error: Exception) -> tuple[str, int]:
+    """One sentence, and 2 where a parameter was given a value that it cannot have."""
+    if isinstance(error, ValueError) and type(error).__name__ == "InvalidParameterError":
+        return _one_line(str(error)), WRONG_USE
+    if isinstance(error, MemoryError):
+        return str(error) or "There is not enough memory for this.", FAILURE
+    if isinstance(error, OSError) and error.filename is not None and error.strerror:
+        return f"{error.filename}: {error.strerror[0].lower()}{error.strerror[1:]}.", FAILURE
+    if isinstance(error, (ValueError, OSError, ImportError)):
+        return _one_line(str(error)), FAILURE
+    return f"{type(error).__name__}: {_one_line(str(error))} (--debug shows where.)", FAILURE
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _failed(sentence: str, code: int) -> int:
+    typer.echo(f"Error: {sentence}", err=True)
+    return code
+
+
+def _show_plainly(message: Warning | str, *place: Any, **more: Any) -> None:
+    typer.echo(f"Note: {_one_line(str(message))}", err=True)

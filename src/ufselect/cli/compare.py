@@ -1,0 +1,259 @@
+"""``ufselect compare``: several methods on one file."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ufselect.cli import options
+from ufselect.cli.bench import names_in
+from ufselect.cli.fitting import Numbers, Source, fit_timed, make_selector, read_numbers
+from ufselect.cli.outputs import ensure_can_be_written, write_all
+from ufselect.cli.parameters import method_named
+from ufselect.cli.printing import percent, print_table, say
+
+if TYPE_CHECKING:
+    from ufselect._backend.columns import Indices
+    from ufselect._base import BaseSelector
+
+_USUAL = "FSASL,MCFS,FSSL,SPFS,LaplacianScore,MaxVariance"
+_RANDOM_DRAWS = 10
+
+
+@dataclass(frozen=True)
+class Row:
+    """One method and what its selection is worth; shares between 0 and 1, None where there is no such figure."""
+
+    method: str
+    chosen: Indices
+    redundancy: float
+    neighborhoods: float
+    stability: float | None
+    seconds: float | None
+    agreement: Mapping[str, float]
+
+
+def compare(
+    data: options.Data,
+    methods: Annotated[
+        str, typer.Option("--methods", metavar="NAMES", help="Methods, separated by commas, or all.")
+    ] = _USUAL,
+    features: options.Features = "auto",
+    labels: Annotated[
+        str,
+        typer.Option(
+            "--labels", metavar="COLUMN", help="Classes to judge by, never shown to a method: adds ACC and NMI."
+        ),
+    ] = "",
+    repeats: Annotated[
+        int, typer.Option(min=0, help="Fits on random 80 % of the samples, for the stability; 0 for none.")
+    ] = 5,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="OUT.csv", help="Write the figures there.")
+    ] = None,
+    scale: options.Scaling = None,
+    clusters: options.Clusters = "auto",
+    impute: options.Imputation = None,
+    aside: options.Aside = None,
+    layer: options.Layer = "",
+    seed: options.Seed = 0,
+    jobs: options.Jobs = 1,
+    debug: options.Debug = False,
+) -> None:
+    """Compare several methods on the same file, without labels."""
+    wanted = _methods_in(methods)
+    if repeats == 1:
+        raise typer.BadParameter("two fits or more can agree, one cannot", param_hint="--repeats")
+    settings: dict[str, Any] = {"clusters": clusters, "scale": scale, "seed": seed, "jobs": jobs, "strict": False}
+    first = make_selector(wanted[0], features=features, **settings)
+    ensure_can_be_written(output, data, table=False)
+    numbers = read_numbers(Source(data, (*(aside or ()), *([labels] if labels else ())), impute, scale, layer))
+    classes = _classes(numbers, labels)
+    say(numbers.notes)
+    count = features if features != "auto" else _count_by(first, numbers)
+    selectors = {name: make_selector(name, features=str(count), **settings) for name in wanted}
+    standardize = scale in (None, options.Scale.standard)
+    rows = [*_judged(selectors, numbers, repeats, seed, standardize, classes)]
+    _print_comparison(rows, repeats, bool(labels))
+    if output:
+        write_all({}, {output: _as_csv(rows)})
+        say([f"Wrote {output}."])
+
+
+def _methods_in(text: str) -> list[str]:
+    import ufselect
+
+    names = ufselect.__all__ if text.strip().casefold() == "all" else names_in(text) or []
+    wanted = list(dict.fromkeys(method_named(name) for name in names))
+    if not wanted:
+        raise typer.BadParameter("no method is named", param_hint="--methods")
+    return wanted
+
+
+def _classes(numbers: Numbers, labels: str) -> Any:
+    """The classes as numbers from 0 on; None where none are named."""
+    import numpy as np
+
+    if not labels:
+        return None
+    values = np.asarray(numbers.table.aside[labels])
+    unknown = [value is None or value != value or value == "" for value in values.tolist()]
+    if any(unknown):
+        raise ValueError(f"{sum(unknown):,} samples have no value in {labels}, the column of classes.")
+    classes = np.unique(values.astype(str), return_inverse=True)[1]
+    if not 1 < classes.max() + 1 < len(classes):
+        raise ValueError(
+            f"{labels} has {classes.max() + 1:,} classes for {len(classes):,} samples; 2 or more are needed."
+        )
+    return classes
+
+
+def _count_by(selector: BaseSelector, numbers: Numbers) -> int:
+    """How many columns the first method takes by itself, for all to take as many."""
+    fit_timed(selector, numbers.X)
+    say([f"Columns: {selector.n_features_:,} for every method, as many as {type(selector).__name__} takes by itself."])
+    return selector.n_features_
+
+
+def _judged(
+    selectors: Mapping[str, BaseSelector],
+    numbers: Numbers,
+    repeats: int,
+    seed: int,
+    standardize: bool,
+    classes: Any,
+) -> Iterator[Row]:
+    """A row for every method that could be fitted, and one for chance."""
+    fits = {name: fit for name, selector in selectors.items() if (fit := _fit(selector, numbers, repeats, seed))}
+    if not fits:
+        raise ValueError("no method could be fitted.")
+    judge = _Judge(numbers.X, standardize, classes)
+    for name, (chosen, seconds, stability) in fits.items():
+        yield judge.row(name, [chosen], seconds, stability)
+    count = len(next(iter(fits.values()))[0])
+    yield judge.row("random", _random_selections(numbers.X.shape[1], count, seed), None, None)
+
+
+def _fit(
+    selector: BaseSelector, numbers: Numbers, repeats: int, seed: int
+) -> tuple[Indices, float, float | None] | None:
+    """What a method selects, in how many seconds, and how stable that is; None, with a note, where it fails."""
+    from ufselect._backend.progress import with_progress
+    from ufselect.inspection import draws_of_samples, stability_over
+
+    try:
+        seconds = fit_timed(selector, numbers.X)
+        draws = draws_of_samples(numbers.X.shape[0], repeats, random_state=seed)
+        steps = with_progress(draws, repeats, 1, f"{type(selector).__name__} on parts", unit="fit")
+        stability = stability_over(_settled(selector), numbers.X, steps) if repeats else None
+    except (ValueError, MemoryError) as error:
+        typer.echo(f"Note: {type(selector).__name__} is left out: {error}", err=True)
+        return None
+    return selector.top_features(), seconds, stability
+
+
+def _settled(selector: BaseSelector) -> BaseSelector:
+    """The same selector, silent, with the number of clusters that it found: parts are to be asked the same question."""
+    from sklearn.base import clone
+
+    found = {"n_clusters": getattr(selector, "n_clusters_", None), "verbose": 0}
+    return clone(selector).set_params(**{key: value for key, value in found.items() if hasattr(selector, key)})
+
+
+def _random_selections(n_features: int, count: int, seed: int) -> list[Indices]:
+    import numpy as np
+
+    rng = np.random.default_rng(seed)
+    return [rng.choice(n_features, size=count, replace=False) for _ in range(_RANDOM_DRAWS)]
+
+
+class _Judge:
+    """Measures selections of one table, all alike; several of one method are averaged."""
+
+    def __init__(self, X: Any, standardize: bool, classes: Any) -> None:
+        self.X = X
+        self.standardize = standardize
+        self.classes = classes
+
+    def row(self, name: str, selections: Sequence[Indices], seconds: float | None, stability: float | None) -> Row:
+        import numpy as np
+
+        from ufselect.inspection import neighborhoods_kept
+        from ufselect.metrics import redundancy
+
+        neighborhoods = neighborhoods_kept(self.X, selections, standardize=self.standardize)
+        agreements = [self._agreement(chosen) for chosen in selections]
+        return Row(
+            name,
+            selections[0],
+            float(np.mean([redundancy(self.X[:, chosen]) for chosen in selections])),
+            float(np.mean(neighborhoods)),
+            stability,
+            seconds,
+            {key: float(np.mean([agreement[key] for agreement in agreements])) for key in agreements[0]},
+        )
+
+    def _agreement(self, chosen: Indices) -> dict[str, float]:
+        """ACC and NMI of k-means on the columns, scaled as the methods had them."""
+        from ufselect.benchmark.protocol import clustering_agreement
+        from ufselect.inspection import dense_columns
+
+        if self.classes is None:
+            return {}
+        figures = clustering_agreement(dense_columns(self.X, chosen, standardize=self.standardize), self.classes)
+        return {"ACC": figures["acc"], "NMI": figures["nmi"]}
+
+
+def _print_comparison(rows: Sequence[Row], repeats: int, labelled: bool) -> None:
+    from ufselect.inspection import selection_overlap
+
+    say(["", f"{len(rows[0].chosen):,} columns by each method:", ""])
+    headers = ["method", "redundancy", "neighbours", *(["stability"] if repeats else []), "seconds"]
+    cells = [_cells(row, repeats) for row in rows]
+    print_table([*headers, *(["ACC", "NMI"] if labelled else [])], cells, left=[0])
+    say(["", *_explained(repeats, labelled)])
+    fitted = [row for row in rows if row.seconds is not None]
+    if len(fitted) > 1:
+        overlap = selection_overlap([row.chosen for row in fitted])
+        say(["", "Columns that two methods have in common, of those that either takes:", ""])
+        shares = [[row.method, *map(percent, line)] for row, line in zip(fitted, overlap, strict=True)]
+        print_table(["", *(row.method for row in fitted)], shares, left=[0])
+
+
+def _cells(row: Row, repeats: int) -> list[str]:
+    stability = ["–" if row.stability is None else f"{row.stability:.2f}"] if repeats else []
+    seconds = "–" if row.seconds is None else f"{row.seconds:.2f}"
+    measured = [percent(row.redundancy), percent(row.neighborhoods), *stability, seconds]
+    return [row.method, *measured, *(percent(value, 1) for value in row.agreement.values())]
+
+
+def _explained(repeats: int, labelled: bool) -> list[str]:
+    parts = [
+        "redundancy: mean absolute correlation of the selected columns, less is better",
+        "neighbours: how far a sample's five nearest are the same by all columns and by the selected ones (Jaccard)",
+    ]
+    if repeats:
+        parts.append(
+            f"stability: agreement over {repeats} random 80 % of the samples, 0 is chance and 1 the same each time"
+        )
+    if labelled:
+        parts.append("ACC, NMI: k-means on the selected columns against the labels, which no method was shown")
+    parts.append(f"random: mean of {_RANDOM_DRAWS} random selections")
+    return [f"{part}." for part in parts]
+
+
+def _as_csv(rows: Sequence[Row]) -> str:
+    text = io.StringIO()
+    table = csv.writer(text, lineterminator="\n")
+    labels = list(rows[0].agreement)
+    table.writerow(["method", "columns", "redundancy", "neighbours_kept", "stability", "seconds", *labels])
+    for row in rows:
+        figures = [row.redundancy, row.neighborhoods, row.stability, row.seconds, *row.agreement.values()]
+        table.writerow([row.method, len(row.chosen), *("" if figure is None else repr(figure) for figure in figures)])
+    return text.getvalue()

@@ -1,0 +1,44 @@
+"""``ufselect demo``: a file, a selection, a page, a comparison."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ufselect._backend.writing import whole_file
+from ufselect.cli.printing import say
+
+
+def demo(
+    folder: Annotated[Path, typer.Argument(help="Where the files of the demonstration go.")] = Path("ufselect-demo"),
+) -> None:
+    """Select pixels of handwritten digits, write a page on it, and compare methods."""
+    folder.mkdir(parents=True, exist_ok=True)
+    data, chosen, page = (str(folder / name) for name in ("digits.csv", "chosen.csv", "digits.html"))
+    _write_digits(Path(data))
+    say([f"Wrote {data}: 1,797 handwritten digits of 8 × 8 pixels, and which digit it is, for the comparison only."])
+    _run("select", data, "--aside", "digit", "-m", "15", "--image", "8x8", "-o", chosen, "--report", page)
+    _run("compare", data, "--labels", "digit", "-m", "15", "--methods", "FSASL,LaplacianScore,MaxVariance")
+    say(["", f"Open {page} in a browser."])
+
+
+def _run(*arguments: str) -> None:
+    """Show a command line and carry it out."""
+    from ufselect.cli.app import run
+
+    say(["", f"$ ufselect {shlex.join(arguments)}", ""])
+    if code := run(arguments):
+        raise typer.Exit(code)
+
+
+def _write_digits(path: Path) -> None:
+    from sklearn.datasets import load_digits
+
+    images, digits = load_digits(return_X_y=True)
+    header = ",".join(["digit", *(f"row {row} column {column}" for row in range(8) for column in range(8))])
+    lines = [",".join(map(str, [digit, *pixels])) for digit, pixels in zip(digits, images.astype(int), strict=True)]
+    with whole_file(path) as file:
+        file.write_text("\n".join([header, *lines]) + "\n", encoding="utf-8")

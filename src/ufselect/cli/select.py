@@ -1,0 +1,170 @@
+"""``ufselect select``: a file in, its informative columns out."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from time import perf_counter
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ufselect import __version__
+from ufselect.cli import options
+from ufselect.cli.fitting import Numbers, Source, choices_made, fit_timed, make_selector, read_numbers
+from ufselect.cli.outputs import ensure_can_be_written, write_all
+from ufselect.cli.parameters import DEFAULT_METHOD
+from ufselect.cli.printing import percent, print_table, say
+
+if TYPE_CHECKING:
+    from ufselect._base import BaseSelector
+
+_MOST_ROWS = 20
+
+
+def select(
+    context: typer.Context,
+    data: options.Data,
+    features: options.Features = "auto",
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="OUT",
+            help="Write the selected columns there, in any format that can be read. An .h5ad file keeps all columns "
+            "and gets ufselect_score, ufselect_rank and ufselect_selected in var.",
+        ),
+    ] = None,
+    report: Annotated[
+        Path | None, typer.Option("--report", metavar="PAGE.html", help="Write a page that shows why.")
+    ] = None,
+    image: Annotated[
+        str, typer.Option("--image", metavar="HxW", help="Columns are pixels of so many rows × columns.")
+    ] = "",
+    names: Annotated[bool, typer.Option("--names", help="Print the selected names only, best first.")] = False,
+    method: options.Method = DEFAULT_METHOD,
+    scale: options.Scaling = None,
+    clusters: options.Clusters = "auto",
+    impute: options.Imputation = None,
+    aside: options.Aside = None,
+    layer: options.Layer = "",
+    seed: options.Seed = 0,
+    jobs: options.Jobs = 1,
+    debug: options.Debug = False,
+    parameters: Mapping[str, Any] = {},
+) -> None:
+    """Select the informative columns of a file.
+
+    Needs no option: the number of clusters and of columns is read off the data.
+    """
+    start = perf_counter()
+    selector = make_selector(
+        method, features=features, clusters=clusters, scale=scale, seed=seed, jobs=jobs, parameters=parameters
+    )
+    pixels = _height_and_width(image)
+    for path in (output, report):
+        ensure_can_be_written(path, data, table=path is output)
+    numbers = read_numbers(Source(data, tuple(aside or ()), impute, scale, layer))
+    _refuse_other_shape(pixels, numbers.X.shape[1])
+    fit_timed(selector, numbers.X)
+    if names:
+        say(selected_names(selector, numbers))
+    else:
+        _print_selection(selector, numbers, standardize=scale in (None, options.Scale.standard))
+    pages = {}
+    if report:
+        command = shlex.join(["ufselect", *context.obj])
+        pages[report] = _page(selector, numbers, pixels, command, perf_counter() - start)
+    write_all({output: _table_writer(selector, numbers)} if output else {}, pages)
+    if not names:
+        say([*(f"Wrote {path}." for path in (output, report) if path), _cost(perf_counter() - start)])
+
+
+def selected_names(selector: BaseSelector, numbers: Numbers) -> list[str]:
+    """The names of the selected columns, best first."""
+    return [numbers.table.names[column] for column in selector.top_features()]
+
+
+def _print_selection(selector: BaseSelector, numbers: Numbers, standardize: bool) -> None:
+    from ufselect.inspection import neighborhoods_kept, structure_kept
+
+    say([*numbers.notes, *choices_made(selector), ""])
+    _print_ranking(selector, numbers)
+    m, d = selector.n_features_, numbers.X.shape[1]
+    kept = structure_kept(selector)
+    (neighborhoods,) = neighborhoods_kept(numbers.X, [selector.top_features()], standardize=standardize)
+    share = "" if kept is None else f"{percent(kept)} of the learned structure and "
+    say(["", f"{m:,} of {d:,} columns keep {share}{percent(neighborhoods)} of the samples' nearest neighbours."])
+
+
+def _print_ranking(selector: BaseSelector, numbers: Numbers) -> None:
+    best = selector.top_features(min(selector.n_features_, _MOST_ROWS))
+    curve = getattr(selector, "structure_curve_", None)
+    headers = ["rank", "column", "score"] + ([] if curve is None else ["structure kept so far"])
+    rows = []
+    for rank, column in enumerate(best):
+        row = [str(rank + 1), numbers.table.names[column], f"{selector.scores_[column]:.4g}"]
+        rows.append(row if curve is None else [*row, percent(curve[rank] if rank < len(curve) else None, 1)])
+    print_table(headers, rows, left=[1])
+    if selector.n_features_ > len(best):
+        say([f"… and {selector.n_features_ - len(best):,} more; --names lists all, -o writes them."])
+
+
+def _page(
+    selector: BaseSelector, numbers: Numbers, pixels: tuple[int, int] | None, command: str, seconds: float
+) -> str:
+    from ufselect.report import Study, render_page
+
+    table = numbers.table
+    return render_page(
+        Study(
+            selector=selector,
+            X=numbers.X,
+            names=table.names,
+            source=table.path.name,
+            command=command,
+            samples=None if table.samples is None else table.samples.tolist(),
+            groups={name: values.tolist() for name, values in table.aside.items()},
+            notes=[*numbers.notes, *choices_made(selector)],
+            image=pixels,
+            facts={"Time": f"{seconds:,.1f} s", "Peak memory": _peak(), "Version": f"ufselect {__version__}"},
+        )
+    )
+
+
+def _table_writer(selector: BaseSelector, numbers: Numbers) -> Callable[[Path], None]:
+    from ufselect.files import Selection, write_table
+
+    selection = Selection(selector.scores_, selector.ranking_, selector.n_features_)
+    return lambda path: write_table(path, numbers.table, selection)
+
+
+def _height_and_width(image: str) -> tuple[int, int] | None:
+    if not image:
+        return None
+    sizes = re.fullmatch(r"([1-9]\d*)[x×X]([1-9]\d*)", image)
+    if not sizes:
+        raise typer.BadParameter(f"{image!r} is not of the form 28x28", param_hint="--image")
+    return int(sizes[1]), int(sizes[2])
+
+
+def _refuse_other_shape(pixels: tuple[int, int] | None, n_columns: int) -> None:
+    if pixels and pixels[0] * pixels[1] != n_columns:
+        raise typer.BadParameter(
+            f"{pixels[0]} × {pixels[1]} pixels are {pixels[0] * pixels[1]:,}, but there are {n_columns:,} columns",
+            param_hint="--image",
+        )
+
+
+def _cost(seconds: float) -> str:
+    return f"{seconds:,.1f} s, {_peak()} of memory at most."
+
+
+def _peak() -> str:
+    from ufselect._backend.memory import peak_memory
+
+    peak = peak_memory()
+    return "an unknown amount" if peak is None else f"{peak / 1e6:,.0f} MB"

@@ -1,0 +1,188 @@
+"""Files of NumPy's arrays."""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from ufselect.files.arrow import as_texts, objects
+from ufselect.files.outgoing import columns_aside, dense_block, selected_columns
+from ufselect.files.table import (
+    ASKED_FOR,
+    Selection,
+    Table,
+    UnreadableError,
+    check_asked,
+    checked_names,
+    in_working_precision,
+    listed,
+    row_labels,
+)
+
+NUMBERS = ("X", "fea", "data")
+NAMES = ("names", "feature_names", "columns", "features")
+ASIDE = "aside_names"
+_SPARSE = ("X_data", "X_indices", "X_indptr", "X_shape")
+_REASONS = {"O": "text", "M": "dates"}
+_SPARSE_OF_SCIPY = ("format", "shape", "data", "indices", "indptr")
+
+
+def read_npy(path: Path, asked: Sequence[str]) -> Table:
+    """Read a table from a file of one array."""
+    stored = np.load(path, allow_pickle=False)
+    if not isinstance(stored, np.ndarray):
+        raise UnreadableError("holds several arrays; give it the ending .npz.")
+    return table_of(path, {"X": stored}, asked)
+
+
+def read_npz(path: Path, asked: Sequence[str]) -> Table:
+    """Read a table from a file of several arrays, or of one sparse matrix."""
+    stored = np.load(path, allow_pickle=False)
+    if isinstance(stored, np.ndarray):
+        raise UnreadableError("holds one array alone; give it the ending .npy.")
+    with stored:
+        if set(_SPARSE_OF_SCIPY) <= set(stored.files):
+            return table_of(path, {"X": _compressed(sp.load_npz(path))}, asked)
+        arrays = {name: stored[name] for name in stored.files}
+    if set(_SPARSE) <= set(arrays):
+        parts = [arrays.pop(part) for part in _SPARSE]
+        arrays["X"] = sp.csr_matrix(tuple(parts[:3]), shape=tuple(parts[3]))
+    return table_of(path, arrays, asked)
+
+
+def table_of(path: Path, arrays: Mapping[str, Any], asked: Sequence[str]) -> Table:
+    """The table in arrays of these names.
+
+    Parameters
+    ----------
+    path : Path
+    arrays : mapping
+        Text is in arrays of strings or objects.
+    asked : sequence of str
+        Columns to be kept aside.
+
+    Returns
+    -------
+    Table
+    """
+    key = _key_of_numbers(arrays)
+    X = _checked_numbers(arrays[key])
+    n_rows, n_columns = X.shape
+    key_of_names = next((key for key in NAMES if _is_text(arrays.get(key), n_columns)), None)
+    names = checked_names(arrays[key_of_names].tolist() if key_of_names else [f"x{j}" for j in range(n_columns)])
+    others = {name: values for name, values in arrays.items() if name not in (key, key_of_names)}
+    aside = {name: plain_texts(values) for name, values in _named(others).items() if np.shape(values) == (n_rows,)}
+    reasons = {name: _REASONS.get(values.dtype.kind, "an array of its own") for name, values in aside.items()}
+    return with_columns_aside(Table(X, names, aside, reasons, row_labels(aside), path), asked)
+
+
+def with_columns_aside(table: Table, asked: Sequence[str]) -> Table:
+    """The table with some of its columns of numbers kept aside."""
+    check_asked(asked, [*table.names, *table.aside])
+    places = [place for place, name in enumerate(table.names) if name in asked]
+    if not places:
+        return table
+    kept = np.setdiff1d(np.arange(len(table.names)), places)
+    moved = {table.names[place]: dense_block(table.X, slice(None), np.array([place]))[:, 0] for place in places}
+    X = table.X[:, kept] if sp.issparse(table.X) else np.ascontiguousarray(table.X[:, kept])
+    reasons = dict.fromkeys(moved, ASKED_FOR) | table.reasons
+    return Table(X, tuple(table.names[j] for j in kept), moved | table.aside, reasons, table.samples, table.path)
+
+
+def plain_texts(values: NDArray[Any]) -> NDArray[Any]:
+    """Text as an array of objects, all else as it is."""
+    return objects(values.tolist()) if values.dtype.kind in "US" else values
+
+
+def key_aside(name: str, place: int) -> str:
+    """What a column aside is called in the file; names that others have, or that are no words, are numbered."""
+    clear = name.isascii() and name.isidentifier() and not name.startswith(("_", "aside_")) and len(name) <= 31
+    return name if clear and name not in (*NUMBERS, *NAMES, *_SPARSE, *_SPARSE_OF_SCIPY) else f"aside_{place}"
+
+
+def _named(others: dict[str, Any]) -> dict[str, Any]:
+    """The columns aside by their own names, which ``write_table`` keeps beside them."""
+    if ASIDE not in others:
+        return others
+    keys = {name: key_aside(name, place) for place, name in enumerate(others[ASIDE].tolist())}
+    return {name: others[key] for name, key in keys.items() if key in others}
+
+
+def _key_of_numbers(arrays: Mapping[str, Any]) -> str:
+    for key in NUMBERS:
+        if key in arrays:
+            return key
+    tables = [key for key, values in arrays.items() if np.ndim(values) == 2 and values.dtype.kind in "biuf"]
+    if len(tables) == 1:
+        return tables[0]
+    found = f"it has {listed(sorted(arrays))}" if arrays else "it holds nothing"
+    raise UnreadableError(f"has no array named {', '.join(NUMBERS[:-1])} or {NUMBERS[-1]} to read; {found}.")
+
+
+def _checked_numbers(X: Any) -> Any:
+    if X.dtype.kind not in "biuf":
+        kind = "named fields" if X.dtype.names else "complex numbers" if X.dtype.kind == "c" else "text or objects"
+        raise UnreadableError(f"holds {kind}, not a table of numbers.")
+    if X.ndim > 2:
+        wanted = f"({X.shape[0]}, {int(np.prod(X.shape[1:]))})"
+        raise UnreadableError(f"holds an array of shape {X.shape}; reshape it to samples × pixels, {wanted}.")
+    if X.ndim < 2:
+        raise UnreadableError(f"holds an array of shape {X.shape}; a table has rows and columns.")
+    return in_working_precision(_compressed(X) if sp.issparse(X) else X)
+
+
+def _compressed(X: Any) -> Any:
+    return X if X.format == "csr" else X.tocsr()
+
+
+def _is_text(values: Any, size: int) -> bool:
+    if values is None or np.shape(values) != (size,):
+        return False
+    return values.dtype.kind == "U" or (values.dtype.kind == "O" and all(isinstance(each, str) for each in values))
+
+
+def write_npy(path: Path, table: Table, selection: Selection) -> None:
+    """Write the selected columns, numbers only."""
+    places = np.flatnonzero(selection.selected)
+    np.save(path, np.ascontiguousarray(dense_block(table.X, slice(None), places)), allow_pickle=False)
+
+
+def write_npz(path: Path, table: Table, selection: Selection) -> None:
+    """Write the selected columns, their names and the columns aside, each an array."""
+    arrays = outgoing_arrays(table, selection, _storable, _array_of_texts)
+    if sp.issparse(arrays["X"]):
+        X = _compressed(arrays.pop("X"))
+        arrays |= dict(zip(_SPARSE, (X.data, X.indices, X.indptr, np.array(X.shape)), strict=True))
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for key, values in arrays.items():
+            with archive.open(f"{key}.npy", "w", force_zip64=True) as file:
+                np.lib.format.write_array(file, values, allow_pickle=False)
+
+
+def outgoing_arrays(
+    table: Table,
+    selection: Selection,
+    storable: Callable[[NDArray[Any]], Any],
+    texts: Callable[[Sequence[str]], Any],
+) -> dict[str, Any]:
+    """Everything to be written, by the names that ``table_of`` looks for."""
+    places = np.flatnonzero(selection.selected)
+    aside = columns_aside(table, apart=True)
+    arrays = {"X": selected_columns(table, places), "names": texts([table.names[place] for place in places])}
+    if aside:
+        arrays[ASIDE] = texts(list(aside))
+    return arrays | {key_aside(name, place): storable(values) for place, (name, values) in enumerate(aside.items())}
+
+
+def _storable(values: NDArray[Any]) -> NDArray[Any]:
+    return _array_of_texts([text or "" for text in as_texts(values)]) if values.dtype.kind == "O" else values
+
+
+def _array_of_texts(texts: Sequence[str]) -> NDArray[Any]:
+    return np.array(texts, dtype=np.str_)

@@ -1,0 +1,266 @@
+"""Text files as blocks of whole rows, all values of a block in one Arrow array.
+
+Arrow's own reader builds one array a column and block, which at 20,000 columns costs more than the numbers themselves.
+Here the separators between values become line ends, and Arrow reads a file of one column.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import chain, islice
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ufselect.files.table import UnreadableError
+
+_BLOCK = 4 * 1024 * 1024  # bytes of text
+_VALUES = 200_000  # values at a time where rows are read one by one
+_MARK = b"\xef\xbb\xbf"
+_QUOTE, _LINE_FEED, _RETURN = b'"\n\r'
+NOT_UTF8 = "is not UTF-8 text; save it as UTF-8 and try again."
+
+
+class _IrregularError(Exception):
+    """Quotation marks or line ends that only a reader of single characters understands."""
+
+
+@dataclass(frozen=True)
+class TextFile:
+    """A text file, its first record, and where the next one begins."""
+
+    path: Path
+    delimiter: str
+    fields: list[str]
+    quoted: bool
+    first: int
+    second: int
+
+
+def opened_text_file(path: Path) -> TextFile:
+    """Look at the first record; it alone tells the delimiter and the number of columns."""
+    with path.open("rb") as raw, _unpacked(raw, path) as stream:
+        start = len(_MARK) if stream.read(len(_MARK)) == _MARK else 0
+        stream.seek(start)
+        line = _first_record(stream)
+        end = stream.tell()
+    if not line:
+        raise UnreadableError("is empty.")
+    delimiter = _delimiter(path, line)
+    text = _decoded(line)
+    if "\r" in text.rstrip("\r\n") and '"' not in text:
+        raise UnreadableError("ends its lines with carriage returns alone; save it with ordinary line ends.")
+    fields = next(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter))
+    return TextFile(path, delimiter, fields, '"' in text, end - len(line), end)
+
+
+def blocks_of_values(file: TextFile, start: int, verbose: int = 0) -> Iterator[Any]:
+    """Arrow arrays of strings, each with the values of some rows one after another, from this byte on."""
+    n_rows = 0
+    with file.path.open("rb") as raw, _unpacked(raw, file.path) as stream, _bar(file.path, verbose) as show:
+        stream.seek(start)
+        try:
+            for block in _whole_records(stream, file.delimiter):
+                values = _flat_values(block, file, n_rows)
+                n_rows += len(values) // len(file.fields)
+                start += len(block)
+                show(raw.tell())
+                yield values
+        except _IrregularError:
+            stream.seek(start)
+            yield from _one_by_one(stream, file, n_rows)
+
+
+@contextmanager
+def _unpacked(raw: IO[bytes], path: Path) -> Iterator[Any]:
+    if path.suffix.casefold() != ".gz":
+        yield raw
+        return
+    with gzip.open(raw) as stream:
+        yield stream
+
+
+@contextmanager
+def _bar(path: Path, verbose: int) -> Iterator[Callable[[int], object]]:
+    """What to tell the number of bytes read so far; reading of less than a second shows nothing."""
+    if not verbose:
+        yield lambda n_bytes: None
+        return
+    from tqdm import tqdm  # costs import time that silent reading need not pay
+
+    size = path.stat().st_size
+    with tqdm(total=size, desc=f"Reading {path.name}", unit="B", unit_scale=True, delay=1, leave=False) as bar:
+        yield lambda n_bytes: bar.update(n_bytes - bar.n)
+
+
+def _first_record(stream: IO[bytes]) -> bytes:
+    """The first record that is not blank, over as many lines as its quotation marks take it."""
+    line = stream.readline()
+    while line and not line.strip():
+        line = stream.readline()
+    record = [line]
+    while sum(part.count(b'"') for part in record) % 2 and record[-1]:
+        record.append(stream.readline())
+    return b"".join(record)
+
+
+def _delimiter(path: Path, line: bytes) -> str:
+    if ".tsv" in "".join(path.suffixes).casefold():
+        return "\t"
+    if b"," in line:
+        return ","
+    return next((mark.decode() for mark in (b";", b"\t") if mark in line), ",")
+
+
+def _decoded(line: bytes) -> str:
+    try:
+        return line.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise UnreadableError(NOT_UTF8) from error
+
+
+def _whole_records(stream: IO[bytes], delimiter: str) -> Iterator[bytes]:
+    """Blocks that end where a record ends."""
+    rest = b""
+    while data := stream.read(max(_BLOCK, len(rest))):
+        data = rest + data
+        end = _end_of_last_record(data)
+        rest = data[end:]
+        if end:
+            yield data[:end]
+        else:
+            _check_quotes(_bytes(data), _quotes(_bytes(data)), delimiter)  # or one that nothing closes takes all in
+    if rest:
+        yield rest if rest.endswith(b"\n") else rest + b"\n"
+
+
+def _end_of_last_record(data: bytes) -> int:
+    """The place after the last line end that an even number of quotation marks went before."""
+    end = data.rfind(b"\n") + 1
+    n_quotes = data.count(b'"', 0, end)
+    while end and n_quotes % 2:
+        before = data.rfind(b"\n", 0, end - 1) + 1
+        n_quotes -= data.count(b'"', before, end)
+        end = before
+    return end
+
+
+def _bytes(data: bytes) -> NDArray[np.uint8]:
+    return np.frombuffer(data, dtype=np.uint8)
+
+
+def _quotes(text: NDArray[np.uint8]) -> NDArray[np.intp]:
+    return np.flatnonzero(text == _QUOTE)
+
+
+def _check_quotes(text: NDArray[np.uint8], quotes: NDArray[np.intp], delimiter: str) -> None:
+    """Quotation marks must stand at the ends of values, or be doubled."""
+    borders = _bytes(b'"\n\r' + delimiter.encode())
+    opening, closing = quotes[0::2], quotes[1::2]
+    before, after = text[opening[opening > 0] - 1], text[np.minimum(closing + 1, len(text) - 1)]
+    if not (np.isin(before, borders).all() and np.isin(after, borders).all()):
+        raise _IrregularError
+
+
+def _flat_values(block: bytes, file: TextFile, n_before: int) -> Any:
+    """The values of a block of whole records."""
+    text, quoted = np.array(_bytes(block)), b'"' in block
+    separators = np.flatnonzero((text == ord(file.delimiter)) | (text == _LINE_FEED))
+    if quoted:
+        quotes = _quotes(text)
+        _check_quotes(text, quotes, file.delimiter)
+        if len(quotes) % 2:
+            raise UnreadableError("has a quotation mark that is not closed.")
+        separators = separators[np.searchsorted(quotes, separators) % 2 == 0]
+    ends = text[separators] == _LINE_FEED
+    if block.startswith((b"\n", b"\r\n")) or b"\n\n" in block or b"\n\r\n" in block:
+        blank = _blank_rows(text, separators, ends)
+        if len(blank):
+            return _flat_values(np.delete(text, blank).tobytes(), file, n_before)
+    n_rows = _checked_rows(ends, len(file.fields), n_before)
+    text[separators[~ends]] = _LINE_FEED
+    values = _strings(text, file.delimiter, quoted)
+    if len(values) != n_rows * len(file.fields):
+        raise _IrregularError
+    return values
+
+
+def _blank_rows(text: NDArray[np.uint8], separators: NDArray[np.intp], ends: NDArray[np.bool_]) -> NDArray[np.intp]:
+    """The places of the characters of rows that hold nothing."""
+    starts = np.concatenate([[0], separators[:-1] + 1])
+    alone = ends & np.concatenate([[True], ends[:-1]])
+    bare = separators[alone & (separators == starts)]
+    with_return = separators[alone & (separators == starts + 1) & (text[starts] == _RETURN)]
+    return np.concatenate([bare, with_return - 1, with_return])
+
+
+def _checked_rows(ends: NDArray[np.bool_], n_columns: int, n_before: int) -> int:
+    """The number of rows; every one must have a value for each column."""
+    lengths = np.diff(np.flatnonzero(ends), prepend=-1)
+    wrong = np.flatnonzero(lengths != n_columns)
+    if len(wrong):
+        raise _ragged(n_before + int(wrong[0]) + 1, int(lengths[wrong[0]]), n_columns)
+    return len(lengths)
+
+
+def _ragged(row: int, found: int, wanted: int) -> UnreadableError:
+    return UnreadableError(f"has {found} value{'s' * (found != 1)} in row {row} where there should be {wanted}.")
+
+
+def _strings(text: NDArray[np.uint8], delimiter: str, quoted: bool) -> Any:
+    import pyarrow as pa
+    from pyarrow import csv as arrow_csv
+
+    if not len(text):
+        return pa.array([], pa.string())
+    try:
+        column = arrow_csv.read_csv(
+            pa.BufferReader(text),
+            read_options=arrow_csv.ReadOptions(column_names=["value"], block_size=len(text) + 1, use_threads=False),
+            parse_options=arrow_csv.ParseOptions(
+                delimiter=delimiter, newlines_in_values=quoted, ignore_empty_lines=False
+            ),
+            convert_options=arrow_csv.ConvertOptions(
+                column_types={"value": pa.string()},
+                strings_can_be_null=True,
+                quoted_strings_can_be_null=False,
+                null_values=[""],
+            ),
+        )
+    except pa.ArrowInvalid:
+        _decoded(text.tobytes())
+        raise
+    return column.column(0).combine_chunks()
+
+
+def _one_by_one(stream: IO[bytes], file: TextFile, n_before: int) -> Iterator[Any]:
+    """The same with Python's reader, which minds every character."""
+    import pyarrow as pa
+
+    n_columns = len(file.fields)
+    lines = io.TextIOWrapper(stream, encoding="utf-8", newline="")
+    try:
+        rows = _checked_records(csv.reader(lines, delimiter=file.delimiter), n_columns, n_before)
+        while some := list(islice(rows, max(1, _VALUES // n_columns))):
+            yield pa.array((value or None for value in chain.from_iterable(some)), pa.string())
+    except UnicodeDecodeError as error:
+        raise UnreadableError(NOT_UTF8) from error
+    finally:
+        lines.detach()
+
+
+def _checked_records(records: Iterable[list[str]], n_columns: int, n_before: int) -> Iterator[list[str]]:
+    row = n_before
+    for record in records:
+        if record:
+            row += 1
+            if len(record) != n_columns:
+                raise _ragged(row, len(record), n_columns)
+            yield record

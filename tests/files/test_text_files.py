@@ -1,0 +1,343 @@
+"""Text files: what is a number, what a name, and what is refused."""
+
+import gzip
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ufselect.files import FORMATS, Selection, file_format, read_table, write_table
+from ufselect.files.inference import NUMBER
+
+
+@pytest.fixture
+def read(tmp_path):
+    """Read this text from a file."""
+
+    def read(text, name="data.csv", **options):
+        path = tmp_path / name
+        path.write_bytes(text if isinstance(text, bytes) else text.encode())
+        return read_table(path, **options)
+
+    return read
+
+
+def everything(table):
+    d = table.shape[1]
+    return Selection(np.ones(d), np.arange(1, d + 1), d)
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("a.csv", "csv"),
+        ("A.CSV.GZ", "csv"),
+        ("a.b.tsv", "tsv"),
+        ("a.pq", "parquet"),
+        ("x/y.H5AD", "h5ad"),
+        ("m.mat", "mat"),
+    ],
+)
+def test_the_suffix_tells_the_format(name, kind):
+    assert file_format(name) == kind
+
+
+@pytest.mark.parametrize("name", ["a.txt", "a", ".csv", "a.csv.zip", "a.gz", "csv"])
+def test_other_suffixes_are_refused_with_those_there_are(name):
+    with pytest.raises(ValueError, match="not known") as caught:
+        file_format(name)
+    assert FORMATS in str(caught.value)
+
+
+def test_numbers_and_text_come_apart(read):
+    table = read("id,width,site,height\na,1.5,north,2\nb,-2e3,south,.5\n")
+    assert table.names == ("width", "height")
+    np.testing.assert_array_equal(table.X, [[1.5, 2], [-2000, 0.5]])
+    assert table.X.dtype == np.float64
+    assert table.X.flags.c_contiguous
+    assert list(table.aside) == ["id", "site"]
+    assert table.aside["site"].tolist() == ["north", "south"]
+    assert table.reasons == {"id": "text", "site": "text"}
+    assert table.samples.tolist() == ["a", "b"]
+    assert table.shape == (2, 2)
+    assert table.memory == 32
+
+
+@pytest.mark.parametrize("missing", ["", '""', "NA", "NaN", "nan", "null", "N/A", "n/a", "None", "-nan", " NA "])
+def test_missing_values(read, missing):
+    table = read(f"a,b\n1,{missing}\n2,5\n")
+    np.testing.assert_array_equal(table.X, [[1, np.nan], [2, 5]])
+
+
+def test_infinite_values_are_numbers(read):
+    table = read("a,b\ninf,-inf\nInfinity,+inf\n")
+    np.testing.assert_array_equal(table.X, [[np.inf, -np.inf], [np.inf, np.inf]])
+
+
+def test_truth_values_become_zero_and_one(read):
+    table = read("a,b\ntrue,1\nFALSE,2\n,3\nTrue,4\n")
+    np.testing.assert_array_equal(table.X[:, 0], [1, 0, np.nan, 1])
+
+
+def test_truth_values_among_numbers_are_text(read):
+    assert read("a,b\ntrue,1\n7,2\n").names == ("b",)
+
+
+def test_text_keeps_what_would_be_a_missing_number(read):
+    table = read("country,b\nNA,1\nDE,2\n,3\n")
+    assert table.aside["country"].tolist() == ["NA", "DE", None]
+
+
+def test_blanks_around_numbers_do_not_matter(read):
+    np.testing.assert_array_equal(read("a,b\n 1 ,2\n3 , 4\n").X, [[1, 2], [3, 4]])
+
+
+def test_the_first_value_that_is_no_number_is_named(read):
+    table = read("a,b\n1,1\n2,n/q\n3,4\n5,what\n6,7\n")
+    assert table.reasons["b"] == "text: 'n/q' in row 2 is not a number"
+    assert table.aside["b"].tolist() == ["1", "n/q", "4", "what", "7"]
+
+
+def test_dates_are_told_from_text(read):
+    assert read("a,when\n1,2020-01-31\n2,\n3,2021-01-01 12:30\n").reasons == {"when": "dates"}
+
+
+def test_a_column_without_any_value_is_put_aside(read):
+    table = read("a,b,c\n1,,NA\n2,,\n")
+    assert table.reasons == {"b": "empty", "c": "empty"}
+    assert np.isnan(table.aside["b"]).all()
+
+
+def test_columns_asked_for_are_kept_aside(read):
+    table = read("code,label,size,a\n007,3,0.5,1\n010,,1.5,2\n", aside=["label", "code", "size"])
+    assert table.names == ("a",)
+    assert list(table.aside) == ["code", "label", "size"]
+    assert table.aside["code"].tolist() == ["007", "010"]
+    np.testing.assert_array_equal(table.aside["label"], [3, np.nan])
+    np.testing.assert_array_equal(table.aside["size"], [0.5, 1.5])
+    assert set(table.reasons.values()) == {"asked for"}
+
+
+def test_whole_numbers_aside_stay_whole_and_long_ones_text(read):
+    table = read("y,long,a\n1,12345678901234567890,1\n2,12345678901234567891,2\n", aside=["y", "long"])
+    assert table.aside["y"].dtype == np.int64
+    assert table.aside["long"].tolist() == ["12345678901234567890", "12345678901234567891"]
+
+
+def test_a_column_that_is_not_there_brings_the_nearest_names(read):
+    with pytest.raises(ValueError, match="has no column named 'heigt'; the nearest names are 'height'"):
+        read("height,width\n1,2\n", aside=["heigt"])
+
+
+@pytest.mark.parametrize("name", ["data.csv", "data.tsv"])
+def test_quoted_values(read, name):
+    mark = "\t" if name.endswith("tsv") else ","
+    text = 'i"d,a,b\n"x,\ty","1",2\n"two\nlines",3,4\n"a ""word""",5,6\n'.replace(",", mark, 2)
+    rows = ['"x,\ty"', '"1"', "2"], ['"two\nlines"', "3", "4"], ['"a ""word"""', "5", "6"]
+    text = mark.join(['"i""d"', "a", "b"]) + "\n" + "".join(mark.join(row) + "\n" for row in rows)
+    table = read(text, name)
+    assert table.aside == {'i"d': pytest.approx(table.aside['i"d'])} or list(table.aside) == ['i"d']
+    assert table.aside['i"d'].tolist() == ["x,\ty", "two\nlines", 'a "word"']
+    np.testing.assert_array_equal(table.X, [[1, 2], [3, 4], [5, 6]])
+
+
+def test_quotation_marks_within_values_are_part_of_them(read):
+    table = read('size,a\n5" pipe,1\n"quoted, too",2\nplain,3\n')
+    assert table.aside["size"].tolist() == ['5" pipe', "quoted, too", "plain"]
+    np.testing.assert_array_equal(table.X[:, 0], [1, 2, 3])
+
+
+@pytest.mark.parametrize("mark", [";", "\t"])
+def test_other_delimiters_of_csv(read, mark):
+    table = read(f"id{mark}a\nx{mark}1.5\ny{mark}2\n")
+    assert table.names == ("a",)
+
+
+def test_decimal_commas_are_named(read):
+    table = read("a;b\n1,5;1\n2,25;2\n")
+    assert table.reasons["a"] == "text: '1,5' in row 1 is not a number; write a point, not a comma"
+
+
+def test_a_mark_of_byte_order_is_no_part_of_the_first_name(read):
+    assert read(b"\xef\xbb\xbfa,b\n1,2\n").names == ("a", "b")
+
+
+@pytest.mark.parametrize("text", ["a,b\r\n1,2\r\n\r\n3,4\r\n", "\n\na,b\n\n1,2\n\n\n3,4", "a,b\n1,2\n3,4\n\n"])
+def test_blank_lines_and_line_ends_do_not_matter(read, text):
+    table = read(text)
+    assert table.names == ("a", "b")
+    np.testing.assert_array_equal(table.X, [[1, 2], [3, 4]])
+
+
+def test_blank_lines_in_quoted_values_do(read):
+    assert read('id,b\n"x\n\ny",2\n\nz,4\n').aside["id"].tolist() == ["x\n\ny", "z"]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a,b\n1,2\n3\n4,5\n", "has 1 value in row 2 where there should be 2"),
+        ("a,b\n1,2\n\n3,4,5\n", "has 3 values in row 2 where there should be 2"),
+        ('a,b\n"1\n1",2\n3,4,5\n', "has 3 values in row 2 where there should be 2"),
+        ('a,b\n5" x,2\n3,4,5\n', "has 3 values in row 2 where there should be 2"),
+        ('a,b\n1,"2\n3,4\n', "has a quotation mark that is not closed"),
+        ("a,b,a,b,c\n1,2,3,4,5\n", "has several columns named 'a', 'b'; names must differ"),
+        ("a,b\n", "has a header but no rows"),
+        ("a,b", "has a header but no rows"),
+        ("\n\n", "is empty"),
+        ("", "is empty"),
+        (b"a,b\n1,caf\xe9\n", "is not UTF-8 text; save it as UTF-8"),
+        (b"caf\xe9,b\n1,2\n", "is not UTF-8 text; save it as UTF-8"),
+        ("a,b\n1,2\n".encode("utf-16"), "is not UTF-8 text"),
+        (b'a,b\nx" y,1\ncaf\xe9,2\n', "is not UTF-8 text"),
+        ("a,b\r1,2\r", "ends its lines with carriage returns alone"),
+        ("a,b\nx,y\n", "has no column of numbers"),
+    ],
+)
+def test_broken_text_is_refused_in_one_sentence(read, text, message):
+    with pytest.raises(ValueError, match=message) as caught:
+        read(text)
+    assert "data.csv" in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_first_column_without_a_name_holds_row_labels(read):
+    table = read(',a,,"column 3"\nr1,1,2,3\nr2,3,4,5\n')
+    assert table.names == ("a", "column 3 without a name", "column 3")
+    assert table.reasons == {"": "no name: taken as row labels"}
+    assert table.samples.tolist() == ["r1", "r2"]
+
+
+def test_a_column_without_a_name_is_named_after_its_place(read):
+    assert read("a,,c\n1,2,3\n").names == ("a", "column 2", "c")
+
+
+def test_a_first_line_of_numbers_is_data(read):
+    table = read("0.5,2\n3,4\n")
+    assert table.names == ("column 1", "column 2")
+    np.testing.assert_array_equal(table.X, [[0.5, 2], [3, 4]])
+
+
+@pytest.mark.parametrize("header", ["0,1", "1,2", '"7","5"'])
+def test_columns_that_are_counted_or_quoted_have_names(read, header):
+    assert read(f"{header}\n3,4\n").names == tuple(header.replace('"', "").split(","))
+
+
+def test_names_are_kept_verbatim(read):
+    names = ("two\nlines", "<b>bold</b>", "a,b", "x" * 10_000, " blanks ", "数")
+    header = ",".join(f'"{name}"' for name in names)
+    assert read(f"{header}\n1,2,3,4,5,6\n").names == names
+
+
+def test_text_that_comes_late_is_read_whole(tmp_path, monkeypatch):
+    monkeypatch.setattr("ufselect.files.records._BLOCK", 64)
+    rows = [f"{i:03},{i / 7!r},{i}" for i in range(500)]
+    rows[400] = "400,late,400"
+    path = tmp_path / "data.csv"
+    path.write_text("a,b,c\n" + "\n".join(rows))
+    table = read_table(path)
+    assert table.names == ("a", "c")
+    np.testing.assert_array_equal(table.X, np.arange(500.0)[:, None] @ [[1, 1]])
+    assert table.aside["b"].tolist() == ["late" if i == 400 else repr(i / 7) for i in range(500)]
+    assert table.reasons["b"] == "text: 'late' in row 401 is not a number"
+
+
+@pytest.mark.parametrize("size", [16, 50, 333, 5000])
+def test_the_size_of_blocks_does_not_matter(tmp_path, monkeypatch, size):
+    path = tmp_path / "data.csv"
+    path.write_text(
+        "id,a,b\r\n" + "".join(f'"{i},\n""{"x" * (i % 70)}",{i},{"NA" if i % 9 else i}\r\n' for i in range(300))
+    )
+    whole = read_table(path)
+    monkeypatch.setattr("ufselect.files.records._BLOCK", size)
+    parts = read_table(path)
+    np.testing.assert_array_equal(parts.X, whole.X)
+    assert parts.aside["id"].tolist() == whole.aside["id"].tolist() == [f'{i},\n"{"x" * (i % 70)}' for i in range(300)]
+
+
+def test_a_ragged_row_far_down_is_named(tmp_path, monkeypatch):
+    monkeypatch.setattr("ufselect.files.records._BLOCK", 64)
+    path = tmp_path / "data.csv"
+    path.write_text("a,b\n" + "1,2\n" * 700 + "3\n" + "1,2\n" * 10)
+    with pytest.raises(ValueError, match="has 1 value in row 701"):
+        read_table(path)
+
+
+def test_packed_text(tmp_path):
+    path = tmp_path / "data.csv.gz"
+    path.write_bytes(gzip.compress(b"id,a\nx,1\ny,2\n"))
+    np.testing.assert_array_equal(read_table(path).X, [[1], [2]])
+
+
+def test_written_numbers_are_short_and_exact(read, tmp_path):
+    values = [0.1, 1 / 3, 5e-324, 1.7976931348623157e308, -0.0, 123456789.123]
+    table = read("id,whole,x,huge\n" + "".join(f"r{i},{i},{value!r},{2.0**60!r}\n" for i, value in enumerate(values)))
+    write_table(tmp_path / "out.csv", table, everything(table))
+    lines = (tmp_path / "out.csv").read_text().splitlines()
+    assert lines[:2] == ["id,whole,x,huge", "r0,0,0.1,1152921504606846976.0"] or lines[1].startswith("r0,0,0.1,1.15")
+    again = read_table(tmp_path / "out.csv")
+    np.testing.assert_array_equal(again.X, table.X)
+    np.testing.assert_array_equal(np.signbit(again.X), np.signbit(table.X))
+
+
+def test_missing_values_are_written_as_empty_fields(read, tmp_path):
+    table = read("id,a,b\nx,1,NA\ny,nan,2.5\n")
+    write_table(tmp_path / "out.tsv", table, everything(table))
+    assert (tmp_path / "out.tsv").read_text() == "id\ta\tb\nx\t1\t\ny\t\t2.5\n"
+
+
+def test_only_selected_columns_are_written_in_the_order_of_the_file(read, tmp_path):
+    table = read("a,id,b,c\n1,x,2,3\n")
+    write_table(tmp_path / "out.csv", table, Selection(np.ones(3), np.array([2, 3, 1]), 2))
+    assert (tmp_path / "out.csv").read_text() == "id,a,c\nx,1,3\n"
+
+
+def test_one_column_keeps_its_missing_values(read, tmp_path):
+    table = read("a\n1.5\nNA\n2\n")
+    write_table(tmp_path / "out.csv", table, everything(table))
+    np.testing.assert_array_equal(read_table(tmp_path / "out.csv").X, table.X)
+
+
+@given(st.from_regex(r"[-+]?[0-9.eE+ xinfaINFA_d]{0,12}", fullmatch=True) | st.floats().map(repr))
+def test_patterns_and_conversion_agree_on_what_a_number_is(text):
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    column = pa.array([text])
+    try:
+        column.cast(pa.float64())
+        is_number = True
+    except pa.ArrowInvalid:
+        is_number = False
+    assert pc.match_substring_regex(column, NUMBER)[0].as_py() == is_number
+
+
+def test_a_silent_reading_and_a_short_one_show_no_bar(read, capfd):
+    read("a,b\n1,2\n", verbose=1)
+    read("a,b\n1,2\n")
+    assert capfd.readouterr().err == ""
+
+
+PEAK = """
+import sys
+from ufselect.files import read_table
+table = read_table(sys.argv[1])
+with open("/proc/self/status") as status:
+    print(next(int(line.split()[1]) for line in status if line.startswith("VmHWM")), table.memory // 1024)
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="peak memory is read from /proc")
+@pytest.mark.parametrize("shape", [(50_000, 50), (500, 20_000)])
+def test_reading_takes_little_more_memory_than_the_numbers(tmp_path, shape):
+    path = tmp_path / "data.csv"
+    line = ",".join(["0.12345678901234567"] * shape[1])
+    with path.open("w") as file:
+        file.write("id," + ",".join(f"g{j}" for j in range(shape[1])) + "\n")
+        file.writelines(f"sample {i},{line}\n" for i in range(shape[0]))
+    answer = subprocess.run([sys.executable, "-c", PEAK, str(path)], capture_output=True, text=True, check=True)
+    peak, memory = map(int, answer.stdout.split())
+    assert peak < 2 * memory + 220 * 1024

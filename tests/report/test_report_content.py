@@ -1,0 +1,323 @@
+"""What the page holds: the selector's own numbers, safe text, and no more than it should."""
+
+import base64
+import hashlib
+import json
+import re
+from importlib.resources import files
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.datasets import load_digits
+
+import ufselect
+from ufselect import FSASL, LaplacianScore, MaxVariance
+from ufselect.datasets import make_planted_clusters
+from ufselect.metrics import absolute_correlations, matched_accuracy, redundancy
+from ufselect.report import Study, render_page
+from ufselect.report.encoding import as_html, as_json
+
+HOSTILE = [
+    "<img src=x onerror=alert(1)>",
+    "</script><b>bold",
+    "\ud800 half",
+    "nul\x00",
+    "line\u2028end",
+    'a"b,c',
+    "x" * 10_000,
+]
+
+
+def planted_study(selector=None, **more):
+    X, clusters, _ = make_planted_clusters(120, 4, 20, 40, random_state=0)
+    selector = selector or FSASL(n_features_to_select=12, n_clusters=4)
+    names = [f"gene {column}" for column in range(X.shape[1])]
+    fields = {"groups": {"planted": clusters}, **more}
+    return Study(selector.fit(X), X, names, "planted.csv", "ufselect select planted.csv", **fields)
+
+
+@pytest.fixture(scope="module")
+def planted():
+    return planted_study()
+
+
+@pytest.fixture(scope="module")
+def content(planted):
+    return content_of(render_page(planted))
+
+
+def content_of(page):
+    return json.loads(re.search(r'id="data">(.*?)</script>', page).group(1))
+
+
+def unpacked(text, kind):
+    return np.frombuffer(base64.b64decode(text), f"<{kind}")
+
+
+def in_rank_order(study):
+    return np.argsort(study.selector.ranking_)
+
+
+def test_names_and_scores_come_best_first(planted, content):
+    order = in_rank_order(planted)
+    features = content["features"]
+    assert features["names"] == [planted.names[column] for column in order]
+    np.testing.assert_array_equal(features["scores"], planted.selector.scores_[order])
+    assert features["selected"] == planted.selector.n_features_ == 12
+
+
+def test_gains_add_up_to_the_structure_curve(planted, content):
+    np.testing.assert_allclose(np.cumsum(content["features"]["gains"]), planted.selector.structure_curve_, atol=1e-5)
+    np.testing.assert_array_equal(content["curve"], planted.selector.structure_curve_)
+    assert f"<dd>{100 * planted.selector.structure_curve_[11]:.1f} %</dd>" in render_page(planted)
+
+
+def test_redundancy_is_that_of_the_selected_columns(planted, content):
+    chosen = planted.X[:, in_rank_order(planted)[:12]]
+    correlations = absolute_correlations(chosen)
+    found = unpacked(content["correlations"]["values"], "u2").reshape(12, 12) / 65535
+    np.testing.assert_allclose(found, correlations, atol=1e-5)
+    np.fill_diagonal(correlations, 0.0)
+    np.testing.assert_allclose(content["features"]["redundancy"], correlations.max(axis=1), atol=1e-6)
+    assert f"two selected columns is {redundancy(chosen):.2f}." in render_page(planted)
+    assert sorted(content["correlations"]["similar"]) == list(range(12))
+
+
+def test_similar_columns_stand_together():
+    rng = np.random.default_rng(0)
+    sources = rng.standard_normal((200, 3))
+    X = np.repeat(sources, 2, axis=1)[:, [0, 2, 4, 1, 3, 5]] + 0.1 * rng.standard_normal((200, 6))
+    study = Study(MaxVariance(n_features_to_select=6).fit(X), X, list("abcdef"), "f", "c")
+    place = in_rank_order(study)[content_of(render_page(study))["correlations"]["similar"]].tolist()
+    assert {abs(place.index(column) - place.index(column + 3)) for column in range(3)} == {1}
+
+
+def test_samples_are_where_the_selector_puts_them(planted, content):
+    samples = content["samples"]
+    assert samples["count"] == len(planted.X)
+    assert len(samples["axes"]) == planted.selector.embedding_.shape[1]
+    for axis, values in zip(samples["axes"], planted.selector.embedding_.T, strict=True):
+        found = axis["low"] + unpacked(axis["codes"], "u2") / 65535 * (axis["high"] - axis["low"])
+        np.testing.assert_allclose(found, values, atol=1e-4 * np.ptp(values))
+
+
+def test_clusters_are_the_planted_ones_numbered_by_size(planted, content):
+    cluster, group = content["samples"]["groups"]
+    codes = unpacked(cluster["codes"], "u1")
+    assert matched_accuracy(planted.groups["planted"], codes) == 1.0
+    assert np.all(np.diff(np.bincount(codes)) <= 0)
+    assert cluster["values"] == ["1", "2", "3", "4"]
+    assert (group["name"], group["values"], group["told"], group["colors"]) == ("planted", list("0123"), True, True)
+    np.testing.assert_array_equal(unpacked(group["codes"], "u1"), planted.groups["planted"])
+
+
+def test_blocks_are_shares_of_the_learned_graph(planted, content):
+    size = content["blocks"]["size"]
+    shares = unpacked(content["blocks"]["shares"], "u2").reshape(size, size) / 65535
+    np.testing.assert_allclose(shares.sum(axis=1), 1.0, atol=size / 65535)
+    codes = unpacked(content["samples"]["groups"][0]["codes"], "u1")
+    order = np.argsort(codes, kind="stable")
+    graph = planted.selector.neighbor_graph_.toarray()
+    np.testing.assert_allclose(shares, graph[order][:, order], atol=1e-5)  # a cell a sample
+    within = graph[codes[:, None] == codes].sum() / graph.sum()
+    assert f"{100 * within:.1f} % of the weight of neighbours is inside clusters" in render_page(planted)
+    assert content["blocks"]["borders"] == np.cumsum(np.bincount(codes))[:-1].tolist()
+
+
+def test_objective_is_told_step_by_step(planted, content):
+    np.testing.assert_array_equal(content["objective"], planted.selector.objective_history_)
+
+
+def test_picture_has_the_mean_and_the_ranks():
+    X, digits = load_digits(return_X_y=True)
+    X, digits = X[:200], digits[:200]
+    selector = LaplacianScore(n_features_to_select=10).fit(X)
+    study = Study(selector, X, [str(i) for i in range(64)], "digits", "c", image=(8, 8), groups={"digit": digits})
+    image = content_of(render_page(study))["image"]
+    assert (image["height"], image["width"]) == (8, 8)
+    np.testing.assert_array_equal(unpacked(image["columns"], "u4"), in_rank_order(study))
+    means = X.mean(axis=0)
+    np.testing.assert_allclose(unpacked(image["mean"], "u1") / 255, means / means.max(), atol=1 / 255)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("name", ufselect.__all__)
+def test_every_method_has_a_page(name):
+    study = planted_study(getattr(ufselect, name)(n_features_to_select=5))
+    page = render_page(study)
+    content = content_of(page)
+    selector = study.selector
+    assert content["features"]["names"][:5] == [study.names[column] for column in selector.top_features()]
+    assert (content["curve"] is not None) == hasattr(selector, "structure_curve_")
+    assert ("learns no embedding" in page) == (not hasattr(selector, "embedding_"))
+    assert (content["objective"] is not None) == hasattr(selector, "objective_history_") == ('id="convergence"' in page)
+    assert len(content["samples"]["groups"][0]["values"]) == getattr(selector, "n_clusters_", 4)
+
+
+@pytest.mark.parametrize("format", ["csr", "csc"])
+def test_sparse_data_give_the_page_of_dense_data(format):
+    dense = planted_study(LaplacianScore(n_features_to_select=12))
+    X = getattr(sp, f"{format}_array")(dense.X)
+    sparse = Study(dense.selector, X, dense.names, dense.source, dense.command, groups=dense.groups)
+    one, other = content_of(render_page(dense)), content_of(render_page(sparse))
+    assert one["features"] == other["features"]
+    assert one["samples"]["groups"] == other["samples"]["groups"]
+
+
+def test_many_samples_are_thinned_evenly_and_said_so():
+    n = 60_000
+    X = np.random.default_rng(0).standard_normal((n, 4)).astype(np.float32)
+    study = Study(MaxVariance(n_features_to_select=2).fit(X), X, list("abcd"), "many.npz", "command")
+    page = render_page(study)
+    samples = content_of(page)["samples"]
+    rows = unpacked(samples["rows"], "u4").astype(int)
+    assert len(rows) == samples["count"] == 50_000
+    assert (rows[0], rows[-1]) == (0, n - 1)
+    assert set(np.diff(rows)) == {1, 2}
+    assert "Of 60,000 samples, 50,000 are shown, evenly spaced." in page
+    assert "Among 20,000 of the samples, evenly spaced." in page
+
+
+def test_page_of_20000_by_5000_is_small():
+    rng = np.random.default_rng(0)
+    dense = 10.0 * rng.standard_normal((20_000, 20))
+    X = sp.hstack([dense, sp.random_array((20_000, 4980), density=0.002, rng=rng)], format="csr")
+    names = [f"ENSG{column:011d}" for column in range(5000)]
+    labels = [f"AAACCTGAGAAACC{row:05d}-1" for row in range(20_000)]
+    study = Study(MaxVariance(n_features_to_select=20).fit(X), X, names, "cells.h5ad", "command", samples=labels)
+    page = render_page(study)
+    assert len(content_of(page)["samples"]["axes"]) == 10
+    assert len(page.encode()) < 1_500_000
+
+
+def test_more_selected_columns_than_are_compared_are_said_so():
+    X = np.random.default_rng(0).standard_normal((20, 1100))
+    study = Study(MaxVariance(n_features_to_select=1050).fit(X), X, [str(i) for i in range(1100)], "w", "c")
+    page = render_page(study)
+    content = content_of(page)
+    assert "Correlations are those of the best 1,000 columns." in page
+    assert "The best 150 are drawn." in page
+    assert len(content["features"]["redundancy"]) == 1000
+    assert content["correlations"]["size"] == 150
+
+
+def test_hostile_names_stay_text():
+    X = np.random.default_rng(0).standard_normal((30, len(HOSTILE)))
+    selector = LaplacianScore(n_features_to_select=len(HOSTILE)).fit(X)
+    study = Study(
+        selector, X, HOSTILE, HOSTILE[0], HOSTILE[1], notes=HOSTILE, facts={name[:40]: name for name in HOSTILE}
+    )
+    page = render_page(study)
+    page.encode("utf-8")
+    assert sorted(content_of(page)["features"]["names"]) == sorted(HOSTILE)
+    assert "<img" not in page
+    assert "<b>" not in page
+    assert page.count("</script>") == 2
+    assert "\x00" not in page
+
+
+@given(st.text(st.characters(exclude_categories=())))
+def test_any_text_survives_in_json_and_html(text):
+    written = as_json({"name": text})
+    assert json.loads(written)["name"] == text
+    assert written.isascii()
+    assert not set("<>&") & set(written)
+    as_html(text).encode("utf-8")
+    assert not set("<>\"'") & set(as_html(text))
+
+
+def test_what_is_no_number_is_null():
+    study = planted_study(groups={"id": [f"s{i}" for i in range(120)], "depth": [float("nan"), None, 1.5] * 40})
+    study.selector.scores_[0] = np.nan
+    content = content_of(render_page(study))
+    assert content["features"]["scores"].count(None) == 1
+    _, id_group, depth = content["samples"]["groups"]
+    assert (id_group["told"], id_group["colors"]) == (True, False)
+    assert depth["values"] == ["1.5", "no value"]
+
+
+def test_groups_are_told_up_to_three_and_coloured_up_to_20_values():
+    rows = np.arange(120)
+    groups = {"a": rows % 2, "b": rows % 20, "c": rows % 21, "d": rows % 21, "e": rows % 3, "f": rows * 0}
+    found = content_of(render_page(planted_study(groups=groups)))["samples"]["groups"][1:]
+    assert [(group["name"], group["told"], group["colors"]) for group in found] == [
+        ("a", True, True),
+        ("b", True, True),
+        ("c", True, False),
+        ("e", False, True),
+    ]
+    assert found[1]["values"] == [str(number) for number in range(20)]
+
+
+def test_single_precision_scores_are_not_padded():
+    X = np.random.default_rng(0).standard_normal((30, 4)).astype(np.float32)
+    study = Study(LaplacianScore(n_features_to_select=2).fit(X), X, list("abcd"), "f", "c")
+    scores = content_of(render_page(study))["features"]["scores"]
+    assert [str(score) for score in scores] == [str(score) for score in study.selector.scores_[in_rank_order(study)]]
+
+
+@pytest.mark.parametrize(("n", "d", "m"), [(3, 1, 1), (3, 2, 2), (4, 300, 290), (50, 3, 1)])
+def test_smallest_data_have_a_page(n, d, m):
+    X = np.random.default_rng(0).standard_normal((n, d))
+    study = Study(MaxVariance(n_features_to_select=m).fit(X), X, [str(i) for i in range(d)], "f", "c")
+    page = render_page(study)
+    assert content_of(page)["features"]["selected"] == m
+    assert ("Only one column was selected" in page) == (m == 1)
+
+
+def test_constant_selected_columns_and_equal_samples_have_a_page():
+    X = np.zeros((12, 3))
+    X[6:, 0] = 1.0
+    study = Study(MaxVariance(n_features_to_select=3).fit(X), X, list("abc"), "f", "c")
+    content = content_of(render_page(study))
+    assert content["features"]["redundancy"] == [0.0, 0.0, 0.0]
+    assert content["samples"]["count"] == 12
+
+
+def test_same_study_gives_the_same_bytes(planted):
+    assert render_page(planted) == render_page(planted)
+
+
+def test_python_code_makes_the_same_selection(planted):
+    page = render_page(planted)
+    code = re.search(r'<pre id="code"><code>(.*?)</code>', page, re.S).group(1)
+    assert "FSASL(n_features_to_select=12, n_clusters=4)" in code
+    room = {"X": planted.X}
+    exec(code, room)
+    np.testing.assert_array_equal(room["selector"].ranking_, planted.selector.ranking_)
+    for name in planted.selector.get_params():
+        assert f"<code>{name}</code>" in page
+
+
+def test_page_may_run_its_own_script_and_reach_nothing(planted):
+    page = render_page(planted)
+    policy = re.search(r'Content-Security-Policy" content="([^"]*)"', page).group(1)
+    assert policy.startswith("default-src 'none'; ")
+    for tag in ("script", "style"):
+        text = re.search(f"<{tag}>(.*?)</{tag}>", page, re.S).group(1)
+        assert f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'" in policy
+    addresses = re.findall(r"https?://[^\s'\"]+", page)
+    assert set(addresses) == {"http://www.w3.org/2000/svg"}
+    assert not re.search(r"\b(src|srcset|action)\s*=\s*\"", page)
+
+
+def test_both_ways_into_the_dark_theme_agree():
+    css = files("ufselect.report").joinpath("page.css").read_text(encoding="utf-8")
+    by_button = re.search(r':root\[data-theme="dark"\] \{(.*?)\}', css, re.S).group(1)
+    by_system = re.search(r':root:not\(\[data-theme="light"\]\) \{(.*?)\}', css, re.S).group(1)
+    assert by_button.split() == by_system.split()
+
+
+def test_what_does_not_fit_the_data_is_refused_in_plain_words(planted):
+    fields = (planted.selector, planted.X, planted.names, "f", "c")
+    with pytest.raises(ValueError, match=r"A picture of 8 × 9 has 72 pixels, but there are 60 columns\."):
+        Study(*fields, image=(8, 9))
+    with pytest.raises(ValueError, match=r"There are 2 labels for 120 samples\."):
+        Study(*fields, samples=["a", "b"])
+    with pytest.raises(ValueError, match=r"There are 1 values of class for 120 samples\."):
+        Study(*fields, groups={"class": [1]})
+    with pytest.raises(ValueError, match=r"There are 1 names for 60 columns\."):
+        Study(planted.selector, planted.X, ["a"], "f", "c")
