@@ -57,7 +57,7 @@ def planted_study():
     X, clusters, _ = make_planted_clusters(150, 3, 30, 300, random_state=0)
     names = [f"gene {column}" for column in range(X.shape[1])]
     labels = [f"cell {row}" for row in range(len(X))]
-    selector = LaplacianScore(n_features_to_select=60).fit(X)
+    selector = LaplacianScore(n_features_to_select=30).fit(X)
     return Study(selector, X, names, "planted.csv", "command", samples=labels, groups={"planted": clusters})
 
 
@@ -185,17 +185,28 @@ def test_table_sorts_by_keyboard(open_page, studies):
     assert page.evaluate("document.activeElement.dataset.key") == "score"
 
 
-@pytest.mark.parametrize("title", ["Gain", "Redundancy", "Selected", "Rank"])
-def test_every_head_sorts_its_column(open_page, title):
+@pytest.mark.parametrize("key", ["rank", "score", "gain", "redundancy"])
+def test_every_head_sorts_by_its_numbers(open_page, key):
     page = open_page("digits")
     page.get_by_role("button", name="All columns").first.click()
-    place = page.locator("thead th").all_inner_texts().index(title if title != "Rank" else "Rank")
+    page.get_by_label("Search").fill("3")
+    head = page.locator(f"[data-key={key}]")
+    for order in ("ascending", "descending"):
+        while page.locator(f"th.{key}").get_attribute("aria-sort") != order:
+            head.click()
+        texts = page.locator(f"td.{key}").all_inner_texts()
+        numbers = [float(text.rstrip("\u00a0%")) for text in texts if text != "–"]
+        assert numbers == sorted(numbers, reverse=order == "descending")
+        assert texts[len(numbers) :] == ["–"] * (len(texts) - len(numbers))
+
+
+def test_selected_columns_can_be_sorted_to_the_end(open_page):
+    page = open_page("digits")
+    page.get_by_role("button", name="All columns").first.click()
     for _ in range(2):
-        page.get_by_role("button", name=title).click()
-    values = [row.split("\t")[place] for row in page.locator("tbody").first.inner_text().splitlines()]
-    known = [float(value.rstrip(" %")) if value[0].isdigit() else value for value in values if value != "–"]
-    assert known == sorted(known, reverse=title != "Selected") or title == "Rank"
-    assert values[len(known) :] == ["–"] * (len(values) - len(known))
+        page.locator("[data-key=selected]").click()
+    assert page.locator("td.yes").count() == 0
+    assert page.locator("td.no").count() == 25
 
 
 def test_search_finds_names_and_says_how_many(open_page, studies):
@@ -250,21 +261,21 @@ def test_scores_tell_the_rank_under_the_pointer(open_page, studies):
     playwright.expect(page.locator("#tip")).to_be_hidden()
 
 
-def test_scores_show_all_columns_when_asked(open_page, studies):
+def test_scores_show_all_columns_when_asked(open_page):
     page = open_page("planted")
-    best = page.get_by_role("group", name="Ranks shown").get_by_role("button", name="All columns")
-    move_over(page, "#scores-drawing", across=1.0)
-    assert tip_lines(page)[1] == "Rank 240" if best.count() else "Rank 330"
-    move_over(page, "#scores-drawing", across=1.0)
-    assert tip_lines(page)[0] in best_names(studies["planted"])
+    move_over(page, "#scores-drawing", across=0.99)
+    assert tip_lines(page)[1] == "Rank 120"
+    page.get_by_role("group", name="Ranks shown").get_by_role("button", name="All columns").click()
+    move_over(page, "#scores-drawing", across=0.99)
+    assert tip_lines(page)[1] == "Rank 330"
 
 
 def test_structure_curve_tells_shares(open_page, studies):
     page = open_page("digits")
     curve = studies["digits"].selector.structure_curve_
-    move_over(page, "#structure-drawing", across=1.0)
-    assert tip_lines(page)[0] == f"{100 * curve[-1]:.1f} % by the best 15"
-    assert page.locator("#structure-drawing .cut-text").text_content() == f"{100 * curve[14]:.1f} % with 15"
+    move_over(page, "#structure-drawing", across=0.99)
+    assert tip_lines(page)[0] == f"{100 * curve[-1]:.1f}\u00a0% by the best 15"
+    assert page.locator("#structure-drawing .cut-text").text_content() == f"{100 * curve[14]:.1f}\u00a0% with 15"
 
 
 def test_structure_without_embedding_is_a_sentence(open_page):
@@ -319,7 +330,7 @@ def picture_of(page, drawing):
     return page.evaluate("drawing => document.querySelector(drawing + ' canvas').toDataURL()", drawing)
 
 
-@pytest.mark.parametrize("corner", [(0.02, 0.02), (0.98, 0.02), (0.02, 0.98), (0.98, 0.98)])
+@pytest.mark.parametrize("corner", [(0.06, 0.06), (0.98, 0.06), (0.06, 0.98), (0.98, 0.98)])
 @pytest.mark.parametrize("drawing", ["#blocks-drawing", "#redundancy-drawing", "#image-drawing", "#scores-drawing"])
 def test_tooltip_stays_in_the_window(open_page, corner, drawing):
     page = open_page("digits", width=400, height=500)
@@ -338,7 +349,7 @@ def test_neighbours_tell_clusters(open_page):
     page.keyboard.press("ArrowDown")
     pair, share = tip_lines(page)
     assert pair == "From cluster 1 to cluster 1"
-    assert re.fullmatch(r"\d+\.\d % of the neighbours of these samples", share)
+    assert re.fullmatch(r"\d+\.\d\s% of the neighbours of these samples", share)
 
 
 def test_redundancy_tells_both_names_in_either_order(open_page, studies):
@@ -448,10 +459,8 @@ def test_no_width_scrolls_sideways(open_page, name, width):
     page = open_page(name, width=width)
     page.get_by_role("button", name="All columns").first.click()
     assert page.evaluate("document.documentElement.scrollWidth") <= width
-    wider = page.evaluate(
-        "[...document.querySelectorAll('svg, canvas')].filter(node => node.getBoundingClientRect().right > innerWidth).length"
-    )
-    assert wider == 0
+    rights = page.locator("svg, canvas").evaluate_all("all => all.map(node => node.getBoundingClientRect().right)")
+    assert max(rights) <= width
 
 
 def test_drawings_follow_the_width_of_the_window(open_page):

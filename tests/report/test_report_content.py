@@ -72,7 +72,7 @@ def test_names_and_scores_come_best_first(planted, content):
 def test_gains_add_up_to_the_structure_curve(planted, content):
     np.testing.assert_allclose(np.cumsum(content["features"]["gains"]), planted.selector.structure_curve_, atol=1e-5)
     np.testing.assert_array_equal(content["curve"], planted.selector.structure_curve_)
-    assert f"<dd>{100 * planted.selector.structure_curve_[11]:.1f} %</dd>" in render_page(planted)
+    assert f">{100 * planted.selector.structure_curve_[11]:.1f}\u00a0%</dd>" in render_page(planted)
 
 
 def test_redundancy_is_that_of_the_selected_columns(planted, content):
@@ -123,7 +123,7 @@ def test_blocks_are_shares_of_the_learned_graph(planted, content):
     graph = planted.selector.neighbor_graph_.toarray()
     np.testing.assert_allclose(shares, graph[order][:, order], atol=1e-5)  # a cell a sample
     within = graph[codes[:, None] == codes].sum() / graph.sum()
-    assert f"{100 * within:.1f} % of the weight of neighbours is inside clusters" in render_page(planted)
+    assert f"{100 * within:.1f}\u00a0% of the weight of neighbours is inside clusters" in render_page(planted)
     assert content["blocks"]["borders"] == np.cumsum(np.bincount(codes))[:-1].tolist()
 
 

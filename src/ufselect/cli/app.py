@@ -34,9 +34,16 @@ def main() -> None:
     sys.path.insert(0, "")
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [os.getcwd(), os.environ.get("PYTHONPATH")]))
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # leaves no half-written file either
-    os.environ.setdefault("TQDM_DELAY", "1")  # no bar for what takes no time
+    _set_bars()
     warnings.showwarning = _show_plainly
     sys.exit(run(sys.argv[1:]))
+
+
+def _set_bars() -> None:
+    """No bar for what takes no time, and few lines of one in a log."""
+    os.environ.setdefault("TQDM_DELAY", "1")
+    if not sys.stderr.isatty():
+        os.environ.setdefault("TQDM_MININTERVAL", "5")
 
 
 def run(arguments: Sequence[str]) -> int:

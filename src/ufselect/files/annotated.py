@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from ufselect.files.arrays import with_columns_aside
+from ufselect.files.arrays import checked_sparse, with_columns_aside
 from ufselect.files.arrow import as_texts, objects
 from ufselect.files.outgoing import comes_from_h5ad
 from ufselect.files.table import Selection, Table, UnreadableError, in_working_precision, listed
@@ -50,7 +50,7 @@ def _numbers(data: Any, layer: str | None) -> Any:
 def _checked(X: Any) -> Any:
     if X.dtype.kind not in "biuf":
         raise UnreadableError("holds no numbers in X.")
-    return X if not sp.issparse(X) or X.format in ("csr", "csc") else X.tocsr()
+    return checked_sparse(X) if sp.issparse(X) else X
 
 
 def _values(column: Any) -> NDArray[Any]:

@@ -30,12 +30,13 @@ NAMES = ("names", "feature_names", "columns", "features")
 ASIDE = "aside_names"
 _SPARSE = ("X_data", "X_indices", "X_indptr", "X_shape")
 _REASONS = {"O": "text", "M": "dates"}
-_SPARSE_OF_SCIPY = ("format", "shape", "data", "indices", "indptr")
+_SPARSE_OF_SCIPY = ("format", "shape", "data")
 
 
 def read_npy(path: Path, asked: Sequence[str]) -> Table:
     """Read a table from a file of one array."""
-    stored = np.load(path, allow_pickle=False)
+    with path.open("rb") as file:  # which NumPy leaves open where the content is broken
+        stored = np.load(file, allow_pickle=False)
     if not isinstance(stored, np.ndarray):
         raise UnreadableError("holds several arrays; give it the ending .npz.")
     return table_of(path, {"X": stored}, asked)
@@ -43,12 +44,12 @@ def read_npy(path: Path, asked: Sequence[str]) -> Table:
 
 def read_npz(path: Path, asked: Sequence[str]) -> Table:
     """Read a table from a file of several arrays, or of one sparse matrix."""
-    stored = np.load(path, allow_pickle=False)
-    if isinstance(stored, np.ndarray):
-        raise UnreadableError("holds one array alone; give it the ending .npy.")
-    with stored:
+    with path.open("rb") as file:
+        stored = np.load(file, allow_pickle=False)
+        if isinstance(stored, np.ndarray):
+            raise UnreadableError("holds one array alone; give it the ending .npy.")
         if set(_SPARSE_OF_SCIPY) <= set(stored.files):
-            return table_of(path, {"X": _compressed(sp.load_npz(path))}, asked)
+            return table_of(path, {"X": sp.load_npz(path)}, asked)
         arrays = {name: stored[name] for name in stored.files}
     if set(_SPARSE) <= set(arrays):
         parts = [arrays.pop(part) for part in _SPARSE]
@@ -134,11 +135,14 @@ def _checked_numbers(X: Any) -> Any:
         raise UnreadableError(f"holds an array of shape {X.shape}; reshape it to samples × pixels, {wanted}.")
     if X.ndim < 2:
         raise UnreadableError(f"holds an array of shape {X.shape}; a table has rows and columns.")
-    return in_working_precision(_compressed(X) if sp.issparse(X) else X)
+    return in_working_precision(checked_sparse(X).tocsr() if sp.issparse(X) else X)
 
 
-def _compressed(X: Any) -> Any:
-    return X if X.format == "csr" else X.tocsr()
+def checked_sparse(X: Any) -> Any:
+    """The matrix, where all its indices lie within it."""
+    if X.format in ("csr", "csc"):
+        X.check_format(full_check=True)
+    return X
 
 
 def _is_text(values: Any, size: int) -> bool:
@@ -157,7 +161,7 @@ def write_npz(path: Path, table: Table, selection: Selection) -> None:
     """Write the selected columns, their names and the columns aside, each an array."""
     arrays = outgoing_arrays(table, selection, _storable, _array_of_texts)
     if sp.issparse(arrays["X"]):
-        X = _compressed(arrays.pop("X"))
+        X = arrays.pop("X").tocsr()
         arrays |= dict(zip(_SPARSE, (X.data, X.indices, X.indptr, np.array(X.shape)), strict=True))
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         for key, values in arrays.items():

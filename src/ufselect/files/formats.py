@@ -116,8 +116,10 @@ def read_table(path: str | Path, *, aside: Sequence[str] = (), layer: str | None
     try:
         table: Table = _function(known, known.reader)(Path(path), tuple(aside), **options)
         _check_table(table)
-    except (MemoryError, ImportError):
+    except MemoryError:
         raise
+    except ImportError as error:
+        raise ValueError(f"{path} cannot be read without the package {error.name}; install it first.") from error
     except UnreadableError as error:
         raise ValueError(f"{path} {error}") from error
     except Exception as error:  # readers of broken files fail with whatever they stumble on

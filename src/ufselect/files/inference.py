@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -27,7 +28,7 @@ class Reading:
         self.numbers = np.zeros(n_columns, dtype=bool)
         self.flags = np.zeros(n_columns, dtype=bool)
         self.texts: dict[int, Any] = {}
-        self._texts: dict[int, list[Any]] = {}
+        self._texts = Texts([], n_columns)
         self._X = np.empty((0, 0))
 
     def add(self, values: Any) -> None:
@@ -35,9 +36,8 @@ class Reading:
         numbers = self._numbers(values)
         if not self.n_rows:
             self._places = np.flatnonzero(~self.aside)
-            self._texts = {int(place): [] for place in np.flatnonzero(self.aside)}
-        for place, parts in self._texts.items():
-            parts.append(column_of(values, place, len(self.aside)))
+            self._texts = Texts(np.flatnonzero(self.aside), len(self.aside))
+        self._texts.add(values)
         before, self.n_rows = self.n_rows, self.n_rows + len(numbers)
         self._X.resize((self.n_rows, len(self._places)), refcheck=False)  # in place: the system moves no page
         self._X[before:] = numbers if len(self._places) == len(self.aside) else numbers[:, self._places]
@@ -45,7 +45,7 @@ class Reading:
     def finished(self) -> NDArray[np.float64]:
         """The columns of numbers."""
         self.aside |= self.flags & self.numbers
-        self.texts = {place: joined(parts) for place, parts in self._texts.items()}
+        self.texts = self._texts.by_column()
         kept = (~self.aside & (self.flags | self.numbers))[self._places]
         return self._X if kept.all() else np.ascontiguousarray(self._X[:, kept])
 
@@ -106,16 +106,32 @@ def _without_missing(values: Any) -> Any:
     return pc.if_else(pc.is_in(trimmed, pa.array(MISSING)), None, trimmed)
 
 
-def column_of(values: Any, place: int, n_columns: int) -> Any:
-    """One column of the rows of a block."""
-    return values.take(np.arange(place, len(values), n_columns))
+class Texts:
+    """Some columns of all rows as they are written, gathered block by block."""
 
+    def __init__(self, places: Iterable[int], n_columns: int) -> None:
+        self._places = [int(place) for place in places]
+        self._n_columns = n_columns
+        self._parts: list[Any] = []
 
-def joined(parts: list[Any]) -> Any:
-    """The column in one piece, of any length."""
-    import pyarrow as pa
+    def add(self, values: Any) -> None:
+        """Take these columns of some rows more."""
+        import pyarrow as pa
 
-    return pa.concat_arrays([part.cast(pa.large_string()) for part in parts])
+        if self._places:
+            starts = np.arange(0, len(values), self._n_columns)
+            places = (starts[:, None] + self._places).ravel()
+            self._parts.append(values.take(pa.array(places)).cast(pa.large_string()))  # no limit to their length
+
+    def by_column(self) -> dict[int, Any]:
+        """The columns, each in one piece, by their places."""
+        import pyarrow as pa
+
+        if not self._parts:
+            return {}
+        values, n_columns = pa.concat_arrays(self._parts), len(self._places)
+        steps = np.arange(0, len(values), n_columns)
+        return {place: values.take(pa.array(steps + start)) for start, place in enumerate(self._places)}
 
 
 def as_kept(column: Any) -> NDArray[Any]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 import gzip
 import io
+import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -114,6 +115,7 @@ def _first_record(stream: IO[bytes]) -> bytes:
 def _delimiter(path: Path, line: bytes) -> str:
     if ".tsv" in "".join(path.suffixes).casefold():
         return "\t"
+    line = re.sub(rb'"[^"]*"', b"", line)
     if b"," in line:
         return ","
     return next((mark.decode() for mark in (b";", b"\t") if mark in line), ",")

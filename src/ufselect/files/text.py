@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ufselect.files.arrow import arrow_column, as_texts, number_column, texts
-from ufselect.files.inference import Reading, any_match, as_kept, column_of, joined, why_text
+from ufselect.files.inference import Reading, Texts, any_match, as_kept, why_text
 from ufselect.files.outgoing import columns_aside, dense_block, whole_numbers
 from ufselect.files.records import TextFile, blocks_of_values, opened_text_file
 from ufselect.files.table import (
@@ -26,6 +26,7 @@ from ufselect.files.table import (
     UnreadableError,
     check_asked,
     checked_names,
+    in_working_precision,
     row_blocks,
     row_labels,
 )
@@ -71,13 +72,11 @@ def _names(fields: list[str], has_names: bool) -> tuple[str, ...]:
 
 def _texts_of(file: TextFile, start: int, places: list[int]) -> dict[int, Any]:
     """Columns that turned out to be text when part of them had been read as numbers, read again."""
-    if not places:
-        return {}
-    parts: dict[int, list[Any]] = {int(place): [] for place in places}
-    for values in blocks_of_values(file, start):
-        for place, some in parts.items():
-            some.append(column_of(values, place, len(file.fields)))
-    return {place: joined(some) for place, some in parts.items()}
+    late = Texts(places, len(file.fields))
+    if places:
+        for values in blocks_of_values(file, start):
+            late.add(values)
+    return late.by_column()
 
 
 def _table(
@@ -140,6 +139,9 @@ def _needs_quotes(column: Any, delimiter: str) -> bool:
 def _printable(values: NDArray[Any]) -> Any:
     import pyarrow as pa
 
+    if values.dtype.kind == "f":
+        values = in_working_precision(values)
+        return number_column(values, bool(whole_numbers(values[:, None], np.array([0]))[0]))
     column = arrow_column(values)
     plain = (pa.types.is_string, pa.types.is_integer, pa.types.is_floating, pa.types.is_boolean, pa.types.is_temporal)
     if any(test(column.type) for test in plain) and not pa.types.is_duration(column.type):
@@ -148,8 +150,9 @@ def _printable(values: NDArray[Any]) -> Any:
 
 
 def _header(names: list[str], delimiter: str) -> bytes:
-    """The line of names; quoted where they could be taken for numbers or marks."""
+    """The line of names; quoted where they could be taken for numbers, marks or nothing."""
     unclear = _all_numbers(names) or names[0].startswith("\ufeff") or any("\r" in name for name in names)
+    unclear |= len(names) == 1 and (not names[0].strip() or ";" in names[0] or "\t" in names[0])
     text = io.StringIO(newline="")
     writer = csv.writer if not unclear else partial(csv.writer, quoting=csv.QUOTE_ALL)
     writer(text, delimiter=delimiter, lineterminator="\n").writerow(names)

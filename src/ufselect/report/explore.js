@@ -26,7 +26,6 @@ function makeExplorable(drawing, items) {
   };
   const hide = () => {
     if (marker.hidden) return; // the tooltip is another drawing's
-    current = null;
     marker.hidden = true;
     byId("tip").hidden = true;
   };
@@ -40,7 +39,7 @@ function makeExplorable(drawing, items) {
   // A finger that is lifted leaves, too; what it pointed at stays until the next touch elsewhere.
   drawing.addEventListener("pointerleave", (event) => event.pointerType === "touch" || hide());
   document.addEventListener("pointerdown", (event) => drawing.contains(event.target) || hide());
-  window.addEventListener("scroll", hide, { passive: true });
+  window.addEventListener("scroll", () => marker.hidden || (isInWindow(drawing) ? show(current, false) : hide()));
   drawing.addEventListener("blur", hide);
   drawing.addEventListener("keydown", (event) => {
     if (event.key === "Escape") hide();
@@ -49,6 +48,11 @@ function makeExplorable(drawing, items) {
     show(items.next(current, ...STEPS[event.key]), true);
   });
   return hide;
+}
+
+function isInWindow(drawing) {
+  const { top, bottom } = drawing.getBoundingClientRect();
+  return bottom > 0 && top < document.documentElement.clientHeight;
 }
 
 function putMarker(drawing, marker, box) {

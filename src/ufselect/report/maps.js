@@ -18,7 +18,7 @@ function drawBlocks({ size, shares, clusters, borders }) {
       `${percent(values[row * size + column])} of the neighbours of these samples`,
     ],
   }));
-  addScaleLegend(byId("blocks-legend"), "no neighbours", "most neighbours");
+  addScaleLegend(byId("blocks-legend"), "none", "most");
 }
 
 function drawRedundancy({ size, values: text, similar }, { names }) {

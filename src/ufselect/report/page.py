@@ -80,7 +80,7 @@ def _hash(text: str) -> str:
 def _headline(findings: Findings) -> dict[str, str]:
     study = findings.study
     facts = [
-        f"<div><dt>{as_html(name)}</dt><dd>{as_html(str(value))}</dd></div>"
+        f'<div><dt>{as_html(name)}</dt><dd title="{as_html(str(value))}">{as_html(str(value))}</dd></div>'
         for name, value in words.facts(findings).items()
     ]
     return {

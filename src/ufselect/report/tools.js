@@ -47,7 +47,7 @@ const within = (value, low, high) => Math.max(low, Math.min(value, high));
 
 const grouped = new Intl.NumberFormat("en-US");
 const counted = (count, noun) => `${grouped.format(count)} ${noun}${count === 1 ? "" : "s"}`;
-const percent = (share) => `${(100 * share).toFixed(1)} %`;
+const percent = (share) => `${(100 * share).toFixed(1)}\u00a0%`;
 
 /** Four digits; very large and very small numbers with an exponent. */
 function evenNumber(value) {

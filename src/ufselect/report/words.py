@@ -63,7 +63,7 @@ def of_structure(study: Study) -> Words | None:
         "Where the line turns flat, further columns add little."
     )
     if study.selector.get_params().get("n_features_to_select") == "auto":
-        caption += " The number was chosen as the fewest columns that explain 95 % of what all columns explain."
+        caption += " The number was chosen as the fewest columns that explain 95\u00a0% of what all columns explain."
     return Words(f"{label} with {counted(len(curve), 'column')}.", caption)
 
 
@@ -169,7 +169,7 @@ def counted(count: int, noun: str) -> str:
 
 def percent(share: float) -> str:
     """A share in percent, with one digit."""
-    return f"{100 * share:.1f} %"
+    return f"{100 * share:.1f}\u00a0%"
 
 
 def _compared_columns(study: Study) -> str:
