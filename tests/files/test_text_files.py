@@ -135,11 +135,9 @@ def test_a_column_that_is_not_there_brings_the_nearest_names(read):
 @pytest.mark.parametrize("name", ["data.csv", "data.tsv"])
 def test_quoted_values(read, name):
     mark = "\t" if name.endswith("tsv") else ","
-    text = 'i"d,a,b\n"x,\ty","1",2\n"two\nlines",3,4\n"a ""word""",5,6\n'.replace(",", mark, 2)
     rows = ['"x,\ty"', '"1"', "2"], ['"two\nlines"', "3", "4"], ['"a ""word"""', "5", "6"]
     text = mark.join(['"i""d"', "a", "b"]) + "\n" + "".join(mark.join(row) + "\n" for row in rows)
     table = read(text, name)
-    assert table.aside == {'i"d': pytest.approx(table.aside['i"d'])} or list(table.aside) == ['i"d']
     assert table.aside['i"d'].tolist() == ["x,\ty", "two\nlines", 'a "word"']
     np.testing.assert_array_equal(table.X, [[1, 2], [3, 4], [5, 6]])
 
@@ -277,7 +275,8 @@ def test_written_numbers_are_short_and_exact(read, tmp_path):
     table = read("id,whole,x,huge\n" + "".join(f"r{i},{i},{value!r},{2.0**60!r}\n" for i, value in enumerate(values)))
     write_table(tmp_path / "out.csv", table, everything(table))
     lines = (tmp_path / "out.csv").read_text().splitlines()
-    assert lines[:2] == ["id,whole,x,huge", "r0,0,0.1,1152921504606846976.0"] or lines[1].startswith("r0,0,0.1,1.15")
+    assert lines[0] == "id,whole,x,huge"
+    assert lines[1].startswith("r0,0,0.1,")
     again = read_table(tmp_path / "out.csv")
     np.testing.assert_array_equal(again.X, table.X)
     np.testing.assert_array_equal(np.signbit(again.X), np.signbit(table.X))

@@ -1,0 +1,122 @@
+"""AnnData files: what scanpy wrote stays, and the selection is added."""
+
+import anndata
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+
+from ufselect.files import Selection, read_table, write_table
+
+COUNTS = np.array([[1.0, 0.0, 3.0], [0.0, 5.0, 0.0], [7.0, 0.0, 9.0], [0.0, 2.0, 0.0]])
+SELECTION = Selection(np.array([0.5, 0.1, 0.9]), np.array([2, 3, 1]), 2)
+
+
+@pytest.fixture
+def cells(tmp_path):
+    """Write an AnnData file with something in every place; its X as asked for."""
+
+    def write(X=COUNTS, **changes):
+        obs = pd.DataFrame(
+            {"kind": pd.Categorical(["t", "b", "t", "b"]), "depth": [1, 2, 3, 4], "g1": [0.5, 1, 2, 3]},
+            index=["c1", "c2", "c3", "c4"],
+        )
+        data = anndata.AnnData(X, obs=obs, var=pd.DataFrame({"length": [7, 8, 9]}, index=["g1", "g2", "g3"]))
+        data.layers["raw counts"] = sp.csr_matrix(COUNTS * 2)
+        data.obsm["X_pca"] = np.ones((4, 2))
+        data.uns["note"] = "kept"
+        for name, value in changes.items():
+            setattr(data, name, value)
+        data.write_h5ad(tmp_path / "cells.h5ad")
+        return tmp_path / "cells.h5ad"
+
+    return write
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_matrix, sp.csc_matrix], ids=["dense", "csr", "csc"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int64])
+def test_numbers_keep_their_form(cells, form, dtype):
+    table = read_table(cells(form(COUNTS).astype(dtype)))
+    assert table.X.dtype == (np.float32 if dtype is np.float32 else np.float64)
+    assert getattr(table.X, "format", None) == getattr(form(COUNTS), "format", None)
+    np.testing.assert_array_equal(table.X.toarray() if sp.issparse(table.X) else table.X, COUNTS)
+
+
+def test_annotations_of_cells_go_aside(cells):
+    table = read_table(cells())
+    assert table.names == ("g1", "g2", "g3")
+    assert table.samples.tolist() == ["c1", "c2", "c3", "c4"]
+    assert table.reasons == {"kind": "obs", "depth": "obs", "g1": "obs"}
+    assert table.aside["kind"].tolist() == ["t", "b", "t", "b"]
+    assert table.aside["depth"].tolist() == [1, 2, 3, 4]
+
+
+def test_a_layer_takes_the_place_of_x(cells):
+    table = read_table(cells(), layer="raw counts")
+    np.testing.assert_array_equal(table.X.toarray(), 2 * COUNTS)
+    with pytest.raises(ValueError, match="has no layer 'counts'; its layers are 'raw counts'"):
+        read_table(cells(), layer="counts")
+
+
+def test_a_file_without_x_names_its_layers(cells):
+    with pytest.raises(ValueError, match="has no X; choose one of its layers: 'raw counts'"):
+        read_table(cells(X=None))
+
+
+def test_genes_of_one_name_are_refused(cells):
+    with pytest.raises(ValueError, match="var_names_make_unique"):
+        read_table(cells(var_names=["g1", "g1", "g3"]))
+
+
+def test_all_that_was_in_the_file_stays(cells, tmp_path):
+    path = cells(sp.csr_matrix(COUNTS))
+    write_table(
+        tmp_path / "out.h5ad",
+        read_table(path, layer="raw counts", aside=["g2"]),
+        Selection(np.array([0.5, 0.9]), np.array([2, 1]), 1),
+    )
+    before, after = anndata.read_h5ad(path), anndata.read_h5ad(tmp_path / "out.h5ad")
+    np.testing.assert_array_equal(after.X.toarray(), COUNTS)
+    np.testing.assert_array_equal(after.layers["raw counts"].toarray(), 2 * COUNTS)
+    pd.testing.assert_frame_equal(after.obs, before.obs)
+    assert after.obsm["X_pca"].shape == (4, 2)
+    assert after.uns["note"] == "kept"
+    assert after.var["length"].tolist() == [7, 8, 9]
+    np.testing.assert_array_equal(after.var["ufselect_score"], [0.5, np.nan, 0.9])
+    assert after.var["ufselect_rank"].tolist() == [2, 0, 1]
+    assert after.var["ufselect_selected"].tolist() == [False, False, True]
+
+
+def test_a_second_selection_takes_the_place_of_the_first(cells, tmp_path):
+    path = cells()
+    write_table(path, read_table(path), SELECTION)
+    write_table(path, read_table(path), Selection(np.ones(3), np.array([1, 2, 3]), 1))
+    assert anndata.read_h5ad(path).var["ufselect_selected"].tolist() == [True, False, False]
+
+
+def test_names_and_annotations_of_cells_come_first_elsewhere(cells, tmp_path):
+    write_table(tmp_path / "out.csv", read_table(cells(sp.csr_matrix(COUNTS))), SELECTION)
+    assert (tmp_path / "out.csv").read_text().splitlines()[:3] == [
+        "obs_names,kind,depth,g1_obs,g1,g3",
+        "c1,t,1,0.5,1,3",
+        "c2,b,2,1,0,0",
+    ]
+
+
+def test_a_name_that_is_taken_is_not_taken_twice(cells, tmp_path):
+    table = read_table(cells(obs=pd.DataFrame({"obs_names": ["p", "q", "r", "s"]}, index=list("abcd"))))
+    write_table(tmp_path / "out.csv", table, SELECTION)
+    assert (tmp_path / "out.csv").read_text().startswith("obs_names_1,obs_names,g1,g3\na,p,1,3\n")
+
+
+def test_other_tables_become_annotated_ones(tmp_path):
+    (tmp_path / "data.csv").write_text("id,a/b,_index,when,a,b\nx,p,q,2020-01-01,1,2\ny,,q,,3,NA\n")
+    write_table(
+        tmp_path / "out.h5ad", read_table(tmp_path / "data.csv"), Selection(np.array([1, 2]), np.array([2, 1]), 1)
+    )
+    data = anndata.read_h5ad(tmp_path / "out.h5ad")
+    np.testing.assert_array_equal(data.X, [[1, 2], [3, np.nan]])
+    assert data.obs_names.tolist() == ["x", "y"]
+    assert list(data.obs.columns) == ["id", "a_b", "index", "when"]
+    assert data.obs["a_b"].tolist() == ["p", ""]
+    assert data.var["ufselect_selected"].tolist() == [False, True]

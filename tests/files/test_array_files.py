@@ -1,0 +1,160 @@
+"""Files of NumPy's and MATLAB's arrays."""
+
+import numpy as np
+import pytest
+import scipy.io
+import scipy.sparse as sp
+
+from ufselect.files import Selection, read_table, write_table
+
+X = np.array([[1.0, 0.0, 2.5], [0.0, np.nan, -1.0]])
+
+
+def everything(d):
+    return Selection(np.ones(d), np.arange(1, d + 1), d)
+
+
+@pytest.mark.parametrize("dtype", ["f4", ">f4", "f2"])
+def test_single_precision_stays(tmp_path, dtype):
+    np.save(tmp_path / "x.npy", X.astype(dtype))
+    table = read_table(tmp_path / "x.npy")
+    assert table.X.dtype == np.float32
+    assert table.X.dtype.isnative
+    np.testing.assert_array_equal(table.X, X)
+
+
+@pytest.mark.parametrize("dtype", ["f8", "i4", "u1", "?", ">f8"])
+def test_all_else_becomes_double_precision(tmp_path, dtype):
+    values = np.asfortranarray(np.nan_to_num(X).astype(dtype))
+    np.save(tmp_path / "x.npy", values)
+    table = read_table(tmp_path / "x.npy")
+    assert table.X.dtype == np.float64
+    assert table.X.flags.c_contiguous
+    assert table.names == ("x0", "x1", "x2")
+    np.testing.assert_array_equal(table.X, values)
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        (np.zeros(5), r"shape \(5,\); a table has rows and columns"),
+        (np.zeros((4, 3, 2)), r"shape \(4, 3, 2\); reshape it to samples × pixels, \(4, 6\)"),
+        (np.zeros((2, 2), complex), "complex numbers"),
+        (np.array([["a", "b"]]), "text or objects"),
+        (np.zeros((2, 2), dtype=[("a", "f8")]), "named fields"),
+        (np.zeros((0, 3)), "has columns but no rows"),
+        (np.zeros((3, 0)), "has no column of numbers"),
+    ],
+)
+def test_arrays_that_are_no_tables_are_refused(tmp_path, values, message):
+    np.save(tmp_path / "x.npy", values)
+    with pytest.raises(ValueError, match=message):
+        read_table(tmp_path / "x.npy")
+
+
+def test_nothing_is_unpickled(tmp_path):
+    np.save(tmp_path / "x.npy", np.array([[1, "a"]], dtype=object), allow_pickle=True)
+    with pytest.raises(ValueError, match="cannot be read as NumPy array"):
+        read_table(tmp_path / "x.npy")
+
+
+@pytest.mark.parametrize("key", ["X", "fea", "data", "anything"])
+def test_the_table_of_an_archive(tmp_path, key):
+    np.savez(
+        tmp_path / "x.npz", **{key: X, "y": np.array([4, 5]), "feature_names": ["a", "b", "c"], "other": np.ones(7)}
+    )
+    table = read_table(tmp_path / "x.npz")
+    np.testing.assert_array_equal(table.X, X)
+    assert table.names == ("a", "b", "c")
+    assert table.aside["y"].tolist() == [4, 5]
+    assert table.reasons == {"y": "an array of its own"}
+
+
+def test_several_tables_without_a_known_name_are_refused(tmp_path):
+    np.savez(tmp_path / "x.npz", one=X, two=X)
+    with pytest.raises(ValueError, match="has no array named X, fea or data to read; it has 'one', 'two'"):
+        read_table(tmp_path / "x.npz")
+
+
+@pytest.mark.parametrize("kind", ["csr", "csc", "coo"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int32])
+def test_sparse_matrices_stay_sparse(tmp_path, kind, dtype):
+    values = sp.csr_matrix(np.nan_to_num(X)).astype(dtype).asformat(kind)
+    sp.save_npz(tmp_path / "x.npz", values)
+    table = read_table(tmp_path / "x.npz")
+    assert table.X.format == "csr"
+    assert table.X.dtype == (np.float32 if dtype is np.float32 else np.float64)
+    assert table.memory == table.X.data.nbytes + table.X.indices.nbytes + table.X.indptr.nbytes
+    np.testing.assert_array_equal(table.X.toarray(), values.toarray())
+
+
+@pytest.mark.parametrize("ending", ["npz", "mat"])
+@pytest.mark.parametrize("sparse", [False, True])
+def test_selected_columns_come_back_with_names_and_columns_aside(tmp_path, ending, sparse):
+    np.savez(tmp_path / "x.npz", X=X, y=np.array([4, 5]), names=["a", "two\nlines", "数"], who=["", "b c"])
+    table = read_table(tmp_path / "x.npz", aside=["a"])
+    if sparse:
+        sp.save_npz(tmp_path / "s.npz", sp.csr_matrix(X))
+        table = read_table(tmp_path / "s.npz", aside=["x0"])
+    write_table(tmp_path / f"out.{ending}", table, Selection(np.ones(2), np.array([2, 1]), 1))
+    again = read_table(tmp_path / f"out.{ending}")
+    assert sp.issparse(again.X) == sparse
+    np.testing.assert_array_equal((again.X.toarray() if sparse else again.X), X[:, [2]])
+    assert again.names == table.names[1:]
+    assert list(again.aside) == list(table.aside)
+    for name, values in table.aside.items():
+        assert again.aside[name].tolist() == values.tolist()
+
+
+@pytest.mark.parametrize("names", [("X", "Y"), ("fea", "gnd"), ("data", "y"), ("anything", "y")])
+@pytest.mark.parametrize("row", [False, True])
+def test_the_table_of_a_matlab_file(tmp_path, names, row):
+    labels = np.array([4.0, 5.0])
+    cells = np.array(["a", "b", "c"], dtype=object)
+    scipy.io.savemat(
+        tmp_path / "x.mat",
+        {names[0]: X, names[1]: labels, "columns": cells, "note": "text"},
+        oned_as="row" if row else "column",
+    )
+    table = read_table(tmp_path / "x.mat")
+    np.testing.assert_array_equal(table.X, X)
+    assert table.X.flags.c_contiguous
+    assert table.names == ("a", "b", "c")
+    assert table.aside[names[1]].tolist() == [4, 5]
+
+
+def test_sparse_matlab_matrices_stay_sparse(tmp_path):
+    scipy.io.savemat(tmp_path / "x.mat", {"X": sp.csc_matrix(X)})
+    table = read_table(tmp_path / "x.mat")
+    assert table.X.format == "csr"
+    np.testing.assert_array_equal(table.X.toarray(), X)
+
+
+def test_matlab_names_that_are_no_identifiers_are_kept_beside(tmp_path):
+    np.savez(
+        tmp_path / "x.npz", **{"X": X, "a b": np.array([1, 2]), "_y": np.array([3, 4]), "aside_0": np.array([5, 6])}
+    )
+    table = read_table(tmp_path / "x.npz")
+    write_table(tmp_path / "out.mat", table, everything(3))
+    assert {"aside_0", "aside_1", "aside_2"} < set(scipy.io.loadmat(tmp_path / "out.mat"))
+    again = read_table(tmp_path / "out.mat")
+    assert {name: values.tolist() for name, values in again.aside.items()} == {
+        "a b": [1, 2],
+        "_y": [3, 4],
+        "aside_0": [5, 6],
+    }
+
+
+def test_a_dense_array_comes_of_sparse_columns(tmp_path):
+    sp.save_npz(tmp_path / "x.npz", sp.csr_matrix(X))
+    write_table(tmp_path / "out.npy", read_table(tmp_path / "x.npz"), Selection(np.ones(3), np.array([1, 3, 2]), 2))
+    np.testing.assert_array_equal(np.load(tmp_path / "out.npy"), X[:, [0, 2]])
+
+
+def test_columns_aside_need_be_there(tmp_path):
+    np.save(tmp_path / "x.npy", X)
+    assert read_table(tmp_path / "x.npy", aside=["x1"]).names == ("x0", "x2")
+    with pytest.raises(ValueError, match="has no column named 'x7'; the nearest names are"):
+        read_table(tmp_path / "x.npy", aside=["x7"])
+    with pytest.raises(ValueError, match=r"Only \.h5ad files have layers"):
+        read_table(tmp_path / "x.npy", layer="counts")

@@ -1,0 +1,73 @@
+"""Missing, infinite and logarithmic values of tables."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from ufselect.files import Table, infinite_values, missing_values, with_logarithms, with_medians
+
+VALUES = np.array(
+    [[1.0, np.nan, 0.0, np.inf], [3.0, np.nan, np.nan, -np.inf], [8.0, 5.0, 0.0, 0.0], [2.0, 7.0, 4.0, 1.0]]
+)
+FORMS = [np.array, sp.csr_matrix, sp.csc_matrix]
+
+
+def table_of(X):
+    return Table(X, ("a", "b", "c", "d")[: X.shape[1]], {}, {}, None, Path("x.csv"))
+
+
+def as_dense(X):
+    return X.toarray() if sp.issparse(X) else X
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_missing_and_infinite_values_are_counted_by_column(form):
+    table = table_of(form(VALUES))
+    assert missing_values(table) == {"b": 2, "c": 1}
+    assert infinite_values(table) == {"d": 2}
+
+
+def test_many_rows_are_counted_in_blocks(monkeypatch):
+    monkeypatch.setattr("ufselect.files.table._BLOCK", 8)
+    assert missing_values(table_of(np.vstack([VALUES] * 9))) == {"b": 18, "c": 9}
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_medians_take_the_place_of_missing_values(form, dtype):
+    table = table_of(form(VALUES.astype(dtype)))
+    filled = with_medians(table)
+    assert missing_values(filled) == {}
+    assert filled.X.dtype == dtype
+    assert getattr(filled.X, "format", None) == getattr(table.X, "format", None)
+    assert as_dense(filled.X)[:2, 1].tolist() == [6, 6]
+    assert as_dense(filled.X)[1, 2] == 0
+    assert missing_values(table) == {"b": 2, "c": 1}
+
+
+def test_nothing_missing_nothing_copied():
+    table = table_of(np.ones((3, 2)))
+    assert with_medians(table) is table
+
+
+def test_a_column_of_missing_values_has_no_median():
+    with pytest.raises(ValueError, match="Column 'b' has no values at all"):
+        with_medians(table_of(np.array([[1.0, np.nan], [2.0, np.nan]])))
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_logarithms(form):
+    counts = np.array([[0.0, 1.0], [9.0, np.nan]])
+    table = table_of(form(counts))
+    result = with_logarithms(table)
+    assert getattr(result.X, "format", None) == getattr(table.X, "format", None)
+    np.testing.assert_allclose(as_dense(result.X), np.log(1 + counts), rtol=1e-15)
+    np.testing.assert_array_equal(as_dense(table.X), counts)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_negative_values_have_no_logarithm(form):
+    with pytest.raises(ValueError, match=r"Column 'b' has the negative value -0\.25"):
+        with_logarithms(table_of(form(np.array([[1.0, 3.0], [np.nan, -0.25]]))))
