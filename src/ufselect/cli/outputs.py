@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
+from importlib.util import find_spec
 from pathlib import Path
 
 import typer
@@ -41,6 +42,7 @@ def _refuse_other_formats(path: Path) -> None:
     from ufselect.files import file_format
 
     try:
-        file_format(path)
+        if file_format(path) == "h5ad" and find_spec("anndata") is None:
+            raise ModuleNotFoundError(f"{path} cannot be written without anndata: pip install anndata.")
     except ValueError as error:
         raise typer.BadParameter(str(error), param_hint="--output") from error

@@ -9,6 +9,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from ufselect.files.arrow import give_memory_back
 from ufselect.files.table import Selection, Table, UnreadableError
 
 FORMATS = "files may be .csv, .csv.gz, .tsv, .tsv.gz, .parquet, .npy, .npz, .mat (up to version 7) or .h5ad."
@@ -119,11 +120,12 @@ def read_table(path: str | Path, *, aside: Sequence[str] = (), layer: str | None
     except MemoryError:
         raise
     except ImportError as error:
-        raise ValueError(f"{path} cannot be read without the package {error.name}; install it first.") from error
+        raise ValueError(f"{path} cannot be read without {error.name}: pip install {error.name}.") from error
     except UnreadableError as error:
         raise ValueError(f"{path} {error}") from error
     except Exception as error:  # readers of broken files fail with whatever they stumble on
         raise ValueError(f"{path} cannot be read as {known.title}: the file is damaged or incomplete.") from error
+    give_memory_back()
     return table
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.linalg import eigh
 from scipy.sparse.linalg import eigsh
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
+from sklearn.utils import check_random_state, gen_batches
 
 from ufselect._backend.columns import Columns, Float
 from ufselect.graphs.laplacian import Laplacian, NormalizedLaplacian
@@ -30,6 +31,7 @@ _LOWEST_DEGREE = 16
 _NARROWEST_GAP = 1e-4
 _MOST_FILTERINGS = 60
 _CROWDED_TOLERANCE = 1e-4
+_SLICE_BYTES = 2**23
 
 
 class Spectrum(NamedTuple):
@@ -243,10 +245,13 @@ def _largest_eigenvalue(L: Laplacian, rng: Any) -> float:
 
 def _rayleigh_ritz(L: Laplacian, block: Float, avoided: Float) -> tuple[Float, Float, Float]:
     """Best approximations to eigenpairs within the span of an orthonormal block, and their residuals."""
-    image = _apart_from(avoided, L @ block)
+    image = _by_slices(lambda part: _apart_from(avoided, L @ part), block)
     values, rotation = np.linalg.eigh(block.T @ image)
-    block, image = block @ rotation, image @ rotation
-    return values, block, np.linalg.norm(image - block * values, axis=0)
+    block = block @ rotation
+    residuals = [
+        np.linalg.norm(image @ rotation[:, part] - block[:, part] * values[part], axis=0) for part in _slices(block)
+    ]
+    return values, block, np.concatenate(residuals)
 
 
 def _chebyshev_filtered(L: Laplacian, block: Float, values: Float, count: int, top: float, avoided: Float) -> Float:
@@ -256,14 +261,31 @@ def _chebyshev_filtered(L: Laplacian, block: Float, values: Float, count: int, t
     # Damp the unwanted by e⁵, but never so much that the lowest vector drowns the others.
     enough, safe = (2.5 / np.sqrt((cut - value) / (top - cut) + _NARROWEST_GAP) for value in (wanted, low))
     degree = max(_LOWEST_DEGREE, int(min(enough, 4.0 * safe)))
-    sigma = first = radius / (low - centre)
-    before, now = block, _apart_from(avoided, L @ block - centre * block) * (sigma / radius)
-    for _ in range(degree - 1):
-        following = 1.0 / (2.0 / first - sigma)
-        image = _apart_from(avoided, L @ now - centre * now)
-        before, now = now, image * (2.0 * following / radius) - (sigma * following) * before
-        sigma = following
-    return now
+
+    def filtered(before: Float) -> Float:
+        sigma = first = radius / (low - centre)
+        now = _apart_from(avoided, L @ before - centre * before) * (sigma / radius)
+        for _ in range(degree - 1):
+            following = 1.0 / (2.0 / first - sigma)
+            image = _apart_from(avoided, L @ now - centre * now)
+            before, now = now, image * (2.0 * following / radius) - (sigma * following) * before
+            sigma = following
+        return now
+
+    return _by_slices(filtered, block)
+
+
+def _by_slices(function: Callable[[Float], Float], block: Float) -> Float:
+    """Apply a function of single columns to some at a time: what it makes on the way stays small."""
+    result = np.empty_like(block)
+    for part in _slices(block):
+        result[:, part] = function(block[:, part])
+    return result
+
+
+def _slices(block: Float) -> list[slice]:
+    n, width = block.shape
+    return list(gen_batches(width, max(1, _SLICE_BYTES // (8 * n))))
 
 
 def _apart_from(avoided: Float, vectors: Float) -> Float:
