@@ -68,13 +68,24 @@ def program_for(arguments: Sequence[str]) -> typer.Typer:
         no_args_is_help=True,
         add_completion=False,
         pretty_exceptions_enable=False,
+        rich_markup_mode=None,  # its boxes cut long options off
         context_settings={"help_option_names": ["-h", "--help"]},
     )
     program.callback()(_version)
     for command in (select, compare, explain, methods, demo, bench):
-        wanted = command.__name__ in arguments[:1] and command in (select, explain)
-        program.command()(with_parameters_of(method_named_in(arguments), command) if wanted else _without(command))
+        if command in (select, explain):
+            _add_with_parameters(
+                program, command, method_named_in(arguments) if command.__name__ in arguments[:1] else None
+            )
+        else:
+            program.command()(command)
     return program
+
+
+def _add_with_parameters(program: typer.Typer, command: Callable[..., None], method: str | None) -> None:
+    """Where it is not this command that is asked for, no method is, whose import would make the others wait."""
+    epilog = f"What comes after --debug are parameters of {method}; --method NAME --help shows those of another."
+    program.command(epilog=epilog)(with_parameters_of(method, command))
 
 
 def _version(
@@ -83,11 +94,6 @@ def _version(
     if version:
         typer.echo(f"ufselect {__version__}")
         raise typer.Exit
-
-
-def _without(command: Callable[..., None]) -> Callable[..., None]:
-    """The command without parameters of a method: importing those would make every other command wait."""
-    return with_parameters_of(None, command) if command in (select, explain) else command
 
 
 def _with_hint(error: Any) -> str:

@@ -15,7 +15,7 @@ from ufselect.cli.printing import say
 def demo(
     folder: Annotated[Path, typer.Argument(help="Where the files of the demonstration go.")] = Path("ufselect-demo"),
 ) -> None:
-    """Select pixels of handwritten digits, write a page on it, and compare methods."""
+    """Select pixels of handwritten digits, and compare methods on them."""
     folder.mkdir(parents=True, exist_ok=True)
     data, chosen, page = (str(folder / name) for name in ("digits.csv", "chosen.csv", "digits.html"))
     _write_digits(Path(data))

@@ -32,7 +32,7 @@ def explain(
     debug: options.Debug = False,
     parameters: Mapping[str, Any] = {},
 ) -> None:
-    """Tell what columns carry of the structure, and which selected ones stand for them."""
+    """Tell what columns carry, and which selected ones stand for them."""
     from ufselect.inspection import explain_features
 
     selector = make_selector(

@@ -114,10 +114,8 @@ def _option(name: str, default: Any, cls: type) -> inspect.Parameter:
     told = described_parameters(cls)[name]
     kind = bool if isinstance(default, bool) else str
     option = typer.Option(
-        help=told.text.replace("[", "\\["),
-        metavar=None if kind is bool else told.kind.replace('"', ""),
-        show_default=str(default) if kind is str else True,
-        rich_help_panel=f"Parameters of {cls.__name__} (those of another: --method NAME --help)",
+        help=told.text,
+        metavar=None if kind is bool else _alternatives(told.kind),
     )
     return inspect.Parameter(
         name,
@@ -125,3 +123,9 @@ def _option(name: str, default: Any, cls: type) -> inspect.Parameter:
         default=default if kind is bool else str(default),
         annotation=Annotated[kind, option],
     )
+
+
+def _alternatives(kind: str) -> str:
+    """The values that a docstring allows, as help texts write them."""
+    values = re.split(" or |, ", kind.strip("{}").replace('"', ""))
+    return f"<{'|'.join(values)}>"
