@@ -19,6 +19,7 @@ from report import machine, number, table, write_section
 from sizes import fit_every_selector
 from steps import FUNCTION_OF_STEP
 from threadpoolctl import threadpool_limits
+from tool import large_files, large_page, starting_times
 
 STEPS = list(FUNCTION_OF_STEP)
 LEAST_RATIO = 20
@@ -39,6 +40,8 @@ class Sizes:
     peer_iterations: dict[str, int]
     every_selector: tuple[int, int]
     harness_settings: int
+    files: list[tuple[int, int]]
+    page: tuple[int, int]
     threads: int = 1
     time_limit: float = 900.0
 
@@ -53,6 +56,8 @@ FULL = Sizes(
     peer_iterations={"COIL": 5, "TOX": 5},
     every_selector=(20_000, 500),
     harness_settings=55,
+    files=[(50_000, 50), (2000, 20_000)],
+    page=(20_000, 5000),
 )
 QUICK = Sizes(
     iterations={},
@@ -64,6 +69,8 @@ QUICK = Sizes(
     peer_iterations={SYNTHETIC: 3},
     every_selector=(1200, 100),
     harness_settings=4,
+    files=[(1000, 20), (100, 500)],
+    page=(1000, 100),
 )
 
 
@@ -197,6 +204,12 @@ def measure_sizes(sizes: Sizes) -> str:
     return fit_every_selector(*sizes.every_selector, sizes.threads, sizes.time_limit)
 
 
+def measure_tool(sizes: Sizes) -> str:
+    """Starting, large files, a large page."""
+    parts = [starting_times(), large_files(sizes.files, sizes.threads), large_page(*sizes.page, sizes.threads)]
+    return "\n\n".join(part for part in parts if part)
+
+
 PARTS = {
     "plain": compare_with_plain,
     "growth": measure_growth,
@@ -204,6 +217,7 @@ PARTS = {
     "peers": compare_with_peer,
     "sizes": measure_sizes,
     "harness": measure_harness,
+    "tool": measure_tool,
 }
 
 
