@@ -13,7 +13,7 @@ import typer
 
 from ufselect.cli import options
 from ufselect.cli.bench import names_in
-from ufselect.cli.fitting import Numbers, Source, fit_timed, make_selector, read_numbers
+from ufselect.cli.fitting import Numbers, Source, fit_timed, make_selector, modest_resources, read_numbers
 from ufselect.cli.outputs import ensure_can_be_written, write_all
 from ufselect.cli.parameters import method_named
 from ufselect.cli.printing import percent, print_table, say
@@ -151,7 +151,8 @@ def _fit(
         seconds = fit_timed(selector, numbers.X)
         draws = draws_of_samples(numbers.X.shape[0], repeats, random_state=seed)
         steps = with_progress(draws, repeats, 1, f"{type(selector).__name__} on parts", unit="fit")
-        stability = stability_over(_settled(selector), numbers.X, steps) if repeats else None
+        with modest_resources(selector, numbers.X):
+            stability = stability_over(_settled(selector), numbers.X, steps) if repeats else None
     except (ValueError, MemoryError) as error:
         typer.echo(f"Note: {type(selector).__name__} is left out: {error}", err=True)
         return None

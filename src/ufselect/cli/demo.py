@@ -1,4 +1,4 @@
-"""``ufselect demo``: a file, a selection, a page, a comparison."""
+"""``ufselect demo``: a file, a selection, a page."""
 
 from __future__ import annotations
 
@@ -15,14 +15,19 @@ from ufselect.cli.printing import say
 def demo(
     folder: Annotated[Path, typer.Argument(help="Where the files of the demonstration go.")] = Path("ufselect-demo"),
 ) -> None:
-    """Select pixels of handwritten digits, and compare methods on them."""
+    """Select pixels of handwritten digits, and write a page that shows why."""
     folder.mkdir(parents=True, exist_ok=True)
     data, chosen, page = (str(folder / name) for name in ("digits.csv", "chosen.csv", "digits.html"))
     _write_digits(Path(data))
-    say([f"Wrote {data}: 1,797 handwritten digits of 8 × 8 pixels, and which digit it is, for the comparison only."])
+    say([f"Wrote {data}: 1,797 handwritten digits of 8 × 8 pixels, and in a column which digit it is."])
     _run("select", data, "--aside", "digit", "-m", "15", "--image", "8x8", "-o", chosen, "--report", page)
-    _run("compare", data, "--labels", "digit", "-m", "15", "--methods", "FSASL,LaplacianScore,MaxVariance")
-    say(["", f"Open {page} in a browser."])
+    say(["", f"Open {page} in a browser. Then try:"])
+    _suggest("explain", data, "row 3 column 4", "--aside", "digit", "-m", "15")
+    _suggest("compare", data, "--labels", "digit", "-m", "15", "--methods", "FSASL,MCFS,LaplacianScore,MaxVariance")
+
+
+def _suggest(*arguments: str) -> None:
+    say([f"  ufselect {shlex.join(arguments)}"])
 
 
 def _run(*arguments: str) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
@@ -96,15 +97,27 @@ def make_selector(
 
 
 def fit_timed(selector: BaseSelector, X: Any) -> float:
-    """Fit, with the seconds counted on the terminal, in blocks that leave room for the data; the seconds it took."""
-    from sklearn import config_context
-
+    """Fit, with the seconds counted on the terminal; the seconds it took."""
     from ufselect._backend.progress import waiting
 
     start = perf_counter()
-    with config_context(working_memory=_working_memory(selector, X)), waiting(type(selector).__name__):
+    with modest_resources(selector, X), waiting(type(selector).__name__):
         selector.fit(X)
     return perf_counter() - start
+
+
+@contextmanager
+def modest_resources(selector: BaseSelector, X: Any) -> Iterator[None]:
+    """Blocks of work that leave room for the data, and one thread unless more are asked for.
+
+    NumPy's and SciPy's own threads wait for each other, on a busy machine many times longer than they save.
+    """
+    from sklearn import config_context
+    from threadpoolctl import threadpool_limits
+
+    threads = 1 if getattr(selector, "n_jobs", 1) == 1 else None
+    with threadpool_limits(threads), config_context(working_memory=_working_memory(selector, X)):
+        yield
 
 
 def _working_memory(selector: BaseSelector, X: Any) -> int:
