@@ -2,11 +2,11 @@ VENV := .venv
 BIN := $(VENV)/bin
 PYTHON ?= python3
 
-.PHONY: demo test lint format bench clean
+.PHONY: demo test lint format docs bench clean
 
 $(VENV)/.demo: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --editable ".[demo]"
+	$(BIN)/python -m pip install --quiet --editable ".[cli]"
 	touch $@
 
 $(VENV)/.dev: pyproject.toml
@@ -14,8 +14,8 @@ $(VENV)/.dev: pyproject.toml
 	$(BIN)/python -m pip install --quiet --editable ".[dev]"
 	touch $@ $(VENV)/.demo
 
-demo: $(VENV)/.demo  ## Select pixels of handwritten digits; picture in demo-output/
-	$(BIN)/python examples/digits.py
+demo: $(VENV)/.demo  ## Select pixels of handwritten digits; files and page in demo-output/
+	$(BIN)/ufselect demo demo-output
 
 # A process for each core, each with one thread: threads of several processes would wait for each other.
 test: $(VENV)/.dev  ## Run the whole suite
@@ -31,6 +31,9 @@ format: $(VENV)/.dev  ## Bring the code into shape
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
+docs: $(VENV)/.dev  ## Build the documentation and its gallery in docs/_build/html
+	$(BIN)/sphinx-build -W --keep-going -b html docs docs/_build/html
+
 $(VENV)/.bench: $(VENV)/.dev
 	$(BIN)/python -m pip install --quiet --editable ".[bench]"
 	touch $@
@@ -39,4 +42,4 @@ bench: $(VENV)/.bench  ## Time all against peers and a plain version, their grow
 	$(BIN)/python benchmarks/run.py
 
 clean:
-	rm -rf $(VENV) demo-output
+	rm -rf $(VENV) demo-output docs/_build docs/auto_examples docs/api
