@@ -42,4 +42,4 @@ bench: $(VENV)/.bench  ## Time all against peers and a plain version, their grow
 	$(BIN)/python benchmarks/run.py
 
 clean:
-	rm -rf $(VENV) demo-output docs/_build docs/auto_examples docs/api
+	rm -rf $(VENV) demo-output docs/_build docs/auto_examples docs/api docs/project examples/demo-output

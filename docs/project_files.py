@@ -1,0 +1,97 @@
+"""A Sphinx extension: files of the project outside of docs/ become pages, and links to them lead there.
+
+On GitHub a page links to ``../results/README.md``. Sphinx knows files below docs/ only, so what is listed in ``SHOWN``
+is copied to docs/project/, each at its own path, before the pages are read, and ``](../`` becomes ``](project/``. A
+folder that is linked becomes a page that shows its files. Links between copied files need no change, as they lie like
+the originals; those back to docs/ get one level more.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+DOCS = Path(__file__).parent
+ROOT = DOCS.parent
+SHOWN = (
+    "results/README.md",
+    "results/*/tables.md",
+    "results/*/*.png",
+    "benchmarks/README.md",
+    "experiments/*.toml",
+    "ARCHITECTURE.md",
+    "CHANGELOG.md",
+    "CONTRIBUTING.md",
+)
+FOLDERS = ("experiments",)
+BELOW = {"results/README.md": "*/tables.md"}
+_LINK = re.compile(r"(?<=\]\()([^)\s]+)(?=\))")
+
+
+def setup(app: Any) -> dict[str, bool]:
+    """Connect to Sphinx."""
+    app.connect("builder-inited", lambda app: copy_shown_files(ROOT, Path(app.srcdir) / "project"))
+    app.connect("source-read", _lead_links_to_copies)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
+
+
+def copy_shown_files(root: Path, folder: Path) -> None:
+    """Copy what is shown to a folder, anew where it has changed, and remove what is no longer shown."""
+    pages: dict[str, str | bytes] = {f"{name}/index.md": _listing(root / name) for name in FOLDERS}
+    for path in sorted(path for pattern in SHOWN for path in root.glob(pattern)):
+        name = path.relative_to(root).as_posix()
+        pages[name] = _page(path, BELOW.get(name)) if path.suffix == ".md" else path.read_bytes()
+    for path in sorted(folder.rglob("*")):
+        if path.is_file() and path.relative_to(folder).as_posix() not in pages:
+            path.unlink()
+    for name, content in pages.items():
+        _write_where_it_differs(folder / name, content)
+
+
+def _page(path: Path, below: str | None) -> str:
+    """The text of a copied page, with the pages that stand below it."""
+    text = with_links_from_docs(path.read_text("utf-8"))
+    if below is None:
+        return text
+    names = "\n".join(sorted(page.relative_to(path.parent).as_posix() for page in path.parent.glob(below)))
+    return f"{text}\n```{{toctree}}\n:hidden:\n\n{names}\n```\n"
+
+
+def with_links_from_docs(text: str) -> str:
+    """The text of a copied page: links to docs/ go one level further up, folders have their page."""
+    return _LINK.sub(lambda link: _with_page_of_folder(re.sub(r"^((?:\.\./)*)docs/", r"../\1", link[0])), text)
+
+
+def with_links_to_copies(text: str) -> str:
+    """The text of a page in docs/: links to files outside lead to their copies, those to examples to their gallery."""
+    return _LINK.sub(lambda link: _with_page_of_folder(re.sub(r"^\.\./", "project/", _in_gallery(link[0]))), text)
+
+
+def _in_gallery(link: str) -> str:
+    return re.sub(r"^\.\./examples(?:/(\w+)\.py)?$", lambda found: f"auto_examples/{found[1] or 'index'}.rst", link)
+
+
+def _with_page_of_folder(link: str) -> str:
+    return f"{link}/index.md" if link.rstrip("/").rpartition("/")[2] in FOLDERS else link
+
+
+def _lead_links_to_copies(app: Any, page: str, source: list[str]) -> None:
+    if "/" not in page:
+        source[0] = with_links_to_copies(source[0])
+
+
+def _listing(folder: Path) -> str:
+    """A page with all files of a folder, whole."""
+    files = sorted(path for path in folder.iterdir() if path.is_file())
+    parts = [f"## {path.name}\n\n```{path.suffix[1:]}\n{path.read_text('utf-8')}```" for path in files]
+    return "\n\n".join([f"# {folder.name.capitalize()}", *parts]) + "\n"
+
+
+def _write_where_it_differs(path: Path, content: str | bytes) -> None:
+    """Write a file unless it is the same already: a page that is not touched is not read again."""
+    new = content.encode() if isinstance(content, str) else content
+    if path.is_file() and path.read_bytes() == new:
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(new)
