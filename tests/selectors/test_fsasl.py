@@ -3,6 +3,7 @@ from functools import cache
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import StandardScaler
@@ -382,3 +383,24 @@ def test_features_that_are_left_out_rank_in_the_order_of_the_columns_by_norm():
     left_out = order[selector.scores_[order] == 0.0]
     assert len(left_out) > 10
     assert np.all(np.diff(left_out) > 0)
+
+
+def log_counts(n_samples=600, n_features=900, seed=0):
+    """Log counts of a few kinds of cells, as single-cell tools store them: sparse, in single precision."""
+    rng = np.random.default_rng(seed)
+    kinds = rng.integers(3, size=n_samples)
+    profile = np.tile(rng.lognormal(-1.0, 1.3, n_features), (3, 1))
+    for kind in range(3):
+        profile[kind, 10 * kind : 10 * kind + 10] *= 5.0
+    mean = profile[kinds] * rng.lognormal(0.0, 0.4, (n_samples, 1))
+    counts = rng.poisson(rng.gamma(2.0, mean / 2.0)).astype(np.float64) + np.eye(n_samples, n_features)
+    return sp.csr_array(np.log1p(counts / counts.sum(axis=1, keepdims=True) * 1e4).astype(np.float32))
+
+
+@pytest.mark.filterwarnings("ignore:FSASL still moves")
+def test_sparse_data_in_single_precision_are_solved_as_well_as_in_double():
+    X = log_counts()
+    params = {"n_features_to_select": 20, "n_clusters": 2, "scale": "none", "n_neighbors": 20}
+    single, double = FSASL(**params).fit(X), FSASL(**params).fit(X.astype(np.float64))
+    assert single.scores_.dtype == np.float32
+    assert_array_equal(single.ranking_, double.ranking_)

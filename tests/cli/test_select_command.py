@@ -1,0 +1,259 @@
+"""``ufselect select``: what it writes, read by other libraries, and what it prints."""
+
+import re
+
+import anndata
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from command_line import (
+    MODULE,
+    NAMES,
+    SCRIPT,
+    SOURCES,
+    contents,
+    dense_numbers,
+    fitted,
+    frame,
+    invoke,
+    read_back,
+    run_alone,
+    write_source,
+)
+
+# Every format in, every format out, each method on several.
+ALONE = [
+    ("cells.csv", "FSASL", "chosen.parquet"),
+    ("cells.csv.gz", "MCFS", "chosen.csv"),
+    ("cells.tsv", "LaplacianScore", "chosen.tsv.gz"),
+    ("cells.tsv.gz", "MaxVariance", "chosen.npz"),
+    ("cells.parquet", "FSASL", "chosen.csv.gz"),
+    ("cells.npy", "MaxVariance", "chosen.npy"),
+    ("cells.npz", "MCFS", "chosen.mat"),
+    ("sparse.npz", "LaplacianScore", "chosen.npz"),
+    ("cells.mat", "MCFS", "chosen.tsv"),
+    ("cells.h5ad", "LaplacianScore", "chosen.h5ad"),
+    ("sparse.h5ad", "FSASL", "chosen.h5ad"),
+]
+IN_PROCESS = [
+    ("cells.csv", "LaplacianScore", "chosen.h5ad"),
+    ("cells.parquet", "MCFS", "chosen.parquet"),
+    ("cells.npy", "MaxVariance", "chosen.csv"),
+    ("cells.npz", "MaxVariance", "chosen.tsv"),
+    ("sparse.npz", "MCFS", "chosen.mat"),
+    ("cells.mat", "LaplacianScore", "chosen.npy"),
+    ("cells.h5ad", "MCFS", "chosen.csv.gz"),
+    ("sparse.h5ad", "MaxVariance", "chosen.tsv.gz"),
+]
+
+
+def as_dense(X):
+    return X.toarray() if sp.issparse(X) else np.asarray(X)
+
+
+def check_selected(path, source, selector):
+    """The file has what was aside and the selected columns, all as they were."""
+    chosen = np.flatnonzero(selector.get_support())
+    written = read_back(path)
+    if path.suffix == ".npy":
+        np.testing.assert_array_equal(written.X, as_dense(source.X)[:, chosen])
+        return
+    assert written.names == [source.names[column] for column in chosen]
+    np.testing.assert_array_equal(as_dense(written.X), as_dense(source.X)[:, chosen])
+    assert written.aside == source.aside
+    if path.suffix in (".npz", ".mat"):
+        assert sp.issparse(written.X) == sp.issparse(source.X)
+
+
+def check_annotated(path, source, selector):
+    """The file has all columns, each with its score, its rank and whether it is selected."""
+    data = anndata.read_h5ad(path)
+    assert sp.issparse(data.X) == sp.issparse(source.X)
+    np.testing.assert_array_equal(as_dense(data.X), as_dense(source.X))
+    assert data.var_names.tolist() == source.names
+    np.testing.assert_array_equal(data.var["ufselect_score"], selector.scores_)
+    np.testing.assert_array_equal(data.var["ufselect_rank"], selector.ranking_)
+    np.testing.assert_array_equal(data.var["ufselect_selected"], selector.get_support())
+    aside = {name: data.obs[name].tolist() for name in data.obs}
+    assert aside == {name: values for name, values in source.aside.items() if name != "obs_names"}
+
+
+def check_written(path, source, selector):
+    (check_annotated if path.suffix == ".h5ad" else check_selected)(path, source, selector)
+
+
+def check_printed(stdout, source, selector):
+    best = [source.names[column] for column in selector.top_features()]
+    rows = re.findall(r"^ *(\d+)  (\S.*?) +(\S+)(?: +[\d.]+ %)?$", stdout, flags=re.MULTILINE)
+    assert [(int(rank), name) for rank, name, _ in rows] == list(enumerate(best, start=1))
+    scores = [float(score) for *_, score in rows]
+    assert scores == [float(f"{score:.4g}") for score in selector.scores_[selector.top_features()]]
+    assert f"{source.path.name}: 60 samples × 12 columns of numbers (" in stdout
+    assert "Columns: 5, as asked.\n" in stdout
+    assert "5 of 12 columns keep " in stdout
+    clusters = f"Clusters: {getattr(selector, 'n_clusters_', '')}, read off the widest gap between the eigenvalues of"
+    assert (clusters in stdout) == hasattr(selector, "n_clusters_")
+
+
+def test_every_format_is_met():
+    assert sorted(name for name, *_ in ALONE) == sorted(SOURCES)
+    endings = [name.split(".", 1)[1] for *_, name in ALONE + IN_PROCESS]
+    assert all(endings.count(source.split(".", 1)[1]) >= 2 for source in SOURCES)
+
+
+@pytest.mark.parametrize(("name", "method", "output"), ALONE)
+def test_a_process_in_an_empty_folder_selects_as_the_library_does(tmp_path, name, method, output):
+    source = write_source(tmp_path, name)
+    program = MODULE if SOURCES.index(name) % 2 else SCRIPT
+    outcome = run_alone(tmp_path, "select", name, "-m", "5", "--method", method, "-o", output, program=program)
+    assert (outcome.code, outcome.stderr) == (0, "")
+    assert {path.name for path in tmp_path.iterdir()} == {name, output}
+    selector = fitted(method, source.X)
+    check_printed(outcome.stdout, source, selector)
+    check_written(tmp_path / output, source, selector)
+    assert f"Wrote {output}.\n" in outcome.stdout
+    assert "\x1b" not in outcome.stdout
+
+
+@pytest.mark.parametrize(("name", "method", "output"), IN_PROCESS)
+def test_a_format_becomes_another(tmp_path, monkeypatch, name, method, output):
+    source = write_source(tmp_path, name)
+    monkeypatch.chdir(tmp_path)
+    assert invoke("select", name, "-m", "5", "--method", method, "-o", output).code == 0
+    check_written(tmp_path / output, source, fitted(method, source.X))
+
+
+@pytest.fixture
+def cells(tmp_path, monkeypatch):
+    """A file of the small table in the current folder, which is empty else."""
+    monkeypatch.chdir(tmp_path)
+    return write_source(tmp_path, "cells.csv")
+
+
+def test_names_alone_come_best_first(cells):
+    outcome = invoke("select", "cells.csv", "-m", "7", "--method", "MCFS", "--names")
+    best = [NAMES[column] for column in fitted("MCFS", cells.X, 7).top_features()]
+    assert outcome == (0, "".join(f"{name}\n" for name in best), "")
+
+
+def test_the_number_of_columns_and_why(cells):
+    asked = invoke("select", "cells.csv", "--method", "MCFS", "-m", "0.25", "-c", "4").stdout
+    assert "Columns: 3, 0.25 of all as asked.\n" in asked
+    assert "Clusters: 4, as asked.\n" in asked
+    found = invoke("select", "cells.csv", "--method", "MCFS").stdout
+    count = fitted("MCFS", cells.X, "auto").n_features_
+    assert f"Columns: {count}, the fewest that explain 95 % of what all columns together explain" in found
+    assert "Clusters: 3, read off the widest gap between the eigenvalues" in found
+
+
+def test_text_is_kept_aside_and_said_in_a_line(cells):
+    stdout = invoke("select", "cells.csv", "-m", "5", "--method", "MaxVariance").stdout
+    assert "Kept aside: cell (text), kind (text).\n" in stdout
+
+
+def test_columns_asked_for_are_kept_aside(cells):
+    outcome = invoke("select", "cells.csv", "-m", "2", "--method", "MaxVariance", "-o", "out.csv", "--aside", "gene 0")
+    assert "gene 0 (asked for)" in outcome.stdout
+    table = pd.read_csv("out.csv")
+    assert list(table.columns[:3]) == ["cell", "kind", "gene 0"]
+    chosen = fitted("MaxVariance", cells.X[:, 1:], 2).top_features() + 1
+    assert list(table.columns[3:]) == [NAMES[column] for column in sorted(chosen)]
+
+
+def test_of_many_selected_columns_the_best_are_shown(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    np.save("wide.npy", np.random.default_rng(0).standard_normal((30, 40)))
+    stdout = invoke("select", "wide.npy", "-m", "35", "--method", "MaxVariance").stdout
+    assert "\n  20  x" in stdout
+    assert "\n  21  x" not in stdout
+    assert "… and 15 more; --names lists all, -o writes them.\n" in stdout
+
+
+def test_missing_values_are_filled_in_where_asked_for_and_come_out_as_they_were(cells, tmp_path):
+    table = frame()
+    table.loc[[3, 7], "gene 2"] = np.nan
+    table.to_csv("holes.csv", index=False)
+    outcome = invoke("select", "holes.csv", "-m", "5", "--method", "MCFS", "--impute", "median", "-o", "out.csv")
+    assert outcome.code == 0
+    assert "2 missing values in gene 2 (2), replaced by the medians of their columns.\n" in outcome.stdout
+    X = table[NAMES].fillna(table[NAMES].median()).to_numpy()
+    chosen = [NAMES[column] for column in sorted(fitted("MCFS", X).top_features())]
+    assert "gene 2" in chosen
+    pd.testing.assert_frame_equal(pd.read_csv("out.csv")[chosen], table[chosen])
+
+
+def test_scales(cells):
+    X = dense_numbers() ** 2
+    pd.DataFrame(X * 10.0 ** np.arange(12), columns=NAMES).to_csv("squares.csv", index=False)
+    X = pd.read_csv("squares.csv").to_numpy()
+    wanted = {
+        "standard": fitted("LaplacianScore", X),
+        "none": fitted("LaplacianScore", X, scale="none"),
+        "log1p": fitted("LaplacianScore", np.log1p(X), scale="none"),
+    }
+    found = {}
+    for scale, selector in wanted.items():
+        arguments = ["--method", "LaplacianScore", "-m", "5", "--names", "--scale", scale]
+        found[scale] = invoke("select", "squares.csv", *arguments).stdout.splitlines()
+        assert found[scale] == [NAMES[column] for column in selector.top_features()], scale
+    assert len({*map(tuple, found.values())}) == 3
+    outcome = invoke("select", "squares.csv", "--scale", "log1p", "--method", "LaplacianScore")
+    assert "Every number x was replaced by log(1 + x).\n" in outcome.stdout
+
+
+def test_a_layer_of_an_annotated_file(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    source = write_source(tmp_path, "cells.h5ad")
+    data = anndata.read_h5ad(source.path)
+    data.layers["turned"] = data.X[:, ::-1].copy()
+    data.write_h5ad(source.path)
+    plain = invoke("select", "cells.h5ad", "-m", "5", "--method", "MaxVariance", "--names").stdout.split("\n")
+    turned = invoke("select", "cells.h5ad", "-m", "5", "--method", "MaxVariance", "--names", "--layer", "turned")
+    assert turned.stdout.split("\n")[:-1] == [NAMES[11 - NAMES.index(name)] for name in plain[:-1]]
+
+
+def test_an_output_that_is_there_is_replaced_whole(cells, tmp_path):
+    (tmp_path / "out.csv").write_text("old, " * 100_000)
+    (tmp_path / "out.csv").chmod(0o640)
+    assert invoke("select", "cells.csv", "-m", "5", "--method", "MCFS", "-o", "out.csv").code == 0
+    check_selected(tmp_path / "out.csv", cells, fitted("MCFS", cells.X))
+    assert (tmp_path / "out.csv").stat().st_mode & 0o777 == 0o640
+    assert set(map(str, contents(tmp_path))) == {"cells.csv", "out.csv"}
+
+
+def test_a_link_stays_one_and_what_it_points_to_is_replaced(cells, tmp_path):
+    (tmp_path / "real.csv").write_text("old")
+    (tmp_path / "out.csv").symlink_to("real.csv")
+    assert invoke("select", "cells.csv", "-m", "5", "--method", "MCFS", "-o", "out.csv").code == 0
+    assert (tmp_path / "out.csv").is_symlink()
+    check_selected(tmp_path / "real.csv", cells, fitted("MCFS", cells.X))
+
+
+def test_the_page_shows_the_selection_and_the_command(cells, tmp_path):
+    outcome = invoke("select", "cells.csv", "-m", "5", "--method", "MCFS", "--report", "page.html", "-o", "out.csv")
+    assert outcome.code == 0
+    assert "Wrote out.csv.\nWrote page.html.\n" in outcome.stdout
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "ufselect select cells.csv -m 5 --method MCFS --report page.html -o out.csv" in page
+    assert "5 of 12 columns selected" in page
+    best = [NAMES[column] for column in fitted("MCFS", cells.X).top_features()]
+    assert re.findall(r"<li><bdi>(.*?)</bdi></li>", page) == best
+
+
+def test_columns_may_be_pixels(cells, tmp_path):
+    arguments = ["--method", "MaxVariance", "-m", "5", "--report", "page.html"]
+    assert invoke("select", "cells.csv", *arguments).code == 0
+    without = (tmp_path / "page.html").read_text(encoding="utf-8")
+    for image in ("3x4", "3×4", "3X4"):
+        assert invoke("select", "cells.csv", *arguments, "--image", image).code == 0
+        assert ">Picture<" in (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert ">Picture<" not in without
+
+
+def test_the_same_command_writes_the_same_bytes(cells, tmp_path):
+    arguments = ["select", "cells.csv", "-m", "5", "--method", "FSASL", "-o", "out.csv"]
+    assert invoke(*arguments).code == 0
+    first = (tmp_path / "out.csv").read_bytes()
+    assert invoke(*arguments, "-j", "2").code == 0
+    assert (tmp_path / "out.csv").read_bytes() == first
