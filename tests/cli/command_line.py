@@ -183,7 +183,7 @@ def _from_arrays(arrays):
     else:
         X = arrays.pop("X")
     names = arrays.pop("names").tolist()
-    keys = arrays.pop("aside_names", np.array([])).reshape(-1).tolist()
+    keys = np.atleast_1d(arrays.pop("aside_names", [])).tolist()
     values = [arrays.pop(key) if key in arrays else arrays.pop(f"aside_{place}") for place, key in enumerate(keys)]
     assert not arrays
     return Written(X, names, {key: column.tolist() for key, column in zip(keys, values, strict=True)})

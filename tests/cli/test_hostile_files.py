@@ -1,0 +1,451 @@
+"""What cannot be done is said in one sentence, and nothing is written."""
+
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import anndata
+import numpy as np
+import pandas as pd
+import pytest
+from command_line import (
+    NAMES,
+    contents,
+    dense_numbers,
+    fitted,
+    frame,
+    invoke,
+    is_one_sentence,
+    read_back,
+    run_alone,
+    write_source,
+)
+
+FAILURE, WRONG_USE = 1, 2
+GOOD = frame().to_csv(index=False)
+CONSTANT = "a,b\n" + "1,2\n" * 20
+TWO_ROWS = "a,b\n1,2\n3,4\n"
+
+
+def with_value(row, column, value):
+    table = frame()
+    table.loc[row, column] = value
+    return table.to_csv(index=False)
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """The current folder, with one good file in it."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "cells.csv").write_text(GOOD)
+    return tmp_path
+
+
+def refused(folder, *arguments, code=FAILURE):
+    """Run the program on what it must refuse; the sentence that it says."""
+    before = contents(folder)
+    outcome = invoke(*arguments)
+    assert outcome.code == code, outcome
+    assert is_one_sentence(outcome.stderr), outcome.stderr
+    assert contents(folder) == before
+    return outcome.stderr
+
+
+# Files that are broken
+
+
+@pytest.mark.parametrize("command", [["select"], ["compare"], ["explain"]])
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        ("", "bad.csv is empty."),
+        ("a,b,c\n", "bad.csv has a header but no rows."),
+        ("a,b,c\n1,2,3\n4,5\n6,7,8\n", "bad.csv line 3 has 2 fields, not 3 as the header."),
+        ("a,b,a\n1,2,3\n4,5,6\n7,8,8\n", "bad.csv has several columns named 'a'; names must differ."),
+        ("a,b\nred,x\nblue,y\n", "bad.csv has no column of numbers ('a': text; 'b': text)."),
+        (with_value(3, "gene 5", np.inf), "1 infinite value in gene 5 (1); replace them, or keep the column aside"),
+        (with_value([3, 4], "gene 5", np.nan), "2 missing values in gene 5 (2); --impute median fills them in."),
+        (TWO_ROWS, "Found array with 2 sample(s)"),
+        (CONSTANT, "X has no informative column: all 2 of its columns are constant over 20 samples."),
+    ],
+    ids=["empty", "header", "ragged", "twice", "text", "infinite", "missing", "two rows", "constant"],
+)
+def test_a_broken_file_is_refused(folder, command, content, sentence):
+    (folder / "bad.csv").write_text(content)
+    columns = [content.partition("\n")[0].split(",")[-1] or "a"] if command == ["explain"] else []
+    output = ["-o", "out.csv"] if command != ["explain"] else []
+    assert sentence in refused(folder, *command, "bad.csv", *columns, *output)
+
+
+def test_several_columns_with_missing_values_are_all_named(folder):
+    table = frame()
+    for place in range(10):
+        table.loc[:place, NAMES[place]] = np.nan
+    table.to_csv("holes.csv", index=False)
+    sentence = refused(folder, "select", "holes.csv", "-o", "out.csv")
+    assert "55 missing values in gene 0 (1), gene 1 (2), gene 2 (3)" in sentence
+    assert "gene 7 (8) and 2 more; --impute median fills them in." in sentence
+
+
+@pytest.mark.parametrize("name", ["cells.parquet", "sparse.h5ad"])
+def test_a_file_cut_short_is_refused_by_a_process(tmp_path, name):
+    source = write_source(tmp_path, name)
+    content = source.path.read_bytes()
+    source.path.write_bytes(content[: len(content) // 2])
+    before = contents(tmp_path)
+    outcome = run_alone(tmp_path, "select", name, "-m", "5", "-o", "out.csv", "--report", "page.html")
+    title = "Parquet" if name.endswith("parquet") else "AnnData"
+    sentence = f"Error: {name} cannot be read as {title}: the file is damaged or incomplete.\n"
+    assert outcome == (FAILURE, "", sentence)
+    assert contents(tmp_path) == before
+
+
+def test_folders_and_files_that_are_not_there(folder):
+    (folder / "data.csv").mkdir()
+    assert refused(folder, "select", "data.csv") == "Error: data.csv is a folder, not a file.\n"
+    assert refused(folder, "select", "gone.csv") == "Error: There is no file gone.csv.\n"
+    assert refused(folder, "select", "gone/gone.csv") == "Error: There is no file gone/gone.csv.\n"
+    assert "cells.txt has an ending that is not known; files may be .csv" in refused(folder, "select", "cells.txt")
+
+
+def test_enormous_numbers_are_refused(folder):
+    (folder / "bad.csv").write_text(with_value(3, "gene 5", 1e200))
+    assert "too large to be squared" in refused(folder, "select", "bad.csv", "-o", "out.csv")
+
+
+# Places that cannot be written to
+
+
+def test_outputs_that_cannot_be(folder):
+    (folder / "folder.csv").mkdir()
+    before = ["select", "cells.csv", "--method", "MaxVariance", "-m", "5"]
+    assert refused(folder, *before, "-o", "folder.csv") == "Error: folder.csv is a folder, not a file.\n"
+    assert refused(folder, *before, "-o", "no/out.csv") == "Error: There is no folder no to write out.csv to.\n"
+    assert refused(folder, *before, "--report", "no/a.html") == "Error: There is no folder no to write a.html to.\n"
+    assert refused(folder, *before, "-o", "cells.csv/out.csv").startswith("Error: There is no folder cells.csv to")
+    unknown = refused(folder, *before, "-o", "out.xlsx", code=WRONG_USE)
+    assert "Invalid value for --output: out.xlsx has an ending that is not known; files may be .csv" in unknown
+    assert "name too long" in refused(folder, *before, "-o", "o" * 300 + ".csv")
+
+
+def test_the_data_are_never_written_over(folder):
+    (folder / "link.csv").symlink_to("cells.csv")
+    os.link(folder / "cells.csv", folder / "other.csv")
+    for output in ("cells.csv", "./cells.csv", str(folder / "cells.csv"), "link.csv", "other.csv"):
+        sentence = refused(folder, "select", "cells.csv", "-o", output, code=WRONG_USE)
+        assert sentence.startswith(f"Error: Invalid value for --output: {Path(output)} is the file that is read.")
+        sentence = refused(folder, "select", "cells.csv", "--report", output, code=WRONG_USE)
+        assert sentence.startswith("Error: Invalid value for --report: ")
+        sentence = refused(folder, "compare", "cells.csv", "-o", output, code=WRONG_USE)
+        assert sentence.startswith("Error: Invalid value for --output: ")
+
+
+def test_the_table_and_the_page_are_two_files(folder):
+    arguments = ["select", "cells.csv", "--method", "MaxVariance", "-o", "out.csv", "--report"]
+    for page in ("out.csv", "./out.csv", str(folder / "out.csv")):
+        assert "is where the table goes" in refused(folder, *arguments, page, code=WRONG_USE)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="devices are files on POSIX only")
+def test_a_device_is_not_replaced_by_a_file(folder):
+    os.mkfifo(folder / "pipe.csv")
+    for arguments in (["select", "cells.csv", "-o"], ["select", "cells.csv", "--report"], ["compare", "cells.csv", "-o"]):
+        assert refused(folder, *arguments, "pipe.csv") == "Error: pipe.csv is no ordinary file.\n"
+    assert (folder / "pipe.csv").is_fifo()
+
+
+AS_NOBODY = """
+import os, sys
+import sklearn.base, ufselect.files.text, ufselect.inspection, ufselect.report
+from ufselect.cli.app import run
+if os.getuid() == 0:  # who may do everything
+    os.setuid(65534)
+os.chdir(sys.argv[1])
+sys.exit(run(sys.argv[2:]))
+"""
+
+
+@pytest.fixture
+def open_folder():
+    """A folder that others may look into, with one good file."""
+    with tempfile.TemporaryDirectory() as name:
+        Path(name).chmod(0o755)
+        Path(name, "cells.csv").write_text(GOOD)
+        yield Path(name)
+
+
+def run_as_nobody(folder, *arguments):
+    before = contents(folder)
+    command = [sys.executable, "-c", AS_NOBODY, str(folder), *arguments]
+    answer = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    assert contents(folder) == before
+    return answer.returncode, answer.stdout, answer.stderr
+
+
+@pytest.mark.skipif(os.name != "posix", reason="permissions of this kind are POSIX")
+def test_data_that_may_not_be_read(open_folder):
+    (open_folder / "cells.csv").chmod(0)
+    outcome = run_as_nobody(open_folder, "select", "cells.csv")
+    assert outcome == (FAILURE, "", "Error: cells.csv may not be read: permission denied.\n")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="permissions of this kind are POSIX")
+def test_a_folder_that_may_not_be_written_to(open_folder):
+    open_folder.chmod(0o555)
+    outcome = run_as_nobody(open_folder, "select", "cells.csv", "-o", "out.csv")
+    assert outcome == (FAILURE, "", "Error: out.csv may not be written: permission denied.\n")
+
+
+def limit_files():
+    resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
+
+
+ENDINGS = ["csv", "csv.gz", "tsv", "parquet", "npy", "npz", "mat", "h5ad"]
+WHILE_FILES_ARE_SMALL = """
+import resource, sys
+from ufselect.cli.app import run
+run(["select", "cells.npy", "--method", "MaxVariance", "-o", "first.h5ad"])  # whatever is compiled or kept, now
+resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
+for ending in sys.argv[1:]:
+    print(run(["select", "cells.npy", "-m", "300", "--method", "MaxVariance", "--names", "-o", f"out.{ending}"]))
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="the limit is POSIX")
+def test_a_full_disk_leaves_the_old_file_as_it_was(tmp_path):
+    np.save(tmp_path / "cells.npy", np.random.default_rng(0).standard_normal((60, 300)))
+    (tmp_path / "out.csv").write_text("old")
+    command = [sys.executable, "-c", WHILE_FILES_ARE_SMALL, *ENDINGS]
+    answer = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300)
+    codes = [line for line in answer.stdout.splitlines() if line.isdigit()]
+    assert codes == [str(FAILURE)] * len(ENDINGS), answer
+    errors = [line for line in answer.stderr.splitlines() if line]
+    for ending, line in zip(ENDINGS, errors, strict=True):
+        reason = "it could not be written to its end" if ending == "npy" else "file too large"
+        assert line == f"Error: out.{ending} could not be written: {reason}."
+    assert {path.name for path in tmp_path.iterdir()} == {"cells.npy", "first.h5ad", "out.csv"}
+    assert (tmp_path / "out.csv").read_text() == "old"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="the limit is POSIX")
+def test_where_the_page_cannot_be_written_the_table_does_not_appear(tmp_path):
+    write_source(tmp_path, "cells.npy")
+    before = contents(tmp_path)
+    arguments = ["select", "cells.npy", "-m", "2", "--method", "MaxVariance", "-o", "out.npy", "--report", "page.html"]
+    outcome = run_alone(tmp_path, *arguments, preexec_fn=limit_files)
+    assert outcome.code == FAILURE
+    assert outcome.stderr == "Error: page.html could not be written: file too large.\n"
+    assert contents(tmp_path) == before
+
+
+@pytest.fixture
+def little_disk(tmp_path):
+    """A file system with room for 64 kB."""
+    place = tmp_path / "disk"
+    place.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(place)]
+    if os.name != "posix" or os.getuid() != 0 or subprocess.run(mount, capture_output=True).returncode:
+        pytest.skip("mounting a small file system takes root, and a machine that permits it")
+    yield place
+    subprocess.run(["umount", str(place)], check=True)
+
+
+def test_a_disk_that_is_really_full(little_disk, monkeypatch):
+    monkeypatch.chdir(little_disk.parent)
+    np.save("cells.npy", np.random.default_rng(0).standard_normal((60, 300)))
+    for ending in ENDINGS:
+        outcome = invoke("select", "cells.npy", "-m", "300", "--method", "MaxVariance", "-o", f"disk/out.{ending}")
+        reason = "it could not be written to its end" if ending == "npy" else "no space left on device"
+        assert outcome.code == FAILURE
+        assert outcome.stderr == f"Error: disk/out.{ending} could not be written: {reason}.\n"
+        assert contents(little_disk) == {}
+
+
+# Options that make no sense
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "sentence"),
+    [
+        (["-m", "13"], FAILURE, "n_features_to_select=13 asks for more than the 12 features of X."),
+        (["-m", "0"], WRONG_USE, "Got 0 instead."),
+        (["-m", "-3"], WRONG_USE, "Got -3 instead."),
+        (["-m", "1.5"], WRONG_USE, "Got 1.5 instead."),
+        (["-m", "abc"], WRONG_USE, "Got 'abc' instead."),
+        (["-m", "true"], WRONG_USE, "Got 'true' instead."),
+        (["-m", "[1, 2]"], WRONG_USE, "Got [1, 2] instead."),
+        (["-m"], WRONG_USE, "requires an argument"),
+        (["--clusters", "abc"], WRONG_USE, "The 'n_clusters' parameter of MCFS must be an int"),
+        (["--clusters", "60"], FAILURE, "n_clusters=60 must be less than the number of samples, 60."),
+        (["--seed", "-1"], WRONG_USE, "Got -1 instead."),
+        (["--seed", "abc"], WRONG_USE, "Invalid value for '--seed'"),
+        (["--jobs", "0"], WRONG_USE, "Invalid value for --jobs"),
+        (["--colour", "red"], WRONG_USE, "No such option: --colour"),
+        (["--row-penalty", "1"], WRONG_USE, "No such option: --row-penalty"),
+        (["--width", "-1"], WRONG_USE, "The 'width' parameter of MCFS must be a float in the range (0.0, inf)."),
+        (["--weights", "blue"], WRONG_USE, "The 'weights' parameter of MCFS must be a str among"),
+        (["--image", "28"], WRONG_USE, "Invalid value for --image: '28' is not of the form 28x28."),
+        (["--image", "0x12"], WRONG_USE, "'0x12' is not of the form 28x28."),
+        (["--image", "3x5"], WRONG_USE, "3 × 5 pixels are 15, but there are 12 columns."),
+        (["--aside", "gene 99"], FAILURE, "cells.csv has no column named 'gene 99'; the nearest names are 'gene 9'"),
+        (["--scale", "log1p"], FAILURE, "has the negative value -"),
+        (["--scale", "log2"], WRONG_USE, "'log2' is not one of 'standard', 'none', 'log1p'"),
+        (["--impute", "mean"], WRONG_USE, "'mean' is not"),
+        (["--layer", "counts"], FAILURE, "Only .h5ad files have layers, and cells.csv is none."),
+        (["extra"], WRONG_USE, "unexpected extra argument"),
+    ],
+)
+def test_options_that_make_no_sense(folder, arguments, code, sentence):
+    before = ["select", "cells.csv", "-o", "out.csv", "--report", "page.html", "--method", "MCFS"]
+    assert sentence in refused(folder, *before, *arguments, code=code)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["select", "cells.csv", "--method", "FSAL"], "'FSAL' is no method; FSASL is. ufselect methods lists them."),
+        (["explain", "cells.csv", "gene 0", "--method=zzz"], "'zzz' is no method. ufselect methods lists them."),
+        (["compare", "cells.csv", "--methods", "MCFS,MaxVarianc"], "Invalid value for --methods: 'MaxVarianc' is no"),
+        (["compare", "cells.csv", "--methods", " , "], "no method is named"),
+        (["methods", "mcf"], "'mcf' is no method; MCFS is."),
+        (["select", "cells.csv", "--method", "LaplacianScore", "-c", "3"], "LaplacianScore does not count clusters"),
+        (["select", "cells.csv", "--method", "MaxVariance", "--scale", "standard"], "MaxVariance takes columns as they"),
+        (["select", "cells.csv", "--method", "RUFS", "--scale", "standard"], "RUFS maps every column onto 0 to 1"),
+        (["compare", "cells.csv", "--repeats", "1"], "two fits or more can agree, one cannot"),
+        (["compare", "cells.csv", "--repeats", "-2"], "Invalid value for '--repeats'"),
+        (["explain", "cells.csv", "gene 99", "--method", "MCFS"], "'gene 99' is no column; gene 9 is."),
+        (["explain", "cells.csv", "kind", "--method", "MCFS"], "kind was kept aside, it is not among the numbers."),
+        (["explain", "cells.csv"], "Missing argument"),
+        (["select"], "Missing argument 'DATA'. See ufselect select --help."),
+        (["selct", "cells.csv"], "No such command 'selct'. Did you mean 'select'? See ufselect --help."),
+        (["--colour"], "No such option: --colour. See ufselect --help."),
+    ],
+)
+def test_calls_that_make_no_sense(folder, arguments, sentence):
+    assert sentence in refused(folder, *arguments, code=WRONG_USE)
+
+
+@pytest.mark.parametrize(
+    ("labels", "sentence"),
+    [
+        ("nope", "cells.csv has no column named 'nope'"),
+        ("cell", "cell has 60 classes for 60 samples; some must share one."),
+    ],
+)
+def test_labels_that_are_none(folder, labels, sentence):
+    assert sentence in refused(folder, "compare", "cells.csv", "--labels", labels, "-o", "out.csv")
+
+
+def test_labels_that_are_missing_or_all_the_same(folder):
+    table = frame()
+    table["kind"] = "flat"
+    table.to_csv("same.csv", index=False)
+    assert "kind has 1 class" in refused(folder, "compare", "same.csv", "--labels", "kind")
+    table.loc[5:7, "kind"] = ""
+    table.to_csv("holes.csv", index=False)
+    assert "3 samples have no value in kind, the column of classes." in refused(
+        folder, "compare", "holes.csv", "--labels", "kind"
+    )
+
+
+def test_the_last_of_two_methods_counts(folder):
+    arguments = ["select", "cells.csv", "-m", "5", "--names", "--method", "FSASL", "--method", "MaxVariance"]
+    outcome = invoke(*arguments)
+    assert outcome.code == 0, outcome.stderr
+    assert outcome.stdout.splitlines() == [NAMES[j] for j in fitted("MaxVariance", dense_numbers()).top_features()]
+
+
+# Strange names
+
+
+LONG = "gene " * 2000
+UNICODE = "größe 名前 🧬 مثال"
+MARKUP = "<img src=x onerror=alert(1)></script><script>alert(2)</script>"
+CONTROL = "red\x1b[31m\nbell\x07\x9b"
+STRANGE = [LONG, UNICODE, MARKUP, CONTROL]
+
+
+def write_strange(folder):
+    """A file with names that would do harm on a screen or a page, and text among the numbers."""
+    X = np.random.default_rng(0).standard_normal((60, 6)) * [6, 5, 4, 3, 2, 1]
+    names = [*STRANGE, "plain", "other"]
+    np.savez(folder / "strange.npz", X=X, names=np.array(names), kind=np.array(["a\x1b[2J", "b"] * 30))
+    return X, names
+
+
+def has_control_characters(text):
+    return any(ord(letter) < 32 and letter != "\n" or 127 <= ord(letter) < 160 for letter in text)
+
+
+@pytest.mark.parametrize("command", [["select"], ["select", "--names"], ["compare"], ["explain"]])
+def test_strange_names_do_no_harm_on_a_screen(folder, command):
+    write_strange(folder)
+    columns = STRANGE if command == ["explain"] else []
+    methods = ["--methods", "MaxVariance"] if command == ["compare"] else ["--method", "MaxVariance"]
+    outcome = invoke(command[0], "strange.npz", *columns, *command[1:], "-m", "4", *methods)
+    assert outcome.code == 0, outcome.stderr
+    assert not has_control_characters(outcome.stdout + outcome.stderr)
+    if command != ["compare"]:
+        assert UNICODE in outcome.stdout
+        assert MARKUP[:20] in outcome.stdout
+        assert r"red\x1b[31m\nbell\x07\x9b" in outcome.stdout
+
+
+def test_names_alone_are_whole_and_one_a_line(folder):
+    write_strange(folder)
+    outcome = invoke("select", "strange.npz", "-m", "4", "--names", "--method", "MaxVariance")
+    assert outcome.stdout.splitlines() == [LONG, UNICODE, MARKUP, r"red\x1b[31m\nbell\x07\x9b"]
+
+
+def test_errors_show_no_control_characters_either(folder):
+    write_strange(folder)
+    for arguments in (["explain", "strange.npz", "red\x1b"], ["select", "strange.npz", "--aside", "red\x1b[31m"]):
+        outcome = invoke(*arguments)
+        assert is_one_sentence(outcome.stderr)
+        assert not has_control_characters(outcome.stderr)
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet", "npz", "mat", "h5ad"])
+def test_strange_names_are_written_as_they_are(folder, ending):
+    X, names = write_strange(folder)
+    outcome = invoke("select", "strange.npz", "-m", "4", "--method", "MaxVariance", "-o", f"out.{ending}")
+    if ending == "h5ad":
+        data = anndata.read_h5ad("out.h5ad")
+        assert data.var_names.tolist() == names
+        assert data.var_names[data.var["ufselect_selected"]].tolist() == STRANGE
+        return
+    assert outcome.code == 0, outcome.stderr
+    if ending in ("npz", "mat"):
+        assert read_back(folder / f"out.{ending}").names == STRANGE
+        return
+    table = pd.read_csv("out.csv") if ending == "csv" else pd.read_parquet("out.parquet")
+    assert list(table.columns) == ["kind", *STRANGE]
+    np.testing.assert_array_equal(table[STRANGE].to_numpy(), X[:, :4])
+
+
+def test_markup_in_names_is_text_on_the_page(folder):
+    write_strange(folder)
+    arguments = ["--method", "MaxVariance", "-m", "4", "--report", "page.html"]
+    assert invoke("select", "strange.npz", *arguments, "--aside", MARKUP).code == 0
+    aside = (folder / "page.html").read_text(encoding="utf-8")
+    assert invoke("select", "strange.npz", *arguments).code == 0
+    page = (folder / "page.html").read_text(encoding="utf-8")
+    assert "<li><bdi>&lt;img src=x onerror=alert(1)&gt;&lt;/script&gt;" in page
+    for text in (page, aside):
+        assert "<img" not in text
+        assert "alert(2)</script>" not in text
+        assert text.count("<script") == text.count("</script>") == 2
+        assert not has_control_characters(text)
+
+
+def test_an_annotation_may_be_called_like_a_gene(folder):
+    source = write_source(folder, "cells.h5ad")
+    data = anndata.read_h5ad(source.path)
+    data.obs["gene 3"] = 1.0
+    data.write_h5ad(source.path)
+    outcome = invoke("explain", "cells.h5ad", "gene 3", "--method", "MCFS", "-m", "5")
+    assert outcome.code == 0, outcome.stderr
+    assert "\ngene 3: " in outcome.stdout
