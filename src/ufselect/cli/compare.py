@@ -55,7 +55,8 @@ def compare(
         int, typer.Option(min=0, help="Fits on random 80 % of the samples, for the stability; 0 for none.")
     ] = 5,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="OUT.csv", help="Write the figures there.")
+        Path | None,
+        typer.Option("--output", "-o", metavar="OUT.csv", readable=False, help="Write the figures there."),
     ] = None,
     scale: options.Scaling = None,
     clusters: options.Clusters = "auto",
@@ -72,7 +73,7 @@ def compare(
         raise typer.BadParameter("two fits or more can agree, one cannot", param_hint="--repeats")
     settings: dict[str, Any] = {"clusters": clusters, "scale": scale, "seed": seed, "jobs": jobs, "strict": False}
     first = make_selector(wanted[0], features=features, **settings)
-    ensure_can_be_written(output, data, table=False)
+    ensure_can_be_written(output, data, "--output")
     numbers = read_numbers(Source(data, (*(aside or ()), *([labels] if labels else ())), impute, scale, layer))
     classes = _classes(numbers, labels)
     say(numbers.notes)
@@ -90,7 +91,7 @@ def _methods_in(text: str) -> list[str]:
     import ufselect
 
     names = ufselect.__all__ if text.strip().casefold() == "all" else names_in(text) or []
-    wanted = list(dict.fromkeys(method_named(name) for name in names))
+    wanted = list(dict.fromkeys(method_named(name, "--methods") for name in names))
     if not wanted:
         raise typer.BadParameter("no method is named", param_hint="--methods")
     return wanted
@@ -106,11 +107,11 @@ def _classes(numbers: Numbers, labels: str) -> Any:
     unknown = [value is None or value != value or value == "" for value in values.tolist()]
     if any(unknown):
         raise ValueError(f"{sum(unknown):,} samples have no value in {labels}, the column of classes.")
-    classes = np.unique(values.astype(str), return_inverse=True)[1]
-    if not 1 < classes.max() + 1 < len(classes):
-        raise ValueError(
-            f"{labels} has {classes.max() + 1:,} classes for {len(classes):,} samples; 2 or more are needed."
-        )
+    different, classes = np.unique(values.astype(str), return_inverse=True)
+    if len(different) == 1:
+        raise ValueError(f"{labels} has 1 class for all samples; 2 or more are needed.")
+    if len(different) == len(classes):
+        raise ValueError(f"{labels} has {len(classes):,} classes for {len(classes):,} samples; some must share one.")
     return classes
 
 

@@ -49,13 +49,17 @@ def explain(
 def _places(columns: Sequence[str], names: Sequence[str], aside: Mapping[str, Any]) -> list[int]:
     place = {name: number for number, name in enumerate(names)}
     for column in columns:
-        if column in aside:
-            raise typer.BadParameter(f"{shown(column)} was kept aside, it is not among the numbers")
         if column not in place:
-            near = get_close_matches(column, names, n=1)
-            guess = f"; {shown(near[0])} is" if near else ""
-            raise typer.BadParameter(f"{shown(column)!r} is no column{guess}")
+            raise typer.BadParameter(_why_not(column, names, aside))
     return [place[column] for column in columns]
+
+
+def _why_not(column: str, names: Sequence[str], aside: Mapping[str, Any]) -> str:
+    if column in aside:
+        return f"{shown(column)} was kept aside, it is not among the numbers"
+    near = get_close_matches(column, names, n=1)
+    guess = f"; {shown(near[0])} is" if near else ""
+    return f"'{shown(column)}' is no column{guess}"
 
 
 def _sentences(explanation: Explanation, names: Sequence[str]) -> list[str]:

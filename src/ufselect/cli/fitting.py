@@ -84,8 +84,8 @@ def make_selector(
     taken = inspect.signature(cls).parameters
     _refuse_what_is_not_taken(name, taken, clusters if strict else "auto", scale if strict else None)
     shared = {
-        "n_features_to_select": as_literal(features),
-        "n_clusters": as_literal(clusters),
+        "n_features_to_select": _as_number(features),
+        "n_clusters": _as_number(clusters),
         "random_state": seed,
         "n_jobs": jobs,
         "scale": "standard" if scale in (None, Scale.standard) else "none",
@@ -94,6 +94,12 @@ def make_selector(
     selector = cls(**{key: value for key, value in shared.items() if key in taken}, **(parameters or {}))
     selector._validate_params()
     return selector
+
+
+def _as_number(text: str) -> Any:
+    """A number where the text says one; truth values, which count as numbers in Python, are not meant."""
+    value = as_literal(text)
+    return text if isinstance(value, bool) else value
 
 
 def fit_timed(selector: BaseSelector, X: Any) -> float:

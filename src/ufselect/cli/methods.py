@@ -11,16 +11,18 @@ import ufselect
 from ufselect.cli.parameters import described_parameters, method_named
 from ufselect.cli.printing import print_table, say
 
+_LONGEST_LINE = 200
+
 
 def methods(
     name: Annotated[str, typer.Argument(help="Show one method with all its parameters.")] = "",
 ) -> None:
     """List the seventeen methods, or one with all its parameters."""
     if name:
-        _print_method(method_named(name))
+        _print_method(method_named(name, "NAME"))
     else:
         rows = [[method, _in_a_line(method)] for method in sorted(ufselect.__all__, key=str.casefold)]
-        print_table(["method", "what it is"], rows, left=[0, 1])
+        print_table(["method", "what it is"], rows, left=[0, 1], longest=_LONGEST_LINE)
         say(["", "ufselect methods NAME shows its parameters; ufselect select DATA --method NAME takes it."])
 
 

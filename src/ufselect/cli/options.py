@@ -23,10 +23,18 @@ class Impute(StrEnum):
     median = "median"
 
 
+def _some_threads(count: int) -> int:
+    if count == 0:
+        raise typer.BadParameter("0 threads do nothing; -1 takes all cores")
+    return count
+
+
 Data = Annotated[
     Path,
     typer.Argument(
-        metavar="DATA", help="CSV or TSV (also .gz), Parquet, .npy, .npz, .mat or .h5ad; a sample in each row."
+        metavar="DATA",
+        help="CSV or TSV (also .gz), Parquet, .npy, .npz, .mat or .h5ad; a sample in each row.",
+        readable=False,  # whether it is, is told when it is read
     ),
 ]
 Features = Annotated[
@@ -53,5 +61,8 @@ Clusters = Annotated[
     str, typer.Option("--clusters", "-c", metavar="N", help="About how many clusters there are, or auto.")
 ]
 Seed = Annotated[int, typer.Option("--seed", help="Start of what is random; the same seed, the same result.")]
-Jobs = Annotated[int, typer.Option("--jobs", "-j", help="Threads; -1 for all cores. The result is the same.")]
+Jobs = Annotated[
+    int,
+    typer.Option("--jobs", "-j", help="Threads; -1 for all cores. The result is the same.", callback=_some_threads),
+]
 Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]

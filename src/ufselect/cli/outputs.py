@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
-from contextlib import ExitStack
+import re
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -13,16 +14,25 @@ import typer
 from ufselect._backend.writing import whole_file
 
 
-def ensure_can_be_written(path: Path | None, data: Path, *, table: bool) -> None:
-    """Raise before any work is done where a file could not be written at the end."""
+def ensure_table_can_be_written(path: Path | None, data: Path) -> None:
+    """Raise before any work is done where a table could not be written at the end."""
+    if path is not None:
+        _refuse_other_formats(path)
+        ensure_can_be_written(path, data, "--output")
+
+
+def ensure_can_be_written(path: Path | None, data: Path, option: str, table: Path | None = None) -> None:
+    """Raise before any work is done where a file could not be written at the end, or in place of another."""
     if path is None:
         return
-    if table:
-        _refuse_other_formats(path)
     if path.exists() and data.exists() and path.samefile(data):
-        raise typer.BadParameter(f"{path} is the file that is read", param_hint="--output" if table else "--report")
+        raise typer.BadParameter(f"{path} is the file that is read", param_hint=option)
+    if table is not None and path.resolve() == table.resolve():
+        raise typer.BadParameter(f"{path} is where the table goes", param_hint=option)
     if path.is_dir():
         raise IsADirectoryError(f"{path} is a folder, not a file.")
+    if path.exists() and not path.is_file():
+        raise OSError(f"{path} is no ordinary file.")
     if not path.parent.is_dir():
         raise FileNotFoundError(f"There is no folder {path.parent} to write {path.name} to.")
     if not os.access(path.parent, os.W_OK):
@@ -33,9 +43,27 @@ def write_all(tables: Mapping[Path, Callable[[Path], None]], pages: Mapping[Path
     """Write every file; none appears before all are written."""
     with ExitStack() as files:
         for path, write in tables.items():
-            write(files.enter_context(whole_file(path)))
+            with _failure_told(path):
+                write(files.enter_context(whole_file(path)))
         for path, page in pages.items():
-            files.enter_context(whole_file(path)).write_text(page, encoding="utf-8", errors="replace")
+            with _failure_told(path):
+                files.enter_context(whole_file(path)).write_text(page, encoding="utf-8", errors="replace")
+
+
+@contextmanager
+def _failure_told(path: Path) -> Iterator[None]:
+    """Name the file and the cause where the system refuses to write: libraries tell it in as many ways."""
+    try:
+        yield
+    except (OSError, RuntimeError) as error:
+        if isinstance(error, OSError):
+            number = error.errno
+        elif told := re.search(r"errno = (\d+)", str(error)):  # HDF5, and in the middle of a sentence
+            number = int(told[1])
+        else:
+            raise
+        cause = os.strerror(number).lower() if number else "it could not be written to its end"
+        raise OSError(f"{path} could not be written: {cause}.") from error
 
 
 def _refuse_other_formats(path: Path) -> None:

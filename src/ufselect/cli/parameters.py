@@ -33,24 +33,25 @@ class Described(NamedTuple):
     text: str
 
 
-def method_named(name: str) -> str:
+def method_named(name: str, option: str = "--method") -> str:
     """The method of that name, in capitals or not."""
     known = {method.casefold(): method for method in ufselect.__all__}
     if name.casefold() in known:
         return known[name.casefold()]
     near = get_close_matches(name.casefold(), known, n=1)
     guess = f"; {known[near[0]]} is" if near else ""
-    raise typer.BadParameter(f"{name!r} is no method{guess}. ufselect methods lists them", param_hint="--method")
+    raise typer.BadParameter(f"{name!r} is no method{guess}. ufselect methods lists them", param_hint=option)
 
 
 def method_named_in(arguments: Sequence[str]) -> str:
-    """The method that a command line asks for: its parameters are needed before the line can be parsed."""
-    for place, argument in enumerate(arguments):
-        if argument == "--method" and place + 1 < len(arguments):
-            return method_named(arguments[place + 1])
-        if argument.startswith("--method="):
-            return method_named(argument.removeprefix("--method="))
-    return DEFAULT_METHOD
+    """The method that a command line asks for, last: its parameters are needed before the line can be parsed."""
+    name = DEFAULT_METHOD
+    for argument, following in zip(arguments, [*arguments[1:], ""], strict=True):
+        if argument == "--method" and following:
+            name = following
+        elif argument.startswith("--method="):
+            name = argument.removeprefix("--method=")
+    return method_named(name)
 
 
 def described_parameters(method: type) -> dict[str, Described]:

@@ -4,17 +4,24 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Sequence
+from unicodedata import category
 
 import typer
 
 _LONGEST_NAME = 60
 _MOST_NAMES = 8
+_ACTING = ("Cc", "Cs", "Zl", "Zp")
 
 
 def shown(name: str, longest: int = _LONGEST_NAME) -> str:
     """A name in one line of a terminal: control characters made visible, the end of a long one cut off."""
     plain = "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in name[: longest + 1])
     return plain if len(plain) <= longest else plain[: longest - 1] + "…"
+
+
+def in_one_line(name: str) -> str:
+    """A whole name that ends where its line does: control characters, which could also act, made visible."""
+    return "".join(repr(letter)[1:-1] if category(letter) in _ACTING else letter for letter in name)
 
 
 def listed(names: Sequence[str], most: int = _MOST_NAMES) -> str:
@@ -29,7 +36,9 @@ def say(sentences: Iterable[str]) -> None:
         typer.echo(sentence)
 
 
-def print_table(headers: Sequence[str], rows: Iterable[Sequence[str]], *, left: Sequence[int] = ()) -> None:
+def print_table(
+    headers: Sequence[str], rows: Iterable[Sequence[str]], *, left: Sequence[int] = (), longest: int = _LONGEST_NAME
+) -> None:
     """Print cells in columns, numbers to the right, those named by ``left`` to the left."""
     from rich import box
     from rich.console import Console
@@ -40,7 +49,7 @@ def print_table(headers: Sequence[str], rows: Iterable[Sequence[str]], *, left: 
     for place, header in enumerate(headers):
         table.add_column(Text(header), justify="left" if place in left else "right", overflow="fold")
     for row in rows:
-        table.add_row(*(Text(shown(cell)) for cell in row))
+        table.add_row(*(Text(shown(cell, longest)) for cell in row))
     wide = None if sys.stdout.isatty() else 1000  # a file or a pipe has no edge
     Console(highlight=False, width=wide).print(table)
 

@@ -14,9 +14,9 @@ import typer
 from ufselect import __version__
 from ufselect.cli import options
 from ufselect.cli.fitting import Numbers, Source, choices_made, fit_timed, make_selector, read_numbers
-from ufselect.cli.outputs import ensure_can_be_written, write_all
+from ufselect.cli.outputs import ensure_can_be_written, ensure_table_can_be_written, write_all
 from ufselect.cli.parameters import DEFAULT_METHOD
-from ufselect.cli.printing import percent, print_table, say
+from ufselect.cli.printing import in_one_line, percent, print_table, say
 
 if TYPE_CHECKING:
     from ufselect._base import BaseSelector
@@ -34,12 +34,14 @@ def select(
             "--output",
             "-o",
             metavar="OUT",
+            readable=False,
             help="Write the selected columns there, in any format that can be read. An .h5ad file keeps all columns "
             "and gets ufselect_score, ufselect_rank and ufselect_selected in var.",
         ),
     ] = None,
     report: Annotated[
-        Path | None, typer.Option("--report", metavar="PAGE.html", help="Write a page that shows why.")
+        Path | None,
+        typer.Option("--report", metavar="PAGE.html", readable=False, help="Write a page that shows why."),
     ] = None,
     image: Annotated[
         str, typer.Option("--image", metavar="HxW", help="Columns are pixels of so many rows × columns.")
@@ -65,13 +67,13 @@ def select(
         method, features=features, clusters=clusters, scale=scale, seed=seed, jobs=jobs, parameters=parameters
     )
     pixels = _height_and_width(image)
-    for path in (output, report):
-        ensure_can_be_written(path, data, table=path is output)
+    ensure_table_can_be_written(output, data)
+    ensure_can_be_written(report, data, "--report", table=output)
     numbers = read_numbers(Source(data, tuple(aside or ()), impute, scale, layer))
     _refuse_other_shape(pixels, numbers.X.shape[1])
     fit_timed(selector, numbers.X)
     if names:
-        say(selected_names(selector, numbers))
+        say(map(in_one_line, selected_names(selector, numbers)))
     else:
         _print_selection(selector, numbers, standardize=scale in (None, options.Scale.standard))
     pages = {}

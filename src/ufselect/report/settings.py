@@ -9,6 +9,8 @@ import numpy as np
 
 from ufselect._base import BaseSelector
 
+_WITHOUT_EFFECT = ("n_jobs", "verbose")
+
 
 def parameters(selector: BaseSelector) -> dict[str, tuple[str, bool]]:
     """Every parameter, as Python writes its value, and whether it is the default."""
@@ -19,9 +21,10 @@ def parameters(selector: BaseSelector) -> dict[str, tuple[str, bool]]:
 
 
 def python_code(selector: BaseSelector) -> str:
-    """Code that makes the same selection of a matrix X; defaults are left out."""
+    """Code that makes the same selection of a matrix X; defaults are left out, and what changes no result."""
     method = type(selector).__name__
-    named = ", ".join(f"{name}={value}" for name, (value, default) in parameters(selector).items() if not default)
+    chosen = {name: value for name, (value, default) in parameters(selector).items() if not default}
+    named = ", ".join(f"{name}={value}" for name, value in chosen.items() if name not in _WITHOUT_EFFECT)
     return f"from ufselect import {method}\n\nselector = {method}({named}).fit(X)\nselector.top_features()"
 
 
