@@ -149,12 +149,9 @@ class BaseSelector(SelectorMixin, BaseEstimator, metaclass=ABCMeta):  # type: ig
             )
         informative = np.flatnonzero(~constant)
         kept = X if len(informative) == X.shape[1] else X[:, informative]
-        if sp.issparse(kept):
-            # Centring is a difference of products here: in single precision too little of it would be left.
-            kept = kept.astype(np.float64)
-        else:
-            # Slices of columns come in another order in memory, and sums over them with other roundings.
-            kept = np.ascontiguousarray(kept)
+        # Sparse: centring is a difference of products, of which single precision would leave too little. Dense: slices of
+        # columns come in another order in memory, and sums over them with other roundings.
+        kept = kept.astype(np.float64) if sp.issparse(kept) else np.ascontiguousarray(kept)
         ranking = self._learn(self._prepared(kept), None if wanted is None else min(wanted, len(informative)))
         self._store(ranking, informative, wanted, X.dtype)
         return self

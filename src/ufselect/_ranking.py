@@ -69,9 +69,14 @@ def rank_by_explanation(
         also = np.linalg.norm(X.transposed_matmul(residual), axis=1)
     order = from_best_to_worst(scores, also)
     enough = SUFFICIENT_SHARE * ridge_share(X, target) if wanted is None else 0.0
-    curve = _structure_curve(X, target, order, wanted or 1, enough)
+    curve = _structure_curve(X, target, order, steps_to_show(wanted), enough)
     sufficient = min(int(np.searchsorted(curve, enough)) + 1, len(curve))
     return Ranking(order, scores, coef, curve, sufficient, embedding)
+
+
+def steps_to_show(wanted: int | None) -> int:
+    """How far a structure curve goes at the least: beyond the columns wanted, to show what more of them would bring."""
+    return 1 if wanted is None else 2 * wanted
 
 
 def _structure_curve(X: Columns, target: Float, order: Indices, n_steps: int, enough: float) -> Float:

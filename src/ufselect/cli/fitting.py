@@ -129,12 +129,13 @@ def modest_resources(selector: BaseSelector, X: Any) -> Iterator[None]:
 def _working_memory(selector: BaseSelector, X: Any) -> int:
     """MB for blocks of work: scikit-learn's own gigabyte would be most of what a fit of a small file holds.
 
-    Half the data's size will do, but for the greedy choice, which keeps a number a column for every column taken.
+    Half the data's size will do, but for the greedy choice, which keeps a number a column for every step: two for each
+    column wanted.
     """
     n, d = X.shape
     wanted = selector.n_features_to_select
     taken = wanted if isinstance(wanted, int) else d if isinstance(wanted, float) else 0
-    needed = max((X.nnz if hasattr(X, "nnz") else n * d) // 2, d * (taken + 1)) * 8 // 2**20
+    needed = max((X.nnz if hasattr(X, "nnz") else n * d) // 2, 2 * d * (taken + 1)) * 8 // 2**20
     return min(max(needed, _LEAST_WORKING_MEMORY), _MOST_WORKING_MEMORY)
 
 

@@ -15,7 +15,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from ufselect._backend.columns import Columns, Float
 from ufselect._backend.progress import progress
 from ufselect._base import ITERATIONS, ClusterSelector, affordable_gram, coef_of
-from ufselect._ranking import SUFFICIENT_SHARE, Ranking, rank_by_row_norm
+from ufselect._ranking import SUFFICIENT_SHARE, Ranking, rank_by_row_norm, steps_to_show
 from ufselect.graphs.adaptive import adaptive_neighbors
 from ufselect.graphs.laplacian import StructureLaplacian
 from ufselect.graphs.self_expression import fixed_size_self_expression, sparse_self_expression
@@ -331,7 +331,7 @@ class FSASL(ClusterSelector):
         norms = np.linalg.norm(weights.W, axis=1)
         by_norm = np.argsort(-norms, kind="stable")
         enough = SUFFICIENT_SHARE * ridge_share(X, Y) if wanted is None else 0.0
-        path = ridge_path(X, Y, wanted or 1, sufficient_share=enough, gram=gram)
+        path = ridge_path(X, Y, steps_to_show(wanted), sufficient_share=enough, gram=gram)
         curve = np.cumsum(path.gains)
         sufficient = min(int(np.searchsorted(curve, enough)) + 1, len(curve))
         gains = np.minimum.accumulate(path.gains)
