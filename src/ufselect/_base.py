@@ -149,8 +149,8 @@ class BaseSelector(SelectorMixin, BaseEstimator, metaclass=ABCMeta):  # type: ig
             )
         informative = np.flatnonzero(~constant)
         kept = X if len(informative) == X.shape[1] else X[:, informative]
-        # Sparse: centring is a difference of products, of which single precision would leave too little. Dense: slices of
-        # columns come in another order in memory, and sums over them with other roundings.
+        # Sparse: centring is a difference of products, of which single precision would leave too little.
+        # Dense: slices of columns come in another order in memory, and sums over them with other roundings.
         kept = kept.astype(np.float64) if sp.issparse(kept) else np.ascontiguousarray(kept)
         ranking = self._learn(self._prepared(kept), None if wanted is None else min(wanted, len(informative)))
         self._store(ranking, informative, wanted, X.dtype)
