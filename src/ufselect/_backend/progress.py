@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sized
 from contextlib import contextmanager
 from threading import Event, Thread
 from typing import Any, TypeVar
@@ -25,7 +25,13 @@ def with_progress(
         return
     from tqdm.auto import tqdm  # costs import time that a silent fit need not pay
 
-    yield from tqdm(steps, desc=description, total=total, unit=unit, leave=True)
+    total = len(steps) if total is None and isinstance(steps, Sized) else total
+    with tqdm(desc=description, total=total, unit=unit) as bar:
+        for step in steps:
+            try:
+                yield step
+            finally:  # a step after which no more are wanted counts, too
+                bar.update()
 
 
 @contextmanager

@@ -1,0 +1,47 @@
+"""Large CSV files: read and selected with a progress bar, in little more memory than their numbers take."""
+
+import os
+import re
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+
+def write_csv(path, n_samples, n_columns):
+    """Whole numbers, which are written quickly: clusters in every second column, noise in all; and an id."""
+    rng = np.random.default_rng(0)
+    centres = rng.integers(-1000, 1000, size=(6, n_columns)) * (np.arange(n_columns) % 2 == 0)
+    with path.open("w", encoding="utf-8") as file:
+        file.write(",".join(["id", *(f"c{column}" for column in range(n_columns))]) + "\n")
+        for sample in range(n_samples):
+            values = centres[sample % 6] + rng.integers(1000, size=n_columns)
+            file.write(f"s{sample}," + ",".join(map(str, values.tolist())) + "\n")
+
+
+@pytest.mark.parametrize(
+    ("n_samples", "n_columns", "options", "bars"),
+    [
+        # With no options they take minutes: benchmarks/README.md.
+        (50_000, 50, ["--structure", "local", "-c", "6"], [r"FSASL: +\d+%"]),
+        (2_000, 20_000, ["-m", "50", "-c", "6", "--max-iter", "2"], [r"FSASL: +\d+%", r"Reading data.csv: +\d+%"]),
+    ],
+)
+def test_peak_memory_is_told_and_within_six_times_the_matrix(tmp_path, n_samples, n_columns, options, bars):
+    write_csv(tmp_path / "data.csv", n_samples, n_columns)
+    done = subprocess.run(
+        [sys.executable, "-m", "ufselect", "select", "data.csv", *options, "-o", "chosen.csv"],
+        cwd=tmp_path,
+        env={**os.environ, "TQDM_DELAY": "0"},
+        capture_output=True,
+        text=True,
+        timeout=900,
+    )
+    assert done.returncode == 0, done.stderr
+    assert all(re.search(bar, done.stderr) for bar in bars), done.stderr
+    peak = float(re.search(r"([\d,]+) MB of memory at most", done.stdout)[1].replace(",", ""))
+    assert peak <= 6 * 8e-6 * n_samples * n_columns + 500
+    with (tmp_path / "chosen.csv").open(encoding="utf-8") as file:
+        assert file.readline().startswith("id,c")
+        assert sum(1 for _ in file) == n_samples
