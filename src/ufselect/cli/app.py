@@ -25,6 +25,7 @@ from ufselect.cli.parameters import method_named_in, with_parameters_of
 from ufselect.cli.select import select
 
 FAILURE, WRONG_USE = 1, 2
+STOPPED = 130  # what newer versions of typer return where a command was stopped; older ones raise Abort
 
 # typer brings its own copy of click in some versions and needs click in others; both have this class there.
 _UsageError: type[Any] = typer.BadParameter.__mro__[1]
@@ -69,11 +70,13 @@ def run(arguments: Sequence[str]) -> int:
     except _UsageError as error:
         return _failed(_with_hint(error), WRONG_USE)
     except (KeyboardInterrupt, typer.Abort):
-        return _failed("Stopped; nothing was written.", FAILURE)
+        result = STOPPED
     except Exception as error:
         if "--debug" in arguments:
             raise
         return _failed(*_plainly(error))
+    if result == STOPPED:
+        return _failed("Stopped; nothing was written.", FAILURE)
     return result if isinstance(result, int) else 0
 
 
@@ -103,12 +106,18 @@ def _add_with_parameters(program: typer.Typer, command: Callable[..., None], met
     program.command(epilog=epilog)(with_parameters_of(method, command))
 
 
-def _version(
-    version: Annotated[bool, typer.Option("--version", help="Show the version and exit.", is_eager=True)] = False,
-) -> None:
-    if version:
+def _print_version(wanted: bool) -> None:
+    if wanted:
         typer.echo(f"ufselect {__version__}")
         raise typer.Exit
+
+
+def _version(
+    version: Annotated[
+        bool, typer.Option("--version", help="Show the version and exit.", callback=_print_version, is_eager=True)
+    ] = False,
+) -> None:
+    """What may be asked of the program itself."""
 
 
 def _with_hint(error: Any) -> str:

@@ -72,12 +72,12 @@ def compare(
     if repeats == 1:
         raise typer.BadParameter("two fits or more can agree, one cannot", param_hint="--repeats")
     settings: dict[str, Any] = {"clusters": clusters, "scale": scale, "seed": seed, "jobs": jobs, "strict": False}
-    first = make_selector(wanted[0], features=features, **settings)
+    proposed = [make_selector(name, features=features, **settings) for name in wanted]
     ensure_can_be_written(output, data, "--output")
     numbers = read_numbers(Source(data, (*(aside or ()), *([labels] if labels else ())), impute, scale, layer))
     classes = _classes(numbers, labels)
     say(numbers.notes)
-    count = features if features != "auto" else _count_by(first, numbers)
+    count = features if features != "auto" else _count_by(proposed, numbers)
     selectors = {name: make_selector(name, features=str(count), **settings) for name in wanted}
     standardize = scale in (None, options.Scale.standard)
     rows = [*_judged(selectors, numbers, repeats, seed, standardize, classes)]
@@ -115,11 +115,18 @@ def _classes(numbers: Numbers, labels: str) -> Any:
     return classes
 
 
-def _count_by(selector: BaseSelector, numbers: Numbers) -> int:
-    """How many columns the first method takes by itself, for all to take as many."""
-    fit_timed(selector, numbers.X)
-    say([f"Columns: {selector.n_features_:,} for every method, as many as {type(selector).__name__} takes by itself."])
-    return selector.n_features_
+def _count_by(selectors: Sequence[BaseSelector], numbers: Numbers) -> int:
+    """How many columns the first method that can be fitted takes by itself, for all to take as many."""
+    for selector in selectors:
+        try:
+            fit_timed(selector, numbers.X)
+        except (ValueError, MemoryError) as error:
+            reason = error
+            continue
+        name = type(selector).__name__
+        say([f"Columns: {selector.n_features_:,} for every method, as many as {name} takes by itself."])
+        return selector.n_features_
+    raise ValueError(f"no method could be fitted: {reason}")
 
 
 def _judged(

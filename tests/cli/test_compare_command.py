@@ -1,0 +1,225 @@
+"""``ufselect compare``: several methods on one file."""
+
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from command_line import (
+    CLASSES,
+    KINDS,
+    MODULE,
+    SCRIPT,
+    SOURCES,
+    contents,
+    dense_numbers,
+    fitted,
+    frame,
+    invoke,
+    run_alone,
+    write_source,
+)
+
+import ufselect
+from ufselect.benchmark.protocol import clustering_agreement
+from ufselect.inspection import dense_columns, draws_of_samples, neighborhoods_kept, selection_overlap, stability_over
+from ufselect.metrics import redundancy
+
+PLAIN = ["method", "columns", "redundancy", "neighbours_kept", "stability", "seconds"]
+
+
+def table_in(stdout, first):
+    """The rows below a line that begins with these words, up to a blank one."""
+    lines = stdout[re.search(rf"^{first}", stdout, flags=re.MULTILINE).start() :].splitlines()
+    return (
+        [re.split(r" {2,}", line.strip()) for line in lines[2 : lines.index("")]]
+        if "" in lines
+        else [re.split(r" {2,}", line.strip()) for line in lines[2:]]
+    )
+
+
+@pytest.mark.parametrize("name", SOURCES)
+def test_a_process_in_an_empty_folder_compares(tmp_path, name):
+    source = write_source(tmp_path, name)
+    methods = ["FSASL", "MaxVariance"] if name in ("cells.csv", "sparse.h5ad") else ["LaplacianScore", "MaxVariance"]
+    arguments = ["-m", "5", "--methods", ",".join(methods), "--repeats", "2", "-o", "figures.csv"]
+    program = SCRIPT if SOURCES.index(name) % 2 else MODULE
+    outcome = run_alone(tmp_path, "compare", name, *arguments, program=program)
+    assert (outcome.code, outcome.stderr) == (0, "")
+    assert {path.name for path in tmp_path.iterdir()} == {name, "figures.csv"}
+    assert "\x1b" not in outcome.stdout
+    assert [row[0] for row in table_in(outcome.stdout, "method")] == [*methods, "random"]
+    figures = pd.read_csv(tmp_path / "figures.csv", float_precision="round_trip").set_index("method")
+    for method in methods:
+        chosen = fitted(method, source.X).top_features()
+        assert figures.loc[method, "columns"] == 5
+        assert figures.loc[method, "redundancy"] == pytest.approx(redundancy(source.X[:, chosen]), rel=1e-12)
+        assert figures.loc[method, "neighbours_kept"] == neighborhoods_kept(source.X, [chosen])[0]
+
+
+# In this process
+
+
+@pytest.fixture
+def cells(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return write_source(tmp_path, "cells.csv")
+
+
+def test_all_figures_are_those_of_the_library(cells):
+    arguments = ["-m", "4", "--methods", "mcfs, LaplacianScore", "--repeats", "3", "--labels", "kind", "--seed", "7"]
+    outcome = invoke("compare", "cells.csv", *arguments, "-o", "figures.csv")
+    assert outcome.code == 0, outcome.stderr
+    table = pd.read_csv("figures.csv", float_precision="round_trip")
+    assert list(table.columns) == [*PLAIN, "ACC", "NMI"]
+    assert table["method"].tolist() == ["MCFS", "LaplacianScore", "random"]
+    assert (table["columns"] == 4).all()
+    X = dense_numbers()
+    classes = np.unique(KINDS, return_inverse=True)[1]
+    for row, parameters in [(0, {"random_state": 7}), (1, {})]:
+        selector = fitted(table["method"][row], X, 4, **parameters)
+        chosen = selector.top_features()
+        settled = {"n_clusters": 3} if row == 0 else {}
+        repeated = getattr(ufselect, table["method"][row])(4, **parameters, **settled)
+        agreement = clustering_agreement(dense_columns(X, chosen), classes)
+        assert table["redundancy"][row] == redundancy(X[:, chosen])
+        assert table["neighbours_kept"][row] == neighborhoods_kept(X, [chosen])[0]
+        assert table["stability"][row] == stability_over(repeated, X, draws_of_samples(60, 3, random_state=7))
+        assert (table["ACC"][row], table["NMI"][row]) == (agreement["acc"], agreement["nmi"])
+        assert table["seconds"][row] > 0.0
+
+
+def test_the_table_and_what_its_columns_mean(cells):
+    outcome = invoke("compare", "cells.csv", "-m", "4", "--methods", "MCFS,MaxVariance", "--labels", "kind")
+    header = next(line for line in outcome.stdout.splitlines() if line.startswith("method"))
+    assert header.split() == ["method", "redundancy", "neighbours", "stability", "seconds", "ACC", "NMI"]
+    rows = table_in(outcome.stdout, "method")
+    assert [row[0] for row in rows] == ["MCFS", "MaxVariance", "random"]
+    assert rows[-1][3:5] == ["–", "–"]
+    assert all(len(row) == 7 for row in rows)
+    for word in ("redundancy", "neighbours", "stability", "ACC, NMI", "random"):
+        assert re.search(rf"^{word}: .*\.$", outcome.stdout, flags=re.MULTILINE), word
+    assert "4 columns by each method:" in outcome.stdout
+
+
+def test_columns_that_are_not_asked_for_are_not_there(cells):
+    outcome = invoke(
+        "compare", "cells.csv", "-m", "4", "--methods", "MaxVariance", "--repeats", "0", "-o", "figures.csv"
+    )
+    header = next(line for line in outcome.stdout.splitlines() if line.startswith("method"))
+    assert header.split() == ["method", "redundancy", "neighbours", "seconds"]
+    assert "stability:" not in outcome.stdout
+    assert "ACC" not in outcome.stdout
+    assert "in common" not in outcome.stdout
+    table = pd.read_csv("figures.csv")
+    assert list(table.columns) == PLAIN
+    assert table["stability"].isna().all()
+
+
+def test_what_methods_have_in_common(cells):
+    methods = ["MCFS", "LaplacianScore", "MaxVariance"]
+    outcome = invoke("compare", "cells.csv", "-m", "5", "--methods", ",".join(methods), "--repeats", "0")
+    shares = selection_overlap([fitted(method, cells.X).top_features() for method in methods])
+    rows = outcome.stdout.partition("in common, of those that either takes:")[2].splitlines()
+    found = [re.split(r" {2,}", row) for row in rows if row.startswith(tuple(methods))]
+    assert found == [
+        [method, *(f"{100.0 * share:.0f} %" for share in line)] for method, line in zip(methods, shares, strict=True)
+    ]
+
+
+def test_random_selections_depend_on_the_seed_alone(cells):
+    def random_row(*arguments):
+        invoke("compare", "cells.csv", "-m", "5", "--repeats", "0", "-o", "figures.csv", *arguments)
+        return pd.read_csv("figures.csv").set_index("method").loc["random"].to_dict()
+
+    first = random_row("--methods", "MaxVariance")
+    assert 0.0 < first["redundancy"] < 1.0
+    assert 0.0 < first["neighbours_kept"] < 1.0
+    assert np.isnan(first["seconds"])
+    np.testing.assert_equal(random_row("--methods", "LaplacianScore,MCFS"), first)
+    assert random_row("--methods", "MaxVariance", "--seed", "1")["redundancy"] != first["redundancy"]
+
+
+def test_labels_change_what_is_measured_by_them_and_nothing_else(cells):
+    shuffled = frame()
+    shuffled["kind"] = np.random.default_rng(1).permutation(KINDS)
+    shuffled.to_csv("shuffled.csv", index=False)
+    texts, tables = [], []
+    for name in ("cells.csv", "shuffled.csv"):
+        arguments = ["-m", "4", "--methods", "FSASL,MCFS,LaplacianScore", "--repeats", "2", "--labels", "kind"]
+        outcome = invoke("compare", name, *arguments, "-o", "figures.csv")
+        texts.append(outcome.stdout.partition("in common")[2])
+        tables.append(pd.read_csv("figures.csv", dtype=str))
+    unlabelled = [name for name in PLAIN if name != "seconds"]
+    pd.testing.assert_frame_equal(tables[0][unlabelled], tables[1][unlabelled])
+    assert texts[0] == texts[1]
+    assert (tables[0]["ACC"] != tables[1]["ACC"]).all()
+    assert (tables[0]["NMI"] != tables[1]["NMI"]).all()
+
+
+@pytest.mark.parametrize(("name", "labels"), [("cells.npz", "kind"), ("cells.mat", "gnd"), ("sparse.h5ad", "kind")])
+def test_labels_of_other_files(tmp_path, monkeypatch, name, labels):
+    monkeypatch.chdir(tmp_path)
+    source = write_source(tmp_path, name)
+    arguments = ["-m", "4", "--methods", "MaxVariance", "--repeats", "0", "--labels", labels, "-o", "figures.csv"]
+    outcome = invoke("compare", name, *arguments)
+    assert outcome.code == 0, outcome.stderr
+    X = source.X.toarray() if sp.issparse(source.X) else source.X
+    chosen = fitted("MaxVariance", source.X, 4).top_features()
+    classes = CLASSES if labels == "gnd" else np.unique(KINDS, return_inverse=True)[1]
+    wanted = clustering_agreement(dense_columns(X, chosen), classes)
+    assert pd.read_csv("figures.csv")["NMI"][0] == pytest.approx(wanted["nmi"], rel=1e-9)
+
+
+def test_labels_may_be_a_column_of_numbers(cells):
+    pd.DataFrame(dense_numbers()).assign(group=CLASSES).to_csv("numbered.csv", index=False)
+    outcome = invoke("compare", "numbered.csv", "-m", "4", "--methods", "MaxVariance", "--labels", "group")
+    assert outcome.code == 0, outcome.stderr
+    assert "60 samples × 12 columns of numbers" in outcome.stdout
+    assert "Kept aside: group (asked for).\n" in outcome.stdout
+
+
+def test_without_a_number_all_take_as_many_as_the_first(cells):
+    outcome = invoke("compare", "cells.csv", "--methods", "MCFS,MaxVariance", "--repeats", "0", "-o", "figures.csv")
+    count = fitted("MCFS", cells.X, "auto").n_features_
+    assert f"Columns: {count} for every method, as many as MCFS takes by itself.\n" in outcome.stdout
+    assert pd.read_csv("figures.csv")["columns"].tolist() == [count] * 3
+
+
+def test_the_usual_methods(cells):
+    outcome = invoke("compare", "cells.csv", "-m", "4", "--repeats", "0", "-o", "figures.csv")
+    assert outcome.code == 0, outcome.stderr
+    usual = ["FSASL", "MCFS", "FSSL", "SPFS", "LaplacianScore", "MaxVariance", "random"]
+    assert pd.read_csv("figures.csv")["method"].tolist() == usual
+
+
+def test_all_methods(cells):
+    outcome = invoke("compare", "cells.csv", "-m", "4", "--repeats", "0", "--methods", "ALL", "-o", "figures.csv")
+    assert outcome.code == 0, outcome.stderr
+    assert pd.read_csv("figures.csv")["method"].tolist() == [*ufselect.__all__, "random"]
+
+
+# Methods that fail
+
+
+@pytest.mark.parametrize("count", [["-m", "4"], []], ids=["given", "auto"])
+def test_a_method_that_fails_is_left_out_with_a_note(cells, count):
+    arguments = [*count, "-c", "60", "--repeats", "0", "-o", "figures.csv"]
+    outcome = invoke("compare", "cells.csv", "--methods", "MCFS,LaplacianScore,FSASL", *arguments)
+    assert outcome.code == 0, outcome.stderr
+    sentence = "n_clusters=60 must be less than the number of samples, 60."
+    assert outcome.stderr.splitlines() == [f"Note: {name} is left out: {sentence}" for name in ("MCFS", "FSASL")]
+    assert pd.read_csv("figures.csv")["method"].tolist() == ["LaplacianScore", "random"]
+    assert "MCFS" not in outcome.stdout
+
+
+@pytest.mark.parametrize("count", [["-m", "4"], []], ids=["given", "auto"])
+def test_where_all_fail_there_is_no_table(cells, tmp_path, count):
+    before = contents(tmp_path)
+    outcome = invoke("compare", "cells.csv", "--methods", "MCFS,FSASL", *count, "-c", "60", "-o", "figures.csv")
+    assert outcome.code == 1
+    assert outcome.stderr.splitlines()[-1].startswith("Error: no method could be fitted")
+    assert "n_clusters=60 must be less than the number of samples, 60." in outcome.stderr
+    assert "Traceback" not in outcome.stderr
+    assert contents(tmp_path) == before

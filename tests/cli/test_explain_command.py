@@ -1,0 +1,89 @@
+"""``ufselect explain``: what columns carry, and what stands for them."""
+
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+from command_line import MODULE, NAMES, SCRIPT, SOURCES, dense_numbers, fitted, invoke, run_alone, write_source
+
+from ufselect.inspection import explain_features
+
+
+def check_told(text, explanation, names):
+    """The sentences on one column say what the library says."""
+    rank = f"rank {explanation.rank} of {len(names)}, score {explanation.score:.4g}.\n"
+    verdict = "selected" if explanation.selected else "not selected"
+    assert text.startswith(f"{names[explanation.feature]}: {verdict}, {rank}")
+    told = {
+        "alone": re.search(r"By itself it explains ([\d.]+) % of the learned embedding\.", text),
+        "gain": re.search(r"It adds ([\d.]+) % to what the columns ranked before it explain\.", text),
+        "covered": re.search(r"selected columns together explain (\d+) % of its variance\.", text),
+    }
+    for key, digits in [("alone", 1), ("gain", 1), ("covered", 0)]:
+        value = getattr(explanation, key)
+        assert (told[key] is None) == (value is None), key
+        assert value is None or told[key][1] == f"{100.0 * value:.{digits}f}", key
+    assert ("learns no embedding" in text) == (explanation.alone is None)
+    likest = re.findall(r"(\w[^,]*) \(([+-]\d\.\d\d)\)", text.partition("by correlation: ")[2])
+    assert likest == [(names[column], f"{value:+.2f}") for column, value in explanation.likest]
+
+
+@pytest.mark.parametrize("name", SOURCES)
+def test_a_process_in_an_empty_folder_explains_as_the_library_does(tmp_path, name):
+    source = write_source(tmp_path, name)
+    method = ["FSASL", "MCFS", "LaplacianScore"][SOURCES.index(name) % 3]
+    selector = fitted(method, source.X)
+    places = [int(selector.top_features()[0]), int(np.argmax(selector.ranking_))]
+    program = MODULE if SOURCES.index(name) % 2 else SCRIPT
+    columns = [source.names[place] for place in places]
+    outcome = run_alone(tmp_path, "explain", name, *columns, "-m", "5", "--method", method, program=program)
+    assert (outcome.code, outcome.stderr) == (0, "")
+    assert [path.name for path in tmp_path.iterdir()] == [name]
+    head, *told = outcome.stdout.split("\n\n")
+    assert f"{name}: 60 samples × 12 columns of numbers (" in head
+    assert "Columns: 5, as asked." in head
+    for text, explanation in zip(told, explain_features(selector, source.X, places), strict=True):
+        check_told(text, explanation, source.names)
+
+
+@pytest.fixture
+def cells(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return write_source(tmp_path, "cells.csv")
+
+
+def test_all_columns_in_the_order_asked_for(cells):
+    selector = fitted("MCFS", cells.X, "auto")
+    outcome = invoke("explain", "cells.csv", *reversed(NAMES), "--method", "MCFS")
+    told = outcome.stdout.split("\n\n")[1:]
+    for text, explanation in zip(told, explain_features(selector, cells.X, range(11, -1, -1)), strict=True):
+        check_told(text, explanation, NAMES)
+
+
+def test_a_copy_of_a_selected_column_is_covered_by_it(cells):
+    table = pd.DataFrame(dense_numbers(), columns=NAMES)
+    table["copy"] = -2.0 * table["gene 3"] + 1.0
+    table.to_csv("copies.csv", index=False)
+    chosen = invoke("select", "copies.csv", "-m", "4", "--method", "MCFS", "--names").stdout.splitlines()
+    left_out, kept = ("copy", "gene 3") if "gene 3" in chosen else ("gene 3", "copy")
+    assert kept in chosen
+    assert left_out not in chosen
+    told = invoke("explain", "copies.csv", left_out, "-m", "4", "--method", "MCFS").stdout
+    assert "The selected columns together explain 100 % of its variance." in told
+    assert f"by correlation: {kept} (-1.00), " in told
+
+
+def test_a_column_that_is_selected_alone(cells):
+    best = NAMES[fitted("MaxVariance", cells.X, 1).top_features()[0]]
+    told = invoke("explain", "cells.csv", best, "-m", "1", "--method", "MaxVariance").stdout
+    assert told.endswith("  No other column is selected.\n")
+
+
+def test_the_same_options_as_for_a_selection(cells):
+    options = ["--method", "MCFS", "-m", "4", "-c", "5", "--n-neighbors", "8", "--scale", "none", "--aside", "gene 11"]
+    chosen = invoke("select", "cells.csv", *options, "--names").stdout.splitlines()
+    told = invoke("explain", "cells.csv", *chosen, *options).stdout
+    assert re.findall(r"^(gene \d+): selected, rank (\d) of 11", told, flags=re.MULTILINE) == [
+        (name, str(rank)) for rank, name in enumerate(chosen, start=1)
+    ]

@@ -1,0 +1,178 @@
+"""Stopped at any time, the program says so in one sentence and leaves nothing half written."""
+
+import gzip
+import os
+import pty
+import signal
+import subprocess
+import termios
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import pytest
+from command_line import SCRIPT, contents, invoke, is_one_sentence, read_back, write_source
+
+STOPPED = "Error: Stopped; nothing was written."
+
+
+@contextmanager
+def started(folder, *arguments):
+    """The program on a terminal of its own for messages, and what reads from it."""
+    reading, writing = pty.openpty()
+    termios.tcsetwinsize(writing, (24, 100))
+    with subprocess.Popen(
+        [*SCRIPT, *arguments], cwd=folder, stdout=subprocess.PIPE, stderr=writing, text=True, start_new_session=True
+    ) as process:
+        os.close(writing)
+        try:
+            yield process, reading
+        finally:
+            process.kill()
+            os.close(reading)
+
+
+def read_until(wanted, reading):
+    """What the terminal shows until those words come, or until it is closed."""
+    shown = ""
+    while wanted is None or wanted not in shown:
+        try:
+            part = os.read(reading, 4096)
+        except OSError:  # nobody writes to it any more
+            break
+        if not part:
+            break
+        shown += part.decode("utf-8", "replace")
+    return shown
+
+
+def stop_when_shown(folder, wanted, how, *arguments):
+    """Start the program, send it a signal once it shows those words; its exit code, what it printed and showed."""
+    with started(folder, *arguments) as (process, reading):
+        shown = read_until(wanted, reading)
+        assert wanted in shown
+        process.send_signal(how)
+        shown += read_until(None, reading)
+        output, _ = process.communicate(timeout=60)
+    return process.returncode, output, shown
+
+
+def write_much(folder):
+    """Data that FSASL takes several seconds for."""
+    np.save(folder / "much.npy", np.random.default_rng(0).standard_normal((8000, 100)))
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+def test_stopped_while_it_fits(tmp_path, how):
+    write_much(tmp_path)
+    (tmp_path / "out.csv").write_text("old")
+    before = contents(tmp_path)
+    arguments = ["select", "much.npy", "-m", "5", "-o", "out.csv", "--report", "page.html"]
+    code, output, shown = stop_when_shown(tmp_path, "FSASL 00:01", how, *arguments)  # after a second the clock shows
+    assert (code, output) == (1, "")
+    assert shown.rstrip().splitlines()[-1].endswith(STOPPED)
+    assert "Traceback" not in shown
+    assert contents(tmp_path) == before
+
+
+def test_stopped_while_it_compares(tmp_path):
+    write_much(tmp_path)
+    before = contents(tmp_path)
+    arguments = ["compare", "much.npy", "-m", "5", "--methods", "MaxVariance,FSASL", "-o", "out.csv"]
+    code, _, shown = stop_when_shown(tmp_path, "FSASL 00:01", signal.SIGINT, *arguments)
+    assert code == 1
+    assert shown.rstrip().endswith(STOPPED)
+    assert "Traceback" not in shown
+    assert contents(tmp_path) == before
+
+
+def test_stopped_while_it_reads(tmp_path):
+    line = ",".join(f"0.{digit}234567" for digit in range(1, 9)) + "\n"
+    rows = gzip.compress(line.encode() * 60_000)
+    (tmp_path / "long.csv.gz").write_bytes(gzip.compress(b"a,b,c,d,e,f,g,h\n") + rows * 120)  # 600 MB unpacked
+    before = contents(tmp_path)
+    arguments = ["select", "long.csv.gz", "--method", "MaxVariance", "-o", "out.csv"]
+    code, output, shown = stop_when_shown(tmp_path, "Reading long.csv.gz:", signal.SIGINT, *arguments)
+    assert (code, output) == (1, "")
+    assert shown.rstrip().endswith(STOPPED)
+    assert "Traceback" not in shown
+    assert contents(tmp_path) == before
+
+
+# Stopped while it writes
+
+
+@pytest.fixture
+def cells(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write_source(tmp_path, "cells.csv")
+    (tmp_path / "out.csv").write_text("old")
+    (tmp_path / "page.html").write_text("old page")
+    return tmp_path
+
+
+COMMAND = ["select", "cells.csv", "-m", "5", "--method", "MaxVariance", "-o", "out.csv"]
+
+
+def test_stopped_while_it_writes_the_table(cells, monkeypatch):
+    def write_half(path, table, selection):
+        Path(path).write_text("half a ta")
+        assert len(contents(cells)) == 4  # beside the old file, not in its place
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("ufselect.files.write_table", write_half)
+    before = contents(cells)
+    outcome = invoke(*COMMAND, "--report", "page.html")
+    assert outcome.code == 1
+    assert outcome.stderr.strip() == STOPPED
+    assert contents(cells) == before
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, ValueError("nothing to show."), MemoryError])
+def test_where_the_page_does_not_come_about_the_table_stays_as_it_was(cells, monkeypatch, error):
+    def fail(study):
+        raise error
+
+    monkeypatch.setattr("ufselect.report.render_page", fail)
+    before = contents(cells)
+    outcome = invoke(*COMMAND, "--report", "page.html")
+    assert outcome.code == 1
+    assert is_one_sentence(outcome.stderr.strip())
+    assert contents(cells) == before
+
+
+def test_stopped_while_it_writes_the_page_neither_file_is_new(cells, monkeypatch):
+    write = Path.write_text
+
+    def write_half(path, text, **options):
+        write(path, text[: len(text) // 2], **options)
+        raise KeyboardInterrupt
+
+    before = contents(cells)
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "write_text", write_half)
+        outcome = invoke(*COMMAND, "--report", "page.html")
+    assert outcome.code == 1
+    assert outcome.stderr.strip() == STOPPED
+    assert contents(cells) == before
+
+
+def test_after_a_stop_the_same_command_writes_all(cells, monkeypatch):
+    def stop(study):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("ufselect.report.render_page", stop)
+        assert invoke(*COMMAND, "--report", "page.html").code == 1
+    assert invoke(*COMMAND, "--report", "page.html").code == 0
+    assert len(read_back(cells / "out.csv").names) == 5
+    assert (cells / "page.html").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
+    assert set(map(str, contents(cells))) == {"cells.csv", "out.csv", "page.html"}
+
+
+@pytest.mark.skipif(os.name != "posix", reason="pipes of this kind are POSIX")
+def test_a_reader_that_goes_away_is_no_error_of_the_program(tmp_path):
+    write_source(tmp_path, "cells.csv")
+    command = f"{SCRIPT[0]} select cells.csv --method MaxVariance | head -c 1"
+    answer = subprocess.run(["bash", "-c", command], cwd=tmp_path, capture_output=True, text=True, timeout=300)
+    assert (answer.stdout, answer.stderr) == ("c", "")

@@ -1,0 +1,286 @@
+"""The program as a whole: its help, its start, its streams, the methods and the demonstration."""
+
+import html
+import inspect
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from command_line import NAMES, SCRIPT, dense_numbers, fitted, invoke, is_one_sentence, run_alone, write_source
+
+import ufselect
+from ufselect.cli.app import run
+from ufselect.cli.parameters import own_parameters
+
+SLOW = {"pandas", "plotly", "torch", "dask", "sklearn", "pyarrow", "anndata", "h5py", "numba", "scipy", "matplotlib"}
+COMMANDS = ["select", "compare", "explain", "methods", "demo", "bench"]
+
+
+def in_one_line(text):
+    return " ".join(text.split())
+
+
+# Help and what it costs
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import ufselect",
+        "from ufselect.cli.app import run; run(['--help'])",
+        "from ufselect.cli.app import run; run(['--version'])",
+        "from ufselect.cli.app import run; run(['compare', '--help'])",
+        "from ufselect.cli.app import run; run(['bench', '--help'])",
+    ],
+)
+def test_nothing_slow_is_imported_before_it_is_needed(tmp_path, code):
+    script = f"import sys; {code}; print('\\n', *sorted({SLOW} & sys.modules.keys()))"
+    answer = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert answer.stdout.splitlines()[-1].split() == []
+    assert answer.stderr == ""
+
+
+@pytest.mark.parametrize("arguments", [[], ["--help"], ["-h"]])
+def test_help_names_all_commands(arguments):
+    outcome = invoke(*arguments)
+    assert outcome.code == 0
+    assert outcome.stderr == ""
+    assert outcome.stdout.startswith("Usage: ufselect [OPTIONS] COMMAND")
+    assert re.findall(r"^  (\w+)  ", outcome.stdout.partition("Commands:")[2], flags=re.MULTILINE) == COMMANDS
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_has_help(command):
+    outcome = invoke(command, "--help")
+    assert outcome.code == 0
+    assert outcome.stdout.startswith(f"Usage: ufselect {command} ")
+    assert outcome.stderr == ""
+
+
+def test_the_version():
+    assert invoke("--version") == (0, f"ufselect {ufselect.__version__}\n", "")
+
+
+@pytest.mark.parametrize("command", ["select", "explain"])
+@pytest.mark.parametrize("method", ufselect.__all__)
+def test_every_parameter_is_an_option_with_its_default(command, method):
+    text = in_one_line(invoke(command, "--method", method, "--help").stdout)
+    for name, default in own_parameters(getattr(ufselect, method)).items():
+        option = name.replace("_", "-")
+        shown = option if default is True else f"no-{option}" if default is False else str(default)
+        assert re.search(rf" --{option} (/ --no-{option} )?((?! --).)*\[default: {re.escape(shown)}\]", text), name
+    assert f"parameters of {method}" in text
+
+
+def test_options_stand_for_the_parameters_that_methods_share():
+    text = in_one_line(invoke("select", "--help").stdout)
+    for option, default in [
+        ("-m, --features", "auto"),
+        ("-c, --clusters", "auto"),
+        ("--seed", "0"),
+        ("-j, --jobs", "1"),
+    ]:
+        assert re.search(rf"{option} (?:(?! --).)*\[default: {default}\]", text), option
+
+
+# Parameters reach the method
+
+
+def parameters_on_page(page):
+    """Name, value and where it comes from, of every parameter of the method."""
+    rows = re.findall(
+        r'<th scope="row"><code>(\w+)</code></th><td><code>(.*?)</code></td><td>(\w+)</td>', page, flags=re.DOTALL
+    )
+    return {name: (html.unescape(value), kind) for name, value, kind in rows}
+
+
+@pytest.mark.parametrize(
+    ("method", "given", "parameter", "value"),
+    [
+        ("MCFS", ["--n-nonzero", "3"], "n_nonzero", "3"),
+        ("MCFS", ["--n-neighbors", "7"], "n_neighbors", "7"),
+        ("LaplacianScore", ["--width", "0.25"], "width", "0.25"),
+        ("LaplacianScore", ["--width", "2"], "width", "2"),
+        ("LaplacianScore", ["--weights", "binary"], "weights", "'binary'"),
+        ("LaplacianScore", ["--no-center"], "center", "False"),
+        ("FSASL", ["--no-recalibrate"], "recalibrate", "False"),
+        ("FSASL", ["--self-expression-size", "4"], "self_expression_size", "4"),
+        ("FSASL", ["--tol", "1e-2"], "tol", "0.01"),
+        ("MCFS", ["-c", "4"], "n_clusters", "4"),
+        ("MCFS", ["--seed", "5"], "random_state", "5"),
+        ("MCFS", ["--scale", "none"], "scale", "'none'"),
+        ("MCFS", ["-m", "3"], "n_features_to_select", "3"),
+        ("MCFS", ["-m", "0.5"], "n_features_to_select", "0.5"),
+        ("MCFS", ["-j", "2"], "n_jobs", "2"),
+    ],
+)
+def test_a_parameter_reaches_the_method(tmp_path, monkeypatch, method, given, parameter, value):
+    monkeypatch.chdir(tmp_path)
+    write_source(tmp_path, "cells.csv")
+    outcome = invoke("select", "cells.csv", "--method", method, "--report", "page.html", *given)
+    assert outcome.code == 0, outcome.stderr
+    found = parameters_on_page(Path("page.html").read_text(encoding="utf-8"))
+    assert list(found) == list(inspect.signature(getattr(ufselect, method)).parameters)
+    assert found[parameter] == (value, "set")
+
+
+def test_a_parameter_may_be_none(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write_source(tmp_path, "cells.csv")
+    given = ["--self-expression-size", "none", "--report", "page.html"]
+    assert invoke("select", "cells.csv", *given).code == 0
+    found = parameters_on_page(Path("page.html").read_text(encoding="utf-8"))
+    assert found["self_expression_size"] == ("None", "default")
+
+
+def test_parameters_change_the_selection_as_in_the_library(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write_source(tmp_path, "cells.npy")
+    given = ["--method", "fsasl", "-m", "8", "-c", "4", "--structure", "local", "--selection", "norm", "--no-adaptive"]
+    outcome = invoke("select", "cells.npy", *given, "--names")
+    chosen = {"n_clusters": 4, "structure": "local", "selection": "norm", "adaptive": False}
+    selector = fitted("FSASL", dense_numbers(), 8, **chosen)
+    assert outcome.stdout.splitlines() == [f"x{column}" for column in selector.top_features()]
+    assert selector.top_features().tolist() != fitted("FSASL", dense_numbers(), 8).top_features().tolist()
+
+
+# Streams
+
+
+def test_a_short_fit_prints_to_standard_output_alone(tmp_path):
+    write_source(tmp_path, "cells.csv")
+    outcome = run_alone(tmp_path, "select", "cells.csv", "-m", "3", "--names")
+    best = [NAMES[column] for column in fitted("FSASL", dense_numbers(), 3).top_features()]
+    assert outcome == (0, "".join(f"{name}\n" for name in best), "")
+
+
+def test_progress_goes_to_standard_error(tmp_path):
+    write_source(tmp_path, "cells.csv")
+    outcome = run_alone(tmp_path, "select", "cells.csv", "-m", "3", environment={"TQDM_DELAY": "0"})
+    assert outcome.code == 0
+    assert re.search(r"FSASL: +\d+%\|", outcome.stderr)
+    assert "%|" not in outcome.stdout
+    assert "\x1b" not in outcome.stdout + outcome.stderr
+
+
+def test_a_warning_is_a_note_on_standard_error(tmp_path):
+    write_source(tmp_path, "cells.csv")
+    outcome = run_alone(tmp_path, "select", "cells.csv", "-m", "3", "--max-iter", "1", "--tol", "0", "--names")
+    assert outcome.code == 0
+    assert re.fullmatch(r"Note: FSASL still moves after max_iter=1 iterations; .*\n", outcome.stderr)
+    assert len(outcome.stdout.splitlines()) == 3
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
+def test_letters_that_the_screen_does_not_have_are_spelt_out(tmp_path, encoding):
+    pd.DataFrame(dense_numbers()[:, :2], columns=["größe", "名前"]).to_csv(tmp_path / "names.csv", index=False)
+    arguments = ["select", "names.csv", "-m", "2", "--method", "MaxVariance"]
+    answer = subprocess.run(
+        [*SCRIPT, *arguments],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONIOENCODING": encoding},
+        capture_output=True,
+        timeout=300,
+    )
+    assert (answer.returncode, answer.stderr) == (0, b"")
+    assert rb"\u540d\u524d" in answer.stdout
+    assert "größe".encode(encoding, "backslashreplace") in answer.stdout
+
+
+def test_modules_in_the_current_folder_are_not_imported(tmp_path):
+    write_source(tmp_path, "cells.csv")
+    for name in ("queue.py", "pyarrow.py", "sklearn.py", "numpy.py"):
+        (tmp_path / name).write_text("raise SystemExit('not to be imported')")
+    outcome = run_alone(tmp_path, "select", "cells.csv", "-m", "3", "--method", "MaxVariance", "--names")
+    assert (outcome.code, outcome.stderr) == (0, "")
+
+
+# Errors
+
+
+def test_with_debug_the_traceback_is_shown(tmp_path):
+    (tmp_path / "empty.csv").touch()
+    outcome = run_alone(tmp_path, "select", "empty.csv", "--debug")
+    assert outcome.code == 1
+    assert outcome.stderr.startswith("Traceback (most recent call last):\n")
+    assert outcome.stderr.endswith("ValueError: empty.csv is empty.\n")
+    plain = run_alone(tmp_path, "select", "empty.csv")
+    assert plain == (1, "", "Error: empty.csv is empty.\n")
+
+
+@pytest.mark.parametrize("command", [["select", "gone.csv"], ["compare", "gone.csv"], ["explain", "gone.csv", "a"]])
+def test_every_command_has_a_debug_option(tmp_path, monkeypatch, command):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(FileNotFoundError, match=r"There is no file gone\.csv\."):
+        run([*command, "--debug"])
+
+
+@pytest.mark.parametrize(
+    ("error", "sentence"),
+    [
+        (MemoryError(), "Error: There is not enough memory for this.\n"),
+        (MemoryError("The distances take 80 GB."), "Error: The distances take 80 GB.\n"),
+        (OSError(5, "Input/output error", "disk.csv"), "Error: disk.csv: input/output error.\n"),
+        (ImportError("Pages need more."), "Error: Pages need more.\n"),
+        (KeyError("x"), "Error: KeyError: 'x' (--debug shows where.)\n"),
+        (ValueError("one\n  two."), "Error: one two.\n"),
+    ],
+)
+def test_errors_of_any_kind_are_told_in_a_line(tmp_path, monkeypatch, error, sentence):
+    monkeypatch.chdir(tmp_path)
+    write_source(tmp_path, "cells.csv")
+
+    def fail(*arguments, **options):
+        raise error
+
+    monkeypatch.setattr("ufselect.files.read_table", fail)
+    assert invoke("select", "cells.csv") == (1, "", sentence)
+
+
+# Methods and demonstration
+
+
+def test_methods_are_listed_by_a_process(tmp_path):
+    outcome = run_alone(tmp_path, "methods")
+    assert (outcome.code, outcome.stderr) == (0, "")
+    rows = re.findall(r"^(\w+) {2,}(\S.*?) *$", outcome.stdout, flags=re.MULTILINE)[1:]
+    assert [name for name, _ in rows] == sorted(ufselect.__all__, key=str.casefold)
+    for name, told in rows:
+        assert told == inspect.getdoc(getattr(ufselect, name)).partition("\n\n")[0].replace("\n", " ")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("method", ufselect.__all__)
+def test_a_method_is_shown_with_all_its_parameters(method):
+    outcome = invoke("methods", method.casefold())
+    assert outcome.code == 0
+    assert outcome.stdout.startswith(f"{method}: ")
+    shown = re.findall(r"^(\w+) : .*, default (.*)$", outcome.stdout, flags=re.MULTILINE)
+    parameters = inspect.signature(getattr(ufselect, method)).parameters
+    assert dict(shown) == {name: repr(parameter.default) for name, parameter in parameters.items()}
+
+
+def test_the_demonstration(tmp_path):
+    outcome = run_alone(tmp_path, "demo", "here/there")
+    assert outcome.code == 0, outcome.stderr
+    folder = tmp_path / "here" / "there"
+    assert {path.name for path in folder.iterdir()} == {"digits.csv", "chosen.csv", "digits.html"}
+    digits, chosen = pd.read_csv(folder / "digits.csv"), pd.read_csv(folder / "chosen.csv")
+    assert digits.shape == (1797, 65)
+    assert chosen.shape == (1797, 16)
+    pd.testing.assert_frame_equal(chosen, digits[chosen.columns])
+    assert "15 of 64 columns selected" in (folder / "digits.html").read_text(encoding="utf-8")
+    assert "$ ufselect select here/there/digits.csv --aside digit -m 15" in outcome.stdout
+    assert "Open here/there/digits.html in a browser." in outcome.stdout
+
+
+def test_a_demonstration_that_has_no_place(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "taken").touch()
+    outcome = invoke("demo", "taken")
+    assert outcome.code == 1
+    assert is_one_sentence(outcome.stderr)

@@ -1,0 +1,317 @@
+"""What a selection is made of and what it is worth, without labels."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from ufselect import FSASL, MCFS, SPFS, LaplacianScore, MaxVariance
+from ufselect.datasets import make_planted_clusters
+from ufselect.inspection import (
+    dense_columns,
+    draws_of_samples,
+    explain_features,
+    neighborhoods_kept,
+    selection_overlap,
+    stability_over,
+    structure_kept,
+)
+
+SELECTIONS = st.lists(st.lists(st.integers(0, 20), unique=True, max_size=12), min_size=1, max_size=6)
+SEEDS = st.integers(0, 2**32 - 1)
+
+
+@pytest.fixture(scope="module")
+def planted():
+    return make_planted_clusters(120, 4, 8, 32, random_state=0).X
+
+
+class Chosen(MaxVariance):
+    """Selects the columns that it is told, in that order."""
+
+    def __init__(self, columns=(0,)):
+        self.columns = columns
+        self.n_features_to_select = len(columns)
+
+    def fit(self, X, y=None):
+        self.n_features_in_ = X.shape[1]
+        order = [*self.columns, *np.setdiff1d(np.arange(X.shape[1]), self.columns)]
+        self.ranking_ = np.argsort(order) + 1
+        self.scores_ = X.shape[1] - self.ranking_.astype(float)
+        self.n_features_ = len(self.columns)
+        return self
+
+
+def explain(X, columns, feature, **options):
+    (explanation,) = explain_features(Chosen(columns).fit(X), X, [feature], **options)
+    return explanation
+
+
+# Overlap of selections
+
+
+@given(SELECTIONS)
+def test_overlap_is_symmetric_and_whole_with_itself(selections):
+    overlap = selection_overlap(selections)
+    np.testing.assert_array_equal(overlap, overlap.T)
+    np.testing.assert_array_equal(np.diag(overlap), [1.0 if selection else 0.0 for selection in selections])
+    assert ((overlap >= 0.0) & (overlap <= 1.0)).all()
+
+
+@given(SELECTIONS, st.randoms())
+def test_overlap_does_not_depend_on_the_order_within_a_selection(selections, random):
+    shuffled = [random.sample(selection, len(selection)) for selection in selections]
+    np.testing.assert_array_equal(selection_overlap(selections), selection_overlap(shuffled))
+
+
+def test_overlap_counts_what_is_common_of_what_there_is():
+    np.testing.assert_array_equal(selection_overlap([[0, 1, 2], [2, 3]]), [[1.0, 0.25], [0.25, 1.0]])
+    np.testing.assert_array_equal(selection_overlap([[0], [1]]), np.eye(2))
+
+
+# What stands for a feature
+
+
+@given(SEEDS, st.floats(-5.0, 5.0).filter(lambda factor: abs(factor) > 0.01), st.floats(-10.0, 10.0))
+@settings(deadline=None)
+def test_a_copy_of_a_selected_column_is_covered_whatever_its_scale(seed, factor, shift):
+    X = np.random.default_rng(seed).standard_normal((40, 6))
+    X = np.column_stack([X, factor * X[:, 2] + shift])
+    explanation = explain(X, [0, 2, 4], 6)
+    assert explanation.covered == pytest.approx(1.0, abs=1e-9)
+    assert explanation.likest[0][0] == 2
+    assert explanation.likest[0][1] == pytest.approx(np.sign(factor), abs=1e-9)
+
+
+@given(SEEDS)
+@settings(deadline=None)
+def test_a_sum_of_selected_columns_is_covered_too(seed):
+    X = np.random.default_rng(seed).standard_normal((40, 6))
+    X[:, 5] = X[:, :3] @ [1.0, -2.0, 0.5] + 3.0
+    assert explain(X, [0, 1, 2], 5).covered == pytest.approx(1.0, abs=1e-9)
+
+
+@given(SEEDS)
+@settings(deadline=None)
+def test_noise_is_covered_by_nothing(seed):
+    X = np.random.default_rng(seed).standard_normal((2000, 21))
+    assert explain(X, range(20), 20).covered < 0.05
+
+
+def test_a_selected_column_does_not_stand_for_itself():
+    X = np.random.default_rng(0).standard_normal((500, 4))
+    explanation = explain(X, [0, 1], 1)
+    assert explanation.selected
+    assert explanation.covered < 0.05
+    assert [column for column, _ in explanation.likest] == [0]
+    alone = explain(X, [1], 1)
+    assert (alone.covered, alone.likest) == (0.0, ())
+
+
+def test_with_as_many_columns_as_samples_nothing_is_said_about_what_they_cover():
+    X = np.random.default_rng(0).standard_normal((10, 12))
+    assert explain(X, range(9), 11).covered is None
+    assert explain(X, range(8), 11).covered is not None
+    assert explain(X, range(9), 0).covered is not None  # itself left out, there are eight
+
+
+@given(SEEDS, st.integers(1, 6))
+@settings(deadline=None)
+def test_the_likest_come_first_and_are_correlations(seed, count):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((30, 4)) @ rng.standard_normal((4, 8))
+    explanation = explain(X, range(7), 7, n_likest=count)
+    columns, values = zip(*explanation.likest, strict=True)
+    wanted = np.corrcoef(X, rowvar=False)[7, :7]
+    assert len(columns) == min(count, 7)
+    np.testing.assert_allclose(values, wanted[list(columns)], atol=1e-9)
+    np.testing.assert_allclose(np.abs(values), np.sort(np.abs(wanted))[::-1][: len(values)], atol=1e-9)
+
+
+@pytest.mark.parametrize("selector", [MCFS(3, n_clusters=4), LaplacianScore(3)], ids=["MCFS", "LaplacianScore"])
+def test_a_constant_feature_carries_nothing(planted, selector):
+    X = np.column_stack([planted, np.full(len(planted), 7.3)])
+    selector.fit(X)
+    (explanation,) = explain_features(selector, X, [X.shape[1] - 1])
+    assert explanation.rank == X.shape[1]
+    assert not explanation.selected
+    assert explanation.covered == 0.0
+    assert explanation.alone == (0.0 if hasattr(selector, "embedding_") else None)
+    assert [value for _, value in explanation.likest] == [0.0, 0.0, 0.0]
+
+
+@pytest.mark.parametrize("selector", [MCFS(6, n_clusters=4), FSASL(6, n_clusters=4), LaplacianScore(6)])
+def test_rank_score_and_selection_are_those_of_the_selector(planted, selector):
+    selector.fit(planted)
+    explanations = explain_features(selector, planted, range(40))
+    assert [explanation.feature for explanation in explanations] == list(range(40))
+    assert [explanation.rank for explanation in explanations] == selector.ranking_.tolist()
+    assert [explanation.score for explanation in explanations] == selector.scores_.tolist()
+    assert [explanation.selected for explanation in explanations] == selector.get_support().tolist()
+
+
+def test_sparse_data_are_explained_as_dense_ones(planted):
+    X = np.where(planted > 0.5, planted, 0.0)
+    selector = MCFS(6, n_clusters=4).fit(X)
+    dense = explain_features(selector, X, range(40))
+    sparse = explain_features(selector, sp.csr_matrix(X), range(40))
+    for one, other in zip(dense, sparse, strict=True):
+        assert [column for column, _ in one.likest] == [column for column, _ in other.likest]
+        np.testing.assert_allclose([one.alone, one.covered], [other.alone, other.covered], rtol=1e-9)
+        assert (one.rank, one.score, one.gain) == (other.rank, other.score, other.gain)
+
+
+# The structure curve
+
+
+@pytest.mark.parametrize("selector", [MCFS(6, n_clusters=4), FSASL(6, n_clusters=4)])
+def test_gains_sum_to_the_structure_curve(planted, selector):
+    selector.fit(planted)
+    curve = selector.structure_curve_
+    gains = [each.gain for each in explain_features(selector, planted, selector.top_features(40))]
+    known = [gain for gain in gains if gain is not None]
+    assert len(known) == min(len(curve), 40)
+    assert gains[len(known) :] == [None] * (40 - len(known))
+    np.testing.assert_allclose(np.cumsum(known), curve, rtol=1e-12)
+    assert structure_kept(selector) == pytest.approx(sum(known[:6]))
+
+
+def test_the_best_column_gains_what_it_explains_alone(planted):
+    selector = MCFS(6, n_clusters=4).fit(planted)
+    best, *others = explain_features(selector, planted, selector.top_features())
+    assert best.alone == pytest.approx(best.gain, rel=1e-9)
+    assert 0.0 < best.alone < 1.0
+    assert any(abs(other.alone - other.gain) > 1e-3 for other in others)
+
+
+@given(SEEDS)
+@settings(deadline=None, max_examples=20)
+def test_what_a_column_explains_alone_is_a_share(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((30, 8))
+    X[:, :3] += 3.0 * rng.standard_normal((3, 3))[rng.integers(0, 3, 30)]
+    shares = [each.alone for each in explain_features(MCFS(3, n_clusters=3).fit(X), X, range(8))]
+    assert all(0.0 <= share <= 1.0 for share in shares)
+
+
+def test_methods_without_an_embedding_have_no_structure(planted):
+    selector = LaplacianScore(5).fit(planted)
+    assert structure_kept(selector) is None
+    (explanation,) = explain_features(selector, planted, [0])
+    assert explanation.alone is None
+    assert explanation.gain is None
+
+
+# Neighbourhoods
+
+
+@given(hnp.arrays(np.float64, st.tuples(st.integers(8, 20), st.integers(1, 6)), elements=st.floats(-9, 9, width=32)))
+@settings(deadline=None)
+def test_all_columns_in_any_order_keep_all_neighbours(X):
+    d = X.shape[1]
+    in_order, reversed_ = neighborhoods_kept(X, [range(d), range(d)[::-1]], standardize=False)
+    assert in_order == 1.0
+    if len(np.unique(X, axis=0)) == len(X):  # equal distances are parted by roundings
+        assert reversed_ > 0.5
+
+
+def test_the_order_of_columns_does_not_matter(planted):
+    rng = np.random.default_rng(0)
+    chosen = rng.choice(40, 12, replace=False)
+    shares = neighborhoods_kept(planted, [chosen, np.sort(chosen), rng.permutation(40), range(40)])
+    assert shares[0] == shares[1]
+    assert shares[2] == shares[3] == 1.0
+    assert 0.0 < shares[0] < 1.0
+
+
+@pytest.mark.parametrize("standardize", [True, False])
+@pytest.mark.parametrize("form", [sp.csr_matrix, sp.csc_matrix, sp.csr_array])
+def test_sparse_neighbourhoods_are_the_dense_ones(planted, form, standardize):
+    X = np.where(np.abs(planted) > 0.3, planted, 0.0)  # no two rows alike: roundings would part equal distances
+    chosen = [range(8), range(20), range(0, 40, 3)]
+    wanted = neighborhoods_kept(X, chosen, standardize=standardize)
+    np.testing.assert_allclose(neighborhoods_kept(form(X), chosen, standardize=standardize), wanted, rtol=1e-12)
+
+
+def test_standardised_neighbourhoods_do_not_depend_on_units(planted):
+    units = 10.0 ** np.random.default_rng(0).integers(-3, 4, 40)
+    chosen = [range(8), range(0, 40, 3)]
+    assert neighborhoods_kept(planted * units, chosen) == neighborhoods_kept(planted, chosen)
+    raw = neighborhoods_kept(planted * units, chosen, standardize=False)
+    assert raw != neighborhoods_kept(planted, chosen, standardize=False)
+
+
+def test_of_many_samples_some_are_drawn_by_the_seed():
+    X = np.random.default_rng(0).standard_normal((1500, 6))
+    first, again, other = (neighborhoods_kept(X, [range(3)], random_state=seed) for seed in (0, 0, 1))
+    assert first == again
+    assert first != other
+    assert neighborhoods_kept(X, [range(6)], random_state=3) == [1.0]
+
+
+@pytest.mark.parametrize("n", [3, 4, 5, 6])
+def test_few_samples_have_few_neighbours(n):
+    X = np.random.default_rng(0).standard_normal((n, 4))
+    whole, part = neighborhoods_kept(X, [range(4), range(2)])
+    assert whole == 1.0
+    assert 0.0 < part <= 1.0
+
+
+# Stability
+
+
+@given(st.integers(1, 200), st.integers(0, 6), st.floats(0.05, 1.0), SEEDS)
+def test_draws_are_parts_of_the_samples_each_once_and_in_order(n, n_draws, share, seed):
+    draws = draws_of_samples(n, n_draws, share, random_state=seed)
+    assert len(draws) == n_draws
+    for rows in draws:
+        assert len(rows) == max(round(share * n), 1)
+        assert (np.diff(rows) > 0).all()
+        assert 0 <= rows.min() <= rows.max() < n
+    again = draws_of_samples(n, n_draws, share, random_state=seed)
+    assert all(np.array_equal(a, b) for a, b in zip(draws, again, strict=True))
+
+
+def test_a_selector_that_always_takes_the_same_is_stable(planted):
+    assert stability_over(Chosen((3, 5, 9)), planted, draws_of_samples(120, 4)) == pytest.approx(1.0)
+
+
+def test_a_selector_on_noise_is_not_stable():
+    X = np.random.default_rng(0).standard_normal((60, 200))
+    assert abs(stability_over(MaxVariance(10), X, draws_of_samples(60, 5, 0.2))) < 0.35
+
+
+def test_stability_leaves_the_selector_alone_and_sparse_is_dense(planted):
+    X = np.where(planted > 0.5, planted, 0.0)
+    selector = SPFS(8, n_clusters=4)
+    draws = draws_of_samples(120, 3)
+    dense = stability_over(selector, X, draws)
+    assert not hasattr(selector, "ranking_")
+    assert stability_over(selector, sp.csc_matrix(X), draws) == pytest.approx(dense)
+
+
+# Columns
+
+
+@given(
+    hnp.arrays(np.float64, st.tuples(st.integers(3, 12), st.integers(1, 5)), elements=st.floats(-1e6, 1e6)),
+    st.booleans(),
+)
+def test_columns_come_with_mean_zero_and_variance_one_and_constant_ones_as_zero(X, sparse):
+    found = dense_columns(sp.csc_matrix(X) if sparse else X, range(X.shape[1]))
+    constant = X.min(axis=0) == X.max(axis=0)
+    np.testing.assert_array_equal(found[:, constant], 0.0)
+    apart = np.ptp(X, axis=0) > 1e-6 * np.abs(X).max(axis=0, initial=1.0)  # beyond what rounding makes of a mean
+    np.testing.assert_allclose(found.mean(axis=0)[apart], 0.0, atol=1e-6)
+    np.testing.assert_allclose(found.std(axis=0)[apart], 1.0, rtol=1e-6)
+
+
+def test_columns_as_they_are_are_copies():
+    X = np.arange(12.0).reshape(4, 3)
+    part = dense_columns(X, [2, 0], standardize=False)
+    np.testing.assert_array_equal(part, X[:, [2, 0]])
+    part[:] = -1.0
+    assert X.min() == 0.0
+    np.testing.assert_array_equal(dense_columns(sp.csr_array(X), [1], standardize=False), X[:, [1]])
