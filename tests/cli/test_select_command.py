@@ -1,6 +1,9 @@
 """``ufselect select``: what it writes, read by other libraries, and what it prints."""
 
 import re
+import shlex
+import subprocess
+import sys
 
 import anndata
 import numpy as np
@@ -257,3 +260,11 @@ def test_the_same_command_writes_the_same_bytes(cells, tmp_path):
     first = (tmp_path / "out.csv").read_bytes()
     assert invoke(*arguments, "-j", "2").code == 0
     assert (tmp_path / "out.csv").read_bytes() == first
+
+
+def test_outputs_are_written_also_when_nobody_reads_what_is_printed(tmp_path):
+    np.save(tmp_path / "data.npy", np.random.default_rng(0).normal(size=(60, 12)))
+    program = f"{shlex.quote(sys.executable)} -m ufselect"
+    command = f"{program} select data.npy --method MaxVariance -m 5 -o chosen.npy | true"
+    subprocess.run(command, shell=True, cwd=tmp_path, check=True, capture_output=True)
+    assert np.load(tmp_path / "chosen.npy").shape == (60, 5)

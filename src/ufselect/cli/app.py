@@ -36,7 +36,10 @@ def main() -> None:
     if sys.argv[1:2] == [bench.__name__]:
         _let_modules_here_be_named()
     _spell_out_what_cannot_be_encoded()
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # leaves no half-written file either
+    for name in ("SIGTERM", "SIGHUP"):  # leave no half-written file either; Windows has no second one
+        number = getattr(signal, name, None)
+        if number is not None and signal.getsignal(number) is signal.SIG_DFL:  # nohup has it ignored
+            signal.signal(number, signal.default_int_handler)
     _set_bars()
     warnings.showwarning = _show_plainly
     sys.exit(run(sys.argv[1:]))

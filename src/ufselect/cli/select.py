@@ -72,17 +72,17 @@ def select(
     numbers = read_numbers(Source(data, tuple(aside or ()), impute, scale, layer))
     _refuse_other_shape(pixels, numbers.X.shape[1])
     fit_timed(selector, numbers.X)
-    if names:
-        say(map(in_one_line, selected_names(selector, numbers)))
-    else:
-        _print_selection(selector, numbers, standardize=scale in (None, options.Scale.standard))
     pages = {}
     if report:
         command = shlex.join(["ufselect", *context.obj])
         pages[report] = _page(selector, numbers, pixels, command, perf_counter() - start)
+    # Before anything is printed: who reads that may hang up early, as head does.
     write_all({output: _table_writer(selector, numbers)} if output else {}, pages)
-    if not names:
-        say([*(f"Wrote {path}." for path in (output, report) if path), _cost(perf_counter() - start)])
+    if names:
+        say(map(in_one_line, selected_names(selector, numbers)))
+        return
+    _print_selection(selector, numbers, standardize=scale in (None, options.Scale.standard))
+    say([*(f"Wrote {path}." for path in (output, report) if path), _cost(perf_counter() - start)])
 
 
 def selected_names(selector: BaseSelector, numbers: Numbers) -> list[str]:

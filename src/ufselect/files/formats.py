@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ufselect.files.arrow import give_memory_back
-from ufselect.files.table import Selection, Table, UnreadableError
+from ufselect.files.table import Selection, Table, UnreadableError, shortened
 
 FORMATS = "files may be .csv, .csv.gz, .tsv, .tsv.gz, .parquet, .npy, .npz, .mat (up to version 7) or .h5ad."
 
@@ -175,7 +175,7 @@ def _check_file(path: str | Path) -> None:
 
 def _check_table(table: Table) -> None:
     if not table.names:
-        reasons = "; ".join(f"{name!r}: {reason}" for name, reason in list(table.reasons.items())[:3])
+        reasons = "; ".join(f"{shortened(name)!r}: {reason}" for name, reason in list(table.reasons.items())[:3])
         raise UnreadableError(f"has no column of numbers{f' ({reasons})' if reasons else ''}.")
     if not table.shape[0]:
         raise UnreadableError("has columns but no rows.")
