@@ -144,22 +144,25 @@ def test_the_data_are_never_written_over(folder):
         assert sentence.startswith("Error: Invalid value for --output: ")
 
 
-def test_the_table_and_the_page_are_two_files(folder):
-    arguments = ["select", "cells.csv", "--method", "MaxVariance", "-o", "out.csv", "--report"]
-    for page in ("out.csv", "./out.csv", str(folder / "out.csv")):
-        assert "is where the table goes" in refused(folder, *arguments, page, code=WRONG_USE)
+@pytest.mark.parametrize(
+    ("command", "ending"), [(["select", "cells.csv", "--report"], ".html"), (["compare", "cells.csv", "-o"], ".csv")]
+)
+def test_a_page_and_figures_take_no_other_ending(folder, command, ending):
+    for path in ("out.parquet", "out", "cells.csv.gz"):
+        assert f"{path} does not end in {ending}" in refused(folder, *command, path, code=WRONG_USE)
 
 
 @pytest.mark.skipif(os.name != "posix", reason="devices are files on POSIX only")
 def test_a_device_is_not_replaced_by_a_file(folder):
     os.mkfifo(folder / "pipe.csv")
-    for arguments in (
-        ["select", "cells.csv", "-o"],
-        ["select", "cells.csv", "--report"],
-        ["compare", "cells.csv", "-o"],
+    os.mkfifo(folder / "pipe.html")
+    for *arguments, path in (
+        ["select", "cells.csv", "-o", "pipe.csv"],
+        ["select", "cells.csv", "--report", "pipe.html"],
+        ["compare", "cells.csv", "-o", "pipe.csv"],
     ):
-        assert refused(folder, *arguments, "pipe.csv") == "Error: pipe.csv is no ordinary file.\n"
-    assert (folder / "pipe.csv").is_fifo()
+        assert refused(folder, *arguments, path) == f"Error: {path} is no ordinary file.\n"
+        assert (folder / path).is_fifo()
 
 
 AS_NOBODY = """
@@ -276,22 +279,22 @@ def test_a_disk_that_is_really_full(little_disk, monkeypatch):
     ("arguments", "code", "sentence"),
     [
         (["-m", "13"], FAILURE, "n_features_to_select=13 asks for more than the 12 features of X."),
-        (["-m", "0"], WRONG_USE, "Got 0 instead."),
-        (["-m", "-3"], WRONG_USE, "Got -3 instead."),
-        (["-m", "1.5"], WRONG_USE, "Got 1.5 instead."),
-        (["-m", "abc"], WRONG_USE, "Got 'abc' instead."),
-        (["-m", "true"], WRONG_USE, "Got 'true' instead."),
-        (["-m", "[1, 2]"], WRONG_USE, "Got [1, 2] instead."),
+        (["-m", "0"], WRONG_USE, "--features cannot be 0: it is a whole number from 1 on"),
+        (["-m", "-3"], WRONG_USE, "--features cannot be -3: it is a whole number from 1 on"),
+        (["-m", "1.5"], WRONG_USE, "--features cannot be 1.5: it is a whole number from 1 on"),
+        (["-m", "abc"], WRONG_USE, "--features cannot be 'abc': it is a whole number from 1 on"),
+        (["-m", "true"], WRONG_USE, "--features cannot be 'true': it is a whole number from 1 on"),
+        (["-m", "[1, 2]"], WRONG_USE, "--features cannot be [1, 2]: it is a whole number from 1 on"),
         (["-m"], WRONG_USE, "requires an argument"),
-        (["--clusters", "abc"], WRONG_USE, "The 'n_clusters' parameter of MCFS must be an int"),
+        (["--clusters", "abc"], WRONG_USE, "--clusters cannot be 'abc': it is a whole number from 1 on or 'auto'."),
         (["--clusters", "60"], FAILURE, "n_clusters=60 must be less than the number of samples, 60."),
-        (["--seed", "-1"], WRONG_USE, "Got -1 instead."),
+        (["--seed", "-1"], WRONG_USE, "'--seed'"),
         (["--seed", "abc"], WRONG_USE, "Invalid value for '--seed'"),
         (["--jobs", "0"], WRONG_USE, "0 threads do nothing; -1 takes all cores."),
         (["--colour", "red"], WRONG_USE, "No such option: --colour"),
         (["--row-penalty", "1"], WRONG_USE, "No such option: --row-penalty"),
-        (["--width", "-1"], WRONG_USE, "The 'width' parameter of MCFS must be a float in the range (0.0, inf)."),
-        (["--weights", "blue"], WRONG_USE, "The 'weights' parameter of MCFS must be a str among"),
+        (["--width", "-1"], WRONG_USE, "--width cannot be -1: it is a number above 0."),
+        (["--weights", "blue"], WRONG_USE, "--weights cannot be 'blue': it is one of '"),
         (["--image", "28"], WRONG_USE, "Invalid value for --image: '28' is not of the form 28x28."),
         (["--image", "0x12"], WRONG_USE, "'0x12' is not of the form 28x28."),
         (["--image", "3x5"], WRONG_USE, "3 × 5 pixels are 15, but there are 12 columns."),

@@ -13,6 +13,7 @@ import pytest
 from command_line import NAMES, SCRIPT, dense_numbers, fitted, invoke, is_one_sentence, run_alone, write_source
 
 import ufselect
+from ufselect.cli import fitting
 from ufselect.cli.app import run
 from ufselect.cli.parameters import own_parameters
 
@@ -84,7 +85,7 @@ def test_options_stand_for_the_parameters_that_methods_share():
         ("--seed", "0"),
         ("-j, --jobs", "1"),
     ]:
-        assert re.search(rf"{option} (?:(?! --).)*\[default: {default}\]", text), option
+        assert re.search(rf"{option} (?:(?! --).)*\[default: {default}[];]", text), option
 
 
 # Parameters reach the method
@@ -115,7 +116,6 @@ def parameters_on_page(page):
         ("MCFS", ["--scale", "none"], "scale", "'none'"),
         ("MCFS", ["-m", "3"], "n_features_to_select", "3"),
         ("MCFS", ["-m", "0.5"], "n_features_to_select", "0.5"),
-        ("MCFS", ["-j", "2"], "n_jobs", "2"),
     ],
 )
 def test_a_parameter_reaches_the_method(tmp_path, monkeypatch, method, given, parameter, value):
@@ -124,8 +124,13 @@ def test_a_parameter_reaches_the_method(tmp_path, monkeypatch, method, given, pa
     outcome = invoke("select", "cells.csv", "--method", method, "--report", "page.html", *given)
     assert outcome.code == 0, outcome.stderr
     found = parameters_on_page(Path("page.html").read_text(encoding="utf-8"))
-    assert list(found) == list(inspect.signature(getattr(ufselect, method)).parameters)
+    taken = inspect.signature(getattr(ufselect, method)).parameters
+    assert list(found) == [name for name in taken if name not in ("n_jobs", "verbose")]
     assert found[parameter] == (value, "set")
+
+
+def test_jobs_are_threads_of_the_method():
+    assert fitting.make_selector("MCFS", jobs=2).n_jobs == 2
 
 
 def test_a_parameter_may_be_none(tmp_path, monkeypatch):
@@ -151,11 +156,14 @@ def test_parameters_change_the_selection_as_in_the_library(tmp_path, monkeypatch
 # Streams
 
 
-def test_a_short_fit_prints_to_standard_output_alone(tmp_path):
+NOTES = "cells.csv: 60 samples × 12 columns of numbers (0.0 MB).\nKept aside: cell (text), kind (text).\n"
+
+
+def test_a_short_fit_shows_no_bar(tmp_path):
     write_source(tmp_path, "cells.csv")
     outcome = run_alone(tmp_path, "select", "cells.csv", "-m", "3", "--names")
     best = [NAMES[column] for column in fitted("FSASL", dense_numbers(), 3).top_features()]
-    assert outcome == (0, "".join(f"{name}\n" for name in best), "")
+    assert outcome == (0, "".join(f"{name}\n" for name in best), NOTES)
 
 
 def test_progress_goes_to_standard_error(tmp_path):
@@ -171,7 +179,8 @@ def test_a_warning_is_a_note_on_standard_error(tmp_path):
     write_source(tmp_path, "cells.csv")
     outcome = run_alone(tmp_path, "select", "cells.csv", "-m", "3", "--max-iter", "1", "--tol", "0", "--names")
     assert outcome.code == 0
-    assert re.fullmatch(r"Note: FSASL still moves after max_iter=1 iterations; .*\n", outcome.stderr)
+    notes = outcome.stderr.removesuffix(NOTES)
+    assert re.fullmatch(r"Note: FSASL still moves after max_iter=1 iterations; .*\n", notes)
     assert len(outcome.stdout.splitlines()) == 3
 
 
@@ -196,7 +205,7 @@ def test_modules_in_the_current_folder_are_not_imported(tmp_path):
     for name in ("queue.py", "pyarrow.py", "sklearn.py", "numpy.py"):
         (tmp_path / name).write_text("raise SystemExit('not to be imported')")
     outcome = run_alone(tmp_path, "select", "cells.csv", "-m", "3", "--method", "MaxVariance", "--names")
-    assert (outcome.code, outcome.stderr) == (0, "")
+    assert (outcome.code, outcome.stderr) == (0, NOTES)
 
 
 # Errors

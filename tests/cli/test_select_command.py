@@ -25,6 +25,9 @@ from command_line import (
     write_source,
 )
 
+from ufselect import FSSL
+from ufselect.cli import fitting
+
 # Every format in, every format out, each method on several.
 ALONE = [
     ("cells.csv", "FSASL", "chosen.parquet"),
@@ -202,7 +205,7 @@ def test_scales(cells):
         assert found[scale] == [NAMES[column] for column in selector.top_features()], scale
     assert len({*map(tuple, found.values())}) == 3
     outcome = invoke("select", "squares.csv", "--scale", "log1p", "--method", "LaplacianScore")
-    assert "Every number x was replaced by log(1 + x).\n" in outcome.stdout
+    assert "Every number x was replaced by log(1 + x); " in outcome.stdout
 
 
 def test_a_layer_of_an_annotated_file(tmp_path, monkeypatch):
@@ -268,3 +271,44 @@ def test_outputs_are_written_also_when_nobody_reads_what_is_printed(tmp_path):
     command = f"{program} select data.npy --method MaxVariance -m 5 -o chosen.npy | true"
     subprocess.run(command, shell=True, cwd=tmp_path, check=True, capture_output=True)
     assert np.load(tmp_path / "chosen.npy").shape == (60, 5)
+
+
+def test_as_many_columns_as_from_python_whatever_memory_blocks_may_take(tmp_path, monkeypatch):
+    X = np.random.default_rng(0).normal(size=(60, 1500))
+    np.save(tmp_path / "data.npy", X)
+    monkeypatch.setattr(fitting, "_LEAST_WORKING_MEMORY", 0)
+    monkeypatch.chdir(tmp_path)
+    outcome = invoke("select", "data.npy", "--method", "FSSL", "-c", 20)
+    assert f"Columns: {FSSL(n_clusters=20).fit(X).n_features_}, the fewest" in outcome.stdout
+
+
+def test_notes_do_not_get_lost_where_only_names_are_printed(cells):
+    outcome = invoke("select", "cells.csv", "--method", "MaxVariance", "-m", 2, "--names")
+    assert "Kept aside: " in outcome.stderr
+    assert len(outcome.stdout.splitlines()) == 2
+
+
+def test_selected_columns_that_hold_one_value_only_are_told(tmp_path, monkeypatch):
+    X = np.random.default_rng(0).normal(size=(40, 6))
+    X[:, 2:] = 1.0
+    np.save(tmp_path / "data.npy", X)
+    monkeypatch.chdir(tmp_path)
+    outcome = invoke("select", "data.npy", "--method", "MaxVariance", "-m", 5)
+    assert "3 of them hold one value only" in outcome.stdout
+
+
+def test_dates_stand_on_the_page_as_dates(tmp_path, monkeypatch):
+    table = pd.DataFrame(np.random.default_rng(0).normal(size=(30, 4)), columns=list("abcd"))
+    table["when"] = pd.date_range("2024-01-01", periods=30)
+    table.to_parquet(tmp_path / "data.parquet")
+    monkeypatch.chdir(tmp_path)
+    assert invoke("select", "data.parquet", "--method", "MaxVariance", "-m", 2, "--report", "page.html").code == 0
+    page = (tmp_path / "page.html").read_text("utf-8")
+    assert "2024-01-05" in page
+    assert "17040672000" not in page
+
+
+def test_a_scale_of_its_own_is_not_overridden(cells):
+    outcome = invoke("select", "cells.csv", "--method", "RUFS", "--scale", "none")
+    assert outcome.code == 2
+    assert "RUFS maps every column onto 0 to 1" in outcome.stderr

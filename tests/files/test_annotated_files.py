@@ -120,3 +120,34 @@ def test_other_tables_become_annotated_ones(tmp_path):
     assert list(data.obs.columns) == ["id", "a_b", "index", "when"]
     assert data.obs["a_b"].tolist() == ["p", ""]
     assert data.var["ufselect_selected"].tolist() == [False, True]
+
+
+def test_columns_of_obs_and_var_keep_their_types(tmp_path):
+    columns = {
+        "words": ["p", "p", "q", "p"],
+        "groups": pd.Categorical(["t", "b", "t", "b"]),
+        "counts": pd.array([1, None, 3, 4], dtype="Int64"),
+        "notes": pd.array(["x", None, "x", "y"], dtype="string"),
+        "flags": pd.array([True, None, False, True], dtype="boolean"),
+    }
+    data = anndata.AnnData(COUNTS, obs=pd.DataFrame(columns, index=list("abcd")))
+    data.var_names = ["g1", "g2", "g3"]
+    data.var["chromosome"] = ["1", "1", "X"]
+    with anndata.settings.override(allow_write_nullable_strings=True):
+        data.write_h5ad(tmp_path / "in.h5ad", convert_strings_to_categoricals=False)
+    table = read_table(tmp_path / "in.h5ad")
+    assert table.aside["notes"].tolist() == ["x", None, "x", "y"]
+    write_table(tmp_path / "out.h5ad", table, SELECTION)
+    before, after = anndata.read_h5ad(tmp_path / "in.h5ad"), anndata.read_h5ad(tmp_path / "out.h5ad")
+    pd.testing.assert_frame_equal(after.obs, before.obs)
+    pd.testing.assert_series_equal(after.var["chromosome"], before.var["chromosome"])
+    assert not anndata.settings.allow_write_nullable_strings
+
+
+def test_text_of_other_tables_stays_text(tmp_path):
+    (tmp_path / "data.csv").write_text("site,a\nnorth,1\nnorth,2\nsouth,3\n")
+    table = read_table(tmp_path / "data.csv")
+    write_table(tmp_path / "out.h5ad", table, Selection(np.ones(1), np.ones(1), 1))
+    site = anndata.read_h5ad(tmp_path / "out.h5ad").obs["site"]
+    assert not isinstance(site.dtype, pd.CategoricalDtype)
+    assert site.tolist() == ["north", "north", "south"]

@@ -38,7 +38,10 @@ def test_all_else_becomes_double_precision(tmp_path, dtype):
     ("values", "message"),
     [
         (np.zeros(5), r"shape \(5,\); a table has rows and columns"),
-        (np.zeros((4, 3, 2)), r"shape \(4, 3, 2\); reshape it to samples × pixels, \(4, 6\)"),
+        (
+            np.zeros((4, 3, 2)),
+            r"has 3 dimensions, \(4, 3, 2\); save it as samples × pixels: X\.reshape\(len\(X\), -1\)\.$",
+        ),
         (np.zeros((2, 2), complex), "complex numbers"),
         (np.array([["a", "b"]]), "text or objects"),
         (np.zeros((2, 2), dtype=[("a", "f8")]), "named fields"),
@@ -54,8 +57,65 @@ def test_arrays_that_are_no_tables_are_refused(tmp_path, values, message):
 
 def test_nothing_is_unpickled(tmp_path):
     np.save(tmp_path / "x.npy", np.array([[1, "a"]], dtype=object), allow_pickle=True)
-    with pytest.raises(ValueError, match="cannot be read as NumPy array"):
-        read_table(tmp_path / "x.npy")
+    np.savez(tmp_path / "x.npz", X=np.array([[1, "a"]], dtype=object), data=X)
+    for name in ("x.npy", "x.npz"):
+        with pytest.raises(
+            ValueError, match=r"holds Python objects, which are not read; save text with \.astype\(str\)\.$"
+        ):
+            read_table(tmp_path / name)
+
+
+def test_arrays_of_python_objects_beside_the_numbers_are_passed_over(tmp_path):
+    np.savez(tmp_path / "x.npz", X=X, names=np.array(["a", "b", "c"], dtype=object), y=np.array([4, 5]))
+    table = read_table(tmp_path / "x.npz")
+    np.testing.assert_array_equal(table.X, X)
+    assert table.names == ("x0", "x1", "x2")
+    assert list(table.aside) == ["y"]
+
+
+def test_an_archive_of_python_objects_alone_is_refused(tmp_path):
+    np.savez(tmp_path / "x.npz", anything=np.array([[1, "a"]], dtype=object))
+    with pytest.raises(ValueError, match="holds Python objects"):
+        read_table(tmp_path / "x.npz")
+
+
+@pytest.mark.parametrize(
+    "key", ["names", "feature_names", "featureNames", "Columns", "features", "FEATURES", "genes", "Feature_Names"]
+)
+@pytest.mark.parametrize("ending", ["npz", "mat"])
+def test_names_under_any_usual_key(tmp_path, key, ending):
+    path = tmp_path / f"x.{ending}"
+    names = ["a", "b", "数"]
+    if ending == "npz":
+        np.savez(path, **{"X": X, key: np.array(names)})
+    else:
+        scipy.io.savemat(path, {"X": X, key: np.array(names, dtype=object)})
+    assert read_table(path).names == ("a", "b", "数")
+
+
+def test_a_column_aside_called_like_the_names_comes_back(tmp_path):
+    np.savez(tmp_path / "x.npz", X=X, names=["a", "b", "c"], Genes=np.array(["p", "q"]))
+    write_table(tmp_path / "out.npz", read_table(tmp_path / "x.npz"), Selection(np.ones(3), np.arange(1, 4), 2))
+    again = read_table(tmp_path / "out.npz")
+    assert again.names == ("a", "b")
+    assert again.aside["Genes"].tolist() == ["p", "q"]
+
+
+def test_texts_of_bytes_are_texts(tmp_path):
+    np.savez(tmp_path / "x.npz", X=X, names=np.array([b"a", "é".encode(), b"c"]), who=np.array([b"p", b"q"]))
+    table = read_table(tmp_path / "x.npz")
+    assert table.names == ("a", "é", "c")
+    assert table.aside["who"].tolist() == ["p", "q"]
+    assert table.samples.tolist() == ["p", "q"]
+
+
+@pytest.mark.parametrize("key", ["X", "anything"])
+@pytest.mark.parametrize("shape", [(2, 1), (1, 2)])
+def test_vectors_of_two_dimensions_go_aside(tmp_path, key, shape):
+    np.savez(tmp_path / "x.npz", **{key: X, "y": np.array([4, 5]).reshape(shape)})
+    table = read_table(tmp_path / "x.npz")
+    np.testing.assert_array_equal(table.X, X)
+    assert table.aside["y"].tolist() == [4, 5]
 
 
 @pytest.mark.parametrize("key", ["X", "fea", "data", "anything"])

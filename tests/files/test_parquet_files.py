@@ -1,6 +1,7 @@
 """Parquet files: every type that Arrow knows has its place."""
 
 import datetime
+from dataclasses import replace
 from decimal import Decimal
 
 import numpy as np
@@ -9,7 +10,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from ufselect.files import Selection, read_table, write_table
+from ufselect.files import Selection, read_table, with_logarithms, with_medians, write_table
 
 
 @pytest.fixture
@@ -82,6 +83,7 @@ def test_single_precision_stays_where_all_columns_have_it(read):
 def test_missing_values_are_nan_and_written_as_null(read, tmp_path):
     table = read({"a": pa.array([1, None, 3]), "b": pa.array([None, 0.5, float("nan")])})
     np.testing.assert_array_equal(table.X, [[1, np.nan], [np.nan, 0.5], [3, np.nan]])
+    table = replace(table, path=tmp_path / "elsewhere.csv")
     write_table(tmp_path / "out.parquet", table, Selection(np.ones(2), np.array([1, 2]), 2))
     assert parquet.read_table(tmp_path / "out.parquet")["b"].to_pylist() == [None, 0.5, None]
 
@@ -128,3 +130,121 @@ def test_tables_without_rows_or_numbers_are_refused(read):
         read({"a": pa.array([], pa.float64())})
     with pytest.raises(ValueError, match=r"has no column of numbers \('a': text\)"):
         read({"a": pa.array(["x"])})
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        pa.array([9007199254740993, None, 1]),
+        pa.array([2**64 - 1, 0, 1], pa.uint64()),
+        pa.array([-(2**63) + 1, 0, 1]).dictionary_encode(),
+    ],
+    ids=lambda column: str(column.type),
+)
+def test_whole_numbers_that_a_float_would_change_go_aside(read, tmp_path, column):
+    table = read({"key": column, "a": pa.array([1.0, 2.0, 3.0])})
+    assert table.names == ("a",)
+    assert table.reasons == {"key": "whole numbers too long for a float"}
+    assert table.aside["key"].tolist() == column.to_pylist()
+    write_table(tmp_path / "out.csv", table, Selection(np.ones(1), np.ones(1), 1))
+    assert (tmp_path / "out.csv").read_text().splitlines()[1] == f"{column[0].as_py()},1"
+
+
+def test_long_whole_numbers_that_a_float_holds_are_features(read):
+    table = read({"a": pa.array([2**60, -(2**63), None]), "b": pa.array([2**63, 0, 1], pa.uint64())})
+    np.testing.assert_array_equal(table.X, [[2.0**60, 2.0**63], [-(2.0**63), 0], [np.nan, 1]])
+
+
+@pytest.fixture
+def frame(tmp_path):
+    """A data frame of many types, and the file that holds it."""
+    index = pd.Index(["r1", "r2", "r3"], name="row")
+    columns = {
+        "whole": [1, 2, 3],
+        "site": pd.Categorical(["n", "s", "n"]),
+        "flag": [True, False, True],
+        "gone": [7, 8, 9],
+        "short": np.array([1, 2, 4], dtype="f4"),
+        "maybe": pd.array([1, None, 3], dtype="Int64"),
+        "when": pd.to_datetime(["2020-01-01", "2021-01-01", None]),
+    }
+    frame = pd.DataFrame(columns, index=index)
+    frame.to_parquet(tmp_path / "in.parquet")
+    return frame, tmp_path / "in.parquet"
+
+
+ALL_BUT_THE_THIRD = Selection(np.ones(5), np.array([1, 2, 5, 3, 4]), 4)
+ORDER = ["site", "when", "whole", "flag", "short", "maybe"]
+
+
+def test_columns_of_a_frame_keep_their_types_and_index(frame, tmp_path):
+    frame, path = frame
+    table = read_table(path)
+    assert table.names == ("whole", "flag", "gone", "short", "maybe")
+    write_table(tmp_path / "out.parquet", table, ALL_BUT_THE_THIRD)
+    pd.testing.assert_frame_equal(pd.read_parquet(tmp_path / "out.parquet"), frame[ORDER])
+    described = parquet.read_schema(tmp_path / "out.parquet").pandas_metadata["columns"]
+    assert sorted(column["name"] for column in described) == sorted([*ORDER, "row"])
+
+
+def test_a_table_may_be_written_over_its_source(frame):
+    frame, path = frame
+    write_table(path, read_table(path), ALL_BUT_THE_THIRD)
+    pd.testing.assert_frame_equal(pd.read_parquet(path), frame[ORDER])
+
+
+def test_an_index_that_counts_comes_back(tmp_path):
+    frame = pd.DataFrame({"a": [1, 2], "b": [3, 5]}, index=pd.RangeIndex(10, 30, 10))
+    frame.to_parquet(tmp_path / "in.parquet")
+    write_table(
+        tmp_path / "out.parquet", read_table(tmp_path / "in.parquet"), Selection(np.ones(2), np.array([2, 1]), 1)
+    )
+    pd.testing.assert_frame_equal(pd.read_parquet(tmp_path / "out.parquet"), frame[["b"]])
+
+
+def test_values_that_were_changed_are_written_as_changed(frame, tmp_path):
+    frame, path = frame
+    write_table(tmp_path / "out.parquet", with_medians(read_table(path)), ALL_BUT_THE_THIRD)
+    after = pd.read_parquet(tmp_path / "out.parquet")
+    assert after["maybe"].tolist() == [1, 2, 3]
+    pd.testing.assert_frame_equal(after.drop(columns="maybe"), frame[ORDER[:-1]])
+    write_table(tmp_path / "out.parquet", with_logarithms(read_table(path)), ALL_BUT_THE_THIRD)
+    np.testing.assert_array_equal(pd.read_parquet(tmp_path / "out.parquet")["whole"], np.log1p([1.0, 2.0, 3.0]))
+
+
+def test_a_source_that_is_gone_or_changed_is_not_needed(frame, tmp_path):
+    _, path = frame
+    table = read_table(path)
+    pd.DataFrame({"whole": [5], "site": ["x"]}).to_parquet(path)
+    write_table(tmp_path / "changed.parquet", table, ALL_BUT_THE_THIRD)
+    path.write_bytes(b"PAR1 no more")
+    write_table(tmp_path / "broken.parquet", table, ALL_BUT_THE_THIRD)
+    path.unlink()
+    write_table(tmp_path / "gone.parquet", table, ALL_BUT_THE_THIRD)
+    for name in ("changed", "broken", "gone"):
+        again = parquet.read_table(tmp_path / f"{name}.parquet")
+        assert again["whole"].to_pylist() == [1, 2, 3]
+        assert again["site"].to_pylist() == ["n", "s", "n"]
+
+
+def test_columns_aside_keep_their_types(read, tmp_path):
+    source = {
+        "nothing": pa.array([None, None], pa.string()),
+        "void": pa.array([None, None], pa.int32()),
+        "long": pa.array(["x", None], pa.large_string()),
+        "when": pa.array([datetime.datetime(2020, 1, 1), None], pa.timestamp("us", "UTC")),
+        "price": pa.array([Decimal("1.50"), None]),
+        "a": pa.array([1, 0], pa.int8()),
+    }
+    write_table(tmp_path / "out.parquet", read(source, aside=["price"]), Selection(np.ones(1), np.ones(1), 1))
+    assert parquet.read_table(tmp_path / "out.parquet").equals(pa.table(source))
+
+
+def test_several_levels_of_an_index_and_several_groups_of_rows_come_back(tmp_path):
+    index = pd.MultiIndex.from_product([range(5), list("uvwxyz")], names=["p", None])
+    frame = pd.DataFrame(np.arange(90).reshape(30, 3), columns=list("abc"), index=index)
+    frame.to_parquet(tmp_path / "in.parquet", row_group_size=7)
+    write_table(
+        tmp_path / "out.parquet", read_table(tmp_path / "in.parquet"), Selection(np.ones(3), np.array([2, 3, 1]), 2)
+    )
+    pd.testing.assert_frame_equal(pd.read_parquet(tmp_path / "out.parquet"), frame[["a", "c"]])

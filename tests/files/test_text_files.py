@@ -6,7 +6,7 @@ import sys
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ufselect.files import FORMATS, Selection, file_format, read_table, write_table
@@ -38,6 +38,7 @@ def everything(table):
         ("a.b.tsv", "tsv"),
         ("a.pq", "parquet"),
         ("x/y.H5AD", "h5ad"),
+        ("x.tsv.csv", "csv"),
         ("m.mat", "mat"),
     ],
 )
@@ -181,6 +182,8 @@ def test_blank_lines_in_quoted_values_do(read):
         ("a,b\n1,2\n\n3,4,5\n", "has 3 values in row 2 where there should be 2"),
         ('a,b\n"1\n1",2\n3,4,5\n', "has 3 values in row 2 where there should be 2"),
         ('a,b\n5" x,2\n3,4,5\n', "has 3 values in row 2 where there should be 2"),
+        ("0.5,2\n1\n", "has 1 value in row 2 where there should be 2"),
+        ("a\n1,2\n3\n", "has 2 values in row 1 where the header has 1 name"),
         ('a,b\n1,"2\n3,4\n', "has a quotation mark that is not closed"),
         ("a,b,a,b,c\n1,2,3,4,5\n", "has several columns named 'a', 'b'; names must differ"),
         ("a,b\n", "has a header but no rows"),
@@ -340,3 +343,127 @@ def test_reading_takes_little_more_memory_than_the_numbers(tmp_path, shape):
     answer = subprocess.run([sys.executable, "-c", PEAK, str(path)], capture_output=True, text=True, check=True)
     peak, memory = map(int, answer.stdout.split())
     assert peak < 2 * memory + 220 * 1024
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        ["1E1", "1E2"],
+        ["1.10", "2.5"],
+        ["+1", "2"],
+        [" 1", "2"],
+        ["1e+15", "2"],
+        ["1.0", "2.0"],
+        ["9007199254740993", ""],
+    ],
+    ids=",".join,
+)
+def test_values_aside_that_a_number_would_change_stay_text(read, tmp_path, values):
+    text = "well,a\n" + "".join(f"{value},{row}\n" for row, value in enumerate(values))
+    table = read(text, aside=["well"])
+    assert table.aside["well"].tolist() == [value or None for value in values]
+    write_table(tmp_path / "out.csv", table, everything(table))
+    assert (tmp_path / "out.csv").read_text() == text
+
+
+@given(
+    st.lists(st.from_regex(r"[-+]?[0-9]{1,3}(\.[0-9]{1,3})?([eE]-?[0-9])?|", fullmatch=True), min_size=1, max_size=4)
+)
+@settings(deadline=None)
+def test_columns_aside_are_written_as_they_were_read(tmp_path_factory, values):
+    folder = tmp_path_factory.mktemp("aside")
+    text = "well,a\n" + "".join(f"{value},{row}\n" for row, value in enumerate(values))
+    (folder / "in.csv").write_text(text)
+    table = read_table(folder / "in.csv", aside=["well"])
+    write_table(folder / "out.csv", table, everything(table))
+    assert (folder / "out.csv").read_text() == text
+
+
+@pytest.mark.parametrize(
+    ("values", "kept"),
+    [
+        (["1", "NA", "2"], [1, None, 2]),
+        (["0.5", " nan", "2.5"], [0.5, None, 2.5]),
+        (["1.10", "N/A", ""], ["1.10", None, None]),
+        (["1.10", "NA", "b"], ["1.10", "NA", "b"]),
+        (["NA", "", "null"], [None, None, None]),
+    ],
+    ids=str,
+)
+def test_a_missing_value_among_numbers_aside_is_none_and_among_text_a_text(read, values, kept):
+    table = read("well,a\n" + "".join(f"{value},{row}\n" for row, value in enumerate(values)), aside=["well"])
+    assert [None if value != value else value for value in table.aside["well"].tolist()] == kept
+
+
+@pytest.mark.parametrize("value", ["9007199254740993", "-9223372036854775807", " 9007199254740993 ", "1" * 5000])
+def test_whole_numbers_that_a_float_would_change_go_aside(read, value):
+    table = read(f"a,key\n1,{value}\n2,\n3,17\n")
+    assert table.names == ("a",)
+    assert table.reasons == {"key": "whole numbers too long for a float"}
+    assert table.aside["key"].tolist() == [value, None, "17"]
+
+
+@pytest.mark.parametrize(
+    "value", ["9007199254740992", "1e300", "1" + "0" * 22, str(2**70), "1180591620717411300000", "inf"]
+)
+def test_long_numbers_that_a_float_holds_are_features(read, value):
+    assert read(f"a,key\n1,{value}\n").X.tolist() == [[1, float(value)]]
+
+
+def test_a_whole_number_too_long_is_found_far_down(tmp_path, monkeypatch):
+    monkeypatch.setattr("ufselect.files.records._BLOCK", 64)
+    path = tmp_path / "data.csv"
+    path.write_text("a,b\n" + "1,2\n" * 300 + "3,9007199254740993\n" + "1,2\n" * 10)
+    table = read_table(path)
+    assert table.names == ("a",)
+    assert table.aside["b"].tolist() == ["2"] * 300 + ["9007199254740993"] + ["2"] * 10
+
+
+@pytest.mark.parametrize("name", ["x.tsv.csv", "q.tsv.v2.csv", "q.tsv.csv.gz"])
+def test_only_the_end_of_a_name_tells_the_delimiter(tmp_path, name):
+    pack = gzip.compress if name.endswith("gz") else bytes
+    (tmp_path / name).write_bytes(pack(b"id,a\nx,1\n"))
+    table = read_table(tmp_path / name)
+    assert table.names == ("a",)
+    write_table(tmp_path / f"out.{name}", table, everything(table))
+    unpack = gzip.decompress if name.endswith("gz") else bytes
+    assert unpack((tmp_path / f"out.{name}").read_bytes()) == b"id,a\nx,1\n"
+
+
+@pytest.mark.parametrize("text", ['"a","b"\n"r1",1,2\n"r2",3,4\n', "a,b\nr1,1,2\n\nr2,3,4\n", 'a,b\nr"1,1,2\nr2,3,4\n'])
+def test_a_header_one_name_short_leaves_the_row_labels_unnamed(read, text):
+    table = read(text)
+    assert table.names == ("a", "b")
+    assert table.reasons == {"": "no name: taken as row labels"}
+    assert table.samples[-1] == "r2"
+    np.testing.assert_array_equal(table.X, [[1, 2], [3, 4]])
+
+
+@pytest.mark.parametrize(
+    "rows", ["1,2,3,4\n1,2,3\n", "1,2,3,4\n1,2,3,4,5\n", "1,2,3,\n4,5,6,\n"], ids=["short", "long", "empty end"]
+)
+def test_a_header_one_name_short_of_some_rows_is_refused(read, rows):
+    with pytest.raises(ValueError, match=r"has 4 values in row 1 where the header has 3 names\.$"):
+        read("a,b,c\n" + rows)
+
+
+def test_a_separator_too_many_after_an_unnamed_last_column_is_refused(read):
+    with pytest.raises(ValueError, match="has 4 values in row 1 where the header has 3 names"):
+        read("a,b,\n1,2,3,\n4,5,6,\n")
+
+
+@pytest.mark.parametrize("first", [0, 1])
+@pytest.mark.parametrize("before", ["", "r,"])
+def test_an_index_saved_twice_is_taken_as_row_labels(read, tmp_path, first, before):
+    head = "," if before else ""
+    text = f"{head}Unnamed: 0,id,a\n" + "".join(f"{before}{row + first},{name},5\n" for row, name in enumerate("xyz"))
+    table = read(text)
+    assert table.names == ("a",)
+    assert table.reasons["Unnamed: 0"] == "counts the rows: taken as row labels"
+    write_table(tmp_path / "out.csv", table, everything(table))
+    assert (tmp_path / "out.csv").read_text() == text
+
+
+@pytest.mark.parametrize("text", ["Unnamed: 0,a\n0,1\n2,2\n", "Unnamed: 0,a\n2,1\n3,2\n", "a,Unnamed: 0\n5,0\n6,1\n"])
+def test_other_columns_of_that_name_are_features(read, text):
+    assert len(read(text).names) == 2

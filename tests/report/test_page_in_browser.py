@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_digits
 
-from ufselect import FSASL, LaplacianScore
+from ufselect import FSASL, MCFS, LaplacianScore, MaxVariance
 from ufselect.datasets import make_planted_clusters
 from ufselect.report import Study, render_page
 
@@ -70,6 +70,20 @@ def hostile_study():
     return Study(selector, X, HOSTILE, LONG, LONG, samples=labels, groups=groups, notes=[LONG], facts={"<i>": LONG})
 
 
+def denormal_study():
+    """Three samples of few columns, whose variances are among the smallest numbers that there are."""
+    X = np.outer([0.0, 1.0, 3.0], [1e-160, 2e-160, 3e-160, 4e-160])
+    return Study(MaxVariance(n_features_to_select=2).fit(X), X, list("abcd"), "denormal.csv", "command")
+
+
+def many_clusters_study():
+    X, clusters, _ = make_planted_clusters(400, 40, 60, 20, random_state=0)
+    names = [str(column) for column in range(80)]
+    selector = MCFS(n_features_to_select=20, n_clusters=40).fit(X)
+    return Study(selector, X, names, "many.csv", "command", groups={"planted": clusters})
+
+
+EDGES = {"denormal": denormal_study, "clusters": many_clusters_study}
 STUDIES = {"digits": digits_study, "planted": planted_study, "hostile": hostile_study}
 
 
@@ -86,7 +100,7 @@ def browser():
 
 @pytest.fixture(scope="module")
 def studies():
-    return {name: make() for name, make in STUDIES.items()}
+    return {name: make() for name, make in (STUDIES | EDGES).items()}
 
 
 @pytest.fixture(scope="module")
@@ -179,10 +193,20 @@ def test_table_sorts_by_keyboard(open_page, studies):
     page = open_page("digits")
     page.get_by_role("button", name="Score").focus()
     page.keyboard.press("Enter")
-    assert names_shown(page) == best_names(studies["digits"])[:15][::-1]
-    page.keyboard.press("Space")
     assert names_shown(page) == best_names(studies["digits"])[:15]
+    page.keyboard.press("Space")
+    assert names_shown(page) == best_names(studies["digits"])[:15][::-1]
     assert page.evaluate("document.activeElement.dataset.key") == "score"
+
+
+def test_first_click_on_a_head_puts_the_best_first(open_page):
+    page = open_page("digits")
+    first = {}
+    for key in ("score", "rank", "gain", "name", "redundancy", "selected"):
+        page.locator(f"[data-key={key}]").click()
+        first[key] = page.locator("th[aria-sort]").get_attribute("aria-sort")
+    falling = ["score", "gain", "redundancy"]
+    assert first == {key: "descending" if key in falling else "ascending" for key in first}
 
 
 @pytest.mark.parametrize("key", ["rank", "score", "gain", "redundancy"])
@@ -270,11 +294,45 @@ def test_scores_show_all_columns_when_asked(open_page):
     assert tip_lines(page)[1] == "Rank 330"
 
 
+def test_smallest_scores_are_drawn(open_page, studies):
+    page = open_page("denormal")
+    scores = np.sort(studies["denormal"].selector.scores_)[::-1]
+    assert 0.0 < scores[-1] < scores[0] < 1e-310
+    heights = [float(number) for number in re.findall(r"[ML][\d.]+ ([\d.]+)", drawn_path(page, "line"))]
+    shares = (scores - scores[-1]) / (scores[0] - scores[-1])
+    np.testing.assert_allclose(heights, 270 - shares * (270 - 36), atol=0.1)
+
+
+@pytest.mark.parametrize("width", [320, 1280])
+def test_long_exponents_stay_in_the_card(open_page, width):
+    page = open_page("denormal", width=width)
+    card = page.locator("#scores").bounding_box()["x"]
+    texts = page.locator("#scores-drawing text")
+    assert texts.filter(has_text="e-319").count() == 1
+    assert min(texts.evaluate_all("all => all.map(text => text.getBoundingClientRect().x)")) > card
+    assert page.locator("#scores-drawing svg").evaluate("svg => getComputedStyle(svg).overflow") == "visible"
+
+
+def test_area_of_the_selected_ends_at_the_cut(open_page):
+    page = open_page("denormal")
+    cut = float(page.locator("#scores-drawing line.cut").get_attribute("x1"))
+    area, line = (
+        page.locator(f"#scores-drawing path.{kind}").evaluate("path => [path.getBBox().x, path.getBBox().width]")
+        for kind in ("area", "line")
+    )
+    assert sum(area) == pytest.approx(cut, abs=0.1)
+    assert area == pytest.approx([line[0], line[1] / 2], abs=0.1)  # two of four columns
+
+
+def drawn_path(page, kind):
+    return page.locator(f"#scores-drawing path.{kind}").get_attribute("d")
+
+
 def test_structure_curve_tells_shares(open_page, studies):
     page = open_page("digits")
     curve = studies["digits"].selector.structure_curve_
     move_over(page, "#structure-drawing", across=0.99)
-    assert tip_lines(page)[0] == f"{100 * curve[-1]:.1f}\u00a0% by the best 15"
+    assert tip_lines(page)[0] == f"{100 * curve[-1]:.1f}\u00a0% by the best {len(curve)}"
     assert page.locator("#structure-drawing .cut-text").text_content() == f"{100 * curve[14]:.1f}\u00a0% with 15"
 
 
@@ -324,6 +382,37 @@ def test_samples_change_with_dimension_colour_and_legend(open_page):
     drawn.append(picture_of(page, "#samples-drawing"))
     assert len(set(drawn[:4])) == 4
     assert drawn[4] == drawn[2]
+
+
+def test_caption_tells_what_the_colours_are(open_page):
+    page = open_page("digits")
+    caption, choice = page.locator("#samples figcaption"), page.locator("#samples-controls").get_by_label("Colour")
+    at_first = caption.inner_text()
+    assert "Colours and shapes are 10 clusters by k-means" in at_first
+    choice.select_option("digit")
+    assert "clusters" not in caption.inner_text()
+    assert "Colours and shapes are the values of the column that is chosen above." in caption.inner_text()
+    choice.select_option("Cluster")
+    assert caption.inner_text() == at_first
+
+
+@pytest.mark.parametrize(("name", "lined"), [("digits", True), ("clusters", False)])
+def test_lines_between_clusters_are_drawn_where_they_are_few(open_page, name, lined):
+    page = open_page(name, color_scheme="light")
+    assert (orange_pixels(page) > 0) == lined
+
+
+def orange_pixels(page):
+    """In the map of neighbours, inside of the bands; the shades of its cells are all more blue than red."""
+    return page.evaluate(
+        """() => {
+            const canvas = document.querySelector("#blocks-drawing canvas");
+            const { data } = canvas.getContext("2d").getImageData(11, 11, canvas.width - 11, canvas.height - 11);
+            let count = 0;
+            for (let i = 0; i < data.length; i += 4) count += data[i] > data[i + 2] + 20;
+            return count;
+        }"""
+    )
 
 
 def picture_of(page, drawing):
@@ -573,6 +662,27 @@ def test_commands_are_selected_where_copying_is_forbidden(open_page, studies):
     button.click()
     playwright.expect(button).to_have_text("Selected")
     assert "n_features_to_select=15" in page.evaluate("getSelection().toString()")
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_theme_of_the_system_needs_no_scripts(open_page, theme):
+    page = open_page("planted", scripts=False, color_scheme=theme)
+    paper = luminance(page.locator("html").evaluate("node => getComputedStyle(node).backgroundColor"))
+    assert paper > 0.8 if theme == "light" else paper < 0.05
+    assert contrast(page, "h1") >= 4.5
+
+
+def test_theme_follows_the_system_until_the_button_is_pressed(open_page):
+    page = open_page("planted", color_scheme="light")
+    papers = []
+    for system in ("dark", "light", "dark"):
+        page.emulate_media(color_scheme=system)
+        papers.append(page.evaluate("getComputedStyle(document.documentElement).backgroundColor"))
+    assert papers[0] == papers[2] != papers[1]
+    page.get_by_role("button", name="Dark theme").click()
+    page.emulate_media(color_scheme="light")
+    page.emulate_media(color_scheme="dark")
+    assert page.evaluate("getComputedStyle(document.documentElement).backgroundColor") == papers[1]
 
 
 def test_print_leaves_controls_out(open_page):

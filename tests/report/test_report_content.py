@@ -16,6 +16,7 @@ from sklearn.datasets import load_digits
 import ufselect
 from ufselect import FSASL, LaplacianScore, MaxVariance
 from ufselect.datasets import make_planted_clusters
+from ufselect.inspection import structure_kept
 from ufselect.metrics import absolute_correlations, matched_accuracy, redundancy
 from ufselect.report import Study, render_page
 from ufselect.report.encoding import as_html, as_json
@@ -73,6 +74,16 @@ def test_gains_add_up_to_the_structure_curve(planted, content):
     np.testing.assert_allclose(np.cumsum(content["features"]["gains"]), planted.selector.structure_curve_, atol=1e-5)
     np.testing.assert_array_equal(content["curve"], planted.selector.structure_curve_)
     assert f">{100 * planted.selector.structure_curve_[11]:.1f}\u00a0%</dd>" in render_page(planted)
+
+
+def test_structure_kept_is_known_where_constant_columns_are_selected():
+    X, _, _ = make_planted_clusters(120, 4, 10, 10, random_state=0)
+    X = np.hstack([X, np.ones((120, 5))])
+    study = Study(FSASL(n_features_to_select=25, n_clusters=4).fit(X), X, [str(i) for i in range(25)], "f", "c")
+    assert len(study.selector.structure_curve_) < 25
+    kept = structure_kept(study.selector)
+    assert kept == study.selector.structure_curve_[-1]
+    assert f'<dt>Structure kept</dt><dd title="{100 * kept:.1f}\u00a0%">' in render_page(study)
 
 
 def test_redundancy_is_that_of_the_selected_columns(planted, content):
@@ -252,6 +263,32 @@ def test_groups_are_told_up_to_three_and_coloured_up_to_20_values():
     assert found[1]["values"] == [str(number) for number in range(20)]
 
 
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        ([10, None, 2, 1], ["1", "2", "10", "no value"]),
+        ([10.0, float("nan"), 2.0, -1.5], ["-1.5", "2.0", "10.0", "no value"]),
+        (["10", "2", "nan", "z"], ["10", "2", "nan", "z"]),
+        (["z", None, "a", "B"], ["B", "a", "z", "no value"]),
+    ],
+)
+def test_values_of_groups_come_by_number_or_letter_and_missing_ones_last(values, expected):
+    found = content_of(render_page(planted_study(groups={"a": values * 30})))["samples"]["groups"][1]
+    assert found["values"] == expected
+    first, last = unpacked(found["codes"], "u1")[[0, 3]]
+    assert (expected[first], expected[last]) == (str(values[0]), str(values[3]))
+
+
+def test_single_dimension_is_said_to_be_the_only_one_that_counts():
+    learned, unlearned = planted_study(), planted_study(MaxVariance(n_features_to_select=1))
+    assert "near each other means alike" in render_page(learned)
+    learned.selector.embedding_ = learned.selector.embedding_[:, :1]
+    for axis, study in {"Dimension": learned, "Component": unlearned}.items():
+        page = render_page(study)
+        assert f"Only {axis} 1, at first the horizontal place, says who is alike" in page
+        assert "near each other means alike" not in page
+
+
 def test_single_precision_scores_are_not_padded():
     X = np.random.default_rng(0).standard_normal((30, 4)).astype(np.float32)
     study = Study(LaplacianScore(n_features_to_select=2).fit(X), X, list("abcd"), "f", "c")
@@ -288,27 +325,35 @@ def test_python_code_makes_the_same_selection(planted):
     room = {"X": planted.X}
     exec(code, room)
     np.testing.assert_array_equal(room["selector"].ranking_, planted.selector.ranking_)
-    for name in planted.selector.get_params():
-        assert f"<code>{name}</code>" in page
+
+
+def test_parameters_of_the_selection_are_listed_and_those_of_the_run_are_not():
+    study = planted_study(FSASL(n_features_to_select=12, n_clusters=4, verbose=1))
+    found = re.findall(r'<th scope="row"><code>(\w+)</code></th>.*?<td>(default|set)</td>', render_page(study))
+    assert [name for name, origin in found if origin == "set"] == ["n_features_to_select", "n_clusters"]
+    assert {name for name, _ in found} == set(study.selector.get_params()) - {"n_jobs", "verbose"}
 
 
 def test_page_may_run_its_own_script_and_reach_nothing(planted):
     page = render_page(planted)
     policy = re.search(r'Content-Security-Policy" content="([^"]*)"', page).group(1)
     assert policy.startswith("default-src 'none'; ")
-    for tag in ("script", "style"):
-        text = re.search(f"<{tag}>(.*?)</{tag}>", page, re.S).group(1)
+    texts = re.findall(r"<(?:script|style)(?: id=\"dark\"[^>]*)?>(.*?)</(?:script|style)>", page, re.S)
+    assert len(texts) == 3
+    for text in texts:
         assert f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'" in policy
     addresses = re.findall(r"https?://[^\s'\"]+", page)
     assert set(addresses) == {"http://www.w3.org/2000/svg"}
     assert not re.search(r"\b(src|srcset|action)\s*=\s*\"", page)
 
 
-def test_both_ways_into_the_dark_theme_agree():
-    css = files("ufselect.report").joinpath("page.css").read_text(encoding="utf-8")
-    by_button = re.search(r':root\[data-theme="dark"\] \{(.*?)\}', css, re.S).group(1)
-    by_system = re.search(r':root:not\(\[data-theme="light"\]\) \{(.*?)\}', css, re.S).group(1)
-    assert by_button.split() == by_system.split()
+def test_dark_theme_has_a_color_for_every_one_of_the_light_theme():
+    light, dark = (
+        re.findall(r"^  (--[\w-]+): ", files("ufselect.report").joinpath(name).read_text(encoding="utf-8"), re.M)
+        for name in ("page.css", "dark.css")
+    )
+    assert len(light) > 20
+    assert light == dark
 
 
 def test_what_does_not_fit_the_data_is_refused_in_plain_words(planted):

@@ -21,7 +21,7 @@ from ufselect.cli.compare import compare
 from ufselect.cli.demo import demo
 from ufselect.cli.explain import explain
 from ufselect.cli.methods import methods
-from ufselect.cli.parameters import method_named_in, with_parameters_of
+from ufselect.cli.parameters import method_named_in, refused_value, with_parameters_of
 from ufselect.cli.select import select
 
 FAILURE, WRONG_USE = 1, 2
@@ -132,7 +132,7 @@ def _with_hint(error: Any) -> str:
 def _plainly(error: Exception) -> tuple[str, int]:
     """One sentence, and 2 where a parameter was given a value that it cannot have."""
     if isinstance(error, ValueError) and type(error).__name__ == "InvalidParameterError":
-        return _one_line(str(error)), WRONG_USE
+        return refused_value(_one_line(str(error))), WRONG_USE
     if isinstance(error, MemoryError):
         return str(error) or "There is not enough memory for this.", FAILURE
     if isinstance(error, OSError) and error.filename is not None and error.strerror:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -73,18 +73,18 @@ def compare(
         raise typer.BadParameter("two fits or more can agree, one cannot", param_hint="--repeats")
     settings: dict[str, Any] = {"clusters": clusters, "scale": scale, "seed": seed, "jobs": jobs, "strict": False}
     proposed = [make_selector(name, features=features, **settings) for name in wanted]
-    ensure_can_be_written(output, data, "--output")
+    ensure_can_be_written(output, data, "--output", suffix=".csv")
     numbers = read_numbers(Source(data, (*(aside or ()), *([labels] if labels else ())), impute, scale, layer))
     classes = _classes(numbers, labels)
-    say(numbers.notes)
-    count = features if features != "auto" else _count_by(proposed, numbers)
+    count, why = _count_by(proposed, numbers) if features == "auto" else (features, [])
     selectors = {name: make_selector(name, features=str(count), **settings) for name in wanted}
-    standardize = scale in (None, options.Scale.standard)
-    rows = [*_judged(selectors, numbers, repeats, seed, standardize, classes)]
+    rows = _judged(selectors, numbers, repeats, seed, scale in (None, options.Scale.standard), classes)
+    # Before anything is printed: who reads that may hang up early, as head does.
+    write_all({}, {output: _as_csv(rows)} if output else {})
+    say([*numbers.notes, *why])
     _print_comparison(rows, repeats, bool(labels))
     if output:
-        write_all({}, {output: _as_csv(rows)})
-        say([f"Wrote {output}."])
+        say(["", f"Wrote {output}."])
 
 
 def _methods_in(text: str) -> list[str]:
@@ -115,8 +115,8 @@ def _classes(numbers: Numbers, labels: str) -> Any:
     return classes
 
 
-def _count_by(selectors: Sequence[BaseSelector], numbers: Numbers) -> int:
-    """How many columns the first method that can be fitted takes by itself, for all to take as many."""
+def _count_by(selectors: Sequence[BaseSelector], numbers: Numbers) -> tuple[int, list[str]]:
+    """How many columns the first method that can be fitted takes by itself, for all to take; and that in words."""
     for selector in selectors:
         try:
             fit_timed(selector, numbers.X)
@@ -124,8 +124,8 @@ def _count_by(selectors: Sequence[BaseSelector], numbers: Numbers) -> int:
             reason = error
             continue
         name = type(selector).__name__
-        say([f"Columns: {selector.n_features_:,} for every method, as many as {name} takes by itself."])
-        return selector.n_features_
+        why = f"Columns: {selector.n_features_:,} for every method, as many as {name} takes by itself."
+        return selector.n_features_, [why]
     raise ValueError(f"no method could be fitted: {reason}")
 
 
@@ -136,16 +136,23 @@ def _judged(
     seed: int,
     standardize: bool,
     classes: Any,
-) -> Iterator[Row]:
+) -> list[Row]:
     """A row for every method that could be fitted, and one for chance."""
+    from ufselect.inspection import neighborhoods_kept
+
     fits = {name: fit for name, selector in selectors.items() if (fit := _fit(selector, numbers, repeats, seed))}
     if not fits:
         raise ValueError("no method could be fitted.")
-    judge = _Judge(numbers.X, standardize, classes)
-    for name, (chosen, seconds, stability) in fits.items():
-        yield judge.row(name, [chosen], seconds, stability)
     count = len(next(iter(fits.values()))[0])
-    yield judge.row("random", _random_selections(numbers.X.shape[1], count, seed), None, None)
+    selections = {name: [chosen] for name, (chosen, *_) in fits.items()}
+    selections["random"] = _random_selections(numbers.X.shape[1], count, seed)
+    every = [chosen for several in selections.values() for chosen in several]
+    kept = iter(neighborhoods_kept(numbers.X, every, standardize=standardize))
+    judge = _Judge(numbers.X, standardize, classes)
+    return [
+        judge.row(name, several, [next(kept) for _ in several], *(fits[name][1:] if name in fits else (None, None)))
+        for name, several in selections.items()
+    ]
 
 
 def _fit(
@@ -190,13 +197,19 @@ class _Judge:
         self.standardize = standardize
         self.classes = classes
 
-    def row(self, name: str, selections: Sequence[Indices], seconds: float | None, stability: float | None) -> Row:
+    def row(
+        self,
+        name: str,
+        selections: Sequence[Indices],
+        neighborhoods: Sequence[float],
+        seconds: float | None,
+        stability: float | None,
+    ) -> Row:
+        """The means over several selections of one method."""
         import numpy as np
 
-        from ufselect.inspection import neighborhoods_kept
         from ufselect.metrics import redundancy
 
-        neighborhoods = neighborhoods_kept(self.X, selections, standardize=self.standardize)
         agreements = [self._agreement(chosen) for chosen in selections]
         return Row(
             name,

@@ -15,7 +15,7 @@ import typer
 import ufselect
 from ufselect.cli.options import Impute, Scale
 from ufselect.cli.parameters import as_literal, method_named, when_auto
-from ufselect.cli.printing import listed
+from ufselect.cli.printing import listed, percent
 
 if TYPE_CHECKING:
     from ufselect._base import BaseSelector
@@ -60,7 +60,7 @@ def read_numbers(source: Source) -> Numbers:
         notes.append(f"{_columns_with('missing', missing)}, replaced by the medians of their columns.")
     if source.scale is Scale.log1p:
         ready = with_logarithms(ready)
-        notes.append("Every number x was replaced by log(1 + x).")
+        notes.append("Every number x was replaced by log(1 + x); the columns keep the variance that they then have.")
     return Numbers(table, ready.X, notes)
 
 
@@ -122,20 +122,18 @@ def modest_resources(selector: BaseSelector, X: Any) -> Iterator[None]:
     from threadpoolctl import threadpool_limits
 
     threads = 1 if getattr(selector, "n_jobs", 1) == 1 else None
-    with threadpool_limits(threads), config_context(working_memory=_working_memory(selector, X)):
+    with threadpool_limits(threads), config_context(working_memory=_working_memory(X)):
         yield
 
 
-def _working_memory(selector: BaseSelector, X: Any) -> int:
+def _working_memory(X: Any) -> int:
     """MB for blocks of work: scikit-learn's own gigabyte would be most of what a fit of a small file holds.
 
-    Half the data's size will do, but for the greedy choice, which keeps a number a column for every step: two for each
-    column wanted.
+    Half the data's size will do, but the greedy choice keeps a number a column for every column taken, and must not end
+    sooner than in a fit from Python.
     """
     n, d = X.shape
-    wanted = selector.n_features_to_select
-    taken = wanted if isinstance(wanted, int) else d if isinstance(wanted, float) else 0
-    needed = max((X.nnz if hasattr(X, "nnz") else n * d) // 2, 2 * d * (taken + 1)) * 8 // 2**20
+    needed = max((X.nnz if hasattr(X, "nnz") else n * d) // 2, d * (d + 1)) * 8 // 2**20
     return min(max(needed, _LEAST_WORKING_MEMORY), _MOST_WORKING_MEMORY)
 
 
@@ -145,6 +143,20 @@ def choices_made(selector: BaseSelector) -> list[str]:
     if hasattr(selector, "n_clusters_"):
         sentences.insert(0, f"Clusters: {selector.n_clusters_:,}, {_why(selector, 'n_clusters')}.")
     return sentences
+
+
+def what_is_kept(selector: BaseSelector) -> str:
+    """The share of the learned structure that the selected columns keep, beside what all could; empty without one."""
+    from ufselect._ranking import SUFFICIENT_SHARE
+    from ufselect.inspection import structure_kept
+
+    kept = structure_kept(selector)
+    if kept is None:
+        return ""
+    auto = selector.n_features_to_select == "auto"
+    # "auto" stops at 95 % of what all columns explain, so these explain kept/0.95 at the most.
+    of_all = f" (all columns {percent(min(kept / SUFFICIENT_SHARE, 1.0))} at the most)" if auto else ""
+    return f"{percent(kept)} of the learned structure{of_all}"
 
 
 def _why(selector: BaseSelector, parameter: str) -> str:
@@ -158,9 +170,10 @@ def _why(selector: BaseSelector, parameter: str) -> str:
 def _refuse_what_is_not_taken(name: str, taken: Mapping[str, Any], clusters: str, scale: Scale | None) -> None:
     if "n_clusters" not in taken and clusters != "auto":
         raise typer.BadParameter(f"{name} does not count clusters", param_hint="--clusters")
-    if "scale" not in taken and scale is Scale.standard:
-        own = "takes columns as they are" if name == "MaxVariance" else "maps every column onto 0 to 1"
-        raise typer.BadParameter(f"{name} {own}", param_hint="--scale")
+    own = {"MaxVariance": "takes columns as they are", "RUFS": "maps every column onto 0 to 1"}
+    refused = {"MaxVariance": (Scale.standard,), "RUFS": (Scale.standard, Scale.none)}
+    if scale in refused.get(name, ()):
+        raise typer.BadParameter(f"{name} {own[name]}", param_hint="--scale")
 
 
 def _what_was_read(table: Table) -> str:

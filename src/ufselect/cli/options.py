@@ -53,14 +53,16 @@ Scaling = Annotated[
     Scale | None,
     typer.Option(
         "--scale",
-        help="Unit variance for all columns, columns as they are, or log(1 + x) of them.",
+        help="Unit variance for all columns; columns as they are; or log(1 + x) of them, then as they are.",
         show_default="standard where the method takes it",
     ),
 ]
 Clusters = Annotated[
     str, typer.Option("--clusters", "-c", metavar="N", help="About how many clusters there are, or auto.")
 ]
-Seed = Annotated[int, typer.Option("--seed", help="Start of what is random; the same seed, the same result.")]
+Seed = Annotated[
+    int, typer.Option("--seed", min=0, metavar="N", help="Start of what is random; the same seed, the same result.")
+]
 Jobs = Annotated[
     int,
     typer.Option("--jobs", "-j", help="Threads; -1 for all cores. The result is the same.", callback=_some_threads),

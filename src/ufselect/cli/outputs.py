@@ -21,14 +21,14 @@ def ensure_table_can_be_written(path: Path | None, data: Path) -> None:
         ensure_can_be_written(path, data, "--output")
 
 
-def ensure_can_be_written(path: Path | None, data: Path, option: str, table: Path | None = None) -> None:
-    """Raise before any work is done where a file could not be written at the end, or in place of another."""
+def ensure_can_be_written(path: Path | None, data: Path, option: str, *, suffix: str = "") -> None:
+    """Raise before any work is done where a file could not be written at the end."""
     if path is None:
         return
+    if suffix and path.suffix.casefold() != suffix:
+        raise typer.BadParameter(f"{path} does not end in {suffix}", param_hint=option)
     if path.exists() and data.exists() and path.samefile(data):
         raise typer.BadParameter(f"{path} is the file that is read", param_hint=option)
-    if table is not None and path.resolve() == table.resolve():
-        raise typer.BadParameter(f"{path} is where the table goes", param_hint=option)
     if path.is_dir():
         raise IsADirectoryError(f"{path} is a folder, not a file.")
     if path.exists() and not path.is_file():

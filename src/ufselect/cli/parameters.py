@@ -130,3 +130,26 @@ def _alternatives(kind: str) -> str:
     """The values that a docstring allows, as help texts write them."""
     values = re.split(" or |, ", kind.strip("{}").replace('"', ""))
     return f"<{'|'.join(values)}>"
+
+
+def refused_value(message: str) -> str:
+    """scikit-learn's sentence on a value that a parameter cannot have, in terms of options and plain words."""
+    told = re.fullmatch(r"The '(\w+)' parameter of \w+ must be (.*)\. Got (.*) instead\.", message)
+    if not told:
+        return message
+    option = SHARED.get(told[1]) or told[1].replace("_", "-")
+    allowed = told[2]
+    for pattern, words in _PLAIN_RANGES.items():
+        allowed = re.sub(pattern, words, allowed)
+    return f"--{option} cannot be {told[3]}: it is {allowed}."
+
+
+_PLAIN_RANGES = {
+    r"an? (?:int|Integral) in the range \[(\d+), inf\)": r"a whole number from \1 on",
+    r"a float in the range \((\d+)(?:\.0)?, inf\)": r"a number above \1",
+    r"a float in the range \[(\d+)(?:\.0)?, inf\)": r"a number from \1 on",
+    r"a float in the range \((\d+)(?:\.0)?, (\d+)(?:\.0)?\]": r"a number above \1, up to \2",
+    r"a float in the range \((\d+)(?:\.0)?, (\d+)(?:\.0)?\)": r"a number between \1 and \2",
+    r"a str among \{(.*?)\}": r"one of \1",
+    r"one of ('\w+')(?!, ')": r"\1",
+}

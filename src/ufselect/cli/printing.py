@@ -30,10 +30,10 @@ def listed(names: Sequence[str], most: int = _MOST_NAMES) -> str:
     return text if len(names) <= most else f"{text} and {len(names) - most:,} more"
 
 
-def say(sentences: Iterable[str]) -> None:
-    """Print sentences, each in a line."""
+def say(sentences: Iterable[str], *, err: bool = False) -> None:
+    """Print sentences, each in a line, on standard output or on standard error."""
     for sentence in sentences:
-        typer.echo(sentence)
+        typer.echo(sentence, err=err)
 
 
 def print_table(

@@ -13,7 +13,7 @@ import typer
 
 from ufselect import __version__
 from ufselect.cli import options
-from ufselect.cli.fitting import Numbers, Source, choices_made, fit_timed, make_selector, read_numbers
+from ufselect.cli.fitting import Numbers, Source, choices_made, fit_timed, make_selector, read_numbers, what_is_kept
 from ufselect.cli.outputs import ensure_can_be_written, ensure_table_can_be_written, write_all
 from ufselect.cli.parameters import DEFAULT_METHOD
 from ufselect.cli.printing import in_one_line, percent, print_table, say
@@ -68,7 +68,7 @@ def select(
     )
     pixels = _height_and_width(image)
     ensure_table_can_be_written(output, data)
-    ensure_can_be_written(report, data, "--report", table=output)
+    ensure_can_be_written(report, data, "--report", suffix=".html")
     numbers = read_numbers(Source(data, tuple(aside or ()), impute, scale, layer))
     _refuse_other_shape(pixels, numbers.X.shape[1])
     fit_timed(selector, numbers.X)
@@ -79,6 +79,7 @@ def select(
     # Before anything is printed: who reads that may hang up early, as head does.
     write_all({output: _table_writer(selector, numbers)} if output else {}, pages)
     if names:
+        say(numbers.notes, err=True)
         say(map(in_one_line, selected_names(selector, numbers)))
         return
     _print_selection(selector, numbers, standardize=scale in (None, options.Scale.standard))
@@ -91,15 +92,22 @@ def selected_names(selector: BaseSelector, numbers: Numbers) -> list[str]:
 
 
 def _print_selection(selector: BaseSelector, numbers: Numbers, standardize: bool) -> None:
-    from ufselect.inspection import neighborhoods_kept, structure_kept
+    from ufselect.inspection import neighborhoods_kept
 
-    say([*numbers.notes, *choices_made(selector), ""])
+    say([*numbers.notes, *choices_made(selector), *_constant_ones(selector, numbers), ""])
     _print_ranking(selector, numbers)
     m, d = selector.n_features_, numbers.X.shape[1]
-    kept = structure_kept(selector)
     (neighborhoods,) = neighborhoods_kept(numbers.X, [selector.top_features()], standardize=standardize)
-    share = "" if kept is None else f"{percent(kept)} of the learned structure and "
-    say(["", f"{m:,} of {d:,} columns keep {share}{percent(neighborhoods)} of the samples' nearest neighbours."])
+    kept = [what_is_kept(selector), f"{percent(neighborhoods)} of the samples' nearest neighbours"]
+    say(["", f"{m:,} of {d:,} columns keep {' and '.join(filter(None, kept))}."])
+
+
+def _constant_ones(selector: BaseSelector, numbers: Numbers) -> list[str]:
+    """Whether columns that hold one value only are among the selected: there were not enough others."""
+    from ufselect._backend.columns import constant_columns
+
+    count = int(constant_columns(numbers.X[:, selector.top_features()]).sum())
+    return [f"{count:,} of them hold one value only: there are no more that differ."] if count else []
 
 
 def _print_ranking(selector: BaseSelector, numbers: Numbers) -> None:
@@ -129,12 +137,17 @@ def _page(
             source=table.path.name,
             command=command,
             samples=None if table.samples is None else table.samples.tolist(),
-            groups={name: values.tolist() for name, values in table.aside.items()},
-            notes=[*numbers.notes, *choices_made(selector)],
+            groups={name: _as_told(values) for name, values in table.aside.items()},
+            notes=[*numbers.notes, *choices_made(selector), *_constant_ones(selector, numbers)],
             image=pixels,
             facts={"Time": f"{seconds:,.1f} s", "Peak memory": _peak(), "Version": f"ufselect {__version__}"},
         )
     )
+
+
+def _as_told(values: Any) -> list[Any]:
+    """Values for people: dates as dates, not as numbers of nanoseconds."""
+    return (values.astype("datetime64[s]").astype(str) if values.dtype.kind == "M" else values).tolist()
 
 
 def _table_writer(selector: BaseSelector, numbers: Numbers) -> Callable[[Path], None]:

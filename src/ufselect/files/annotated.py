@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from contextlib import nullcontext
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -70,9 +72,20 @@ def write_h5ad(path: Path, table: Table, selection: Selection) -> None:
     data.var["ufselect_score"] = np.where(known, np.asarray(selection.scores, dtype=float)[places], np.nan)
     data.var["ufselect_rank"] = np.where(known, np.asarray(selection.ranking, dtype=int)[places], 0)
     data.var["ufselect_selected"] = known & selection.selected[places]
-    with warnings.catch_warnings():
+    _write(data, path)
+
+
+def _write(data: Any, path: Path) -> None:
+    """Write the data; text stays text, of which anndata would make categories."""
+    from anndata import settings
+
+    options = {"convert_strings_to_categoricals": False}
+    known = signature(data.write_h5ad).parameters  # earlier versions have neither this option nor that setting
+    settable = hasattr(settings, "allow_write_nullable_strings")
+    nullable = settings.override(allow_write_nullable_strings=True) if settable else nullcontext()
+    with warnings.catch_warnings(), nullable:
         warnings.simplefilter("ignore")
-        data.write_h5ad(path)
+        data.write_h5ad(path, **{name: value for name, value in options.items() if name in known})
 
 
 def _annotated(table: Table) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import zipfile
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -26,17 +27,20 @@ from ufselect.files.table import (
 )
 
 NUMBERS = ("X", "fea", "data")
-NAMES = ("names", "feature_names", "columns", "features")
+NAMES = ("names", "featurenames", "columns", "features", "genes")  # in lower case, without underscores
 ASIDE = "aside_names"
 _SPARSE = ("X_data", "X_indices", "X_indptr", "X_shape")
 _REASONS = {"O": "text", "M": "dates"}
+_OBJECTS = "holds Python objects, which are not read; save text with .astype(str)."
 _SPARSE_OF_SCIPY = ("format", "shape", "data")
 
 
 def read_npy(path: Path, asked: Sequence[str]) -> Table:
     """Read a table from a file of one array."""
     with path.open("rb") as file:  # which NumPy leaves open where the content is broken
-        stored = np.load(file, allow_pickle=False)
+        stored = _unless_objects(partial(np.load, file, allow_pickle=False))
+    if stored is None:
+        raise UnreadableError(_OBJECTS)
     if not isinstance(stored, np.ndarray):
         raise UnreadableError("holds several arrays; give it the ending .npz.")
     return table_of(path, {"X": stored}, asked)
@@ -50,11 +54,30 @@ def read_npz(path: Path, asked: Sequence[str]) -> Table:
             raise UnreadableError("holds one array alone; give it the ending .npy.")
         if set(_SPARSE_OF_SCIPY) <= set(stored.files):
             return table_of(path, {"X": sp.load_npz(path)}, asked)
-        arrays = {name: stored[name] for name in stored.files}
+        found = {name: _unless_objects(partial(stored.__getitem__, name)) for name in stored.files}
+    arrays = _without_objects(found)
     if set(_SPARSE) <= set(arrays):
         parts = [arrays.pop(part) for part in _SPARSE]
         arrays["X"] = sp.csr_matrix(tuple(parts[:3]), shape=tuple(parts[3]))
     return table_of(path, arrays, asked)
+
+
+def _unless_objects(load: Callable[[], Any]) -> Any:
+    """What is loaded; None in place of an array of Python objects, which only unpickling would bring back."""
+    try:
+        return load()
+    except ValueError as error:
+        if "Object arrays cannot be loaded" in str(error):
+            return None
+        raise
+
+
+def _without_objects(found: dict[str, Any]) -> dict[str, Any]:
+    arrays = {name: values for name, values in found.items() if values is not None}
+    key = next((key for key in NUMBERS if key in found), None)
+    if found and (not arrays or (key is not None and key not in arrays)):
+        raise UnreadableError(_OBJECTS)
+    return arrays
 
 
 def table_of(path: Path, arrays: Mapping[str, Any], asked: Sequence[str]) -> Table:
@@ -75,10 +98,11 @@ def table_of(path: Path, arrays: Mapping[str, Any], asked: Sequence[str]) -> Tab
     key = _key_of_numbers(arrays)
     X = _checked_numbers(arrays[key])
     n_rows, n_columns = X.shape
-    key_of_names = next((key for key in NAMES if _is_text(arrays.get(key), n_columns)), None)
-    names = checked_names(arrays[key_of_names].tolist() if key_of_names else [f"x{j}" for j in range(n_columns)])
-    others = {name: values for name, values in arrays.items() if name not in (key, key_of_names)}
-    aside = {name: plain_texts(values) for name, values in _named(others).items() if np.shape(values) == (n_rows,)}
+    others = {name: plain_texts(_as_vector(values)) for name, values in arrays.items() if name != key}
+    key_of_names = next((key for key in sorted(others, key=_rank) if _are_names(key, others[key], n_columns)), None)
+    names = others.pop(key_of_names).tolist() if key_of_names else [f"x{j}" for j in range(n_columns)]
+    names = checked_names(names)
+    aside = {name: values for name, values in _named(others).items() if np.shape(values) == (n_rows,)}
     reasons = {name: _REASONS.get(values.dtype.kind, "an array of its own") for name, values in aside.items()}
     return with_columns_aside(Table(X, names, aside, reasons, row_labels(aside), path), asked)
 
@@ -98,13 +122,31 @@ def with_columns_aside(table: Table, asked: Sequence[str]) -> Table:
 
 def plain_texts(values: NDArray[Any]) -> NDArray[Any]:
     """Text as an array of objects, all else as it is."""
-    return objects(values.tolist()) if values.dtype.kind in "US" else values
+    if np.ndim(values) != 1 or values.dtype.kind not in "US":
+        return values
+    return objects([text.decode("utf-8", "replace") if isinstance(text, bytes) else text for text in values.tolist()])
+
+
+def _as_vector(values: Any) -> Any:
+    """A single row or column without its second dimension."""
+    return values.ravel() if isinstance(values, np.ndarray) and values.ndim == 2 and 1 in values.shape else values
+
+
+def _plain_key(key: str) -> str:
+    return key.casefold().replace("_", "")
+
+
+def _rank(key: str) -> int:
+    """How soon an array is looked at for names."""
+    plain = _plain_key(key)
+    return NAMES.index(plain) if plain in NAMES else len(NAMES)
 
 
 def key_aside(name: str, place: int) -> str:
     """What a column aside is called in the file; names that others have, or that are no words, are numbered."""
     clear = name.isascii() and name.isidentifier() and not name.startswith(("_", "aside_")) and len(name) <= 31
-    return name if clear and name not in (*NUMBERS, *NAMES, *_SPARSE, *_SPARSE_OF_SCIPY) else f"aside_{place}"
+    taken = name in (*NUMBERS, *_SPARSE, *_SPARSE_OF_SCIPY) or _plain_key(name) in NAMES
+    return name if clear and not taken else f"aside_{place}"
 
 
 def _named(others: dict[str, Any]) -> dict[str, Any]:
@@ -120,6 +162,7 @@ def _key_of_numbers(arrays: Mapping[str, Any]) -> str:
         if key in arrays:
             return key
     tables = [key for key, values in arrays.items() if np.ndim(values) == 2 and values.dtype.kind in "biuf"]
+    tables = [key for key in tables if 1 not in arrays[key].shape] or tables
     if len(tables) == 1:
         return tables[0]
     found = f"it has {listed(sorted(arrays))}" if arrays else "it holds nothing"
@@ -131,8 +174,8 @@ def _checked_numbers(X: Any) -> Any:
         kind = "named fields" if X.dtype.names else "complex numbers" if X.dtype.kind == "c" else "text or objects"
         raise UnreadableError(f"holds {kind}, not a table of numbers.")
     if X.ndim > 2:
-        wanted = f"({X.shape[0]}, {int(np.prod(X.shape[1:]))})"
-        raise UnreadableError(f"holds an array of shape {X.shape}; reshape it to samples × pixels, {wanted}.")
+        mend = "save it as samples × pixels: X.reshape(len(X), -1)"
+        raise UnreadableError(f"has {X.ndim} dimensions, {X.shape}; {mend}.")
     if X.ndim < 2:
         raise UnreadableError(f"holds an array of shape {X.shape}; a table has rows and columns.")
     return in_working_precision(checked_sparse(X).tocsr() if sp.issparse(X) else X)
@@ -145,10 +188,10 @@ def checked_sparse(X: Any) -> Any:
     return X
 
 
-def _is_text(values: Any, size: int) -> bool:
-    if values is None or np.shape(values) != (size,):
+def _are_names(key: str, values: Any, size: int) -> bool:
+    if _plain_key(key) not in NAMES or np.shape(values) != (size,):
         return False
-    return values.dtype.kind == "U" or (values.dtype.kind == "O" and all(isinstance(each, str) for each in values))
+    return values.dtype.kind == "O" and all(isinstance(each, str) for each in values)
 
 
 def write_npy(path: Path, table: Table, selection: Selection) -> None:

@@ -22,16 +22,17 @@ class _Format:
     module: str
     reader: str
     writer: str
+    options: tuple[str, ...] = ()
 
 
 _KNOWN = {
-    "csv": _Format((".csv", ".csv.gz"), "CSV", "text", "read_text", "write_text"),
-    "tsv": _Format((".tsv", ".tsv.gz"), "TSV", "text", "read_text", "write_text"),
+    "csv": _Format((".csv", ".csv.gz"), "CSV", "text", "read_text", "write_text", ("verbose",)),
+    "tsv": _Format((".tsv", ".tsv.gz"), "TSV", "text", "read_text", "write_text", ("verbose",)),
     "parquet": _Format((".parquet", ".pq"), "Parquet", "parquet", "read_parquet", "write_parquet"),
     "npy": _Format((".npy",), "NumPy array", "arrays", "read_npy", "write_npy"),
     "npz": _Format((".npz",), "NumPy archive", "arrays", "read_npz", "write_npz"),
     "mat": _Format((".mat",), "MATLAB file", "matlab", "read_mat", "write_mat"),
-    "h5ad": _Format((".h5ad",), "AnnData", "annotated", "read_h5ad", "write_h5ad"),
+    "h5ad": _Format((".h5ad",), "AnnData", "annotated", "read_h5ad", "write_h5ad", ("layer",)),
 }
 
 
@@ -95,7 +96,10 @@ def read_table(path: str | Path, *, aside: Sequence[str] = (), layer: str | None
     A column of a text file is one of numbers if all its values are numbers, or all are true or false; empty fields, NA,
     N/A, n/a, NaN, nan, -nan, null, NULL and None are missing values. The first line holds the names, unless all its
     fields are numbers, none is quoted, and they do not merely count the columns from 0 or 1: then the names are
-    ``column 1``, ``column 2`` and so on.
+    ``column 1``, ``column 2`` and so on. Where every row has one value more than there are names, as R writes it, or
+    the first name is empty, or it is ``Unnamed: 0`` and the column counts the rows, the first column holds row labels.
+
+    A column of a text or Parquet file with a whole number that a float would change is kept aside.
 
     Examples
     --------
@@ -110,10 +114,11 @@ def read_table(path: str | Path, *, aside: Sequence[str] = (), layer: str | None
     (('width', 'height'), {'cell': 'text'})
     """
     known = _KNOWN[file_format(path)]
-    if layer is not None and known.title != "AnnData":
+    if layer is not None and "layer" not in known.options:
         raise ValueError(f"Only .h5ad files have layers, and {path} is none.")
     _check_file(path)
-    options = {"layer": layer} if known.title == "AnnData" else {"verbose": verbose} if known.module == "text" else {}
+    given = {"layer": layer, "verbose": verbose}
+    options = {name: given[name] for name in known.options}
     try:
         table: Table = _function(known, known.reader)(Path(path), tuple(aside), **options)
         _check_table(table)
@@ -137,7 +142,7 @@ def write_table(path: str | Path, table: Table, selection: Selection) -> None:
     path : path
         Its suffix tells the format. A .h5ad file gets all columns, with ``ufselect_score``, ``ufselect_rank`` and
         ``ufselect_selected`` in ``var``, and, where the table came from such a file, all else that was in it; a .npy
-        file gets numbers only.
+        file gets numbers only. From Parquet to Parquet, columns keep their types, and a data frame its index.
     table : Table
     selection : Selection
 

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ufselect.files.arrow import texts
-from ufselect.files.table import shortened
+from ufselect.files.outgoing import written_numbers
+from ufselect.files.table import LARGEST_WHOLE, TOO_LONG, shortened
 
 MISSING = ("", "NA", "N/A", "n/a", "NaN", "nan", "-nan", "null", "NULL", "None")
 NUMBER = r"^[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|(?i:inf|infinity|nan))$"
 _DECIMAL_COMMA = r"^[+-]?\d+,\d+$"
 _DATE = r"^\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}.*)?$"
-_LEADING_ZERO = r"^[+-]?0\d"
 _LONG_INTEGER = r"^[+-]?\d{16,}$"
 
 
@@ -34,6 +35,7 @@ class Reading:
     def add(self, values: Any) -> None:
         """Take some rows more."""
         numbers = self._numbers(values)
+        self._set_too_long_aside(values, numbers)
         if not self.n_rows:
             self._places = np.flatnonzero(~self.aside)
             self._texts = Texts(np.flatnonzero(self.aside), len(self.aside))
@@ -77,6 +79,13 @@ class Reading:
         numbers = self._hidden(pc.if_else(flags, as_digits, visible)).cast(pa.float64())
         return self._seen(numbers, self._by_column(flags))
 
+    def _set_too_long_aside(self, values: Any, numbers: NDArray[np.float64]) -> None:
+        """Columns with a whole number that a float would change."""
+        rows, columns = np.nonzero(np.abs(numbers) >= LARGEST_WHOLE)
+        for place in np.unique(columns):
+            places = rows[columns == place] * len(self.aside) + place
+            self.aside[place] |= _any_too_long(values.take(places))
+
     def _seen(self, numbers: Any, flags: Any) -> NDArray[np.float64]:
         values = self._by_column(numbers)
         if not self.numbers[~self.aside].all():
@@ -104,6 +113,15 @@ def _without_missing(values: Any) -> Any:
 
     trimmed = pc.utf8_trim_whitespace(values)
     return pc.if_else(pc.is_in(trimmed, pa.array(MISSING)), None, trimmed)
+
+
+def _any_too_long(values: Any) -> bool:
+    """Whether one of the texts is a whole number of which a float keeps only a part."""
+    import pyarrow.compute as pc
+
+    trimmed = pc.utf8_trim_whitespace(values)
+    found = trimmed.filter(pc.match_substring_regex(trimmed, _LONG_INTEGER)).unique().to_pylist()
+    return any(Decimal(text) not in (Decimal(float(text)), Decimal(repr(float(text)))) for text in found)
 
 
 class Texts:
@@ -135,27 +153,25 @@ class Texts:
 
 
 def as_kept(column: Any) -> NDArray[Any]:
-    """Numbers where nothing is lost by it: 007 is a label, and so is a number too long for a float."""
+    """Numbers where every one is written again as it was read, else text: 007, 1E1 and 1.10 are labels.
+
+    Among numbers, what stands for a missing value is one; among other texts it is a text.
+    """
     import pyarrow as pa
+    import pyarrow.compute as pc
 
     values = _without_missing(column)
-    if any_match(values, _LEADING_ZERO):
+    if not pc.all(pc.match_substring_regex(values, NUMBER), min_count=0).as_py():
         return texts(column)
-    try:
-        if not values.null_count:
-            return values.cast(pa.int64()).to_numpy()
-    except pa.ArrowInvalid:
-        pass
-    try:
-        return texts(column) if any_match(values, _LONG_INTEGER) else _floats(values)
-    except pa.ArrowInvalid:
-        return texts(column)
-
-
-def _floats(values: Any) -> NDArray[np.float64]:
-    import pyarrow as pa
-
-    return values.cast(pa.float64()).to_numpy(zero_copy_only=False)
+    values = pc.if_else(values.is_null(), None, column)
+    for kind in (pa.int64(), pa.float64()):
+        try:
+            numbers = values.cast(kind).to_numpy(zero_copy_only=False)
+        except pa.ArrowInvalid:
+            continue
+        if written_numbers(numbers).cast(values.type).equals(values):
+            return numbers
+    return texts(values)
 
 
 def any_match(values: Any, pattern: str) -> bool:
@@ -175,6 +191,8 @@ def why_text(column: Any) -> str:
     n_values = len(values) - values.null_count
     if n_values and pc.all(pc.match_substring_regex(values, _DATE)).as_py():
         return "dates"
+    if n_values and pc.all(numbers).as_py():
+        return TOO_LONG
     if 2 * ((pc.sum(numbers).as_py() or 0) + (pc.sum(commas).as_py() or 0)) <= n_values:
         return "text"
     row = pc.index(numbers, False).as_py()

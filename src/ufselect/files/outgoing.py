@@ -8,9 +8,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from ufselect.files.table import Table, row_blocks
-
-_LARGEST_WHOLE = 2.0**53
+from ufselect.files.arrow import arrow_column, number_column
+from ufselect.files.table import LARGEST_WHOLE, Table, in_working_precision, row_blocks
 
 
 def comes_from_h5ad(table: Table) -> bool:
@@ -54,6 +53,14 @@ def whole_numbers(X: Any, places: NDArray[Any]) -> NDArray[np.bool_]:
     whole = np.ones(len(places), dtype=bool)
     for rows in row_blocks((X.shape[0], len(places))):
         block = dense_block(X, rows, places)
-        fine = (block == np.rint(block)) & (np.abs(block) < _LARGEST_WHOLE) & ~((block == 0) & np.signbit(block))
+        fine = (block == np.rint(block)) & (np.abs(block) < LARGEST_WHOLE) & ~((block == 0) & np.signbit(block))
         whole &= (fine | np.isnan(block)).all(axis=0)
     return whole
+
+
+def written_numbers(values: NDArray[Any]) -> Any:
+    """The Arrow array of a column aside that is written to a text file."""
+    if values.dtype.kind != "f":
+        return arrow_column(values)
+    values = in_working_precision(values)
+    return number_column(values, bool(whole_numbers(values[:, None], np.array([0]))[0]))

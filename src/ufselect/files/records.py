@@ -20,7 +20,8 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ufselect.files.table import UnreadableError
+from ufselect.files.formats import file_format
+from ufselect.files.table import RaggedError, UnreadableError
 
 _BLOCK = 4 * 1024 * 1024  # bytes of text
 _VALUES = 200_000  # values at a time where rows are read one by one
@@ -113,7 +114,7 @@ def _first_record(stream: IO[bytes]) -> bytes:
 
 
 def _delimiter(path: Path, line: bytes) -> str:
-    if ".tsv" in "".join(path.suffixes).casefold():
+    if file_format(path) == "tsv":
         return "\t"
     line = re.sub(rb'"[^"]*"', b"", line)
     if b"," in line:
@@ -208,12 +209,8 @@ def _checked_rows(ends: NDArray[np.bool_], n_columns: int, n_before: int) -> int
     lengths = np.diff(np.flatnonzero(ends), prepend=-1)
     wrong = np.flatnonzero(lengths != n_columns)
     if len(wrong):
-        raise _ragged(n_before + int(wrong[0]) + 1, int(lengths[wrong[0]]), n_columns)
+        raise RaggedError(n_before + int(wrong[0]) + 1, int(lengths[wrong[0]]), n_columns)
     return len(lengths)
-
-
-def _ragged(row: int, found: int, wanted: int) -> UnreadableError:
-    return UnreadableError(f"has {found} value{'s' * (found != 1)} in row {row} where there should be {wanted}.")
 
 
 def _strings(text: NDArray[np.uint8], delimiter: str, quoted: bool) -> Any:
@@ -264,5 +261,5 @@ def _checked_records(records: Iterable[list[str]], n_columns: int, n_before: int
         if record:
             row += 1
             if len(record) != n_columns:
-                raise _ragged(row, len(record), n_columns)
+                raise RaggedError(row, len(record), n_columns)
             yield record

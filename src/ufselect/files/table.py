@@ -14,11 +14,23 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 ASKED_FOR = "asked for"
+TOO_LONG = "whole numbers too long for a float"
+LARGEST_WHOLE = 2.0**53  # from here on, floats leave out whole numbers
 _BLOCK = 4_000_000  # values looked at together
 
 
 class UnreadableError(ValueError):
     """Why a file cannot be taken, as the end of a sentence that begins with the file's name."""
+
+
+class RaggedError(UnreadableError):
+    """A row has more or fewer values than there are columns."""
+
+    def __init__(self, row: int, found: int, wanted: int) -> None:
+        names = f"the header has {wanted} name{'s' * (wanted != 1)}"
+        reason = names if row == 1 else f"there should be {wanted}"
+        super().__init__(f"has {found} value{'s' * (found != 1)} in row {row} where {reason}.")
+        self.is_one_name_short = row == 1 and found == wanted + 1
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ import io
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import IO, Any
@@ -16,26 +17,50 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ufselect.files.arrow import arrow_column, as_texts, number_column, texts
+from ufselect.files.formats import file_format
 from ufselect.files.inference import Reading, Texts, any_match, as_kept, why_text
-from ufselect.files.outgoing import columns_aside, dense_block, whole_numbers
+from ufselect.files.outgoing import columns_aside, dense_block, whole_numbers, written_numbers
 from ufselect.files.records import TextFile, blocks_of_values, opened_text_file
 from ufselect.files.table import (
     ASKED_FOR,
+    RaggedError,
     Selection,
     Table,
     UnreadableError,
     check_asked,
     checked_names,
-    in_working_precision,
     row_blocks,
     row_labels,
 )
+
+_COUNT = "Unnamed: 0"
 
 
 def read_text(path: Path, asked: Sequence[str], verbose: int = 0) -> Table:
     """Read a table from a text file."""
     file = opened_text_file(path)
     has_names = file.quoted or not _all_numbers(file.fields)
+    try:
+        return _read(file, has_names, asked, verbose)
+    except RaggedError as error:
+        if not (has_names and error.is_one_name_short):
+            raise
+        return _read_with_labels(file, asked, verbose, error)
+
+
+def _read_with_labels(file: TextFile, asked: Sequence[str], verbose: int, error: RaggedError) -> Table:
+    """The table of a file as R writes it: the labels of rows have no place in the header."""
+    try:
+        fields = ["", *file.fields]
+        table = _read(replace(file, fields=fields), True, asked, verbose)
+    except RaggedError:
+        raise error from None
+    if table.reasons.get(_names(fields, True)[-1]) == "empty":  # then all rows may well end with a separator too many
+        raise error
+    return table
+
+
+def _read(file: TextFile, has_names: bool, asked: Sequence[str], verbose: int) -> Table:
     names = _names(file.fields if has_names else [""] * len(file.fields), has_names)
     check_asked(asked, names)
     labels = {0} if has_names and not file.fields[0] and len(names) > 1 else set()
@@ -47,7 +72,7 @@ def read_text(path: Path, asked: Sequence[str], verbose: int = 0) -> Table:
         raise UnreadableError("has a header but no rows.")
     X, columns = reading.finished(), reading.texts
     columns |= _texts_of(file, start, [int(place) for place in np.flatnonzero(reading.aside) if place not in columns])
-    return _table(path, names, X, reading, columns, asked)
+    return _with_count_aside(_table(file.path, names, X, reading, columns, asked), names)
 
 
 def _all_numbers(fields: list[str]) -> bool:
@@ -103,9 +128,22 @@ def _table(
     return Table(X, kept, aside, reasons, row_labels(aside), path)
 
 
+def _with_count_aside(table: Table, names: tuple[str, ...]) -> Table:
+    """The table without the index that pandas saves a second time, under a name of its own."""
+    if _COUNT not in names[: 1 + (not names[0])] or _COUNT not in table.names:
+        return table
+    numbers = table.X[:, 0]
+    if not any(np.array_equal(numbers, np.arange(first, first + len(numbers))) for first in (0, 1)):
+        return table
+    aside = table.aside | {_COUNT: numbers.astype(np.int64)}
+    aside = {name: aside[name] for name in names if name in aside}
+    reasons = table.reasons | {_COUNT: "counts the rows: taken as row labels"}
+    return replace(table, X=np.ascontiguousarray(table.X[:, 1:]), names=table.names[1:], aside=aside, reasons=reasons)
+
+
 def write_text(path: Path, table: Table, selection: Selection) -> None:
     """Write the columns aside and the selected ones as text."""
-    delimiter = "\t" if ".tsv" in "".join(path.suffixes).casefold() else ","
+    delimiter = "\t" if file_format(path) == "tsv" else ","
     aside = {name: _printable(values) for name, values in columns_aside(table).items()}
     places = np.flatnonzero(selection.selected)
     with _packed(path) as file:
@@ -140,8 +178,7 @@ def _printable(values: NDArray[Any]) -> Any:
     import pyarrow as pa
 
     if values.dtype.kind == "f":
-        values = in_working_precision(values)
-        return number_column(values, bool(whole_numbers(values[:, None], np.array([0]))[0]))
+        return written_numbers(values)
     column = arrow_column(values)
     plain = (pa.types.is_string, pa.types.is_integer, pa.types.is_floating, pa.types.is_boolean, pa.types.is_temporal)
     if any(test(column.type) for test in plain) and not pa.types.is_duration(column.type):

@@ -78,24 +78,32 @@ function scaled(chart, width) {
   const { left, right, top, bottom, height } = CHART;
   const last = Math.max(chart.values.length, 2);
   const across = (width - left - right) / (last - 1);
-  const down = (height - top - bottom) / (high - low);
+  // In units of the largest, the smallest and the largest numbers that there are keep their proportions.
+  const unit = Math.max(Math.abs(low), Math.abs(high));
+  const shareBelow = (value) => (value / unit - low / unit) / (high / unit - low / unit);
   return {
     ...chart, width, ticks, low,
     x: (rank) => left + (rank - 1) * across,
-    y: (value) => top + (high - value) * down,
+    y: (value) => height - bottom - shareBelow(value) * (height - top - bottom),
     rankAt: (x) => 1 + (x - left) / across,
   };
 }
 
-/** Round numbers that span from low to high. */
+/** Round numbers that span from low to high; only these two where rounding would leave the range of numbers. */
 function niceTicks(low, high, count) {
-  if (!(high > low)) [low, high] = [low - Math.abs(low || 1) / 2, high + Math.abs(high || 1) / 2];
-  const raw = (high - low) / count;
+  if (!(high > low)) [low, high] = spreadAround(low);
+  const raw = high / count - low / count;
+  if (raw < 1e-290 || raw > 1e290) return [low, high];
   const power = 10 ** Math.floor(Math.log10(raw));
   const step = [1, 2, 5, 10].map((factor) => factor * power).find((each) => each >= raw * 0.999);
   const first = Math.floor(low / step + 1e-9);
   const last = Math.ceil(high / step - 1e-9);
   return Array.from({ length: last - first + 1 }, (_, i) => Number(((first + i) * step).toPrecision(12)));
+}
+
+function spreadAround(value) {
+  const half = Math.abs(value || 1) / 2 || Number.MIN_VALUE;
+  return [value - half, value + half].map((each) => within(each, -Number.MAX_VALUE, Number.MAX_VALUE));
 }
 
 function lineSvg(chart) {
@@ -149,16 +157,24 @@ function axisTitles({ titles, width }) {
 
 /** The area of the selected columns, and the dashed line behind the last of them. */
 function cutAt(chart, kept) {
-  const { cut, x, y, values, low, width } = chart;
-  const inside = kept.filter((i) => i < cut);
+  const { cut, x, values, width } = chart;
   const base = CHART.height - CHART.bottom;
-  const end = cut < values.length && !chart.dot ? (x(cut) + x(cut + 1)) / 2 : x(cut);
-  const area = `${pathThrough(chart, inside)}L${x(cut)} ${base}L${x(1)} ${base}Z`;
+  const between = cut < values.length && !chart.dot;
+  const end = between ? (x(cut) + x(cut + 1)) / 2 : x(cut);
   const leftward = end > width / 2;
   const text = chart.dot ? `${percent(values[cut - 1])} with ${grouped.format(cut)}` : `${grouped.format(cut)} selected`;
   return [
-    svgElement("path", { class: "area", d: area }),
+    svgElement("path", { class: "area", d: areaUpTo(end, chart, kept.filter((i) => i < cut), base) }),
     svgElement("line", { class: "cut", x1: end, x2: end, y1: CHART.top, y2: base }),
     svgElement("text", { class: "cut-text", x: end + (leftward ? -8 : 8), y: CHART.top - 10, "text-anchor": leftward ? "end" : "start" }, text),
   ];
+}
+
+/** Below the line through some places and on to the end, which may be halfway to the next place. */
+function areaUpTo(end, chart, places, base) {
+  if (places.length === 0) return "";
+  const { x, y, values, cut } = chart;
+  const last = values[places[places.length - 1]];
+  const height = end > x(cut) ? (y(last) + y(values[cut] ?? last)) / 2 : y(last);
+  return `${pathThrough(chart, places)}L${end.toFixed(1)} ${height.toFixed(1)}V${base}H${x(places[0] + 1).toFixed(1)}Z`;
 }

@@ -101,7 +101,7 @@ def _samples(findings: Findings) -> dict[str, Any]:
         "rows": None if len(shown.rows) == study.X.shape[0] else packed(shown.rows, "u4"),
         "labels": None if study.samples is None else _labels(study.samples, shown),
         "axes": [packed_range(values) for values in shown.coordinates.T],
-        "axis": "Dimension" if shown.learned else "Component",
+        "axis": shown.axis,
         "groups": [_cluster_group(shown), *_groups(findings)],
     }
 
@@ -144,11 +144,18 @@ def _text(value: Any) -> str:
 
 
 def _in_order(texts: set[str]) -> list[str]:
-    """By number where all are numbers, else by letter."""
+    """By number where all are numbers, else by letter; in the end what has no value."""
+    known = sorted(texts - {_NO_VALUE})
+    if not any(math.isnan(_number_in(text)) for text in known):
+        known.sort(key=_number_in)
+    return known + sorted(texts & {_NO_VALUE})
+
+
+def _number_in(text: str) -> float:
     try:
-        return sorted(texts, key=lambda text: (float(text), text))
+        return float(text)
     except ValueError:
-        return sorted(texts)
+        return math.nan
 
 
 def _blocks(blocks: Blocks) -> dict[str, Any]:

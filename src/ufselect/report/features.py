@@ -35,8 +35,8 @@ def structure_curve(study: Study) -> Float | None:
 def share_kept(study: Study) -> float | None:
     """The share of the learned embedding that the selected columns explain, where it is known."""
     curve = structure_curve(study)
-    m = study.selector.n_features_
-    return None if curve is None or len(curve) < m else float(curve[m - 1])
+    # Columns that add nothing, such as constant ones, are left out of the curve.
+    return None if curve is None else float(curve[min(study.selector.n_features_, len(curve)) - 1])
 
 
 def part_of(X: Any, rows: Indices, columns: Indices) -> Any:

@@ -2,6 +2,7 @@
 
 const MAP_HEIGHT = 440;
 const BAND = 11;
+const MOST_BORDERS = 20;
 
 function drawBlocks({ size, shares, clusters, borders }) {
   const values = unpackedShares(shares);
@@ -137,7 +138,9 @@ function drawBands(context, { bands }, side) {
   });
 }
 
+/** Lines between clusters; more of them would cover what they part, and the bands tell the clusters, too. */
 function drawBorders(context, { rows, columns, borders }, side) {
+  if (borders.length >= MOST_BORDERS) return;
   context.strokeStyle = color("border-line");
   context.globalAlpha = 0.65;
   context.lineWidth = 1;

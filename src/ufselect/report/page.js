@@ -24,6 +24,7 @@ function followTheme() {
   const button = byId("theme");
   const isDark = () => (document.documentElement.dataset.theme ?? (system.matches ? "dark" : "light")) === "dark";
   const refresh = () => {
+    if (document.documentElement.dataset.theme) byId("dark").media = isDark() ? "all" : "not all";
     button.setAttribute("aria-pressed", isDark());
     redrawAll();
   };

@@ -43,11 +43,12 @@ def render_page(study: Study) -> str:
     True
     """
     findings = Findings.of(study)
-    style, script = _text("page.css"), _script()
+    style, dark, script = _text("page.css"), _text("dark.css"), _script()
     return Template(_text("page.html")).substitute(
         style=style,
+        dark=dark,
         script=script,
-        policy=_policy(style, script),
+        policy=_policy([style, dark], script),
         data=as_json(page_content(findings)),
         **_headline(findings),
         **_settings(study),
@@ -65,10 +66,11 @@ def _script() -> str:
     return f'(() => {{\n"use strict";\n{parts}}})();\n'
 
 
-def _policy(style: str, script: str) -> str:
+def _policy(styles: list[str], script: str) -> str:
     """What the browser lets the page do: run and look as written here, and reach nothing."""
+    style_hashes = " ".join(map(_hash, styles))
     return (
-        f"default-src 'none'; script-src {_hash(script)}; style-src {_hash(style)}; img-src data: blob:; "
+        f"default-src 'none'; script-src {_hash(script)}; style-src {style_hashes}; img-src data: blob:; "
         "base-uri 'none'; form-action 'none'"
     )
 
@@ -128,5 +130,5 @@ def _figures(findings: Findings) -> list[str]:
 def _figure(name: str, title: str, said: Words) -> str:
     """A section; where there is nothing to draw, only with a sentence."""
     template = "figure.html" if said.label else "sentence.html"
-    fields = {"name": name, "title": title, "label": as_html(said.label), "caption": as_html(said.caption)}
-    return Template(_text(template)).substitute(fields)
+    texts = {key: as_html(text) for key, text in said._asdict().items()}
+    return Template(_text(template)).substitute(texts, name=name, title=title)

@@ -38,6 +38,11 @@ class Map:
     learned: bool
 
     @property
+    def axis(self) -> str:
+        """What a coordinate is called."""
+        return "Dimension" if self.learned else "Component"
+
+    @property
     def n_clusters(self) -> int:
         """Clusters with a sample in them."""
         return int(self.clusters.max()) + 1

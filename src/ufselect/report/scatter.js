@@ -121,6 +121,7 @@ function toldSample({ labels, rows, groups }, i) {
 /** A button for every value: pressed, it leaves the others faint. */
 function showLegend(plot, draw) {
   const legend = byId("samples-legend");
+  tellColoring(plot);
   const state = `${plot.groups.indexOf(plot.group)} ${color("group-0")}`;
   if (legend.dataset.of === state) return;
   legend.dataset.of = state;
@@ -128,6 +129,14 @@ function showLegend(plot, draw) {
   legend.replaceChildren(...shown.map((value, code) => legendButton(plot, value, code, draw)));
   const hidden = plot.group.values.length - shown.length;
   if (hidden > 0) legend.append(element("span", {}, `and ${counted(hidden, "other")}; colours repeat`));
+}
+
+/** The sentence on clusters in the caption is true only of their colours. */
+function tellColoring(plot) {
+  const sentence = byId("samples-coloring");
+  plot.ofClusters ??= sentence.textContent;
+  const ofValues = "Colours and shapes are the values of the column that is chosen above.";
+  sentence.textContent = plot.group === plot.groups[0] ? plot.ofClusters : ofValues;
 }
 
 function legendButton(plot, value, code, draw) {

@@ -43,16 +43,16 @@ function tableFields({ names, scores, selected, gains, redundancy }) {
   const fields = [
     { key: "rank", title: "Rank", value: (i) => i + 1, text: (i) => grouped.format(i + 1) },
     { key: "name", title: "Name", value: (i) => names[i], text: (i) => names[i] },
-    { key: "score", title: "Score", value: (i) => scores[i], text: (i) => evenNumber(scores[i]) },
+    { key: "score", title: "Score", largestFirst: true, value: (i) => scores[i], text: (i) => evenNumber(scores[i]) },
     { key: "selected", title: "Selected", value: (i) => (isSelected(i) ? 0 : 1), text: (i) => (isSelected(i) ? "yes" : "no") },
   ];
   if (gains) {
     const gain = (i) => gains[i] ?? null;
-    fields.push({ key: "gain", title: "Gain", hint: "What it adds to the structure that the columns before it explain",
+    fields.push({ key: "gain", title: "Gain", largestFirst: true, hint: "What it adds to the structure that the columns before it explain",
       value: gain, text: (i) => (gain(i) === null ? "–" : percent(gain(i))) });
   }
   const repeated = (i) => redundancy[i] ?? null;
-  fields.push({ key: "redundancy", title: "Redundancy", hint: "Its largest absolute correlation with another selected column",
+  fields.push({ key: "redundancy", title: "Redundancy", largestFirst: true, hint: "Its largest absolute correlation with another selected column",
     value: repeated, text: (i) => (repeated(i) === null ? "–" : repeated(i).toFixed(2)) });
   return fields;
 }
@@ -89,7 +89,7 @@ function addHeads(fields, view, search) {
     });
   heads.forEach((head, i) =>
     head.firstChild.addEventListener("click", () => {
-      view.rising = view.key === fields[i].key ? !view.rising : true;
+      view.rising = view.key === fields[i].key ? !view.rising : !fields[i].largestFirst;
       view.key = fields[i].key;
       mark();
       search();

@@ -15,6 +15,8 @@ class Words(NamedTuple):
 
     label: str
     caption: str
+    coloring: str = ""
+    """What the colours are until others are chosen."""
 
 
 def headline(study: Study) -> str:
@@ -79,18 +81,11 @@ def of_samples(findings: Findings) -> Words:
     """The map of the samples."""
     study, shown = findings.study, findings.map
     n = study.X.shape[0]
-    count = counted(len(shown.rows), "sample")
-    if shown.learned:
-        caption = "Every point is a sample, placed where the method has put it: near each other means alike."
-    else:
-        caption = (
-            f"{type(study.selector).__name__} learns no embedding; every point is a sample, placed by the principal "
-            f"components of {_compared_columns(study)}."
-        )
-    caption += f" {_how_clustered(study, shown.n_clusters)}"
+    caption = _where_placed(findings)
     if len(shown.rows) < n:
         caption += f" Of {n:,} samples, {len(shown.rows):,} are shown, evenly spaced."
-    return Words(f"Scatter plot of {count} in {counted(shown.n_clusters, 'cluster')}.", caption)
+    label = f"Scatter plot of {counted(len(shown.rows), 'sample')} in {counted(shown.n_clusters, 'cluster')}."
+    return Words(label, caption, _how_clustered(study, shown.n_clusters))
 
 
 def of_blocks(findings: Findings) -> Words:
@@ -175,6 +170,23 @@ def percent(share: float) -> str:
 def _compared_columns(study: Study) -> str:
     m = study.selector.n_features_
     return "the selected columns" if m <= MOST_COLUMNS_COMPARED else f"the best {MOST_COLUMNS_COMPARED} columns"
+
+
+def _where_placed(findings: Findings) -> str:
+    study, shown = findings.study, findings.map
+    if not shown.learned:
+        place = (
+            f"{type(study.selector).__name__} learns no embedding; every point is a sample, placed by the principal "
+            f"components of {_compared_columns(study)}"
+        )
+    else:
+        place = "Every point is a sample, placed where the method has put it"
+    if shown.coordinates.shape[1] == 1:
+        return (
+            f"{place}. Only {shown.axis} 1, at first the horizontal place, says who is alike; the other axis is the "
+            "order in the file."
+        )
+    return f"{place}: near each other means alike."
 
 
 def _why_it_may_rise(study: Study) -> str:
