@@ -135,8 +135,9 @@ def _plainly(error: Exception) -> tuple[str, int]:
         return refused_value(_one_line(str(error))), WRONG_USE
     if isinstance(error, MemoryError):
         return str(error) or "There is not enough memory for this.", FAILURE
-    if isinstance(error, OSError) and error.filename is not None and error.strerror:
-        return f"{error.filename}: {error.strerror[0].lower()}{error.strerror[1:]}.", FAILURE
+    if isinstance(error, OSError) and error.strerror:
+        cause = f"{error.strerror[0].lower()}{error.strerror[1:]}"
+        return f"{error.filename or 'A file could not be written or read'}: {cause}.", FAILURE
     if isinstance(error, (ValueError, OSError, ImportError)):
         return _one_line(str(error)), FAILURE
     return f"{type(error).__name__}: {_one_line(str(error))} (--debug shows where.)", FAILURE
