@@ -1,9 +1,12 @@
 import os
+import subprocess
+import sys
 
+import numpy as np
 import pytest
 
 from ufselect._backend import memory
-from ufselect._backend.memory import ensure_fits, memory_limit
+from ufselect._backend.memory import ensure_fits, memory_limit, peak_memory
 
 resource = pytest.importorskip("resource", reason="this system has no limits on resources")
 
@@ -75,3 +78,16 @@ def test_a_system_that_does_not_tell_its_memory_sets_no_limit(monkeypatch, tmp_p
     without_limits(monkeypatch, tmp_path)
     monkeypatch.delattr(os, "sysconf")
     assert memory_limit() == float("inf")
+
+
+def test_the_peak_is_no_less_than_what_is_held():
+    block = np.ones(6_000_000)
+    assert peak_memory() >= block.nbytes
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere a process may begin with the peak of another")
+def test_the_peak_of_whoever_started_the_process_is_not_its_own():
+    block = np.ones(60_000_000)  # 480 MB, which resource usage would hand down
+    program = "from ufselect._backend.memory import peak_memory; print(peak_memory())"
+    told = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert int(told.stdout) < block.nbytes / 2

@@ -41,17 +41,24 @@ def memory_limit() -> float:
 
 def peak_memory() -> int | None:
     """Most bytes that this process has held so far; None where the system does not tell."""
-    with suppress(OSError):
-        # Linux's resource usage begins with the peak of whoever started the process, this figure does not.
-        for line in _STATUS.read_text().splitlines():
-            if line.startswith("VmHWM:"):
-                return 1024 * int(line.split()[1])
+    # Linux's resource usage begins with the peak of whoever started the process, its status does not.
+    if (peak := status_bytes("VmHWM")) is not None:
+        return peak
     try:
         import resource
     except ImportError:  # Windows
         return None
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak if sys.platform == "darwin" else 1024 * peak
+    usage = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return usage if sys.platform == "darwin" else 1024 * usage
+
+
+def status_bytes(field: str) -> int | None:
+    """What Linux tells of this process's memory under that name; None elsewhere."""
+    with suppress(OSError):
+        for line in _STATUS.read_text().splitlines():
+            if line.startswith(f"{field}:"):
+                return 1024 * int(line.split()[1])
+    return None
 
 
 def _resource_limits() -> list[float]:

@@ -10,9 +10,11 @@ from pathlib import Path
 from time import thread_time
 from typing import TypeVar
 
+from ufselect._backend.memory import status_bytes
+
 Result = TypeVar("Result")
 
-_STATUS, _RESET = Path("/proc/self/status"), Path("/proc/self/clear_refs")
+_RESET = Path("/proc/self/clear_refs")
 
 
 @dataclass(frozen=True)
@@ -32,7 +34,7 @@ def measured(call: Callable[[], Result]) -> tuple[Result, Cost]:
     start = thread_time()
     result = call()
     seconds = thread_time() - start
-    peak = _status_bytes("VmHWM")
+    peak = status_bytes("VmHWM")
     return result, Cost(seconds, None if before is None or peak is None else max(peak - before, 0))
 
 
@@ -44,12 +46,4 @@ def _memory_before() -> int | None:
         _RESET.write_text("5")
     except OSError:
         return None
-    return _status_bytes("VmRSS")
-
-
-def _status_bytes(field: str) -> int | None:
-    with suppress(OSError):
-        for line in _STATUS.read_text().splitlines():
-            if line.startswith(f"{field}:"):
-                return 1024 * int(line.split()[1])
-    return None
+    return status_bytes("VmRSS")
