@@ -21,25 +21,26 @@ def write_csv(path, n_samples, n_columns):
 
 
 @pytest.mark.parametrize(
-    ("n_samples", "n_columns", "options", "bars"),
+    ("n_samples", "n_columns", "options"),
     [
         # With no options they take minutes: benchmarks/README.md.
-        (50_000, 50, ["--structure", "local", "-c", "6"], [r"FSASL: +\d+%"]),
-        (2_000, 20_000, ["-m", "50", "-c", "6", "--max-iter", "2"], [r"FSASL: +\d+%", r"Reading data.csv: +\d+%"]),
+        (50_000, 50, ["--structure", "local", "-c", "6"]),
+        (2_000, 20_000, ["-m", "50", "-c", "6", "--max-iter", "2"]),
     ],
 )
-def test_peak_memory_is_told_and_within_six_times_the_matrix(tmp_path, n_samples, n_columns, options, bars):
+def test_peak_memory_is_told_and_within_six_times_the_matrix(tmp_path, n_samples, n_columns, options):
     write_csv(tmp_path / "data.csv", n_samples, n_columns)
     done = subprocess.run(
         [sys.executable, "-m", "ufselect", "select", "data.csv", *options, "-o", "chosen.csv"],
         cwd=tmp_path,
-        env={**os.environ, "TQDM_DELAY": "0"},
+        env={**os.environ, "TQDM_DELAY": "0"},  # bars from the start, however quick the machine
         capture_output=True,
         text=True,
         timeout=900,
     )
     assert done.returncode == 0, done.stderr
-    assert all(re.search(bar, done.stderr) for bar in bars), done.stderr
+    assert re.search(r"Reading data.csv: +\d+%", done.stderr), done.stderr
+    assert re.search(r"FSASL: +\d+%", done.stderr), done.stderr
     peak = float(re.search(r"([\d,]+) MB of memory at most", done.stdout)[1].replace(",", ""))
     assert peak <= 6 * 8e-6 * n_samples * n_columns + 500
     with (tmp_path / "chosen.csv").open(encoding="utf-8") as file:

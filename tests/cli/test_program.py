@@ -161,8 +161,8 @@ NOTES = "cells.csv: 60 samples × 12 columns of numbers (0.0 MB).\nKept aside: c
 
 def test_a_short_fit_shows_no_bar(tmp_path):
     write_source(tmp_path, "cells.csv")
+    best = [NAMES[column] for column in fitted("FSASL", dense_numbers(), 3).top_features()]  # compiles, if need be
     outcome = run_alone(tmp_path, "select", "cells.csv", "-m", "3", "--names")
-    best = [NAMES[column] for column in fitted("FSASL", dense_numbers(), 3).top_features()]
     assert outcome == (0, "".join(f"{name}\n" for name in best), NOTES)
 
 
@@ -177,6 +177,7 @@ def test_progress_goes_to_standard_error(tmp_path):
 
 def test_a_warning_is_a_note_on_standard_error(tmp_path):
     write_source(tmp_path, "cells.csv")
+    fitted("FSASL", dense_numbers(), 3)  # compiles, if need be: no bar
     outcome = run_alone(tmp_path, "select", "cells.csv", "-m", "3", "--max-iter", "1", "--tol", "0", "--names")
     assert outcome.code == 0
     notes = outcome.stderr.removesuffix(NOTES)

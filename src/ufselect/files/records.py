@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 import gzip
 import io
+import os
 import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -97,8 +98,8 @@ def _bar(path: Path, verbose: int) -> Iterator[Callable[[int], object]]:
         return
     from tqdm import tqdm  # costs import time that silent reading need not pay
 
-    size = path.stat().st_size
-    with tqdm(total=size, desc=f"Reading {path.name}", unit="B", unit_scale=True, delay=1, leave=False) as bar:
+    size, delay = path.stat().st_size, float(os.environ.get("TQDM_DELAY", "1"))
+    with tqdm(total=size, desc=f"Reading {path.name}", unit="B", unit_scale=True, delay=delay, leave=False) as bar:
         yield lambda n_bytes: bar.update(n_bytes - bar.n)
 
 
