@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
@@ -207,6 +207,7 @@ def test_methods_without_an_embedding_have_no_structure(planted):
 # Neighbourhoods
 
 
+@example(np.array([[7.0, 2.0], [9.0, 1e-10], [1e-10, 0.0], *[[1e-10, 1e-10]] * 5], dtype=np.float32).astype(float))
 @given(hnp.arrays(np.float64, st.tuples(st.integers(8, 20), st.integers(1, 6)), elements=st.floats(-9, 9, width=32)))
 @settings(deadline=None)
 def test_all_columns_in_any_order_keep_all_neighbours(X):

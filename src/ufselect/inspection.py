@@ -143,8 +143,8 @@ def neighborhoods_kept(
         scales = 1.0 / np.sqrt(np.where(variance > 0.0, variance, 1.0))
         points = sp.csr_array(points @ sp.diags_array(scales)) if sp.issparse(points) else points * scales
     k = min(_NEIGHBORS, points.shape[0] - 1)
-    before = nearest_neighbors(points, k)
-    return [neighborhood_overlap(before, nearest_neighbors(points[:, np.asarray(which)], k)) for which in chosen]
+    before = nearest_neighbors(_columns_of(points, range(X.shape[1])), k)
+    return [neighborhood_overlap(before, nearest_neighbors(_columns_of(points, which), k)) for which in chosen]
 
 
 def draws_of_samples(n: int, n_draws: int, share: float = 0.8, random_state: Any = 0) -> list[Indices]:
@@ -235,6 +235,12 @@ def _adjusted_share(selected: Float, x: Float) -> float | None:
         return 0.0
     residual = x - selected @ np.linalg.lstsq(selected, x, rcond=None)[0]
     return max(0.0, 1.0 - float(residual @ residual) / float(x @ x) * (n - 1) / (n - m - 1))
+
+
+def _columns_of(points: Any, index: Any) -> Any:
+    """The named columns, laid out by rows: in another order the same sums round otherwise, and part equal distances."""
+    part = points[:, np.asarray(index)]
+    return part if sp.issparse(part) else np.ascontiguousarray(part)
 
 
 def _drawn_rows(X: Any, count: int, random_state: Any) -> Any:
