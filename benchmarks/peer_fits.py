@@ -108,7 +108,7 @@ def _our_selection(method: str, task: Task) -> Selection:
         "UDFS": alternating,
         "NDFS": {**alternating, "update": "published", "random_state": 0},
     }
-    selector = getattr(ufselect, method)(N_FEATURES, n_neighbors=N_NEIGHBORS, scale="none", **parameters[method])
+    selector = getattr(ufselect, method)(N_FEATURES, n_neighbors=N_NEIGHBORS, scale=None, **parameters[method])
     selector.fit(task.X)
     return Selection(selector.top_features(N_FEATURES), getattr(selector, "n_iter_", 0))
 

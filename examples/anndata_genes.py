@@ -66,7 +66,7 @@ N_GENES = 60
 def add_selections(adata: AnnData) -> None:
     """Put both selections into ``adata.var``."""
     sc.pp.highly_variable_genes(adata, n_top_genes=N_GENES)
-    selector = FSASL(N_GENES, n_clusters=6, scale="none", n_neighbors=20, max_iter=40).fit(adata.X)
+    selector = FSASL(N_GENES, n_clusters=6, scale=None, n_neighbors=20, max_iter=40).fit(adata.X)
     adata.var["ufselect"] = selector.get_support()
     adata.var["ufselect_rank"] = selector.ranking_
     adata.var["ufselect_score"] = selector.scores_

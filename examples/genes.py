@@ -89,7 +89,7 @@ SELECTORS: dict[str, BaseEstimator] = {
     "FSSL": FSSL(N_GENES, n_clusters=6),
     "SPFS": SPFS(N_GENES, n_clusters=6),
     "FSASL": FSASL(N_GENES, n_clusters=6, max_iter=40),
-    "FSASL, one unit, 20 neighbours": FSASL(N_GENES, n_clusters=6, scale="none", n_neighbors=20, max_iter=40),
+    "FSASL, one unit, 20 neighbours": FSASL(N_GENES, n_clusters=6, scale=None, n_neighbors=20, max_iter=40),
 }
 
 
@@ -117,7 +117,7 @@ for name, values in results.items():
 # and who the five nearest neighbours are is mostly chance. FSASL learns that chance.
 #
 # Two things help. SPFS looks at the similarity of all pairs of cells, not at five neighbours. And all genes have one
-# unit, log counts, so there is no need to blow up the rarest: ``scale="none"``, with twenty neighbours, brings FSASL
+# unit, log counts, so there is no need to blow up the rarest: ``scale=None``, with twenty neighbours, brings FSASL
 # level with SPFS. Twenty neighbours are what :ref:`much noise <sphx_glr_auto_examples_planted.py>` asks for; that the
 # unit matters, too, was found by trying, on these data, with the markers in view. On real data nobody tells; SPFS
 # needed no such help.

@@ -22,9 +22,9 @@ MODES = {
     "eigen": {"w_solver": "eigen"},
     "one objective": {"w_solver": "eigen", "recalibrate": False},
     "mean": {"spread": "mean"},
-    "raw norm": {"scale": "none", "selection": "norm"},
+    "raw norm": {"scale": None, "selection": "norm"},
     "size": {"self_expression_size": 2},
-    "published": {"spread": "mean", "scale": "none", "center": False, "selection": "norm"},
+    "published": {"spread": "mean", "scale": None, "center": False, "selection": "norm"},
 }
 in_every_mode = pytest.mark.parametrize("mode", MODES)
 may_stop_early = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from sklearn.base import clone
 
 from ufselect._backend.columns import Columns, Float, Indices, column_moments
-from ufselect._base import BaseSelector
+from ufselect.base import BaseSelector
 from ufselect.metrics import nearest_neighbors, neighborhood_overlap, selection_stability
 from ufselect.solvers.greedy import ridge_path
 

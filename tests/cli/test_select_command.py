@@ -195,8 +195,8 @@ def test_scales(cells):
     X = pd.read_csv("squares.csv").to_numpy()
     wanted = {
         "standard": fitted("LaplacianScore", X),
-        "none": fitted("LaplacianScore", X, scale="none"),
-        "log1p": fitted("LaplacianScore", np.log1p(X), scale="none"),
+        "none": fitted("LaplacianScore", X, scale=None),
+        "log1p": fitted("LaplacianScore", np.log1p(X), scale=None),
     }
     found = {}
     for scale, selector in wanted.items():

@@ -19,17 +19,17 @@ VARIANTS = {
     "FSASL eigen": ("FSASL", {**FSASL_ALWAYS, "w_solver": "eigen"}),
     "FSASL global": ("FSASL", {**FSASL_ALWAYS, "structure": "global"}),
     "FSASL mean": ("FSASL", {**FSASL_ALWAYS, "spread": "mean"}),
-    "FSASL raw norm": ("FSASL", {**FSASL_ALWAYS, "scale": "none", "selection": "norm"}),
+    "FSASL raw norm": ("FSASL", {**FSASL_ALWAYS, "scale": None, "selection": "norm"}),
     "SPEC kernel": ("SPEC", {"affinity": "kernel", "criterion": "phi2", "power": 2}),
     "EVSC neighbors": ("EVSC", {"affinity": "neighbors", "normalized": False}),
     "SPFS nes": ("SPFS", {"solver": "nes"}),
     "SPFS lar": ("SPFS", {"solver": "lar"}),
-    "FSSL raw": ("FSSL", {"scale": "none"}),
+    "FSSL raw": ("FSSL", {"scale": None}),
     "GLSPFS lle": ("GLSPFS", {"local_model": "lle", "n_components": "all"}),
-    "GLSPFS ltsa": ("GLSPFS", {"local_model": "ltsa", "scale": "none"}),
-    "JELSR lpp": ("JELSR", {"local_model": "lpp", "scale": "none"}),
+    "GLSPFS ltsa": ("GLSPFS", {"local_model": "ltsa", "scale": None}),
+    "JELSR lpp": ("JELSR", {"local_model": "lpp", "scale": None}),
     "LLCFS mutual": ("LLCFS", {"neighborhood": "mutual"}),
-    "NDFS published": ("NDFS", {"update": "published", "scale": "none"}),
+    "NDFS published": ("NDFS", {"update": "published", "scale": None}),
 }
 LEARNED = ("scores_", "ranking_", "coef_", "embedding_", "objective_history_", "structure_curve_")
 # Row-sparse regression stops at violations of 1e-4, and which it leaves depends on the order of the columns.
@@ -131,7 +131,7 @@ def test_a_common_factor_does_not_matter(variant, seed, factor):
 def test_units_and_origins_of_standardised_columns_do_not_matter(variant, seed):
     standardised = with_known_parameters(variant).get_params().get("scale", "") == "standard"
     if not standardised and variant != "RUFS":  # which maps all columns onto [0, 1]
-        assert VARIANTS[variant][1].get("scale") == "none" or variant == "MaxVariance"
+        assert VARIANTS[variant][1].get("scale", "standard") is None or variant == "MaxVariance"
         return
     X = planted(seed)
     rng = np.random.default_rng(seed)

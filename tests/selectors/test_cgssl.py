@@ -284,7 +284,7 @@ def test_data_in_another_unit_need_beta_and_gamma_in_that_unit(shape, factor):
     ("name", "params"),
     [
         *[(name, {}) for name in (*DATA, "digits200")],
-        *[("wide", params) for params in ({"center": False}, {"scale": "none"}, {"structure_weight": 1e3})],
+        *[("wide", params) for params in ({"center": False}, {"scale": None}, {"structure_weight": 1e3})],
     ],
     ids=str,
 )

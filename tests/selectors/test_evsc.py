@@ -30,7 +30,7 @@ def groups(n, d, count=3, apart=3.0, seed=0):
 def with_sigma(X, sigma, **params):
     """The method on the columns as they are, with σ the width itself."""
     width = float(sigma) / np.sqrt(Columns(X).mean_squared_distance())
-    return EVSC(2, scale="none", width=width, **params).fit(X)
+    return EVSC(2, scale=None, width=width, **params).fit(X)
 
 
 def affinity(X, weights, squared_sigma, edges):
@@ -101,7 +101,7 @@ def test_the_normalised_problem_finds_more_of_the_informative_features(reference
 def test_scores_of_the_kernel_are_derivatives_of_eigenvalues(normalized, count, seed):
     X = groups(30, 5, seed=seed)
     sigma2 = cdist(X, X, "sqeuclidean").mean()
-    selector = EVSC(2, n_clusters=count, normalized=normalized, scale="none").fit(X)
+    selector = EVSC(2, n_clusters=count, normalized=normalized, scale=None).fit(X)
     expected = sensitivities_by_differences(X, sigma2, 1.0 - np.eye(30), normalized, count)
     assert_allclose(selector.scores_, expected, rtol=0, atol=1e-6 * expected.max())
 
@@ -116,9 +116,7 @@ def test_scores_of_a_neighbour_graph_are_derivatives_with_its_edges_held_fixed(n
     components, _ = connected_components(S, directed=False)
     assert components == (3 if apart > 10.0 else 1)
     edges = (S.toarray() > 0.0).astype(np.float64)
-    selector = EVSC(2, n_clusters=count, normalized=normalized, affinity="neighbors", n_neighbors=4, scale="none").fit(
-        X
-    )
+    selector = EVSC(2, n_clusters=count, normalized=normalized, affinity="neighbors", n_neighbors=4, scale=None).fit(X)
     expected = sensitivities_by_differences(X, squared_width(Columns(X), 1.0), edges, normalized, count)
     assert_allclose(selector.scores_, expected, rtol=0, atol=1e-6 * expected.max())
 
@@ -146,7 +144,7 @@ def test_many_samples_give_the_formula(normalized, n):
         bracket = np.subtract.outer(u, u) ** 2 - normalized * value * np.add.outer(u**2, u**2)
         changes = [np.sum(bracket * S * np.subtract.outer(f, f) ** 2) for f in X.T]
         expected += np.abs(changes) / (4.0 * squared.mean())
-    scores = EVSC(2, n_clusters=2, normalized=normalized, scale="none").fit(X).scores_
+    scores = EVSC(2, n_clusters=2, normalized=normalized, scale=None).fit(X).scores_
     assert_allclose(scores, expected, rtol=0, atol=1e-6 * expected.max())
 
 
@@ -184,7 +182,7 @@ def test_a_repeated_eigenvalue_is_not_cut_in_two(normalized, repeats):
 
 @pytest.mark.parametrize("normalized", FORMS)
 @pytest.mark.parametrize("affinity_of", ["kernel", "neighbors"])
-@pytest.mark.parametrize("scale", ["standard", "none"])
+@pytest.mark.parametrize("scale", ["standard", None])
 @pytest.mark.parametrize(
     "changed",
     [
@@ -240,7 +238,7 @@ def test_sparse_data_give_the_same_scores(reference, affinity_of, normalized):
 def test_an_outlier_out_of_reach_of_the_kernel_leaves_finite_scores(normalized):
     # All weights of its edges are zero in double precision; the others still have their structure.
     X = np.vstack([groups(119, 5), np.full((1, 5), 1e4)])
-    scores = EVSC(2, n_clusters=3, width=0.2, scale="none", normalized=normalized).fit(X).scores_
+    scores = EVSC(2, n_clusters=3, width=0.2, scale=None, normalized=normalized).fit(X).scores_
     assert np.all(np.isfinite(scores))
 
 
@@ -261,7 +259,7 @@ def test_a_kernel_that_does_not_fit_is_refused_before_anything_else_is_computed(
         raise AssertionError("neighbours were searched for first")
 
     monkeypatch.setattr("ufselect._backend.memory.memory_limit", lambda: 1e4)
-    monkeypatch.setattr("ufselect._base.nearest_others", searched)
+    monkeypatch.setattr("ufselect.base.nearest_others", searched)
     with pytest.raises(MemoryError, match='take affinity="neighbors" or fewer samples'):
         EVSC().fit(samples(reference, "syn"))
 

@@ -238,7 +238,7 @@ def test_auto_finds_the_number_of_planted_clusters(n_clusters, seed):
         {"structure": "global", "adaptive": False},
         {"w_solver": "eigen"},
         {"spread": "mean"},
-        {"scale": "none"},
+        {"scale": None},
         {"center": False},
     ],
     ids=str,
@@ -323,13 +323,13 @@ def test_published_takes_the_choices_of_the_paper():
     defaults = FSASL().get_params()
     published = FSASL.published().get_params()
     changed = {name: value for name, value in published.items() if value != defaults[name]}
-    assert changed == {"spread": "mean", "scale": "none", "center": False, "selection": "norm"}
+    assert changed == {"spread": "mean", "scale": None, "center": False, "selection": "norm"}
 
 
 def test_published_lets_every_choice_be_overridden():
     selector = FSASL.published(n_features_to_select=3, spread="row", center=True)
     assert (selector.n_features_to_select, selector.spread, selector.center) == (3, "row", True)
-    assert (selector.scale, selector.selection) == ("none", "norm")
+    assert (selector.scale, selector.selection) == (None, "norm")
 
 
 def test_published_gives_weight_to_informative_columns_only_where_data_are_easy():
@@ -401,7 +401,7 @@ def log_counts(n_samples=600, n_features=900, seed=0):
 @pytest.mark.filterwarnings("ignore:FSASL still moves")
 def test_sparse_data_in_single_precision_are_solved_as_well_as_in_double():
     X = log_counts()
-    params = {"n_features_to_select": 20, "n_clusters": 2, "scale": "none", "n_neighbors": 20}
+    params = {"n_features_to_select": 20, "n_clusters": 2, "scale": None, "n_neighbors": 20}
     single, double = FSASL(**params).fit(X), FSASL(**params).fit(X.astype(np.float64))
     assert single.scores_.dtype == np.float32
     assert_array_equal(single.ranking_, double.ranking_)

@@ -44,7 +44,7 @@ def as_published(reference, name, **params):
     """Raw columns and the width of the stored run; its weights in units of the raw columns."""
     X = raw(reference, name)
     width = reference(f"fssl_{name}")["t"] / np.sqrt(Columns(X).mean_squared_distance())
-    selector = FSSL(5, n_clusters=CLUSTERS[name], width=width, scale="none", center=False, **params).fit(X)
+    selector = FSSL(5, n_clusters=CLUSTERS[name], width=width, scale=None, center=False, **params).fit(X)
     scale = 2.0 ** np.round(np.log2(np.sqrt(np.mean(X**2))))  # unscaled columns are divided by a power of two
     return selector, selector.coef_ / scale
 
@@ -136,7 +136,7 @@ def test_constant_columns_rank_last_where_the_authors_program_failed(reference):
     X, kept = data["X"].astype(float), data["nonconstant"]
     share = 1.0 / smallest_penalty_for_zero(Columns(X), stored["Y"])
     width = stored["t"] / np.sqrt(Columns(X).mean_squared_distance())
-    selector = FSSL(5, n_clusters=10, width=width, row_penalty=share, scale="none", center=False).fit(X)
+    selector = FSSL(5, n_clusters=10, width=width, row_penalty=share, scale=None, center=False).fit(X)
     constant = np.setdiff1d(np.arange(64), kept)
     assert_array_equal(selector.scores_[constant], 0.0)
     assert_array_equal(np.sort(selector.ranking_[constant]), np.arange(54, 65))
@@ -208,13 +208,13 @@ def test_a_unit_of_the_columns_is_a_unit_of_mu(reference, name, factor):
 # Exact
 
 
-@pytest.mark.parametrize("scale", ["standard", "none"])
+@pytest.mark.parametrize("scale", ["standard", None])
 @pytest.mark.parametrize("center", [True, False])
 def test_an_exact_fit_gives_the_embedding(reference, scale, center):
     values = raw(reference, "wide")
     selector = FSSL(5, n_clusters=4, exact=True, scale=scale, center=center).fit(values)
     X = StandardScaler(with_mean=center, with_std=scale == "standard").fit_transform(values)
-    if scale == "none":
+    if scale is None:
         X /= 2.0 ** np.round(np.log2(np.sqrt(np.mean(values**2))))
     Y = selector.embedding_
     if center:

@@ -112,7 +112,7 @@ def test_a_fit_with_the_choices_of_the_authors_ends_no_higher(reference, name, w
     assert_allclose(L.toarray(), stored["L_lpp"], rtol=0, atol=1e-10)
     share = alpha / penalty_for_zero_of_any_embedding(columns)
     params = {"local_model": "lpp", "width": width, "regression_weight": beta, "row_penalty": share}
-    selector = JELSR(5, n_clusters=CLUSTERS[name], **params, tol=1e-7, max_iter=200, scale="none", center=False).fit(X)
+    selector = JELSR(5, n_clusters=CLUSTERS[name], **params, tol=1e-7, max_iter=200, scale=None, center=False).fit(X)
     # The start is another and it stops at changes of 1e-7.
     assert selector.objective_history_[-1] <= stored[f"obj20_{weights}"][-1] * (1.0 + 1e-6)
     assert selector.objective_history_[-1] <= stored[f"obj500_last_{weights}"] * (1.0 + 1e-5)

@@ -22,7 +22,7 @@ def samples(reference, name):
 def on_raw_columns(X, t=None, **params):
     """The score on the columns as they are, with t the width itself."""
     width = 1.0 if t is None else float(t) / np.sqrt(Columns(X).mean_squared_distance())
-    return LaplacianScore(5, scale="none", center=False, width=width, **params).fit(X)
+    return LaplacianScore(5, scale=None, center=False, width=width, **params).fit(X)
 
 
 def indicators(sizes, seed):
@@ -85,7 +85,7 @@ def test_small_scores_are_the_good_ones(reference, name):
 
 
 @pytest.mark.parametrize("name", DATA)
-@pytest.mark.parametrize("scale", ["standard", "none"])
+@pytest.mark.parametrize("scale", ["standard", None])
 @pytest.mark.parametrize("weights", ["heat", "binary", "cosine"])
 def test_the_score_is_the_second_criterion_of_spec(reference, name, scale, weights):
     X = samples(reference, name)
@@ -135,7 +135,7 @@ def test_scores_follow_the_formula_sample_by_sample(reference, name):
         pytest.param(lambda X: X * np.where(np.arange(X.shape[1]) % 2, 1.0, -1.0), id="sign"),
     ],
 )
-@pytest.mark.parametrize("scale", ["standard", "none"])
+@pytest.mark.parametrize("scale", ["standard", None])
 @pytest.mark.parametrize("name", DATA)
 def test_scores_do_not_see(reference, name, scale, changed):
     X = samples(reference, name)

@@ -58,7 +58,7 @@ def published_iterations(X, beta, count, n_iter, k=5, neighborhoods=all_neighbor
 def with_absolute_parameters(X, beta, count, **params):
     """The selector for raw columns, five neighbours and β as the paper has it."""
     fit_weight = beta * X.var(axis=0).sum() / X.shape[1]
-    return LLCFS(5, n_clusters=count, n_neighbors=5, scale="none", center=False, fit_weight=fit_weight, **params)
+    return LLCFS(5, n_clusters=count, n_neighbors=5, scale=None, center=False, fit_weight=fit_weight, **params)
 
 
 def random_model(n, d, k, seed):
@@ -124,7 +124,7 @@ def test_samples_without_mutual_neighbours_are_legal():
     X = np.vstack([np.random.default_rng(0).standard_normal((40, 6)), np.full((1, 6), 30.0)])
     index = nearest_others(Columns(X), 3).index
     assert 40 not in np.concatenate([part.rows for part in mutual_neighborhoods(index)])
-    selector = LLCFS(3, n_clusters=2, n_neighbors=3, neighborhood="mutual", scale="none").fit(X)
+    selector = LLCFS(3, n_clusters=2, n_neighbors=3, neighborhood="mutual", scale=None).fit(X)
     assert np.all(np.isfinite(selector.scores_))
 
 
@@ -296,7 +296,7 @@ def test_auto_takes_more_neighbours_while_the_graph_of_the_original_features_is_
     rng = np.random.default_rng(0)
     X = 100.0 * np.eye(3, 6)[np.repeat(np.arange(3), 30)] + rng.standard_normal((90, 6))
     assert [count_parts(nearest_others(Columns(X), k).index) for k in (20, 40)] == [3, 1]
-    auto, given = (LLCFS(3, n_clusters=3, n_neighbors=k, scale="none", tol=2.0).fit(X) for k in ("auto", 40))
+    auto, given = (LLCFS(3, n_clusters=3, n_neighbors=k, scale=None, tol=2.0).fit(X) for k in ("auto", 40))
     assert_allclose(auto.scores_, given.scores_, rtol=1e-12)
 
 
@@ -309,7 +309,7 @@ def test_groups_without_a_way_out_are_reported_and_avoided_by_auto():
     centres = 10.0 * np.eye(8, 11)
     between = (centres[:-1] + centres[1:]) / 2.0
     X = np.vstack([np.repeat(centres, 6, axis=0), between]) + 0.3 * rng.standard_normal((55, 11))
-    params = {"n_clusters": 3, "scale": "none", "tol": 2.0}
+    params = {"n_clusters": 3, "scale": None, "tol": 2.0}
     with pytest.warns(ConvergenceWarning, match="8 parts, more than n_clusters=3: .* raise n_neighbors") as caught:
         LLCFS(4, n_neighbors=5, **params).fit(X)
     assert caught[0].filename == __file__
@@ -353,5 +353,5 @@ def test_too_few_iterations_are_reported_at_the_line_that_called_fit(reference):
 @may_stop_early
 def test_the_origin_does_not_matter_without_centring_either():
     X = make_planted_clusters(60, 3, 8, 8, random_state=0).X
-    original, moved = (LLCFS(5, n_clusters=3, center=False, scale="none").fit(x) for x in (X, X + 100.0))
+    original, moved = (LLCFS(5, n_clusters=3, center=False, scale=None).fit(x) for x in (X, X + 100.0))
     assert_allclose(moved.scores_, original.scores_, rtol=1e-6, atol=1e-9)

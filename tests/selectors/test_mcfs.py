@@ -39,7 +39,7 @@ def as_published(reference, name, size):
     """Raw columns and the width of the stored run."""
     X = raw(reference, name)
     width = width_of(X, reference(f"mcfs_{name}")["t"])
-    params = {"n_clusters": CLUSTERS[name], "n_nonzero": size, "width": width, "scale": "none", "center": False}
+    params = {"n_clusters": CLUSTERS[name], "n_nonzero": size, "width": width, "scale": None, "center": False}
     return MCFS(size, **params).fit(X)
 
 
@@ -121,7 +121,7 @@ def test_the_origin_of_the_columns_matters_to_the_authors_regression_and_not_to_
     X, c = raw(reference, name), CLUSTERS[name]
     moved = X + 3.0
     for center, least, most in ((True, 0.0, 1e-8), (False, 0.01, 1.0)):
-        params = {"n_clusters": c, "n_nonzero": 10, "scale": "none", "center": center}
+        params = {"n_clusters": c, "n_nonzero": 10, "scale": None, "center": center}
         change = np.abs(MCFS(10, **params).fit(moved).scores_ - MCFS(10, **params).fit(X).scores_).max()
         assert least <= change <= most
 

@@ -30,7 +30,7 @@ def as_published(reference, name, n_features):
     """Raw columns and the width of the stored run."""
     X = raw(reference, name)
     width = stored_width(X, reference(f"spfs_{name}")["t"])
-    return MRSF(n_features, n_clusters=CLUSTERS[name], width=width, scale="none", center=False).fit(X)
+    return MRSF(n_features, n_clusters=CLUSTERS[name], width=width, scale=None, center=False).fit(X)
 
 
 def steepness(X, Y, W):

@@ -296,7 +296,7 @@ def test_indicators_of_separate_groups_that_features_predict_stay():
     ("name", "params"),
     [
         *[(name, {}) for name in (*DATA, "digits200")],
-        *[("wide", params) for params in ({"center": False}, {"scale": "none"}, {"weights": "binary"})],
+        *[("wide", params) for params in ({"center": False}, {"scale": None}, {"weights": "binary"})],
     ],
     ids=str,
 )

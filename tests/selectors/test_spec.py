@@ -23,7 +23,7 @@ def samples(reference, name):
 def on_raw_columns(X, criterion, t, power=1, **params):
     """The published value of a criterion on the columns as they are, with t the width itself; and the selector."""
     width = float(t) / np.sqrt(Columns(X).mean_squared_distance())
-    selector = SPEC(5, criterion=criterion, power=power, width=width, scale="none", center=False, **params).fit(X)
+    selector = SPEC(5, criterion=criterion, power=power, width=width, scale=None, center=False, **params).fit(X)
     return selector.scores_ if criterion == "phi3" else 2.0**power - selector.scores_, selector
 
 
@@ -213,7 +213,7 @@ def test_many_samples_give_what_the_definition_says(affinity):
     # Above 500 samples eigenvectors are found by iteration.
     rng = np.random.default_rng(0)
     X = rng.standard_normal((520, 8)) + 6.0 * np.eye(4, 8)[np.arange(520) % 4]
-    ours = SPEC(3, n_clusters=4, affinity=affinity, scale="none", center=False).fit(X).scores_
+    ours = SPEC(3, n_clusters=4, affinity=affinity, scale=None, center=False).fit(X).scores_
     squared = np.sum((X[:, None] - X) ** 2, axis=2)
     A = np.exp(-squared / (2.0 * squared.mean())) if affinity == "kernel" else knn(X).toarray()
     # Residuals of 1e-7 leave the squares of the shares with that error over the gap.
@@ -228,7 +228,7 @@ def test_many_samples_give_what_the_definition_says(affinity):
 def test_without_centring_only_the_second_criterion_is_invariant_to_translation(reference, criterion, affinity):
     X = samples(reference, "syn")
     before, after = (
-        SPEC(5, criterion=criterion, affinity=affinity, n_clusters=4, scale="none", center=False).fit(values).scores_
+        SPEC(5, criterion=criterion, affinity=affinity, n_clusters=4, scale=None, center=False).fit(values).scores_
         for values in (X, X + 100.0)
     )
     if criterion == "phi2":
@@ -294,6 +294,6 @@ def test_a_kernel_that_does_not_fit_is_refused_before_anything_else_is_computed(
         raise AssertionError("neighbours were searched for first")
 
     monkeypatch.setattr("ufselect._backend.memory.memory_limit", lambda: 1e4)
-    monkeypatch.setattr("ufselect._base.nearest_others", searched)
+    monkeypatch.setattr("ufselect.base.nearest_others", searched)
     with pytest.raises(MemoryError, match='take affinity="neighbors" or fewer samples'):
         SPEC(affinity="kernel").fit(samples(reference, "syn"))

@@ -94,7 +94,7 @@ def test_weights_of_the_relaxation_are_the_stored_ones_where_they_are_unique(ref
 @on_every_data_set
 def test_the_first_to_enter_are_those_of_both_programs_of_the_authors(reference, name):
     X, stored = raw(reference, name), reference(f"spfs_{name}")
-    params = {"n_clusters": CLUSTERS[name], "width": stored_width(X, stored["t"]), "scale": "none", "center": False}
+    params = {"n_clusters": CLUSTERS[name], "width": stored_width(X, stored["t"]), "scale": None, "center": False}
     best = SPFS(20, solver="lar", **params).fit(X).top_features(3)
     assert_array_equal(best, stored["lar_idx"][:3])
     assert_array_equal(best, stored["larnes_idx"][:3])

@@ -28,7 +28,7 @@ def on_raw_columns(reference, name, size):
     """The method on the columns as they are, with the authors' width."""
     X = samples(reference, name)
     width = float(reference(f"lapscore_{name}")["t"]) / np.sqrt(Columns(X).mean_squared_distance())
-    return TraceRatio(size, scale="none", center=False, width=width).fit(X)
+    return TraceRatio(size, scale=None, center=False, width=width).fit(X)
 
 
 def authors_graph(reference, name):
@@ -87,7 +87,7 @@ def test_no_feature_is_dropped_beforehand_which_costs_the_authors_the_optimum(re
 
 def test_more_than_nine_tenths_of_the_features_can_be_asked_for(reference):
     X = samples(reference, "syn")
-    selector = TraceRatio(29, scale="none").fit(X)
+    selector = TraceRatio(29, scale=None).fit(X)
     between, within = scatters(X)
     without_one = (between.sum() - between) / (within.sum() - within)
     assert_allclose(selector.trace_ratio_, without_one.max(), rtol=1e-12)
@@ -138,7 +138,7 @@ def test_no_other_set_has_a_larger_ratio(d, spread, seed):
 
 @pytest.mark.parametrize("name", DATA)
 @pytest.mark.parametrize("size", SIZES)
-@pytest.mark.parametrize("scale", ["standard", "none"])
+@pytest.mark.parametrize("scale", ["standard", None])
 def test_at_the_largest_ratio_the_best_differences_sum_to_zero(reference, name, size, scale):
     # max over sets of Σ(b − λs) is zero at the largest λ and nowhere else: a certificate of the optimum.
     selector = TraceRatio(size, scale=scale).fit(samples(reference, name))
@@ -150,7 +150,7 @@ def test_at_the_largest_ratio_the_best_differences_sum_to_zero(reference, name, 
 @pytest.mark.parametrize("name", DATA)
 def test_scores_are_differences_over_the_mean_scatter(reference, name):
     X = samples(reference, name)
-    selector = TraceRatio(5, scale="none", center=False).fit(X)
+    selector = TraceRatio(5, scale=None, center=False).fit(X)
     between, within = scatters(X)
     assert_allclose(selector.scores_, (between - selector.trace_ratio_ * within) / between.mean(), rtol=0, atol=1e-10)
 
@@ -172,7 +172,7 @@ def test_the_ratio_falls_with_the_number_of_features(reference, name):
 
 def test_auto_takes_features_whose_own_ratio_is_above_that_of_all(reference):
     X = samples(reference, "syn")
-    selector = TraceRatio(scale="none").fit(X)
+    selector = TraceRatio(scale=None).fit(X)
     between, within = scatters(X)
     expected = np.count_nonzero(between / within > between.sum() / within.sum())
     assert selector.n_features_ == expected == selector.get_support().sum()
@@ -185,7 +185,7 @@ def test_auto_takes_features_whose_own_ratio_is_above_that_of_all(reference):
 @pytest.mark.parametrize("size", [1, 2, 3])
 def test_features_that_never_vary_between_neighbours_come_first(seed, size):
     # Their ratio is infinite, or as large as rounding lets it be.
-    selector = TraceRatio(size, scale="none").fit(indicators([30, 25, 20], seed))
+    selector = TraceRatio(size, scale=None).fit(indicators([30, 25, 20], seed))
     assert np.all(selector.top_features(size) < 3)
     assert selector.trace_ratio_ > 1e12
     assert not np.any(np.isnan(selector.scores_))
@@ -194,7 +194,7 @@ def test_features_that_never_vary_between_neighbours_come_first(seed, size):
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("size", [4, 5, "auto"])
 def test_features_that_never_vary_between_neighbours_are_taken_beside_others(seed, size):
-    selector = TraceRatio(size, scale="none").fit(indicators([30, 25, 20], seed))
+    selector = TraceRatio(size, scale=None).fit(indicators([30, 25, 20], seed))
     assert np.all(selector.get_support()[:3])
     assert np.all(np.isfinite(selector.scores_))
 
@@ -208,7 +208,7 @@ def test_a_set_may_contain_a_feature_without_local_scatter():
 # Invariances
 
 
-@pytest.mark.parametrize("scale", ["standard", "none"])
+@pytest.mark.parametrize("scale", ["standard", None])
 @pytest.mark.parametrize("name", DATA)
 @pytest.mark.parametrize(
     "changed",

@@ -52,7 +52,7 @@ def with_absolute_parameters(X, lam, gamma, count):
     """The selector for raw columns with λ and γ as the paper has them."""
     unit = own_costs(X, lam).mean() * np.sqrt(count / X.shape[1])
     ridge = lam / mean_eigenvalue(X)
-    return UDFS(5, n_clusters=count, scale="none", center=False, ridge=ridge, row_penalty=gamma / unit)
+    return UDFS(5, n_clusters=count, scale=None, center=False, ridge=ridge, row_penalty=gamma / unit)
 
 
 def published_iterations(problem, d, gamma, count, n_iter=20):
@@ -222,7 +222,7 @@ def test_with_more_features_than_samples_the_first_eigenproblem_is_degenerate(re
     ("name", "params"),
     [
         *[(name, {}) for name in (*DATA, "digits200")],
-        *[("wide", params) for params in ({"center": False}, {"scale": "none"}, {"row_penalty": 0.1})],
+        *[("wide", params) for params in ({"center": False}, {"scale": None}, {"row_penalty": 0.1})],
     ],
     ids=str,
 )
@@ -326,5 +326,5 @@ def test_too_few_iterations_are_reported_at_the_line_that_called_fit(reference):
 @pytest.mark.parametrize("factor", [1.3, 1.5, 100.0])
 def test_scores_of_raw_columns_do_not_depend_on_their_unit(factor):
     X = make_planted_clusters(60, 3, 8, 8, random_state=0).X
-    original, scaled = (UDFS(5, n_clusters=3, scale="none").fit(x) for x in (X, factor * X))
+    original, scaled = (UDFS(5, n_clusters=3, scale=None).fit(x) for x in (X, factor * X))
     assert_allclose(scaled.scores_, original.scores_, rtol=1e-6, atol=1e-9)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 CLASSES = "classes"  # stands for the number of classes of the data at hand
+NONE = "none"  # stands for None, which TOML cannot say
 ALL_FEATURES = "all"  # in place of numbers of features
 
 PROTOCOLS = ("published", "no-labels", "ablation", "sensitivity", "convergence")

@@ -19,7 +19,7 @@ from threadpoolctl import ThreadpoolController
 
 import ufselect
 from ufselect._backend.columns import Float, Indices
-from ufselect.benchmark.experiment import CLASSES, identity
+from ufselect.benchmark.experiment import CLASSES, NONE, identity
 from ufselect.benchmark.measure import measured
 from ufselect.benchmark.protocol import N_NEIGHBORS, clustering_agreement
 from ufselect.datasets import Dataset, content_digest, dataset_names, describe_dataset, load_dataset
@@ -146,8 +146,9 @@ def best_features(selector: Any, n_features: int) -> Indices:
 
 
 def _with_classes(parameters: str, dataset: Dataset) -> dict[str, Any]:
+    stands_for = {CLASSES: dataset.n_classes, NONE: None}
     given = json.loads(parameters)
-    return {name: dataset.n_classes if value == CLASSES else value for name, value in given.items()}
+    return {name: stands_for.get(value, value) if isinstance(value, str) else value for name, value in given.items()}
 
 
 def _parameters_of(make: Callable[..., Any]) -> set[str]:

@@ -73,7 +73,7 @@ class PublishedLaplacianScore(BaseEstimator):  # type: ignore[misc]
         # LaplacianScore takes its width in units of the root mean square distance between two samples.
         unit = np.sqrt(np.mean(distances**2))
         selector = LaplacianScore(
-            1, n_neighbors=self.n_neighbors, weights="heat", width=t / unit, scale="none", center=False
+            1, n_neighbors=self.n_neighbors, weights="heat", width=t / unit, scale=None, center=False
         ).fit(X)
         constant = np.ptp(X, axis=0) == 0.0
         self.scores_ = np.where(constant, 1.0, 2.0 - selector.laplacian_scores_)

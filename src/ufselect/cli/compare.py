@@ -20,7 +20,7 @@ from ufselect.cli.printing import percent, print_table, say
 
 if TYPE_CHECKING:
     from ufselect._backend.columns import Indices
-    from ufselect._base import BaseSelector
+    from ufselect.base import BaseSelector
 
 _USUAL = "FSASL,MCFS,FSSL,SPFS,LaplacianScore,MaxVariance"
 _RANDOM_DRAWS = 10

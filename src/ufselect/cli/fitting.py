@@ -18,7 +18,7 @@ from ufselect.cli.parameters import as_literal, method_named, when_auto
 from ufselect.cli.printing import listed, percent
 
 if TYPE_CHECKING:
-    from ufselect._base import BaseSelector
+    from ufselect.base import BaseSelector
     from ufselect.files import Table
 
 _LEAST_WORKING_MEMORY, _MOST_WORKING_MEMORY = 64, 1024
@@ -88,7 +88,7 @@ def make_selector(
         "n_clusters": _as_number(clusters),
         "random_state": seed,
         "n_jobs": jobs,
-        "scale": "standard" if scale in (None, Scale.standard) else "none",
+        "scale": "standard" if scale in (None, Scale.standard) else None,
         "verbose": 1,
     }
     selector = cls(**{key: value for key, value in shared.items() if key in taken}, **(parameters or {}))

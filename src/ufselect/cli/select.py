@@ -19,7 +19,7 @@ from ufselect.cli.parameters import DEFAULT_METHOD
 from ufselect.cli.printing import in_one_line, percent, print_table, say
 
 if TYPE_CHECKING:
-    from ufselect._base import BaseSelector
+    from ufselect.base import BaseSelector
 
 _MOST_ROWS = 20
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ufselect._base import BaseSelector
+from ufselect.base import BaseSelector
 
 # Settings of the run: they change no result.
 _WITHOUT_EFFECT = ("n_jobs", "verbose")

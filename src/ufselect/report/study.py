@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ufselect._base import BaseSelector
+from ufselect.base import BaseSelector
 
 
 @dataclass(frozen=True, eq=False)

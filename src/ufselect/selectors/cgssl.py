@@ -9,8 +9,8 @@ import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from ufselect._backend.columns import Columns, Float
-from ufselect._base import EDGE_WEIGHTS, ITERATIONS, NOT_NEGATIVE, POSITIVE, SHARE, ClusterSelector, affordable_gram
 from ufselect._ranking import Ranking, rank_by_row_norm
+from ufselect.base import EDGE_WEIGHTS, ITERATIONS, NOT_NEGATIVE, POSITIVE, SHARE, ClusterSelector, affordable_gram
 from ufselect.graphs.laplacian import NormalizedLaplacian, quadratic_form
 from ufselect.graphs.neighbors import neighbor_graph
 from ufselect.graphs.spectral import spectral_embedding
@@ -62,7 +62,7 @@ class CGSSL(ClusterSelector):
         Most iterations.
     tol : float, default=5e-4
         Stop, or raise z, when the objective falls by less than this, relative to itself.
-    scale : {"standard", "none"}, default="standard"
+    scale : {"standard"} or None, default="standard"
         Give all columns unit variance, or take them as they are.
     center : bool, default=True
         Centre the columns, and regress with an intercept.
@@ -135,7 +135,7 @@ class CGSSL(ClusterSelector):
         structure_rank: int | str = "auto",
         max_iter: int = 500,
         tol: float = 5e-4,
-        scale: str = "standard",
+        scale: str | None = "standard",
         center: bool = True,
         n_jobs: int | None = None,
         random_state: Any = 0,

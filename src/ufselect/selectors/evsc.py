@@ -10,8 +10,8 @@ from scipy.sparse.csgraph import connected_components
 from sklearn.utils._param_validation import StrOptions
 
 from ufselect._backend.columns import Columns, Float
-from ufselect._base import POSITIVE, ClusterSelector
 from ufselect._ranking import Ranking, rank_by_score
+from ufselect.base import POSITIVE, ClusterSelector
 from ufselect.graphs.kernel import gaussian_kernel
 from ufselect.graphs.laplacian import Laplacian, NormalizedLaplacian, column_energies, structure_laplacian
 from ufselect.graphs.neighbors import neighbor_graph, squared_width
@@ -46,7 +46,7 @@ class EVSC(ClusterSelector):
         k, the neighbours of a sample. "auto" is 5, or fewer where there are fewer samples.
     width : float, default=1.0
         σ as a multiple of the root mean square distance between samples.
-    scale : {"standard", "none"}, default="standard"
+    scale : {"standard"} or None, default="standard"
         Give all columns unit variance, or take them as they are: features of large variance then score high.
     center : bool, default=True
         Centre the columns. The score does not depend on it.
@@ -93,7 +93,7 @@ class EVSC(ClusterSelector):
         affinity: str = "kernel",
         n_neighbors: int | str = "auto",
         width: float = 1.0,
-        scale: str = "standard",
+        scale: str | None = "standard",
         center: bool = True,
         n_jobs: int | None = None,
     ) -> None:

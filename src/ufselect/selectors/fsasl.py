@@ -14,8 +14,8 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from ufselect._backend.columns import Columns, Float
 from ufselect._backend.progress import progress
-from ufselect._base import ITERATIONS, ClusterSelector, affordable_gram, coef_of
 from ufselect._ranking import SUFFICIENT_SHARE, Ranking, rank_by_row_norm, steps_to_show
+from ufselect.base import ITERATIONS, ClusterSelector, affordable_gram, coef_of
 from ufselect.graphs.adaptive import adaptive_neighbors
 from ufselect.graphs.laplacian import StructureLaplacian
 from ufselect.graphs.self_expression import fixed_size_self_expression, sparse_self_expression
@@ -82,7 +82,7 @@ class FSASL(ClusterSelector):
         lowers at every step.
     spread : {"row", "mean"}, default="row"
         μ for each sample such that it has exactly k neighbours, or the paper's single mean of them.
-    scale : {"standard", "none"}, default="standard"
+    scale : {"standard"} or None, default="standard"
         Give all columns unit variance, or take them as they are.
     center : bool, default=True
         Centre the columns; a sparse X is centred implicitly.
@@ -174,7 +174,7 @@ class FSASL(ClusterSelector):
         w_solver: str = "regression",
         recalibrate: bool = True,
         spread: str = "row",
-        scale: str = "standard",
+        scale: str | None = "standard",
         center: bool = True,
         selection: str = "greedy",
         max_iter: int = 12,
@@ -217,7 +217,7 @@ class FSASL(ClusterSelector):
         -------
         FSASL
         """
-        choices: dict[str, Any] = {"spread": "mean", "scale": "none", "center": False, "selection": "norm"}
+        choices: dict[str, Any] = {"spread": "mean", "scale": None, "center": False, "selection": "norm"}
         return cls(**{**choices, **params})
 
     def _learn(self, X: Columns, wanted: int | None) -> Ranking:

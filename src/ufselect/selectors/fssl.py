@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from ufselect._backend.columns import Columns, Float
-from ufselect._base import EDGE_WEIGHTS, SHARE, ClusterSelector, affordable_gram, coef_of
 from ufselect._ranking import Ranking, rank_by_row_norm
+from ufselect.base import EDGE_WEIGHTS, SHARE, ClusterSelector, affordable_gram, coef_of
 from ufselect.graphs.neighbors import neighbor_graph
 from ufselect.graphs.spectral import spectral_embedding
 from ufselect.solvers.l21 import l21_regression, penalty_of_share
@@ -45,7 +45,7 @@ class FSSL(ClusterSelector):
         Weights of the edges: exp(−‖xᵢ−xⱼ‖²/(2t²)), 1, or the cosine of the angle.
     width : float, default=1.0
         t as a multiple of the root mean square distance between samples.
-    scale : {"standard", "none"}, default="standard"
+    scale : {"standard"} or None, default="standard"
         Give all columns unit variance, or take them as they are.
     center : bool, default=True
         Centre the columns and the embedding, that is, regress with an intercept.
@@ -102,7 +102,7 @@ class FSSL(ClusterSelector):
         n_neighbors: int | str = "auto",
         weights: str = "heat",
         width: float = 1.0,
-        scale: str = "standard",
+        scale: str | None = "standard",
         center: bool = True,
         n_jobs: int | None = None,
         random_state: Any = 0,

@@ -10,8 +10,8 @@ import scipy.sparse as sp
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from ufselect._backend.columns import Columns, Float
-from ufselect._base import NOT_NEGATIVE, POSITIVE, SHARE, ClusterSelector, coef_of, gram_is_affordable
 from ufselect._ranking import Ranking, rank_by_row_norm
+from ufselect.base import NOT_NEGATIVE, POSITIVE, SHARE, ClusterSelector, coef_of, gram_is_affordable
 from ufselect.graphs.kernel import kernel_factor
 from ufselect.graphs.local_models import local_laplacian
 from ufselect.solvers.l21 import l21_regression, penalty_of_share
@@ -51,7 +51,7 @@ class GLSPFS(ClusterSelector):
     width : float, default=1.0
         t of the Gaussian kernel K = exp(−‖xᵢ−xⱼ‖²/(2t²)) and of the edges of "lpp", as a multiple of the root mean
         square distance between samples. Above 3000 samples the kernel is approximated from 1000 of them.
-    scale : {"standard", "none"}, default="standard"
+    scale : {"standard"} or None, default="standard"
         Give all columns unit variance, or take them as they are.
     center : bool, default=True
         Centre the columns and the kernel.
@@ -112,7 +112,7 @@ class GLSPFS(ClusterSelector):
         local_weight: float = 1.0,
         row_penalty: float = 0.3,
         width: float = 1.0,
-        scale: str = "standard",
+        scale: str | None = "standard",
         center: bool = True,
         n_jobs: int | None = None,
         random_state: Any = 0,

@@ -9,8 +9,8 @@ from sklearn.utils._param_validation import StrOptions
 
 from ufselect._backend.columns import Columns, Float
 from ufselect._backend.progress import progress
-from ufselect._base import ITERATIONS, POSITIVE, SHARE, ClusterSelector, affordable_gram, warn_that_it_still_falls
 from ufselect._ranking import Ranking, rank_by_row_norm
+from ufselect.base import ITERATIONS, POSITIVE, SHARE, ClusterSelector, affordable_gram, warn_that_it_still_falls
 from ufselect.graphs.laplacian import Laplacian, SparseLaplacian, quadratic_form
 from ufselect.graphs.local_models import local_laplacian
 from ufselect.graphs.spectral import smallest_of_crowded
@@ -53,7 +53,7 @@ class JELSR(ClusterSelector):
         Most iterations.
     tol : float, default=1e-4
         Stop when the objective falls by less than this, relative to itself.
-    scale : {"standard", "none"}, default="standard"
+    scale : {"standard"} or None, default="standard"
         Give all columns unit variance, or take them as they are.
     center : bool, default=True
         Centre the columns; the columns of Y then sum to zero.
@@ -124,7 +124,7 @@ class JELSR(ClusterSelector):
         width: float = 1.0,
         max_iter: int = 100,
         tol: float = 1e-4,
-        scale: str = "standard",
+        scale: str | None = "standard",
         center: bool = True,
         n_jobs: int | None = None,
         random_state: Any = 0,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from ufselect._backend.columns import Columns
-from ufselect._base import EDGE_WEIGHTS, GraphSelector
 from ufselect._ranking import Ranking, rank_by_score
+from ufselect.base import EDGE_WEIGHTS, GraphSelector
 from ufselect.graphs.laplacian import neighbor_scatters
 from ufselect.graphs.neighbors import neighbor_graph
 
@@ -30,7 +30,7 @@ class LaplacianScore(GraphSelector):
         Weights of the edges: exp(−‖xᵢ−xⱼ‖²/(2t²)), 1, or the cosine of the angle.
     width : float, default=1.0
         t as a multiple of the root mean square distance between samples; the paper's is near the mean distance.
-    scale : {"standard", "none"}, default="standard"
+    scale : {"standard"} or None, default="standard"
         Give all columns unit variance, or take them as they are. Only the graph depends on it.
     center : bool, default=True
         Centre the columns, which only the cosine depends on.
@@ -74,7 +74,7 @@ class LaplacianScore(GraphSelector):
         n_neighbors: int | str = "auto",
         weights: str = "heat",
         width: float = 1.0,
-        scale: str = "standard",
+        scale: str | None = "standard",
         center: bool = True,
         n_jobs: int | None = None,
     ) -> None:

@@ -14,8 +14,8 @@ from sklearn.utils._param_validation import StrOptions
 
 from ufselect._backend.columns import Columns, Float, Indices
 from ufselect._backend.progress import progress
-from ufselect._base import ITERATIONS, POSITIVE, ClusterSelector
 from ufselect._ranking import Ranking, rank_by_explanation
+from ufselect.base import ITERATIONS, POSITIVE, ClusterSelector
 from ufselect.graphs.laplacian import SparseLaplacian, column_energies
 from ufselect.graphs.local_models import (
     assembled,
@@ -67,7 +67,7 @@ class LLCFS(ClusterSelector):
         Most iterations.
     tol : float, default=0.05
         Stop when the changes of the weights, which sum to one, are no more than this in all.
-    scale : {"standard", "none"}, default="standard"
+    scale : {"standard"} or None, default="standard"
         Give all columns unit variance, or take them as they are.
     center : bool, default=True
         Centre the columns; the columns of Y then sum to zero.
@@ -130,7 +130,7 @@ class LLCFS(ClusterSelector):
         fit_weight: float = 0.1,
         max_iter: int = 20,
         tol: float = 0.05,
-        scale: str = "standard",
+        scale: str | None = "standard",
         center: bool = True,
         n_jobs: int | None = None,
         random_state: Any = 0,

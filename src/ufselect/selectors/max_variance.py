@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from ufselect._backend.columns import Columns, column_moments
-from ufselect._base import BaseSelector
 from ufselect._ranking import Ranking, rank_by_score
+from ufselect.base import BaseSelector
 
 
 class MaxVariance(BaseSelector):

@@ -10,8 +10,8 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from ufselect._backend.columns import Columns, Float
 from ufselect._backend.progress import progress
-from ufselect._base import EDGE_WEIGHTS, ClusterSelector, affordable_gram
 from ufselect._ranking import Ranking, rank_by_explanation
+from ufselect.base import EDGE_WEIGHTS, ClusterSelector, affordable_gram
 from ufselect.graphs.neighbors import neighbor_graph
 from ufselect.graphs.spectral import settled_within_repeats, spectral_embedding
 from ufselect.solvers.lars import lasso_of_size
@@ -48,7 +48,7 @@ class MCFS(ClusterSelector):
         Weights of the edges: exp(−‖xᵢ−xⱼ‖²/(2t²)), 1, or the cosine of the angle.
     width : float, default=1.0
         t as a multiple of the root mean square distance between samples.
-    scale : {"standard", "none"}, default="standard"
+    scale : {"standard"} or None, default="standard"
         Give all columns unit variance, or take them as they are: those of large variance then get small coefficients.
     center : bool, default=True
         Centre the columns and the eigenvectors, that is, regress with an intercept.
@@ -107,7 +107,7 @@ class MCFS(ClusterSelector):
         n_neighbors: int | str = "auto",
         weights: str = "heat",
         width: float = 1.0,
-        scale: str = "standard",
+        scale: str | None = "standard",
         center: bool = True,
         n_jobs: int | None = None,
         random_state: Any = 0,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from ufselect._backend.columns import Columns
-from ufselect._base import POSITIVE, ClusterSelector, affordable_gram, coef_of
 from ufselect._ranking import Ranking, rank_by_explanation
+from ufselect.base import POSITIVE, ClusterSelector, affordable_gram, coef_of
 from ufselect.graphs.kernel import kernel_factor
 from ufselect.solvers.l21_path import l21_path
 
@@ -38,7 +38,7 @@ class MRSF(ClusterSelector):
     width : float, default=1.0
         t of the Gaussian kernel exp(−‖xᵢ−xⱼ‖²/(2t²)), the similarity, as a multiple of the root mean square distance
         between samples. Above 3000 samples the kernel is approximated from 1000 of them.
-    scale : {"standard", "none"}, default="standard"
+    scale : {"standard"} or None, default="standard"
         Give all columns unit variance, as in the paper, or take them as they are.
     center : bool, default=True
         Centre the columns and the kernel.
@@ -92,7 +92,7 @@ class MRSF(ClusterSelector):
         n_clusters: int | str = "auto",
         n_neighbors: int | str = "auto",
         width: float = 1.0,
-        scale: str = "standard",
+        scale: str | None = "standard",
         center: bool = True,
         n_jobs: int | None = None,
         random_state: Any = 0,

@@ -9,8 +9,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from ufselect._backend.columns import Columns, Float
-from ufselect._base import ITERATIONS, NOT_NEGATIVE, POSITIVE, SHARE, ClusterSelector
 from ufselect._ranking import Ranking, rank_by_row_norm
+from ufselect.base import ITERATIONS, NOT_NEGATIVE, POSITIVE, SHARE, ClusterSelector
 from ufselect.graphs.local_models import (
     difference_grams,
     gaussian_of_grams,

@@ -10,8 +10,8 @@ from sklearn.utils._param_validation import StrOptions
 from ufselect._backend.blocks import column_blocks
 from ufselect._backend.columns import Columns, Float
 from ufselect._backend.memory import ensure_fits
-from ufselect._base import EDGE_WEIGHTS, POSITIVE, ClusterSelector
 from ufselect._ranking import Ranking, rank_by_score
+from ufselect.base import EDGE_WEIGHTS, POSITIVE, ClusterSelector
 from ufselect.graphs.kernel import gaussian_kernel
 from ufselect.graphs.laplacian import Laplacian, NormalizedLaplacian
 from ufselect.graphs.neighbors import neighbor_graph
@@ -47,7 +47,7 @@ class SPEC(ClusterSelector):
     width : float, default=1.0
         t of the heat weights exp(−‖xᵢ−xⱼ‖²/(2t²)) and of the kernel, as a multiple of the root mean square distance
         between samples.
-    scale : {"standard", "none"}, default="standard"
+    scale : {"standard"} or None, default="standard"
         Give all columns unit variance, or take them as they are.
     center : bool, default=True
         Centre the columns. φ₁ and φ₃ depend on it; the paper's do not centre.
@@ -98,7 +98,7 @@ class SPEC(ClusterSelector):
         n_neighbors: int | str = "auto",
         weights: str = "heat",
         width: float = 1.0,
-        scale: str = "standard",
+        scale: str | None = "standard",
         center: bool = True,
         n_jobs: int | None = None,
     ) -> None:

@@ -8,8 +8,8 @@ import numpy as np
 from sklearn.utils._param_validation import StrOptions
 
 from ufselect._backend.columns import Columns, Float
-from ufselect._base import POSITIVE, ClusterSelector, affordable_gram, coef_of
 from ufselect._ranking import Ranking, rank_by_explanation, rank_by_row_norm
+from ufselect.base import POSITIVE, ClusterSelector, affordable_gram, coef_of
 from ufselect.graphs.kernel import kernel_factor
 from ufselect.solvers.l21_path import l21_path, l21_regression_of_size
 
@@ -43,7 +43,7 @@ class SPFS(ClusterSelector):
     width : float, default=1.0
         t of the Gaussian kernel exp(−‖xᵢ−xⱼ‖²/(2t²)) as a multiple of the root mean square distance between
         samples. Above 3000 samples the kernel is approximated from 1000 of them.
-    scale : {"standard", "none"}, default="standard"
+    scale : {"standard"} or None, default="standard"
         Give all columns unit variance, or take them as they are: "sfs" then prefers columns of small norm.
     center : bool, default=True
         Centre the columns and the kernel.
@@ -99,7 +99,7 @@ class SPFS(ClusterSelector):
         n_clusters: int | str = "auto",
         n_neighbors: int | str = "auto",
         width: float = 1.0,
-        scale: str = "standard",
+        scale: str | None = "standard",
         center: bool = True,
         n_jobs: int | None = None,
         random_state: Any = 0,

@@ -7,8 +7,8 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from ufselect._backend.columns import Columns, Float, Indices
-from ufselect._base import EDGE_WEIGHTS, GraphSelector
 from ufselect._ranking import Ranking, from_best_to_worst
+from ufselect.base import EDGE_WEIGHTS, GraphSelector
 from ufselect.graphs.laplacian import neighbor_scatters
 from ufselect.graphs.neighbors import neighbor_graph
 
@@ -34,7 +34,7 @@ class TraceRatio(GraphSelector):
         Weights of the edges: exp(−‖xᵢ−xⱼ‖²/(2t²)), 1, or the cosine of the angle.
     width : float, default=1.0
         t as a multiple of the root mean square distance between samples.
-    scale : {"standard", "none"}, default="standard"
+    scale : {"standard"} or None, default="standard"
         Give all columns unit variance, or take them as they are: once the good features are exhausted, those of
         small variance then come first.
     center : bool, default=True
@@ -79,7 +79,7 @@ class TraceRatio(GraphSelector):
         n_neighbors: int | str = "auto",
         weights: str = "heat",
         width: float = 1.0,
-        scale: str = "standard",
+        scale: str | None = "standard",
         center: bool = True,
         n_jobs: int | None = None,
     ) -> None:

@@ -13,8 +13,8 @@ from scipy.sparse.linalg import LinearOperator, eigsh
 from ufselect._backend.columns import Columns, Float
 from ufselect._backend.memory import ensure_fits
 from ufselect._backend.progress import progress
-from ufselect._base import ITERATIONS, POSITIVE, ClusterSelector, warn_that_it_still_falls
 from ufselect._ranking import Ranking, rank_by_explanation
+from ufselect.base import ITERATIONS, POSITIVE, ClusterSelector, warn_that_it_still_falls
 from ufselect.graphs.laplacian import column_energies
 from ufselect.graphs.local_models import assembled, centered_grams, difference_grams, discriminant_blocks, with_self
 from ufselect.solvers.trace import column_smoothness
@@ -56,7 +56,7 @@ class UDFS(ClusterSelector):
         Most iterations.
     tol : float, default=1e-5
         Stop when the objective falls by less than this, relative to itself.
-    scale : {"standard", "none"}, default="standard"
+    scale : {"standard"} or None, default="standard"
         Give all columns unit variance, or take them as they are: those of small variance then come first.
     center : bool, default=True
         Centre the columns.
@@ -117,7 +117,7 @@ class UDFS(ClusterSelector):
         ridge: float = 1.0,
         max_iter: int = 100,
         tol: float = 1e-5,
-        scale: str = "standard",
+        scale: str | None = "standard",
         center: bool = True,
         n_jobs: int | None = None,
         verbose: int = 0,

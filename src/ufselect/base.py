@@ -107,13 +107,13 @@ class BaseSelector(SelectorMixin, BaseEstimator, metaclass=ABCMeta):  # type: ig
             StrOptions({"auto"}),
         ],
         "center": ["boolean"],
-        "scale": [StrOptions({"standard", "none"})],
+        "scale": [None, StrOptions({"standard"})],
     }
 
     n_features_: int
     n_features_to_select: int | float | str
     center: bool
-    scale: str
+    scale: str | None
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Rank the columns of X.
