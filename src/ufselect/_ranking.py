@@ -1,8 +1,10 @@
-"""From scores to an order of the columns, and how much the best of them explain."""
+"""From scores to a ranking of the columns, and how much the best of them explain."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
@@ -10,41 +12,73 @@ from ufselect._backend.columns import Columns, Float, Indices
 from ufselect.solvers.greedy import ridge_path, ridge_share
 
 SUFFICIENT_SHARE = 0.95
-"""Of what all columns explain, the part that a sufficient selection explains."""
+"""A selection is sufficient if it explains this share of what all columns explain."""
 
 _ROUNDING = 1e-12
 _FIRST_LOOK = 64
-_MOST_TO_SHOW = 100  # the greedy choice takes time with the square of its steps
+_MOST_TO_SHOW = 100  # the cost of the greedy path grows with the square of its length
 
 
 @dataclass(frozen=True)
 class Ranking:
-    """Columns from best to worst, and their scores; where they exist, the weights, what they explain, and how well.
+    """Everything that a fit learns: the columns from best to worst and whatever else the method finds.
 
-    ``n_sufficient`` columns are taken where their number is for the data to say.
+    Parameters
+    ----------
+    order : ndarray of shape (d,)
+        Column indices, best first.
+    scores : ndarray of shape (d,)
+        Score of each column; larger is better.
+    n_sufficient : int, default=1
+        Number of columns that ``n_features_to_select="auto"`` selects.
+    coef : ndarray of shape (d, q), optional
+        Weights of the columns; becomes ``coef_``.
+    embedding : ndarray of shape (n, q), optional
+        Learned embedding of the samples; becomes ``embedding_``.
+    structure_curve : ndarray, optional
+        Share of the embedding that the best 1, 2, … columns explain; becomes ``structure_curve_``.
+    attributes : dict, optional
+        Further fitted attributes by name, such as ``n_clusters_``.
     """
 
     order: Indices
     scores: Float
-    coef: Float | None = None
-    structure_curve: Float | None = None
-    n_sufficient: int = 1
-    embedding: Float | None = None
+    n_sufficient: int = field(default=1, kw_only=True)
+    coef: Float | None = field(default=None, kw_only=True)
+    embedding: Float | None = field(default=None, kw_only=True)
+    structure_curve: Float | None = field(default=None, kw_only=True)
+    attributes: Mapping[str, Any] = field(default_factory=dict, kw_only=True)
+
+    def with_attributes(self, **attributes: Any) -> Ranking:
+        """The same ranking with further fitted attributes."""
+        return replace(self, attributes={**self.attributes, **attributes})
 
 
 def from_best_to_worst(scores: Float, *also: Float, relative: bool = False) -> Indices:
-    """Columns by falling scores; those that differ by rounding only by further criteria, in the end in their order."""
+    """Column indices by decreasing score; scores equal up to rounding are ordered by ``also``, then by index."""
     order = np.argsort(-scores, kind="stable")
-    # Scores that are differences are rounded like their terms, sums of squares like themselves.
+    # Scores that are differences have the rounding error of their terms; sums of squares have their own.
     magnitude = np.abs(scores[order[:-1]]) if relative else np.abs(scores).max()
     falls = -np.diff(scores[order]) > _ROUNDING * magnitude
-    place = np.empty(len(scores), dtype=np.intp)
-    place[order] = np.concatenate([[0], np.cumsum(falls)])
-    return np.lexsort((*(-further for further in reversed(also)), place))
+    tied_rank = np.empty(len(scores), dtype=np.intp)
+    tied_rank[order] = np.concatenate([[0], np.cumsum(falls)])
+    return np.lexsort((*(-further for further in reversed(also)), tied_rank))
 
 
 def rank_by_score(scores: Float, *, relative: bool = False) -> Ranking:
-    """Rank by a filter's scores; those above the mean are sufficient."""
+    """Rank columns by the scores of a filter; those above the mean are sufficient.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (d,)
+        Larger is better.
+    relative : bool, default=False
+        Whether scores are compared with a tolerance relative to each score instead of to the largest one.
+
+    Returns
+    -------
+    Ranking
+    """
     above = int(np.count_nonzero(scores - scores.mean() > _ROUNDING * np.abs(scores).max()))
     return Ranking(from_best_to_worst(scores, relative=relative), scores, n_sufficient=max(above, 1))
 
@@ -58,11 +92,26 @@ def rank_by_explanation(
     coef: Float | None = None,
     also: Float | None = None,
 ) -> Ranking:
-    """Rank by score, and follow how much of an embedding the best columns explain.
+    """Rank columns by score, and measure how much of an embedding the best columns explain.
 
-    Columns of equal score, such as those that a sparse ``coef`` leaves out, are told apart by what they have in common
-    with the part of the embedding that is not explained, or by another criterion, ``also``. The fewest columns that
-    explain 95 % of what all columns explain are sufficient.
+    Parameters
+    ----------
+    X : Columns of shape (n, d)
+    scores : ndarray of shape (d,)
+        Larger is better.
+    embedding : ndarray of shape (n, q)
+    wanted : int or None
+        Number of columns to select. If None, the fewest columns that explain 95 % of what all columns explain are
+        sufficient.
+    coef : ndarray of shape (d, q), optional
+        Weights of the columns.
+    also : ndarray of shape (d,), optional
+        Second criterion for columns of equal score, such as those that a sparse ``coef`` leaves out. By default it is
+        what a column has in common with the residual of the embedding.
+
+    Returns
+    -------
+    Ranking
     """
     target = X.centered_like(embedding)
     if also is None:
@@ -72,19 +121,19 @@ def rank_by_explanation(
     enough = SUFFICIENT_SHARE * ridge_share(X, target) if wanted is None else 0.0
     curve = _structure_curve(X, target, order, steps_to_show(wanted), enough)
     sufficient = min(int(np.searchsorted(curve, enough)) + 1, len(curve))
-    return Ranking(order, scores, coef, curve, sufficient, embedding)
+    return Ranking(order, scores, n_sufficient=sufficient, coef=coef, embedding=embedding, structure_curve=curve)
 
 
 def steps_to_show(wanted: int | None) -> int:
-    """How far a structure curve goes at the least: beyond the columns wanted, to show what more of them would bring."""
+    """Minimum length of a structure curve: it continues past the selected columns to show what more would add."""
     return 1 if wanted is None else wanted + min(wanted, _MOST_TO_SHOW)
 
 
 def _structure_curve(X: Columns, target: Float, order: Indices, n_steps: int, enough: float) -> Float:
-    """The share of the target that the first columns explain: for ``n_steps`` of them, or until it is enough."""
+    """Share of the target explained by the first columns, for ``n_steps`` of them and until it is enough."""
     n_looked_at = max(n_steps, _FIRST_LOOK)
     while True:
-        # Given the order, columns that are not looked at need not be touched.
+        # The order is given, so columns beyond those looked at need not be touched.
         first = X.subset(order[:n_looked_at])
         in_turn = np.arange(first.shape[1])
         curve = np.cumsum(ridge_path(first, target, n_steps, order=in_turn, sufficient_share=enough).gains)
@@ -96,6 +145,19 @@ def _structure_curve(X: Columns, target: Float, order: Indices, n_steps: int, en
 def rank_by_row_norm(
     X: Columns, W: Float, embedding: Float, wanted: int | None, *, also: Float | None = None
 ) -> Ranking:
-    """Rank by ‖wⱼ‖, in units of the columns, so that the scores of aX are those of X."""
+    """Rank columns by ‖wⱼ‖ times the root mean square of the columns, so that X and aX get the same scores.
+
+    Parameters
+    ----------
+    X : Columns of shape (n, d)
+    W : ndarray of shape (d, q)
+        Weights of the columns.
+    embedding, wanted, also
+        As in :func:`rank_by_explanation`.
+
+    Returns
+    -------
+    Ranking
+    """
     unit = np.sqrt(X.squared_norms().mean() / X.shape[0])
     return rank_by_explanation(X, unit * np.linalg.norm(W, axis=1), embedding, wanted, coef=W, also=also)

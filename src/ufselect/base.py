@@ -1,25 +1,31 @@
-"""What all selectors share: validate, learn, rank, mask."""
+"""Base classes of all selectors, public for authors of methods.
+
+A method subclasses :class:`BaseSelector`, :class:`GraphSelector` or :class:`ClusterSelector` and implements ``_learn``,
+which receives the informative columns as :class:`Columns` and returns a :class:`Ranking`.
+"""
 
 from __future__ import annotations
 
-import warnings
 from abc import ABCMeta, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from numbers import Integral, Real
-from typing import Any, ClassVar, Self, TypeVar
+from typing import Any, ClassVar, NamedTuple, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from ufselect._backend.blocks import column_blocks
 from ufselect._backend.columns import Columns, Float, Indices, column_extremes, constant_columns
-from ufselect._backend.progress import progress
-from ufselect._ranking import Ranking
+from ufselect._backend.convergence import warn_not_converged
+from ufselect._backend.iterations import Iterations
+from ufselect._backend.progress import waiting
+from ufselect._ranking import Ranking, rank_by_explanation, rank_by_row_norm, rank_by_score
 from ufselect.graphs.adaptive import neighbor_probabilities
 from ufselect.graphs.laplacian import structure_laplacian
 from ufselect.graphs.neighbors import Nearest, nearest_others
@@ -28,20 +34,41 @@ from ufselect.solvers._solution import Solution
 from ufselect.solvers.l21_path import EntryPath
 from ufselect.solvers.nonnegative import GROWING, Tightening
 
+__all__ = [
+    "CHOICE_OF_EDGES",
+    "ITERATIONS",
+    "NOT_NEGATIVE",
+    "POSITIVE",
+    "SHARE",
+    "BaseSelector",
+    "ClusterSelector",
+    "Columns",
+    "GraphSelector",
+    "Iterations",
+    "Ranking",
+    "affordable_gram",
+    "checked_coef",
+    "column_blocks",
+    "gram_is_affordable",
+    "rank_by_explanation",
+    "rank_by_row_norm",
+    "rank_by_score",
+    "warn_not_converged",
+]
+
 State = TypeVar("State")
 
 ITERATIONS: dict[str, list[Any]] = {
     "max_iter": [Interval(Integral, 1, None, closed="left")],
     "tol": [Interval(Real, 0, None, closed="left")],
-    "verbose": ["verbose"],
 }
-"""What may be said about the iterations of a method."""
+"""Constraints on the parameters of an iterative method."""
 
-EDGE_WEIGHTS: dict[str, list[Any]] = {
+CHOICE_OF_EDGES: dict[str, list[Any]] = {
     "weights": [StrOptions({"heat", "binary", "cosine"})],
     "width": [Interval(Real, 0, None, closed="neither")],
 }
-"""What may be said about the edges of a neighbour graph."""
+"""Constraints on the parameters that weight the edges of a neighbour graph."""
 
 POSITIVE: list[Any] = [Interval(Real, 0, None, closed="neither")]
 NOT_NEGATIVE: list[Any] = [Interval(Real, 0, None, closed="left")]
@@ -49,28 +76,15 @@ SHARE: list[Any] = [Interval(Real, 0, 1, closed="neither")]
 
 _LARGEST_GRAM = 5000
 _LARGEST_VALUE = 1e140
-_MOST_CLUSTERS = 50
-"""To look for more would take more time and memory than all else at tens of thousands of samples."""
+_MOST_CLUSTERS = 50  # looking for more would dominate the cost at tens of thousands of samples
+_NOT_LEARNED = ("n_features_in_", "feature_names_in_")
 
 
-def coef_of(found: Solution | EntryPath, *, stacklevel: int) -> Float:
-    """The weights that a solver found, with a warning where it missed its tolerance."""
+def checked_coef(found: Solution | EntryPath) -> Float:
+    """The weights that a solver found; warns if it did not reach its tolerance."""
     if not found.converged:
-        warnings.warn("The regression for W missed its tolerance.", ConvergenceWarning, stacklevel=stacklevel)
+        warn_not_converged("The sparse regression did not reach its tolerance: its weights are approximate.")
     return found.coef
-
-
-def warn_that_it_still_falls(method: BaseEstimator, *, stacklevel: int) -> None:
-    """Say that a method has made all its iterations and its objective is not at rest.
-
-    ``stacklevel`` is the distance from here to whoever called ``fit``.
-    """
-    warnings.warn(
-        f"The objective of {type(method).__name__} still falls after max_iter={method.max_iter} iterations; "
-        f"raise max_iter, or tol (now {method.tol}).",
-        ConvergenceWarning,
-        stacklevel=stacklevel,
-    )
 
 
 def gram_is_affordable(X: Columns) -> bool:
@@ -79,25 +93,26 @@ def gram_is_affordable(X: Columns) -> bool:
 
 
 def affordable_gram(X: Columns) -> Float | None:
-    """XᵀX where it is affordable; None elsewhere."""
+    """XᵀX if it is affordable, else None."""
     return X.gram() if gram_is_affordable(X) else None
 
 
 def _refuse_enormous(smallest: Any, largest: Any) -> None:
-    """Raise where the squares of a column could overflow."""
+    """Raise if the squares of a column could overflow."""
     size = np.maximum(np.abs(smallest), np.abs(largest)).astype(np.float64)
     enormous = np.flatnonzero(size > _LARGEST_VALUE)
     if len(enormous):
         raise ValueError(
-            f"column {enormous[0]} of X has a value of magnitude {size[enormous[0]]:.0e}, too large to be squared; "
-            f"scale X to values of at most {_LARGEST_VALUE:.0e}."
+            f"Column {enormous[0]} of X has a value of magnitude {size[enormous[0]]:.0e}, too large to be squared. "
+            f"Scale X to values of at most {_LARGEST_VALUE:.0e}."
         )
 
 
 class BaseSelector(SelectorMixin, BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
-    """A selector that ranks all columns in one fit.
+    """Base class of selectors, which rank all columns in one fit.
 
-    A subclass says in ``_learn`` how; it sees the informative columns only, centred and scaled.
+    Subclasses implement ``_learn``. It receives the columns that are not constant, centred and scaled, and returns a
+    :class:`Ranking` with everything that was learned; ``fit`` turns it into fitted attributes of all columns.
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -106,14 +121,16 @@ class BaseSelector(SelectorMixin, BaseEstimator, metaclass=ABCMeta):  # type: ig
             Interval(Real, 0, 1, closed="right"),
             StrOptions({"auto"}),
         ],
-        "center": ["boolean"],
         "scale": [None, StrOptions({"standard"})],
+        "center": ["boolean"],
+        "verbose": ["verbose"],
     }
 
     n_features_: int
     n_features_to_select: int | float | str
-    center: bool
     scale: str | None
+    center: bool
+    verbose: int
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Rank the columns of X.
@@ -123,7 +140,7 @@ class BaseSelector(SelectorMixin, BaseEstimator, metaclass=ABCMeta):  # type: ig
         X : array-like or sparse matrix of shape (n_samples, n_features)
             Data without labels.
         y : Ignored
-            There for scikit-learn's conventions.
+            Not used, present for API consistency by convention.
 
         Returns
         -------
@@ -145,24 +162,47 @@ class BaseSelector(SelectorMixin, BaseEstimator, metaclass=ABCMeta):  # type: ig
         constant = constant_columns(X, extremes)
         if constant.all():
             raise ValueError(
-                f"X has no informative column: all {X.shape[1]} of its columns are constant over {X.shape[0]} samples."
+                f"X has no informative column: all {X.shape[1]} columns are constant over {X.shape[0]} samples."
             )
         informative = np.flatnonzero(~constant)
         kept = X if len(informative) == X.shape[1] else X[:, informative]
-        # Sparse: centring is a difference of products, of which single precision would leave too little.
-        # Dense: slices of columns come in another order in memory, and sums over them with other roundings.
+        # Sparse: centring is a difference of products, for which single precision is not enough.
+        # Dense: a slice of columns is laid out differently in memory, and sums over it round differently.
         kept = kept.astype(np.float64) if sp.issparse(kept) else np.ascontiguousarray(kept)
-        ranking = self._learn(self._prepared(kept), None if wanted is None else min(wanted, len(informative)))
+        with self._clock():
+            ranking = self._learn(self._prepared(kept), None if wanted is None else min(wanted, len(informative)))
         self._store(ranking, informative, wanted, X.dtype)
         return self
 
+    @contextmanager
+    def _clock(self) -> Iterator[None]:
+        """Show the elapsed time on a terminal if ``verbose``: methods without iterations have no progress bar."""
+        if not self.verbose:
+            yield
+            return
+        with waiting(type(self).__name__):
+            yield
+
     def _prepared(self, X: Any) -> Columns:
-        """The informative columns, centred and scaled as the method wants them."""
+        """The informative columns, centred and scaled as the parameters say."""
         return Columns.standardized(X, center=self.center, unit_variance=self.scale == "standard")
 
     @abstractmethod
     def _learn(self, X: Columns, wanted: int | None) -> Ranking:
-        """Rank the columns of X; ``wanted`` is None where their number is for the data to say."""
+        """Rank the columns of X.
+
+        Parameters
+        ----------
+        X : Columns of shape (n, d)
+            Columns that are not constant, centred and scaled. Their values must not be changed.
+        wanted : int or None
+            Number of features to select; None if the data decide.
+
+        Returns
+        -------
+        Ranking
+            Everything that was learned. A subclass sets no attributes itself.
+        """
 
     def _wanted_features(self, n_features: int) -> int | None:
         wanted = self.n_features_to_select
@@ -171,50 +211,52 @@ class BaseSelector(SelectorMixin, BaseEstimator, metaclass=ABCMeta):  # type: ig
         if not isinstance(wanted, Integral):
             return max(1, round(wanted * n_features))
         if wanted > n_features:
-            raise ValueError(f"n_features_to_select={wanted} asks for more than the {n_features} features of X.")
+            raise ValueError(f"n_features_to_select={wanted} must not exceed the number of features, {n_features}.")
         return int(wanted)
 
     def _store(self, ranking: Ranking, informative: Indices, wanted: int | None, dtype: np.dtype[Any]) -> None:
-        """Carry what was learned over to all columns, the constant ones last."""
+        """Set the fitted attributes, for all columns; constant columns rank last."""
+        for name in [name for name in vars(self) if name.endswith("_") and name not in _NOT_LEARNED]:
+            delattr(self, name)  # an earlier fit with other parameters may have learned more
         d = self.n_features_in_
-        # No constant column scores higher than any other: zero, or less where scores can be negative.
+        # A constant column scores no higher than any other: zero, or less if scores can be negative.
         self.scores_ = np.full(d, min(0.0, float(ranking.scores.min())), dtype=dtype)
         self.scores_[informative] = ranking.scores
         constant = np.delete(np.arange(d), informative)
         self.ranking_ = np.empty(d, dtype=np.intp)
         self.ranking_[np.concatenate([informative[ranking.order], constant])] = np.arange(1, d + 1)
         self.n_features_ = ranking.n_sufficient if wanted is None else wanted
-        for name in ("coef_", "structure_curve_", "embedding_"):
-            self.__dict__.pop(name, None)  # what an earlier fit with other parameters left
         if ranking.coef is not None:
             self.coef_ = np.zeros((d, ranking.coef.shape[1]), dtype=dtype)
             self.coef_[informative] = ranking.coef
-        if ranking.structure_curve is not None:
-            self.structure_curve_ = ranking.structure_curve.astype(dtype)
         if ranking.embedding is not None:
             self.embedding_ = ranking.embedding.astype(dtype)
+        if ranking.structure_curve is not None:
+            self.structure_curve_ = ranking.structure_curve.astype(dtype)
+        for name, value in ranking.attributes.items():
+            setattr(self, name, value)
 
     def _get_support_mask(self) -> npt.NDArray[np.bool_]:
         check_is_fitted(self, "ranking_")
         return self.ranking_ <= self.n_features_
 
     def top_features(self, n_features: int | None = None) -> npt.NDArray[Any]:
-        """The best features, best first.
+        """Return the best features, best first.
 
         Parameters
         ----------
         n_features : int, optional
-            How many; by default as many as are selected.
+            Number of features; by default the number of selected features.
 
         Returns
         -------
         ndarray of shape (n_features,)
-            Names where X had names, else column numbers.
+            Feature names if X had names, else column indices.
         """
         check_is_fitted(self, "ranking_")
         count = self.n_features_ if n_features is None else n_features
         if not 0 <= count <= len(self.ranking_):
-            raise ValueError(f"n_features={count} must be between 0 and the {len(self.ranking_)} features of X.")
+            raise ValueError(f"n_features={count} must be between 0 and the number of features, {len(self.ranking_)}.")
         best = np.argsort(self.ranking_, kind="stable")[:count]
         names = getattr(self, "feature_names_in_", None)
         return best if names is None else np.asarray(names)[best]
@@ -226,7 +268,7 @@ class BaseSelector(SelectorMixin, BaseEstimator, metaclass=ABCMeta):  # type: ig
 
 
 class GraphSelector(BaseSelector):
-    """A selector that starts from the neighbours of every sample."""
+    """Base class of selectors that start from the nearest neighbours of each sample."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BaseSelector._parameter_constraints,
@@ -239,7 +281,7 @@ class GraphSelector(BaseSelector):
     n_jobs: int | None
 
     def _count_neighbors(self, n: int) -> int:
-        """k as asked for, or as usual, or fewer of few samples."""
+        """k as given, or the usual number if n allows it."""
         if isinstance(self.n_neighbors, str):
             return min(self._usual_neighbors, n - 2)
         if self.n_neighbors >= n:
@@ -247,52 +289,58 @@ class GraphSelector(BaseSelector):
         return self.n_neighbors
 
     def _neighbors(self, X: Columns) -> Nearest:
-        """The k nearest others of every sample."""
+        """The k nearest neighbours of each sample."""
         return nearest_others(X, self._count_neighbors(X.shape[0]), n_jobs=self.n_jobs)
 
 
+class Neighborhood(NamedTuple):
+    """The k nearest neighbours of each sample, and the number of clusters."""
+
+    nearest: Nearest
+    n_clusters: int
+
+
 class ClusterSelector(GraphSelector):
-    """A selector that also has a number of clusters, given or read off the neighbour graph."""
+    """Base class of selectors with a number of clusters, given or read off the neighbour graph."""
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **GraphSelector._parameter_constraints,
         "n_clusters": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
+        "random_state": ["random_state"],
     }
 
     n_clusters: int | str
-    n_clusters_: int
+    random_state: Any
     max_iter: int
     tol: float
-    verbose: int
 
-    def _dimension(self) -> int:
-        """Of the embedding: c, less one where all columns are centred and so cannot tell a constant."""
-        return max(self.n_clusters_ - 1, 1) if self.center else self.n_clusters_
+    def _dimension(self, n_clusters: int) -> int:
+        """Dimension of the embedding: c − 1 if the columns are centred, as they cannot express a constant; else c."""
+        return max(n_clusters - 1, 1) if self.center else n_clusters
 
-    def _neighbors_and_clusters(self, X: Columns) -> Nearest:
-        """The k nearest others of every sample; sets ``n_clusters_``."""
+    def _neighborhood(self, X: Columns) -> Neighborhood:
+        """The k nearest neighbours of each sample and the number of clusters, from one neighbour search."""
         n = X.shape[0]
         k = self._count_neighbors(n)
         nearest = nearest_others(X, min(k + 1, n - 1), n_jobs=self.n_jobs)
-        self.n_clusters_ = self._count_clusters(n, lambda: neighbor_probabilities(nearest, k))
-        return Nearest(nearest.squared_distances[:, :k], nearest.index[:, :k])
+        n_clusters = self._clusters_of_graph(n, lambda: neighbor_probabilities(nearest, k))
+        return Neighborhood(Nearest(nearest.squared_distances[:, :k], nearest.index[:, :k]), n_clusters)
 
-    def _find_clusters(self, X: Columns) -> None:
-        """Set ``n_clusters_``, with a look at neighbours only where it is for the data to say."""
+    def _count_clusters(self, X: Columns) -> int:
+        """c as given; neighbours are searched only if it is "auto"."""
         if isinstance(self.n_clusters, str):
-            self._neighbors_and_clusters(X)
-        else:
-            self.n_clusters_ = self._given_clusters(X.shape[0], self.n_clusters)
+            return self._neighborhood(X).n_clusters
+        return self._given_clusters(X.shape[0], self.n_clusters)
 
-    def _count_clusters(self, n: int, neighbor_graph: Callable[[], sp.csr_array]) -> int:
-        """c as asked for, or by the eigengap of a neighbour graph of the original features."""
-        if isinstance(self.n_clusters, str):
-            L = structure_laplacian(None, neighbor_graph(), 1.0)
-            # Beyond √n clusters the gaps of a neighbour graph say more about its size than about clusters.
-            most = min(max(int(np.sqrt(n)), 2), _MOST_CLUSTERS)
-            # Eigenvalues are right to the square of what their vectors are wrong by.
-            return eigengap(smallest_eigenvectors(L, most + 1, tol=1e-4).values)
-        return self._given_clusters(n, self.n_clusters)
+    def _clusters_of_graph(self, n: int, neighbor_graph: Callable[[], sp.csr_array]) -> int:
+        """c as given, or by the eigengap of the neighbour graph."""
+        if not isinstance(self.n_clusters, str):
+            return self._given_clusters(n, self.n_clusters)
+        L = structure_laplacian(None, neighbor_graph(), 1.0)
+        # Beyond √n clusters the gaps of a neighbour graph reflect its size rather than clusters.
+        most = min(max(int(np.sqrt(n)), 2), _MOST_CLUSTERS)
+        # The error of an eigenvalue is the square of that of its vector.
+        return eigengap(smallest_eigenvectors(L, most + 1, tol=1e-4, random_state=self.random_state).values)
 
     @staticmethod
     def _given_clusters(n: int, n_clusters: int) -> int:
@@ -300,25 +348,23 @@ class ClusterSelector(GraphSelector):
             raise ValueError(f"n_clusters={n_clusters} must be less than the number of samples, {n}.")
         return n_clusters
 
-    def _settle(
+    def _tighten(
         self,
         state: State,
         step: Callable[[State, float], State],
         objective: Callable[[State, float], float],
         weights: Sequence[float] = GROWING,
-    ) -> State:
-        """Repeat a step, for each weight of orthogonality in turn, until the objective stands still; record both."""
+    ) -> tuple[State, dict[str, Any]]:
+        """Repeat a step, for each weight z of the orthogonality penalty in turn, until the objective settles.
+
+        Returns the last state and the fitted attributes that tell how the iterations went.
+        """
         tightening = Tightening(self.max_iter, self.tol, weights)
-        history: list[tuple[float, float]] = []
-        for _ in progress(range(self.max_iter), self.verbose, type(self).__name__):
-            z = tightening.weight
-            state = step(state, z)
-            history.append((objective(state, z), z))
-            tightening.follow(history[-1][0])
-            if tightening.settled:
-                break
-        else:
-            warn_that_it_still_falls(self, stacklevel=5)
-        self.objective_history_, self.orthogonality_history_ = np.array(history).T
-        self.n_iter_ = len(history)
-        return state
+        iterations = Iterations(self)
+        used: list[float] = []
+        for _ in iterations:
+            used.append(tightening.weight)
+            state = step(state, used[-1])
+            value = objective(state, used[-1])
+            iterations.record(value, tightening.change_after(value))
+        return state, {**iterations.attributes(), "orthogonality_history_": np.array(used)}

@@ -93,9 +93,14 @@ class ReweightedFSASL(FSASL):
     }
 
     def _fit_weights(
-        self, X: Columns, gram: Float | None, L: StructureLaplacian, last: FeatureWeights | None = None
+        self,
+        X: Columns,
+        gram: Float | None,
+        L: StructureLaplacian,
+        dimension: int,
+        last: FeatureWeights | None = None,
     ) -> FeatureWeights:
-        Y = self._embedding(L, last)
+        Y = self._embedding(L, dimension, last)
         h = np.ones(X.shape[1])
         for _ in range(_REWEIGHTED_STEPS):
             W = ReweightedRidge(X, h, self.row_penalty, gram=gram).coef(Y)

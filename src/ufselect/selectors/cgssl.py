@@ -10,7 +10,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from ufselect._backend.columns import Columns, Float
 from ufselect._ranking import Ranking, rank_by_row_norm
-from ufselect.base import EDGE_WEIGHTS, ITERATIONS, NOT_NEGATIVE, POSITIVE, SHARE, ClusterSelector, affordable_gram
+from ufselect.base import CHOICE_OF_EDGES, ITERATIONS, NOT_NEGATIVE, POSITIVE, SHARE, ClusterSelector, affordable_gram
 from ufselect.graphs.laplacian import NormalizedLaplacian, quadratic_form
 from ufselect.graphs.neighbors import neighbor_graph
 from ufselect.graphs.spectral import spectral_embedding
@@ -28,71 +28,73 @@ from ufselect.solvers.trace import even_row_norms
 class CGSSL(ClusterSelector):
     """Clustering-guided sparse structural learning.
 
-    Non-negative spectral clusters F are predicted by weights W that are sparse by rows and near a common subspace Q of
-    few dimensions, all learned together:
+    Non-negative spectral clusters F are predicted by row-sparse weights W close to a common low-dimensional subspace Q,
+    all learned together:
 
         min tr(FᵀLₙF) + α‖XW − F‖² + β‖W‖₂,₁ + γ‖W − QQᵀW‖² + (z/2)‖FᵀF − I‖²  subject to  F ≥ 0, QᵀQ = I,
 
-    Lₙ the normalised Laplacian of a neighbour graph. z grows from 1 to 1000 while F settles. We know of no program by
-    the authors; the objective is that of the paper, the updates are ours.
+    Lₙ the normalised Laplacian of a neighbour graph. z grows from 1 to 1000 while F settles. The objective is that of
+    the paper; the updates are ours, as no program of the authors is known to us.
 
     Parameters
     ----------
     n_features_to_select : int, float or "auto", default="auto"
-        How many features, or which fraction of them. "auto" takes the fewest that explain 95 % of what all features
-        together explain of the embedding.
+        Number of features to select, or the fraction of features if a float. "auto" takes the fewest features that
+        explain 95 % of what all features together explain of the embedding.
     n_clusters : int or "auto", default="auto"
-        c, the columns of F. "auto" reads it off the widest gap between the eigenvalues of a neighbour graph, from 2
-        to √n (50 at most).
+        c, the number of columns of F. "auto" reads it off the widest gap between the eigenvalues of a neighbour graph,
+        from 2 to √n (at most 50).
     n_neighbors : int or "auto", default="auto"
-        k, the neighbours of a sample. "auto" is 5, or fewer where there are fewer samples.
+        k, the number of neighbours of each sample. "auto" is 5, or fewer if there are few samples.
     weights : {"heat", "binary", "cosine"}, default="heat"
-        Weights of the edges: exp(−‖xᵢ−xⱼ‖²/(2t²)), 1, or the cosine of the angle.
+        Edge weights of the neighbour graph: exp(−‖xᵢ−xⱼ‖²/(2t²)), 1, or the cosine similarity.
     width : float, default=1.0
-        t as a multiple of the root mean square distance between samples.
+        t, as a multiple of the root mean square distance between samples.
+    structure_rank : int or "auto", default="auto"
+        r, the number of columns of Q. It must be less than c, as the term in γ vanishes otherwise. "auto" is half of c,
+        and at least 1.
     regression_weight : float, default=1.0
         α, the weight of the regression against the spectral term.
-    row_penalty : float, default=0.3
-        β as a share of the smallest β that leaves no feature for the first F.
     structure_weight : float, default=0.1
-        γ as a multiple of α times the mean squared norm of the columns.
-    structure_rank : int or "auto", default="auto"
-        r, the dimensions of Q. It must be less than c, or its term would vanish. "auto" is half of c, and at least one.
-    max_iter : int, default=500
-        Most iterations.
-    tol : float, default=5e-4
-        Stop, or raise z, when the objective falls by less than this, relative to itself.
+        γ, as a multiple of α times the mean squared norm of the columns.
+    row_penalty : float, default=0.3
+        β, as a share of the smallest β at which W = 0 for the first F.
     scale : {"standard"} or None, default="standard"
-        Give all columns unit variance, or take them as they are.
+        Scale the columns to unit variance, or use them as they are if None.
     center : bool, default=True
-        Centre the columns, and regress with an intercept.
+        Whether to centre the columns and regress with an intercept.
+    max_iter : int, default=500
+        Maximum number of iterations. It is larger than in other methods because each value of z takes its share.
+    tol : float, default=5e-4
+        Stop, or increase z, when the relative decrease of the objective is at most this. It is larger than in other
+        methods because the multiplicative updates are slow.
     n_jobs : int or None, default=None
-        Threads of the neighbour search; the result does not depend on it.
+        Number of threads of the neighbour search. The result does not depend on it.
     random_state : int, RandomState instance or None, default=0
-        Starts of k-means, from which F begins, and of the eigensolver.
+        Seed of k-means, from which F starts, and of the eigensolver.
     verbose : int, default=0
-        1 shows a progress bar.
+        If 1, show a progress bar.
 
     Attributes
     ----------
     scores_ : ndarray of shape (n_features,)
-        ‖wⱼ‖ times the root mean square of the columns, so that they do not depend on the unit of X; larger is better.
+        ‖wⱼ‖ times the root mean square of the columns, which makes it independent of the unit of X; larger is better.
     ranking_ : ndarray of shape (n_features,)
-        1 is best; a constant column ranks last.
+        Rank of each feature; 1 is best. Constant features rank last.
     n_features_ : int
-        Selected features.
+        Number of selected features.
     n_clusters_ : int
-        c.
+        c, as given or read off the data.
     coef_ : ndarray of shape (n_features, c)
-        W, for the columns as centred and scaled.
+        W, for the centred and scaled columns.
     embedding_ : ndarray of shape (n_samples, c)
-        F; the largest entry of a row tells the cluster of a sample.
+        F. The largest entry of a row indicates the cluster of a sample.
     objective_history_ : ndarray of shape (n_iter_,)
-        The objective after every iteration, with the z of that iteration.
+        Objective after each iteration, with the z of that iteration.
     orthogonality_history_ : ndarray of shape (n_iter_,)
-        z; while it stays the same, the objective never rises.
+        z in each iteration. As long as it stays the same, the objective never increases.
     n_iter_ : int
-        Iterations made.
+        Number of iterations.
     structure_curve_ : ndarray
         Entry m−1 is the share of the embedding that the best m features explain.
 
@@ -112,13 +114,12 @@ class CGSSL(ClusterSelector):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **ClusterSelector._parameter_constraints,
-        **EDGE_WEIGHTS,
+        **CHOICE_OF_EDGES,
         **ITERATIONS,
         "regression_weight": POSITIVE,
         "row_penalty": SHARE,
         "structure_weight": NOT_NEGATIVE,
         "structure_rank": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
-        "random_state": ["random_state"],
     }
 
     def __init__(
@@ -129,14 +130,14 @@ class CGSSL(ClusterSelector):
         n_neighbors: int | str = "auto",
         weights: str = "heat",
         width: float = 1.0,
-        regression_weight: float = 1.0,
-        row_penalty: float = 0.3,
-        structure_weight: float = 0.1,
         structure_rank: int | str = "auto",
-        max_iter: int = 500,
-        tol: float = 5e-4,
+        regression_weight: float = 1.0,
+        structure_weight: float = 0.1,
+        row_penalty: float = 0.3,
         scale: str | None = "standard",
         center: bool = True,
+        max_iter: int = 500,
+        tol: float = 5e-4,
         n_jobs: int | None = None,
         random_state: Any = 0,
         verbose: int = 0,
@@ -146,22 +147,23 @@ class CGSSL(ClusterSelector):
         self.n_neighbors = n_neighbors
         self.weights = weights
         self.width = width
-        self.regression_weight = regression_weight
-        self.row_penalty = row_penalty
-        self.structure_weight = structure_weight
         self.structure_rank = structure_rank
-        self.max_iter = max_iter
-        self.tol = tol
+        self.regression_weight = regression_weight
+        self.structure_weight = structure_weight
+        self.row_penalty = row_penalty
         self.scale = scale
         self.center = center
+        self.max_iter = max_iter
+        self.tol = tol
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
 
     def _learn(self, X: Columns, wanted: int | None) -> Ranking:
-        A = neighbor_graph(X, self._neighbors_and_clusters(X), weights=self.weights, width=self.width)
-        Y = spectral_embedding(A, max(self.n_clusters_ - 1, 1), random_state=self.random_state).vectors
-        F = cluster_indicators(unit_rows(Y), self.n_clusters_, self.random_state)
+        nearest, n_clusters = self._neighborhood(X)
+        A = neighbor_graph(X, nearest, weights=self.weights, width=self.width)
+        Y = spectral_embedding(A, max(n_clusters - 1, 1), random_state=self.random_state).vectors
+        F = cluster_indicators(unit_rows(Y), n_clusters, self.random_state)
         alpha = self.regression_weight
         problem = StructuredPrediction(
             X,
@@ -169,22 +171,22 @@ class CGSSL(ClusterSelector):
             alpha,
             alpha * penalty_of_share(X, X.centered_like(F), self.row_penalty),
             self.structure_weight * alpha * float(X.squared_norms().mean()),
-            self._rank(),
+            self._rank(n_clusters),
             affordable_gram(X),
         )
-        start = F, problem.first_weights(F, 2.0 * even_row_norms(X, self.n_clusters_))
-        F, W = self._settle(
+        start = F, problem.first_weights(F, 2.0 * even_row_norms(X, n_clusters))
+        (F, W), course = self._tighten(
             start, lambda state, z: problem.step(*state, z), lambda state, z: problem.objective(*state, z)
         )
-        return rank_by_row_norm(X, W, F, wanted)
+        return rank_by_row_norm(X, W, F, wanted).with_attributes(n_clusters_=n_clusters, **course)
 
-    def _rank(self) -> int:
+    def _rank(self, n_clusters: int) -> int:
         if isinstance(self.structure_rank, str):
-            return max(self.n_clusters_ // 2, 1)
-        if self.structure_rank >= max(self.n_clusters_, 2):
+            return max(n_clusters // 2, 1)
+        if self.structure_rank >= max(n_clusters, 2):
             raise ValueError(
-                f"structure_rank={self.structure_rank} must be less than the number of clusters, {self.n_clusters_}: "
-                "weights of as many columns have no structure beyond it."
+                f"structure_rank={self.structure_rank} must be less than the number of clusters, {n_clusters}: "
+                "otherwise the structure term vanishes."
             )
         return self.structure_rank
 
@@ -205,11 +207,11 @@ class StructuredPrediction:
         self.X, self.L, self.alpha, self.beta, self.gamma, self.rank, self.gram = X, L, alpha, beta, gamma, rank, gram
 
     def first_weights(self, F: Float, h: Float) -> Float:
-        """W by ridge regression, before there is a structure to share."""
+        """W by ridge regression, before there is a common structure."""
         return ReweightedRidge(self.X, h, self.beta / self.alpha, gram=self.gram).coef(self.X.centered_like(F))
 
     def step(self, F: Float, W: Float, z: float) -> tuple[Float, Float]:
-        """F and W that do not raise the objective, with Q of the W before."""
+        """F and W that do not increase the objective, with Q of the previous W."""
         weights = _StructuredRidge(self, inverse_weights(W), self._structure(W))
         target = self.X.centered_like(F)
         fitted = F - target + self.X @ weights.coef(target)  # with W eliminated

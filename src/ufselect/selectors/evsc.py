@@ -19,50 +19,57 @@ from ufselect.graphs.spectral import SAME_EIGENVALUE, Spectrum, equal_values, sm
 
 
 class EVSC(ClusterSelector):
-    """Features to which the small eigenvalues of a graph are sensitive.
+    """Select the features to which the small eigenvalues of a graph are most sensitive.
 
-    Give feature r the weight wᵣ in the affinity Sⱼₗ = exp(−Σᵣ wᵣ(xⱼᵣ−xₗᵣ)²/(2σ²)). With λ and u an eigenpair of the
+    Let feature r have the weight wᵣ in the affinity Sⱼₗ = exp(−Σᵣ wᵣ(xⱼᵣ−xₗᵣ)²/(2σ²)). With λ and u an eigenpair of the
     Laplacian, Lu = λDu and uᵀDu = 1, at w = 1
 
         ∂λ/∂wᵣ = −1/(4σ²) Σⱼₗ [(uⱼ−uₗ)² − λ(uⱼ²+uₗ²)] (xⱼᵣ−xₗᵣ)² Sⱼₗ,
 
     and the score of feature r is the sum of |∂λ/∂wᵣ| over the c smallest positive eigenvalues. The derivatives of a
-    repeated eigenvalue are not defined one by one; they are summed first. This is our derivation of the published
-    idea: we know of no program by its authors.
+    repeated eigenvalue are not defined individually; they are summed first. This is our derivation of the published
+    idea; no program of its authors is known to us.
 
     Parameters
     ----------
     n_features_to_select : int, float or "auto", default="auto"
-        How many features, or which fraction of them. "auto" takes those that score above the mean.
+        Number of features to select, or the fraction of features if a float. "auto" takes those that score above the
+        mean.
     n_clusters : int or "auto", default="auto"
         c, the number of eigenvalues. "auto" reads it off the widest gap between the eigenvalues of a neighbour graph,
-        from 2 to √n (50 at most).
-    normalized : bool, default=True
-        Whether the eigenproblem is Lu = λDu, or Lu = λu without the term in λ above.
-    affinity : {"kernel", "neighbors"}, default="kernel"
-        The Gaussian kernel of all pairs, a dense (n, n) array, or the same weights between the k nearest only. Where
-        clusters are apart, the positive eigenvalues of the latter tell of what is inside a cluster.
+        from 2 to √n (at most 50).
     n_neighbors : int or "auto", default="auto"
-        k, the neighbours of a sample. "auto" is 5, or fewer where there are fewer samples.
+        k, the number of neighbours of each sample. "auto" is 5, or fewer if there are few samples.
+    affinity : {"kernel", "neighbors"}, default="kernel"
+        Graph: the Gaussian kernel of all pairs, which is a dense (n, n) array, or the same weights between the k
+        nearest neighbours only. The default differs from that of ``SPEC`` because the positive eigenvalues of a
+        neighbour graph describe the inside of clusters if these are well separated.
     width : float, default=1.0
-        σ as a multiple of the root mean square distance between samples.
+        σ, as a multiple of the root mean square distance between samples.
+    normalized : bool, default=True
+        Whether to solve Lu = λDu. If False, solve Lu = λu, and the term in λ above is absent.
     scale : {"standard"} or None, default="standard"
-        Give all columns unit variance, or take them as they are: features of large variance then score high.
+        Scale the columns to unit variance, or use them as they are if None. Without scaling, features of large variance
+        score high.
     center : bool, default=True
-        Centre the columns. The score does not depend on it.
+        Whether to centre the columns. The score does not depend on it.
     n_jobs : int or None, default=None
-        Threads of the neighbour search; the result does not depend on it.
+        Number of threads of the neighbour search. The result does not depend on it.
+    random_state : int, RandomState instance or None, default=0
+        Seed of the iterative eigensolver, which is used above 500 samples.
+    verbose : int, default=0
+        If 1, show the elapsed time on a terminal.
 
     Attributes
     ----------
     scores_ : ndarray of shape (n_features,)
-        Larger is better.
+        Sensitivity of the eigenvalues; larger is better.
     ranking_ : ndarray of shape (n_features,)
-        1 is best; a constant column ranks last.
+        Rank of each feature; 1 is best. Constant features rank last.
     n_features_ : int
-        Selected features.
+        Number of selected features.
     n_clusters_ : int
-        c.
+        c, as given or read off the data.
 
     References
     ----------
@@ -89,38 +96,46 @@ class EVSC(ClusterSelector):
         n_features_to_select: int | float | str = "auto",
         *,
         n_clusters: int | str = "auto",
-        normalized: bool = True,
-        affinity: str = "kernel",
         n_neighbors: int | str = "auto",
+        affinity: str = "kernel",
         width: float = 1.0,
+        normalized: bool = True,
         scale: str | None = "standard",
         center: bool = True,
         n_jobs: int | None = None,
+        random_state: Any = 0,
+        verbose: int = 0,
     ) -> None:
         self.n_features_to_select = n_features_to_select
         self.n_clusters = n_clusters
-        self.normalized = normalized
-        self.affinity = affinity
         self.n_neighbors = n_neighbors
+        self.affinity = affinity
         self.width = width
+        self.normalized = normalized
         self.scale = scale
         self.center = center
         self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
 
     def _learn(self, X: Columns, wanted: int | None) -> Ranking:
+        S, n_clusters = self._affinity_and_clusters(X)
+        scores = eigenvalue_sensitivities(X, S, n_clusters, normalized=self.normalized, random_state=self.random_state)
+        ranking = rank_by_score(scores / (4.0 * squared_width(X, self.width)))
+        return ranking.with_attributes(n_clusters_=n_clusters)
+
+    def _affinity_and_clusters(self, X: Columns) -> tuple[Any, int]:
         if self.affinity == "neighbors":
-            S = neighbor_graph(X, self._neighbors_and_clusters(X), width=self.width)
-        else:
-            S = gaussian_kernel(X, self.width, n_copies=5 if self.normalized else 7)
-            np.fill_diagonal(S, 0.0)
-            self._find_clusters(X)
-        scores = eigenvalue_sensitivities(X, S, self.n_clusters_, normalized=self.normalized)
-        return rank_by_score(scores / (4.0 * squared_width(X, self.width)))
+            nearest, n_clusters = self._neighborhood(X)
+            return neighbor_graph(X, nearest, width=self.width), n_clusters
+        S = gaussian_kernel(X, self.width, n_copies=5 if self.normalized else 7)
+        np.fill_diagonal(S, 0.0)
+        return S, self._count_clusters(X)
 
 
-def eigenvalue_sensitivities(X: Columns, S: Any, count: int, *, normalized: bool) -> Float:
+def eigenvalue_sensitivities(X: Columns, S: Any, count: int, *, normalized: bool, random_state: Any = 0) -> Float:
     """Σ |Σⱼₗ Cⱼₗ(xⱼᵣ−xₗᵣ)²| over the ``count`` smallest positive eigenvalues, Cⱼₗ the bracket above times Sⱼₗ."""
-    spectrum, scale = _positive_pairs(S, count, normalized)
+    spectrum, scale = _positive_pairs(S, count, normalized, random_state)
     scores = np.zeros(X.shape[1])
     for group in equal_values(spectrum.values):
         U = spectrum.vectors[:, group] * scale[:, None]
@@ -131,20 +146,20 @@ def eigenvalue_sensitivities(X: Columns, S: Any, count: int, *, normalized: bool
     return scores
 
 
-def _positive_pairs(S: Any, count: int, normalized: bool) -> tuple[Spectrum, Float]:
-    """Eigenpairs of the smallest positive eigenvalues, and what turns unit vectors into those with uᵀDu = 1."""
+def _positive_pairs(S: Any, count: int, normalized: bool, random_state: Any) -> tuple[Spectrum, Float]:
+    """Eigenpairs of the smallest positive eigenvalues, and the factors that scale unit vectors to uᵀDu = 1."""
     n = S.shape[0]
     degrees = np.asarray(S.sum(axis=1)).ravel()
     L: Laplacian = NormalizedLaplacian(S) if normalized else _unnormalized(S)
     n_zero = connected_components(S, directed=False)[0] if sp.issparse(S) else 1
     asked, most = n_zero + count, n - 1
     while True:
-        found = smallest_eigenvectors(L, min(asked, most), nontrivial=True)
+        found = smallest_eigenvectors(L, min(asked, most), nontrivial=True, random_state=random_state)
         last = found.values[min(n_zero + count, n) - 2]
         beyond = np.flatnonzero(found.values > last + SAME_EIGENVALUE)
         if len(beyond) or asked >= most:
             break
-        asked *= 2  # a repeated eigenvalue goes on beyond what was asked for
+        asked *= 2  # a repeated eigenvalue continues beyond those requested
     positive = slice(n_zero - 1, int(beyond[0]) if len(beyond) else None)
     scale = 1.0 / np.sqrt(degrees) if normalized else np.ones(n)
     return Spectrum(found.values[positive], found.vectors[:, positive]), scale

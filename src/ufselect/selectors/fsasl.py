@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import replace
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from ufselect._backend.columns import Columns, Float
-from ufselect._backend.progress import progress
 from ufselect._ranking import SUFFICIENT_SHARE, Ranking, rank_by_row_norm, steps_to_show
-from ufselect.base import ITERATIONS, ClusterSelector, affordable_gram, coef_of
+from ufselect.base import (
+    ITERATIONS,
+    NOT_NEGATIVE,
+    SHARE,
+    ClusterSelector,
+    Iterations,
+    affordable_gram,
+    checked_coef,
+)
 from ufselect.graphs.adaptive import adaptive_neighbors
 from ufselect.graphs.laplacian import StructureLaplacian
 from ufselect.graphs.self_expression import fixed_size_self_expression, sparse_self_expression
@@ -27,7 +32,7 @@ from ufselect.solvers.trace import even_row_norms, smoother_projection
 
 
 class FeatureWeights(NamedTuple):
-    """W, the orthonormal target Y that its rows are to explain, and γ."""
+    """W, the orthonormal target Y that it explains, and γ."""
 
     W: Float
     target: Float
@@ -42,91 +47,93 @@ class FeatureWeights(NamedTuple):
 class FSASL(ClusterSelector):
     """Unsupervised feature selection with adaptive structure learning.
 
-    Structure (which samples express which, who is whose neighbour) tells the informative features,
-    and informative features tell the structure: FSASL learns both in turn. With Z = XW it minimises
+    The structure of the data (which samples express which, and which are neighbours) reveals the informative features,
+    and the informative features reveal the structure: FSASL learns both in turn. With Z = XW it minimises
 
         ‖(I−S)ᵀZ‖² + Σᵢ αᵢ‖sᵢ‖₁ + β( tr(ZᵀL_P Z) + Σᵢ (μᵢ/2)‖pᵢ‖² ) + γ‖W‖₂,₁
 
-    over row-sparse feature weights W, sparse self-expression S with a zero diagonal, and neighbour
-    probabilities P with rows on the simplex.
+    over row-sparse feature weights W, sparse self-expression S with a zero diagonal, and neighbour probabilities P with
+    rows on the simplex.
 
     Parameters
     ----------
     n_features_to_select : int, float or "auto", default="auto"
-        How many features, or which fraction of them. "auto" takes the fewest that explain 95 % of
-        what all features together explain of the learned embedding.
+        Number of features to select, or the fraction of features if a float. "auto" takes the fewest features that
+        explain 95 % of what all features together explain of the learned embedding.
     n_clusters : int or "auto", default="auto"
-        c, about the number of clusters, sets the dimension of the learned space. "auto" reads it off the
-        widest gap between the eigenvalues of the first neighbour graph, from 2 to √n (50 at most).
+        c, the approximate number of clusters, which sets the dimension of the learned space. "auto" reads it off the
+        widest gap between the eigenvalues of the first neighbour graph, from 2 to √n (at most 50).
     n_neighbors : int or "auto", default="auto"
-        k, the neighbours of a sample. "auto" is 5, or fewer where there are fewer samples.
+        k, the number of neighbours of each sample. "auto" is 5, or fewer if there are few samples.
+    structure : {"both", "global", "local"}, default="both"
+        Learn S and P, S only, or P only.
+    adaptive : bool, default=True
+        Whether the structure follows the selected features. If False, it is that of the original features.
+    w_solver : {"regression", "eigen"}, default="regression"
+        How W is found: by row-sparse regression on the eigenvectors of the Laplacian, or by the generalised
+        eigenproblem, in which ZᵀZ = I holds exactly. Both are in the paper.
+    recalibrate : bool, default=True
+        Whether α, μ and γ are set from their shares in every iteration, as in the paper. If False, they keep their
+        first values and the objective is one fixed function, which w_solver="eigen" lowers at every step.
+    spread : {"row", "mean"}, default="row"
+        Whether each sample has its own μ, such that it has exactly k neighbours, or all have the mean of these as in
+        the paper.
+    self_expression_size : int or None, default=None
+        Number of samples that express each sample, selected one by one. If None, the penalty decides.
     local_weight : float, default=1.0
         β, the weight of the neighbours against the self-expression.
     row_penalty : float, default=0.05
-        γ as a share of the smallest γ that leaves no feature: the larger, the fewer features carry
-        the learned space.
+        γ, as a share of the smallest γ at which W = 0. The larger it is, the fewer features span the learned space. It
+        is smaller than the 0.3 of other methods because the structure is learned from the features that W keeps.
     self_expression_penalty : float, default=0.01
-        αᵢ as a share of the smallest αᵢ at which sample i is expressed by no other.
-    self_expression_size : int or None, default=None
-        Express every sample by this many others, chosen one by one, instead of by penalty.
-    structure : {"both", "global", "local"}, default="both"
-        Learn S and P, S alone, or P alone.
-    adaptive : bool, default=True
-        Whether structure follows the selected features; if not, it is that of the original ones.
-    w_solver : {"regression", "eigen"}, default="regression"
-        The paper's two ways to W: row-sparse regression on the eigenvectors of the Laplacian, or the
-        generalised eigenproblem, in which ZᵀZ = I holds exactly.
-    recalibrate : bool, default=True
-        Whether α, μ and γ follow their ratios in every iteration, as in the paper. If not, they
-        keep their first values and the objective is one fixed function, which the "eigen" route
-        lowers at every step.
-    spread : {"row", "mean"}, default="row"
-        μ for each sample such that it has exactly k neighbours, or the paper's single mean of them.
+        αᵢ, as a share of the smallest αᵢ at which no sample expresses sample i.
     scale : {"standard"} or None, default="standard"
-        Give all columns unit variance, or take them as they are.
+        Scale the columns to unit variance, or use them as they are if None.
     center : bool, default=True
-        Centre the columns; a sparse X is centred implicitly.
+        Whether to centre the columns. A sparse X is centred implicitly.
     selection : {"greedy", "norm"}, default="greedy"
-        Choose features one by one so that together they explain the learned embedding, or rank them
-        by ‖wⱼ‖ as in the paper; the latter puts features that say the same thing next to each other.
+        Select features one by one so that together they explain the learned embedding, or rank them by ‖wⱼ‖ as in the
+        paper. The latter ranks redundant features next to each other.
     max_iter : int, default=12
-        Most iterations.
+        Maximum number of iterations. It is smaller than in other methods because each iteration learns the structure
+        anew.
     tol : float, default=0.05
-        Stop when the learned space turns by less than this between two iterations, where 1 is a
-        turn into an orthogonal space.
+        Stop when the learned space turns by at most this between two iterations; 1 is a turn into an orthogonal space.
+        It is larger than in other methods because it bounds an angle, not the change of an objective.
     n_jobs : int or None, default=None
-        Threads; the result does not depend on it.
+        Number of threads. The result does not depend on it.
     random_state : int, RandomState instance or None, default=0
-        Start of the iterative eigensolver, which is in use above 500 samples.
+        Seed of the iterative eigensolver, which is used above 500 samples.
     verbose : int, default=0
-        1 shows a progress bar.
+        If 1, show a progress bar.
 
     Attributes
     ----------
     scores_ : ndarray of shape (n_features,)
         Larger is better.
     ranking_ : ndarray of shape (n_features,)
-        1 is best; a constant column ranks last.
+        Rank of each feature; 1 is best. Constant features rank last.
     n_features_ : int
-        Selected features.
+        Number of selected features.
     n_clusters_ : int
-        c.
+        c, as given or read off the data.
     coef_ : ndarray of shape (n_features, n_dimensions)
-        W, for the columns as centred and scaled. There are c − 1 dimensions for centred columns, which
-        cannot tell a constant, and c otherwise.
+        W, for the centred and scaled columns. There are c − 1 dimensions if the columns are centred, as they cannot
+        express a constant, and c otherwise.
     embedding_ : ndarray of shape (n_samples, n_dimensions)
         Z = XW.
     self_expression_ : sparse array of shape (n_samples, n_samples) or None
         S; column i expresses sample i.
     neighbor_graph_ : sparse array of shape (n_samples, n_samples) or None
         P; row i holds the neighbours of sample i.
-    objective_history_ : ndarray of shape (n_iter_, 3)
-        The objective after the S, P and W step of every iteration.
-    structure_curve_ : ndarray
-        Entry m−1 is the share of the learned embedding that the best m features explain, for as
-        many features as were ranked by it.
+    objective_history_ : ndarray of shape (n_iter_,)
+        Objective after each iteration.
+    half_step_history_ : ndarray of shape (n_iter_, 3)
+        Objective after the S, P and W step of each iteration.
     n_iter_ : int
-        Iterations made.
+        Number of iterations.
+    structure_curve_ : ndarray
+        Entry m−1 is the share of the learned embedding that the best m features explain.
 
     References
     ----------
@@ -145,18 +152,17 @@ class FSASL(ClusterSelector):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **ClusterSelector._parameter_constraints,
-        "local_weight": [Interval(Real, 0, None, closed="neither")],
-        "row_penalty": [Interval(Real, 0, 1, closed="neither")],
-        "self_expression_penalty": [Interval(Real, 0, 1, closed="neither")],
-        "self_expression_size": [None, Interval(Integral, 1, None, closed="left")],
+        **ITERATIONS,
         "structure": [StrOptions({"both", "global", "local"})],
         "adaptive": ["boolean"],
         "w_solver": [StrOptions({"regression", "eigen"})],
         "recalibrate": ["boolean"],
         "spread": [StrOptions({"row", "mean"})],
+        "self_expression_size": [None, Interval(Integral, 1, None, closed="left")],
+        "local_weight": NOT_NEGATIVE,
+        "row_penalty": SHARE,
+        "self_expression_penalty": SHARE,
         "selection": [StrOptions({"greedy", "norm"})],
-        **ITERATIONS,
-        "random_state": ["random_state"],
     }
 
     def __init__(
@@ -165,15 +171,15 @@ class FSASL(ClusterSelector):
         *,
         n_clusters: int | str = "auto",
         n_neighbors: int | str = "auto",
-        local_weight: float = 1.0,
-        row_penalty: float = 0.05,
-        self_expression_penalty: float = 0.01,
-        self_expression_size: int | None = None,
         structure: str = "both",
         adaptive: bool = True,
         w_solver: str = "regression",
         recalibrate: bool = True,
         spread: str = "row",
+        self_expression_size: int | None = None,
+        local_weight: float = 1.0,
+        row_penalty: float = 0.05,
+        self_expression_penalty: float = 0.01,
         scale: str | None = "standard",
         center: bool = True,
         selection: str = "greedy",
@@ -186,15 +192,15 @@ class FSASL(ClusterSelector):
         self.n_features_to_select = n_features_to_select
         self.n_clusters = n_clusters
         self.n_neighbors = n_neighbors
-        self.local_weight = local_weight
-        self.row_penalty = row_penalty
-        self.self_expression_penalty = self_expression_penalty
-        self.self_expression_size = self_expression_size
         self.structure = structure
         self.adaptive = adaptive
         self.w_solver = w_solver
         self.recalibrate = recalibrate
         self.spread = spread
+        self.self_expression_size = self_expression_size
+        self.local_weight = local_weight
+        self.row_penalty = row_penalty
+        self.self_expression_penalty = self_expression_penalty
         self.scale = scale
         self.center = center
         self.selection = selection
@@ -206,12 +212,12 @@ class FSASL(ClusterSelector):
 
     @classmethod
     def published(cls, **params: Any) -> Self:
-        """The paper's own choices: raw columns, one μ for all samples, features ranked by ‖wⱼ‖.
+        """FSASL with the choices of the paper: raw columns, one μ for all samples, features ranked by ‖wⱼ‖.
 
         Parameters
         ----------
         **params : dict
-            Any parameter of the class, to set it otherwise.
+            Other parameters of the class, or other values of these.
 
         Returns
         -------
@@ -223,34 +229,46 @@ class FSASL(ClusterSelector):
     def _learn(self, X: Columns, wanted: int | None) -> Ranking:
         gram = affordable_gram(X)
         structure = self._structure_of_original_features(X)
-        self.n_clusters_ = self._count_clusters(X.shape[0], lambda: self._neighbor_graph(X, structure))
-        weights = self._fit_weights(X, gram, structure.laplacian)
+        n_clusters = self._clusters_of_graph(X.shape[0], lambda: self._neighbor_graph(X, structure))
+        dimension = self._dimension(n_clusters)
+        weights = self._fit_weights(X, gram, structure.laplacian, dimension)
         Z = X @ weights.W
-        history: list[tuple[float, float, float]] = []
-        for iteration in progress(range(self.max_iter), self.verbose, "FSASL"):
+        iterations = Iterations(self)
+        half_steps: list[tuple[float, float, float]] = []
+        for iteration in iterations:
             frozen = iteration > 0 and not self.recalibrate
             expressed = self._express(structure, Z, frozen)
             structure = self._find_neighbors(expressed, Z, frozen)
             costs = expressed.cost(Z) + weights.cost, structure.cost(Z) + weights.cost
-            weights = self._fit_weights(X, gram, structure.laplacian, weights)
+            weights = self._fit_weights(X, gram, structure.laplacian, dimension, weights)
             Z, before = X @ weights.W, Z
-            history.append((*costs, structure.cost(Z) + weights.cost))
-            if turn_between(Z, before) <= self.tol:
-                break
-        else:
-            self._warn_that_it_still_moves()
-        self.self_expression_, self.neighbor_graph_ = structure.S, structure.P
-        self.objective_history_ = np.array(history)
-        self.n_iter_ = len(history)
-        return self._ranking(X, gram, weights, wanted)
+            objective = structure.cost(Z) + weights.cost
+            half_steps.append((*costs, objective))
+            iterations.record(objective, change=turn_between(Z, before))
+        return self._ranking(X, gram, weights, wanted).with_attributes(
+            n_clusters_=n_clusters,
+            self_expression_=structure.S,
+            neighbor_graph_=structure.P,
+            half_step_history_=np.array(half_steps),
+            **iterations.attributes(),
+        )
+
+    def _kind_of_structure(self) -> str:
+        """``structure``; with β = 0 neighbours do not count, so "both" is "global"."""
+        if self.local_weight > 0.0 or self.structure == "global":
+            return self.structure
+        if self.structure == "local":
+            raise ValueError('local_weight=0 with structure="local" leaves no structure to learn.')
+        return "global"
 
     def _structure_of_original_features(self, X: Columns) -> Structure:
-        """P from the original features; S too where it is not to be learned from the first W."""
+        """P of the original features, and S as well if it is not learned from the first W."""
         structure = Structure(self.local_weight)
-        if self.structure != "global":
+        kind = self._kind_of_structure()
+        if kind != "global":
             found = adaptive_neighbors(X, self._count_neighbors(X.shape[0]), spread=self.spread, n_jobs=self.n_jobs)
             structure = replace(structure, P=found.P, spread=found.spread)
-        if self.structure == "global" or (self.structure == "both" and not self.adaptive):
+        if kind == "global" or (kind == "both" and not self.adaptive):
             structure = self._expressed(structure, X, None)
         return structure
 
@@ -278,7 +296,7 @@ class FSASL(ClusterSelector):
         return replace(structure, P=found.P, spread=found.spread)
 
     def _neighbor_graph(self, X: Columns, structure: Structure) -> sp.csr_array:
-        """P, or what it would be where it is not learned."""
+        """P, or the P of the original features if it is not learned."""
         if structure.P is not None:
             return structure.P
         return adaptive_neighbors(X, self._count_neighbors(X.shape[0]), n_jobs=self.n_jobs).P
@@ -288,24 +306,25 @@ class FSASL(ClusterSelector):
         X: Columns,
         gram: Float | None,
         L: StructureLaplacian,
+        dimension: int,
         last: FeatureWeights | None = None,
     ) -> FeatureWeights:
-        """The W step, by either of the paper's routes."""
+        """The W step, by either route of the paper."""
         if self.w_solver == "regression":
-            Y = self._embedding(L, last)
+            Y = self._embedding(L, dimension, last)
             gamma = self._row_penalty(X, Y, last)
             found = l21_regression(X, Y, gamma, gram=gram, warm_start=None if last is None else last.W)
-            return FeatureWeights(coef_of(found, stacklevel=5), Y, gamma)
-        gamma = self._row_penalty(X, self._embedding(L, None) if last is None else last.target, last)
-        norms = even_row_norms(X, self._dimension()) if last is None else np.linalg.norm(last.W, axis=1)
-        W = smoother_projection(X, L, norms, gamma, self._dimension(), gram=gram)
+            return FeatureWeights(checked_coef(found), Y, gamma)
+        gamma = self._row_penalty(X, self._embedding(L, dimension, None) if last is None else last.target, last)
+        norms = even_row_norms(X, dimension) if last is None else np.linalg.norm(last.W, axis=1)
+        W = smoother_projection(X, L, norms, gamma, dimension, gram=gram)
         return FeatureWeights(W, X @ W, gamma)
 
-    def _embedding(self, L: StructureLaplacian, last: FeatureWeights | None) -> Float:
-        """Y, the eigenvectors of L for its smallest eigenvalues, turned towards the last ones."""
+    def _embedding(self, L: StructureLaplacian, dimension: int, last: FeatureWeights | None) -> Float:
+        """Y, the eigenvectors of L for its smallest eigenvalues, rotated towards the last ones."""
         near = None if last is None else last.target
         Y = smallest_eigenvectors(
-            L, self._dimension(), nontrivial=self.center, warm_start=near, random_state=self.random_state
+            L, dimension, nontrivial=self.center, warm_start=near, random_state=self.random_state
         ).vectors
         return Y if near is None else aligned(Y, near)
 
@@ -314,18 +333,11 @@ class FSASL(ClusterSelector):
             return last.penalty
         return self.row_penalty * smallest_penalty_for_zero(X, Y)
 
-    def _warn_that_it_still_moves(self) -> None:
-        warnings.warn(
-            f"FSASL still moves after max_iter={self.max_iter} iterations; raise max_iter, or tol (now {self.tol}).",
-            ConvergenceWarning,
-            stacklevel=4,
-        )
-
     def _ranking(self, X: Columns, gram: Float | None, weights: FeatureWeights, wanted: int | None) -> Ranking:
-        """Rank by gain or by norm; beyond the columns that were ranked by gain the norms go on."""
+        """Rank by gain or by norm; beyond the columns that are ranked by gain, rank by norm."""
         Y = weights.target
         if self.selection == "norm":
-            # As printed: features of equal norm, such as those left out, in the order of the columns.
+            # As in the paper: features of equal norm, such as those left out, keep the order of the columns.
             in_order = np.zeros(X.shape[1])
             return replace(rank_by_row_norm(X, weights.W, Y, wanted, also=in_order), embedding=X @ weights.W)
         norms = np.linalg.norm(weights.W, axis=1)
@@ -333,10 +345,15 @@ class FSASL(ClusterSelector):
         enough = SUFFICIENT_SHARE * ridge_share(X, Y) if wanted is None else 0.0
         path = ridge_path(X, Y, steps_to_show(wanted), sufficient_share=enough, gram=gram)
         curve = np.cumsum(path.gains)
-        sufficient = min(int(np.searchsorted(curve, enough)) + 1, len(curve))
         gains = np.minimum.accumulate(path.gains)
         scores = gains[-1] * (norms / max(norms.max(), np.finfo(float).tiny))
         scores[path.order] = gains
         rest = by_norm[~np.isin(by_norm, path.order)]
-        order = np.concatenate([path.order, rest])
-        return Ranking(order, scores, weights.W, curve, sufficient, X @ weights.W)
+        return Ranking(
+            np.concatenate([path.order, rest]),
+            scores,
+            n_sufficient=min(int(np.searchsorted(curve, enough)) + 1, len(curve)),
+            coef=weights.W,
+            embedding=X @ weights.W,
+            structure_curve=curve,
+        )

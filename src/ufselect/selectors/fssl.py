@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from ufselect._backend.columns import Columns, Float
 from ufselect._ranking import Ranking, rank_by_row_norm
-from ufselect.base import EDGE_WEIGHTS, SHARE, ClusterSelector, affordable_gram, coef_of
+from ufselect.base import CHOICE_OF_EDGES, SHARE, ClusterSelector, affordable_gram, checked_coef
 from ufselect.graphs.neighbors import neighbor_graph
 from ufselect.graphs.spectral import spectral_embedding
 from ufselect.solvers.l21 import l21_regression, penalty_of_share
@@ -24,48 +24,51 @@ class FSSL(ClusterSelector):
 
         min ‖A‖₂,₁ + μ‖XA − Y‖².
 
-    Where the features can give Y exactly, in general with more features than samples, XA = Y may be asked for instead.
+    If the features can express Y exactly, in general if there are more features than samples, the constraint XA = Y
+    can be used instead.
 
     Parameters
     ----------
     n_features_to_select : int, float or "auto", default="auto"
-        How many features, or which fraction of them. "auto" takes the fewest that explain 95 % of what all features
-        together explain of the embedding.
+        Number of features to select, or the fraction of features if a float. "auto" takes the fewest features that
+        explain 95 % of what all features together explain of the embedding.
     n_clusters : int or "auto", default="auto"
-        c, about the number of clusters. The subspace has c − 1 dimensions, which tell c clusters apart, or c where
-        columns are not centred. "auto" reads it off the widest gap between the eigenvalues of a neighbour graph,
-        from 2 to √n (50 at most).
-    row_penalty : float, default=0.3
-        1/μ as a share of the smallest 1/μ that leaves no feature: the larger, the fewer features carry the subspace.
-    exact : bool, default=False
-        Whether to minimise ‖A‖₂,₁ subject to XA = Y, the paper's first situation; an error where no A does that.
+        c, the approximate number of clusters. The subspace has c − 1 dimensions, which separate c clusters, or c
+        dimensions if the data are not centred. "auto" reads it off the widest gap between the eigenvalues of a
+        neighbour graph, from 2 to √n (at most 50).
     n_neighbors : int or "auto", default="auto"
-        k, the neighbours of a sample. "auto" is 5, or fewer where there are fewer samples.
+        k, the number of neighbours of each sample. "auto" is 5, or fewer if there are few samples.
     weights : {"heat", "binary", "cosine"}, default="heat"
-        Weights of the edges: exp(−‖xᵢ−xⱼ‖²/(2t²)), 1, or the cosine of the angle.
+        Edge weights of the neighbour graph: exp(−‖xᵢ−xⱼ‖²/(2t²)), 1, or the cosine similarity.
     width : float, default=1.0
-        t as a multiple of the root mean square distance between samples.
+        t, as a multiple of the root mean square distance between samples.
+    exact : bool, default=False
+        Whether to minimise ‖A‖₂,₁ subject to XA = Y, the first case of the paper. Raises an error if no A satisfies it.
+    row_penalty : float, default=0.3
+        1/μ, as a share of the smallest 1/μ at which A = 0. The larger it is, the fewer features span the subspace.
     scale : {"standard"} or None, default="standard"
-        Give all columns unit variance, or take them as they are.
+        Scale the columns to unit variance, or use them as they are if None.
     center : bool, default=True
-        Centre the columns and the embedding, that is, regress with an intercept.
+        Whether to centre the columns and the embedding, which amounts to an intercept.
     n_jobs : int or None, default=None
-        Threads of the neighbour search; the result does not depend on it.
+        Number of threads of the neighbour search. The result does not depend on it.
     random_state : int, RandomState instance or None, default=0
-        Start of the iterative eigensolver, which is in use above 500 samples.
+        Seed of the iterative eigensolver, which is used above 500 samples.
+    verbose : int, default=0
+        If 1, show the elapsed time on a terminal.
 
     Attributes
     ----------
     scores_ : ndarray of shape (n_features,)
-        ‖aⱼ‖ times the root mean square of the columns, so that they do not depend on the unit of X; larger is better.
+        ‖aⱼ‖ times the root mean square of the columns, which makes it independent of the unit of X; larger is better.
     ranking_ : ndarray of shape (n_features,)
-        1 is best; a constant column ranks last.
+        Rank of each feature; 1 is best. Constant features rank last.
     n_features_ : int
-        Selected features.
+        Number of selected features.
     n_clusters_ : int
-        c.
+        c, as given or read off the data.
     coef_ : ndarray of shape (n_features, n_dimensions)
-        A, for the columns as centred and scaled.
+        A, for the centred and scaled columns.
     embedding_ : ndarray of shape (n_samples, n_dimensions)
         Y.
     structure_curve_ : ndarray
@@ -86,10 +89,9 @@ class FSSL(ClusterSelector):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **ClusterSelector._parameter_constraints,
-        **EDGE_WEIGHTS,
+        **CHOICE_OF_EDGES,
         "row_penalty": SHARE,
         "exact": ["boolean"],
-        "random_state": ["random_state"],
     }
 
     def __init__(
@@ -97,38 +99,39 @@ class FSSL(ClusterSelector):
         n_features_to_select: int | float | str = "auto",
         *,
         n_clusters: int | str = "auto",
-        row_penalty: float = 0.3,
-        exact: bool = False,
         n_neighbors: int | str = "auto",
         weights: str = "heat",
         width: float = 1.0,
+        exact: bool = False,
+        row_penalty: float = 0.3,
         scale: str | None = "standard",
         center: bool = True,
         n_jobs: int | None = None,
         random_state: Any = 0,
+        verbose: int = 0,
     ) -> None:
         self.n_features_to_select = n_features_to_select
         self.n_clusters = n_clusters
-        self.row_penalty = row_penalty
-        self.exact = exact
         self.n_neighbors = n_neighbors
         self.weights = weights
         self.width = width
+        self.exact = exact
+        self.row_penalty = row_penalty
         self.scale = scale
         self.center = center
         self.n_jobs = n_jobs
         self.random_state = random_state
+        self.verbose = verbose
 
     def _learn(self, X: Columns, wanted: int | None) -> Ranking:
-        nearest = self._neighbors_and_clusters(X)
+        nearest, n_clusters = self._neighborhood(X)
         graph = neighbor_graph(X, nearest, weights=self.weights, width=self.width)
-        Y = spectral_embedding(graph, self._dimension(), random_state=self.random_state).vectors
-        gram = affordable_gram(X)
-        A = self._projection(X, X.centered_like(Y), gram)
-        return rank_by_row_norm(X, A, Y, wanted)
+        Y = spectral_embedding(graph, self._dimension(n_clusters), random_state=self.random_state).vectors
+        A = self._projection(X, X.centered_like(Y), affordable_gram(X))
+        return rank_by_row_norm(X, A, Y, wanted).with_attributes(n_clusters_=n_clusters)
 
     def _projection(self, X: Columns, Y: Float, gram: Float | None) -> Float:
         if self.exact:
-            return coef_of(l21_interpolation(X, Y), stacklevel=5)
+            return checked_coef(l21_interpolation(X, Y))
         gamma = penalty_of_share(X, Y, self.row_penalty)
-        return coef_of(l21_regression(X, Y, gamma, gram=gram), stacklevel=5)
+        return checked_coef(l21_regression(X, Y, gamma, gram=gram))

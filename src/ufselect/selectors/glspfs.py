@@ -11,7 +11,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from ufselect._backend.columns import Columns, Float
 from ufselect._ranking import Ranking, rank_by_row_norm
-from ufselect.base import NOT_NEGATIVE, POSITIVE, SHARE, ClusterSelector, coef_of, gram_is_affordable
+from ufselect.base import NOT_NEGATIVE, POSITIVE, SHARE, ClusterSelector, checked_coef, gram_is_affordable
 from ufselect.graphs.kernel import kernel_factor
 from ufselect.graphs.local_models import local_laplacian
 from ufselect.solvers.l21 import l21_regression, penalty_of_share
@@ -23,55 +23,57 @@ _CARRIED_SHARE = 0.999
 class GLSPFS(ClusterSelector):
     """Global and local structure preservation for feature selection.
 
-    A factor Y of the samples' similarity K = YYᵀ is regressed on the features, with a penalty on what the projection
-    does to the local geometry L and one on the number of features,
+    A factor Y of the samples' similarity K = YYᵀ is regressed on the features, with one penalty for distorting the
+    local geometry L and one for the number of features,
 
         min_W ‖XW − Y‖² + r₂ tr(WᵀXᵀLXW) + r₁‖W‖₂,₁.
 
     Parameters
     ----------
     n_features_to_select : int, float or "auto", default="auto"
-        How many features, or which fraction of them. "auto" takes the fewest that explain 95 % of what all features
-        together explain of the similarity.
-    local_model : {"lpp", "lle", "ltsa"}, default="lpp"
-        L: the Laplacian of a neighbour graph, locally linear reconstruction, or alignment of local tangent spaces.
-    n_components : int, "auto" or "all", default="auto"
-        Columns of Y, the leading eigenvectors of K. "auto" takes the c − 1 that tell c clusters apart, or c where
-        columns are not centred; "all" takes as many as carry 99.9 % of K: the paper takes all.
+        Number of features to select, or the fraction of features if a float. "auto" takes the fewest features that
+        explain 95 % of what all features together explain of the similarity.
     n_clusters : int or "auto", default="auto"
-        c, about the number of clusters, also the dimension of the tangent spaces of "ltsa", which is at most k − 2.
-        "auto" reads it off the widest gap between the eigenvalues of a neighbour graph,
-        from 2 to √n (50 at most).
+        c, the approximate number of clusters, and the dimension of the tangent spaces of "ltsa", which is at most k −
+        2. "auto" reads it off the widest gap between the eigenvalues of a neighbour graph, from 2 to √n (at most 50).
     n_neighbors : int or "auto", default="auto"
-        k, the neighbours of a sample. "auto" is 5, or fewer where there are fewer samples.
-    local_weight : float, default=1.0
-        r₂, the weight of the local geometry.
-    row_penalty : float, default=0.3
-        r₁ as a share of the smallest r₁ that leaves no feature: the larger, the fewer features are used.
+        k, the number of neighbours of each sample. "auto" is 5, or fewer if there are few samples.
     width : float, default=1.0
         t of the Gaussian kernel K = exp(−‖xᵢ−xⱼ‖²/(2t²)) and of the edges of "lpp", as a multiple of the root mean
         square distance between samples. Above 3000 samples the kernel is approximated from 1000 of them.
+    local_model : {"lpp", "lle", "ltsa"}, default="lpp"
+        L: the Laplacian of a neighbour graph, locally linear reconstruction, or alignment of local tangent spaces. The
+        default differs from that of ``JELSR`` because the papers differ: here "lpp" comes first.
+    n_components : int, "auto" or "all", default="auto"
+        Number of columns of Y, the leading eigenvectors of K. "auto" takes c − 1, which separate c clusters, or c if
+        the data are not centred; "all" takes as many as carry 99.9 % of K. The paper takes all.
+    local_weight : float, default=1.0
+        r₂, the weight of the local geometry.
+    row_penalty : float, default=0.3
+        r₁, as a share of the smallest r₁ at which W = 0. The larger it is, the fewer features are used.
     scale : {"standard"} or None, default="standard"
-        Give all columns unit variance, or take them as they are.
+        Scale the columns to unit variance, or use them as they are if None.
     center : bool, default=True
-        Centre the columns and the kernel.
+        Whether to centre the columns and the kernel.
     n_jobs : int or None, default=None
-        Threads; the result does not depend on it.
+        Number of threads. The result does not depend on it.
     random_state : int, RandomState instance or None, default=0
-        Choice of the samples that stand for all.
+        Seed of the choice of samples from which the kernel is approximated, and of the eigensolver.
+    verbose : int, default=0
+        If 1, show the elapsed time on a terminal.
 
     Attributes
     ----------
     scores_ : ndarray of shape (n_features,)
-        ‖wⱼ‖ times the root mean square of the columns, so that they do not depend on the unit of X; larger is better.
+        ‖wⱼ‖ times the root mean square of the columns, which makes it independent of the unit of X; larger is better.
     ranking_ : ndarray of shape (n_features,)
-        1 is best; a constant column ranks last.
+        Rank of each feature; 1 is best. Constant features rank last.
     n_features_ : int
-        Selected features.
+        Number of selected features.
     n_clusters_ : int
-        c.
+        c, as given or read off the data.
     coef_ : ndarray of shape (n_features, n_components)
-        W, for the columns as centred and scaled.
+        W, for the centred and scaled columns.
     embedding_ : ndarray of shape (n_samples, n_components)
         Y.
     structure_curve_ : ndarray
@@ -98,53 +100,52 @@ class GLSPFS(ClusterSelector):
         "local_weight": NOT_NEGATIVE,
         "row_penalty": SHARE,
         "width": POSITIVE,
-        "random_state": ["random_state"],
     }
 
     def __init__(
         self,
         n_features_to_select: int | float | str = "auto",
         *,
-        local_model: str = "lpp",
-        n_components: int | str = "auto",
         n_clusters: int | str = "auto",
         n_neighbors: int | str = "auto",
+        width: float = 1.0,
+        local_model: str = "lpp",
+        n_components: int | str = "auto",
         local_weight: float = 1.0,
         row_penalty: float = 0.3,
-        width: float = 1.0,
         scale: str | None = "standard",
         center: bool = True,
         n_jobs: int | None = None,
         random_state: Any = 0,
+        verbose: int = 0,
     ) -> None:
         self.n_features_to_select = n_features_to_select
-        self.local_model = local_model
-        self.n_components = n_components
         self.n_clusters = n_clusters
         self.n_neighbors = n_neighbors
+        self.width = width
+        self.local_model = local_model
+        self.n_components = n_components
         self.local_weight = local_weight
         self.row_penalty = row_penalty
-        self.width = width
         self.scale = scale
         self.center = center
         self.n_jobs = n_jobs
         self.random_state = random_state
+        self.verbose = verbose
 
     def _learn(self, X: Columns, wanted: int | None) -> Ranking:
-        nearest = self._neighbors_and_clusters(X)
-        L = local_laplacian(
-            X, nearest, self.local_model, width=self.width, dimension=self.n_clusters_, n_jobs=self.n_jobs
-        )
-        Y = self._similarity_factor(X)
+        nearest, n_clusters = self._neighborhood(X)
+        L = local_laplacian(X, nearest, self.local_model, width=self.width, dimension=n_clusters, n_jobs=self.n_jobs)
+        Y = self._similarity_factor(X, n_clusters)
         metric = sp.csr_array(sp.eye_array(X.shape[0]) + self.local_weight * L)
         gamma = penalty_of_share(X, Y, self.row_penalty)
         with_metric = column_smoothness(X, metric) if gram_is_affordable(X) else None
-        W = coef_of(l21_regression(X, Y, gamma, metric=metric, gram=with_metric), stacklevel=4)
-        return rank_by_row_norm(X, W, Y, wanted)
+        W = checked_coef(l21_regression(X, Y, gamma, metric=metric, gram=with_metric))
+        return rank_by_row_norm(X, W, Y, wanted).with_attributes(n_clusters_=n_clusters)
 
-    def _similarity_factor(self, X: Columns) -> Float:
+    def _similarity_factor(self, X: Columns, n_clusters: int) -> Float:
         if self.n_components != "all":
-            count = self._dimension() if isinstance(self.n_components, str) else self.n_components
+            count = self._dimension(n_clusters) if isinstance(self.n_components, str) else self.n_components
             return kernel_factor(X, self.width, count=count, random_state=self.random_state)
         Y = kernel_factor(X, self.width, count=None, random_state=self.random_state)
         carried = np.cumsum(np.sum(Y**2, axis=0))

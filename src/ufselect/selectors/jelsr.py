@@ -8,9 +8,8 @@ import numpy as np
 from sklearn.utils._param_validation import StrOptions
 
 from ufselect._backend.columns import Columns, Float
-from ufselect._backend.progress import progress
 from ufselect._ranking import Ranking, rank_by_row_norm
-from ufselect.base import ITERATIONS, POSITIVE, SHARE, ClusterSelector, affordable_gram, warn_that_it_still_falls
+from ufselect.base import ITERATIONS, POSITIVE, SHARE, ClusterSelector, Iterations, affordable_gram
 from ufselect.graphs.laplacian import Laplacian, SparseLaplacian, quadratic_form
 from ufselect.graphs.local_models import local_laplacian
 from ufselect.graphs.spectral import smallest_of_crowded
@@ -26,62 +25,62 @@ class JELSR(ClusterSelector):
 
         min tr(YᵀLY) + β( ‖XW − Y‖² + α‖W‖₂,₁ )  subject to  YᵀY = I,
 
-    over Y and W, in turn with the weights of a quadratic bound of ‖W‖₂,₁: for given weights, Y and W are found
-    together.
+    over Y and W. ‖W‖₂,₁ is bounded by a quadratic function, for whose weights Y and W are found together; then the
+    weights are updated.
 
     Parameters
     ----------
     n_features_to_select : int, float or "auto", default="auto"
-        How many features, or which fraction of them. "auto" takes the fewest that explain 95 % of what all features
-        together explain of the embedding.
+        Number of features to select, or the fraction of features if a float. "auto" takes the fewest features that
+        explain 95 % of what all features together explain of the embedding.
     n_clusters : int or "auto", default="auto"
-        c, about the number of clusters. Y has c − 1 columns, which tell c clusters apart, or c where columns are not
-        centred. "auto" reads it off the widest gap between the eigenvalues of a neighbour graph,
-        from 2 to √n (50 at most).
+        c, the approximate number of clusters. Y has c − 1 columns, which separate c clusters, or c columns if the data
+        are not centred. "auto" reads it off the widest gap between the eigenvalues of a neighbour graph, from 2 to √n
+        (at most 50).
     n_neighbors : int or "auto", default="auto"
-        k, the neighbours of a sample. "auto" is 5, or fewer where there are fewer samples.
+        k, the number of neighbours of each sample. "auto" is 5, or fewer if there are few samples.
+    width : float, default=1.0
+        t of the edges exp(−‖xᵢ−xⱼ‖²/(2t²)) of "lpp", as a multiple of the root mean square distance between samples.
     local_model : {"lle", "lpp", "ltsa"}, default="lle"
-        L: locally linear reconstruction as in the paper, the Laplacian of a neighbour graph, or alignment of local
-        tangent spaces.
+        L: locally linear reconstruction, the Laplacian of a neighbour graph, or alignment of local tangent spaces. The
+        default differs from that of ``GLSPFS`` because the paper uses "lle".
     regression_weight : float, default=1.0
         β, the weight of the regression against the local geometry.
     row_penalty : float, default=0.3
-        α as a share of the smallest α that leaves no feature whatever the embedding.
-    width : float, default=1.0
-        t of the edges exp(−‖xᵢ−xⱼ‖²/(2t²)) of "lpp", as a multiple of the root mean square distance between samples.
-    max_iter : int, default=100
-        Most iterations.
-    tol : float, default=1e-4
-        Stop when the objective falls by less than this, relative to itself.
+        α, as a share of the smallest α at which W = 0 whatever the embedding.
     scale : {"standard"} or None, default="standard"
-        Give all columns unit variance, or take them as they are.
+        Scale the columns to unit variance, or use them as they are if None.
     center : bool, default=True
-        Centre the columns; the columns of Y then sum to zero.
+        Whether to centre the columns. The columns of Y then sum to zero.
+    max_iter : int, default=100
+        Maximum number of iterations.
+    tol : float, default=1e-4
+        Stop when the relative decrease of the objective is at most this.
     n_jobs : int or None, default=None
-        Threads; the result does not depend on it.
+        Number of threads. The result does not depend on it.
     random_state : int, RandomState instance or None, default=0
-        Start of the iterative eigensolver, which is in use above 1500 samples.
+        Seed of the iterative eigensolver, which is used above 1500 samples.
     verbose : int, default=0
-        1 shows a progress bar.
+        If 1, show a progress bar.
 
     Attributes
     ----------
     scores_ : ndarray of shape (n_features,)
-        ‖wⱼ‖ times the root mean square of the columns, so that they do not depend on the unit of X; larger is better.
+        ‖wⱼ‖ times the root mean square of the columns, which makes it independent of the unit of X; larger is better.
     ranking_ : ndarray of shape (n_features,)
-        1 is best; a constant column ranks last.
+        Rank of each feature; 1 is best. Constant features rank last.
     n_features_ : int
-        Selected features.
+        Number of selected features.
     n_clusters_ : int
-        c.
+        c, as given or read off the data.
     coef_ : ndarray of shape (n_features, n_dimensions)
-        W, for the columns as centred and scaled.
+        W, for the centred and scaled columns.
     embedding_ : ndarray of shape (n_samples, n_dimensions)
         Y.
     objective_history_ : ndarray of shape (n_iter_,)
-        The objective after every iteration; it never rises, up to the precision of the eigensolver above 1500 samples.
+        Objective after each iteration. It never increases, up to the precision of the eigensolver above 1500 samples.
     n_iter_ : int
-        Iterations made.
+        Number of iterations.
     structure_curve_ : ndarray
         Entry m−1 is the share of the embedding that the best m features explain.
 
@@ -109,7 +108,6 @@ class JELSR(ClusterSelector):
         "regression_weight": POSITIVE,
         "row_penalty": SHARE,
         "width": POSITIVE,
-        "random_state": ["random_state"],
     }
 
     def __init__(
@@ -118,14 +116,14 @@ class JELSR(ClusterSelector):
         *,
         n_clusters: int | str = "auto",
         n_neighbors: int | str = "auto",
+        width: float = 1.0,
         local_model: str = "lle",
         regression_weight: float = 1.0,
         row_penalty: float = 0.3,
-        width: float = 1.0,
-        max_iter: int = 100,
-        tol: float = 1e-4,
         scale: str | None = "standard",
         center: bool = True,
+        max_iter: int = 100,
+        tol: float = 1e-4,
         n_jobs: int | None = None,
         random_state: Any = 0,
         verbose: int = 0,
@@ -133,49 +131,43 @@ class JELSR(ClusterSelector):
         self.n_features_to_select = n_features_to_select
         self.n_clusters = n_clusters
         self.n_neighbors = n_neighbors
+        self.width = width
         self.local_model = local_model
         self.regression_weight = regression_weight
         self.row_penalty = row_penalty
-        self.width = width
-        self.max_iter = max_iter
-        self.tol = tol
         self.scale = scale
         self.center = center
+        self.max_iter = max_iter
+        self.tol = tol
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
 
     def _learn(self, X: Columns, wanted: int | None) -> Ranking:
-        nearest = self._neighbors_and_clusters(X)
+        nearest, n_clusters = self._neighborhood(X)
         L = SparseLaplacian(
-            local_laplacian(
-                X, nearest, self.local_model, width=self.width, dimension=self.n_clusters_, n_jobs=self.n_jobs
-            )
+            local_laplacian(X, nearest, self.local_model, width=self.width, dimension=n_clusters, n_jobs=self.n_jobs)
         )
         gram = affordable_gram(X)
-        Y = self._embedding(L, None)
+        Y = self._embedding(L, self._dimension(n_clusters))
         alpha = self.row_penalty * penalty_for_zero_of_any_embedding(X)
         weights = 2.0 * even_row_norms(X, Y.shape[1])
-        history: list[float] = []
-        for _ in progress(range(self.max_iter), self.verbose, "JELSR"):
+        iterations = Iterations(self)
+        for _ in iterations:
             state = embed_and_regress(X, L, weights, alpha, self.regression_weight, self._embedding, Y, gram=gram)
             Y, weights = state.Y, inverse_weights(state.W)
-            history.append(state.objective)
-            if len(history) > 1 and history[-2] - history[-1] <= self.tol * abs(history[-1]):
-                break
-        else:
-            warn_that_it_still_falls(self, stacklevel=4)
-        self.objective_history_, self.n_iter_ = np.array(history), len(history)
-        return rank_by_row_norm(X, state.W, Y, wanted)
+            iterations.record(state.objective)
+        ranking = rank_by_row_norm(X, state.W, Y, wanted)
+        return ranking.with_attributes(n_clusters_=n_clusters, **iterations.attributes())
 
-    def _embedding(self, L: Laplacian, warm_start: Float | None) -> Float:
+    def _embedding(self, L: Laplacian, dimension: int, warm_start: Float | None = None) -> Float:
         return smallest_of_crowded(
-            L, self._dimension(), nontrivial=self.center, warm_start=warm_start, random_state=self.random_state
+            L, dimension, nontrivial=self.center, warm_start=warm_start, random_state=self.random_state
         ).vectors
 
 
 class PredictedLaplacian(Laplacian):
-    """L + β(I − XP), P the ridge regression that predicts an embedding from features."""
+    """L + β(I − XP), P the ridge regression that predicts an embedding from the features."""
 
     def __init__(self, L: Laplacian, ridge: ReweightedRidge, weight: float) -> None:
         super().__init__(L.shape[0])
@@ -190,7 +182,7 @@ class PredictedLaplacian(Laplacian):
 
 
 class JointState(NamedTuple):
-    """Y and W, and the objective at them."""
+    """Y, W and the objective."""
 
     Y: Float
     W: Float
@@ -204,13 +196,13 @@ def embed_and_regress(
     alpha: float,
     beta: float,
     embedding: Any,
-    warm_start: Float | None = None,
+    warm_start: Float,
     *,
     gram: Float | None = None,
 ) -> JointState:
     """Y and W that minimise tr(YᵀLY) + β(‖XW − Y‖² + α Σⱼ ‖wⱼ‖²/hⱼ) for given h."""
     ridge = ReweightedRidge(X, weights, alpha, gram=gram)
-    Y = embedding(PredictedLaplacian(L, ridge, beta), warm_start)
+    Y = embedding(PredictedLaplacian(L, ridge, beta), warm_start.shape[1], warm_start)
     W = ridge.coef(Y)
     misfit = float(np.sum((Y - X @ W) ** 2))
     return JointState(Y, W, quadratic_form(L, Y) + beta * (misfit + alpha * row_norm_sum(W)))

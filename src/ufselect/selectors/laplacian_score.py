@@ -6,47 +6,51 @@ from typing import Any, ClassVar
 
 from ufselect._backend.columns import Columns
 from ufselect._ranking import Ranking, rank_by_score
-from ufselect.base import EDGE_WEIGHTS, GraphSelector
+from ufselect.base import CHOICE_OF_EDGES, GraphSelector
 from ufselect.graphs.laplacian import neighbor_scatters
 from ufselect.graphs.neighbors import neighbor_graph
 
 
 class LaplacianScore(GraphSelector):
-    """Features that vary little between neighbours, for their variance.
+    """Select the features that vary least between neighbours, relative to their variance.
 
     With the affinity A of a neighbour graph, D its row sums and L = D − A,
 
         LSⱼ = f̃ⱼᵀLf̃ⱼ / f̃ⱼᵀDf̃ⱼ,    f̃ⱼ = fⱼ − (fⱼᵀD1/1ᵀD1)1,
 
-    small for a good feature.
+    which is small for a good feature.
 
     Parameters
     ----------
     n_features_to_select : int, float or "auto", default="auto"
-        How many features, or which fraction of them. "auto" takes those that score above the mean.
+        Number of features to select, or the fraction of features if a float. "auto" takes those that score above the
+        mean.
     n_neighbors : int or "auto", default="auto"
-        k, the neighbours of a sample. "auto" is 5, or fewer where there are fewer samples.
+        k, the number of neighbours of each sample. "auto" is 5, or fewer if there are few samples.
     weights : {"heat", "binary", "cosine"}, default="heat"
-        Weights of the edges: exp(−‖xᵢ−xⱼ‖²/(2t²)), 1, or the cosine of the angle.
+        Edge weights of the neighbour graph: exp(−‖xᵢ−xⱼ‖²/(2t²)), 1, or the cosine similarity.
     width : float, default=1.0
-        t as a multiple of the root mean square distance between samples; the paper's is near the mean distance.
+        t, as a multiple of the root mean square distance between samples. The value in the paper is close to the mean
+        distance.
     scale : {"standard"} or None, default="standard"
-        Give all columns unit variance, or take them as they are. Only the graph depends on it.
+        Scale the columns to unit variance, or use them as they are if None. Only the graph depends on it.
     center : bool, default=True
-        Centre the columns, which only the cosine depends on.
+        Whether to centre the columns. Only the cosine similarity depends on it.
     n_jobs : int or None, default=None
-        Threads of the neighbour search; the result does not depend on it.
+        Number of threads of the neighbour search. The result does not depend on it.
+    verbose : int, default=0
+        If 1, show the elapsed time on a terminal.
 
     Attributes
     ----------
     scores_ : ndarray of shape (n_features,)
-        2 − LS: larger is better, none is negative.
+        2 − LS, which is not negative; larger is better.
     laplacian_scores_ : ndarray of shape (n_features,)
-        LS itself, between 0 and 2, smaller is better; 2 for a constant column.
+        LS, between 0 and 2; smaller is better. It is 2 for a constant column.
     ranking_ : ndarray of shape (n_features,)
-        1 is best; a constant column ranks last.
+        Rank of each feature; 1 is best. Constant features rank last.
     n_features_ : int
-        Selected features.
+        Number of selected features.
 
     References
     ----------
@@ -64,7 +68,7 @@ class LaplacianScore(GraphSelector):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **GraphSelector._parameter_constraints,
-        **EDGE_WEIGHTS,
+        **CHOICE_OF_EDGES,
     }
 
     def __init__(
@@ -77,6 +81,7 @@ class LaplacianScore(GraphSelector):
         scale: str | None = "standard",
         center: bool = True,
         n_jobs: int | None = None,
+        verbose: int = 0,
     ) -> None:
         self.n_features_to_select = n_features_to_select
         self.n_neighbors = n_neighbors
@@ -85,6 +90,7 @@ class LaplacianScore(GraphSelector):
         self.scale = scale
         self.center = center
         self.n_jobs = n_jobs
+        self.verbose = verbose
 
     def _learn(self, X: Columns, wanted: int | None) -> Ranking:
         A = neighbor_graph(X, self._neighbors(X), weights=self.weights, width=self.width)
@@ -93,5 +99,5 @@ class LaplacianScore(GraphSelector):
 
     @property
     def laplacian_scores_(self) -> Any:
-        """LS, small for a good feature."""
+        """LS; smaller is better."""
         return 2.0 - self.scores_

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import StrOptions
 
 from ufselect._backend.columns import Columns, Float, Indices
-from ufselect._backend.progress import progress
 from ufselect._ranking import Ranking, rank_by_explanation
-from ufselect.base import ITERATIONS, POSITIVE, ClusterSelector
+from ufselect.base import ITERATIONS, POSITIVE, ClusterSelector, Iterations, warn_not_converged
 from ufselect.graphs.laplacian import SparseLaplacian, column_energies
 from ufselect.graphs.local_models import (
     assembled,
@@ -36,64 +33,67 @@ _MOST_NEIGHBORS = 40
 class LLCFS(ClusterSelector):
     """Feature selection for local learning-based clustering.
 
-    The cluster indicators of a sample's neighbours train a ridge regression, with a weight τ for each feature, that is
-    to predict its own: for every sample i
+    A ridge regression with a weight τ for each feature predicts the cluster indicators of a sample from those of its
+    neighbours: for every sample i
 
         min_{w,b} β Σ_{j∈Nᵢ} (yⱼ − xⱼᵀw − b)² + wᵀdiag(τ)⁻¹w,    τ ≥ 0, Σⱼ τⱼ = 1.
 
     Y, YᵀY = I, are the indicators that are predicted best, and τⱼ is the size of the coefficients of feature j over
-    all samples. Neighbours Nᵢ are those in the space of √τⱼ xⱼ. There is no common objective: graph, indicators and
-    weights are renewed in turn until the weights stand still, which is not proven to happen, or until the graph of the
-    neighbours falls into parts: then clusters are apart and predictions say no more about features.
+    all samples. The neighbours Nᵢ are those in the space of √τⱼ xⱼ. There is no common objective: graph, indicators and
+    weights are updated in turn until the weights settle, for which there is no proof, or until the neighbour graph is
+    no longer connected: then the clusters are separated and predictions carry no information about features.
 
     Parameters
     ----------
     n_features_to_select : int, float or "auto", default="auto"
-        How many features, or which fraction of them. "auto" takes the fewest that explain 95 % of what all features
-        together explain of the embedding.
+        Number of features to select, or the fraction of features if a float. "auto" takes the fewest features that
+        explain 95 % of what all features together explain of the embedding.
     n_clusters : int or "auto", default="auto"
-        c, about the number of clusters. Y has c − 1 columns, which tell c clusters apart, or c where columns are not
-        centred. "auto" reads it off the widest gap between the eigenvalues of a neighbour graph,
-        from 2 to √n (50 at most).
+        c, the approximate number of clusters. Y has c − 1 columns, which separate c clusters, or c columns if the data
+        are not centred. "auto" reads it off the widest gap between the eigenvalues of a neighbour graph, from 2 to √n
+        (at most 50).
     n_neighbors : int or "auto", default="auto"
-        k, the neighbours of a sample. "auto" is 20, or fewer where there are fewer samples, or up to 40 while the graph
-        of the original features is in parts, as its indicators would be arbitrary. The paper has about 30.
+        k, the number of neighbours of each sample. "auto" is 20, or fewer if there are few samples, or up to 40 as long
+        as the graph of the original features is not connected. It is more than the 5 of other methods because the
+        neighbours are the training samples of a regression; the paper has about 30.
     neighborhood : {"nearest", "mutual"}, default="nearest"
-        Nᵢ: the k nearest of a sample, or as in the paper those among them that have it among their own k nearest; a
-        sample without any is predicted by zero.
+        Nᵢ: the k nearest samples, or, as in the paper, those among them that have sample i among their own k nearest. A
+        sample without any is predicted as zero.
     fit_weight : float, default=0.1
-        β, in units in which samples have unit variance in the weighted space at the start.
-    max_iter : int, default=20
-        Most iterations.
-    tol : float, default=0.05
-        Stop when the changes of the weights, which sum to one, are no more than this in all.
+        β, in units in which the samples have unit variance in the weighted space at the start.
     scale : {"standard"} or None, default="standard"
-        Give all columns unit variance, or take them as they are.
+        Scale the columns to unit variance, or use them as they are if None.
     center : bool, default=True
-        Centre the columns; the columns of Y then sum to zero.
+        Whether to centre the columns. The columns of Y then sum to zero.
+    max_iter : int, default=20
+        Maximum number of iterations. It is smaller than in other methods because weights that have not settled by then
+        usually never do.
+    tol : float, default=0.05
+        Stop when the weights, which sum to one, change by at most this in total. It is larger than in other methods
+        because it bounds the change of the weights, not of an objective.
     n_jobs : int or None, default=None
-        Threads; the result does not depend on it.
+        Number of threads. The result does not depend on it.
     random_state : int, RandomState instance or None, default=0
-        Start of the iterative eigensolver, which is in use above 1500 samples.
+        Seed of the iterative eigensolver, which is used above 1500 samples.
     verbose : int, default=0
-        1 shows a progress bar.
+        If 1, show a progress bar.
 
     Attributes
     ----------
     scores_ : ndarray of shape (n_features,)
-        τ, larger is better.
+        τ; larger is better.
     ranking_ : ndarray of shape (n_features,)
-        1 is best; a constant column ranks last.
+        Rank of each feature; 1 is best. Constant features rank last.
     n_features_ : int
-        Selected features.
+        Number of selected features.
     n_clusters_ : int
-        c.
+        c, as given or read off the data.
     embedding_ : ndarray of shape (n_samples, n_dimensions)
         Y.
     objective_history_ : ndarray of shape (n_iter_,)
-        The sum of squared errors of the predictions; it may rise.
+        Sum of squared prediction errors after each iteration. It may increase.
     n_iter_ : int
-        Iterations made.
+        Number of iterations.
     structure_curve_ : ndarray
         Entry m−1 is the share of the embedding that the best m features explain.
 
@@ -116,7 +116,6 @@ class LLCFS(ClusterSelector):
         **ITERATIONS,
         "neighborhood": [StrOptions({"nearest", "mutual"})],
         "fit_weight": POSITIVE,
-        "random_state": ["random_state"],
     }
     _usual_neighbors: ClassVar[int] = 20
 
@@ -128,10 +127,10 @@ class LLCFS(ClusterSelector):
         n_neighbors: int | str = "auto",
         neighborhood: str = "nearest",
         fit_weight: float = 0.1,
-        max_iter: int = 20,
-        tol: float = 0.05,
         scale: str | None = "standard",
         center: bool = True,
+        max_iter: int = 20,
+        tol: float = 0.05,
         n_jobs: int | None = None,
         random_state: Any = 0,
         verbose: int = 0,
@@ -141,89 +140,75 @@ class LLCFS(ClusterSelector):
         self.n_neighbors = n_neighbors
         self.neighborhood = neighborhood
         self.fit_weight = fit_weight
-        self.max_iter = max_iter
-        self.tol = tol
         self.scale = scale
         self.center = center
+        self.max_iter = max_iter
+        self.tol = tol
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
 
     def _learn(self, X: Columns, wanted: int | None) -> Ranking:
-        k, neighborhoods = self._first_neighborhoods(X)
+        n_clusters = self._count_clusters(X)
+        k, neighborhoods = self._first_neighborhoods(X, n_clusters)
         d = X.shape[1]
         beta = 2.0 * self.fit_weight * d / X.mean_squared_distance()
         tau = np.full(d, 1.0 / d)
-        history: list[float] = []
-        for iteration in progress(range(self.max_iter), self.verbose, "LLCFS"):
+        iterations = Iterations(self)
+        for iteration in iterations:
             if iteration:
                 neighborhoods = self._neighborhoods(X.scaled(np.sqrt(tau)), k)
                 if _count_parts(neighborhoods) > 1:
-                    # Indicators of the parts are predicted without error, by constants: no weights follow from them.
+                    # Constants predict the indicators of the parts without error: no weights follow from them.
                     break
             models = [LocalRegressions.of(X, part, tau, beta, n_jobs=self.n_jobs) for part in neighborhoods]
-            Y, error = self._indicators(models)
+            Y, error = self._indicators(models, self._dimension(n_clusters))
             tau, before = feature_weights(models, X, tau, Y), tau
-            history.append(error)
-            if np.abs(tau - before).sum() <= self.tol:
-                break
-        else:
-            self._warn_that_it_still_moves()
-        self.objective_history_, self.n_iter_ = np.array(history), len(history)
-        return rank_by_explanation(X, tau, Y, wanted)
+            iterations.record(error, change=float(np.abs(tau - before).sum()))
+        ranking = rank_by_explanation(X, tau, Y, wanted)
+        return ranking.with_attributes(n_clusters_=n_clusters, **iterations.attributes())
 
     def _neighborhoods(self, X: Columns, k: int) -> list[Neighborhoods]:
         index = nearest_others(X, k, n_jobs=self.n_jobs).index
         return mutual_neighborhoods(index) if self.neighborhood == "mutual" else [Neighborhoods.of(index)]
 
-    def _first_neighborhoods(self, X: Columns) -> tuple[int, list[Neighborhoods]]:
-        """k and the neighbourhoods of all samples; of an "auto" k twice as many while their graph is in parts."""
-        self._find_clusters(X)
+    def _first_neighborhoods(self, X: Columns, n_clusters: int) -> tuple[int, list[Neighborhoods]]:
+        """k and the neighbourhoods of all samples; if k is "auto", it doubles until their graph is connected."""
         k = self._count_neighbors(X.shape[0])
         neighborhoods = self._neighborhoods(X, k)
         most = min(_MOST_NEIGHBORS, X.shape[0] - 2)
         while isinstance(self.n_neighbors, str) and k < most and _count_parts(neighborhoods) > 1:
             k = min(2 * k, most)
             neighborhoods = self._neighborhoods(X, k)
-        if (n_parts := _count_parts(neighborhoods)) > self.n_clusters_:
-            warnings.warn(
-                f"Neighbours keep to themselves in {n_parts} parts, more than n_clusters={self.n_clusters_}: which of "
-                f"them LLCFS tells apart is arbitrary; raise n_neighbors (now {k}).",
-                ConvergenceWarning,
-                stacklevel=4,
+        if (n_parts := _count_parts(neighborhoods)) > n_clusters:
+            warn_not_converged(
+                f"The neighbour graph has {n_parts} separate parts, more than n_clusters={n_clusters}: which of them "
+                f"LLCFS separates is arbitrary. Increase n_neighbors (now {k})."
             )
         return k, neighborhoods
 
-    def _indicators(self, models: list[LocalRegressions]) -> tuple[Float, float]:
-        """Y that is predicted with the smallest error, and that error."""
+    def _indicators(self, models: list[LocalRegressions], dimension: int) -> tuple[Float, float]:
+        """Y with the smallest prediction error, and that error."""
         L = SparseLaplacian(residual_laplacian(sum(model.prediction for model in models)))
-        found = smallest_of_crowded(L, self._dimension(), nontrivial=self.center, random_state=self.random_state)
+        found = smallest_of_crowded(L, dimension, nontrivial=self.center, random_state=self.random_state)
         return found.vectors, float(found.values.sum())
-
-    def _warn_that_it_still_moves(self) -> None:
-        warnings.warn(
-            f"The weights of LLCFS still move after max_iter={self.max_iter} iterations; "
-            f"raise max_iter, or tol (now {self.tol}).",
-            ConvergenceWarning,
-            stacklevel=4,
-        )
 
 
 @dataclass(frozen=True)
 class Neighborhoods:
-    """Samples, and as many neighbours for each of them."""
+    """Samples with the same number of neighbours each."""
 
     rows: Indices
     index: Indices
 
     @classmethod
     def of(cls, index: Indices) -> Neighborhoods:
-        """Those of all samples."""
+        """Neighbourhoods of all samples."""
         return cls(np.arange(len(index)), index)
 
 
 def mutual_neighborhoods(index: Indices) -> list[Neighborhoods]:
-    """Of the neighbours of every sample those of which it is a neighbour itself, samples with as many together."""
+    """Mutual neighbours of each sample, grouped by their number."""
     graph = weights_as_matrix(index, np.ones(index.shape))
     mutual = sp.csr_array(graph.multiply(graph.T))
     mutual.sort_indices()
@@ -238,7 +223,7 @@ def mutual_neighborhoods(index: Indices) -> list[Neighborhoods]:
 
 
 def _count_parts(neighborhoods: list[Neighborhoods]) -> int:
-    """Sets of samples that have all their neighbours among themselves, and no smaller such set within."""
+    """Number of minimal sets of samples that contain all neighbours of their members."""
     here = np.concatenate([np.repeat(part.rows, part.index.shape[1]) for part in neighborhoods])
     there = np.concatenate([part.index.ravel() for part in neighborhoods])
     size = max(int(here.max()), int(there.max())) + 1
@@ -250,7 +235,7 @@ def _count_parts(neighborhoods: list[Neighborhoods]) -> int:
 
 @dataclass(frozen=True)
 class LocalRegressions:
-    """Ridge regressions from neighbours: what they make of indicators, and of features.
+    """Ridge regressions from neighbours, as they predict indicators and weigh features.
 
     Bᵢ = H(HKᵢH + I/β)⁻¹H, Kᵢ = Xᵢdiag(τ)Xᵢᵀ of the neighbours of i.
     """
@@ -285,7 +270,7 @@ def feature_weights(models: list[LocalRegressions], X: Columns, tau: Float, Y: F
         np.linalg.norm(v) <= _NEGLIGIBLE * np.linalg.norm(model.B) * np.linalg.norm(Y)
         for v, model in zip(V, models, strict=True)
     ):
-        return tau  # all is predicted by constants, no feature has a coefficient
+        return tau  # constants predict everything, no feature has a coefficient
     scatters = [
         assembled(model.index, v @ v.transpose(0, 2, 1), X.shape[0]) for v, model in zip(V, models, strict=True)
     ]

@@ -10,29 +10,32 @@ from ufselect.base import BaseSelector
 
 
 class MaxVariance(BaseSelector):
-    """Keep the features of largest variance.
+    """Select the features of largest variance.
 
-    The baseline of this field, sⱼ = var(xⱼ). It knows nothing of structure and depends on the units of the columns by
-    design: after standardising, all scores tie.
+    The baseline of this field, sⱼ = var(xⱼ). It ignores structure and depends on the units of the columns by design:
+    after standardisation, all scores tie. So there is no ``scale`` or ``center``.
 
     Parameters
     ----------
     n_features_to_select : int, float or "auto", default="auto"
-        How many features, or which fraction of them. "auto" takes those whose variance is above the mean.
+        Number of features to select, or the fraction of features if a float. "auto" takes those whose variance is above
+        the mean.
+    verbose : int, default=0
+        If 1, show the elapsed time on a terminal.
 
     Attributes
     ----------
     scores_ : ndarray of shape (n_features,)
         Variance, with n − 1 in the denominator.
     ranking_ : ndarray of shape (n_features,)
-        1 is best; a constant column ranks last.
+        Rank of each feature; 1 is best. Constant features rank last.
     n_features_ : int
-        Selected features.
+        Number of selected features.
 
     References
     ----------
     W. J. Krzanowski, "Selection of variables to preserve multivariate data structure, using principal
-    components", Applied Statistics 36(1), 1987, 22-33, is what is often cited; the method itself is folklore.
+    components", Applied Statistics 36(1), 1987, 22-33, is often cited; the method itself is folklore.
 
     Examples
     --------
@@ -44,11 +47,17 @@ class MaxVariance(BaseSelector):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "n_features_to_select": BaseSelector._parameter_constraints["n_features_to_select"]
+        name: BaseSelector._parameter_constraints[name] for name in ("n_features_to_select", "verbose")
     }
 
-    def __init__(self, n_features_to_select: int | float | str = "auto") -> None:
+    def __init__(
+        self,
+        n_features_to_select: int | float | str = "auto",
+        *,
+        verbose: int = 0,
+    ) -> None:
         self.n_features_to_select = n_features_to_select
+        self.verbose = verbose
 
     def _prepared(self, X: Any) -> Columns:
         return Columns(X)

@@ -11,7 +11,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from ufselect._backend.columns import Columns, Float
 from ufselect._backend.progress import progress
 from ufselect._ranking import Ranking, rank_by_explanation
-from ufselect.base import EDGE_WEIGHTS, ClusterSelector, affordable_gram
+from ufselect.base import CHOICE_OF_EDGES, ClusterSelector, affordable_gram
 from ufselect.graphs.neighbors import neighbor_graph
 from ufselect.graphs.spectral import settled_within_repeats, spectral_embedding
 from ufselect.solvers.lars import lasso_of_size
@@ -28,51 +28,53 @@ class MCFS(ClusterSelector):
         min ‖y_l − Xw_l‖²  subject to  ‖w_l‖₁ ≤ t_l,
 
     with t_l such that a given number of coefficients is not zero. The score of feature j is max_l |w_jl|, w_l at unit
-    length; features that no regression uses are ranked by what they have in common with its residuals.
+    length. Features that no regression uses are ranked by their inner products with the residuals.
 
     Parameters
     ----------
     n_features_to_select : int, float or "auto", default="auto"
-        How many features, or which fraction of them. "auto" takes the fewest that explain 95 % of what all features
-        together explain of the embedding.
+        Number of features to select, or the fraction of features if a float. "auto" takes the fewest features that
+        explain 95 % of what all features together explain of the embedding.
     n_clusters : int or "auto", default="auto"
-        c, about the number of clusters. c − 1 eigenvectors are taken, which tell c clusters apart, or c where columns
-        are not centred. "auto" reads it off the widest gap between the eigenvalues of a neighbour graph,
-        from 2 to √n (50 at most).
-    n_nonzero : int or "auto", default="auto"
-        Non-zero coefficients of each regression. "auto" divides the number of features to select, or 50 where that is
-        for the data to say, among the eigenvectors; the paper gives each as many as are to be selected.
+        c, the approximate number of clusters. c − 1 eigenvectors are used, which separate c clusters, or c if the data
+        are not centred. "auto" reads it off the widest gap between the eigenvalues of a neighbour graph, from 2 to √n
+        (at most 50).
     n_neighbors : int or "auto", default="auto"
-        k, the neighbours of a sample. "auto" is 5, or fewer where there are fewer samples.
+        k, the number of neighbours of each sample. "auto" is 5, or fewer if there are few samples.
     weights : {"heat", "binary", "cosine"}, default="heat"
-        Weights of the edges: exp(−‖xᵢ−xⱼ‖²/(2t²)), 1, or the cosine of the angle.
+        Edge weights of the neighbour graph: exp(−‖xᵢ−xⱼ‖²/(2t²)), 1, or the cosine similarity.
     width : float, default=1.0
-        t as a multiple of the root mean square distance between samples.
+        t, as a multiple of the root mean square distance between samples.
+    n_nonzero : int or "auto", default="auto"
+        Number of non-zero coefficients of each regression. "auto" divides the number of features to select, or 50 if
+        that is "auto", among the eigenvectors. In the paper, each regression has as many as there are features to
+        select.
     scale : {"standard"} or None, default="standard"
-        Give all columns unit variance, or take them as they are: those of large variance then get small coefficients.
+        Scale the columns to unit variance, or use them as they are if None. Without scaling, features of large variance
+        get small coefficients.
     center : bool, default=True
-        Centre the columns and the eigenvectors, that is, regress with an intercept.
+        Whether to centre the columns and the eigenvectors, which amounts to an intercept.
     n_jobs : int or None, default=None
-        Threads of the neighbour search; the result does not depend on it.
+        Number of threads of the neighbour search. The result does not depend on it.
     random_state : int, RandomState instance or None, default=0
-        Start of the iterative eigensolver, which is in use above 500 samples.
+        Seed of the iterative eigensolver, which is used above 500 samples.
     verbose : int, default=0
-        1 shows a progress bar.
+        If 1, show a progress bar.
 
     Attributes
     ----------
     scores_ : ndarray of shape (n_features,)
-        Larger is better; zero for features that no regression uses.
+        Largest coefficient; larger is better, zero for features that no regression uses.
     ranking_ : ndarray of shape (n_features,)
-        1 is best; a constant column ranks last.
+        Rank of each feature; 1 is best. Constant features rank last.
     n_features_ : int
-        Selected features.
+        Number of selected features.
     n_clusters_ : int
-        c.
+        c, as given or read off the data.
     coef_ : ndarray of shape (n_features, n_dimensions)
-        w_l by columns, at unit length.
+        Column l is w_l, at unit length.
     embedding_ : ndarray of shape (n_samples, n_dimensions)
-        y_l by columns.
+        Column l is y_l.
     structure_curve_ : ndarray
         Entry m−1 is the share of the embedding that the best m features explain.
 
@@ -92,10 +94,8 @@ class MCFS(ClusterSelector):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **ClusterSelector._parameter_constraints,
-        **EDGE_WEIGHTS,
+        **CHOICE_OF_EDGES,
         "n_nonzero": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
-        "random_state": ["random_state"],
-        "verbose": ["verbose"],
     }
 
     def __init__(
@@ -103,10 +103,10 @@ class MCFS(ClusterSelector):
         n_features_to_select: int | float | str = "auto",
         *,
         n_clusters: int | str = "auto",
-        n_nonzero: int | str = "auto",
         n_neighbors: int | str = "auto",
         weights: str = "heat",
         width: float = 1.0,
+        n_nonzero: int | str = "auto",
         scale: str | None = "standard",
         center: bool = True,
         n_jobs: int | None = None,
@@ -115,10 +115,10 @@ class MCFS(ClusterSelector):
     ) -> None:
         self.n_features_to_select = n_features_to_select
         self.n_clusters = n_clusters
-        self.n_nonzero = n_nonzero
         self.n_neighbors = n_neighbors
         self.weights = weights
         self.width = width
+        self.n_nonzero = n_nonzero
         self.scale = scale
         self.center = center
         self.n_jobs = n_jobs
@@ -126,20 +126,20 @@ class MCFS(ClusterSelector):
         self.verbose = verbose
 
     def _learn(self, X: Columns, wanted: int | None) -> Ranking:
-        A = neighbor_graph(X, self._neighbors_and_clusters(X), weights=self.weights, width=self.width)
-        spectrum = spectral_embedding(A, self._dimension(), random_state=self.random_state)
+        nearest, n_clusters = self._neighborhood(X)
+        A = neighbor_graph(X, nearest, weights=self.weights, width=self.width)
+        spectrum = spectral_embedding(A, self._dimension(n_clusters), random_state=self.random_state)
         Y = settled_within_repeats(spectrum, X)
-        size = self._regression_size(wanted)
-        gram = affordable_gram(X)
         target = X.centered_like(Y)
-        W = self._sparse_regressions(X, target, size, gram)
+        W = self._sparse_regressions(X, target, self._regression_size(wanted, Y.shape[1]), affordable_gram(X))
         left = np.linalg.norm(X.transposed_matmul(target - X @ W), axis=1)
         W /= np.maximum(np.linalg.norm(W, axis=0), np.finfo(float).tiny)
-        return rank_by_explanation(X, np.abs(W).max(axis=1), Y, wanted, coef=W, also=left)
+        ranking = rank_by_explanation(X, np.abs(W).max(axis=1), Y, wanted, coef=W, also=left)
+        return ranking.with_attributes(n_clusters_=n_clusters)
 
-    def _regression_size(self, wanted: int | None) -> int:
+    def _regression_size(self, wanted: int | None, n_regressions: int) -> int:
         if isinstance(self.n_nonzero, str):
-            return max(round((wanted or _USUAL_NONZERO) / self._dimension()), 1)
+            return max(round((wanted or _USUAL_NONZERO) / n_regressions), 1)
         return self.n_nonzero
 
     def _sparse_regressions(self, X: Columns, Y: Float, size: int, gram: Float | None) -> Float:

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from ufselect._backend.columns import Columns
 from ufselect._ranking import Ranking, rank_by_explanation
-from ufselect.base import POSITIVE, ClusterSelector, affordable_gram, coef_of
+from ufselect.base import POSITIVE, ClusterSelector, affordable_gram, checked_coef
 from ufselect.graphs.kernel import kernel_factor
 from ufselect.solvers.l21_path import l21_path
 
@@ -21,45 +21,48 @@ class MRSF(ClusterSelector):
 
         min ‖Y − XW‖²  subject to  ‖W‖₂,₁ ≤ t,
 
-    and t grows until as many features as are wanted have entered: the earlier, the better. A feature that says what
-    an earlier one says has nothing left to explain and enters late.
+    and t grows until the requested number of features has entered: the earlier, the better. A redundant feature has
+    nothing left to explain and enters late.
 
     Parameters
     ----------
     n_features_to_select : int, float or "auto", default="auto"
-        How many features, or which fraction of them. "auto" takes the fewest that explain 95 % of what all features
-        together explain of the similarity.
+        Number of features to select, or the fraction of features if a float. "auto" takes the fewest features that
+        explain 95 % of what all features together explain of the similarity.
     n_clusters : int or "auto", default="auto"
-        c, about the number of clusters. Y has c − 1 columns, which tell c clusters apart, or c where columns are not
-        centred. "auto" reads it off the widest gap between the eigenvalues of a neighbour graph,
-        from 2 to √n (50 at most).
+        c, the approximate number of clusters. Y has c − 1 columns, which separate c clusters, or c columns if the data
+        are not centred. "auto" reads it off the widest gap between the eigenvalues of a neighbour graph, from 2 to √n
+        (at most 50).
     n_neighbors : int or "auto", default="auto"
-        k, the neighbours of a sample in that graph. "auto" is 5, or fewer where there are fewer samples.
+        k, the number of neighbours of each sample in the graph from which n_clusters="auto" is read. "auto" is 5, or
+        fewer if there are few samples.
     width : float, default=1.0
-        t of the Gaussian kernel exp(−‖xᵢ−xⱼ‖²/(2t²)), the similarity, as a multiple of the root mean square distance
-        between samples. Above 3000 samples the kernel is approximated from 1000 of them.
+        t of the Gaussian kernel exp(−‖xᵢ−xⱼ‖²/(2t²)), as a multiple of the root mean square distance between samples.
+        Above 3000 samples the kernel is approximated from 1000 of them.
     scale : {"standard"} or None, default="standard"
-        Give all columns unit variance, as in the paper, or take them as they are.
+        Scale the columns to unit variance, or use them as they are if None. The paper scales.
     center : bool, default=True
-        Centre the columns and the kernel.
+        Whether to centre the columns and the kernel.
     n_jobs : int or None, default=None
-        Threads of the neighbour search; the result does not depend on it.
+        Number of threads of the neighbour search. The result does not depend on it.
     random_state : int, RandomState instance or None, default=0
-        Choice of the samples that stand for all.
+        Seed of the choice of samples from which the kernel is approximated, and of the eigensolver.
+    verbose : int, default=0
+        If 1, show the elapsed time on a terminal.
 
     Attributes
     ----------
     scores_ : ndarray of shape (n_features,)
-        The penalty at which a feature enters, as a share of the smallest that lets none in: larger is better. For
-        those that have not entered, their nearness to doing so.
+        Penalty at which a feature enters, as a share of the smallest one at which none does; larger is better. For
+        features that have not entered, how close they are to entering.
     ranking_ : ndarray of shape (n_features,)
-        1 is best; a constant column ranks last.
+        Rank of each feature; 1 is best. Constant features rank last.
     n_features_ : int
-        Selected features.
+        Number of selected features.
     n_clusters_ : int
-        c.
+        c, as given or read off the data.
     coef_ : ndarray of shape (n_features, n_dimensions)
-        W where the path was left.
+        W at the end of the path.
     embedding_ : ndarray of shape (n_samples, n_dimensions)
         Y.
     structure_curve_ : ndarray
@@ -82,7 +85,6 @@ class MRSF(ClusterSelector):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **ClusterSelector._parameter_constraints,
         "width": POSITIVE,
-        "random_state": ["random_state"],
     }
 
     def __init__(
@@ -96,6 +98,7 @@ class MRSF(ClusterSelector):
         center: bool = True,
         n_jobs: int | None = None,
         random_state: Any = 0,
+        verbose: int = 0,
     ) -> None:
         self.n_features_to_select = n_features_to_select
         self.n_clusters = n_clusters
@@ -105,10 +108,11 @@ class MRSF(ClusterSelector):
         self.center = center
         self.n_jobs = n_jobs
         self.random_state = random_state
+        self.verbose = verbose
 
     def _learn(self, X: Columns, wanted: int | None) -> Ranking:
-        self._find_clusters(X)
-        Y = kernel_factor(X, self.width, count=self._dimension(), random_state=self.random_state)
-        gram = affordable_gram(X)
-        path = l21_path(X, Y, min(wanted or _USUAL_ROWS, X.shape[1]), gram=gram)
-        return rank_by_explanation(X, path.entries, Y, wanted, coef=coef_of(path, stacklevel=4))
+        n_clusters = self._count_clusters(X)
+        Y = kernel_factor(X, self.width, count=self._dimension(n_clusters), random_state=self.random_state)
+        path = l21_path(X, Y, min(wanted or _USUAL_ROWS, X.shape[1]), gram=affordable_gram(X))
+        ranking = rank_by_explanation(X, path.entries, Y, wanted, coef=checked_coef(path))
+        return ranking.with_attributes(n_clusters_=n_clusters)

@@ -9,7 +9,7 @@ from sklearn.utils._param_validation import StrOptions
 
 from ufselect._backend.columns import Columns, Float
 from ufselect._ranking import Ranking, rank_by_row_norm
-from ufselect.base import EDGE_WEIGHTS, ITERATIONS, POSITIVE, SHARE, ClusterSelector, affordable_gram
+from ufselect.base import CHOICE_OF_EDGES, ITERATIONS, POSITIVE, SHARE, ClusterSelector, affordable_gram
 from ufselect.graphs.laplacian import NormalizedLaplacian, quadratic_form
 from ufselect.graphs.neighbors import neighbor_graph
 from ufselect.graphs.spectral import spectral_embedding
@@ -31,68 +31,69 @@ _PUBLISHED_ORTHOGONALITY = 1e8
 class NDFS(ClusterSelector):
     """Non-negative discriminative feature selection.
 
-    Cluster indicators F by non-negative spectral analysis, and the features that predict them, learned together:
+    Learns cluster indicators F by non-negative spectral analysis together with the features that predict them:
 
         min_{F≥0, W} tr(FᵀLₙF) + α( ‖XW − F‖² + β‖W‖₂,₁ ) + (z/2)‖FᵀF − I‖²,
 
-    Lₙ the normalised Laplacian of a neighbour graph. z grows from 1 to 1000 while F settles. The paper's z = 10⁸ from
-    the start fixes F where it began, so that neither α nor the data have a say in it.
+    Lₙ the normalised Laplacian of a neighbour graph. z grows from 1 to 1000 while F settles. The z = 10⁸ of the paper
+    keeps F at its initial value, so that neither α nor the data have any influence on it.
 
     Parameters
     ----------
     n_features_to_select : int, float or "auto", default="auto"
-        How many features, or which fraction of them. "auto" takes the fewest that explain 95 % of what all features
-        together explain of the embedding.
+        Number of features to select, or the fraction of features if a float. "auto" takes the fewest features that
+        explain 95 % of what all features together explain of the embedding.
     n_clusters : int or "auto", default="auto"
-        c, the columns of F. "auto" reads it off the widest gap between the eigenvalues of a neighbour graph, from 2
-        to √n (50 at most).
+        c, the number of columns of F. "auto" reads it off the widest gap between the eigenvalues of a neighbour graph,
+        from 2 to √n (at most 50).
     n_neighbors : int or "auto", default="auto"
-        k, the neighbours of a sample. "auto" is 5, or fewer where there are fewer samples.
+        k, the number of neighbours of each sample. "auto" is 5, or fewer if there are few samples.
     weights : {"heat", "binary", "cosine"}, default="heat"
-        Weights of the edges: exp(−‖xᵢ−xⱼ‖²/(2t²)), 1, or the cosine of the angle.
+        Edge weights of the neighbour graph: exp(−‖xᵢ−xⱼ‖²/(2t²)), 1, or the cosine similarity.
     width : float, default=1.0
-        t as a multiple of the root mean square distance between samples.
+        t, as a multiple of the root mean square distance between samples.
+    update : {"monotone", "published"}, default="monotone"
+        Update of F: one that never increases the objective, or the formula of the paper with its z = 10⁸.
     regression_weight : float, default=1.0
         α, the weight of the regression against the spectral term.
     row_penalty : float, default=0.3
-        β as a share of the smallest β that leaves no feature for the first F.
-    update : {"monotone", "published"}, default="monotone"
-        How F is updated: so that the objective never rises, or by the paper's formula with its z = 10⁸.
-    max_iter : int, default=500
-        Most iterations.
-    tol : float, default=5e-4
-        Stop, or raise z, when the objective falls by less than this, relative to itself.
+        β, as a share of the smallest β at which W = 0 for the first F.
     scale : {"standard"} or None, default="standard"
-        Give all columns unit variance, or take them as they are.
+        Scale the columns to unit variance, or use them as they are if None.
     center : bool, default=True
-        Centre the columns, and regress with an intercept.
+        Whether to centre the columns and regress with an intercept.
+    max_iter : int, default=500
+        Maximum number of iterations. It is larger than in other methods because each value of z takes its share.
+    tol : float, default=5e-4
+        Stop, or increase z, when the relative decrease of the objective is at most this. It is larger than in other
+        methods because the multiplicative updates are slow.
     n_jobs : int or None, default=None
-        Threads of the neighbour search; the result does not depend on it.
+        Number of threads of the neighbour search. The result does not depend on it.
     random_state : int, RandomState instance or None, default=0
-        Starts of k-means, from which F begins, and of the eigensolver.
+        Seed of k-means, from which F starts, and of the eigensolver.
     verbose : int, default=0
-        1 shows a progress bar.
+        If 1, show a progress bar.
 
     Attributes
     ----------
     scores_ : ndarray of shape (n_features,)
-        ‖wⱼ‖ times the root mean square of the columns, so that they do not depend on the unit of X; larger is better.
+        ‖wⱼ‖ times the root mean square of the columns, which makes it independent of the unit of X; larger is better.
     ranking_ : ndarray of shape (n_features,)
-        1 is best; a constant column ranks last.
+        Rank of each feature; 1 is best. Constant features rank last.
     n_features_ : int
-        Selected features.
+        Number of selected features.
     n_clusters_ : int
-        c.
+        c, as given or read off the data.
     coef_ : ndarray of shape (n_features, c)
-        W, for the columns as centred and scaled.
+        W, for the centred and scaled columns.
     embedding_ : ndarray of shape (n_samples, c)
-        F; the largest entry of a row tells the cluster of a sample.
+        F. The largest entry of a row indicates the cluster of a sample.
     objective_history_ : ndarray of shape (n_iter_,)
-        The objective after every iteration, with the z of that iteration.
+        Objective after each iteration, with the z of that iteration.
     orthogonality_history_ : ndarray of shape (n_iter_,)
-        z; while it stays the same, the objective never rises with the monotone update.
+        z in each iteration. As long as it stays the same, the objective never increases with the monotone update.
     n_iter_ : int
-        Iterations made.
+        Number of iterations.
     structure_curve_ : ndarray
         Entry m−1 is the share of the embedding that the best m features explain.
 
@@ -112,12 +113,11 @@ class NDFS(ClusterSelector):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **ClusterSelector._parameter_constraints,
-        **EDGE_WEIGHTS,
+        **CHOICE_OF_EDGES,
         **ITERATIONS,
         "regression_weight": POSITIVE,
         "row_penalty": SHARE,
         "update": [StrOptions({"monotone", "published"})],
-        "random_state": ["random_state"],
     }
 
     def __init__(
@@ -128,13 +128,13 @@ class NDFS(ClusterSelector):
         n_neighbors: int | str = "auto",
         weights: str = "heat",
         width: float = 1.0,
+        update: str = "monotone",
         regression_weight: float = 1.0,
         row_penalty: float = 0.3,
-        update: str = "monotone",
-        max_iter: int = 500,
-        tol: float = 5e-4,
         scale: str | None = "standard",
         center: bool = True,
+        max_iter: int = 500,
+        tol: float = 5e-4,
         n_jobs: int | None = None,
         random_state: Any = 0,
         verbose: int = 0,
@@ -144,21 +144,22 @@ class NDFS(ClusterSelector):
         self.n_neighbors = n_neighbors
         self.weights = weights
         self.width = width
+        self.update = update
         self.regression_weight = regression_weight
         self.row_penalty = row_penalty
-        self.update = update
-        self.max_iter = max_iter
-        self.tol = tol
         self.scale = scale
         self.center = center
+        self.max_iter = max_iter
+        self.tol = tol
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
 
     def _learn(self, X: Columns, wanted: int | None) -> Ranking:
-        A = neighbor_graph(X, self._neighbors_and_clusters(X), weights=self.weights, width=self.width)
-        Y = spectral_embedding(A, max(self.n_clusters_ - 1, 1), random_state=self.random_state).vectors
-        F = cluster_indicators(unit_rows(Y), self.n_clusters_, self.random_state)
+        nearest, n_clusters = self._neighborhood(X)
+        A = neighbor_graph(X, nearest, weights=self.weights, width=self.width)
+        Y = spectral_embedding(A, max(n_clusters - 1, 1), random_state=self.random_state).vectors
+        F = cluster_indicators(unit_rows(Y), n_clusters, self.random_state)
         problem = Prediction(
             X,
             NormalizedLaplacian(A),
@@ -173,11 +174,12 @@ class NDFS(ClusterSelector):
             F, W = advance(state[0], state[2], z)
             return F, W, inverse_weights(W)
 
-        h = 2.0 * even_row_norms(X, self.n_clusters_)
-        start = F, np.zeros((X.shape[1], self.n_clusters_)), h
+        start = F, np.zeros((X.shape[1], n_clusters)), 2.0 * even_row_norms(X, n_clusters)
         weights = (_PUBLISHED_ORTHOGONALITY,) if published else GROWING
-        F, W, _ = self._settle(start, step, lambda state, z: problem.objective(state[0], state[1], z), weights)
-        return rank_by_row_norm(X, W, F, wanted)
+        (F, W, _), course = self._tighten(
+            start, step, lambda state, z: problem.objective(state[0], state[1], z), weights
+        )
+        return rank_by_row_norm(X, W, F, wanted).with_attributes(n_clusters_=n_clusters, **course)
 
 
 class Prediction:
@@ -189,7 +191,7 @@ class Prediction:
     L : NormalizedLaplacian of shape (n, n)
     alpha, beta : float
     gram : ndarray of shape (d, d), optional
-        XᵀX where d ≤ n and it is at hand.
+        XᵀX, if d ≤ n and it is available.
     """
 
     def __init__(
@@ -198,14 +200,14 @@ class Prediction:
         self.X, self.L, self.alpha, self.beta, self.gram = X, L, alpha, beta, gram
 
     def monotone_step(self, F: Float, h: Float, z: float) -> tuple[Float, Float]:
-        """F and W that do not raise the objective, whose penalty is bounded by Σⱼ ‖wⱼ‖²/hⱼ + hⱼ/4."""
+        """F and W that do not increase the objective, with its penalty bounded by Σⱼ ‖wⱼ‖²/hⱼ + hⱼ/4."""
         ridge = ReweightedRidge(self.X, h, self.beta, gram=self.gram)
         fitted = F - ridge.residual(self.X.centered_like(F))  # with W eliminated
         F = spectral_step(F, self.L.affinity, fitted, self.alpha, z)
         return F, ridge.coef(self.X.centered_like(F))
 
     def published_step(self, F: Float, h: Float, z: float) -> tuple[Float, Float]:
-        """The paper's F, and the W that belongs to the F before it."""
+        """F as updated in the paper, and the W that belongs to the previous F."""
         ridge = ReweightedRidge(self.X, h, self.beta, gram=self.gram)
         target = self.X.centered_like(F)
         slope = self.L @ F + self.alpha * ridge.residual(target)

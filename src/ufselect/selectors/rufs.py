@@ -32,68 +32,69 @@ _NEGLIGIBLE = 1e-10
 class RUFS(ClusterSelector):
     """Robust unsupervised feature selection.
 
-    Cluster indicators G by a matrix factorisation that outliers do not dominate, smooth under local learning, and the
-    features that predict them, learned together:
+    Learns cluster indicators G, by a matrix factorisation that is robust to outliers and smooth under local learning,
+    together with the features that predict them:
 
         min ‖X − GF‖₂,₁ + ν tr(GᵀTG) + α‖XW − G‖₂,₁ + β‖W‖₂,₁ + (z/2)‖GᵀG − I‖²  subject to  F, G ≥ 0,
 
-    the first and third norm over samples, T the error of predicting G at a sample from its neighbours. All columns of
-    X are mapped onto [0, 1], as F and G are not negative; for the prediction they are centred and an intercept is
-    added. z grows from 1 to 1000 while G settles.
+    the first and third norm over samples, T the error of predicting G at a sample from its neighbours. z grows from 1
+    to 1000 while G settles. All columns of X are mapped onto [0, 1], because F and G are not negative, so there is no
+    ``scale``; for the prediction they are centred and an intercept is added.
 
     Parameters
     ----------
     n_features_to_select : int, float or "auto", default="auto"
-        How many features, or which fraction of them. "auto" takes the fewest that explain 95 % of what all features
-        together explain of the embedding.
+        Number of features to select, or the fraction of features if a float. "auto" takes the fewest features that
+        explain 95 % of what all features together explain of the embedding.
     n_clusters : int or "auto", default="auto"
-        c, the columns of G. "auto" reads it off the widest gap between the eigenvalues of a neighbour graph, from 2
-        to √n (50 at most).
+        c, the number of columns of G. "auto" reads it off the widest gap between the eigenvalues of a neighbour graph,
+        from 2 to √n (at most 50).
     n_neighbors : int or "auto", default="auto"
-        k, the neighbours of a sample. "auto" is 5, or fewer where there are fewer samples.
-    local_weight : float, default=1.0
-        ν, in units in which the first term is c at the start, and so is the third for W = 0.
-    regression_weight : float, default=1.0
-        α, in the same units.
-    row_penalty : float, default=0.3
-        β as a share of the smallest β that leaves no feature for the first G.
+        k, the number of neighbours of each sample. "auto" is 5, or fewer if there are few samples.
     width : float, default=1.0
         t of the Gaussian kernel exp(−‖xᵢ−xⱼ‖²/(2t²)) of local learning, as a multiple of the root mean square distance
         between samples.
-    max_iter : int, default=500
-        Most iterations.
-    tol : float, default=5e-4
-        Stop, or raise z, when the objective falls by less than this, relative to itself.
+    local_weight : float, default=1.0
+        ν, in units in which the first term is c at the start, and so is the third if W = 0.
+    regression_weight : float, default=1.0
+        α, in the same units.
+    row_penalty : float, default=0.3
+        β, as a share of the smallest β at which W = 0 for the first G.
     center : bool, default=True
-        Predict G from centred columns and an intercept. The paper does without: then any column can stand in for the
-        missing intercept, whatever else it says.
+        Whether to predict G from centred columns with an intercept. The paper has no intercept: then any column may
+        take its role, whether it is informative or not.
+    max_iter : int, default=500
+        Maximum number of iterations. It is larger than in other methods because each value of z takes its share.
+    tol : float, default=5e-4
+        Stop, or increase z, when the relative decrease of the objective is at most this. It is larger than in other
+        methods because the multiplicative updates are slow.
     n_jobs : int or None, default=None
-        Threads; the result does not depend on it.
+        Number of threads. The result does not depend on it.
     random_state : int, RandomState instance or None, default=0
-        Starts of k-means, from which G begins.
+        Seed of k-means, from which G starts, and of the eigensolver.
     verbose : int, default=0
-        1 shows a progress bar.
+        If 1, show a progress bar.
 
     Attributes
     ----------
     scores_ : ndarray of shape (n_features,)
-        ‖wⱼ‖ times the root mean square of the columns, so that they do not depend on the unit of X; larger is better.
+        ‖wⱼ‖ times the root mean square of the columns, which makes it independent of the unit of X; larger is better.
     ranking_ : ndarray of shape (n_features,)
-        1 is best; a constant column ranks last.
+        Rank of each feature; 1 is best. Constant features rank last.
     n_features_ : int
-        Selected features.
+        Number of selected features.
     n_clusters_ : int
-        c.
+        c, as given or read off the data.
     coef_ : ndarray of shape (n_features, c)
-        W, for the columns as mapped onto [0, 1].
+        W, for the columns mapped onto [0, 1].
     embedding_ : ndarray of shape (n_samples, c)
-        G; the largest entry of a row tells the cluster of a sample.
+        G. The largest entry of a row indicates the cluster of a sample.
     objective_history_ : ndarray of shape (n_iter_,)
-        The objective after every iteration, with the z of that iteration.
+        Objective after each iteration, with the z of that iteration.
     orthogonality_history_ : ndarray of shape (n_iter_,)
-        z; while it stays the same, the objective never rises.
+        z in each iteration. As long as it stays the same, the objective never increases.
     n_iter_ : int
-        Iterations made.
+        Number of iterations.
     structure_curve_ : ndarray
         Entry m−1 is the share of the embedding that the best m features explain.
 
@@ -117,7 +118,6 @@ class RUFS(ClusterSelector):
         "regression_weight": POSITIVE,
         "row_penalty": SHARE,
         "width": POSITIVE,
-        "random_state": ["random_state"],
     }
     del _parameter_constraints["scale"]
 
@@ -127,13 +127,13 @@ class RUFS(ClusterSelector):
         *,
         n_clusters: int | str = "auto",
         n_neighbors: int | str = "auto",
+        width: float = 1.0,
         local_weight: float = 1.0,
         regression_weight: float = 1.0,
         row_penalty: float = 0.3,
-        width: float = 1.0,
+        center: bool = True,
         max_iter: int = 500,
         tol: float = 5e-4,
-        center: bool = True,
         n_jobs: int | None = None,
         random_state: Any = 0,
         verbose: int = 0,
@@ -141,13 +141,13 @@ class RUFS(ClusterSelector):
         self.n_features_to_select = n_features_to_select
         self.n_clusters = n_clusters
         self.n_neighbors = n_neighbors
+        self.width = width
         self.local_weight = local_weight
         self.regression_weight = regression_weight
         self.row_penalty = row_penalty
-        self.width = width
+        self.center = center
         self.max_iter = max_iter
         self.tol = tol
-        self.center = center
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
@@ -156,12 +156,14 @@ class RUFS(ClusterSelector):
         return Columns.of_unit_range(X)
 
     def _learn(self, X: Columns, wanted: int | None) -> Ranking:
-        T = self._local_learning(X, self._neighbors_and_clusters(X))
-        G = cluster_indicators(X.by_row, self.n_clusters_, self.random_state)
+        nearest, n_clusters = self._neighborhood(X)
+        T = self._local_learning(X, nearest)
+        G = cluster_indicators(X.by_row, n_clusters, self.random_state)
         predictors = X.less_means() if self.center else X
         problem = self._in_units_of_the_start(X, predictors, T, G)
-        state = self._settle(problem.start(G), problem.step, problem.objective)
-        return rank_by_row_norm(predictors, state.W, state.G, wanted)
+        state, course = self._tighten(problem.start(G), problem.step, problem.objective)
+        ranking = rank_by_row_norm(predictors, state.W, state.G, wanted)
+        return ranking.with_attributes(n_clusters_=n_clusters, **course)
 
     def _local_learning(self, X: Columns, nearest: Nearest) -> sp.csr_array:
         """T = (I−A)ᵀ(I−A), A the weights of kernel ridge regression from neighbours."""

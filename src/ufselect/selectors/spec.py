@@ -11,15 +11,15 @@ from ufselect._backend.blocks import column_blocks
 from ufselect._backend.columns import Columns, Float
 from ufselect._backend.memory import ensure_fits
 from ufselect._ranking import Ranking, rank_by_score
-from ufselect.base import EDGE_WEIGHTS, POSITIVE, ClusterSelector
+from ufselect.base import CHOICE_OF_EDGES, POSITIVE, ClusterSelector
 from ufselect.graphs.kernel import gaussian_kernel
 from ufselect.graphs.laplacian import Laplacian, NormalizedLaplacian
-from ufselect.graphs.neighbors import neighbor_graph
+from ufselect.graphs.neighbors import Nearest, neighbor_graph
 from ufselect.graphs.spectral import smallest_eigenvectors
 
 
 class SPEC(ClusterSelector):
-    """Features that follow the spectrum of the normalised Laplacian.
+    """Select the features that follow the spectrum of the normalised Laplacian.
 
     With Lₙ = I − D^(-1/2)AD^(-1/2) = Σᵢ λᵢξᵢξᵢᵀ, ascending, f̂ⱼ = D^(1/2)fⱼ at unit length and aᵢ = f̂ⱼᵀξᵢ,
 
@@ -30,40 +30,46 @@ class SPEC(ClusterSelector):
     Parameters
     ----------
     n_features_to_select : int, float or "auto", default="auto"
-        How many features, or which fraction of them. "auto" takes those that score above the mean.
-    criterion : {"phi1", "phi2", "phi3"}, default="phi3"
-        φ₁ weighs the whole spectrum, φ₂ leaves out the trivial vector, φ₃ looks at the c − 1 vectors after it only.
-    power : float, default=1
-        r. Other than a whole number it needs all eigenvectors, except for φ₃.
+        Number of features to select, or the fraction of features if a float. "auto" takes those that score above the
+        mean.
     n_clusters : int or "auto", default="auto"
-        c of φ₃. "auto" reads it off the widest gap between the eigenvalues of a neighbour graph,
-        from 2 to √n (50 at most).
-    affinity : {"neighbors", "kernel"}, default="neighbors"
-        A graph of the k nearest, or the paper's Gaussian kernel of all pairs, a dense (n, n) array.
+        c, the number of clusters, used by φ₃ only. "auto" reads it off the widest gap between the eigenvalues of a
+        neighbour graph, from 2 to √n (at most 50).
     n_neighbors : int or "auto", default="auto"
-        k, the neighbours of a sample. "auto" is 5, or fewer where there are fewer samples.
+        k, the number of neighbours of each sample. "auto" is 5, or fewer if there are few samples.
+    affinity : {"neighbors", "kernel"}, default="neighbors"
+        Graph: the k nearest neighbours, or the Gaussian kernel of all pairs as in the paper, which is a dense (n, n)
+        array.
     weights : {"heat", "binary", "cosine"}, default="heat"
-        Weights of the edges between neighbours.
+        Edge weights of the neighbour graph: exp(−‖xᵢ−xⱼ‖²/(2t²)), 1, or the cosine similarity.
     width : float, default=1.0
-        t of the heat weights exp(−‖xᵢ−xⱼ‖²/(2t²)) and of the kernel, as a multiple of the root mean square distance
-        between samples.
+        t of the heat weights and of the kernel, as a multiple of the root mean square distance between samples.
+    criterion : {"phi1", "phi2", "phi3"}, default="phi3"
+        φ₁ weighs the whole spectrum, φ₂ leaves out the trivial eigenvector, φ₃ uses only the c − 1 eigenvectors after
+        it.
+    power : float, default=1.0
+        r. Unless it is an integer, φ₁ and φ₂ need all eigenvectors.
     scale : {"standard"} or None, default="standard"
-        Give all columns unit variance, or take them as they are.
+        Scale the columns to unit variance, or use them as they are if None.
     center : bool, default=True
-        Centre the columns. φ₁ and φ₃ depend on it; the paper's do not centre.
+        Whether to centre the columns. φ₁ and φ₃ depend on it; the paper does not centre.
     n_jobs : int or None, default=None
-        Threads of the neighbour search; the result does not depend on it.
+        Number of threads of the neighbour search. The result does not depend on it.
+    random_state : int, RandomState instance or None, default=0
+        Seed of the iterative eigensolver, which is used above 500 samples.
+    verbose : int, default=0
+        If 1, show the elapsed time on a terminal.
 
     Attributes
     ----------
     scores_ : ndarray of shape (n_features,)
-        2ʳ − φ₁, 2ʳ − φ₂ or φ₃: larger is better, none is negative.
+        2ʳ − φ₁, 2ʳ − φ₂ or φ₃, which are not negative; larger is better.
     ranking_ : ndarray of shape (n_features,)
-        1 is best; a constant column ranks last.
+        Rank of each feature; 1 is best. Constant features rank last.
     n_features_ : int
-        Selected features.
+        Number of selected features.
     n_clusters_ : int
-        c, for φ₃.
+        c, for φ₃ only.
 
     References
     ----------
@@ -81,7 +87,7 @@ class SPEC(ClusterSelector):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **ClusterSelector._parameter_constraints,
-        **EDGE_WEIGHTS,
+        **CHOICE_OF_EDGES,
         "criterion": [StrOptions({"phi1", "phi2", "phi3"})],
         "power": POSITIVE,
         "affinity": [StrOptions({"neighbors", "kernel"})],
@@ -91,50 +97,57 @@ class SPEC(ClusterSelector):
         self,
         n_features_to_select: int | float | str = "auto",
         *,
-        criterion: str = "phi3",
-        power: float = 1,
         n_clusters: int | str = "auto",
-        affinity: str = "neighbors",
         n_neighbors: int | str = "auto",
+        affinity: str = "neighbors",
         weights: str = "heat",
         width: float = 1.0,
+        criterion: str = "phi3",
+        power: float = 1.0,
         scale: str | None = "standard",
         center: bool = True,
         n_jobs: int | None = None,
+        random_state: Any = 0,
+        verbose: int = 0,
     ) -> None:
         self.n_features_to_select = n_features_to_select
-        self.criterion = criterion
-        self.power = power
         self.n_clusters = n_clusters
-        self.affinity = affinity
         self.n_neighbors = n_neighbors
+        self.affinity = affinity
         self.weights = weights
         self.width = width
+        self.criterion = criterion
+        self.power = power
         self.scale = scale
         self.center = center
         self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
 
     def _learn(self, X: Columns, wanted: int | None) -> Ranking:
-        L = NormalizedLaplacian(self._affinity(X))
         if self.criterion == "phi3":
-            return rank_by_score(leading_energies(X, L, self.n_clusters_ - 1, self.power))
+            A, n_clusters = self._affinity_and_clusters(X)
+            L = NormalizedLaplacian(A)
+            scores = leading_energies(X, L, n_clusters - 1, self.power, random_state=self.random_state)
+            return rank_by_score(scores).with_attributes(n_clusters_=n_clusters)
+        L = NormalizedLaplacian(self._affinity(X))
         energies = spectral_energies(X, L, self.power, without_trivial=self.criterion == "phi2")
         return rank_by_score(2.0**self.power - energies)
 
-    def _affinity(self, X: Columns) -> Any:
-        """A; for φ₃ also sets ``n_clusters_``."""
-        self.__dict__.pop("n_clusters_", None)
-        if self.affinity == "neighbors":
-            nearest = self._neighbors_and_clusters(X) if self.criterion == "phi3" else self._neighbors(X)
-            return neighbor_graph(X, nearest, weights=self.weights, width=self.width)
-        kernel = gaussian_kernel(X, self.width, n_copies=2)
-        if self.criterion == "phi3":
-            self._find_clusters(X)
-        return kernel
+    def _affinity(self, X: Columns, nearest: Nearest | None = None) -> Any:
+        if self.affinity == "kernel":
+            return gaussian_kernel(X, self.width, n_copies=2)
+        return neighbor_graph(X, nearest or self._neighbors(X), weights=self.weights, width=self.width)
+
+    def _affinity_and_clusters(self, X: Columns) -> tuple[Any, int]:
+        if self.affinity == "kernel":
+            return self._affinity(X), self._count_clusters(X)
+        nearest, n_clusters = self._neighborhood(X)
+        return self._affinity(X, nearest), n_clusters
 
 
 def spectral_energies(X: Columns, L: NormalizedLaplacian, power: float, *, without_trivial: bool) -> Float:
-    """f̂ᵀLₙʳf̂ for every column, f̂ = D^(1/2)f at unit length, less its trivial part if so wanted: φ₁ or φ₂."""
+    """φ₁ or φ₂: f̂ᵀLₙʳf̂ for every column, f̂ = D^(1/2)f at unit length, optionally without its trivial part."""
     apply = _power_of(L, power)
     trivial = L.trivial_vector()
     energies = np.empty(X.shape[1])
@@ -147,7 +160,7 @@ def spectral_energies(X: Columns, L: NormalizedLaplacian, power: float, *, witho
 
 
 def _power_of(L: Laplacian, power: float) -> Any:
-    """B ↦ LʳB, by r products where r is a whole number."""
+    """B ↦ LʳB, by r products if r is an integer."""
     if power == int(power):
 
         def repeated(B: Float) -> Float:
@@ -157,19 +170,19 @@ def _power_of(L: Laplacian, power: float) -> Any:
 
         return repeated
     n = L.shape[0]
-    ensure_fits(24 * n**2, f"All eigenvectors of a graph of {n} samples", "take a whole number as power")
+    ensure_fits(24 * n**2, f"All eigenvectors of a graph of {n} samples", "use an integer power")
     values, vectors = np.linalg.eigh(L.toarray())
     return lambda B: vectors @ (_without_rounding(values)[:, None] ** power * (vectors.T @ B))
 
 
 def _without_rounding(values: Float) -> Float:
-    """Eigenvalues with those that are zero up to rounding put to zero: a root of rounding is none."""
+    """Eigenvalues with rounding errors set to zero: the root of a rounding error is not small."""
     return np.where(values > 1e-12, values, 0.0)
 
 
-def leading_energies(X: Columns, L: NormalizedLaplacian, count: int, power: float) -> Float:
-    """Σᵢ (2ʳ − λᵢʳ)(f̂ᵀξᵢ)² for every column over the ``count`` vectors after the trivial one: φ₃."""
-    spectrum = smallest_eigenvectors(L, max(count, 1), nontrivial=True)
+def leading_energies(X: Columns, L: NormalizedLaplacian, count: int, power: float, *, random_state: Any = 0) -> Float:
+    """φ₃: Σᵢ (2ʳ − λᵢʳ)(f̂ᵀξᵢ)² for every column over the ``count`` eigenvectors after the trivial one."""
+    spectrum = smallest_eigenvectors(L, max(count, 1), nontrivial=True, random_state=random_state)
     gains = 2.0**power - _without_rounding(spectrum.values) ** power
     root = np.sqrt(L.degrees)[:, None]
     energies = np.empty(X.shape[1])

@@ -9,7 +9,7 @@ from sklearn.utils._param_validation import StrOptions
 
 from ufselect._backend.columns import Columns, Float
 from ufselect._ranking import Ranking, rank_by_explanation, rank_by_row_norm
-from ufselect.base import POSITIVE, ClusterSelector, affordable_gram, coef_of
+from ufselect.base import POSITIVE, ClusterSelector, affordable_gram, checked_coef
 from ufselect.graphs.kernel import kernel_factor
 from ufselect.solvers.l21_path import l21_path, l21_regression_of_size
 
@@ -19,52 +19,57 @@ _USUAL_ROWS = 50
 class SPFS(ClusterSelector):
     """Similarity preserving feature selection.
 
-    Features whose inner products rebuild a given similarity K of the samples,
+    The features whose inner products reproduce a given similarity K of the samples best,
 
         min_{|I|=m} ‖ Σ_{j∈I} fⱼfⱼᵀ − K ‖²,
 
-    by one of three solvers. K = YYᵀ is the leading part of a Gaussian kernel.
+    found by one of three solvers. K = YYᵀ is the leading part of a Gaussian kernel.
 
     Parameters
     ----------
     n_features_to_select : int, float or "auto", default="auto"
-        m, how many features, or which fraction of them; the best m + 1 need not contain the best m. "auto" takes the
-        fewest that explain 95 % of what all features together explain of the similarity.
-    solver : {"sfs", "nes", "lar"}, default="sfs"
-        "sfs" takes one feature after the other, each time the one that lowers the objective most; "nes" and "lar" solve
-        the relaxation ½‖Y − XW‖² + λ‖W‖₂,₁: "nes" with λ such that about m rows of W are not zero, ranked by
-        ‖wⱼ‖, "lar" following its solutions from the largest λ down, ranked by when a feature enters, as ``MRSF`` does.
+        m, the number of features to select, or the fraction of features if a float. The best m + 1 features need not
+        contain the best m. "auto" takes the fewest features that explain 95 % of what all features together explain of
+        the similarity.
     n_clusters : int or "auto", default="auto"
-        c, about the number of clusters. Y has c − 1 columns, which tell c clusters apart, or c where columns are not
-        centred. "auto" reads it off the widest gap between the eigenvalues of a neighbour graph,
-        from 2 to √n (50 at most).
+        c, the approximate number of clusters. Y has c − 1 columns, which separate c clusters, or c columns if the data
+        are not centred. "auto" reads it off the widest gap between the eigenvalues of a neighbour graph, from 2 to √n
+        (at most 50).
     n_neighbors : int or "auto", default="auto"
-        k, the neighbours of a sample in that graph. "auto" is 5, or fewer where there are fewer samples.
+        k, the number of neighbours of each sample in the graph from which n_clusters="auto" is read. "auto" is 5, or
+        fewer if there are few samples.
     width : float, default=1.0
-        t of the Gaussian kernel exp(−‖xᵢ−xⱼ‖²/(2t²)) as a multiple of the root mean square distance between
-        samples. Above 3000 samples the kernel is approximated from 1000 of them.
+        t of the Gaussian kernel exp(−‖xᵢ−xⱼ‖²/(2t²)), as a multiple of the root mean square distance between samples.
+        Above 3000 samples the kernel is approximated from 1000 of them.
+    solver : {"sfs", "nes", "lar"}, default="sfs"
+        "sfs" selects features one by one, each time the one that lowers the objective most. "nes" and "lar" solve the
+        relaxation ½‖Y − XW‖² + λ‖W‖₂,₁: "nes" with λ such that about m rows of W are not zero, ranked by ‖wⱼ‖; "lar"
+        follows the solutions from the largest λ down and ranks features by when they enter, as ``MRSF`` does.
     scale : {"standard"} or None, default="standard"
-        Give all columns unit variance, or take them as they are: "sfs" then prefers columns of small norm.
+        Scale the columns to unit variance, or use them as they are if None. Without scaling, "sfs" prefers columns of
+        small norm.
     center : bool, default=True
-        Centre the columns and the kernel.
+        Whether to centre the columns and the kernel.
     n_jobs : int or None, default=None
-        Threads of the neighbour search; the result does not depend on it.
+        Number of threads of the neighbour search. The result does not depend on it.
     random_state : int, RandomState instance or None, default=0
-        Choice of the samples that stand for all.
+        Seed of the choice of samples from which the kernel is approximated, and of the eigensolver.
+    verbose : int, default=0
+        If 1, show the elapsed time on a terminal.
 
     Attributes
     ----------
     scores_ : ndarray of shape (n_features,)
-        Larger is better. "sfs": by how much a feature lowers the objective when its turn comes, negative where it would
-        raise it; "nes": ‖wⱼ‖ in units of the columns; "lar": the λ of entry as a share of the largest.
+        Larger is better. "sfs": decrease of the objective when the feature is selected, negative if it increases;
+        "nes": ‖wⱼ‖ in units of the columns; "lar": λ at which the feature enters, as a share of the largest.
     ranking_ : ndarray of shape (n_features,)
-        1 is best; a constant column ranks last.
+        Rank of each feature; 1 is best. Constant features rank last.
     n_features_ : int
-        Selected features.
+        Number of selected features.
     n_clusters_ : int
-        c.
+        c, as given or read off the data.
     coef_ : ndarray of shape (n_features, n_dimensions)
-        W, of "nes" and "lar".
+        W, for "nes" and "lar" only.
     embedding_ : ndarray of shape (n_samples, n_dimensions)
         Y.
     structure_curve_ : ndarray
@@ -88,62 +93,67 @@ class SPFS(ClusterSelector):
         **ClusterSelector._parameter_constraints,
         "solver": [StrOptions({"sfs", "nes", "lar"})],
         "width": POSITIVE,
-        "random_state": ["random_state"],
     }
 
     def __init__(
         self,
         n_features_to_select: int | float | str = "auto",
         *,
-        solver: str = "sfs",
         n_clusters: int | str = "auto",
         n_neighbors: int | str = "auto",
         width: float = 1.0,
+        solver: str = "sfs",
         scale: str | None = "standard",
         center: bool = True,
         n_jobs: int | None = None,
         random_state: Any = 0,
+        verbose: int = 0,
     ) -> None:
         self.n_features_to_select = n_features_to_select
-        self.solver = solver
         self.n_clusters = n_clusters
         self.n_neighbors = n_neighbors
         self.width = width
+        self.solver = solver
         self.scale = scale
         self.center = center
         self.n_jobs = n_jobs
         self.random_state = random_state
+        self.verbose = verbose
 
     def _learn(self, X: Columns, wanted: int | None) -> Ranking:
-        self._find_clusters(X)
-        Y = kernel_factor(X, self.width, count=self._dimension(), random_state=self.random_state)
+        n_clusters = self._count_clusters(X)
+        Y = kernel_factor(X, self.width, count=self._dimension(n_clusters), random_state=self.random_state)
+        return self._ranking(X, Y, wanted).with_attributes(n_clusters_=n_clusters)
+
+    def _ranking(self, X: Columns, Y: Float, wanted: int | None) -> Ranking:
         n_rows = min(wanted or _USUAL_ROWS, X.shape[1])
         if self.solver == "sfs":
             gains = similarity_gains(*_on_one_scale(X, Y, n_rows), n_rows)
             return rank_by_explanation(X, gains, Y, wanted)
         gram = affordable_gram(X)
         if self.solver == "nes":
-            W = coef_of(l21_regression_of_size(X, Y, n_rows, gram=gram), stacklevel=4)
+            W = checked_coef(l21_regression_of_size(X, Y, n_rows, gram=gram))
             return rank_by_row_norm(X, W, Y, wanted)
         path = l21_path(X, Y, n_rows, gram=gram)
-        return rank_by_explanation(X, path.entries, Y, wanted, coef=coef_of(path, stacklevel=4))
+        return rank_by_explanation(X, path.entries, Y, wanted, coef=checked_coef(path))
 
 
 def _on_one_scale(X: Columns, Y: Float, n_features: int) -> tuple[Columns, Float]:
-    """Features of unit norm on average, and a similarity that as many of them as are wanted can make up.
+    """Features of unit norm on average, and a similarity that m of them can reproduce.
 
-    The scale of K against that of the features is arbitrary. Here its trace is m, as is that of m features of unit
-    norm: a smaller K would be used up before m features are found.
+    The scale of K relative to that of the features is arbitrary. Here its trace is m, the same as that of m features of
+    unit norm: a smaller K would be exhausted before m features are found.
     """
     unit = X.scaled(np.full(X.shape[1], 1.0 / np.sqrt(X.squared_norms().mean())))
     return unit, Y * np.sqrt(n_features / np.sum(Y**2))
 
 
 def similarity_gains(X: Columns, factor: Float, n_steps: int) -> Float:
-    """By how much each feature lowers ‖Σfⱼfⱼᵀ − ΦΦᵀ‖² when its turn comes.
+    """Decrease of ‖Σfⱼfⱼᵀ − ΦΦᵀ‖² by each feature when it is selected.
 
-    The gain of feature j is 2fⱼᵀRfⱼ − ‖fⱼ‖⁴, R what is left of ΦΦᵀ. When s is taken, fⱼᵀRfⱼ falls by (fⱼᵀf_s)², so
-    gains only fall and R is never formed. Features beyond ``n_steps`` have their gain after the last step.
+    The gain of feature j is 2fⱼᵀRfⱼ − ‖fⱼ‖⁴, R the remainder of ΦΦᵀ. When feature s is selected, fⱼᵀRfⱼ decreases by
+    (fⱼᵀf_s)², so gains only decrease and R is never formed. Features beyond ``n_steps`` have their gain after the last
+    step.
     """
     kept = np.sum(X.transposed_matmul(factor) ** 2, axis=1)
     own = X.squared_norms() ** 2

@@ -8,50 +8,53 @@ import numpy as np
 
 from ufselect._backend.columns import Columns, Float, Indices
 from ufselect._ranking import Ranking, from_best_to_worst
-from ufselect.base import EDGE_WEIGHTS, GraphSelector
+from ufselect.base import CHOICE_OF_EDGES, GraphSelector
 from ufselect.graphs.laplacian import neighbor_scatters
 from ufselect.graphs.neighbors import neighbor_graph
 
 
 class TraceRatio(GraphSelector):
-    """The set of m features with the largest ratio of global to local scatter.
+    """Select the m features with the largest ratio of global to local scatter.
 
     With the affinity A of a neighbour graph, D its row sums, bⱼ = fⱼᵀ(D − D11ᵀD/1ᵀD1)fⱼ and sⱼ = fⱼᵀ(D − A)fⱼ,
 
         max_{|I|=m} λ(I),    λ(I) = Σ_{j∈I} bⱼ / Σ_{j∈I} sⱼ,
 
-    found exactly: take the m largest bⱼ − λsⱼ, put λ to their ratio, until it stands still. The best m + 1 features
-    need not contain the best m, so ask for as many as are wanted.
+    which is found exactly: take the m largest bⱼ − λsⱼ, set λ to their ratio, and repeat until λ stops changing. The
+    best m + 1 features need not contain the best m.
 
     Parameters
     ----------
     n_features_to_select : int, float or "auto", default="auto"
-        m, how many features, or which fraction of them. "auto" takes as many as there are features whose own ratio
-        bⱼ/sⱼ is above that of all features together.
+        m, the number of features to select, or the fraction of features if a float. "auto" takes as many features as
+        have a ratio bⱼ/sⱼ above that of all features together.
     n_neighbors : int or "auto", default="auto"
-        k, the neighbours of a sample. "auto" is 5, or fewer where there are fewer samples.
+        k, the number of neighbours of each sample. "auto" is 5, or fewer if there are few samples.
     weights : {"heat", "binary", "cosine"}, default="heat"
-        Weights of the edges: exp(−‖xᵢ−xⱼ‖²/(2t²)), 1, or the cosine of the angle.
+        Edge weights of the neighbour graph: exp(−‖xᵢ−xⱼ‖²/(2t²)), 1, or the cosine similarity.
     width : float, default=1.0
-        t as a multiple of the root mean square distance between samples.
+        t, as a multiple of the root mean square distance between samples.
     scale : {"standard"} or None, default="standard"
-        Give all columns unit variance, or take them as they are: once the good features are exhausted, those of
-        small variance then come first.
+        Scale the columns to unit variance, or use them as they are if None. Without scaling, features of small variance
+        come first once the good features are exhausted.
     center : bool, default=True
-        Centre the columns, which only the cosine depends on.
+        Whether to centre the columns. Only the cosine similarity depends on it.
     n_jobs : int or None, default=None
-        Threads of the neighbour search; the result does not depend on it.
+        Number of threads of the neighbour search. The result does not depend on it.
+    verbose : int, default=0
+        If 1, show the elapsed time on a terminal.
 
     Attributes
     ----------
     scores_ : ndarray of shape (n_features,)
-        bⱼ − λsⱼ at the largest λ, over the mean of bⱼ: larger is better, negative for features that lower the ratio.
+        bⱼ − λsⱼ at the largest λ, divided by the mean of bⱼ. Larger is better; features that lower the ratio have
+        negative scores.
     trace_ratio_ : float
         λ of the selected features.
     ranking_ : ndarray of shape (n_features,)
-        1 is best; a constant column ranks last.
+        Rank of each feature; 1 is best. Constant features rank last.
     n_features_ : int
-        Selected features.
+        Number of selected features.
 
     References
     ----------
@@ -69,7 +72,7 @@ class TraceRatio(GraphSelector):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **GraphSelector._parameter_constraints,
-        **EDGE_WEIGHTS,
+        **CHOICE_OF_EDGES,
     }
 
     def __init__(
@@ -82,6 +85,7 @@ class TraceRatio(GraphSelector):
         scale: str | None = "standard",
         center: bool = True,
         n_jobs: int | None = None,
+        verbose: int = 0,
     ) -> None:
         self.n_features_to_select = n_features_to_select
         self.n_neighbors = n_neighbors
@@ -90,22 +94,23 @@ class TraceRatio(GraphSelector):
         self.scale = scale
         self.center = center
         self.n_jobs = n_jobs
+        self.verbose = verbose
 
     def _learn(self, X: Columns, wanted: int | None) -> Ranking:
         A = neighbor_graph(X, self._neighbors(X), weights=self.weights, width=self.width)
         between, within = neighbor_scatters(X, A)
         if wanted is None:
             wanted = max(int(np.count_nonzero(between * within.sum() > within * between.sum())), 1)
-        # A feature that never varies between neighbours has a ratio as large as rounding lets it be.
+        # The ratio of a feature that never varies between neighbours is bounded by rounding only.
         within = np.maximum(within, np.finfo(float).eps * between)
         best = best_ratio(between, within, wanted)
-        self.trace_ratio_ = best.ratio
         scores = (between - best.ratio * within) / between.mean()
-        return Ranking(from_best_to_worst(scores), scores, n_sufficient=wanted)
+        ranking = Ranking(from_best_to_worst(scores), scores, n_sufficient=wanted)
+        return ranking.with_attributes(trace_ratio_=best.ratio)
 
 
 class RatioSet(NamedTuple):
-    """The chosen features and their ratio."""
+    """Selected features and their ratio."""
 
     chosen: Indices
     ratio: float

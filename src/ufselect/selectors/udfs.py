@@ -12,9 +12,8 @@ from scipy.sparse.linalg import LinearOperator, eigsh
 
 from ufselect._backend.columns import Columns, Float
 from ufselect._backend.memory import ensure_fits
-from ufselect._backend.progress import progress
 from ufselect._ranking import Ranking, rank_by_explanation
-from ufselect.base import ITERATIONS, POSITIVE, ClusterSelector, warn_that_it_still_falls
+from ufselect.base import ITERATIONS, POSITIVE, SHARE, ClusterSelector, Iterations
 from ufselect.graphs.laplacian import column_energies
 from ufselect.graphs.local_models import assembled, centered_grams, difference_grams, discriminant_blocks, with_self
 from ufselect.solvers.trace import column_smoothness
@@ -32,57 +31,60 @@ class UDFS(ClusterSelector):
 
         min tr(WᵀAW) + γ‖W‖₂,₁  subject to  WᵀW = I.
 
-    By nature it prefers directions in which the samples hardly differ, and with more features than samples there are
-    many in which they do not differ at all. So the penalty is strong by default: W is then on hardly more features than
-    it has columns, and what decides is Aⱼⱼ, the cost of a feature on its own, by which the features that W leaves out
-    are ranked. The first weights of the rows follow it, too, where the paper has them all equal.
+    The method prefers directions in which the samples hardly differ, and with more features than samples there are many
+    in which they do not differ at all. So the penalty is strong by default: W then uses hardly more features than it
+    has columns, and the features that it leaves out are ranked by Aⱼⱼ, the cost of a feature on its own, which decides
+    most of the ranking. The initial weights of the rows follow Aⱼⱼ as well; in the paper they are equal.
 
     Parameters
     ----------
     n_features_to_select : int, float or "auto", default="auto"
-        How many features, or which fraction of them. "auto" takes the fewest that explain 95 % of what all features
-        together explain of the embedding.
+        Number of features to select, or the fraction of features if a float. "auto" takes the fewest features that
+        explain 95 % of what all features together explain of the embedding.
     n_clusters : int or "auto", default="auto"
-        c, about the number of clusters. W has c − 1 columns, which tell c clusters apart, or c where columns are not
-        centred. "auto" reads it off the widest gap between the eigenvalues of a neighbour graph,
-        from 2 to √n (50 at most).
+        c, the approximate number of clusters. W has c − 1 columns, which separate c clusters, or c columns if the data
+        are not centred. "auto" reads it off the widest gap between the eigenvalues of a neighbour graph, from 2 to √n
+        (at most 50).
     n_neighbors : int or "auto", default="auto"
-        k, the neighbours of a sample. "auto" is 5, or fewer where there are fewer samples.
-    row_penalty : float, default=10.0
-        γ, in units in which both terms are equal for a W that is the same in all directions.
+        k, the number of neighbours of each sample. "auto" is 5, or fewer if there are few samples.
+    row_penalty : float, default=0.3
+        γ, as a share of the smallest γ at which a feature that is left out stays out whatever W.
     ridge : float, default=1.0
-        λ as a multiple of the mean eigenvalue of X̃ᵢX̃ᵢᵀ.
-    max_iter : int, default=100
-        Most iterations.
-    tol : float, default=1e-5
-        Stop when the objective falls by less than this, relative to itself.
+        λ, as a multiple of the mean eigenvalue of X̃ᵢX̃ᵢᵀ.
     scale : {"standard"} or None, default="standard"
-        Give all columns unit variance, or take them as they are: those of small variance then come first.
+        Scale the columns to unit variance, or use them as they are if None. Without scaling, features of small variance
+        come first.
     center : bool, default=True
-        Centre the columns.
+        Whether to centre the columns.
+    max_iter : int, default=100
+        Maximum number of iterations.
+    tol : float, default=1e-4
+        Stop when the relative decrease of the objective is at most this.
     n_jobs : int or None, default=None
-        Threads; the result does not depend on it.
+        Number of threads. The result does not depend on it.
+    random_state : int, RandomState instance or None, default=0
+        Seed of the eigensolver from which n_clusters="auto" is read, which is used above 500 samples.
     verbose : int, default=0
-        1 shows a progress bar.
+        If 1, show a progress bar.
 
     Attributes
     ----------
     scores_ : ndarray of shape (n_features,)
-        ‖wⱼ‖, between 0 and 1, larger is better.
+        ‖wⱼ‖, between 0 and 1; larger is better.
     ranking_ : ndarray of shape (n_features,)
-        1 is best; a constant column ranks last.
+        Rank of each feature; 1 is best. Constant features rank last.
     n_features_ : int
-        Selected features.
+        Number of selected features.
     n_clusters_ : int
-        c.
+        c, as given or read off the data.
     coef_ : ndarray of shape (n_features, n_dimensions)
-        W, for the columns as centred and scaled.
+        W, for the centred and scaled columns.
     embedding_ : ndarray of shape (n_samples, n_dimensions)
         XW.
     objective_history_ : ndarray of shape (n_iter_,)
-        The objective after every iteration; it never rises.
+        Objective after each iteration. It never increases.
     n_iter_ : int
-        Iterations made.
+        Number of iterations.
     structure_curve_ : ndarray
         Entry m−1 is the share of the embedding that the best m features explain.
 
@@ -103,7 +105,7 @@ class UDFS(ClusterSelector):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **ClusterSelector._parameter_constraints,
         **ITERATIONS,
-        "row_penalty": POSITIVE,
+        "row_penalty": SHARE,
         "ridge": POSITIVE,
     }
 
@@ -113,13 +115,14 @@ class UDFS(ClusterSelector):
         *,
         n_clusters: int | str = "auto",
         n_neighbors: int | str = "auto",
-        row_penalty: float = 10.0,
+        row_penalty: float = 0.3,
         ridge: float = 1.0,
-        max_iter: int = 100,
-        tol: float = 1e-5,
         scale: str | None = "standard",
         center: bool = True,
+        max_iter: int = 100,
+        tol: float = 1e-4,
         n_jobs: int | None = None,
+        random_state: Any = 0,
         verbose: int = 0,
     ) -> None:
         self.n_features_to_select = n_features_to_select
@@ -127,44 +130,36 @@ class UDFS(ClusterSelector):
         self.n_neighbors = n_neighbors
         self.row_penalty = row_penalty
         self.ridge = ridge
-        self.max_iter = max_iter
-        self.tol = tol
         self.scale = scale
         self.center = center
+        self.max_iter = max_iter
+        self.tol = tol
         self.n_jobs = n_jobs
+        self.random_state = random_state
         self.verbose = verbose
 
     def _learn(self, X: Columns, wanted: int | None) -> Ranking:
-        nearest = self._neighbors_and_clusters(X)
+        nearest, n_clusters = self._neighborhood(X)
         index, grams = with_self(nearest.index, difference_grams(X, nearest.index, n_jobs=self.n_jobs))
         local = centered_grams(grams)
         ridge = self.ridge * (_mean_eigenvalue(local) or X.mean_squared_distance())
         M = assembled(index, discriminant_blocks(local, ridge))
-        # At least rounding: where samples coincide with all their neighbours, no feature costs anything.
+        # At least rounding: if samples coincide with all their neighbours, no feature costs anything.
         costs = np.maximum(column_energies(X, M)[0], _FREE * X.squared_norms() / ridge)
-        count = min(self._dimension(), X.shape[1])
-        # tr(WᵀAW) ≈ c tr(A)/d and ‖W‖₂,₁ ≈ √(cd) for a W that is the same in all directions.
-        gamma = self.row_penalty * float(costs.mean()) * np.sqrt(count / X.shape[1])
-        W = self._alternate(DiscriminantProblem.of(X, M), costs / costs.mean(), gamma, count)
-        return self._ranking(X, W, costs, wanted)
-
-    def _alternate(self, problem: DiscriminantProblem, weights: Float, gamma: float, count: int) -> Float:
-        """Eigenvectors for given weights of the rows, and these weights for given eigenvectors, in turn."""
-        history: list[float] = []
-        for _ in progress(range(self.max_iter), self.verbose, "UDFS"):
-            W = problem.projection(weights, gamma, count)
+        problem = DiscriminantProblem.of(X, M)
+        gamma = self.row_penalty * max(problem.penalty_for_no_entry(), 2.0 * float(costs.max()))
+        weights = costs / costs.mean()
+        iterations = Iterations(self)
+        for _ in iterations:
+            W = problem.projection(weights, gamma, min(self._dimension(n_clusters), X.shape[1]))
             norms = smoothed_norms(W)
             weights = 0.5 / norms
-            history.append(problem.cost(W) + gamma * float(norms.sum()))
-            if len(history) > 1 and history[-2] - history[-1] <= self.tol * abs(history[-1]):
-                break
-        else:
-            warn_that_it_still_falls(self, stacklevel=5)
-        self.objective_history_, self.n_iter_ = np.array(history), len(history)
-        return W
+            iterations.record(problem.cost(W) + gamma * float(norms.sum()))
+        ranking = self._ranking(X, W, costs, wanted)
+        return ranking.with_attributes(n_clusters_=n_clusters, **iterations.attributes())
 
     def _ranking(self, X: Columns, W: Float, costs: Float, wanted: int | None) -> Ranking:
-        """By ‖wⱼ‖, and features that W leaves out by what each would cost on its own."""
+        """By ‖wⱼ‖; features that W leaves out by their cost on their own."""
         norms = np.linalg.norm(W, axis=1)
         left_out = norms <= _LEFT_OUT * norms.max()
         W = np.where(left_out[:, None], 0.0, W)
@@ -177,7 +172,7 @@ def _mean_eigenvalue(grams: Float) -> float:
 
 @dataclass(frozen=True)
 class DiscriminantProblem:
-    """A = XᵀMX, formed where there are no more features than samples, else a root of M."""
+    """A = XᵀMX, formed if there are no more features than samples; otherwise a root of M is used."""
 
     X: Columns
     A: Float | None
@@ -188,11 +183,21 @@ class DiscriminantProblem:
         """Form whichever is smaller."""
         n, d = X.shape
         size = min(n, d)
-        ensure_fits(24 * size**2, f"UDFS of {n} samples and {d} features", "reduce the smaller number of the two")
+        ensure_fits(24 * size**2, f"UDFS of {n} samples and {d} features", "reduce the smaller of the two numbers")
         if d <= n:
             return cls(X, column_smoothness(X, M), None)
         values, vectors = np.linalg.eigh(M.toarray())
         return cls(X, None, vectors * np.sqrt(np.maximum(values, 0.0)) @ vectors.T)
+
+    def penalty_for_no_entry(self) -> float:
+        """2 maxⱼ‖Aⱼ‖ ≥ 2‖(AW)ⱼ‖, the smallest γ at which a zero row of W stays zero for every W with WᵀW = I."""
+        if self.A is not None:
+            return 2.0 * float(np.linalg.norm(self.A, axis=1).max())
+        assert self.root is not None
+        # With Z = RX and R² = M, ‖Aⱼ‖² = zⱼᵀ(ZZᵀ)zⱼ = xⱼᵀR(RXXᵀR)Rxⱼ.
+        R = self.root
+        (squares,) = column_energies(self.X, R @ (R @ self.X.row_gram(np.ones(self.X.shape[1])) @ R) @ R)
+        return 2.0 * float(np.sqrt(squares.max()))
 
     def cost(self, W: Float) -> float:
         """tr(WᵀAW)."""

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from sklearn.cluster import KMeans
 
 from ufselect._backend.columns import Float
+from ufselect._backend.iterations import relative_decrease
 
 _OFF_CLUSTER = 0.2
 
@@ -84,35 +85,35 @@ def published_step(F: Float, slope: Float, weight: float) -> Float:
 
 
 class Tightening:
-    """The weight z of orthogonality: the next one whenever the objective stands still.
+    """The weight z of the orthogonality penalty, which moves on to the next value whenever the objective settles.
 
-    A large z from the start would freeze F where it began. A weight is also left when it has had
-    its share of the iterations.
+    A large z from the start would freeze F at its initial value. A weight is also left once it has used its share of
+    the iterations.
 
     Parameters
     ----------
     max_iter : int
-        Iterations for all weights together.
+        Number of iterations for all weights together.
     tol : float
-        Relative fall of the objective that counts as standing still.
+        Relative decrease of the objective at which it counts as settled.
     weights : sequence of float
-        From first to last.
+        Values of z, first to last.
     """
 
     def __init__(self, max_iter: int, tol: float, weights: Sequence[float] = GROWING) -> None:
         self.weight, *self._to_come = weights
-        self.settled = False
         self._tol = tol
         self._share = max(max_iter // len(weights), 1)
         self._spent = 0
         self._last = np.inf
 
-    def follow(self, objective: float) -> None:
-        """Take note of the objective at the present weight after an iteration."""
-        still = self._last - objective <= self._tol * abs(objective)
+    def change_after(self, objective: float) -> float:
+        """Relative decrease of the objective at the last weight; infinite as long as there are weights to come."""
+        change = relative_decrease(self._last, objective)
         self._spent, self._last = self._spent + 1, objective
         if not self._to_come:
-            self.settled = still
-        elif still or self._spent >= self._share:
+            return change
+        if change <= self._tol or self._spent >= self._share:
             self.weight = self._to_come.pop(0)
             self._spent, self._last = 0, np.inf
+        return np.inf
