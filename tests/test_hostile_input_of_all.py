@@ -61,7 +61,7 @@ def test_too_little_data_are_refused(name):
     assert_refused(selector_of(name), PLANTED.X[:2], r"2 sample\(s\).*minimum of 3")
     assert_refused(selector_of(name), PLANTED.X[:, :0], r"0 feature\(s\)")
     assert_refused(selector_of(name), np.ones((60, 15)), "no informative column: all 15 .* constant")
-    assert_refused(selector_of(name, n_features_to_select=16), PLANTED.X, "asks for more than the 15 features")
+    assert_refused(selector_of(name, n_features_to_select=16), PLANTED.X, "must not exceed the number of features, 15")
 
 
 @of_every_selector
@@ -99,7 +99,7 @@ def test_values_whose_squares_overflow_are_refused(name, form):
     X = PLANTED.X.copy()
     X[0, 2] = -1e200
     assert_refused(
-        selector_of(name), form(X), r"column 2 of X has a value of magnitude 1e\+200, too large to be squared"
+        selector_of(name), form(X), r"Column 2 of X has a value of magnitude 1e\+200, too large to be squared"
     )
 
 

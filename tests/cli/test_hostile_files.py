@@ -70,7 +70,7 @@ def refused(folder, *arguments, code=FAILURE):
         (with_value(3, "gene 5", np.inf), "1 infinite value in gene 5 (1); replace them, or keep the column aside"),
         (with_value([3, 4], "gene 5", np.nan), "2 missing values in gene 5 (2); --impute median fills them in."),
         (TWO_ROWS, "Found array with 2 sample(s)"),
-        (CONSTANT, "X has no informative column: all 2 of its columns are constant over 20 samples."),
+        (CONSTANT, "X has no informative column: all 2 columns are constant over 20 samples."),
     ],
     ids=["empty", "header", "ragged", "twice", "text", "infinite", "missing", "two rows", "constant"],
 )
@@ -281,7 +281,7 @@ def test_a_disk_that_is_really_full(little_disk, monkeypatch):
 @pytest.mark.parametrize(
     ("arguments", "code", "sentence"),
     [
-        (["-m", "13"], FAILURE, "n_features_to_select=13 asks for more than the 12 features of X."),
+        (["-m", "13"], FAILURE, "n_features_to_select=13 must not exceed the number of features, 12."),
         (["-m", "0"], WRONG_USE, "--features cannot be 0: it is a whole number from 1 on"),
         (["-m", "-3"], WRONG_USE, "--features cannot be -3: it is a whole number from 1 on"),
         (["-m", "1.5"], WRONG_USE, "--features cannot be 1.5: it is a whole number from 1 on"),

@@ -181,7 +181,7 @@ def test_a_warning_is_a_note_on_standard_error(tmp_path):
     outcome = run_alone(tmp_path, "select", "cells.csv", "-m", "3", "--max-iter", "1", "--tol", "0", "--names")
     assert outcome.code == 0
     notes = outcome.stderr.removesuffix(NOTES)
-    assert re.fullmatch(r"Note: FSASL still moves after max_iter=1 iterations; .*\n", notes)
+    assert re.fullmatch(r"Note: FSASL did not converge after max_iter=1 iterations: .*\n", notes)
     assert len(outcome.stdout.splitlines()) == 3
 
 

@@ -344,6 +344,6 @@ def test_one_cluster_is_legal(shape, center):
 
 def test_too_few_iterations_are_reported_at_the_line_that_called_fit(reference):
     X = samples(reference, "syn")
-    with pytest.warns(ConvergenceWarning, match=r"CGSSL still falls after max_iter=3 iterations") as caught:
+    with pytest.warns(ConvergenceWarning, match=r"CGSSL did not converge after max_iter=3 iterations") as caught:
         CGSSL(5, n_clusters=4, max_iter=3).fit(X)
     assert [warning.filename for warning in caught] == [__file__]

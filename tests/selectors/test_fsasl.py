@@ -87,7 +87,7 @@ def test_exact_route_lowers_its_fixed_objective_at_every_step(data, structure, s
             recalibrate=False,
             tol=0,
         ).fit(DESCENT_DATA[data](seed))
-        history = selector.objective_history_.ravel()
+        history = selector.half_step_history_.ravel()
         assert len(history) == 3 * 12
         assert history[-1] < history[0]
         assert np.all(np.diff(history) <= 1e-9 * np.abs(history[:-1]))
@@ -116,11 +116,12 @@ def test_embedding_is_the_image_of_the_standardised_data_under_the_weights(w_sol
 
 @may_stop_early
 @pytest.mark.parametrize("max_iter", [1, 2, 5])
-def test_history_has_a_row_for_every_iteration_and_an_entry_for_every_step(max_iter):
+def test_history_has_a_value_for_every_iteration_and_for_every_half_step(max_iter):
     selector = FSASL(5, n_clusters=4, tol=0, max_iter=max_iter).fit(easy().X)
     assert selector.n_iter_ == max_iter
-    assert selector.objective_history_.shape == (max_iter, 3)
-    assert np.all(np.isfinite(selector.objective_history_))
+    assert selector.half_step_history_.shape == (max_iter, 3)
+    assert np.all(np.isfinite(selector.half_step_history_))
+    assert_array_equal(selector.objective_history_, selector.half_step_history_[:, -1])
 
 
 def test_neighbours_are_on_the_simplex_and_nobody_is_its_own():
@@ -164,7 +165,7 @@ def test_structure_that_does_not_adapt_is_that_of_the_original_features():
     selector = FSASL(5, n_clusters=4, adaptive=False).fit(X)
     original = standardized(X)
     assert selector.n_iter_ == 1
-    assert selector.objective_history_.shape == (1, 3)
+    assert selector.half_step_history_.shape == (1, 3)
     assert_allclose(selector.neighbor_graph_.toarray(), adaptive_neighbors(original, 5).P.toarray(), rtol=1e-12)
     expected = sparse_self_expression(original, selector.self_expression_penalty).S
     assert_allclose(selector.self_expression_.toarray(), expected.toarray(), rtol=1e-12)
@@ -190,7 +191,7 @@ def test_one_part_of_the_structure_alone_can_stay_that_of_the_original_features(
 
 
 def test_too_few_iterations_are_reported_by_the_name_of_their_parameter():
-    with pytest.warns(ConvergenceWarning, match=r"FSASL still moves after max_iter=1 iterations"):
+    with pytest.warns(ConvergenceWarning, match=r"FSASL did not converge after max_iter=1 iterations"):
         FSASL(5, n_clusters=6, max_iter=1).fit(make_planted_clusters(100, 6, 10, 300, random_state=0).X)
 
 
@@ -214,7 +215,7 @@ def test_defaults_converge_on_a_benchmark_set_or_say_so_once(benchmark_set, name
     if caught:
         (warning,) = caught
         assert warning.category is ConvergenceWarning
-        assert str(warning.message).startswith("FSASL still moves after max_iter=12")
+        assert str(warning.message).startswith("FSASL did not converge after max_iter=12")
         assert selector.n_iter_ == selector.max_iter
 
 
@@ -398,7 +399,7 @@ def log_counts(n_samples=600, n_features=900, seed=0):
     return sp.csr_array(np.log1p(counts / counts.sum(axis=1, keepdims=True) * 1e4).astype(np.float32))
 
 
-@pytest.mark.filterwarnings("ignore:FSASL still moves")
+@pytest.mark.filterwarnings("ignore:FSASL did not converge")
 def test_sparse_data_in_single_precision_are_solved_as_well_as_in_double():
     X = log_counts()
     params = {"n_features_to_select": 20, "n_clusters": 2, "scale": None, "n_neighbors": 20}

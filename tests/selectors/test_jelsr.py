@@ -307,7 +307,7 @@ def test_informative_columns_are_found(model, shape):
 
 
 def test_too_few_iterations_are_reported_by_the_name_of_their_parameter(reference):
-    with pytest.warns(ConvergenceWarning, match=r"The objective of JELSR still falls after max_iter=2 iterations"):
+    with pytest.warns(ConvergenceWarning, match=r"JELSR did not converge after max_iter=2 iterations"):
         selector = JELSR(5, n_clusters=4, max_iter=2).fit(raw(reference, "syn"))
     assert selector.n_iter_ == len(selector.objective_history_) == 2
 

@@ -310,7 +310,9 @@ def test_groups_without_a_way_out_are_reported_and_avoided_by_auto():
     between = (centres[:-1] + centres[1:]) / 2.0
     X = np.vstack([np.repeat(centres, 6, axis=0), between]) + 0.3 * rng.standard_normal((55, 11))
     params = {"n_clusters": 3, "scale": None, "tol": 2.0}
-    with pytest.warns(ConvergenceWarning, match="8 parts, more than n_clusters=3: .* raise n_neighbors") as caught:
+    with pytest.warns(
+        ConvergenceWarning, match="8 separate parts, more than n_clusters=3: .* Increase n_neighbors"
+    ) as caught:
         LLCFS(4, n_neighbors=5, **params).fit(X)
     assert caught[0].filename == __file__
     order = rng.permutation(55)
@@ -345,7 +347,7 @@ def test_one_cluster_is_legal(shape, center):
 
 def test_too_few_iterations_are_reported_at_the_line_that_called_fit(reference):
     X = samples(reference, "syn")
-    with pytest.warns(ConvergenceWarning, match=r"LLCFS still move after max_iter=1 iterations") as caught:
+    with pytest.warns(ConvergenceWarning, match=r"LLCFS did not converge after max_iter=1 iterations") as caught:
         LLCFS(5, n_clusters=4, max_iter=1).fit(X)
     assert [warning.filename for warning in caught] == [__file__]
 

@@ -50,9 +50,14 @@ def own_costs(X, ridge):
 
 def with_absolute_parameters(X, lam, gamma, count):
     """The selector for raw columns with λ and γ as the paper has them."""
-    unit = own_costs(X, lam).mean() * np.sqrt(count / X.shape[1])
+    share = gamma / penalty_for_no_entry(X, discriminant_matrix(X, lam).toarray())
     ridge = lam / mean_eigenvalue(X)
-    return UDFS(5, n_clusters=count, scale=None, center=False, ridge=ridge, row_penalty=gamma / unit)
+    # From a share of one on, W uses as many features as it has columns, and γ has no further effect.
+    return UDFS(5, n_clusters=count, scale=None, center=False, ridge=ridge, row_penalty=min(share, 0.999), tol=1e-5)
+
+
+def penalty_for_no_entry(X, M):
+    return 2.0 * np.linalg.norm(X.T @ M @ X, axis=1).max()
 
 
 def published_iterations(problem, d, gamma, count, n_iter=20):
@@ -222,7 +227,7 @@ def test_with_more_features_than_samples_the_first_eigenproblem_is_degenerate(re
     ("name", "params"),
     [
         *[(name, {}) for name in (*DATA, "digits200")],
-        *[("wide", params) for params in ({"center": False}, {"scale": None}, {"row_penalty": 0.1})],
+        *[("wide", params) for params in ({"center": False}, {"scale": None}, {"row_penalty": 0.01})],
     ],
     ids=str,
 )
@@ -239,7 +244,7 @@ def test_the_selector_reaches_an_objective_no_higher_than_that_of_the_authors(re
     selector = with_absolute_parameters(X, lam, gamma, int(stored["c"])).fit(X)
     W = selector.coef_
     ours = np.sum((X @ W) * (M @ (X @ W))) + gamma * np.linalg.norm(W, axis=1).sum()
-    # It stops when the objective falls by less than 1e-5 of itself.
+    # It stops when the objective decreases by less than 1e-5 of itself.
     assert ours <= stored[f"obj_{key(lam, gamma)}"][-1] * (1.0 + 5e-5)
 
 
@@ -255,12 +260,34 @@ def test_constant_columns_are_first_with_the_authors_and_last_here(reference, la
 
 
 @may_stop_early
-@pytest.mark.parametrize("row_penalty", [0.1, 1.0, 10.0])
+@pytest.mark.parametrize("row_penalty", [0.001, 0.02, 0.3])
 def test_the_start_is_not_arbitrary_with_more_features_than_samples(reference, row_penalty):
     X = samples(reference, "wide")
     order = np.random.default_rng(0).permutation(120)
     original, permuted = (UDFS(5, n_clusters=4, row_penalty=row_penalty).fit(x) for x in (X, X[:, order]))
     assert_allclose(permuted.scores_, original.scores_[order], rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("shape", [(20, 8), (10, 30)])
+def test_a_zero_row_stays_zero_from_the_largest_penalty_on(shape):
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal(shape)
+    M = discriminant_matrix(X, 1.0).toarray()
+    largest = penalty_for_no_entry(X, M)
+    for problem in routes(X, M):
+        assert_allclose(problem.penalty_for_no_entry(), largest, rtol=1e-10)
+    W, _ = np.linalg.qr(rng.standard_normal((shape[1], 3)))
+    slopes = 2.0 * np.linalg.norm(X.T @ M @ X @ W, axis=1)
+    assert slopes.max() <= largest
+    # The bound is attained by a W that has the direction of the largest row of A.
+    steepest = (X.T @ M @ X)[np.linalg.norm(X.T @ M @ X, axis=1).argmax()]
+    W = (steepest / np.linalg.norm(steepest))[:, None]
+    assert_allclose(2.0 * np.abs(X.T @ M @ X @ W).max(), largest, rtol=1e-10)
+
+
+def test_at_a_large_share_w_uses_as_many_features_as_it_has_columns(reference):
+    selector = UDFS(5, n_clusters=4, row_penalty=0.9).fit(samples(reference, "syn"))
+    assert np.count_nonzero(selector.scores_) == selector.coef_.shape[1]
 
 
 @pytest.mark.parametrize("name", ["syn", "wide"])
@@ -318,7 +345,7 @@ def test_samples_that_coincide_with_all_their_neighbours_are_legal():
 
 def test_too_few_iterations_are_reported_at_the_line_that_called_fit(reference):
     X = samples(reference, "syn")
-    with pytest.warns(ConvergenceWarning, match=r"UDFS still falls after max_iter=1 iterations") as caught:
+    with pytest.warns(ConvergenceWarning, match=r"UDFS did not converge after max_iter=1 iterations") as caught:
         UDFS(5, n_clusters=4, max_iter=1).fit(X)
     assert [warning.filename for warning in caught] == [__file__]
 

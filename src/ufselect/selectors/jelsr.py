@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -149,18 +151,19 @@ class JELSR(ClusterSelector):
             local_laplacian(X, nearest, self.local_model, width=self.width, dimension=n_clusters, n_jobs=self.n_jobs)
         )
         gram = affordable_gram(X)
-        Y = self._embedding(L, self._dimension(n_clusters))
+        embedding = partial(self._embedding, self._dimension(n_clusters))
+        Y = embedding(L, None)
         alpha = self.row_penalty * penalty_for_zero_of_any_embedding(X)
         weights = 2.0 * even_row_norms(X, Y.shape[1])
         iterations = Iterations(self)
         for _ in iterations:
-            state = embed_and_regress(X, L, weights, alpha, self.regression_weight, self._embedding, Y, gram=gram)
+            state = embed_and_regress(X, L, weights, alpha, self.regression_weight, embedding, Y, gram=gram)
             Y, weights = state.Y, inverse_weights(state.W)
             iterations.record(state.objective)
         ranking = rank_by_row_norm(X, state.W, Y, wanted)
         return ranking.with_attributes(n_clusters_=n_clusters, **iterations.attributes())
 
-    def _embedding(self, L: Laplacian, dimension: int, warm_start: Float | None = None) -> Float:
+    def _embedding(self, dimension: int, L: Laplacian, warm_start: Float | None) -> Float:
         return smallest_of_crowded(
             L, dimension, nontrivial=self.center, warm_start=warm_start, random_state=self.random_state
         ).vectors
@@ -195,14 +198,14 @@ def embed_and_regress(
     weights: Float,
     alpha: float,
     beta: float,
-    embedding: Any,
-    warm_start: Float,
+    embedding: Callable[[Laplacian, Float | None], Float],
+    warm_start: Float | None = None,
     *,
     gram: Float | None = None,
 ) -> JointState:
     """Y and W that minimise tr(YᵀLY) + β(‖XW − Y‖² + α Σⱼ ‖wⱼ‖²/hⱼ) for given h."""
     ridge = ReweightedRidge(X, weights, alpha, gram=gram)
-    Y = embedding(PredictedLaplacian(L, ridge, beta), warm_start.shape[1], warm_start)
+    Y = embedding(PredictedLaplacian(L, ridge, beta), warm_start)
     W = ridge.coef(Y)
     misfit = float(np.sum((Y - X @ W) ** 2))
     return JointState(Y, W, quadratic_form(L, Y) + beta * (misfit + alpha * row_norm_sum(W)))

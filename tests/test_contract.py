@@ -1,0 +1,258 @@
+"""One contract for all selectors: order, names, meanings and defaults of parameters, and what a fit leaves behind."""
+
+import inspect
+import re
+import warnings
+from collections import Counter, defaultdict
+from functools import cache
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import ufselect
+from ufselect.base import BaseSelector, Ranking
+from ufselect.datasets import make_planted_clusters
+
+ORDER = [
+    "n_features_to_select",
+    "n_clusters",
+    # the graph: number of neighbours, then its shape
+    "n_neighbors",
+    "affinity",
+    "weights",
+    "width",
+    # the method's own: choices, weights, penalties
+    "structure",
+    "adaptive",
+    "w_solver",
+    "recalibrate",
+    "spread",
+    "self_expression_size",
+    "criterion",
+    "power",
+    "normalized",
+    "n_nonzero",
+    "solver",
+    "exact",
+    "local_model",
+    "n_components",
+    "update",
+    "structure_rank",
+    "neighborhood",
+    "fit_weight",
+    "local_weight",
+    "regression_weight",
+    "structure_weight",
+    "row_penalty",
+    "self_expression_penalty",
+    "ridge",
+    # preparation of the columns, selection, iterations, resources
+    "scale",
+    "center",
+    "selection",
+    "max_iter",
+    "tol",
+    "n_jobs",
+    "random_state",
+    "verbose",
+]
+USUAL = {"affinity": "neighbors", "max_iter": 100, "tol": 1e-4}  # if there is no majority
+METHODS = {name: getattr(ufselect, name) for name in ufselect.__all__}
+ITERATIVE = [name for name, cls in METHODS.items() if "max_iter" in inspect.signature(cls).parameters]
+PLANTED = make_planted_clusters(60, 3, 8, 7, random_state=0)
+
+
+def parameters(cls):
+    return inspect.signature(cls).parameters
+
+
+def description(cls, name):
+    """The entry of a parameter in the docstring."""
+    entry = re.search(rf"^    {name} : .*\n((?:        .*\n)+)", cls.__doc__, flags=re.MULTILINE)
+    return " ".join(entry[1].split())
+
+
+@cache
+def shared():
+    """Names that at least two methods have, with the methods."""
+    owners = defaultdict(list)
+    for method, cls in METHODS.items():
+        for name in parameters(cls):
+            owners[name].append(method)
+    return {name: methods for name, methods in owners.items() if len(methods) > 1}
+
+
+def small(name, **params):
+    cls = METHODS[name]
+    given = {"n_features_to_select": 5, "n_clusters": 3, **params}
+    return cls(**{key: value for key, value in given.items() if key in parameters(cls)})
+
+
+# The constructors
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_parameters_stand_in_one_order(name):
+    names = list(parameters(METHODS[name]))
+    assert names == sorted(names, key=ORDER.index)
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_only_the_number_of_features_is_positional(name):
+    first, *rest = parameters(METHODS[name]).values()
+    assert (first.name, first.kind) == ("n_features_to_select", first.POSITIONAL_OR_KEYWORD)
+    assert {parameter.kind for parameter in rest} == {first.KEYWORD_ONLY}
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_constraints_belong_to_parameters_and_parameters_have_constraints(name):
+    cls = METHODS[name]
+    assert set(cls._parameter_constraints) == set(parameters(cls))
+
+
+@pytest.mark.parametrize("parameter", shared())
+def test_a_name_allows_the_same_values_in_every_method(parameter):
+    allowed = {
+        tuple(sorted(str(constraint) for constraint in METHODS[method]._parameter_constraints[parameter]))
+        for method in shared()[parameter]
+    }
+    assert len(allowed) == 1
+
+
+@pytest.mark.parametrize("parameter", shared())
+def test_a_shared_default_is_the_same_or_the_docstring_says_why_not(parameter):
+    defaults = {method: parameters(METHODS[method])[parameter].default for method in shared()[parameter]}
+    usual = USUAL.get(parameter, Counter(defaults.values()).most_common(1)[0][0])
+    unusual = [method for method, default in defaults.items() if default != usual]
+    assert [method for method in unusual if "because" not in description(METHODS[method], parameter)] == []
+
+
+def test_penalties_are_shares():
+    for cls in METHODS.values():
+        for name in ("row_penalty", "self_expression_penalty"):
+            if name in parameters(cls):
+                (interval,) = cls._parameter_constraints[name]
+                assert (interval.left, interval.right, interval.closed) == (0, 1, "neither")
+
+
+def test_every_method_has_verbose_and_those_without_random_state_draw_nothing():
+    assert all("verbose" in parameters(cls) for cls in METHODS.values())
+    without = {name for name, cls in METHODS.items() if "random_state" not in parameters(cls)}
+    assert without == {"MaxVariance", "LaplacianScore", "TraceRatio"}
+
+
+@pytest.mark.parametrize("name", [name for name, cls in METHODS.items() if "random_state" in parameters(cls)])
+def test_what_is_drawn_comes_from_random_state(name):
+    X = make_planted_clusters(510, 3, 6, 2, random_state=0).X  # above 500 samples eigenvectors start at random
+    rng = np.random.RandomState(0)
+    before = rng.get_state()[2]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        small(name, n_clusters="auto", random_state=rng, max_iter=2).fit(X)
+    assert rng.get_state()[2] != before
+
+
+# What a fit leaves behind
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_learning_sets_no_attribute_and_returns_everything(name):
+    selector = small(name)
+    before = set(vars(selector))
+    prepared = selector._prepared(PLANTED.X)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        learned = selector._learn(prepared, 5)
+        fitted = clone(selector).fit(PLANTED.X)
+    assert set(vars(selector)) == before
+    assert isinstance(learned, Ranking)
+    own = {"scores_", "ranking_", "n_features_", "n_features_in_", "coef_", "embedding_", "structure_curve_"}
+    assert {attribute for attribute in vars(fitted) if attribute.endswith("_")} - own == set(learned.attributes)
+
+
+@pytest.mark.parametrize("name", ITERATIVE)
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_the_objective_has_one_value_an_iteration(name):
+    selector = small(name, max_iter=3, tol=0.0).fit(PLANTED.X)
+    assert selector.objective_history_.shape == (selector.n_iter_,)
+
+
+def test_another_fit_forgets_what_the_last_one_learned():
+    selector = ufselect.SPFS(3, n_clusters=3, solver="nes").fit(PLANTED.X)
+    assert hasattr(selector, "coef_")
+    selector.set_params(solver="sfs").fit(PLANTED.X)
+    assert not hasattr(selector, "coef_")
+    selector = ufselect.SPEC(3, n_clusters=3).fit(PLANTED.X)
+    assert hasattr(selector, "n_clusters_")
+    selector.set_params(criterion="phi1").fit(PLANTED.X)
+    assert not hasattr(selector, "n_clusters_")
+
+
+# Iterations
+
+
+@pytest.mark.parametrize("name", ITERATIVE)
+def test_too_few_iterations_warn_once_at_the_line_that_called_fit(name):
+    with pytest.warns(ConvergenceWarning, match=rf"^{name} did not converge after max_iter=1 iterations") as caught:
+        small(name, max_iter=1, tol=0.0).fit(PLANTED.X)
+    own = [warning for warning in caught if "max_iter" in str(warning.message)]
+    assert [warning.filename for warning in own] == [__file__]
+
+
+@pytest.mark.parametrize("name", ITERATIVE)
+def test_the_warning_passes_through_a_pipeline_to_the_line_of_the_user(name):
+    pipeline = make_pipeline(StandardScaler(), small(name, max_iter=1, tol=0.0))
+    with pytest.warns(ConvergenceWarning, match="did not converge") as caught:
+        pipeline.fit(PLANTED.X)
+    assert {warning.filename for warning in caught} == {__file__}
+
+
+@pytest.mark.parametrize("name", ITERATIVE)
+def test_a_large_tolerance_stops_without_a_warning(name):
+    selector = small(name, tol=1e9).fit(PLANTED.X)
+    # One iteration for each weight of orthogonality, or two, as the first has nothing to compare with.
+    assert selector.n_iter_ <= (2 if not hasattr(selector, "orthogonality_history_") else 8)
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_progress_is_shown_if_verbose_and_never_otherwise(name, capfd):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        small(name).fit(PLANTED.X)
+        assert capfd.readouterr().err == ""
+        small(name, verbose=1).fit(PLANTED.X)
+    shown = capfd.readouterr().err
+    # A clock for methods without iterations is for terminals only.
+    assert (name in shown) == (name in ITERATIVE or name == "MCFS")
+
+
+# Meanings
+
+
+@pytest.mark.parametrize("name", shared()["local_weight"])
+def test_no_weight_of_the_local_structure_is_legal(name):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        selector = small(name, local_weight=0.0).fit(PLANTED.X)
+    assert np.all(np.isfinite(selector.scores_))
+
+
+def test_fsasl_without_weight_of_the_neighbours_learns_the_global_structure():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        without = ufselect.FSASL(5, n_clusters=3, local_weight=0.0).fit(PLANTED.X)
+        only_global = ufselect.FSASL(5, n_clusters=3, structure="global").fit(PLANTED.X)
+    np.testing.assert_array_equal(without.scores_, only_global.scores_)
+    with pytest.raises(ValueError, match='local_weight=0 with structure="local" leaves no structure'):
+        ufselect.FSASL(local_weight=0.0, structure="local").fit(PLANTED.X)
+
+
+def test_what_authors_of_methods_need_is_public():
+    import ufselect.base as base
+
+    assert all(hasattr(base, name) for name in base.__all__)
+    assert all(issubclass(cls, BaseSelector) for cls in METHODS.values())
