@@ -51,7 +51,7 @@ def settings_per_minute(n_settings: int) -> str | None:
 def _judgements(experiment: Experiment, outcomes: Sequence[dict[str, Any]]) -> Iterator[Judgement]:
     for trial, outcome in zip(planned_trials(experiment), outcomes, strict=True):
         for count in trial.counts:
-            yield judgement_of(trial.data, outcome["order"], count, experiment.measures, experiment.n_runs)
+            yield judgement_of(trial.fit.data, outcome["order"], count, experiment.measures, experiment.n_runs)
 
 
 def _run(pieces: Sequence[Fit | Judgement], n_jobs: int) -> list[dict[str, Any]]:

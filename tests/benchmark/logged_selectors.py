@@ -1,16 +1,18 @@
-"""Selectors for experiments in tests: they write down when they are fitted, take their time, or fail."""
+"""Selectors for experiments in tests: they log their fits, take time, warn, or fail."""
 
 import os
 import signal
 import time
+import warnings
 from pathlib import Path
 
 import numpy as np
 from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
 
 
 class Logged(BaseEstimator):
-    """Ranks at random, after a line with its seed in a file and a pause."""
+    """Ranks at random, after logging its seed to a file and a pause."""
 
     def __init__(self, seed=0, log="", seconds=0.0):
         self.seed = seed
@@ -27,7 +29,7 @@ class Logged(BaseEstimator):
 
 
 class Scored(BaseEstimator):
-    """Leaves scores, no ranking; the last column is best."""
+    """Sets scores but no ranking; the last column is best."""
 
     def fit(self, X):
         self.scores_ = np.arange(X.shape[1])
@@ -49,7 +51,7 @@ class Failing(BaseEstimator):
 
 
 class Keen(BaseEstimator):
-    """Takes whatever it is told, and keeps it for those who ask."""
+    """Sets what it is given as learned attributes."""
 
     def __init__(self, n_clusters=2, n_features_to_select=None):
         self.n_clusters = n_clusters
@@ -67,8 +69,34 @@ class Keen(BaseEstimator):
         return self
 
 
+class Stepwise(BaseEstimator):
+    """Records its objective after every iteration, and after every step of one."""
+
+    def fit(self, X):
+        self.ranking_ = np.arange(X.shape[1]) + 1
+        self.half_step_history_ = np.array([[4.0, 3.0, 2.0], [3.0, 2.0, 1.0]])
+        self.objective_history_ = self.half_step_history_[:, -1]
+        return self
+
+
+class Warning(BaseEstimator):
+    """Warns that it did not converge, and of something else."""
+
+    def __init__(self, times=0, seed=0):
+        self.times = times
+        self.seed = seed
+
+    def fit(self, X):
+        for _ in range(self.times):
+            warnings.warn("did not converge", ConvergenceWarning, stacklevel=2)
+        if self.times:
+            warnings.warn("something else", UserWarning, stacklevel=2)
+        self.ranking_ = np.arange(X.shape[1]) + 1
+        return self
+
+
 class Hungry(BaseEstimator):
-    """Fills so many megabytes and lets them go."""
+    """Allocates the given number of megabytes and frees them."""
 
     def __init__(self, megabytes=0):
         self.megabytes = megabytes

@@ -18,8 +18,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from ufselect.benchmark.data import current_version
 from ufselect.benchmark.experiment import identity
-from ufselect.benchmark.pieces import Fit
+from ufselect.benchmark.pieces import fit_of
 from ufselect.cli.app import run
 
 N_SETTINGS = 10
@@ -48,12 +49,14 @@ name = "variance"
 selector = "MaxVariance"
 """
 N_FITS = 1 + N_SETTINGS + 1
+INHERITED = [path for path in [os.environ.get("PYTHONPATH")] if path]
 COMMAND = ["bench", "slow.toml", "--quick", "--output", "out"]
 OUTPUTS = {
     "figures.parquet",
     "fits.parquet",
     "summary.csv",
     "tables.md",
+    "made_by.json",
     *(f"{metric}.tex" for metric in ("acc", "nmi")),
     *(
         f"{metric}_{picture}.{ending}"
@@ -80,7 +83,7 @@ def start(folder, *arguments):
     return subprocess.Popen(
         [Path(sys.executable).with_name("ufselect"), *arguments],
         cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(Path(__file__).parent)},
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(Path(__file__).parent), *INHERITED])},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -144,7 +147,7 @@ def times_fitted(folder):
 def key_of(seed):
     """The key of a slow fit."""
     parameters = identity({"log": "log.txt", "seconds": 0.2, "seed": seed})
-    return Fit("small.npz", "logged_selectors:Logged", parameters, 6).key
+    return fit_of(current_version("small.npz"), "logged_selectors:Logged", parameters, 6).key
 
 
 def files_in(folder):
@@ -213,7 +216,7 @@ def test_stopped_by_hand_it_says_what_to_do_and_leaves_nothing_half_written(tmp_
     code, errors = stop_midway(folder, signal.SIGINT, *COMMAND)
     assert code == 1
     last = errors.rstrip("\n").splitlines()[-1]
-    assert last == "Stopped. What was finished is kept; the same command goes on from there."
+    assert last == "Stopped. Finished pieces are kept; the same command continues from there."
     assert "Traceback" not in errors
     assert {path.name.partition("-")[0] for path in (folder / "out").iterdir()} == {"pieces.sqlite"}
     assert 3 <= len(pieces_in(folder)) < N_FITS
@@ -275,17 +278,21 @@ def bench(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("text", "arguments", "error"),
     [
-        (CHEAP, ["--data", "irys"], "Error: no data set 'irys'; did you mean 'iris'?\n"),
-        (CHEAP, ["--methods", "varience"], "Error: no method 'varience'; did you mean 'variance'?\n"),
-        (CHEAP.replace("no-labels", "no-label"), [], "no protocol 'no-label'; did you mean 'no-labels'?\n"),
+        (CHEAP, ["--data", "irys"], "Error: unknown data set 'irys'; did you mean 'iris'?\n"),
+        (CHEAP, ["--methods", "varience"], "Error: unknown method 'varience'; did you mean 'variance'?\n"),
+        (CHEAP.replace("no-labels", "no-label"), [], "unknown protocol 'no-label'; did you mean 'no-labels'?\n"),
         (CHEAP.replace("[1, 2]", "[1, 2"), [], "Error: tried.toml is not valid TOML: "),
         (CHEAP.replace('"iris"', '"irys"'), [], "Error: no set is named 'irys' (did you mean iris?)"),
         (CHEAP.replace('"MaxVariance"', '"MaxVarience"'), ["--data", "iris"], "there is no selector 'MaxVarience' in"),
         (CHEAP + "parameters = { colour = 1 }", ["--data", "iris"], "unexpected keyword argument 'colour'"),
-        (CHEAP.replace("MaxVariance", "logged_selectors:Failing"), ["--data", "iris"], "every fit failed, variance on"),
+        (
+            CHEAP.replace("MaxVariance", "logged_selectors:Failing"),
+            ["--data", "iris"],
+            "all fits failed; the first, variance on iris, with",
+        ),
         (CHEAP, ["--data", "LUNG"], "Error: LUNG is not at hand"),
-        (CHEAP.replace('"iris", ', ""), [], "none of the experiment's data sets is at hand"),
-        (CHEAP, ["--data", "iris", "--finished"], "Error: nothing is finished yet.\n"),
+        (CHEAP.replace('"iris", ', ""), [], "none of the experiment's data sets is available"),
+        (CHEAP, ["--data", "iris", "--finished"], "Error: no fit is finished yet.\n"),
         (CHEAP, ["--data", "iris", "-j", "0"], "Error: n_jobs == 0"),
         (CHEAP, ["--data", "iris", "-o", "tried.toml/out"], "Error: "),
     ],
@@ -302,7 +309,7 @@ def test_what_is_wrong_is_said_in_a_sentence(bench, text, arguments, error):
 def test_a_wrong_name_is_one_line_on_standard_error(tmp_path):
     with start(prepare(tmp_path), *COMMAND, "--methods", "slwo") as process:
         output, errors = process.communicate(timeout=60)
-    assert (process.returncode, output, errors) == (1, "", "Error: no method 'slwo'; did you mean 'slow'?\n")
+    assert (process.returncode, output, errors) == (1, "", "Error: unknown method 'slwo'; did you mean 'slow'?\n")
 
 
 def test_a_store_that_is_none_is_named(bench, tmp_path):
@@ -310,7 +317,7 @@ def test_a_store_that_is_none_is_named(bench, tmp_path):
     (tmp_path / "results" / "pieces.sqlite").write_bytes(b"something else " * 100)
     result = bench(CHEAP, "--data", "iris")
     assert result.exit_code == 1
-    assert result.stderr.startswith("Error: results/pieces.sqlite is no store of finished pieces: ")
+    assert result.stderr.startswith("Error: results/pieces.sqlite is damaged, or not a store of finished pieces: ")
 
 
 def test_with_debug_the_traceback_is_there(bench):

@@ -132,7 +132,7 @@ grid = { seed = [0, 1, 2, 3, 4, 5] }
 """
     path = tmp_path / "pieces.sqlite"
     dask_backend = joblib.parallel_config(backend="dask")
-    with Store(path) as store, dask_backend, pytest.raises(MemoryError, match="pieces ended all workers"):
+    with Store(path) as store, dask_backend, pytest.raises(MemoryError, match="pieces killed every worker"):
         run_experiment(make_experiment(methods, data=[small_set]), store)
     # A piece that waited at a worker which died is under suspicion, too: not all of the other five need to be there.
     assert 1 <= n_pieces(path) <= 5

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from ufselect.benchmark.experiment import Experiment, Method, Quick, identity, read_experiment, varied_values
-from ufselect.benchmark.pieces import _parameters_of, selector_named
+from ufselect.benchmark.selecting import parameters_of, selector_named, with_values
 from ufselect.datasets import dataset_names
 
 EXPERIMENTS = sorted(Path(__file__).parents[2].joinpath("experiments").glob("*.toml"))
@@ -202,18 +202,78 @@ BROKEN = {
     "no methods": (WHOLE[: WHOLE.index("[[methods]]")], "'methods' is missing"),
     "no name": (WHOLE.replace('name = "second"', ""), "'name' is missing"),
     "no selector": (WHOLE.replace('selector = "MCFS"', ""), "selector"),
-    "unknown key": (WHOLE.replace("n_runs", "runs"), "'runs'"),
-    "unknown key of a method": (WHOLE.replace("baseline", "base_line"), "'base_line'"),
-    "unknown protocol": (WHOLE.replace("no-labels", "no-lables"), "no protocol 'no-lables'; did you mean 'no-labels'?"),
-    "unknown measure": (WHOLE.replace('"acc"', '"accu"'), "no measure 'accu'; did you mean 'acc'?"),
-    "far from any measure": (WHOLE.replace('"acc"', '"zzz"'), "no measure 'zzz'; there are acc, nmi"),
+    "unknown key": (WHOLE.replace("n_runs", "runs"), "unknown key 'runs'; did you mean 'n_runs'?"),
+    "unknown key of a method": (
+        WHOLE.replace("baseline", "base_line"),
+        "methods, first: unknown key 'base_line'; did you mean 'baseline'?",
+    ),
+    "unknown protocol": (
+        WHOLE.replace("no-labels", "no-lables"),
+        "unknown protocol 'no-lables'; did you mean 'no-labels'?",
+    ),
+    "unknown measure": (WHOLE.replace('"acc"', '"accu"'), "unknown measure 'accu'; did you mean 'acc'?"),
+    "far from any measure": (WHOLE.replace('"acc"', '"zzz"'), "unknown measure 'zzz'; choose from acc, nmi"),
     "two of one name": (WHOLE.replace('"third"', '"first"'), "two methods have the same name"),
     "a method on unknown data": (WHOLE.replace('data = ["iris", "wine"]\nb', 'data = ["irys"]\nb'), "'irys'"),
     "counts of unknown data": (WHOLE.replace("digits = [10", "digit = [10"), "'digit'; did you mean 'digits'?"),
     "grid of unknown data": (WHOLE.replace("grid_of.wine", "grid_of.wines"), "'wines'; did you mean 'wine'?"),
     "features neither all nor counted": (WHOLE.replace('"all"', '"al"'), "'al'"),
-    "no data": (WHOLE.replace('["iris", "wine", "digits"]', "[]"), "data"),
-    "data not a list": (WHOLE.replace('["iris", "wine", "digits"]', '"iris"'), "data"),
+    "no data": (WHOLE.replace('["iris", "wine", "digits"]', "[]"), "data must be a list of one or more"),
+    "data not a list": (WHOLE.replace('["iris", "wine", "digits"]', '"JAFFE"'), "data must be a list of one or more"),
+    "data twice": (WHOLE.replace('["iris", "wine", "digits"]', '["iris", "wine", "iris"]'), "data must be a list"),
+    "data as a number": (WHOLE.replace('["iris", "wine", "digits"]', "[3]"), "data must be a list"),
+    "a name": (f'name = "own"\n{WHOLE}', "name is not a key at the top level"),
+    "no title": (WHOLE.replace('title = "All there is"', ""), "'title' is missing"),
+    "title not text": (WHOLE.replace('"All there is"', "3"), "title must be a non-empty string, got 3"),
+    "misspelt key": (WHOLE.replace("measures =", "mesures ="), "unknown key 'mesures'; did you mean 'measures'?"),
+    "a key of the experiment in a method": (
+        f"{WHOLE}n_runs = 3",
+        "methods, third: unknown key 'n_runs'; it belongs at the top of the file",
+    ),
+    "misspelt key of quick": (
+        WHOLE.replace("settings = 3", "setings = 3"),
+        "quick: unknown key 'setings'; did you mean 'settings'?",
+    ),
+    "negative count": (WHOLE.replace("[2, 3]", "[2, -1]"), "counts must be a list of one or more positive integers"),
+    "count of zero": (
+        WHOLE.replace("[2, 3]", "[0]"),
+        "counts must be a list of one or more positive integers, got [0]",
+    ),
+    "count as text": (WHOLE.replace("[2, 3]", '["2"]'), "counts must be"),
+    "count as fraction": (WHOLE.replace("[2, 3]", "[2.5]"), "counts must be"),
+    "count as boolean": (WHOLE.replace("[2, 3]", "[true]"), "counts must be"),
+    "a single count": (WHOLE.replace("[2, 3]", "2"), "counts must be"),
+    "no counts": (WHOLE.replace("[2, 3]", "[]"), "counts must be"),
+    "negative count of a data set": (WHOLE.replace("[10, 20, 20]", "[-1]"), "counts_of must be a table"),
+    "counts of all": (WHOLE.replace("[counts_of]\ndigits = [10", "counts_of = [10"), "counts_of must be a table"),
+    "no measures": (WHOLE.replace('["acc", "redundancy"]', "[]"), "measures must be a list of one or more"),
+    "measures as text": (WHOLE.replace('["acc", "redundancy"]', '"acc"'), "measures must be a list of one or more"),
+    "no runs": (WHOLE.replace("n_runs = 4", "n_runs = 0"), "n_runs must be a positive integer, got 0"),
+    "runs as fraction": (WHOLE.replace("n_runs = 4", "n_runs = 2.5"), "n_runs must be a positive integer, got 2.5"),
+    "runs as boolean": (WHOLE.replace("n_runs = 4", "n_runs = true"), "n_runs must be a positive integer, got True"),
+    "runs as text": (WHOLE.replace("n_runs = 4", 'n_runs = "4"'), "n_runs must be a positive integer, got '4'"),
+    "quick as text": (
+        WHOLE.replace('{ data = ["wine"], settings = 3, counts = [2] }', '"wine"'),
+        "quick must be a table",
+    ),
+    "no quick settings": (WHOLE.replace("settings = 3", "settings = 0"), "quick: settings must be a positive integer"),
+    "quick on unknown data": (
+        WHOLE.replace('{ data = ["wine"]', '{ data = ["wines"]'),
+        "quick: data: unknown data set 'wines'",
+    ),
+    "methods as a table": (WHOLE[: WHOLE.index("[[methods]]")] + "[methods]\nname = 'a'", "methods must be a list"),
+    "methods as names": (f"methods = ['MCFS']\n{WHOLE[: WHOLE.index('[[methods]]')]}", "methods must be a list"),
+    "name as a number": (WHOLE.replace('name = "second"', "name = 2"), "methods, number 2: name must be"),
+    "selector as a list": (WHOLE.replace('"MCFS"', '["MCFS"]'), "methods, second: selector must be"),
+    "parameters as a list": (WHOLE.replace('{ n_clusters = "classes" }', "[1]"), "methods, second: parameters must be"),
+    "a date as parameter": (WHOLE.replace('"classes"', "1979-05-27"), "methods, second: parameters must be"),
+    "baseline as text": (WHOLE.replace("baseline = true", 'baseline = "yes"'), "baseline must be true or false"),
+    "data of a method as text": (WHOLE.replace('["iris", "wine"]\nb', '"iris"\nb'), "methods, first: data must be"),
+    "a range from high to low": (
+        WHOLE.replace("from = 3", "from = 7"),
+        "methods, first: the grid of random_state must",
+    ),
+    "a range of fractions": (WHOLE.replace("from = 3", "from = 3.5"), "methods, first: the grid of random_state must"),
 }
 
 
@@ -238,14 +298,14 @@ def test_bytes_that_are_no_text_are_no_experiment(tmp_path):
 @pytest.mark.parametrize(
     ("wanted", "message"),
     [
-        ({"data": ["wines"]}, "no data set 'wines'; did you mean 'wine'?"),
-        ({"data": ["JAFFE"]}, "no data set 'JAFFE'; there are iris, wine, digits."),
-        ({"methods": ["frist"]}, "no method 'frist'; did you mean 'first'?"),
-        ({"methods": ["MCFS"]}, "no method 'MCFS'; there are first, second, third."),
+        ({"data": ["wines"]}, "unknown data set 'wines'; did you mean 'wine'?"),
+        ({"data": ["JAFFE"]}, "unknown data set 'JAFFE'; choose from iris, wine, digits."),
+        ({"methods": ["frist"]}, "unknown method 'frist'; did you mean 'first'?"),
+        ({"methods": ["MCFS"]}, "unknown method 'MCFS'; choose from first, second, third."),
     ],
 )
 def test_only_what_is_in_the_experiment_can_be_asked_for(whole, wanted, message):
-    with pytest.raises(ValueError, match="no ") as caught:
+    with pytest.raises(ValueError, match="unknown ") as caught:
         whole.narrowed(**wanted)
     assert str(caught.value) == message
 
@@ -258,12 +318,12 @@ def test_selectors_take_every_value_that_a_file_gives_them(path):
     for method in read_experiment(path).methods:
         make = selector_named(method.selector)
         grids = [method.grid, *method.grid_of.values()]
-        assert {*method.parameters, *(name for grid in grids for name in grid)} <= _parameters_of(make), method.name
+        assert {*method.parameters, *(name for grid in grids for name in grid)} <= parameters_of(make), method.name
         for data in {None, *method.grid_of}:
             values = {(name, identity(value)): value for each in method.settings(data) for name, value in each.items()}
             for (name, _), value in values.items():
                 given = {**method.parameters, name: value}
-                selector = make(**{key: 3 if each == "classes" else each for key, each in given.items()})
+                selector = make(**with_values(identity(given), n_classes=3))
                 if hasattr(selector, "_parameter_constraints"):
                     selector._validate_params()
 
@@ -275,8 +335,15 @@ def test_data_in_files_are_known(path):
     assert {*(experiment.quick.data or ())} <= set(experiment.data)
 
 
-def test_there_are_files_for_every_experiment_of_the_paper():
-    assert [path.stem for path in EXPERIMENTS] == ["ablation", "convergence", "no_labels", "published", "sensitivity"]
+def test_there_are_files_for_every_experiment_of_the_paper_and_one_that_needs_no_files():
+    assert [path.stem for path in EXPERIMENTS] == [
+        "ablation",
+        "convergence",
+        "digits",
+        "no_labels",
+        "published",
+        "sensitivity",
+    ]
 
 
 @pytest.mark.parametrize("data", ["JAFFE", "UMIST", "TOX", "USPS49", "MFEA", "COIL", "AR", "LUNG"])
@@ -294,7 +361,7 @@ def test_a_grid_is_a_list_or_a_range(tmp_path, grid):
         'title = "t"\nprotocol = "published"\ndata = ["iris"]\n[[methods]]\nname = "a"\nselector = "MCFS"\n'
         f"grid = {{ width = {grid} }}\n"
     )
-    with pytest.raises(ValueError, match="the grid of width is a list"):
+    with pytest.raises(ValueError, match="a: the grid of width must be a list"):
         read_experiment(path)
 
 

@@ -24,7 +24,7 @@ name = "for one"
 selector = "AllFeatures"
 data = ["iris"]
 {FAILING}"""
-ALWAYS = {"figures.parquet", "fits.parquet", "summary.csv", "tables.md"}
+ALWAYS = {"figures.parquet", "fits.parquet", "summary.csv", "tables.md", "made_by.json"}
 
 
 def pictures(*names):
@@ -76,7 +76,7 @@ def test_a_single_number_of_features_and_a_single_measure_do(run, tmp_path):
 
 
 def test_where_every_fit_failed_there_is_nothing_to_write(run, tmp_path):
-    with pytest.raises(ValueError, match="every fit failed, failing on iris with ValueError: out of luck"):
+    with pytest.raises(ValueError, match="all fits failed; the first, failing on iris, with ValueError: out of luck"):
         write_results(*run(FAILING), tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
@@ -85,7 +85,7 @@ def test_where_nothing_is_finished_there_is_nothing_to_write(make_experiment, tm
     experiment = make_experiment(METHODS, data=["iris"])
     with Store(tmp_path / "pieces.sqlite") as store:
         results = run_experiment(experiment, store, finished_only=True)
-    with pytest.raises(ValueError, match="nothing is finished yet"):
+    with pytest.raises(ValueError, match="no fit is finished yet"):
         write_results(experiment, results, tmp_path / "out")
 
 

@@ -3,20 +3,24 @@
 import json
 import sys
 import time
+import warnings
+from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_iris
 
-import ufselect
 from ufselect import FSASL, MCFS, MaxVariance
 from ufselect._backend.columns import Columns
+from ufselect.benchmark.data import current_version
 from ufselect.benchmark.experiment import identity
 from ufselect.benchmark.measure import measured
-from ufselect.benchmark.pieces import Fit, Judgement, _content_of, best_features, judgement_of, selector_named
+from ufselect.benchmark.pieces import Judgement, fit_of, judgement_of
 from ufselect.benchmark.protocol import clustering_agreement
 from ufselect.benchmark.rankings import AllFeatures, PublishedLaplacianScore, RandomRanking, ReweightedFSASL
+from ufselect.benchmark.selecting import best_features, selector_named
 from ufselect.datasets import load_dataset
 from ufselect.metrics import nearest_neighbor_accuracy, neighborhood_preservation, redundancy
 from ufselect.solvers.l21 import l21_objective, l21_regression, smallest_penalty_for_zero
@@ -25,7 +29,11 @@ ALL_MEASURES = ("acc", "nmi", "nmi_arithmetic", "nmi_max", "redundancy", "preser
 
 
 def fit(selector, data="iris", n_features=2, **parameters):
-    return Fit(data, selector, identity(parameters), n_features)
+    return fit_of(current_version(data), selector, identity(parameters), n_features)
+
+
+def judgement(data, features, measures, n_runs):
+    return Judgement(current_version(data), features, measures, n_runs)
 
 
 # Keys
@@ -51,28 +59,34 @@ def test_fits_that_differ_have_keys_that_differ():
 
 
 def test_judgements_are_the_same_whatever_the_order_of_the_features():
-    one = judgement_of("wine", [7, 2, 5, 1], 3, ("acc",), 20)
-    assert one == judgement_of("wine", np.array([5, 7, 2, 0]), 3, ("acc",), 20)
-    assert one.key == Judgement("wine", (2, 5, 7), ("acc",), 20).key
+    wine = current_version("wine")
+    one = judgement_of(wine, [7, 2, 5, 1], 3, ("acc",), 20)
+    assert one == judgement_of(wine, np.array([5, 7, 2, 0]), 3, ("acc",), 20)
+    assert one.key == judgement("wine", (2, 5, 7), ("acc",), 20).key
 
 
 def test_judgements_that_differ_have_keys_that_differ():
     pieces = [
-        Judgement("wine", (2, 5), ("acc",), 20),
-        Judgement("wine", (2, 6), ("acc",), 20),
-        Judgement("wine", (2,), ("acc",), 20),
-        Judgement("digits", (2, 5), ("acc",), 20),
-        Judgement("wine", (2, 5), ("acc", "nmi"), 20),
-        Judgement("wine", (2, 5), ("acc",), 10),
+        judgement("wine", (2, 5), ("acc",), 20),
+        judgement("wine", (2, 6), ("acc",), 20),
+        judgement("wine", (2,), ("acc",), 20),
+        judgement("digits", (2, 5), ("acc",), 20),
+        judgement("wine", (2, 5), ("acc", "nmi"), 20),
+        judgement("wine", (2, 5), ("acc",), 10),
     ]
     assert len({piece.key for piece in pieces}) == len(pieces)
 
 
-def test_another_version_does_the_work_again(monkeypatch):
-    pieces = fit("MCFS"), Judgement("wine", (2, 5), ("acc",), 20)
-    keys = [piece.key for piece in pieces]
-    monkeypatch.setattr(ufselect, "__version__", "99")
-    assert not set(keys) & {piece.key for piece in pieces}
+def test_other_code_does_the_work_again():
+    piece, judged = fit("MCFS"), judgement("wine", (2, 5), ("acc",), 20)
+    assert replace(piece, source="other").key != piece.key
+    assert replace(judged, source="other").key != judged.key
+
+
+def test_the_folder_of_a_method_does_not_count():
+    piece = fit("logged_selectors:Keen")
+    assert piece.folder == str(Path(__file__).parent)
+    assert replace(piece, folder="").key == piece.key
 
 
 # Selectors by name
@@ -87,7 +101,7 @@ def test_selectors_are_found_by_name():
 
 
 @pytest.mark.parametrize(
-    ("name", "places"),
+    ("name", "modules"),
     [
         ("MCFSS", "ufselect or ufselect.benchmark.rankings"),
         ("FSASL.unpublished", "ufselect or ufselect.benchmark.rankings"),
@@ -95,11 +109,11 @@ def test_selectors_are_found_by_name():
         ("no.such.module:MCFS", "no.such.module"),
     ],
 )
-def test_a_selector_that_is_nowhere_is_named_with_the_places(name, places):
+def test_a_selector_that_does_not_exist_is_named_with_the_modules_searched(name, modules):
     with pytest.raises(ValueError, match="there is no selector") as caught:
         selector_named(name)
     assert repr(name) in str(caught.value)
-    assert places in str(caught.value)
+    assert modules in str(caught.value)
 
 
 def test_a_module_that_cannot_be_imported_says_why(tmp_path, monkeypatch):
@@ -137,6 +151,23 @@ def test_selectors_are_told_the_number_of_classes_and_how_many_features_count(na
     assert outcome["order"] == list(range(7))
 
 
+def test_steps_within_an_iteration_are_kept_if_they_are_recorded():
+    outcome = fit("logged_selectors:Keen").run()
+    assert "half_steps" not in outcome
+    outcome = fit("logged_selectors:Stepwise").run()
+    assert outcome["objective"] == [2.0, 1.0]
+    assert outcome["half_steps"] == [[4.0, 3.0, 2.0], [3.0, 2.0, 1.0]]
+
+
+def test_convergence_warnings_are_counted_and_others_are_issued():
+    assert fit("logged_selectors:Warning").run()["warnings"] == 0
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        outcome = fit("logged_selectors:Warning", times=3).run()
+    assert outcome["warnings"] == 3
+    assert [str(each.message) for each in caught] == ["something else"]
+
+
 def test_a_number_of_clusters_stays_what_it_is():
     assert fit("logged_selectors:Keen", n_clusters=4).run()["n_clusters"] == 4
 
@@ -165,7 +196,7 @@ def test_a_parameter_that_there_is_not_is_a_mistake_in_the_experiment():
 def test_a_judgement_has_every_measure_that_was_asked_for():
     wine = load_dataset("wine")
     selected = wine.X[:, [0, 6, 9]]
-    found = Judgement("wine", (0, 6, 9), ALL_MEASURES, 3).run()
+    found = judgement("wine", (0, 6, 9), ALL_MEASURES, 3).run()
     assert list(found) == list(ALL_MEASURES)
     assert {name: found[name] for name in ALL_MEASURES[:4]} == clustering_agreement(selected, wine.y, 3)
     assert found["redundancy"] == redundancy(selected)
@@ -175,14 +206,14 @@ def test_a_judgement_has_every_measure_that_was_asked_for():
 
 
 def test_a_judgement_has_nothing_but_what_was_asked_for():
-    assert list(Judgement("iris", (2,), ("redundancy", "acc"), 2).run()) == ["redundancy", "acc"]
+    assert list(judgement("iris", (2,), ("redundancy", "acc"), 2).run()) == ["redundancy", "acc"]
 
 
 def test_neighbours_before_are_those_of_the_data_at_hand(small_set):
     # Kept for each data set: two of them must not be mixed up.
     for data in ("iris", small_set, "iris"):
         X = load_dataset(data).X
-        found = Judgement(data, (0, 2), ("preservation",), 1).run()
+        found = judgement(data, (0, 2), ("preservation",), 1).run()
         assert found == {"preservation": neighborhood_preservation(X, np.ascontiguousarray(X[:, [0, 2]]))}
 
 
@@ -246,16 +277,6 @@ def test_memory_that_a_fit_takes_for_a_while_is_seen():
         peak = fit("logged_selectors:Hungry", megabytes=megabytes).run()["peak_bytes"]
         assert megabytes * 1e6 <= peak + 1e6
         assert peak <= megabytes * 1e6 + 10e6
-
-
-def test_other_content_under_the_same_name_is_another_piece(tmp_path):
-    path = tmp_path / "own.npz"
-    keys = []
-    for value in (2.0, 3.0):
-        np.savez(path, X=[[0.0, 1.0], [1.0, 0.0], [value, 2.0]], y=[0, 1, 1])
-        _content_of.cache_clear()  # as in a new process
-        keys += [Fit(str(path), "MaxVariance", "{}", 1).key, Judgement(str(path), (0,), ("acc",), 1).key]
-    assert len(set(keys)) == 4
 
 
 # FSASL as the authors' program goes about it

@@ -4,12 +4,15 @@ import json
 import sqlite3
 from collections import Counter
 from contextlib import suppress
+from dataclasses import replace
 
 import pytest
 
-from ufselect.benchmark.pieces import Fit, Judgement, best_features, judgement_of
+from ufselect.benchmark.data import current_version
+from ufselect.benchmark.pieces import Fit, Judgement, judgement_of
 from ufselect.benchmark.rankings import RandomRanking
 from ufselect.benchmark.runner import feature_counts, planned_trials, run_experiment
+from ufselect.benchmark.selecting import best_features
 from ufselect.benchmark.store import Store
 from ufselect.datasets import load_dataset
 
@@ -93,7 +96,7 @@ def test_figures_are_those_of_the_selected_features(make_experiment, small_set, 
     for state in range(3):
         order = best_features(RandomRanking(random_state=state).fit(X), 6)
         for count in (2, 4, 6):
-            outcome = judgement_of(small_set, order, count, ("acc", "nmi"), 2).run()
+            outcome = judgement_of(current_version(small_set), order, count, ("acc", "nmi"), 2).run()
             for metric, value in outcome.items():
                 assert found[small_set, "random", f'{{"random_state":{state}}}', count, metric] == value
 
@@ -177,12 +180,12 @@ def test_counts_beyond_the_number_of_features_are_left_out(make_experiment, smal
 
 
 def test_counts_that_are_all_beyond_are_refused_with_the_name_of_the_data(make_experiment):
-    with pytest.raises(ValueError, match=r"iris has 4 features.* 5, 50"):
+    with pytest.raises(ValueError, match=r"iris has only 4 features.* 5, 50"):
         planned_trials(make_experiment(THREE_METHODS, data=["iris"], counts="[5, 50]"))
 
 
 def test_counts_are_those_of_the_data_where_none_are_given(make_experiment):
-    experiment = make_experiment(THREE_METHODS, data=["wine"], counts="[]")
+    experiment = replace(make_experiment(THREE_METHODS, data=["wine"]), counts=None)
     assert feature_counts(experiment, "wine", 13) == (2, 4, 6, 8, 10, 12)
 
 

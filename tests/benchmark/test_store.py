@@ -79,23 +79,23 @@ def test_any_number_of_keys_can_be_looked_for(path):
 def test_a_file_that_is_no_database_is_refused_and_left_as_it_is(tmp_path):
     path, content = tmp_path / "pieces.sqlite", b"no database at all " * 100
     path.write_bytes(content)
-    with pytest.raises(ValueError, match=r"pieces\.sqlite is no store of finished pieces"):
+    with pytest.raises(ValueError, match=r"pieces\.sqlite is damaged, or not a store of finished pieces"):
         Store(path)
     assert path.read_bytes() == content
 
 
 def test_a_place_that_cannot_be_opened_is_named(tmp_path):
-    with pytest.raises(ValueError, match="is no store of finished pieces: unable to open"):
+    with pytest.raises(OSError, match="cannot be used as a store of finished pieces: unable to open"):
         Store(tmp_path)
 
 
 def test_several_processes_write_at_once_and_lose_nothing(tmp_path):
-    paths = [tmp_path / f"{place}.sqlite" for place in range(12)]
+    paths = [tmp_path / f"{number}.sqlite" for number in range(12)]
     with ExitStack() as stack:
         writers = [stack.enter_context(start(ADD_WHEN_TOLD)) for _ in range(4)]
         for path in paths:  # all make the file at the same moment, and half of the pieces come twice
-            for place, writer in enumerate(writers):
-                writer.stdin.write(f"{path}|{4 * place}\n")
+            for index, writer in enumerate(writers):
+                writer.stdin.write(f"{path}|{4 * index}\n")
                 writer.stdin.flush()
             assert [writer.stdout.readline() for writer in writers] == ["added\n"] * 4
     for path in paths:

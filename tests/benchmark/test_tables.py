@@ -11,6 +11,7 @@ import pytest
 from scipy.stats import ttest_rel
 
 from ufselect.benchmark import tables, texts
+from ufselect.benchmark.data import DataVersion
 from ufselect.benchmark.experiment import Experiment, Method, identity
 from ufselect.benchmark.pieces import Fit
 from ufselect.benchmark.runner import Results, Row, Trial
@@ -32,9 +33,9 @@ def results_of(experiment, figures, counts=COUNTS, outcomes=None):
     methods = {method.name: method for method in experiment.methods}
     for (data, name, setting), by_metric in figures.items():
         text = setting if isinstance(setting, str) else identity(setting)
-        trial = Trial(data, methods[name], text, Fit(data, "any", text, max(counts)), counts)
+        trial = Trial(data, methods[name], text, Fit(DataVersion(data, "any"), "any", text, max(counts), "any"), counts)
         if methods[name].features == "all":
-            trial = Trial(data, methods[name], text, Fit(data, "any", text, 9), (9,))
+            trial = Trial(data, methods[name], text, Fit(DataVersion(data, "any"), "any", text, 9, "any"), (9,))
         for metric, values in by_metric.items():
             for count, value in zip(dict.fromkeys(trial.counts), values, strict=True):
                 rows.append(Row(data, name, text, count, metric, value))
@@ -315,14 +316,16 @@ def test_sensitivity_is_the_span_of_the_means_with_the_values_they_belong_to():
     assert cells == ["20.00 at 2", "70.00 at 3", "50.00"]
 
 
-def courses_of(*courses, orders=None):
+def courses_of(*courses, orders=None, half_steps=None):
     """Convergence tables of fits of one method with these objectives."""
     experiment = experiment_of(Method("m", "FSASL"), protocol="convergence")
     figures, outcomes = {}, {}
-    for place, course in enumerate(courses):
-        name = ("iris", "m", f'{{"max_iter":{place}}}')
-        figures[name] = {"acc": [0.1, 0.2, 0.3 + place], "nmi": [0.3, 0.3, 0.3]}
-        outcomes[name] = {"order": (orders or [[0]] * 9)[place], "n_iter": len(course), "objective": course}
+    for index, course in enumerate(courses):
+        name = ("iris", "m", f'{{"max_iter":{index}}}')
+        figures[name] = {"acc": [0.1, 0.2, 0.3 + index], "nmi": [0.3, 0.3, 0.3]}
+        outcomes[name] = {"order": (orders or [[0]] * 9)[index], "n_iter": len(course), "objective": course}
+        if half_steps is not None:
+            outcomes[name]["half_steps"] = half_steps
     results = results_of(experiment, figures, outcomes=outcomes)
     return tables.convergence_summary(results), tables.iteration_summary(results)
 
@@ -348,14 +351,29 @@ def test_the_course_of_an_objective(course, rises, within):
         "first": course[0],
         "last": course[-1],
         "rises": rises,
+        "rises_within": None,
         "within_1_percent": within,
     }
 
 
-def test_of_an_objective_in_several_columns_the_last_is_the_whole():
-    courses, _ = courses_of([[1.0, 5.0], [2.0, 4.0], [3.0, 3.0]])
+def test_rises_within_iterations_are_counted_if_their_steps_are_recorded():
+    courses, _ = courses_of([5.0, 4.0, 3.0], half_steps=[[9.0, 8.0, 5.0], [3.0, 4.0, 4.0], [2.0, 1.0, 3.0]])
     (row,) = courses.to_dict("records")
-    assert (row["iterations"], row["first"], row["last"], row["rises"]) == (3, 5.0, 3.0, 0)
+    assert (row["rises"], row["rises_within"]) == (0, 2)
+    assert texts.convergence_cells(courses).to_numpy().tolist() == [["3", "5", "3", "0", "2", "3"]]
+
+
+def test_methods_with_fits_that_did_not_converge_are_named_with_their_number():
+    experiment = experiment_of(Method("a", "MCFS", grid=GRID), Method("b", "SPEC"))
+    outcomes = {
+        ("iris", "a", '{"width":1}'): {"order": [0], "warnings": 3},
+        ("iris", "a", '{"width":2}'): {"order": [0], "warnings": 0},
+        ("iris", "a", '{"width":3}'): {"error": "ValueError: out of luck"},
+        ("iris", "b", "{}"): {"order": [0]},
+    }
+    results = results_of(experiment, {name: {} for name in outcomes}, outcomes=outcomes)
+    assert tables.not_converged(results) == ["a: 1 of 2 fits did not converge."]
+    assert tables.costs(results).warnings.fillna(-1).tolist() == [3, 0, -1, -1]
 
 
 def test_what_more_iterations_bring():

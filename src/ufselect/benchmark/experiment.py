@@ -1,4 +1,4 @@
-"""An experiment as a TOML file says it: which methods, with which settings, on which data, judged how."""
+"""An experiment, as described by a TOML file: methods, their settings, data sets, and how selections are judged."""
 
 from __future__ import annotations
 
@@ -7,24 +7,21 @@ import json
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
-CLASSES = "classes"  # stands for the number of classes of the data at hand
-NONE = "none"  # stands for None, which TOML cannot say
-ALL_FEATURES = "all"  # in place of numbers of features
+from ufselect.benchmark.schema import ALL_FEATURES, check_file, known
 
-PROTOCOLS = ("published", "no-labels", "ablation", "sensitivity", "convergence")
-_MEASURES = ("acc", "nmi", "nmi_arithmetic", "nmi_max", "redundancy", "preservation", "nearest_neighbor")
+__all__ = ["ALL_FEATURES", "Experiment", "Method", "Quick", "identity", "read_experiment", "varied_values"]
 
 
 @dataclass(frozen=True, eq=False)
 class Method:
-    """A row of the table: a selector, what is fixed, and the grid of its settings.
+    """A row of the table: a selector, its fixed parameters, and the grid of its settings.
 
-    ``selector`` is a name in ``ufselect`` ("FSASL", "FSASL.published"), in ``ufselect.benchmark.rankings``, or
-    "package.module:name" of any class whose ``fit(X)`` leaves ``ranking_`` or ``scores_``.
+    ``selector`` is a name in ``ufselect`` ("FSASL", "FSASL.published") or in ``ufselect.benchmark.rankings``, or
+    "package.module:name" of any class whose ``fit(X)`` sets ``ranking_`` or ``scores_``. The value "classes" of a
+    parameter means the number of classes of the data set, "none" means None.
     """
 
     name: str
@@ -37,7 +34,7 @@ class Method:
     baseline: bool = False
 
     def settings(self, data: str) -> Iterator[dict[str, Any]]:
-        """Every combination of the grid's values for that data set, in the order of the file."""
+        """Yield every combination of the grid's values for a data set, in the order of the file."""
         grid = {**self.grid, **self.grid_of.get(data, {})}
         for values in itertools.product(*map(_listed, grid.values())):
             yield dict(zip(grid, values, strict=True))
@@ -45,7 +42,7 @@ class Method:
 
 @dataclass(frozen=True)
 class Quick:
-    """What remains of an experiment with ``--quick``."""
+    """The part of an experiment that ``--quick`` runs."""
 
     data: tuple[str, ...] | None = None
     settings: int = 2
@@ -54,7 +51,7 @@ class Quick:
 
 @dataclass(frozen=True)
 class Experiment:
-    """What an experiment's file says."""
+    """The content of an experiment's file."""
 
     name: str
     title: str
@@ -67,19 +64,20 @@ class Experiment:
     n_runs: int = 20
     quick: Quick = field(default_factory=Quick)
     most_settings: int | None = None
-    options: str = ""  # those of the command that narrowed it
+    options: str = ""  # of the command that narrowed it
+    unavailable: tuple[str, ...] = ()  # data sets of the file that are left out because they are not found
 
     def methods_for(self, data: str) -> Iterator[Method]:
-        """The methods that run on that data set."""
+        """Yield the methods that run on a data set."""
         return (method for method in self.methods if method.data is None or data in method.data)
 
     def settings(self, method: Method, data: str) -> list[dict[str, Any]]:
-        """The settings of a method on that data set, evenly thinned out where only so many are wanted."""
+        """Return the settings of a method on a data set: at most ``most_settings``, evenly spread over the grid."""
         settings = list(method.settings(data))
         if self.most_settings is None or len(settings) <= self.most_settings:
             return settings
         step = (len(settings) - 1) / max(self.most_settings - 1, 1)
-        return [settings[round(place * step)] for place in range(self.most_settings)]
+        return [settings[round(index * step)] for index in range(self.most_settings)]
 
     def narrowed(
         self,
@@ -89,41 +87,49 @@ class Experiment:
         quick: bool = False,
         settings: int | None = None,
     ) -> Experiment:
-        """The same with only those data sets and methods, so many settings, or a quick version of it.
+        """Return a part of the experiment.
+
+        Parameters
+        ----------
+        data, methods : sequence of str, optional
+            Only these data sets and methods.
+        quick : bool, default=False
+            Only what the file gives under ``quick``.
+        settings : int, optional
+            Maximum number of settings per method.
 
         Raises
         ------
         ValueError
             If a name is not in the experiment.
         """
-        narrow = self
-        if quick:
-            keep = self.quick.data or self.data[:1]
-            counts = {} if self.quick.counts else dict(self.counts_of)
-            narrow = replace(
-                self,
-                data=keep,
-                counts=self.quick.counts or self.counts,
-                counts_of=counts,
-                most_settings=self.quick.settings,
-            )
+        part = self._quick_part() if quick else self
         if settings is not None:
-            narrow = replace(narrow, most_settings=settings)
+            part = replace(part, most_settings=settings)
         if data:
-            narrow = replace(narrow, data=tuple(_known(name, self.data, "data set") for name in data))
+            part = replace(part, data=tuple(known(name, self.data, "data set") for name in data))
         if methods:
-            known = {method.name: method for method in self.methods}
-            narrow = replace(narrow, methods=tuple(known[_known(name, tuple(known), "method")] for name in methods))
-        return narrow
+            by_name = {method.name: method for method in self.methods}
+            part = replace(part, methods=tuple(by_name[known(name, tuple(by_name), "method")] for name in methods))
+        return part
+
+    def _quick_part(self) -> Experiment:
+        return replace(
+            self,
+            data=self.quick.data or self.data[:1],
+            counts=self.quick.counts or self.counts,
+            counts_of={} if self.quick.counts else dict(self.counts_of),
+            most_settings=self.quick.settings,
+        )
 
 
 def read_experiment(path: str | Path) -> Experiment:
-    """Read an experiment's file.
+    """Read an experiment from a TOML file.
 
     Raises
     ------
     ValueError
-        If the file is no experiment; the message says what is wrong with it.
+        If the file is not an experiment; the message names the file and the key.
     """
     path = Path(path)
     try:
@@ -131,85 +137,53 @@ def read_experiment(path: str | Path) -> Experiment:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ValueError(f"{path} is not valid TOML: {error}.") from error
     try:
-        return _experiment(path.stem, content)
-    except (KeyError, TypeError) as error:
-        cause = f"{error} is missing" if isinstance(error, KeyError) else str(error)
-        raise ValueError(f"{path}: {cause}.") from error
+        check_file(content)
+        experiment = _experiment(path.stem, content)
+        _check_names(experiment)
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from error
+    return experiment
 
 
 def varied_values(settings: Sequence[str]) -> list[str]:
-    """What tells the settings apart: the values of those parameters that are not the same in all."""
+    """Return for each setting the values of the parameters that are not the same in all settings."""
     read = [json.loads(setting) for setting in settings]
     varied = [name for name in read[0] if len({identity(setting.get(name)) for setting in read}) > 1]
     return [", ".join(f"{setting.get(name)}" for name in varied) for setting in read]
 
 
 def identity(content: Any) -> str:
-    """The same text for the same content, whatever the order of its keys."""
+    """Return a text that is the same for the same content, whatever the order of its keys."""
     return json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 
-def _experiment(name: str, content: dict[str, Any]) -> Experiment:
-    methods = tuple(_method(entry) for entry in content.pop("methods"))
-    quick = content.pop("quick", {})
-    experiment = Experiment(
-        name=name,
-        methods=methods,
-        quick=Quick(**{key: _frozen(value) for key, value in quick.items()}),
-        counts_of={data: tuple(counts) for data, counts in content.pop("counts_of", {}).items()},
-        **{key: _frozen(value) for key, value in content.items()},
-    )
-    _check(experiment)
-    return experiment
+def _experiment(name: str, content: Mapping[str, Any]) -> Experiment:
+    fields = {key: _frozen(value) for key, value in content.items()}
+    fields["methods"] = tuple(Method(**{**entry, "data": _frozen(entry.get("data"))}) for entry in content["methods"])
+    fields["quick"] = Quick(**{key: _frozen(value) for key, value in content.get("quick", {}).items()})
+    fields["counts_of"] = {data: tuple(counts) for data, counts in content.get("counts_of", {}).items()}
+    return Experiment(name=name, **fields)
 
 
-def _check(experiment: Experiment) -> None:
-    """Refuse what nothing goes by: it would be passed over in silence."""
-    if not experiment.data or isinstance(experiment.data, str):
-        raise ValueError("data is a list of one data set or more.")
-    _known(experiment.protocol, PROTOCOLS, "protocol")
-    for measure in experiment.measures:
-        _known(measure, _MEASURES, "measure")
-    methods = experiment.methods
-    if len({method.name for method in methods}) < len(methods):
-        raise ValueError("two methods have the same name.")
-    if not methods:
-        raise ValueError("methods is a list of one method or more.")
-    for method in methods:
-        _check_grids(method)
-        if "," in method.name:
-            raise ValueError(f"{method.name!r} has a comma, which separates names on the command line.")
-        _known(method.features or ALL_FEATURES, (ALL_FEATURES,), "value of features")
-    for data in itertools.chain(experiment.counts_of, *((*(each.data or ()), *each.grid_of) for each in methods)):
-        _known(data, experiment.data, "data set")
-
-
-def _method(entry: dict[str, Any]) -> Method:
-    return Method(**{**entry, "name": entry["name"], "data": _frozen(entry.get("data"))})
-
-
-def _check_grids(method: Method) -> None:
-    for grid in (method.grid, *method.grid_of.values()):
-        for name, values in grid.items():
-            counted = isinstance(values, dict) and set(values) == {"from", "to"}
-            if not counted and not (isinstance(values, list | tuple) and values):
-                raise ValueError(f"{method.name}: the grid of {name} is a list, or {{ from = 0, to = 9 }}.")
+def _check_names(experiment: Experiment) -> None:
+    """Refuse names that the file does not define: they would be ignored silently."""
+    names = [method.name for method in experiment.methods]
+    repeated = next((name for index, name in enumerate(names) if name in names[:index]), None)
+    if repeated is not None:
+        raise ValueError(f"methods: two methods have the same name, {repeated!r}.")
+    used = {"counts_of": tuple(experiment.counts_of), "quick: data": experiment.quick.data or ()}
+    for method in experiment.methods:
+        used[f"methods, {method.name}: data"] = method.data or ()
+        used[f"methods, {method.name}: grid_of"] = tuple(method.grid_of)
+    for key, data in used.items():
+        for each in data:
+            known(each, experiment.data, "data set", f"{key}: ")
 
 
 def _listed(values: Any) -> Sequence[Any]:
-    """The values of a grid: a list, or ``{ from = 0, to = 9 }`` for whole numbers."""
+    """Return the values of a grid, given as a list, or as ``{ from = 0, to = 9 }`` for integers."""
     return range(values["from"], values["to"] + 1) if isinstance(values, dict) else values
 
 
 def _frozen(value: Any) -> Any:
     return tuple(value) if isinstance(value, list) else value
-
-
-def _known(name: str, known: Sequence[str], what: str) -> str:
-    if name in known:
-        return name
-    close = get_close_matches(name, known, n=1)
-    hint = f"; did you mean {close[0]!r}?" if close else f"; there are {', '.join(known)}."
-    raise ValueError(f"no {what} {name!r}{hint}")

@@ -1,4 +1,4 @@
-"""What a call costs: processor time and peak memory."""
+"""Processor time and peak memory of a call."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _RESET = Path("/proc/self/clear_refs")
 
 @dataclass(frozen=True)
 class Cost:
-    """Seconds of processor time, and bytes beyond what the process held before; None where the system does not tell.
+    """Seconds of processor time, and peak bytes beyond what the process held before; None if they are not known.
 
-    Pieces run side by side, and often more of them than there are cores: time on the clock would tell that, too.
+    Processor time, because pieces run side by side, often more of them than there are cores.
     """
 
     seconds: float
@@ -29,7 +29,7 @@ class Cost:
 
 
 def measured(call: Callable[[], Result]) -> tuple[Result, Cost]:
-    """The result of a call in this thread and what it cost."""
+    """Return the result of a call in this thread, and its cost."""
     before = _memory_before()
     start = thread_time()
     result = call()
@@ -39,10 +39,10 @@ def measured(call: Callable[[], Result]) -> tuple[Result, Cost]:
 
 
 def _memory_before() -> int | None:
-    """Give back what is free and forget the last peak; the bytes that this process then holds."""
+    """Return free memory to the system, reset the peak, and return the bytes that this process holds."""
     try:
         with suppress(OSError, AttributeError, TypeError):  # only glibc has it
-            ctypes.CDLL(None).malloc_trim(0)  # what lies free would hide part of the next peak
+            ctypes.CDLL(None).malloc_trim(0)  # free memory in the heap would hide part of the next peak
         _RESET.write_text("5")
     except OSError:
         return None

@@ -1,4 +1,4 @@
-"""What a run leaves on disk: all figures as Parquet, its tables as Markdown, CSV and LaTeX, its pictures."""
+"""The files of a run: figures as Parquet, tables as Markdown, CSV and LaTeX, plots, and a record of the code used."""
 
 from __future__ import annotations
 
@@ -11,30 +11,31 @@ from matplotlib.figure import Figure
 from ufselect._backend.writing import whole_file
 from ufselect.benchmark import plots, tables, texts
 from ufselect.benchmark.experiment import Experiment
+from ufselect.benchmark.provenance import RECORD, record_text
 from ufselect.benchmark.runner import Results
 
 _NAMES = {
     "acc": "Accuracy (%)",
-    "nmi": "Normalised mutual information (%), over the geometric mean of the entropies",
-    "nmi_max": "Normalised mutual information (%), over the larger entropy",
-    "nmi_arithmetic": "Normalised mutual information (%), over the mean of the entropies",
-    "redundancy": "Redundancy: mean absolute correlation of the selected features (%); less is better",
+    "nmi": "Normalised mutual information (%), by the geometric mean of the entropies",
+    "nmi_max": "Normalised mutual information (%), by the larger entropy",
+    "nmi_arithmetic": "Normalised mutual information (%), by the arithmetic mean of the entropies",
+    "redundancy": "Redundancy: mean absolute correlation of the selected features (%); lower is better",
     "preservation": "Neighbourhood preservation: mean Jaccard index of the 5 nearest neighbours, before and after (%)",
-    "nearest_neighbor": "Leave-one-out accuracy of the nearest neighbour (%)",
-    "seconds": "Seconds of processor time of a fit, compiled code loaded",
-    "megabytes": "Peak memory of a fit beyond the data and the program (MB)",
+    "nearest_neighbor": "Leave-one-out accuracy of the nearest-neighbour classifier (%)",
+    "seconds": "Processor time of a fit in seconds, without compilation",
+    "megabytes": "Peak memory of a fit in MB, without the data and the program",
 }
 
 
 def write_results(experiment: Experiment, results: Results, folder: str | Path) -> list[Path]:
-    """Write everything that the experiment's protocol asks for.
+    """Write the tables and plots of the experiment's protocol.
 
     Parameters
     ----------
     experiment : Experiment
     results : Results
     folder : path
-        Made where it is not there. A file appears whole or not at all.
+        Created if it does not exist. Each file is replaced only when it is complete.
 
     Returns
     -------
@@ -44,24 +45,25 @@ def write_results(experiment: Experiment, results: Results, folder: str | Path) 
     Raises
     ------
     ValueError
-        If there are no results, or every fit failed.
+        If there are no results, or all fits failed.
     """
     if not results.fits:
-        raise ValueError("nothing is finished yet.")
+        raise ValueError("no fit is finished yet.")
     if not results.rows:
         trial, outcome = results.fits[0]
-        raise ValueError(f"every fit failed, {trial.method.name} on {trial.data} with {outcome['error']}")
+        raise ValueError(f"all fits failed; the first, {trial.method.name} on {trial.data}, with {outcome['error']}")
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     written = _Written(folder)
     written.frame("figures.parquet", tables.figures(results))
     written.frame("fits.parquet", tables.costs(results))
     _PROTOCOLS[experiment.protocol](experiment, results, written)
+    written.text(RECORD, record_text(experiment, results))  # last: it vouches for the others
     return written.files
 
 
 class _Written:
-    """Files of one run, each moved to its place when it is whole."""
+    """The files of one run, each moved into its folder when it is complete."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -133,9 +135,9 @@ def _convergence(experiment: Experiment, results: Results, written: _Written) ->
     written.frame("iterations.csv", iterations)
     sections = [
         _heading(experiment, results),
-        f"## The objective\n\n{texts.as_markdown(texts.convergence_cells(courses))}",
-        "## What more iterations bring\n\nBy the number of iterations: accuracy / mutual information, means over the "
-        "numbers of features, and the share of the best features in common with the longest run; all in percent.\n\n"
+        f"## Objective\n\n{texts.as_markdown(texts.convergence_cells(courses))}",
+        "## Effect of more iterations\n\nBy number of iterations: accuracy / NMI / share of the best features that the "
+        "longest run selects too, in percent; accuracy and NMI are means over the numbers of features.\n\n"
         f"{texts.as_markdown(texts.iteration_cells(iterations))}",
     ]
     written.text("tables.md", "\n".join(sections))
@@ -158,6 +160,8 @@ def _drawn(experiment: Experiment) -> list[str]:
 def _heading(experiment: Experiment, results: Results) -> str:
     failed = [(trial, outcome["error"]) for trial, outcome in results.fits if "error" in outcome]
     text = f"# {experiment.title}\n\nMade by `ufselect bench {experiment.name}.toml{experiment.options}`.\n"
+    text += "".join(f"\n{name} was not available.\n" for name in experiment.unavailable)
+    text += "".join(f"\n{sentence}\n" for sentence in tables.not_converged(results))
     for trial, error in failed:
         text += f"\nFailed: {trial.method.name} on {trial.data} with {trial.setting}: {error}\n"
     return text
@@ -165,27 +169,28 @@ def _heading(experiment: Experiment, results: Results) -> str:
 
 def _settings(summary: pd.DataFrame) -> str:
     return (
-        "For every number of features and each metric apart, the best setting by the labels; then mean ± standard "
-        "deviation over the numbers of features, p of a paired t-test against the best method (bold: best, or p > 0.05;"
-        " baselines apart), the published figure, and ours less the published.\n\n"
+        "The best setting by the labels, chosen for every number of features and each metric separately. Shown are "
+        "mean ± standard deviation over the numbers of features, the p-value of a paired t-test against the best "
+        "method (bold: the best method, or p > 0.05; baselines excluded), the published figure, and the difference, "
+        "ours minus published.\n\n"
         f"## Settings tried\n\n{texts.as_markdown(texts.settings_cells(summary))}"
     )
 
 
 def _consistency(summary: pd.DataFrame) -> str:
     broken = tables.inconsistent_pairs(summary)
-    text = "## Do accuracy and mutual information agree?\n\n"
-    text += "Fano's inequality bounds the second from below, given the first. "
+    text = "## Consistency of accuracy and mutual information\n\n"
+    text += "Fano's inequality bounds the mutual information from below, given the accuracy. "
     if broken.empty:
-        return text + "No pair, ours or published, breaks the bound.\n"
-    return text + f"These pairs break the bound:\n\n{texts.as_markdown(texts.pair_cells(broken))}"
+        return text + "All pairs, ours and published, satisfy the bound.\n"
+    return text + f"These pairs violate the bound:\n\n{texts.as_markdown(texts.pair_cells(broken))}"
 
 
 def _of_one_setting(experiment: Experiment, results: Results, choice: str) -> str:
     table = tables.one_setting_summary(results, choice)
     what = {
-        "single": "The best single setting for all numbers of features, by the labels",
-        "median": "The median setting: what a setting taken blindly from the grid is worth",
+        "single": "Best single setting for all numbers of features, chosen by the labels",
+        "median": "Median setting: the value of a setting taken blindly from the grid",
     }[choice]
     parts = [f"## {what}\n"]
     parts += [

@@ -1,4 +1,4 @@
-"""The figures of an experiment."""
+"""The plots of an experiment."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from matplotlib.figure import Figure
 
 from ufselect.benchmark.experiment import Experiment, varied_values
 from ufselect.benchmark.runner import Results
-from ufselect.benchmark.tables import curves, figures, fits_by_length, objective_course
+from ufselect.benchmark.tables import curves, figures, fits_by_length
 
 _LABELS = {"acc": "accuracy (%)", "nmi": "normalised mutual information (%)"}
 _GREY = "0.55"
 
 
 def curves_over_counts(experiment: Experiment, results: Results, metric: str) -> Figure:
-    """One panel a data set, one line a method: its best setting, by the labels, for each number of features."""
+    """Plot the best setting of each method, by the labels, against the number of features; one panel per data set."""
     table = curves(figures(results))
     styles = _styles(experiment)
     shown = [data for data in experiment.data if data in table.index.get_level_values("data")]
@@ -40,7 +40,7 @@ def curves_over_counts(experiment: Experiment, results: Results, metric: str) ->
 
 
 def _styles(experiment: Experiment) -> dict[str, dict[str, Any]]:
-    """A colour for each method, the same in all panels; baselines are grey and dashed, each in its own way."""
+    """Return a colour for each method, the same in all panels; baselines are grey with different dashes."""
     dashes = itertools.cycle([":", "--", "-."])
     colours = itertools.cycle(matplotlib.colormaps["tab20"]([*range(0, 20, 2), *range(1, 20, 2)]))
     return {
@@ -52,7 +52,7 @@ def _styles(experiment: Experiment) -> dict[str, dict[str, Any]]:
 
 
 def sensitivity_maps(experiment: Experiment, results: Results, metric: str = "acc") -> Figure:
-    """A row of panels a data set, a panel a parameter: its values against the number of features."""
+    """Plot the values of each parameter against the number of features: a row of panels per data set."""
     table = figures(results).query("metric == @metric")
     fig, axes = _panels(len(experiment.data) * len(experiment.methods), columns=len(experiment.methods))
     pairs = [(data, method) for data in experiment.data for method in experiment.methods]
@@ -73,21 +73,21 @@ def sensitivity_maps(experiment: Experiment, results: Results, metric: str = "ac
 
 
 def objective_courses(experiment: Experiment, results: Results) -> Figure:
-    """One panel a method, one line a data set: the objective after each iteration, that after the first being 1."""
+    """Plot the objective after each iteration, divided by the first: a panel per method, a line per data set."""
     fig, axes = _panels(len(experiment.methods))
     for axis, method in zip(axes, experiment.methods, strict=True):
         for (data, name), fits in fits_by_length(results).items():
             if name == method.name and fits[-1][1].get("objective"):
-                course = objective_course(fits[-1][1])
+                course = np.asarray(fits[-1][1]["objective"], dtype=float)
                 axis.plot(np.arange(1, len(course) + 1), course / course[0], marker=".", label=data)
-        axis.set(title=method.name, xlabel="iteration", ylabel="objective / that of iteration 1")
+        axis.set(title=method.name, xlabel="iteration", ylabel="objective / objective of iteration 1")
         if axis.lines:
             axis.legend(fontsize="small")
     return fig
 
 
 def methods_beside_random(summary: pd.DataFrame, metric: str) -> Figure:
-    """One dot a method and data set, the mean in black, and what random rankings reach as a line."""
+    """Plot each method's gain over random rankings: a dot per data set, the mean in black."""
     part = summary[summary.metric == metric]
     means = part.pivot(index="method", columns="data", values="mean")[part.data.unique()]
     gain = means.sub(means.loc["random"]).drop(index="random")
@@ -105,16 +105,21 @@ def methods_beside_random(summary: pd.DataFrame, metric: str) -> Figure:
 
 
 def ours_beside_published(summary: pd.DataFrame, metric: str) -> Figure:
-    """One panel a data set: every method's mean and standard deviation, ours filled, the published hollow."""
+    """Plot every method's mean and standard deviation, ours filled, the published hollow; one panel per data set."""
     part = summary[summary.metric == metric]
     fig, axes = _panels(part.data.nunique())
     for axis, (data, rows) in zip(axes, part.groupby("data", sort=False), strict=True):
-        place = np.arange(len(rows))
-        axis.errorbar(place - 0.12, rows["mean"], rows["std"].astype(float), fmt="o", label="ours")
+        slots = np.arange(len(rows))
+        axis.errorbar(slots - 0.12, rows["mean"], rows["std"].astype(float), fmt="o", label="ours")
         axis.errorbar(
-            place + 0.12, rows["published"], rows["published_std"].astype(float), fmt="o", mfc="white", label="paper"
+            slots + 0.12,
+            rows["published"],
+            rows["published_std"].astype(float),
+            fmt="o",
+            mfc="white",
+            label="paper",
         )
-        axis.set_xticks(place, rows["method"], rotation=60, ha="right")
+        axis.set_xticks(slots, rows["method"], rotation=60, ha="right")
         axis.set(title=data, ylabel=_LABELS[metric])
     axes[0].legend(fontsize="small")
     return fig

@@ -1,4 +1,4 @@
-"""Rankings to compare with: at random, all features, and methods as the programs behind the tables have them."""
+"""Rankings for comparison: random ones, all features, and methods as in the programs behind the published tables."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ _REWEIGHTED_STEPS = 10
 
 
 class RandomRanking(BaseEstimator):  # type: ignore[misc]
-    """Rank the features at random: what a selection is worth that knows nothing.
+    """Rank the features at random, as a baseline.
 
     Parameters
     ----------
     random_state : int, RandomState instance or None
-        Source of randomness.
+        Seed of the ranking.
     """
 
     def __init__(self, random_state: Any = None) -> None:
@@ -39,7 +39,7 @@ class RandomRanking(BaseEstimator):  # type: ignore[misc]
 
 
 class AllFeatures(BaseEstimator):  # type: ignore[misc]
-    """Leave the features in their order: for the row without selection."""
+    """Keep the features in their order, for the table row without selection."""
 
     def fit(self, X: Float, y: Any = None) -> Self:
         """Number the columns of X."""
@@ -50,15 +50,15 @@ class AllFeatures(BaseEstimator):  # type: ignore[misc]
 class PublishedLaplacianScore(BaseEstimator):  # type: ignore[misc]
     """The Laplacian score with the graph of the paper's own tables.
 
-    There the heat kernel exp(−‖xᵢ − xⱼ‖²/2t²) has t = 2ᵖs² with s the median distance of all pairs, each
-    sample's to itself among them: the square of a distance where a distance is meant, so that nearly
-    all weights are 1. A feature that does not vary scores as one that varies as much between neighbours as at all.
+    Its heat kernel exp(−‖xᵢ − xⱼ‖²/2t²) has t = 2ᵖs², with s the median of all distances, including those of samples to
+    themselves. This t is a squared distance instead of a distance, so nearly all weights are 1. A constant feature
+    scores like one that varies as much between neighbours as overall.
 
     Parameters
     ----------
-    exponent : float
+    exponent : float, default=0.0
         p.
-    n_neighbors : int
+    n_neighbors : int, default=5
         k.
     """
 
@@ -70,7 +70,7 @@ class PublishedLaplacianScore(BaseEstimator):  # type: ignore[misc]
         """Score the columns of X; larger is better."""
         distances = pairwise_distances(X)
         t = 2.0**self.exponent * np.median(distances) ** 2
-        # LaplacianScore takes its width in units of the root mean square distance between two samples.
+        # LaplacianScore expects its width as a multiple of the root mean square distance between two samples.
         unit = np.sqrt(np.mean(distances**2))
         selector = LaplacianScore(
             1, n_neighbors=self.n_neighbors, weights="heat", width=t / unit, scale=None, center=False
@@ -81,10 +81,11 @@ class PublishedLaplacianScore(BaseEstimator):  # type: ignore[misc]
 
 
 class ReweightedFSASL(FSASL):
-    """FSASL with W as the authors' program finds it: ten reweighted steps from a ridge start, and γ as it is.
+    """FSASL with W from ten reweighted steps that start at a ridge solution, as in the authors' program.
 
-    Ten steps end far from the solution where γ is small: no row is zero, and all features are ranked. ``row_penalty``
-    is γ itself, for the raw columns, not a share of the largest. Otherwise as FSASL; for its figures, not for use.
+    If γ is small, ten steps end far from the solution: no row is zero, and all features are ranked. ``row_penalty`` is
+    γ itself, for the raw columns, not a share of the largest. All else is as in FSASL. Use it to reproduce the
+    published figures only.
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {

@@ -1,26 +1,27 @@
-"""Runs an experiment: what is not yet done, on as many processes or machines as there are, kept as it comes."""
+"""Runs an experiment: the missing pieces, on the given number of processes or machines, each stored when it is done."""
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from joblib import Parallel, delayed
 from joblib.parallel import get_active_backend
 
 from ufselect._backend.progress import with_progress
+from ufselect.benchmark.data import current_version, load_version
 from ufselect.benchmark.experiment import ALL_FEATURES, Experiment, Method, identity
-from ufselect.benchmark.pieces import Fit, Judgement, Outcome, Piece, judgement_of, names_a_module, selector_named
+from ufselect.benchmark.pieces import Fit, Judgement, Outcome, Piece, judgement_of
+from ufselect.benchmark.selecting import names_a_module, selector_folder, selector_named, selector_source
 from ufselect.benchmark.store import Store
-from ufselect.datasets import dataset_names, default_feature_counts, load_dataset
+from ufselect.datasets import default_feature_counts
 
 
 @dataclass(frozen=True)
 class Trial:
-    """A method with one setting on one data set, and the numbers of features that it is judged at."""
+    """A method with one setting on one data set, and the numbers of features at which it is judged."""
 
     data: str
     method: Method
@@ -43,47 +44,47 @@ class Row:
 
 @dataclass(frozen=True)
 class Results:
-    """All figures of a run, and what every fit cost and came to."""
+    """All figures of a run, and the outcome of every fit."""
 
     rows: list[Row]
     fits: list[tuple[Trial, Outcome]]
 
 
 def planned_trials(experiment: Experiment) -> list[Trial]:
-    """Everything that an experiment asks for, in the order of its file.
+    """Return the trials of an experiment, in the order of its file.
+
+    The data are read and the code of the selectors is hashed now: later changes are noticed when a piece runs.
 
     Raises
     ------
     ValueError
-        If a selector's name is none of ours; others may be known to the workers alone.
+        If a selector of ours does not exist; a "package.module:name" may be known to the workers only.
     """
     for method in experiment.methods:
         if not names_a_module(method.selector):
             selector_named(method.selector)
-    return [
-        _trial(experiment, data, method, setting)
-        for data in experiment.data
-        for method in experiment.methods_for(data)
-        for setting in experiment.settings(method, data)
-    ]
+    selectors = {method.selector for method in experiment.methods}
+    sources = {selector: (selector_source(selector), selector_folder(selector)) for selector in selectors}
+    return [trial for data in experiment.data for trial in _trials_on(experiment, data, sources)]
 
 
 def run_experiment(
     experiment: Experiment, store: Store, *, n_jobs: int | None = None, verbose: int = 0, finished_only: bool = False
 ) -> Results:
-    """Do what is missing and gather all figures.
+    """Run the pieces that are not in the store and return all figures.
 
     Parameters
     ----------
     experiment : Experiment
     store : Store
-        Every finished piece goes in at once; what is in it is not done again.
+        Finished pieces are added one by one; those that are in it are not run again.
     n_jobs : int or None
-        Processes; within ``joblib.parallel_config`` that backend's workers are used, such as a Dask cluster's.
+        Number of processes. Within ``joblib.parallel_config`` the workers of that backend are used, for example
+        those of a Dask cluster.
     verbose : int
-        1 shows a progress bar with the time left.
+        1 shows a progress bar.
     finished_only : bool
-        Run nothing; gather what is finished.
+        Run nothing; return the figures of what is in the store.
 
     Returns
     -------
@@ -96,34 +97,32 @@ def run_experiment(
     judged = work.outcomes(
         itertools.chain(*(of_trial.values() for of_trial in pieces.values())), f"{experiment.name}: judgements"
     )
-    whole = [
+    complete = [
         trial for trial in trials if trial.fit.key in fits and all(p.key in judged for p in pieces[trial].values())
     ]
     rows = [
         Row(trial.data, trial.method.name, trial.setting, count, metric, value)
-        for trial in whole
+        for trial in complete
         for count, piece in pieces[trial].items()
         for metric, value in judged[piece.key].items()
     ]
-    return Results(rows, [(trial, fits[trial.fit.key]) for trial in whole])
+    return Results(rows, [(trial, fits[trial.fit.key]) for trial in complete])
 
 
-def _trial(experiment: Experiment, data: str, method: Method, setting: dict[str, Any]) -> Trial:
-    n_features = load_dataset(data).X.shape[1]
-    everything = method.features == ALL_FEATURES
-    counts = (n_features,) if everything else feature_counts(experiment, data, n_features)
-    parameters = identity({**method.parameters, **setting})
-    fit = Fit(_anywhere(data), method.selector, parameters, max(counts))
-    return Trial(data, method, identity(setting), fit, counts)
-
-
-def _anywhere(data: str) -> str:
-    """The name of a data set, or the path of one's own from the root: workers may be in other folders."""
-    return data if data in dataset_names() else str(Path(data).absolute())
+def _trials_on(experiment: Experiment, data: str, sources: dict[str, tuple[str, str]]) -> Iterator[Trial]:
+    version = current_version(data)
+    n_features = load_version(version).X.shape[1]
+    for method in experiment.methods_for(data):
+        all_features = method.features == ALL_FEATURES
+        counts = (n_features,) if all_features else feature_counts(experiment, data, n_features)
+        for setting in experiment.settings(method, data):
+            parameters = identity({**method.parameters, **setting})
+            fit = Fit(version, method.selector, parameters, max(counts), *sources[method.selector])
+            yield Trial(data, method, identity(setting), fit, counts)
 
 
 def feature_counts(experiment: Experiment, data: str, n_features: int) -> tuple[int, ...]:
-    """The numbers of features that selections from that data set are judged at; one may stand twice.
+    """Return the numbers of features at which selections from a data set are judged; one may be listed twice.
 
     Raises
     ------
@@ -132,24 +131,26 @@ def feature_counts(experiment: Experiment, data: str, n_features: int) -> tuple[
     """
     counts = experiment.counts_of.get(data) or experiment.counts or default_feature_counts(data, n_features)
     if min(counts) > n_features:
-        asked = ", ".join(map(str, counts))
-        raise ValueError(f"{data} has {n_features} features, which is less than any number asked for: {asked}.")
+        listed = ", ".join(map(str, counts))
+        raise ValueError(f"{data} has only {n_features} features, fewer than any number to select: {listed}.")
     return tuple(count for count in counts if count <= n_features)
 
 
-def _judgements(experiment: Experiment, trial: Trial, outcome: Outcome) -> dict[int, Judgement]:
-    """For each number of features the piece that judges so many of the best; none where the fit failed."""
-    if "order" not in outcome:
-        return {}
+def judgements_of(experiment: Experiment, trial: Trial, order: Sequence[int]) -> dict[int, Judgement]:
+    """Return the pieces that judge a ranking, by the number of features."""
     return {
-        count: judgement_of(trial.fit.data, outcome["order"], count, experiment.measures, experiment.n_runs)
+        count: judgement_of(trial.fit.data, order, count, experiment.measures, experiment.n_runs)
         for count in trial.counts
     }
 
 
+def _judgements(experiment: Experiment, trial: Trial, outcome: Outcome) -> dict[int, Judgement]:
+    return judgements_of(experiment, trial, outcome["order"]) if "order" in outcome else {}
+
+
 @dataclass(frozen=True)
 class _Work:
-    """Where outcomes are kept, and who works out the missing ones, if anybody."""
+    """The store of outcomes, and how missing ones are computed."""
 
     store: Store
     n_jobs: int | None
@@ -157,7 +158,7 @@ class _Work:
     finished_only: bool
 
     def outcomes(self, pieces: Iterable[Piece], description: str) -> dict[str, Outcome]:
-        """What the pieces came to, each run once unless the store has it already."""
+        """Return the outcomes of the pieces by key; each is run once unless it is in the store."""
         unique = {piece.key: piece for piece in pieces}
         found = self.store.find(unique)
         missing = [piece for key, piece in unique.items() if key not in found]
@@ -165,14 +166,14 @@ class _Work:
             return found
         finished = _finished(missing, self.n_jobs)
         for key, outcome in with_progress(finished, len(missing), self.verbose, description):
-            if "error" not in outcome:  # what failed is tried again next time
+            if "error" not in outcome:  # failed fits are tried again next time
                 self.store.add(key, outcome)
             found[key] = outcome
         return found
 
 
 def _finished(pieces: Sequence[Piece], n_jobs: int | None) -> Iterator[tuple[str, Outcome]]:
-    """Run the pieces, each handed over as soon as it is finished, in whatever order."""
+    """Run the pieces; yield each as soon as it is finished, in any order."""
     if (client := getattr(get_active_backend()[0], "client", None)) is not None:
         return _finished_on_dask(pieces, client)
     parallel = Parallel(n_jobs=n_jobs, return_as="generator_unordered", batch_size=1)
@@ -181,7 +182,7 @@ def _finished(pieces: Sequence[Piece], n_jobs: int | None) -> Iterator[tuple[str
 
 
 def _finished_on_dask(pieces: Sequence[Piece], client: Any) -> Iterator[tuple[str, Outcome]]:
-    """The same on a cluster's workers; joblib's own way waits for ever for a piece that no worker survives."""
+    """Run the pieces on a cluster; joblib's Dask backend hangs on a piece that kills every worker."""
     from distributed import KilledWorker, as_completed
 
     deadly = []
@@ -191,8 +192,7 @@ def _finished_on_dask(pieces: Sequence[Piece], client: Any) -> Iterator[tuple[st
         except KilledWorker as error:
             deadly.append(error)
     if deadly:
-        what = f"{len(deadly)} pieces ended all workers that took them, perhaps for want of memory"
-        raise MemoryError(f"{what}: {deadly[0]}")
+        raise MemoryError(f"{len(deadly)} pieces killed every worker that ran them, perhaps out of memory: {deadly[0]}")
 
 
 def _run(piece: Piece) -> tuple[str, Outcome]:

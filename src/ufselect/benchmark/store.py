@@ -1,10 +1,11 @@
-"""Finished pieces on disk, whole or not at all."""
+"""Finished pieces on disk."""
 
 from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from time import monotonic, sleep
 from types import TracebackType
@@ -12,52 +13,93 @@ from typing import Any, Self
 
 _LAYOUT = "CREATE TABLE IF NOT EXISTS pieces (key TEXT PRIMARY KEY, outcome TEXT NOT NULL) WITHOUT ROWID"
 _SECONDS_TO_WAIT = 60.0
+_DAMAGE = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
 
 
 class Store:
-    """What every finished piece came to, by its key, in one SQLite file.
+    """The outcomes of finished pieces by key, in one SQLite file.
 
-    A piece is in it as soon as ``add`` returns, also if the process is killed the moment after: SQLite
-    writes ahead and rolls back what is not whole. Several runs may use one file.
+    A piece is stored when ``add`` returns, even if the process is killed right after: SQLite's write-ahead log rolls
+    back incomplete writes. Several runs can share a file.
 
     Parameters
     ----------
     path : path
-        The file; made with its folder where it is not there.
+        The file. It is created together with its folder if it does not exist.
+
+    Raises
+    ------
+    ValueError
+        If the file is damaged, or not a store; every method raises it as soon as the damage shows.
+    OSError
+        If the file cannot be opened or written.
     """
 
     def __init__(self, path: str | Path) -> None:
-        path = Path(path)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            self._connection = _open(path)
-        except sqlite3.DatabaseError as error:
-            raise ValueError(f"{path} is no store of finished pieces: {error}.") from error
+        self._path = Path(path)
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        with self._errors_named():
+            self._connection = _open(self._path)
 
     def add(self, key: str, outcome: dict[str, Any]) -> None:
-        """Keep what a piece came to; the first to come stays."""
-        self._connection.execute("INSERT OR IGNORE INTO pieces VALUES (?, ?)", (key, json.dumps(outcome)))
+        """Store the outcome of a piece; an outcome that is already there is kept."""
+        with self._errors_named():
+            self._connection.execute("INSERT OR IGNORE INTO pieces VALUES (?, ?)", (key, json.dumps(outcome)))
 
     def find(self, keys: Iterable[str]) -> dict[str, dict[str, Any]]:
-        """What is there of the pieces with these keys."""
+        """Return the outcomes of the pieces that are stored, by key."""
         wanted = list(dict.fromkeys(keys))
         found: dict[str, dict[str, Any]] = {}
         for first in range(0, len(wanted), 500):  # SQLite limits the number of its variables
             some = wanted[first : first + 500]
             marks = ",".join("?" * len(some))
-            rows = self._connection.execute(f"SELECT key, outcome FROM pieces WHERE key IN ({marks})", some)
-            found.update((key, json.loads(outcome)) for key, outcome in rows)
+            with self._errors_named():
+                rows = self._connection.execute(f"SELECT key, outcome FROM pieces WHERE key IN ({marks})", some)
+                found.update((key, _parsed(key, outcome)) for key, outcome in rows)
         return found
 
     def close(self) -> None:
         """Close the file."""
         self._connection.close()
 
+    @contextmanager
+    def _errors_named(self) -> Iterator[None]:
+        """Turn errors of SQLite and of stored outcomes into one sentence with the file's name."""
+        try:
+            yield
+        except _DamagedOutcomeError as error:
+            raise ValueError(self._damaged(error)) from error
+        except sqlite3.Error as error:
+            code = getattr(error, "sqlite_errorcode", None)
+            if code is None or code & 0xFF in _DAMAGE or not isinstance(error, sqlite3.OperationalError):
+                raise ValueError(self._damaged(error)) from error
+            raise OSError(f"{self._path} cannot be used as a store of finished pieces: {error}.") from error
+
+    def _damaged(self, error: Exception) -> str:
+        return (
+            f"{self._path} is damaged, or not a store of finished pieces: {error}. "
+            "Restore a copy, or delete it to run the pieces again."
+        )
+
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self.close()
+
+
+class _DamagedOutcomeError(Exception):
+    pass
+
+
+def _parsed(key: str, outcome: Any) -> dict[str, Any]:
+    try:
+        parsed = json.loads(outcome)
+    except (ValueError, TypeError) as error:
+        raise _DamagedOutcomeError(f"the outcome of piece {key} is not JSON ({error})") from error
+    if not isinstance(parsed, dict):
+        raise _DamagedOutcomeError(f"the outcome of piece {key} is not a JSON object")
+    return parsed
 
 
 def _open(path: Path) -> sqlite3.Connection:
@@ -72,7 +114,7 @@ def _open(path: Path) -> sqlite3.Connection:
 
 
 def _write_ahead(connection: sqlite3.Connection) -> None:
-    """Switch to writing ahead; when others do so at the same moment, SQLite gives up instead of waiting."""
+    """Switch to write-ahead logging, waiting for others that do so at the same moment: SQLite itself gives up."""
     last = monotonic() + _SECONDS_TO_WAIT
     while True:
         try:

@@ -1,4 +1,4 @@
-"""Figures of a run gathered into tables: mean ± standard deviation, p-values, and the published ones beside."""
+"""Tables of a run's figures: means, standard deviations and p-values, next to the published figures."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import json
 import warnings
 from collections import Counter
 from importlib.resources import files
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -20,39 +21,47 @@ from ufselect.metrics import agrees_with_fano
 
 _GROUP = ["data", "metric", "method"]
 _ROUNDING = 5e-5  # of printed figures
-NOT_WORSE = 0.05  # methods with a larger p-value are set in bold beside the best
+NOT_WORSE = 0.05  # methods with a larger p-value are printed in bold, like the best
 
 
 def figures(results: Results) -> pd.DataFrame:
-    """One row for each data set, method, setting, number of features and metric."""
+    """Return one row per data set, method, setting, number of features and metric."""
     columns = ["data", "method", "setting", "count", "metric", "value"]
     return pd.DataFrame([vars(row) for row in results.rows], columns=columns)
 
 
 def costs(results: Results) -> pd.DataFrame:
-    """One row for each fit: seconds, peak memory, iterations and clusters, or the error."""
+    """Return one row per fit: seconds, peak memory, iterations, clusters and convergence warnings, or the error."""
+    names = ("seconds", "peak_bytes", "n_iter", "n_clusters", "warnings", "error")
     rows = []
     for trial, outcome in results.fits:
-        kept = {name: outcome.get(name) for name in ("seconds", "peak_bytes", "n_iter", "n_clusters", "error")}
+        kept = {name: outcome.get(name) for name in names}
         rows.append({"data": trial.data, "method": trial.method.name, "setting": trial.setting, **kept})
     return pd.DataFrame(rows)
 
 
+def not_converged(results: Results) -> list[str]:
+    """Return a sentence for each method with fits that did not converge, such as "FSASL: 2 of 9 fits …"."""
+    fits = Counter(trial.method.name for trial, outcome in results.fits if "error" not in outcome)
+    short = Counter(trial.method.name for trial, outcome in results.fits if outcome.get("warnings"))
+    return [f"{name}: {n_fits_short} of {fits[name]} fits did not converge." for name, n_fits_short in short.items()]
+
+
 def published_figures() -> pd.DataFrame:
-    """The paper's tables of results (Du and Shen, KDD 2015), in percent."""
+    """Return the paper's tables of results (Du and Shen, KDD 2015), in percent."""
     with files("ufselect.benchmark").joinpath("published.csv").open() as file:
         return pd.read_csv(file)
 
 
 def curves(table: pd.DataFrame) -> pd.DataFrame:
-    """For each data set, metric and method the value of its best setting at each number of features, in percent."""
+    """Return the best value of each method at each number of features, by data set and metric, in percent."""
     return _of_settings(table).groupby(level=_GROUP, sort=False).max()
 
 
 def one_setting_summary(results: Results, choice: str) -> pd.DataFrame:
-    """For each data set, metric and method the mean over the numbers of features of one setting for all of them.
+    """Return the mean of each method over the numbers of features, with the same setting for all of them.
 
-    ``choice`` is "single", the best by the labels, or "median".
+    ``choice`` is "single", the best setting by the labels, or "median".
     """
     means = _mean_of_settings(results).groupby(level=_GROUP, sort=False)
     chosen = means.max() if choice == "single" else means.median()
@@ -60,7 +69,7 @@ def one_setting_summary(results: Results, choice: str) -> pd.DataFrame:
 
 
 def sensitivity_summary(results: Results) -> pd.DataFrame:
-    """For each data set, parameter and metric: means over the numbers of features at its worst and best value."""
+    """Return the means over the numbers of features at the worst and best value of each parameter."""
     means = _mean_of_settings(results)
     rows = []
     for group, values in means.groupby(level=_GROUP, sort=False):
@@ -72,22 +81,21 @@ def sensitivity_summary(results: Results) -> pd.DataFrame:
 
 
 def convergence_summary(results: Results) -> pd.DataFrame:
-    """For each data set and method how the objective of the longest run went."""
+    """Return how the objective of the longest run of each method developed, by data set.
+
+    ``rises`` counts the iterations after which the objective is higher than before, ``rises_within`` the steps within
+    an iteration that raise it, for methods that record these steps.
+    """
     rows = []
     for trials in fits_by_length(results).values():
         trial, outcome = trials[-1]
         if outcome.get("objective"):
-            rows.append({"data": trial.data, "method": trial.method.name, **_course(objective_course(outcome))})
+            rows.append({"data": trial.data, "method": trial.method.name, **_course(outcome)})
     return pd.DataFrame(rows)
 
 
-def objective_course(outcome: Outcome) -> Float:
-    """The objective at the end of each iteration, the last of its columns where it is recorded after every step."""
-    return np.atleast_2d(np.asarray(outcome["objective"], dtype=float).T)[-1]
-
-
 def iteration_summary(results: Results) -> pd.DataFrame:
-    """What more iterations bring: mean figures, and the share of features in common with the longest run."""
+    """Return the figures by number of iterations, and the share of features in common with the longest run."""
     means = _mean_of_settings(results)
     rows = []
     for trials in fits_by_length(results).values():
@@ -101,7 +109,7 @@ def iteration_summary(results: Results) -> pd.DataFrame:
 
 
 def fits_by_length(results: Results) -> dict[tuple[str, str], list[tuple[Trial, Outcome]]]:
-    """The fits of each data set and method, the longest last."""
+    """Return the fits of each data set and method, the longest last."""
     groups: dict[tuple[str, str], list[tuple[Trial, Outcome]]] = {}
     for trial, outcome in results.fits:
         if "n_iter" in outcome:
@@ -109,26 +117,31 @@ def fits_by_length(results: Results) -> dict[tuple[str, str], list[tuple[Trial, 
     return {name: sorted(trials, key=lambda fit: fit[1]["n_iter"]) for name, trials in groups.items()}
 
 
-def _course(course: Float) -> dict[str, float | int]:
-    steps = np.diff(course)
+def _course(outcome: Outcome) -> dict[str, float | int | None]:
+    course = np.asarray(outcome["objective"], dtype=float)
     settled = np.flatnonzero(np.abs(course - course[-1]) > 0.01 * abs(course[-1]))
     return {
         "iterations": len(course),
         "first": float(course[0]),
         "last": float(course[-1]),
-        "rises": int(np.sum(steps > 1e-9 * np.abs(course[:-1]))),
+        "rises": _rises(course),
+        "rises_within": sum(map(_rises, outcome["half_steps"])) if "half_steps" in outcome else None,
         "within_1_percent": int(settled[-1]) + 2 if len(settled) else 1,
     }
 
 
+def _rises(course: Any) -> int:
+    return int(np.sum(np.diff(course) > 1e-9 * np.abs(course[:-1])))
+
+
 def _of_settings(table: pd.DataFrame) -> pd.DataFrame:
-    """One row a data set, metric, method and setting, one column a number of features, in percent."""
+    """Return one row per data set, metric, method and setting, one column per number of features, in percent."""
     index = [*_GROUP, "setting"]
     return table.pivot_table(index=index, columns="count", values="value", sort=False).sort_index(axis=1) * 100.0
 
 
 def _mean_of_settings(results: Results) -> pd.Series:
-    """The mean of every setting over the numbers of features, one that stands twice counted twice."""
+    """Return the mean of every setting over the numbers of features; one that is listed twice counts twice."""
     counts = _counts(results)
     listed = {method.name for method in {trial.method for trial, _ in results.fits} if method.features is None}
 
@@ -140,15 +153,15 @@ def _mean_of_settings(results: Results) -> pd.Series:
 
 
 def _counts(results: Results) -> dict[str, tuple[int, ...]]:
-    """The numbers of features at which selections from each data set are judged."""
+    """Return the numbers of features at which selections from each data set are judged."""
     return {trial.data: trial.counts for trial, _ in results.fits if trial.method.features is None}
 
 
 def summary(experiment: Experiment, results: Results) -> pd.DataFrame:
-    """Mean, standard deviation and p-value over the numbers of features, ours and the published.
+    """Return mean, standard deviation and p-value over the numbers of features, with the published figures.
 
-    The best method of a data set is the one with the highest mean, baselines apart; p is that of a paired t-test
-    against it over the numbers of features.
+    The best method of a data set is the one with the highest mean, baselines excluded. The p-value is that of a paired
+    t-test against it, over the numbers of features.
     """
     curve = curves(figures(results))
     tried = Counter((trial.data, trial.method.name) for trial, outcome in results.fits if "error" not in outcome)
@@ -178,9 +191,9 @@ def summary(experiment: Experiment, results: Results) -> pd.DataFrame:
 
 
 def no_label_summary(results: Results) -> pd.DataFrame:
-    """Every method at its one setting: the mean over the numbers of features for each data set, in percent.
+    """Return the mean of every method over the numbers of features, by data set, in percent.
 
-    A method of several random rankings has the mean and the standard deviation over those.
+    For random rankings it is the mean over the rankings, with their standard deviation.
     """
     table = figures(results)
     means = table.groupby(["data", "metric", "method", "setting"], sort=False)["value"].mean().mul(100.0).reset_index()
@@ -190,7 +203,7 @@ def no_label_summary(results: Results) -> pd.DataFrame:
 
 
 def cost_summary(results: Results) -> pd.DataFrame:
-    """Seconds and peak megabytes of every fit."""
+    """Return the mean seconds and peak megabytes of the fits of every method, by data set."""
     table = costs(results)
     table["method"] = [_row_name(method, setting) for method, setting in zip(table.method, table.setting, strict=True)]
     table["megabytes"] = table.pop("peak_bytes") / 1e6
@@ -199,7 +212,7 @@ def cost_summary(results: Results) -> pd.DataFrame:
 
 
 def _row_name(method: str, setting: str) -> str:
-    """The method, that the number of clusters is unknown to it, and what else tells its settings apart but chance."""
+    """Return the name of a table row: the method, "c unknown", and the other parameters of the setting but the seed."""
     chosen = json.loads(setting)
     chosen.pop("random_state", None)
     name = f"{method}, c unknown" if chosen.pop("n_clusters", None) == "auto" else method
@@ -209,7 +222,7 @@ def _row_name(method: str, setting: str) -> str:
 def _values(
     curve: pd.DataFrame, data: str, metric: str, experiment: Experiment, counts: tuple[int, ...]
 ) -> dict[str, Float]:
-    """The values of every method over the numbers of features, one that stands twice counted twice."""
+    """Return the values of every method over the numbers of features; one that is listed twice counts twice."""
     found = {}
     for method in experiment.methods_for(data):
         if (data, metric, method.name) in curve.index:
@@ -231,17 +244,17 @@ def _p_value(series: Float, best: Float) -> float:
     if np.array_equal(series, best):
         return 1.0
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)  # SciPy's, where all differences are the same
+        warnings.simplefilter("ignore", RuntimeWarning)  # SciPy's, if all differences are the same
         return float(ttest_rel(series, best).pvalue)
 
 
 def n_settings(experiment: Experiment, name: str, data: str) -> int:
-    """How many settings the whole grid of a method has."""
+    """Return the number of settings in the whole grid of a method."""
     return next(len(list(method.settings(data))) for method in experiment.methods if method.name == name)
 
 
 def inconsistent_pairs(summary: pd.DataFrame) -> pd.DataFrame:
-    """Accuracies and mutual informations, ours or published, that cannot both be right by Fano's inequality."""
+    """Return the pairs of accuracy and mutual information, ours or published, that violate Fano's inequality."""
     wide = summary.pivot(index=["data", "method"], columns="metric", values=["mean", "published"])
     wide = wide.reindex(columns=pd.MultiIndex.from_product([["mean", "published"], ["acc", "nmi"]]))
     rows = []

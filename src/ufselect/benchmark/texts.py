@@ -1,4 +1,4 @@
-"""Tables as texts: cells, and these as Markdown and LaTeX."""
+"""Table cells, and tables in Markdown and LaTeX."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ _IN_LATEX = {ord(mark): "\\" + mark for mark in "%_&#${}"} | {
 
 
 def as_markdown(cells: pd.DataFrame) -> str:
-    """A table of texts in Markdown; the index is its first column."""
+    """Return a table in Markdown; the index is its first column."""
     header, *rows = ([text.replace("|", r"\|") for text in row] for row in _rows(cells))
     lines = [header, ["---"] * len(header), *rows]
     return "\n".join("| " + " | ".join(line) + " |" for line in lines) + "\n"
 
 
 def as_latex(cells: pd.DataFrame, caption: str) -> str:
-    """A table of texts in LaTeX, for the package booktabs; **bold** of Markdown becomes bold there."""
+    """Return a table in LaTeX that needs the package booktabs; Markdown's **bold** is converted."""
     first, *rest = (" & ".join(map(_latex, row)) + r" \\" for row in _rows(cells))
     columns = "l" + "c" * len(cells.columns)
     body = [r"\begin{table*}", r"\centering", rf"\caption{{{_latex(caption)}}}", rf"\begin{{tabular}}{{{columns}}}"]
@@ -39,7 +39,7 @@ def as_latex(cells: pd.DataFrame, caption: str) -> str:
 
 
 def _rows(cells: pd.DataFrame) -> list[list[str]]:
-    """The texts of the header and of every row, beginning with its name."""
+    """Return the cells of the header and of every row, each with its name first."""
     header = [str(cells.index.name or ""), *map(str, cells.columns)]
     return [header, *([str(name), *map(str, row)] for name, row in zip(cells.index, cells.to_numpy(), strict=True))]
 
@@ -52,7 +52,7 @@ def _latex(text: str) -> str:
 
 
 def published_cells(table: pd.DataFrame, metric: str) -> pd.DataFrame:
-    """Data sets by methods: ours with its p-value, and below the published figure with the difference."""
+    """Return data sets by methods: our figure with its p-value, the published one, and the difference."""
     part = table[table.metric == metric].copy()
     part["cell"] = [_cell(row) for row in part.itertuples()]
     methods, data = part.method.unique(), part.data.unique()
@@ -85,7 +85,7 @@ def _signed(value: float) -> str:
 
 
 def mean_cells(table: pd.DataFrame, metric: str, digits: int = 1) -> pd.DataFrame:
-    """Methods by data sets, with the mean over the data sets where none is missing."""
+    """Return methods by data sets, with the mean over the data sets if none is missing."""
     part = table[table.metric == metric]
     methods, data = part.method.unique(), part.data.unique()
     means = part.pivot(index="method", columns="data", values="mean").reindex(index=methods, columns=data)
@@ -97,7 +97,7 @@ def mean_cells(table: pd.DataFrame, metric: str, digits: int = 1) -> pd.DataFram
 
 
 def settings_cells(summary: pd.DataFrame) -> pd.DataFrame:
-    """Data sets by methods: how many settings were tried, and of how many if not of all."""
+    """Return data sets by methods: the number of settings tried, and the size of the grid if it is larger."""
     part = summary.drop_duplicates(["data", "method"]).copy()
     whole = part.settings == part.grid
     part["cell"] = part.settings.astype(str).where(whole, part.settings.astype(str) + " of " + part.grid.astype(str))
@@ -106,7 +106,7 @@ def settings_cells(summary: pd.DataFrame) -> pd.DataFrame:
 
 
 def pair_cells(pairs: pd.DataFrame) -> pd.DataFrame:
-    """Which figures of which method on which data."""
+    """Return data sets and methods by their accuracy and mutual information, ours or the paper's."""
     rows = {
         f"{row.data}, {row.method}": [
             "paper" if row.source == "published" else "ours",
@@ -115,11 +115,11 @@ def pair_cells(pairs: pd.DataFrame) -> pd.DataFrame:
         ]
         for row in pairs.itertuples()
     }
-    return pd.DataFrame.from_dict(rows, orient="index", columns=["whose", "ACC", "NMI"])
+    return pd.DataFrame.from_dict(rows, orient="index", columns=["source", "ACC", "NMI"])
 
 
 def sensitivity_cells(table: pd.DataFrame) -> pd.DataFrame:
-    """Lowest and highest mean over the numbers of features, and the settings they belong to."""
+    """Return the lowest and highest mean over the numbers of features, each with its setting."""
     rows = {
         f"{row.data}, {row.method}, {row.metric}": [
             f"{row.lowest:.2f} at {row.at_lowest}",
@@ -132,12 +132,13 @@ def sensitivity_cells(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def convergence_cells(table: pd.DataFrame) -> pd.DataFrame:
-    """How the objective of each fit went."""
+    """Return how the objective of each fit developed."""
     columns = [
         "iterations",
-        "objective after the first",
-        "after the last",
-        "rises",
+        "first objective",
+        "last objective",
+        "iterations that raise it",
+        "steps within an iteration that raise it",
         "within 1 % of the last from iteration",
     ]
     rows = {
@@ -146,6 +147,7 @@ def convergence_cells(table: pd.DataFrame) -> pd.DataFrame:
             f"{row.first:.6g}",
             f"{row.last:.6g}",
             str(row.rises),
+            "" if pd.isna(row.rises_within) else str(int(row.rises_within)),
             str(row.within_1_percent),
         ]
         for row in table.itertuples()
@@ -154,11 +156,11 @@ def convergence_cells(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def iteration_cells(table: pd.DataFrame) -> pd.DataFrame:
-    """Data sets and methods by iterations: accuracy, information, and features in common with the longest run."""
+    """Return data sets and methods by iterations: accuracy, NMI, and features shared with the longest run."""
     texts = table.assign(
         name=table.data + ", " + table.method,
         cell=[f"{row.acc:.1f} / {row.nmi:.1f} / {row.in_common:.0f}" for row in table.itertuples()],
     )
-    texts = texts.drop_duplicates(["name", "iterations"], keep="last")  # some stop before they have to
+    texts = texts.drop_duplicates(["name", "iterations"], keep="last")  # some stop before max_iter
     cells = texts.pivot(index="name", columns="iterations", values="cell")
     return cells.reindex(texts.name.unique()).fillna("").rename_axis(index="")

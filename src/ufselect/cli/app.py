@@ -46,9 +46,13 @@ def main() -> None:
 
 
 def _let_modules_here_be_named() -> None:
-    """An experiment may name selectors in modules of the current folder; no other command is to import from there."""
-    sys.path.insert(0, "")
-    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [os.getcwd(), os.environ.get("PYTHONPATH")]))
+    """Let experiments name selectors in modules of the current folder; no other command imports from there.
+
+    The folder comes last, so that its modules do not replace Python's or an installed package's. joblib gives its
+    worker processes this path; without the variable they would look in the current folder first while they start.
+    """
+    sys.path.append(os.getcwd())
+    os.environ["PYTHONSAFEPATH"] = "1"
 
 
 def _spell_out_what_cannot_be_encoded() -> None:

@@ -1,10 +1,10 @@
-"""``ufselect bench``: run an experiment of the harness."""
+"""``ufselect bench``: run the experiments of the harness."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,81 +15,137 @@ from ufselect.cli.options import Debug
 if TYPE_CHECKING:
     from ufselect.benchmark.experiment import Experiment
 
+Files = Annotated[list[Path], typer.Argument(metavar="EXPERIMENT...", help="TOML files.", exists=True, dir_okay=False)]
+
+
+@dataclass(frozen=True)
+class _RunOptions:
+    """Where results go, and which workers do the work."""
+
+    output: Path
+    jobs: int
+    dask: str
+    finished: bool
+
+    def folder_of(self, experiment: Experiment) -> Path:
+        """Return the folder of results; a part of an experiment does not replace the results of the whole."""
+        return self.output / (f"{experiment.name}-part" if experiment.options else experiment.name)
+
 
 def bench(
-    experiment: Annotated[Path, typer.Argument(help="The experiment's TOML file.", exists=True, dir_okay=False)],
+    experiment: Files,
     data: Annotated[str, typer.Option(help="Only these data sets, separated by commas.")] = "",
     methods: Annotated[str, typer.Option(help="Only these methods, separated by commas.")] = "",
-    quick: Annotated[bool, typer.Option("--quick", help="A few settings on little data: does it run?")] = False,
-    settings: Annotated[int, typer.Option(min=0, help="At most so many settings a method, spread over its grid.")] = 0,
-    finished: Annotated[bool, typer.Option("--finished", help="Run nothing: tables of what is finished.")] = False,
-    jobs: Annotated[int, typer.Option("--jobs", "-j", help="Processes; -1 for all cores.")] = 1,
-    output: Annotated[Path, typer.Option("--output", "-o", help="Where results and finished pieces go.")] = Path(
+    quick: Annotated[bool, typer.Option("--quick", help="A few settings on little data, to see if it runs.")] = False,
+    settings: Annotated[
+        int, typer.Option(min=0, help="Maximum number of settings per method, spread over its grid; 0 for all.")
+    ] = 0,
+    finished: Annotated[bool, typer.Option("--finished", help="Run nothing; tabulate what is finished.")] = False,
+    check: Annotated[
+        bool,
+        typer.Option("--check", help="Run nothing; exit with 1 if code, data or experiment changed since the results."),
+    ] = False,
+    refit: Annotated[
+        bool, typer.Option("--refit", help="With --check: refit one setting of each method and compare its figures.")
+    ] = False,
+    jobs: Annotated[int, typer.Option("--jobs", "-j", help="Number of processes; -1 for all cores.")] = 1,
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder for results and finished pieces.")] = Path(
         "results"
     ),
-    dask: Annotated[str, typer.Option(help="Address of a Dask scheduler whose workers do the work.")] = "",
+    dask: Annotated[str, typer.Option(help="Address of a Dask scheduler; its workers do the work.")] = "",
     debug: Debug = False,
 ) -> None:
-    """Run an experiment and write its tables and figures.
+    """Run experiments and write their tables and plots.
 
-    Every finished piece is kept at once: started again after any end, a run goes on where it was.
+    Finished pieces are stored one by one: a run that was stopped or killed continues where it was.
     """
     from ufselect.benchmark.experiment import read_experiment
 
-    wanted = read_experiment(experiment).narrowed(
-        data=names_in(data), methods=names_in(methods), quick=quick, settings=settings or None
-    )
-    given = {"data": data, "methods": methods, "settings": settings, "quick": quick}
-    wanted = replace(wanted, options=_as_typed(given))
-    try:
-        _run(wanted if data else _of_data_at_hand(wanted), output, jobs, dask, finished)
-    except KeyboardInterrupt:
-        typer.echo("Stopped. What was finished is kept; the same command goes on from there.", err=True)
-        raise typer.Exit(1) from None
+    if refit and not check:
+        raise typer.BadParameter("--refit needs --check")
+    options = _as_typed({"data": data, "methods": methods, "settings": settings, "quick": quick})
+    run = _RunOptions(output, jobs, dask, finished)
+    current = True
+    for path in experiment:
+        wanted = read_experiment(path).narrowed(
+            data=names_in(data), methods=names_in(methods), quick=quick, settings=settings or None
+        )
+        wanted = replace(wanted, options=options)
+        if check:
+            current &= _is_current(wanted, run.folder_of(wanted), refit)
+        else:
+            _run_or_stop(wanted if data else _available_part(wanted), run)
+    if not current:
+        raise typer.Exit(1)
 
 
 def names_in(text: str) -> list[str] | None:
-    """The names between commas; None where there are none."""
+    """Return the names between commas, None if there are none."""
     return [name.strip() for name in text.split(",") if name.strip()] or None
 
 
-def _run(experiment: Experiment, output: Path, jobs: int, dask: str, finished: bool) -> None:
+def _is_current(experiment: Experiment, folder: Path, refit: bool) -> bool:
+    """Print whether the results of an experiment are current, and the reasons if they are not."""
+    from ufselect.benchmark.provenance import reasons_out_of_date, refitted_differences
+
+    reasons = reasons_out_of_date(experiment, folder)
+    if refit and (folder / "fits.parquet").is_file():
+        reasons += refitted_differences(_available_part(experiment), folder)
+    typer.echo(f"{folder} is {'out of date' if reasons else 'current'}.")
+    for reason in reasons:
+        typer.echo(f"  {reason}")
+    return not reasons
+
+
+def _run_or_stop(experiment: Experiment, run: _RunOptions) -> None:
+    try:
+        _run(experiment, run)
+    except KeyboardInterrupt:
+        typer.echo("Stopped. Finished pieces are kept; the same command continues from there.", err=True)
+        raise typer.Exit(1) from None
+
+
+def _run(experiment: Experiment, run: _RunOptions) -> None:
     from ufselect.benchmark.output import write_results
     from ufselect.benchmark.runner import run_experiment
     from ufselect.benchmark.store import Store
+    from ufselect.benchmark.tables import not_converged
 
-    with Store(output / "pieces.sqlite") as store, _workers(dask):
-        results = run_experiment(experiment, store, n_jobs=None if dask else jobs, verbose=1, finished_only=finished)
-    folder = f"{experiment.name}-part" if experiment.options else experiment.name  # the whole stays as it is
-    for path in write_results(experiment, results, output / folder):
+    with Store(run.output / "pieces.sqlite") as store, _workers(run.dask):
+        n_jobs = None if run.dask else run.jobs
+        results = run_experiment(experiment, store, n_jobs=n_jobs, verbose=1, finished_only=run.finished)
+    for sentence in not_converged(results):
+        typer.echo(f"Note: {sentence}", err=True)
+    for path in write_results(experiment, results, run.folder_of(experiment)):
         typer.echo(path)
 
 
 def _as_typed(options: dict[str, Any]) -> str:
-    """The options that were given, as on the command line."""
+    """Return the given options as on the command line."""
     return "".join(f" --{name}" if value is True else f" --{name} {value}" for name, value in options.items() if value)
 
 
-def _of_data_at_hand(experiment: Experiment) -> Experiment:
-    """The experiment without the data sets whose files are not there, each named with how to get it."""
+def _available_part(experiment: Experiment) -> Experiment:
+    """Return the experiment without the data sets that are not found; print how to get each of them."""
     from ufselect.datasets import load_dataset
 
-    there = []
+    available = []
     for name in experiment.data:
         try:
             load_dataset(name)
         except FileNotFoundError as error:
             typer.echo(f"Left out: {error}", err=True)
         else:
-            there.append(name)
-    if not there:
-        raise FileNotFoundError("none of the experiment's data sets is at hand.")
-    return experiment.narrowed(data=there)
+            available.append(name)
+    if not available:
+        raise FileNotFoundError("none of the experiment's data sets is available.")
+    missing = tuple(name for name in experiment.data if name not in available)
+    return replace(experiment.narrowed(data=available), unavailable=missing)
 
 
 @contextmanager
 def _workers(dask: str) -> Iterator[None]:
-    """The workers of that Dask scheduler, or whatever joblib is set to."""
+    """Use the workers of a Dask scheduler, or joblib's active backend if no address is given."""
     if not dask:
         yield
         return

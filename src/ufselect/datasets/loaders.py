@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import sys
 from functools import cache, lru_cache
@@ -118,13 +119,14 @@ def _how_to_get(public: PublicSet, folder: Path) -> str:
 
 
 def _read(path: Path, expected: PublicSet | None = None) -> Dataset:
-    status = path.stat()
-    return _read_once(path, (status.st_mtime_ns, status.st_size), expected)
+    with path.open("rb") as file:
+        content = hashlib.file_digest(file, "sha256").hexdigest()
+    return _read_once(path, content, expected)
 
 
 @lru_cache(maxsize=16)
-def _read_once(path: Path, _stamp: tuple[int, int], expected: PublicSet | None) -> Dataset:
-    """The set in a file; kept as long as the stamp, time and size of the file, is the same."""
+def _read_once(path: Path, _content: str, expected: PublicSet | None) -> Dataset:
+    """Read a file, once for the same content: time and size may be the same after it is rewritten."""
     dataset = read_file(path)
     if expected is not None and (difference := expected.difference_to(dataset)):
         raise ValueError(

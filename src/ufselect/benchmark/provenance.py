@@ -1,0 +1,165 @@
+"""A record of what made a folder of results, and whether the code, the data and the experiment are still the same."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from ufselect.benchmark.data import current_version
+from ufselect.benchmark.experiment import Experiment, Method, identity
+from ufselect.benchmark.pieces import judging_source
+from ufselect.benchmark.runner import Results, Trial, judgements_of, planned_trials
+from ufselect.benchmark.selecting import selector_source
+from ufselect.datasets import dataset_names, describe_dataset
+
+RECORD = "made_by.json"
+_SAME = 1e-9  # largest difference between figures that count as the same
+
+
+def record_text(experiment: Experiment, results: Results) -> str:
+    """Return the record of results as JSON: the experiment, and digests of the code and of the data."""
+    record = {
+        "experiment": _described(experiment),
+        "code": {trial.method.name: trial.fit.source for trial, _ in results.fits},
+        "judging_code": judging_source(),
+        "data": {trial.data: trial.fit.data.digest for trial, _ in results.fits},
+    }
+    return json.dumps(record, indent=1, ensure_ascii=False) + "\n"
+
+
+def reasons_out_of_date(experiment: Experiment, folder: str | Path) -> list[str]:
+    """Compare the record in a folder of results with the code, the data and the experiment as they are now.
+
+    No data are needed: the content of a known data set is given by its registered checksum, and data sets that are
+    not found are not compared.
+
+    Parameters
+    ----------
+    experiment : Experiment
+        As read from its file; data sets that are not available may be part of it.
+    folder : path
+        Where ``write_results`` wrote the results of the experiment.
+
+    Returns
+    -------
+    list of str
+        A sentence for each reason why the results are out of date; empty if they are current.
+    """
+    path = Path(folder, RECORD)
+    try:
+        record = json.loads(path.read_text(encoding="utf-8"))
+        stored, code, data = record["experiment"], record["code"], record["data"]
+        judging = record["judging_code"]
+    except FileNotFoundError:
+        return [f"{path} is missing, so it is not known which code made these results."]
+    except (ValueError, KeyError, TypeError):
+        return [f"{path} is damaged, so it is not known which code made these results."]
+    reasons = [*_changes_of_experiment(stored, _described(experiment))]
+    if changed := [name for name in code if _source_of(experiment, name) not in (None, code[name])]:
+        reasons.append(f"The code of {_listed(changed)} has changed.")
+    if judging != judging_source():
+        reasons.append("The code that judges selections has changed.")
+    if changed := [name for name in data if _digest_now(name) not in (None, data[name])]:
+        reasons.append(f"The content of {_listed(changed)} has changed.")
+    return reasons
+
+
+def refitted_differences(experiment: Experiment, folder: str | Path) -> Iterator[str]:
+    """Fit the fastest stored setting of each method again; yield a sentence for each whose figures are not the same.
+
+    Parameters
+    ----------
+    experiment : Experiment
+        With available data sets only.
+    folder : path
+        Where ``write_results`` wrote the results of the experiment.
+    """
+    stored = pd.read_parquet(Path(folder, "figures.parquet")).set_index(["data", "method", "setting"])
+    costs = pd.read_parquet(Path(folder, "fits.parquet")).set_index(["data", "method", "setting"])["seconds"].dropna()
+    fastest: dict[str, Trial] = {}
+    for trial in sorted(planned_trials(experiment), key=lambda trial: costs.get(_name(trial), float("inf"))):
+        if _name(trial) in costs.index:
+            fastest.setdefault(trial.method.name, trial)
+    for trial in fastest.values():
+        if (difference := _difference(experiment, trial, stored.loc[[_name(trial)]])) is not None:
+            yield f"{trial.method.name} on {trial.data} with {trial.setting}: {difference}."
+
+
+def _difference(experiment: Experiment, trial: Trial, stored: pd.DataFrame) -> str | None:
+    outcome = trial.fit.run()
+    if "error" in outcome:
+        return f"the fit fails now, with {outcome['error']}"
+    pieces = judgements_of(experiment, trial, outcome["order"])
+    found = {(count, metric): value for count, piece in pieces.items() for metric, value in piece.run().items()}
+    gaps = [
+        abs(found[count, metric] - value)
+        for count, metric, value in zip(stored["count"], stored["metric"], stored["value"], strict=True)
+        if (count, metric) in found
+    ]
+    if len(gaps) < len(found):
+        return "some of its figures are missing"
+    return f"the figures differ by up to {100 * max(gaps):.2g} points" if max(gaps) > _SAME else None
+
+
+def _name(trial: Trial) -> tuple[str, str, str]:
+    return trial.data, trial.method.name, trial.setting
+
+
+def _described(experiment: Experiment) -> dict[str, Any]:
+    """Return the part of an experiment that determines its figures, as JSON reads it."""
+    described = {
+        "data": sorted({*experiment.data, *experiment.unavailable}),
+        "measures": experiment.measures,
+        "counts": experiment.counts,
+        "counts_of": experiment.counts_of,
+        "n_runs": experiment.n_runs,
+        "settings": experiment.most_settings,
+        "methods": {method.name: _described_method(method) for method in experiment.methods},
+    }
+    read: dict[str, Any] = json.loads(json.dumps(described))
+    return read
+
+
+def _described_method(method: Method) -> dict[str, Any]:
+    names = ("selector", "parameters", "grid", "grid_of", "data", "features")
+    return {name: value for name in names if (value := getattr(method, name))}
+
+
+def _changes_of_experiment(before: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:
+    for key, value in now.items():
+        if key != "methods" and identity(before.get(key)) != identity(value):
+            yield f"{key} in the experiment has changed."
+    old, new = before.get("methods", {}), now["methods"]
+    if added := [name for name in new if name not in old]:
+        yield f"The experiment has new methods: {_listed(added)}."
+    if removed := [name for name in old if name not in new]:
+        yield f"The experiment no longer has {_listed(removed)}."
+    if changed := [name for name in new if name in old and identity(old[name]) != identity(new[name])]:
+        yield f"The settings of {_listed(changed)} have changed."
+
+
+def _source_of(experiment: Experiment, method: str) -> str | None:
+    """Return the digest of a method's code as it is now, None if the method or its code is not there any more."""
+    selector = next((each.selector for each in experiment.methods if each.name == method), None)
+    try:
+        return None if selector is None else selector_source(selector)
+    except ValueError:
+        return ""
+
+
+def _digest_now(data: str) -> str | None:
+    """Return the digest of a data set as it is now, None if the data set is not available."""
+    if data in dataset_names() and (registered := describe_dataset(data).sha256) is not None:
+        return registered
+    try:
+        return current_version(data).digest
+    except (OSError, ValueError):
+        return None
+
+
+def _listed(names: list[str]) -> str:
+    return ", ".join(names)
