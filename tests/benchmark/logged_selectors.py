@@ -79,17 +79,17 @@ class Stepwise(BaseEstimator):
         return self
 
 
-class Warning(BaseEstimator):
-    """Warns that it did not converge, and of something else."""
+class Unsettled(BaseEstimator):
+    """Warns that it did not converge, and of something else if asked to."""
 
-    def __init__(self, times=0, seed=0):
+    def __init__(self, times=0, other=False):
         self.times = times
-        self.seed = seed
+        self.other = other
 
     def fit(self, X):
         for _ in range(self.times):
             warnings.warn("did not converge", ConvergenceWarning, stacklevel=2)
-        if self.times:
+        if self.other:
             warnings.warn("something else", UserWarning, stacklevel=2)
         self.ranking_ = np.arange(X.shape[1]) + 1
         return self

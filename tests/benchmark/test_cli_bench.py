@@ -364,3 +364,82 @@ def test_what_is_finished_is_put_into_tables(bench):
     result = bench(text, "--finished")
     assert result.exit_code == 0
     assert set(pd.read_parquet("results/tried/figures.parquet").data) == {"wine"}
+
+
+# Modules in the current folder
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_modules_here_can_be_named_but_do_not_replace_those_of_python(tmp_path, jobs):
+    for name in ("sqlite3", "json", "pickle", "tomllib", "typer"):
+        poison = (
+            f"from pathlib import Path\nPath(__file__).with_name('imported').write_text('{name}')\nraise SystemExit(9)"
+        )
+        (tmp_path / f"{name}.py").write_text(poison, encoding="utf-8")
+    (tmp_path / "here.py").write_text(
+        "class Reversed:\n    def fit(self, X):\n        self.scores_ = list(range(X.shape[1]))\n        return self\n",
+        encoding="utf-8",
+    )
+    text = CHEAP.replace('"iris", "LUNG"', '"iris", "wine"').replace("MaxVariance", "here:Reversed")
+    (tmp_path / "tried.toml").write_text(text, encoding="utf-8")
+    with start(tmp_path, "bench", "tried.toml", "-j", jobs) as process:
+        _, errors = process.communicate(timeout=300)
+    assert not (tmp_path / "imported").exists(), (tmp_path / "imported").read_text()
+    assert process.returncode == 0, errors
+    assert len(pd.read_parquet(tmp_path / "results" / "tried" / "fits.parquet")) == 2
+
+
+# Convergence
+
+
+def test_fits_that_did_not_converge_are_counted_in_a_sentence(bench, recwarn):
+    text = CHEAP.replace('"iris", "LUNG"', '"iris"').replace("MaxVariance", "logged_selectors:Unsettled")
+    result = bench(text + "grid = { times = [0, 1, 2] }")
+    assert result.exit_code == 0
+    assert "Note: variance: 2 of 3 fits did not converge.\n" in result.stderr
+    assert "variance: 2 of 3 fits did not converge." in Path("results/tried/tables.md").read_text()
+    assert pd.read_parquet("results/tried/fits.parquet").warnings.tolist() == [0, 1, 2]
+    assert not len(recwarn)
+
+
+# Are the results current?
+
+
+def test_results_are_current_until_something_changes(bench):
+    own = CHEAP.replace('"iris", "LUNG"', '"own.npz"').replace("MaxVariance", "logged_selectors:Scored")
+    prepare(Path())
+    Path("small.npz").rename("own.npz")
+    assert bench(own, "--check").exit_code == 1
+    assert bench(own).exit_code == 0
+    result = bench(own, "--check", "--refit")
+    assert (result.exit_code, result.stdout) == (0, "results/tried is current.\n")
+    changed = own.replace("n_runs = 2", "n_runs = 3").replace("Scored", "Keen")
+    result = bench(changed, "--check")
+    assert result.exit_code == 1
+    assert result.stdout == (
+        "results/tried is out of date.\n"
+        "  n_runs in the experiment has changed.\n"
+        "  The settings of variance have changed.\n"
+    )
+    with np.load("own.npz") as stored:
+        np.savez("own.npz", X=np.flip(stored["X"], axis=1), y=stored["y"])
+    result = bench(own, "--check", "--refit")
+    assert result.exit_code == 1
+    assert result.stdout.startswith("results/tried is out of date.\n  The content of own.npz has changed.\n")
+    assert "  variance on own.npz with {}: the figures differ by up to " in result.stdout
+
+
+def test_several_experiments_are_checked_at_once(bench):
+    assert bench(CHEAP).exit_code == 0
+    Path("other.toml").write_text(CHEAP, encoding="utf-8")
+    result = bench(CHEAP, "other.toml", "--check")
+    assert result.exit_code == 1
+    first, second, reason = result.stdout.splitlines()
+    assert (first, second) == ("results/tried is current.", "results/other is out of date.")
+    assert reason == "  results/other/made_by.json is missing, so it is not known which code made these results."
+
+
+def test_refitting_is_part_of_a_check(bench):
+    result = bench(CHEAP, "--refit")
+    assert result.exit_code == 2
+    assert "--refit needs --check" in result.stderr

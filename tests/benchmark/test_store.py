@@ -4,7 +4,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 
 import pytest
 
@@ -119,3 +119,70 @@ def test_all_that_was_added_is_there_after_a_kill(path):
         connection = sqlite3.connect(path)
         assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
         connection.close()
+
+
+# Damage
+
+
+def filled(path, n_pieces=400):
+    """Write a store of several pages, and move everything from the log into the file."""
+    with Store(path) as store:
+        for number in range(n_pieces):
+            store.add(f"{number}", {"number": number, "text": "x" * 200})
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    return path
+
+
+def use(path):
+    """Open a store, read all of it, add to it."""
+    with Store(path) as store:
+        store.find(map(str, range(400)))
+        for number in range(1000, 1400):
+            store.add(f"{number}", {"text": "y" * 200})
+
+
+def garbage_in_the_header(content):
+    return b"garbage! " * 11 + content[99:]
+
+
+def garbage_in_the_middle(content):
+    half = len(content) // 2
+    return content[:half] + b"\xa5" * 8192 + content[half + 8192 :]
+
+
+def truncated_in_the_middle(content):
+    return content[: len(content) // 2 + 100]
+
+
+@pytest.mark.parametrize("damage", [garbage_in_the_header, garbage_in_the_middle, truncated_in_the_middle])
+def test_a_damaged_file_is_named_whenever_the_damage_shows(path, damage):
+    content = filled(path).read_bytes()
+    assert len(content) > 50_000
+    path.write_bytes(damage(content))
+    with pytest.raises(ValueError, match="is damaged, or not a store of finished pieces: ") as caught:
+        use(path)
+    message = str(caught.value)
+    assert message.startswith(str(path))
+    assert "\n" not in message
+    assert message.endswith("Restore a copy, or delete it to run the pieces again.")
+
+
+@pytest.mark.parametrize("outcome", ["{half", "", "[1, 2]", "7", b"\xff\xfe"])
+def test_an_outcome_that_is_not_an_object_names_the_file_and_the_piece(path, outcome):
+    filled(path, 3)
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("UPDATE pieces SET outcome = CAST(? AS TEXT) WHERE key = '1'", (outcome,))
+    with Store(path) as store:
+        assert store.find("0") == {"0": {"number": 0, "text": "x" * 200}}
+        with pytest.raises(ValueError, match="is damaged, or not a store") as caught:
+            store.find("01")
+    assert str(caught.value).startswith(str(path))
+
+
+def test_a_table_of_something_else_is_named(path):
+    path.parent.mkdir()
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("CREATE TABLE pieces (name TEXT)")
+    with Store(path) as store, pytest.raises((ValueError, OSError), match=r"pieces\.sqlite"):
+        store.find("a")
