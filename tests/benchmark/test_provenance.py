@@ -1,0 +1,117 @@
+"""Is a folder of results younger than the code, the data and the experiment that made it?"""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from ufselect.benchmark.experiment import Method
+from ufselect.benchmark.output import write_results
+from ufselect.benchmark.provenance import RECORD, reasons_out_of_date, refitted_differences
+from ufselect.benchmark.runner import run_experiment
+from ufselect.benchmark.store import Store
+
+METHODS = """
+[[methods]]
+name = "random"
+selector = "RandomRanking"
+grid = { random_state = { from = 0, to = 2 } }
+
+[[methods]]
+name = "variance"
+selector = "MaxVariance"
+"""
+
+
+@pytest.fixture
+def made(make_experiment, small_set, tmp_path):
+    """An experiment and the folder of its results."""
+    experiment = make_experiment(METHODS, data=["iris", small_set], protocol="no-labels", counts="[2]")
+    with Store(tmp_path / "pieces.sqlite") as store:
+        write_results(experiment, run_experiment(experiment, store), tmp_path / "out")
+    return experiment, tmp_path / "out"
+
+
+def edit_record(folder, *keys, value):
+    record = json.loads((folder / RECORD).read_text(encoding="utf-8"))
+    inner = record
+    for key in keys[:-1]:
+        inner = inner[key]
+    inner[keys[-1]] = value
+    (folder / RECORD).write_text(json.dumps(record), encoding="utf-8")
+
+
+def test_results_are_current_right_after_the_run(made):
+    assert reasons_out_of_date(*made) == []
+    assert list(refitted_differences(*made)) == []
+
+
+@pytest.mark.parametrize(
+    ("keys", "reason"),
+    [
+        (("code", "variance"), "The code of variance has changed."),
+        (("judging_code",), "The code that judges selections has changed."),
+        (("data", "iris"), "The content of iris has changed."),
+        (("experiment", "n_runs"), "n_runs in the experiment has changed."),
+        (("experiment", "methods", "random", "grid"), "The settings of random have changed."),
+        (("experiment", "methods", "third"), "The experiment no longer has third."),
+    ],
+)
+def test_each_reason_is_named(made, keys, reason):
+    experiment, folder = made
+    edit_record(folder, *keys, value="another")
+    assert reasons_out_of_date(experiment, folder) == [reason]
+
+
+def test_a_new_method_is_named(made):
+    experiment, folder = made
+    more = replace(experiment, methods=(*experiment.methods, Method("third", "MCFS")))
+    assert reasons_out_of_date(more, folder) == ["The experiment has new methods: third."]
+
+
+def test_a_rewritten_file_is_named_and_a_deleted_one_is_not_compared(made, small_set, tmp_path):
+    experiment, folder = made
+    np.savez(small_set, X=np.eye(30, 12), y=np.arange(30) % 3)
+    assert reasons_out_of_date(experiment, folder) == [f"The content of {small_set} has changed."]
+    (tmp_path / "small.npz").unlink()
+    assert reasons_out_of_date(experiment, folder) == []
+
+
+def test_data_that_were_not_available_do_not_make_results_old(made, small_set, tmp_path):
+    experiment, _ = made
+    part = replace(experiment.narrowed(data=["iris"]), unavailable=(small_set,))
+    with Store(tmp_path / "pieces.sqlite") as store:
+        write_results(part, run_experiment(part, store), tmp_path / "part")
+    assert reasons_out_of_date(experiment, tmp_path / "part") == []
+    assert f"{small_set} was not available." in (tmp_path / "part" / "tables.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]", "{}", '{"experiment": 3}'])
+def test_a_damaged_record_says_nothing_about_the_code(made, content):
+    experiment, folder = made
+    (folder / RECORD).write_text(content, encoding="utf-8")
+    (reason,) = reasons_out_of_date(experiment, folder)
+    assert reason == f"{folder / RECORD} is damaged, so it is not known which code made these results."
+
+
+def test_a_selector_that_no_longer_exists_has_changed(made):
+    experiment, folder = made
+    random, variance = experiment.methods
+    gone = replace(experiment, methods=(random, replace(variance, selector="logged_selectors_of_old:Gone")))
+    assert reasons_out_of_date(gone, folder) == [
+        "The settings of variance have changed.",
+        "The code of variance has changed.",
+    ]
+
+
+def test_refitting_finds_figures_that_are_not_the_same(made, small_set):
+    experiment, folder = made
+    with np.load(small_set) as stored:
+        np.savez(small_set, X=stored["X"], y=np.arange(30) % 3)
+    part = experiment.narrowed(data=[small_set], methods=["variance"])
+    (difference,) = refitted_differences(part, folder)
+    assert difference.startswith(f"variance on {small_set} with {{}}: the figures differ by up to ")
+    failing = replace(part, methods=(replace(part.methods[0], selector="logged_selectors:Failing"),))
+    (difference,) = refitted_differences(failing, folder)
+    assert difference.endswith("the fit fails now, with ValueError: out of luck.")
