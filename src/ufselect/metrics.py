@@ -1,4 +1,4 @@
-"""How good a selection is: clusters beside classes it was not shown, and what it keeps of the data."""
+"""Quality of a selection: agreement of clusters with known classes, and structure of the data that is preserved."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _ROUNDING = 1e-12
 
 
 def matched_accuracy(classes: Any, clusters: Any) -> float:
-    """Share of samples whose cluster is matched to their class, under the best one-to-one matching.
+    """Return the share of samples whose cluster is matched to their class, under the best one-to-one matching.
 
     Parameters
     ----------
@@ -38,15 +38,15 @@ def matched_accuracy(classes: Any, clusters: Any) -> float:
 
 
 def normalized_mutual_information(classes: Any, clusters: Any, average: str = "geometric") -> float:
-    """Mutual information of classes and clusters over a mean of their entropies, between 0 and 1.
+    """Return the mutual information of classes and clusters divided by a mean of their entropies, between 0 and 1.
 
-    It is 1 where both are a single group, and 0 where only one of them is.
+    It is 1 if both are a single group, and 0 if only one of them is.
 
     Parameters
     ----------
     classes, clusters : array-like of shape (n_samples,)
-    average : {"geometric", "arithmetic", "max"}
-        The mean.
+    average : {"geometric", "arithmetic", "max"}, default="geometric"
+        The mean of the entropies.
 
     Examples
     --------
@@ -59,19 +59,19 @@ def normalized_mutual_information(classes: Any, clusters: Any, average: str = "g
 
 
 def agreement_of_runs(classes: Any, runs: Any) -> dict[str, Float]:
-    """Accuracy and mutual information of several clusterings at once.
+    """Return the accuracy and mutual information of several clusterings.
 
     Parameters
     ----------
     classes : array-like of shape (n_samples,)
     runs : array-like of shape (n_runs, n_samples)
-        A clustering in every row; quickest as integers from 0 on.
+        One clustering per row; fastest as integers from 0.
 
     Returns
     -------
     dict of str to ndarray of shape (n_runs,)
         "acc" is :func:`matched_accuracy`; "nmi", "nmi_arithmetic" and "nmi_max" are
-        :func:`normalized_mutual_information` by the geometric mean, the arithmetic mean, and the maximum.
+        :func:`normalized_mutual_information` with the geometric mean, the arithmetic mean and the maximum.
 
     Examples
     --------
@@ -90,27 +90,33 @@ def agreement_of_runs(classes: Any, runs: Any) -> dict[str, Float]:
 
 
 def least_nmi(accuracy: Any, class_sizes: Any) -> Float | float:
-    """The least normalized mutual information that Fano's inequality allows at a given matched accuracy.
+    """Return the lower bound on normalized mutual information that Fano's inequality gives for a matched accuracy.
 
-    Where there are no more clusters than classes, c, the matching predicts either from the other with an error of
-    e = 1 − accuracy at most. So H(class | cluster) and H(cluster | class) are up to g = h(e) + e log(c − 1),
-    h(e) = −e log e − (1 − e) log(1 − e), which is to say that
+    If there are at most as many clusters as classes, c, the matching predicts one from the other with an error of at
+    most e = 1 − accuracy. Hence H(class | cluster) and H(cluster | class) are at most g = h(e) + e log(c − 1), with
+    h(e) = −e log e − (1 − e) log(1 − e), so that
 
         I ≥ H(class) − g    and    H(cluster) ≤ I + g.
 
-    I over the mean of H(class) and I + g, any of the three, rises with I, so NMI ≥ 1 − g/H(class), or 0 if that is
-    negative. Less than 1/c, the mean over the c cyclic shifts of a matching, is never the best, and counts as 1/c.
+    I divided by any of the three means of H(class) and I + g increases with I, so NMI ≥ 1 − g/H(class), or 0 if that is
+    negative. An accuracy below 1/c, the mean over the c cyclic shifts of a matching, is never the best and is treated
+    as 1/c.
 
-    It holds for means: g is concave and rises up to e = 1 − 1/c, so the bound is convex in the accuracy and never
-    falls, and the mean NMI over runs or feature counts is no less than the bound at the mean accuracy (Jensen). It
-    holds for the best of several settings: their best NMI is no less than that of the one with the best accuracy.
+    The bound holds for means: g is concave and increases up to e = 1 − 1/c, so the bound is convex and nondecreasing in
+    the accuracy, and the mean NMI over runs or feature counts is at least the bound at the mean accuracy (Jensen). It
+    also holds for the best of several settings: the best NMI is at least that of the setting with the best accuracy.
 
     Parameters
     ----------
     accuracy : float or array-like
-        Between 0 and 1; an array comes back for an array.
+        Between 0 and 1.
     class_sizes : array-like of shape (n_classes,)
-        How many samples each class has, or their shares; two classes or more.
+        Number of samples in each class, or its share; two or more classes.
+
+    Returns
+    -------
+    float or ndarray
+        An array if ``accuracy`` is one.
 
     Examples
     --------
@@ -120,7 +126,7 @@ def least_nmi(accuracy: Any, class_sizes: Any) -> Float | float:
     """
     sizes = np.asarray(class_sizes, dtype=np.float64)
     if sizes.ndim != 1 or len(sizes) < 2 or not np.all((sizes > 0.0) & np.isfinite(sizes)):
-        raise ValueError("class_sizes holds the positive sizes of two or more classes")
+        raise ValueError("class_sizes must be positive and finite, for two or more classes")
     c, entropy = len(sizes), entr(sizes / sizes.sum()).sum()
     error = 1.0 - np.maximum(_checked_shares(accuracy, "accuracy"), 1.0 / c)
     unexplained = entr(error) + entr(1.0 - error) + error * np.log(c - 1)
@@ -128,16 +134,16 @@ def least_nmi(accuracy: Any, class_sizes: Any) -> Float | float:
 
 
 def agrees_with_fano(accuracy: Any, nmi: Any, class_sizes: Any, rounding: float = 0.0) -> bool:
-    """Whether clusters with this accuracy can have so little mutual information, by :func:`least_nmi`.
+    """Return whether clusters with this accuracy can have this mutual information, according to :func:`least_nmi`.
 
     Parameters
     ----------
     accuracy, nmi : float or array-like
-        Between 0 and 1; of arrays every pair has to agree.
+        Between 0 and 1. If they are arrays, every pair must agree.
     class_sizes
         As for :func:`least_nmi`.
-    rounding : float
-        How far off printed figures may be: 5e-5 for one such as 79.29 %.
+    rounding : float, default=0.0
+        Largest rounding error of the figures, such as 5e-5 for 79.29 %.
 
     Examples
     --------
@@ -151,9 +157,9 @@ def agrees_with_fano(accuracy: Any, nmi: Any, class_sizes: Any, rounding: float 
 
 
 def redundancy(X: Any) -> float:
-    """Mean absolute correlation over all pairs of columns of X, dense or sparse; 0 if there is but one column.
+    """Return the mean absolute correlation over all pairs of columns of X, dense or sparse; 0 for a single column.
 
-    A constant column correlates with nothing.
+    The correlation with a constant column is 0.
 
     Examples
     --------
@@ -167,7 +173,7 @@ def redundancy(X: Any) -> float:
 
 
 def absolute_correlations(X: Any) -> Float:
-    """|ρ| of all pairs of columns of X, dense or sparse, a dense array; a constant column correlates with nothing.
+    """Return the absolute correlations of all pairs of columns of X, dense or sparse; 0 with a constant column.
 
     Examples
     --------
@@ -180,13 +186,15 @@ def absolute_correlations(X: Any) -> Float:
     X = check_array(X, accept_sparse=("csr", "csc"), dtype=np.float64)
     products, constant = _centered_products(X)
     lengths = np.sqrt(np.maximum(products.diagonal(), 0.0))
-    # A centred constant is rounding errors, and those would correlate.
+    # A centred constant column consists of rounding errors, which would correlate.
     lengths[constant | (lengths == 0.0)] = np.inf
     return np.minimum(np.abs(products) / lengths / lengths[:, None], 1.0)
 
 
 def nearest_neighbors(X: Any, n_neighbors: int = 5) -> Indices:
-    """Indices (n_samples, n_neighbors) of the nearest other samples, by Euclidean distance, X dense or sparse.
+    """Return the indices (n_samples, n_neighbors) of the nearest other samples by Euclidean distance.
+
+    X may be dense or sparse.
 
     Examples
     --------
@@ -196,15 +204,15 @@ def nearest_neighbors(X: Any, n_neighbors: int = 5) -> Indices:
     """
     X = check_array(X, accept_sparse="csr", dtype=(np.float64, np.float32))
     if n_neighbors >= X.shape[0]:
-        raise ValueError(f"n_neighbors={n_neighbors} has to be less than the number of samples, {X.shape[0]}")
-    # The search may multiply out the squares, which cancel beside a large mean.
+        raise ValueError(f"n_neighbors={n_neighbors} must be less than the number of samples, {X.shape[0]}")
+    # The search may expand the squared distances, which cancel if the mean is large.
     points = X if sp.issparse(X) else X - X.mean(axis=0)
-    # Asked without points, it leaves a sample out of its own neighbours by index, duplicates or not.
+    # Without a query, a sample is excluded from its own neighbours by index, even if it has duplicates.
     return NearestNeighbors(n_neighbors=n_neighbors).fit(points).kneighbors(return_distance=False)
 
 
 def neighborhood_overlap(before: Any, after: Any) -> float:
-    """Mean Jaccard index of the neighbours of a sample, each from :func:`nearest_neighbors`.
+    """Return the mean Jaccard index of two sets of neighbours per sample, from :func:`nearest_neighbors`.
 
     Examples
     --------
@@ -214,15 +222,15 @@ def neighborhood_overlap(before: Any, after: Any) -> float:
     """
     before, after = np.asarray(before), np.asarray(after)
     if before.ndim != 2 or after.ndim != 2 or len(before) != len(after) or 0 in before.shape + after.shape:
-        raise ValueError(f"Neighbours of shapes {before.shape} and {after.shape} are not of the same samples")
-    # No index is twice in one list, so what is twice in both is shared.
+        raise ValueError(f"neighbours must be for the same samples, got shapes {before.shape} and {after.shape}")
+    # No list has an index twice, so an index that occurs twice is in both.
     both = np.sort(np.hstack([before, after]), axis=1)
     shared = np.count_nonzero(both[:, 1:] == both[:, :-1], axis=1)
     return float(np.mean(shared / (both.shape[1] - shared)))
 
 
 def neighborhood_preservation(X: Any, X_selected: Any, n_neighbors: int = 5) -> float:
-    """Mean Jaccard index of the nearest neighbours of a sample in X and in its selected columns.
+    """Return the mean Jaccard index of the nearest neighbours of a sample in X and in the selected columns.
 
     Examples
     --------
@@ -235,7 +243,7 @@ def neighborhood_preservation(X: Any, X_selected: Any, n_neighbors: int = 5) -> 
 
 
 def nearest_neighbor_accuracy(X: Any, classes: Any) -> float:
-    """Share of samples whose nearest other sample is of their class: 1-nn, leaving one out.
+    """Return the leave-one-out accuracy of the nearest-neighbour classifier.
 
     Examples
     --------
@@ -245,24 +253,24 @@ def nearest_neighbor_accuracy(X: Any, classes: Any) -> float:
     """
     nearest, classes = nearest_neighbors(X, 1)[:, 0], np.asarray(classes)
     if classes.shape != nearest.shape:
-        raise ValueError(f"Classes of shape {classes.shape} are not of {len(nearest)} samples")
+        raise ValueError(f"there must be one class for each of the {len(nearest)} samples, got shape {classes.shape}")
     classes = _numbered(classes)
     return float(np.mean(classes[nearest] == classes))
 
 
 def selection_stability(selections: Sequence[Any], n_features: int) -> float:
-    """Agreement of M selections among d features, corrected for chance.
+    """Return the agreement of M selections among d features, corrected for chance.
 
     1 − [(1/d) Σ_f s_f²] / [(k̄/d)(1 − k̄/d)],  s_f² = M/(M−1) p_f (1 − p_f), where p_f is the share of the selections
-    that hold feature f and k̄ their mean size. It is 1 where all agree, on average 0 where they are random (a little
-    less where their sizes differ), and never below −1/(M−1).
+    that contain feature f and k̄ is their mean size. It is 1 if all selections agree, 0 on average if they are random
+    (slightly less if their sizes differ), and never below −1/(M−1).
 
     Parameters
     ----------
     selections : sequence of array-like of int
-        The indices of the selected features; sizes may differ.
+        Indices of the selected features. The sizes may differ.
     n_features : int
-        How many there were to choose from.
+        Number of features selected from.
 
     References
     ----------
@@ -276,7 +284,7 @@ def selection_stability(selections: Sequence[Any], n_features: int) -> float:
     """
     M = len(selections)
     if M < 2:
-        raise ValueError(f"Stability takes two or more selections, not {M}")
+        raise ValueError(f"stability needs at least two selections, got {M}")
     times = np.bincount(np.concatenate([_indices(chosen, n_features) for chosen in selections]), minlength=n_features)
     if times.sum() in (0, M * n_features):
         return 1.0
@@ -285,14 +293,14 @@ def selection_stability(selections: Sequence[Any], n_features: int) -> float:
 
 
 def _cross(classes: Any, runs: Any) -> tuple[Indices, Indices, Indices, Indices]:
-    """Classes (n,), clusters and cells (r, n) with no number in two rows, and the sizes of the cells (r, c, k)."""
+    """Return classes (n,), clusters and cells (r, n), numbered differently in each row, and cell sizes (r, c, k)."""
     classes, runs = np.asarray(classes), np.asarray(runs)
     if classes.ndim != 1 or runs.ndim != 2 or runs.shape[1] != len(classes):
-        raise ValueError(f"Labels of shapes {classes.shape} and {runs.shape} are not of the same samples")
+        raise ValueError(f"labels must be for the same samples, got shapes {classes.shape} and {runs.shape}")
     if runs.size == 0:
-        raise ValueError("There are no labels")
+        raise ValueError("there are no labels")
     classes = _numbered(classes)
-    # Numbers below n may stand, for sorting takes longest: one not in use is an empty column.
+    # Numbers below n are used as they are, because sorting takes longest; an unused one is an empty column.
     small = runs.dtype.kind in "iu" and runs.min() >= 0 and runs.max() < len(classes)
     runs = runs.astype(np.intp) if small else _numbered(runs)
     r, c, k = len(runs), classes.max() + 1, runs.max() + 1
@@ -313,13 +321,13 @@ def _matched_shares(tables: Indices) -> Float:
 
 
 def _entropies(classes: Indices, clusters: Indices, cells: Indices, tables: Indices) -> tuple[Float, Float, Float]:
-    """H(class), and H(cluster) and H(class, cluster) of every run."""
+    """Return H(class), and H(cluster) and H(class, cluster) for every run."""
     class_sizes, cluster_sizes = tables[0].sum(axis=1), tables.sum(axis=1)
     return _entropy(class_sizes, classes), _entropy(cluster_sizes, clusters), _entropy(tables, cells)
 
 
 def _entropy(sizes: Indices, groups: Indices) -> Float:
-    """(1/n) Σᵢ log(n/nᵢ) of every row, nᵢ the size of the group of sample i: exactly 0 for a single group."""
+    """Return (1/n) Σᵢ log(n/nᵢ) for every row, nᵢ the size of sample i's group; exactly 0 for a single group."""
     logs = np.log(np.arange(1, groups.shape[-1] + 1))
     return np.mean(logs[-1] - logs[sizes.ravel()[groups] - 1], axis=-1)
 
@@ -327,8 +335,8 @@ def _entropy(sizes: Indices, groups: Indices) -> Float:
 def _normalized_information(a: Float, b: Float, of_both: Float, average: str) -> Float:
     means = {"geometric": np.sqrt(a * b), "arithmetic": (a + b) / 2.0, "max": np.maximum(a, b)}
     if average not in means:
-        raise ValueError(f"average is one of {', '.join(means)}, not {average!r}")
-    # 0 of 0 is all there is to know where both entropies are 0, and nothing where one is.
+        raise ValueError(f"average must be one of {', '.join(means)}, got {average!r}")
+    # If both entropies are 0, 0/0 counts as 1: there is nothing left to know. If only one is, it counts as 0.
     shares = np.where(means["max"] > 0.0, 0.0, 1.0)
     np.divide(a + b - of_both, means[average], out=shares, where=means[average] > 0.0)
     return np.clip(shares, 0.0, 1.0)
@@ -337,15 +345,15 @@ def _normalized_information(a: Float, b: Float, of_both: Float, average: str) ->
 def _checked_shares(values: Any, name: str) -> Float:
     values = np.asarray(values, dtype=np.float64)
     if not np.all((values >= 0.0) & (values <= 1.0)):
-        raise ValueError(f"{name} has to lie between 0 and 1")
+        raise ValueError(f"{name} must be between 0 and 1")
     return values
 
 
 def _centered_products(X: Any) -> tuple[Float, npt.NDArray[np.bool_]]:
-    """(X − 1mᵀ)ᵀ(X − 1mᵀ) with m the means, and which columns are constant."""
+    """Return (X − 1mᵀ)ᵀ(X − 1mᵀ), with m the means, and which columns are constant."""
     means = np.asarray(X.mean(axis=0)).ravel()
     if sp.issparse(X):
-        # XᵀX − n mmᵀ keeps X sparse, and cancels little where most entries are zero.
+        # XᵀX − n mmᵀ keeps X sparse, and cancels little if most entries are zero.
         lowest, highest = min_max_axis(X, axis=0)
         return (X.T @ X).toarray() - X.shape[0] * np.outer(means, means), lowest == highest
     centered = X - means
@@ -355,9 +363,9 @@ def _centered_products(X: Any) -> tuple[Float, npt.NDArray[np.bool_]]:
 def _indices(chosen: Any, n_features: int) -> Indices:
     index = np.asarray(chosen)
     if index.ndim != 1 or (index.size and index.dtype.kind not in "iu"):
-        raise ValueError("A selection is a row of integers")
+        raise ValueError("a selection must be a one-dimensional array of integers")
     if np.any((index < 0) | (index >= n_features)):
-        raise ValueError(f"A selection has indices outside of 0 to {n_features - 1}")
+        raise ValueError(f"a selection has indices outside 0 to {n_features - 1}")
     if len(np.unique(index)) < len(index):
-        raise ValueError("A selection has an index twice")
+        raise ValueError("a selection contains an index twice")
     return index.astype(np.intp)

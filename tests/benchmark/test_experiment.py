@@ -1,4 +1,4 @@
-"""Experiments as their files say them."""
+"""Experiments and their files."""
 
 from itertools import pairwise
 from pathlib import Path

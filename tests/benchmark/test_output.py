@@ -1,4 +1,4 @@
-"""What a run leaves on disk, whole or not at all."""
+"""The files of a run, each complete or not there."""
 
 import pandas as pd
 import pytest

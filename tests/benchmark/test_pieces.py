@@ -1,4 +1,4 @@
-"""Pieces of work: known by their content, run once, failures written down."""
+"""Pieces of work: identified by their content, run once, failures recorded."""
 
 import json
 import sys
@@ -185,7 +185,7 @@ def test_a_fit_that_fails_says_so_and_nothing_else(piece, error):
     assert outcome["error"].startswith(error)
 
 
-def test_a_parameter_that_there_is_not_is_a_mistake_in_the_experiment():
+def test_an_unknown_parameter_is_a_mistake_in_the_experiment():
     with pytest.raises(ValueError, match=r"MaxVariance.*'colour'"):
         fit("MaxVariance", colour=3).run()
 
@@ -209,8 +209,8 @@ def test_a_judgement_has_nothing_but_what_was_asked_for():
     assert list(judgement("iris", (2,), ("redundancy", "acc"), 2).run()) == ["redundancy", "acc"]
 
 
-def test_neighbours_before_are_those_of_the_data_at_hand(small_set):
-    # Kept for each data set: two of them must not be mixed up.
+def test_neighbours_before_selection_are_those_of_the_data_set(small_set):
+    # Cached by data set: two of them must not be mixed up.
     for data in ("iris", small_set, "iris"):
         X = load_dataset(data).X
         found = judgement(data, (0, 2), ("preservation",), 1).run()

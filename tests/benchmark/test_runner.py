@@ -1,4 +1,4 @@
-"""Runs of experiments: complete, nothing twice, kept as they come."""
+"""Runs of experiments: complete, nothing run twice, every piece stored when it is done."""
 
 import json
 import sqlite3

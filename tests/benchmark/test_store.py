@@ -1,4 +1,4 @@
-"""Finished pieces on disk: none lost, none half there."""
+"""Finished pieces on disk: none lost, none incomplete."""
 
 import signal
 import sqlite3
