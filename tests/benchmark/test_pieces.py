@@ -297,9 +297,9 @@ def test_reweighted_steps_come_near_the_solution():
     penalty = 0.3 * smallest_penalty_for_zero(X, Y)
 
     class OfTarget(ReweightedFSASL):
-        def _embedding(self, L, last):
+        def _embedding(self, L, dimension, last):
             return Y
 
-    W = OfTarget(row_penalty=penalty)._fit_weights(X, None, None).W
+    W = OfTarget(row_penalty=penalty)._fit_weights(X, None, None, 3).W
     best = l21_regression(X, Y, penalty).objective
     assert best <= l21_objective(X, Y, W, penalty) <= 1.01 * best
