@@ -138,7 +138,7 @@ def test_a_method_whose_comments_were_edited_is_not_fitted_again(make_experiment
     assert len(first.rows) > 0
 
 
-def test_a_piece_refuses_a_method_that_changed_since_it_was_planned(tmp_path, own_method):
+def test_a_piece_refuses_a_method_that_changed_since_it_was_planned(own_method):
     module = own_method("+1")
     piece = fit_of(current_version("iris"), f"{module}:Own", "{}", 2)
     own_method("-1")

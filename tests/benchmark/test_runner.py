@@ -170,7 +170,7 @@ def test_a_count_that_stands_twice_is_judged_once(make_experiment, small_set, st
     assert set(Counter(names_of(row) for row in results.rows).values()) == {1}
 
 
-def test_counts_beyond_the_number_of_features_are_left_out(make_experiment, small_set):
+def test_counts_beyond_the_number_of_features_are_left_out(make_experiment):
     experiment = make_experiment(THREE_METHODS, data=["iris", "wine"], more="counts_of.wine = [3, 13, 14]")
     assert feature_counts(experiment, "iris", 4) == (2, 4)
     assert feature_counts(experiment, "wine", 13) == (3, 13)
@@ -220,7 +220,7 @@ def test_a_method_may_be_for_some_data_only(make_experiment, small_set, store):
     assert {row.method for row in results.rows if row.data == small_set} == {"all", "random"}
 
 
-def test_a_method_that_fails_is_reported_and_the_others_go_on(make_experiment, small_set, store, tmp_path):
+def test_a_method_that_fails_is_reported_and_the_others_go_on(make_experiment, small_set, store):
     failing = """
 [[methods]]
 name = "failing"

@@ -488,7 +488,7 @@ def published():
     return {name: dict(zip(rows["method"], rows["mean"], strict=True)) for name, rows in groups}
 
 
-def test_published_figures_are_those_in_the_papers_tables(published):
+def test_published_figures_are_those_in_the_papers_tables():
     folder = Path(os.environ.get("UFSELECT_DATA", "."), "..", "paper", "tables")
     if not folder.is_dir():
         pytest.skip("the paper's tables are not beside UFSELECT_DATA")

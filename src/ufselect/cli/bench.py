@@ -15,7 +15,18 @@ from ufselect.cli.options import Debug
 if TYPE_CHECKING:
     from ufselect.benchmark.experiment import Experiment
 
-Files = Annotated[list[Path], typer.Argument(metavar="EXPERIMENT...", help="TOML files.", exists=True, dir_okay=False)]
+Files = Annotated[list[Path], typer.Argument(metavar="EXPERIMENT", help="TOML files.", exists=True, dir_okay=False)]
+Settings = Annotated[
+    int, typer.Option(min=0, help="Maximum number of settings per method, spread over its grid; 0 for all.")
+]
+Check = Annotated[
+    bool,
+    typer.Option("--check", help="Run nothing; exit with 1 if code, data or experiment changed since the results."),
+]
+Refit = Annotated[
+    bool, typer.Option("--refit", help="With --check: refit one setting of each method and compare its figures.")
+]
+Output = Annotated[Path, typer.Option("--output", "-o", help="Folder for results and finished pieces.")]
 
 
 @dataclass(frozen=True)
@@ -37,21 +48,12 @@ def bench(
     data: Annotated[str, typer.Option(help="Only these data sets, separated by commas.")] = "",
     methods: Annotated[str, typer.Option(help="Only these methods, separated by commas.")] = "",
     quick: Annotated[bool, typer.Option("--quick", help="A few settings on little data, to see if it runs.")] = False,
-    settings: Annotated[
-        int, typer.Option(min=0, help="Maximum number of settings per method, spread over its grid; 0 for all.")
-    ] = 0,
+    settings: Settings = 0,
     finished: Annotated[bool, typer.Option("--finished", help="Run nothing; tabulate what is finished.")] = False,
-    check: Annotated[
-        bool,
-        typer.Option("--check", help="Run nothing; exit with 1 if code, data or experiment changed since the results."),
-    ] = False,
-    refit: Annotated[
-        bool, typer.Option("--refit", help="With --check: refit one setting of each method and compare its figures.")
-    ] = False,
+    check: Check = False,
+    refit: Refit = False,
     jobs: Annotated[int, typer.Option("--jobs", "-j", help="Number of processes; -1 for all cores.")] = 1,
-    output: Annotated[Path, typer.Option("--output", "-o", help="Folder for results and finished pieces.")] = Path(
-        "results"
-    ),
+    output: Output = Path("results"),
     dask: Annotated[str, typer.Option(help="Address of a Dask scheduler; its workers do the work.")] = "",
     debug: Debug = False,
 ) -> None:
