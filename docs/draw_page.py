@@ -1,6 +1,6 @@
-"""Take docs/images/page.png: the upper part of the page that ``ufselect demo`` writes.
+"""Take a screenshot of the top of the report that ``ufselect demo`` writes: docs/images/page.png.
 
-Needs Chromium and Playwright (the dev extra). Run it from anywhere: ``python docs/draw_page.py``.
+It needs Chromium and Playwright (the dev extra). Run it from anywhere: ``python docs/draw_page.py``.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ PICTURE = Path(__file__).parent / "images" / "page.png"
 
 
 def main() -> None:
+    """Write the screenshot."""
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as started:
         subprocess.run([sys.executable, "-m", "ufselect", "demo", folder], check=True, stdout=subprocess.DEVNULL)
         browser = started.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])

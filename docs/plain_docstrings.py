@@ -1,8 +1,8 @@
-"""A Sphinx extension: docstrings as they are meant to be read.
+"""A Sphinx extension that renders docstrings as plain text.
 
-Docstrings are plain text. Taken as reStructuredText, an indented formula would be a quotation with its line breaks
-lost, ``n_iter_`` outside of quotes a link, and ``|x|`` a substitution: formulas become literal blocks, and such marks
-lose their meaning. Fields of a named tuple that say nothing but "Alias for field number 0" are left out.
+In reStructuredText, an indented formula is a quotation that loses its line breaks, ``n_iter_`` outside of quotes is a
+link, and ``|x|`` is a substitution. This extension turns formulas into literal blocks and escapes such marks. It omits
+fields of named tuples whose only description is "Alias for field number 0".
 """
 
 from __future__ import annotations
@@ -10,19 +10,20 @@ from __future__ import annotations
 import re
 from typing import Any
 
-# Quoted text stays; a name that ends in an underscore and is not the name of an entry, and a bar, are escaped.
+# Matches quoted text, which stays as it is, and what is escaped: bars, and names that end in an underscore, unless they
+# begin an entry.
 _MARKS = re.compile(r"``[^`]+``|`[^`]+`|\\.|\w+_(?![\w`])(?! :)|\|")
 
 
 def setup(app: Any) -> dict[str, bool]:
-    """Connect to Sphinx, ahead of napoleon, which gives sections an indentation of their own."""
+    """Register the handlers, to run before napoleon, which changes the indentation of sections."""
     app.connect("autodoc-process-docstring", _make_plain, priority=400)
-    app.connect("autodoc-skip-member", _skip_what_is_told_elsewhere)
+    app.connect("autodoc-skip-member", _skip_documented_elsewhere)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
 
 
 def formulas_set_apart(lines: list[str]) -> list[str]:
-    """The lines before the first section, with ``::`` ahead of every indented block."""
+    """Return the lines before the first section, with ``::`` before every indented block."""
     out: list[str] = []
     paragraph = ""
     for line, before in zip(lines, ["", *lines], strict=False):
@@ -35,7 +36,7 @@ def formulas_set_apart(lines: list[str]) -> list[str]:
 
 
 def without_marks(line: str) -> str:
-    """A line whose underscores and bars mean themselves, and whose single letter with a full stop is no list."""
+    """Return a line with underscores and bars escaped, and without a single letter and full stop that starts a list."""
     line = re.sub(r"^(\s*\w)\.$", r"\1\\.", line)
     return _MARKS.sub(lambda found: _escaped(found[0]), line)
 
@@ -47,9 +48,9 @@ def _escaped(text: str) -> str:
 
 
 def _make_plain(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
-    underlines = [at for at, line in enumerate(lines) if line and set(line) == {"-"}]
+    underlines = [index for index, line in enumerate(lines) if line and set(line) == {"-"}]
     first = underlines[0] - 1 if underlines else len(lines)
-    last = next((at - 1 for at in underlines if lines[at - 1] in ("Examples", "References")), len(lines))
+    last = next((index - 1 for index in underlines if lines[index - 1] in ("Examples", "References")), len(lines))
     lines[:] = [
         *formulas_set_apart(lines[:first]),
         *(without_marks(line) for line in lines[first:last]),
@@ -57,7 +58,7 @@ def _make_plain(app: Any, what: str, name: str, obj: Any, options: Any, lines: l
     ]
 
 
-def _skip_what_is_told_elsewhere(app: Any, what: str, name: str, obj: Any, skip: bool, options: Any) -> bool | None:
-    """Leave out fields without a description, and learned values, which stand under Attributes."""
+def _skip_documented_elsewhere(app: Any, what: str, name: str, obj: Any, skip: bool, options: Any) -> bool | None:
+    """Skip fields without a description, and fitted attributes, which are listed under Attributes."""
     alias = (getattr(obj, "__doc__", None) or "").startswith("Alias for field number")
     return True if alias or (isinstance(obj, property) and name.endswith("_")) else None

@@ -1,9 +1,9 @@
-"""A Sphinx extension: files of the project outside of docs/ become pages, and links to them lead there.
+"""A Sphinx extension that adds files outside of docs/ to the documentation, and redirects links to them.
 
-On GitHub a page links to ``../results/README.md``. Sphinx knows files below docs/ only, so what is listed in ``SHOWN``
-is copied to docs/project/, each at its own path, before the pages are read, and ``](../`` becomes ``](project/``. A
-folder that is linked becomes a page that shows its files. Links between copied files need no change, as they lie like
-the originals; those back to docs/ get one level more.
+On GitHub, a page links to ``../results/README.md``, but Sphinx only reads files in docs/. Before it does, this extension
+copies the files in ``SHOWN`` to docs/project/, with their relative paths, and replaces ``](../`` by ``](project/``. A
+folder that is linked becomes a page that shows its files. Links between copied files need no change; links back to
+docs/ go up one level more.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ _LINK = re.compile(r"(?<=\]\()([^)\s]+)(?=\))")
 
 
 def setup(app: Any) -> dict[str, bool]:
-    """Connect to Sphinx."""
+    """Register the handlers."""
     app.connect("builder-inited", lambda app: copy_shown_files(ROOT, Path(app.srcdir) / "project"))
-    app.connect("source-read", _lead_links_to_copies)
+    app.connect("source-read", _redirect_links)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
 
 
 def copy_shown_files(root: Path, folder: Path) -> None:
-    """Copy what is shown to a folder, anew where it has changed, and remove what is no longer shown."""
+    """Copy new and changed files to a folder, and remove files that are no longer shown."""
     pages: dict[str, str | bytes] = {f"{name}/index.md": _listing(root / name) for name in FOLDERS}
     for path in sorted(path for pattern in SHOWN for path in root.glob(pattern)):
         name = path.relative_to(root).as_posix()
@@ -46,11 +46,11 @@ def copy_shown_files(root: Path, folder: Path) -> None:
         if path.is_file() and path.relative_to(folder).as_posix() not in pages:
             path.unlink()
     for name, content in pages.items():
-        _write_where_it_differs(folder / name, content)
+        _write_if_changed(folder / name, content)
 
 
 def _page(path: Path, below: str | None) -> str:
-    """The text of a copied page, with the pages that stand below it."""
+    """Return the text of a copied page, with a table of contents for the pages below it."""
     text = with_links_from_docs(path.read_text("utf-8"))
     if below is None:
         return text
@@ -59,12 +59,12 @@ def _page(path: Path, below: str | None) -> str:
 
 
 def with_links_from_docs(text: str) -> str:
-    """The text of a copied page: links to docs/ go one level further up, folders have their page."""
+    """Return the text of a copied page: links to docs/ go up one level more, links to folders lead to their pages."""
     return _LINK.sub(lambda link: _with_page_of_folder(re.sub(r"^((?:\.\./)*)docs/", r"../\1", link[0])), text)
 
 
 def with_links_to_copies(text: str) -> str:
-    """The text of a page in docs/: links to files outside lead to their copies, those to examples to their gallery."""
+    """Return the text of a page in docs/: links to other files lead to the copies, links to examples to the gallery."""
     return _LINK.sub(lambda link: _with_page_of_folder(re.sub(r"^\.\./", "project/", _in_gallery(link[0]))), text)
 
 
@@ -76,20 +76,20 @@ def _with_page_of_folder(link: str) -> str:
     return f"{link}/index.md" if link.rstrip("/").rpartition("/")[2] in FOLDERS else link
 
 
-def _lead_links_to_copies(app: Any, page: str, source: list[str]) -> None:
+def _redirect_links(app: Any, page: str, source: list[str]) -> None:
     if "/" not in page:
         source[0] = with_links_to_copies(source[0])
 
 
 def _listing(folder: Path) -> str:
-    """A page with all files of a folder, whole."""
+    """Return a page with the content of all files in a folder."""
     files = sorted(path for path in folder.iterdir() if path.is_file())
     parts = [f"## {path.name}\n\n```{path.suffix[1:]}\n{path.read_text('utf-8')}```" for path in files]
     return "\n\n".join([f"# {folder.name.capitalize()}", *parts]) + "\n"
 
 
-def _write_where_it_differs(path: Path, content: str | bytes) -> None:
-    """Write a file unless it is the same already: a page that is not touched is not read again."""
+def _write_if_changed(path: Path, content: str | bytes) -> None:
+    """Write a file only if its content changes, because Sphinx reads pages with a new modification time again."""
     new = content.encode() if isinstance(content, str) else content
     if path.is_file() and path.read_bytes() == new:
         return

@@ -2,8 +2,8 @@
 AnnData, and scanpy's highly variable genes
 ===========================================
 
-A selector beside scanpy's highly variable genes, on generated cells whose marker genes are known. It takes ``adata.X``
-as it is, sparse, and its result goes into ``adata.var``, where scanpy looks for such things.
+This example compares a selector with scanpy's highly variable genes, on generated cells with known marker genes. The
+selector uses the sparse ``adata.X`` directly, and its result is stored in ``adata.var``, where scanpy expects it.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from ufselect import FSASL
 # %%
 # Cells
 # -----
-# Negative binomial counts: six types of cells, each with ten genes of its own that are expressed three to eight times
-# as much. ``obs["type"]`` and ``var["marker"]`` hold the truth and are looked at in the end only.
+# The counts are negative binomial. There are six cell types, each with ten marker genes that are expressed three to
+# eight times as much. ``obs["type"]`` and ``var["marker"]`` hold the ground truth and are used only at the end.
 
 
 def make_cells(n_cells: int = 600, n_genes: int = 1000, n_types: int = 6, *, seed: int) -> AnnData:
-    """Counts as AnnData, with the types of cells and the true markers."""
+    """Return counts as AnnData, with the cell types and the true markers."""
     rng = np.random.default_rng(seed)
     types = rng.integers(n_types, size=n_cells)
     markers = rng.permutation(n_genes)[: 10 * n_types].reshape(n_types, 10)
@@ -42,7 +42,7 @@ def make_cells(n_cells: int = 600, n_genes: int = 1000, n_types: int = 6, *, see
 
 
 def prepared(adata: AnnData) -> AnnData:
-    """The usual first steps."""
+    """Return the data after the usual preprocessing."""
     sc.pp.filter_genes(adata, min_cells=10)
     sc.pp.normalize_total(adata)
     sc.pp.log1p(adata)
@@ -55,16 +55,16 @@ print(adata)
 # %%
 # Two selections
 # --------------
-# scanpy ranks genes by dispersion, each by itself: how much more a gene varies than others of its mean. FSASL looks for
-# genes that together carry the structure of the cells. All genes have one unit here, log counts, so columns are
-# not scaled, and with most genes uninformative it gets twenty neighbours instead of five
+# scanpy ranks each gene on its own, by dispersion: how much more a gene varies than others with the same mean. FSASL
+# looks for genes that together carry the structure of the cells. All genes have the same unit, log counts, so the
+# columns are not scaled. As most genes are uninformative, FSASL uses twenty neighbours instead of five
 # (:ref:`why <sphx_glr_auto_examples_genes.py>`).
 
 N_GENES = 60
 
 
 def add_selections(adata: AnnData) -> None:
-    """Put both selections into ``adata.var``."""
+    """Store both selections in ``adata.var``."""
     sc.pp.highly_variable_genes(adata, n_top_genes=N_GENES)
     selector = FSASL(N_GENES, n_clusters=6, scale=None, n_neighbors=20, max_iter=40).fit(adata.X)
     adata.var["ufselect"] = selector.get_support()
@@ -78,16 +78,16 @@ both = int((adata.var["ufselect"] & adata.var["highly_variable"]).sum())
 print(f"\nin both selections: {both} of {N_GENES} genes")
 
 # %%
-# Clusters on both
+# Clusters of both
 # ----------------
-# Ten principal components of the selected genes, then k-means. ``sc.pp.pca`` takes any boolean column of ``var`` as
-# mask, so the rest of a scanpy analysis goes on as usual.
+# We compute ten principal components of the selected genes and run k-means. ``sc.pp.pca`` accepts any boolean column of
+# ``var`` as a mask, so a scanpy analysis can continue as usual.
 
 SELECTIONS = ("highly_variable", "ufselect")
 
 
 def add_clusters(adata: AnnData) -> None:
-    """Put the clusters of both selections into ``adata.obs``."""
+    """Store the clusters of both selections in ``adata.obs``."""
     for name in SELECTIONS:
         sc.pp.pca(adata, n_comps=10, mask_var=name, key_added=f"pca_{name}")
         found = KMeans(6, n_init=10, random_state=0).fit_predict(adata.obsm[f"pca_{name}"])
@@ -97,15 +97,15 @@ def add_clusters(adata: AnnData) -> None:
 add_clusters(adata)
 
 # %%
-# What the truth says
-# -------------------
-# Now, and only now, true markers and types; and two more data sets made the same way, as one may be luck.
+# Evaluation
+# ----------
+# Only now do we use the true markers and types. Two more data sets are generated in the same way, to rule out luck.
 
 print(f"{'':12s}{'':18s}{'markers of ' + str(N_GENES):>16s}{'adjusted Rand index':>22s}")
 
 
 def report(adata: AnnData, title: str) -> None:
-    """Print how many markers both selections have and how well their clusters are the types."""
+    """Print the number of markers in both selections and the agreement of their clusters with the types."""
     for name in SELECTIONS:
         found = int(adata.var.loc[adata.var[name], "marker"].sum())
         index = adjusted_rand_score(adata.obs["type"], adata.obs[f"clusters_{name}"])
@@ -120,9 +120,9 @@ for seed in (1, 2):
     report(another, f"data set {seed}")
 
 # %%
-# FSASL has more of the markers here, and the clusters are no worse. But it was given the number of types, and settings
-# that were found on such data with the markers in view (:ref:`there <sphx_glr_auto_examples_genes.py>`); dispersion
-# wants nothing. On data of your own, compare both, as here, without the last table.
+# Here FSASL finds more of the markers, and the clusters are no worse. However, it was given the number of types and
+# settings that were found on such data with the markers in view (:ref:`see here <sphx_glr_auto_examples_genes.py>`),
+# while dispersion needs nothing. On your own data, compare both as shown here, without the last table.
 
 figure, axes = plt.subplots(1, 3, figsize=(12, 3.8), layout="constrained")
 kinds = {
@@ -133,7 +133,7 @@ kinds = {
 }
 for name, (mask, color) in kinds.items():
     axes[0].plot(adata.var["means"][mask], adata.var["dispersions_norm"][mask], ".", color=color, label=name)
-axes[0].set(xlabel="mean expression", ylabel="normalised dispersion", title="Who takes which genes")
+axes[0].set(xlabel="mean expression", ylabel="normalised dispersion", title="Selected genes")
 axes[0].legend(frameon=False)
 for axis, name in zip(axes[1:], SELECTIONS, strict=True):
     points = adata.obsm[f"pca_{name}"]

@@ -2,9 +2,9 @@
 Pixels of handwritten digits
 ============================
 
-Fifteen of the 64 pixels of handwritten digits, chosen without labels.
+FSASL selects fifteen of the 64 pixels of handwritten digits, without labels.
 
-The labels are used at the end only, to see how well k-means on the chosen pixels finds the digits.
+The labels are used only at the end, to evaluate how well k-means on the selected pixels finds the digits.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ N_PIXELS = 15
 PICTURE = Path("demo-output") / "digits.png"
 
 # %%
-# Choose
+# Select
 # ------
-# 1797 images of 8 × 8 pixels. FSASL is told how many pixels to take and that there are about ten clusters. The time
-# contains the compilation where this is the first fit on a machine.
+# There are 1797 images of 8 × 8 pixels. FSASL is given the number of pixels and the approximate number of clusters,
+# ten. The time includes compilation if this is the first fit on a machine.
 
 X, digits = load_digits(return_X_y=True)
 start = perf_counter()
@@ -39,17 +39,18 @@ selector = FSASL(N_PIXELS, n_clusters=10, verbose=1).fit(X)
 seconds = perf_counter() - start
 chosen = selector.top_features()
 shape = f"{N_PIXELS} of {X.shape[1]} pixels of {X.shape[0]} digits"
-print(f"FSASL chose {shape} in {seconds:.1f} s (a first fit compiles).")
+print(f"FSASL selected {shape} in {seconds:.1f} s (the first fit compiles).")
 print("Best first (row, column):", " ".join(f"({pixel // 8},{pixel % 8})" for pixel in chosen))
 
 # %%
-# Is it any good?
-# ---------------
-# Now the labels come in: k-means on the chosen pixels, on all of them, on those of largest variance, on random ones.
+# Evaluate
+# --------
+# Now we use the labels: k-means runs on the selected pixels, on all pixels, on those of largest variance and on random
+# ones.
 
 
 def report(name: str, X: np.ndarray, digits: np.ndarray, subsets: list[np.ndarray]) -> None:
-    """Print how well k-means finds the digits from some pixels."""
+    """Print how well k-means on subsets of the pixels finds the digits."""
     labels = [
         KMeans(10, init="random", n_init=1, random_state=seed).fit_predict(X[:, subset])
         for subset in subsets
@@ -67,26 +68,26 @@ print(f"\nk-means with 10 clusters, mean of 10 starts{'':12s}accuracy    NMI")
 report(f"{N_PIXELS} pixels by FSASL", X, digits, [chosen])
 report("all 64 pixels", X, digits, [np.arange(X.shape[1])])
 report(f"{N_PIXELS} pixels of largest variance", X, digits, [by_variance])
-report(f"{N_PIXELS} pixels at random (mean of 10 draws)", X, digits, at_random)
+report(f"{N_PIXELS} random pixels (mean of 10 draws)", X, digits, at_random)
 
 # %%
-# Fifteen pixels do not reach all 64, and those of largest variance come close: on images that fill their frame,
-# variance is a good guess. Where columns have different units, or most are noise, it is none.
+# Fifteen pixels are not as good as all 64, and those of largest variance come close: on images that fill their frame,
+# variance is a good criterion. If columns have different units or most of them are noise, it is not.
 #
 # Where they are
 # --------------
-# The mean of every digit, with the chosen pixels in frames: the redder, the earlier it was chosen. They spread over the
-# picture, as neighbouring pixels say nearly the same.
+# The plot shows the mean of every digit and frames around the selected pixels; red ones were selected first. They are
+# spread over the image, because neighbouring pixels are redundant.
 
 figure, axes = plt.subplots(2, 5, figsize=(10, 4.4), layout="constrained")
 for digit, axis in enumerate(axes.flat):
     axis.imshow(X[digits == digit].mean(axis=0).reshape(8, 8), cmap="Greys")
     axis.set_axis_off()
-    for place, pixel in enumerate(chosen):
-        color = plt.colormaps["autumn"](place / len(chosen))
+    for rank, pixel in enumerate(chosen):
+        color = plt.colormaps["autumn"](rank / len(chosen))
         frame = plt.Rectangle((pixel % 8 - 0.5, pixel // 8 - 0.5), 1, 1, fill=False, lw=2, ec=color)
         axis.add_patch(frame)
-figure.suptitle(f"{N_PIXELS} pixels that FSASL chose without labels (red: best), on the mean of each digit")
+figure.suptitle(f"{N_PIXELS} pixels selected by FSASL without labels (red: best), on the mean of each digit")
 PICTURE.parent.mkdir(exist_ok=True)
 figure.savefig(PICTURE, dpi=110)
-print(f"\nPicture of the chosen pixels: {PICTURE}")
+print(f"\nImage of the selected pixels: {PICTURE}")

@@ -2,9 +2,9 @@
 Marker genes of generated cells
 ===============================
 
-Which genes tell cell types apart, when nobody has named the types? The counts are generated, so the true markers are
-known, and what each selector finds can be checked. FSASL's defaults do badly here; the reason, and what helps, is the
-point of this example. An argument sets the number of data sets: ``python examples/genes.py 1``.
+Which genes distinguish cell types if the types are unknown? The counts are generated, so the true markers are known and
+the selections can be checked. FSASL's defaults perform badly here; this example explains why, and what helps. An
+argument sets the number of data sets: ``python examples/genes.py 1``.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from ufselect import FSASL, FSSL, SPFS, LaplacianScore, MaxVariance
 # %%
 # The generator
 # -------------
-# A gene has a mean level, log-normal over genes. In the cells of one type its ten markers are expressed three to eight
-# times as much; all other genes are the same everywhere. Totals differ from cell to cell (library size), counts are
-# negative binomial with variance μ + μ²/2, and some of what is there is not seen, the rarer the more often (dropout).
-# Types differ in size.
+# The mean expression of a gene is log-normal over genes. The ten markers of a cell type are expressed three to eight
+# times as much in its cells; all other genes are the same in all cells. Totals differ between cells (library size),
+# counts are negative binomial with variance μ + μ²/2, and some counts are set to zero, low ones more often (dropout).
+# The types differ in size.
 
 
 class Cells(NamedTuple):
-    """Counts of cells by genes, the type of every cell, and which genes are markers of any type."""
+    """Counts of cells by genes, the type of each cell, and which genes are markers of any type."""
 
     counts: sp.csr_array
     types: np.ndarray
@@ -41,7 +41,7 @@ class Cells(NamedTuple):
 def make_cells(
     n_cells: int = 600, n_genes: int = 1000, n_types: int = 6, markers_of_a_type: int = 10, *, seed: int
 ) -> Cells:
-    """Generate cells of several types, each with markers of its own."""
+    """Generate cells of several types, each with its own markers."""
     rng = np.random.default_rng(seed)
     types = rng.choice(n_types, n_cells, p=rng.dirichlet(np.full(n_types, 5.0)))
     level = rng.lognormal(-1.0, 1.3, n_genes)
@@ -56,12 +56,13 @@ def make_cells(
 
 
 # %%
-# As usual with counts: genes in fewer than ten cells are dropped, every cell gets the same total, then the logarithm of
-# one plus the value. Zeros stay zeros, so the data stay sparse; the selectors centre and scale them implicitly.
+# The usual preprocessing of counts: drop genes that are seen in fewer than ten cells, scale every cell to the same
+# total, and replace x by log(1 + x). Zeros stay zeros, so the data stay sparse; the selectors centre and scale them
+# implicitly.
 
 
 def prepared(cells: Cells) -> tuple[sp.csr_array, np.ndarray]:
-    """Log-normalised values of the genes that are seen often enough, and which of them are markers."""
+    """Return log-normalised values of the genes that are seen often enough, and which of them are markers."""
     seen = (cells.counts > 0).sum(axis=0) >= 10
     counts = cells.counts[:, seen]
     totals = counts.sum(axis=1)
@@ -76,10 +77,11 @@ print(f"{X.shape[0]} cells, {X.shape[1]} genes, {is_marker.sum()} markers, {1 - 
 print("cells of each type:", np.bincount(cells.types))
 
 # %%
-# Choose sixty genes
+# Select sixty genes
 # ------------------
-# The selectors are told the number of types, not who is of which. Three data sets, as one may be luck. Of the genes
-# chosen, how many are markers? And how well does k-means on them find the types (adjusted Rand index, 1 is perfect)?
+# The selectors know the number of types, but not the type of any cell. We use three data sets to rule out luck. How
+# many of the selected genes are markers? And how well does k-means on them find the types (adjusted Rand index, 1 is
+# perfect)?
 
 N_GENES = 60
 N_DATA_SETS = int(sys.argv[1]) if len(sys.argv) > 1 else 3
@@ -94,7 +96,7 @@ SELECTORS: dict[str, BaseEstimator] = {
 
 
 def share_and_index(selector: BaseEstimator, seed: int) -> tuple[float, float]:
-    """The share of markers among the chosen genes, and how well k-means on them finds the types."""
+    """Return the share of markers among the selected genes, and how well k-means on them finds the types."""
     cells = make_cells(seed=seed)
     X, is_marker = prepared(cells)
     selected = selector.fit_transform(X).toarray()
@@ -106,28 +108,28 @@ results = {
     name: np.array([share_and_index(selector, seed) for seed in range(N_DATA_SETS)])
     for name, selector in SELECTORS.items()
 }
-print(f"{'one column a data set':32s}{'markers among the 60':>28s}{'adjusted Rand index':>28s}")
+print(f"{'one column per data set':32s}{'markers among the 60':>28s}{'adjusted Rand index':>28s}")
 for name, values in results.items():
     shares, indices = ("".join(f"{value:8.{digits}}" for value in values[:, j]) for j, digits in ((0, "0%"), (1, "2f")))
     print(f"{name:32s}{shares:>28s}{indices:>28s}")
 
 # %%
-# By chance six of a hundred would be markers. In one of the data sets FSASL with its defaults is no better than that.
-# Most genes say nothing about types; once every column has unit variance, distances between cells are mostly noise,
-# and who the five nearest neighbours are is mostly chance. FSASL learns that chance.
+# By chance, six of a hundred genes would be markers. On one of the data sets, FSASL with its defaults is no better.
+# Most genes contain no information about the types. If every column has unit variance, distances between cells are
+# mostly noise, the five nearest neighbours are mostly random, and FSASL learns this randomness.
 #
-# Two things help. SPFS looks at the similarity of all pairs of cells, not at five neighbours. And all genes have one
-# unit, log counts, so there is no need to blow up the rarest: ``scale=None``, with twenty neighbours, brings FSASL
-# level with SPFS. Twenty neighbours are what :ref:`much noise <sphx_glr_auto_examples_planted.py>` asks for; that the
-# unit matters, too, was found by trying, on these data, with the markers in view. On real data nobody tells; SPFS
-# needed no such help.
+# Two things help. SPFS uses the similarity of all pairs of cells instead of five neighbours. And all genes have the
+# same unit, log counts, so there is no need to amplify the rarest ones: with ``scale=None`` and twenty neighbours,
+# FSASL is as good as SPFS. :ref:`Much noise <sphx_glr_auto_examples_planted.py>` requires twenty neighbours; that the
+# scale matters as well was found by trial on these data, with the markers in view. On real data there is no such hint.
+# SPFS did not need it.
 
 figure, axes = plt.subplots(1, 2, figsize=(10, 3.6), layout="constrained", sharey=True)
-titles = ("markers among the chosen genes", "adjusted Rand index of k-means")
+titles = ("markers among the selected genes", "adjusted Rand index of k-means")
 for axis, title, j in zip(axes, titles, (0, 1), strict=True):
-    for place, values in enumerate(results.values()):
-        axis.plot(values[:, j], np.full(len(values), place), "o", color="C0" if place < 4 else "C3")
-        axis.plot(values[:, j].mean(), place, "|", ms=18, color="black")
+    for row, values in enumerate(results.values()):
+        axis.plot(values[:, j], np.full(len(values), row), "o", color="C0" if row < 4 else "C3")
+        axis.plot(values[:, j].mean(), row, "|", ms=18, color="black")
     axis.set(title=title, xlim=(-0.05, 1.05), yticks=range(len(results)), yticklabels=list(results))
     axis.grid(axis="x", alpha=0.3)
 axes[0].axvline(is_marker.mean(), color="grey", lw=1, ls="--")
@@ -137,7 +139,7 @@ figure.suptitle("Data sets (dots) and their mean (bar); dashed: chance")
 # %%
 # What the markers look like
 # --------------------------
-# The sixty genes of the last selector in the first data set, best from left to right; cells sorted by true type.
+# The plot shows the sixty genes of the last selector on the first data set, best first, with cells sorted by true type.
 
 selector = SELECTORS["FSASL, one unit, 20 neighbours"].fit(X)
 best = selector.top_features()
@@ -146,6 +148,6 @@ figure, axis = plt.subplots(figsize=(9, 4), layout="constrained")
 image = axis.imshow(X[order][:, best].toarray(), aspect="auto", cmap="magma_r", interpolation="nearest")
 axis.set_yticks(np.cumsum(np.bincount(cells.types))[:-1], [])
 axis.set_xticks(np.flatnonzero(is_marker[best]), ["•"] * int(is_marker[best].sum()))
-axis.set(xlabel="chosen genes, best first; • is a true marker", ylabel="cells by type")
+axis.set(xlabel="selected genes, best first; • is a true marker", ylabel="cells by type")
 figure.colorbar(image, label="log expression")
 plt.show()

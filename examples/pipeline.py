@@ -2,8 +2,9 @@
 In a scikit-learn pipeline
 ==========================
 
-Selectors are scikit-learn transformers: they stand in pipelines, keep names, and can be searched over. Here a scaler, a
-selector and k-means in a row, and two ways to choose how many columns to keep without labels, one of which is a trap.
+Selectors are scikit-learn transformers: they work in pipelines, keep feature names, and support grid search. This
+example chains a scaler, a selector and k-means, and shows two ways to choose the number of columns without labels. One
+of them is a pitfall.
 """
 
 from __future__ import annotations
@@ -25,8 +26,8 @@ from ufselect import FSASL
 # %%
 # A pipeline
 # ----------
-# 178 wines, 13 measurements in different units. The cultivars (labels) wait until the end; that there are three is
-# taken as known.
+# There are 178 wines with 13 measurements in different units. The cultivars (labels) are used only at the end; their
+# number, three, is assumed to be known.
 
 wine = load_wine(as_frame=True)
 X = wine.data
@@ -38,17 +39,17 @@ pipeline = Pipeline(
     ]
 ).set_output(transform="pandas")
 clusters = pipeline.fit_predict(X)
-print("chosen, in the order of the columns:", *pipeline[:-1].get_feature_names_out(), sep="\n  ")
+print("selected, in the order of the columns:", *pipeline[:-1].get_feature_names_out(), sep="\n  ")
 print("best first:", *pipeline["select"].top_features(), sep="\n  ")
-print("\nwhat k-means sees, as a frame:")
+print("\ninput of k-means, as a data frame:")
 print(pipeline[:-1].transform(X).head(3).round(2).to_string())
 
 # %%
-# How many columns? The trap
-# --------------------------
-# The silhouette says how much nearer samples are to their own cluster than to the next. Measured in the selected
-# columns it compares different spaces, and clusters mostly look tighter where there are fewer. Measured in *all*
-# scaled columns, every number of columns is judged in the same space.
+# The number of columns, and a pitfall
+# ------------------------------------
+# The silhouette measures how much nearer samples are to their own cluster than to the next one. Computed in the
+# selected columns, it compares different spaces, and clusters mostly look tighter in fewer columns. Computed in *all*
+# scaled columns, it evaluates every number of columns in the same space.
 
 scaled = StandardScaler().fit_transform(X)
 rows = []
@@ -60,14 +61,14 @@ table = pd.DataFrame(rows).set_index("m")
 print(table.drop(columns="labels").round(3).to_string())
 
 # %%
-# A search
-# --------
-# The same as a search, with a scorer that sees no labels: clusters of held-out wines, their silhouette in all columns.
-# The scaler of the pipeline is fitted on the other wines, as it should be.
+# Grid search
+# -----------
+# The same with a grid search, whose scorer uses no labels: it computes the silhouette of the clusters of held-out wines
+# in all columns. The scaler of the pipeline is fitted on the other wines, as it should be.
 
 
 def silhouette_in_all_columns(pipeline: Pipeline, X: pd.DataFrame, y: object = None) -> float:
-    """How well the clusters of these samples are apart, in all scaled columns."""
+    """Return the silhouette of the clusters of these samples, in all scaled columns."""
     return silhouette_score(pipeline["scale"].transform(X), pipeline.predict(X))
 
 
@@ -83,12 +84,12 @@ print(f"best mean silhouette: {search.best_params_['select__n_features_to_select
 print(f"fewest columns within one standard deviation of it: {enough}")
 
 # %%
-# What the labels say
-# -------------------
-# Only now: the agreement of the clusters with the cultivars. The silhouette in the selected columns would have kept two
-# or three. In all columns it rises, then stands nearly still, and the fewest columns that are as good as the best, up
-# to the scatter of the search, are a fair choice. All thirteen columns are about as good here: nothing is gained by
-# leaving some out but a shorter list.
+# Evaluation
+# ----------
+# Only now do we look at the agreement of the clusters with the cultivars. The silhouette in the selected columns would
+# have kept two or three columns. In all columns it increases and then hardly changes. The fewest columns that are as
+# good as the best, up to the variation of the search, are a reasonable choice. Here, all thirteen columns are about as
+# good: the only gain is a shorter list.
 
 agreement = table["labels"].map(partial(adjusted_rand_score, wine.target))
 figure, axis = plt.subplots(figsize=(7.5, 4), layout="constrained")

@@ -1,19 +1,20 @@
 """
-Among ever more noise
-=====================
+Robustness to noise
+===================
 
-What is found among ever more columns of noise: planted clusters, several selectors.
+How many informative columns do selectors find as more and more columns of noise are added?
 
-Ninety columns tell six clusters apart; the rest is noise. A graph of five neighbours fades as noise is added. FSASL
-learns it anew from the features it has chosen so far, as long as there is something left to start from; scores that
-sum over all edges, and more neighbours, bear more noise. Shown is the share of useful columns among the best thirty.
+Ninety columns separate six clusters; all others are noise. Noise degrades a graph of five neighbours. FSASL learns the
+graph again from the features it has selected so far, provided that there is enough information to start from. Scores
+that sum over all edges, and more neighbours, tolerate more noise. The figure shows the share of informative columns
+among the best thirty.
 
 .. image:: /images/planted.png
-    :alt: Share of useful columns among the best 30, against the number of noise columns
+    :alt: Share of informative columns among the best 30, against the number of noise columns
     :width: 100%
 
-It takes some minutes, so it is not run with these pages; the picture is kept. Arguments set the numbers of noise
-columns: ``python examples/planted.py 1000 3000``.
+This example takes some minutes, so it does not run when these pages are built; the figure is stored. Arguments set the
+numbers of noise columns: ``python examples/planted.py 1000 3000``.
 """
 
 from __future__ import annotations
@@ -51,18 +52,18 @@ SETTINGS: dict[str, BaseEstimator] = {
 
 def main() -> None:
     warnings.simplefilter("ignore", ConvergenceWarning)
-    print(f"share of useful columns among the best {BEST}, mean of {len(SEEDS)} data sets")
+    print(f"share of informative columns among the best {BEST}, mean of {len(SEEDS)} data sets")
     print(f"{'noise columns':36s}" + "".join(f"{n_noise:8d}" for n_noise in NOISE_COLUMNS))
     shares = {}
     for name, selector in SETTINGS.items():
         shares[name] = [share_found(n_noise, selector) for n_noise in NOISE_COLUMNS]
         print(f"{name:36s}" + "".join(f"{share:8.0%}" for share in shares[name]))
     draw(shares)
-    print(f"\nPicture: {PICTURE}")
+    print(f"\nFigure: {PICTURE}")
 
 
 def share_found(n_noise: int, selector: BaseEstimator) -> float:
-    """The share of useful columns among the best, as a mean over some data sets."""
+    """Return the share of informative columns among the best, as the mean over several data sets."""
     shares = []
     for seed in SEEDS:
         X, _, informative = make_planted_clusters(n_noise=n_noise, random_state=seed)
@@ -72,16 +73,16 @@ def share_found(n_noise: int, selector: BaseEstimator) -> float:
 
 
 def draw(shares: dict[str, list[float]]) -> None:
-    """Draw the shares against the number of noise columns."""
+    """Plot the shares against the number of noise columns."""
     figure, axis = plt.subplots(figsize=(7.5, 4.2), layout="constrained")
     for name, values in shares.items():
         style = "-" if name.startswith("FSASL") else "--"
         axis.plot(NOISE_COLUMNS, values, style, marker="o", label=name)
     axis.axhline(0.0, color="grey", lw=0.5)
-    axis.set(xscale="log", ylim=(-0.03, 1.05), xlabel="columns of noise beside 90 useful ones")
+    axis.set(xscale="log", ylim=(-0.03, 1.05), xlabel="noise columns, in addition to 90 informative ones")
     axis.set_xticks(NOISE_COLUMNS, [f"{n:,}" for n in NOISE_COLUMNS])
     axis.minorticks_off()
-    axis.set_ylabel(f"useful among the best {BEST}")
+    axis.set_ylabel(f"informative among the best {BEST}")
     axis.legend(frameon=False)
     PICTURE.parent.mkdir(exist_ok=True)
     figure.savefig(PICTURE, dpi=110)

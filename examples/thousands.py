@@ -2,8 +2,8 @@
 Thousands of samples
 ====================
 
-How time and memory grow with the number of samples, for four selectors, and what to do when there are too many. An
-argument sets the largest number of samples: ``python examples/thousands.py 5000``.
+How do time and memory grow with the number of samples, and what can you do if there are too many? This example measures
+four selectors. An argument sets the largest number of samples: ``python examples/thousands.py 5000``.
 """
 
 from __future__ import annotations
@@ -26,17 +26,19 @@ SIZES = [n for n in (1000, 2000, 5000, 10_000, 20_000) if n <= LARGEST]
 # %%
 # Data
 # ----
-# Eight clusters that show in 40 of 200 columns, not widely apart. A row more is a sample more of the same clusters.
+# There are eight clusters, which differ in 40 of 200 columns and are not widely separated. All sizes are samples of the
+# same clusters.
 
-X, _, useful = make_planted_clusters(LARGEST, 8, 40, 160, separation=1.0, random_state=0)
+X, _, informative = make_planted_clusters(LARGEST, 8, 40, 160, separation=1.0, random_state=0)
 print(f"{X.shape[0]:,} × {X.shape[1]} numbers, {X.nbytes / 1e6:.0f} MB")
 
 # %%
 # Four selectors
 # --------------
-# LaplacianScore and FSSL search neighbours among all pairs, so twice the samples take up to four times as long. MRSF
-# works on a kernel of all pairs up to 3000 samples and on 1000 landmarks above; from there it grows with n. FSASL adds
-# the expression of every sample by all others, in every iteration. It stops at 10,000 samples here, to keep this short.
+# LaplacianScore and FSSL search neighbours among all pairs, so twice as many samples take up to four times as long.
+# MRSF uses a kernel of all pairs up to 3000 samples and 1000 landmarks above; from there on it is linear in n. FSASL
+# also expresses every sample by all others in every iteration. To keep this short, it is measured up to 10,000 samples
+# only.
 
 SELECTORS: dict[str, BaseEstimator] = {
     "LaplacianScore": LaplacianScore(40),
@@ -48,25 +50,25 @@ MEASURED = {name: [n for n in SIZES if name != "FSASL" or n <= 10_000] for name 
 
 
 def cost(selector: BaseEstimator, n: int) -> tuple[float, float, int]:
-    """Seconds, megabytes beyond the data, and how many of the 40 chosen columns are useful."""
+    """Return seconds, megabytes in addition to the data, and the number of informative columns among the 40."""
     fitted, spent = measured(lambda: selector.fit(X[:n]))
-    return spent.seconds, (spent.peak_bytes or np.nan) / 1e6, int(useful[fitted.get_support()].sum())
+    return spent.seconds, (spent.peak_bytes or np.nan) / 1e6, int(informative[fitted.get_support()].sum())
 
 
 for selector in SELECTORS.values():
-    clone(selector).fit(X[:600])  # compiles, which is not to be measured
+    clone(selector).fit(X[:600])  # compile before measuring
 with threadpool_limits(1):
     costs = {name: {n: cost(SELECTORS[name], n) for n in MEASURED[name]} for name in SELECTORS}
 
-print(f"{'':16s}{'samples':>9s}{'seconds':>9s}{'MB':>7s}{'useful of 40':>14s}")
+print(f"{'':16s}{'samples':>9s}{'seconds':>9s}{'MB':>7s}{'informative':>14s}")
 for name, rows in costs.items():
     for n, (seconds, megabytes, found) in rows.items():
         print(f"{name:16s}{n:9,}{seconds:9.2f}{megabytes:7.0f}{found:14d}")
 
 # %%
-# No array of all pairs is held. MRSF's landmarks take arrays of n × 1000, the others a few times what the data take.
-# (The memory of the smallest sizes is blurred by what lies free from before.) Times are of one core; ``n_jobs`` spreads
-# the neighbour search and the expression of samples.
+# No array of all pairs is kept in memory. MRSF's landmarks need arrays of n × 1000; the others need a few times the
+# memory of the data. (For the smallest sizes the measurement is inexact, because freed memory is reused.) Times are for
+# one core; ``n_jobs`` distributes the neighbour search and the expression of samples.
 
 figure, axes = plt.subplots(1, 2, figsize=(10, 3.8), layout="constrained")
 for name, rows in costs.items():
@@ -74,29 +76,30 @@ for name, rows in costs.items():
     axes[0].plot(sizes, values[:, 0], "o-", label=name)
     axes[1].plot(sizes, values[:, 1], "o-", label=name)
 axes[0].set(xscale="log", yscale="log", xlabel="samples", ylabel="seconds", title="Time")
-axes[1].set(xscale="log", xlabel="samples", ylabel="MB beyond the data", title="Peak memory")
+axes[1].set(xscale="log", xlabel="samples", ylabel="MB in addition to the data", title="Peak memory")
 axes[0].legend(frameon=False)
 
 # %%
 # A tenth of the samples
 # ----------------------
-# Which columns are useful is seen from far fewer samples than there are. FSASL on a random tenth, and how many columns
-# it has in common with MRSF on all of them:
+# Far fewer samples are enough to find the informative columns. We fit FSASL on a random tenth and compare its columns
+# with those of MRSF on all samples:
 
 few = np.sort(np.random.default_rng(0).choice(LARGEST, LARGEST // 10, replace=False))
 start = perf_counter()
 by_a_tenth = FSASL(40, n_clusters=8).fit(X[few])
 seconds = perf_counter() - start
-by_all = SELECTORS["MRSF"]  # its last fit
+by_all = SELECTORS["MRSF"]  # as last fitted
 common = int((by_a_tenth.get_support() & by_all.get_support()).sum())
-print(f"FSASL on {len(few):,} samples: {seconds:.1f} s, {useful[by_a_tenth.get_support()].sum()} of 40 columns useful")
+found = informative[by_a_tenth.get_support()].sum()
+print(f"FSASL on {len(few):,} samples: {seconds:.1f} s, {found} of 40 columns informative")
 print(f"in common with MRSF on {SIZES[-1]:,}: {common} of 40")
 
 # %%
-# What to take, then
-# ------------------
-# Up to some thousand samples any of them. Above, LaplacianScore and FSSL cost little more than one search for
-# neighbours, and MRSF not even that. FSASL needs few iterations on clusters as clear as these, and up to twelve on
-# others, each about as dear: fit it on a part of the samples, and check the columns on another part. Every method finds
-# the useful columns of such data; take the times from here, not the hits.
+# Conclusions
+# -----------
+# Up to a few thousand samples, use any of them. Above, LaplacianScore and FSSL cost little more than one neighbour
+# search, and MRSF not even that. FSASL needs few iterations on clusters as clear as these, and up to twelve on others,
+# each at about the same cost: fit it on a part of the samples and check the columns on another part. Every method finds
+# the informative columns of these data, so the example compares times, not accuracy.
 plt.show()
