@@ -1,6 +1,6 @@
 """A Sphinx extension that adds files outside of docs/ to the documentation, and redirects links to them.
 
-On GitHub, a page links to ``../results/README.md``, but Sphinx only reads files in docs/. Before it does, this extension
+On GitHub, a page links to ``../results/README.md``, but Sphinx reads only docs/. Before it does, this extension
 copies the files in ``SHOWN`` to docs/project/, with their relative paths, and replaces ``](../`` by ``](project/``. A
 folder that is linked becomes a page that shows its files. Links between copied files need no change; links back to
 docs/ go up one level more.
