@@ -1,6 +1,8 @@
 """What a selection is made of and what it is worth, without labels."""
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 import scipy.sparse as sp
 from hypothesis import example, given, settings
@@ -81,8 +83,8 @@ def test_a_copy_of_a_selected_column_is_covered_whatever_its_scale(seed, factor,
     X = np.column_stack([X, factor * X[:, 2] + shift])
     explanation = explain(X, [0, 2, 4], 6)
     assert explanation.covered == pytest.approx(1.0, abs=1e-9)
-    assert explanation.likest[0][0] == 2
-    assert explanation.likest[0][1] == pytest.approx(np.sign(factor), abs=1e-9)
+    assert explanation.most_similar[0][0] == 2
+    assert explanation.most_similar[0][1] == pytest.approx(np.sign(factor), abs=1e-9)
 
 
 @given(SEEDS)
@@ -105,9 +107,9 @@ def test_a_selected_column_does_not_stand_for_itself():
     explanation = explain(X, [0, 1], 1)
     assert explanation.selected
     assert explanation.covered < 0.05
-    assert [column for column, _ in explanation.likest] == [0]
+    assert [column for column, _ in explanation.most_similar] == [0]
     alone = explain(X, [1], 1)
-    assert (alone.covered, alone.likest) == (0.0, ())
+    assert (alone.covered, alone.most_similar) == (0.0, ())
 
 
 def test_with_as_many_columns_as_samples_nothing_is_said_about_what_they_cover():
@@ -119,11 +121,11 @@ def test_with_as_many_columns_as_samples_nothing_is_said_about_what_they_cover()
 
 @given(SEEDS, st.integers(1, 6))
 @settings(deadline=None)
-def test_the_likest_come_first_and_are_correlations(seed, count):
+def test_the_most_similar_come_first_and_are_correlations(seed, count):
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((30, 4)) @ rng.standard_normal((4, 8))
-    explanation = explain(X, range(7), 7, n_likest=count)
-    columns, values = zip(*explanation.likest, strict=True)
+    explanation = explain(X, range(7), 7, n_similar=count)
+    columns, values = zip(*explanation.most_similar, strict=True)
     wanted = np.corrcoef(X, rowvar=False)[7, :7]
     assert len(columns) == min(count, 7)
     np.testing.assert_allclose(values, wanted[list(columns)], atol=1e-9)
@@ -139,7 +141,7 @@ def test_a_constant_feature_carries_nothing(planted, selector):
     assert not explanation.selected
     assert explanation.covered == 0.0
     assert explanation.alone == (0.0 if hasattr(selector, "embedding_") else None)
-    assert [value for _, value in explanation.likest] == [0.0, 0.0, 0.0]
+    assert [value for _, value in explanation.most_similar] == [0.0, 0.0, 0.0]
 
 
 @pytest.mark.parametrize("selector", [MCFS(6, n_clusters=4), FSASL(6, n_clusters=4), LaplacianScore(6)])
@@ -158,7 +160,7 @@ def test_sparse_data_are_explained_as_dense_ones(planted):
     dense = explain_features(selector, X, range(40))
     sparse = explain_features(selector, sp.csr_matrix(X), range(40))
     for one, other in zip(dense, sparse, strict=True):
-        assert [column for column, _ in one.likest] == [column for column, _ in other.likest]
+        assert [column for column, _ in one.most_similar] == [column for column, _ in other.most_similar]
         np.testing.assert_allclose([one.alone, one.covered], [other.alone, other.covered], rtol=1e-9)
         assert (one.rank, one.score, one.gain) == (other.rank, other.score, other.gain)
 
@@ -316,3 +318,95 @@ def test_columns_as_they_are_are_copies():
     part[:] = -1.0
     assert X.min() == 0.0
     np.testing.assert_array_equal(dense_columns(sp.csr_array(X), [1], standardize=False), X[:, [1]])
+
+
+# Any kind of table
+
+
+def forms_of(X):
+    """The same whole numbers as an array, as lists, as frames and as sparse matrices in several formats."""
+    names = [f"gene {column}" for column in range(X.shape[1])]
+    duplicated = sp.csr_array(X)
+    duplicated = sp.csr_array(
+        (np.repeat(duplicated.data / 2.0, 2), np.repeat(duplicated.indices, 2), 2 * duplicated.indptr), shape=X.shape
+    )
+    return {
+        "lists": X.tolist(),
+        "integers": X.astype(np.int32),
+        "pandas": pd.DataFrame(X, columns=names, index=[f"cell {row}" for row in range(len(X))]),
+        "polars": pl.DataFrame({name: X[:, column] for column, name in enumerate(names)}),
+        "COO": sp.coo_array(X),
+        "COO of integers": sp.coo_matrix(X.astype(int)),
+        "DOK": sp.dok_array(X),
+        "duplicate entries": duplicated,
+    }
+
+
+FORMS = ["lists", "integers", "pandas", "polars", "COO", "COO of integers", "DOK", "duplicate entries"]
+
+
+@pytest.fixture(scope="module")
+def whole_numbers(planted):
+    return np.rint(4.0 * planted)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_explanations_do_not_depend_on_the_kind_of_table(whole_numbers, form):
+    table = forms_of(whole_numbers)[form]
+    selector = MCFS(6, n_clusters=4).fit(whole_numbers)
+    wanted, found = (explain_features(selector, X, range(40)) for X in (whole_numbers, table))
+    for one, other in zip(wanted, found, strict=True):
+        assert (one.feature, one.rank, one.selected) == (other.feature, other.rank, other.selected)
+        assert [column for column, _ in one.most_similar] == [column for column, _ in other.most_similar]
+        np.testing.assert_allclose([one.alone, one.covered], [other.alone, other.covered], rtol=1e-9)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_measures_do_not_depend_on_the_kind_of_table(whole_numbers, form):
+    table = forms_of(whole_numbers)[form]
+    chosen = [range(8), range(0, 40, 3)]
+    np.testing.assert_allclose(neighborhoods_kept(table, chosen), neighborhoods_kept(whole_numbers, chosen), rtol=1e-12)
+    draws = draws_of_samples(120, 3)
+    assert stability_over(MaxVariance(6), table, draws) == stability_over(MaxVariance(6), whole_numbers, draws)
+    np.testing.assert_allclose(dense_columns(table, [3, 1]), dense_columns(whole_numbers, [3, 1]), rtol=1e-12)
+
+
+@pytest.mark.parametrize("form", ["pandas", "polars"])
+def test_columns_of_a_frame_may_be_given_by_name(whole_numbers, form):
+    frame = forms_of(whole_numbers)[form]
+    by_name, by_index = MCFS(6, n_clusters=4).fit(frame), MCFS(6, n_clusters=4).fit(whole_numbers)
+    names = by_name.top_features()
+    assert names[0].startswith("gene ")
+    wanted = explain_features(by_index, whole_numbers, by_index.top_features())
+    assert explain_features(by_name, frame, names) == wanted
+    assert explain_features(by_name, whole_numbers, names) == wanted  # the selector knows the names
+    assert explain_features(by_index, frame, names) == wanted
+    assert neighborhoods_kept(frame, [names]) == neighborhoods_kept(whole_numbers, [by_index.top_features()])
+    np.testing.assert_array_equal(selection_overlap([names, names[:3]]), [[1.0, 0.5], [0.5, 1.0]])
+    np.testing.assert_array_equal(dense_columns(frame, names), dense_columns(whole_numbers, by_index.top_features()))
+
+
+@pytest.mark.parametrize(
+    ("features", "message"),
+    [
+        ([40], r"there is no column 40: X has 40 columns, counted from 0\."),
+        ([-1], r"there is no column -1: X has 40 columns"),
+        (["gene 400"], r"there is no column named 'gene 400'; did you mean 'gene 4'\?"),
+        (["width"], r"there is no column named 'width'\."),
+    ],
+)
+def test_columns_that_do_not_exist_are_refused(whole_numbers, features, message):
+    frame = forms_of(whole_numbers)["pandas"]
+    selector = MaxVariance(6).fit(frame)
+    with pytest.raises(ValueError, match=message):
+        explain_features(selector, frame, features)
+
+
+def test_names_need_a_frame(whole_numbers):
+    with pytest.raises(ValueError, match=r"'gene 4': the columns of X have no names\."):
+        explain_features(MaxVariance(6).fit(whole_numbers), whole_numbers, ["gene 4"])
+
+
+def test_other_data_than_those_of_the_fit_are_refused(whole_numbers):
+    with pytest.raises(ValueError, match=r"X has 39 columns, but the selector was fitted on 40\."):
+        explain_features(MaxVariance(6).fit(whole_numbers), whole_numbers[:, 1:], [0])

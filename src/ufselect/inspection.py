@@ -1,4 +1,4 @@
-"""What a selection is made of and what it is worth, without labels."""
+"""What a selection consists of, and how good it is without labels."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from sklearn.base import clone
 
 from ufselect._backend.columns import Columns, Float, Indices, column_moments
+from ufselect._backend.tabular import as_matrix, column_indices, column_names
 from ufselect.base import BaseSelector
 from ufselect.metrics import nearest_neighbors, neighborhood_overlap, selection_stability
 from ufselect.solvers.greedy import ridge_path
@@ -21,24 +22,26 @@ _NEIGHBORS = 5
 
 @dataclass(frozen=True)
 class Explanation:
-    """What one feature carries, and what stands for it.
+    """What one feature contributes, and which selected features resemble it.
 
     Attributes
     ----------
     feature, rank : int
-        Its column number, and its rank; 1 is best.
+        Column index, and rank; 1 is best.
     score : float
         Larger is better.
     selected : bool
+        Whether the feature is selected.
     alone : float or None
-        Share of the learned embedding that it explains by itself; None where the method learns no embedding.
+        Share of the learned embedding that the feature explains by itself; None if the method learns no embedding.
     gain : float or None
-        What it adds to the share that the features before it in the ranking explain; None beyond the structure curve.
+        What the feature adds to the share explained by the features ranked before it; None beyond the end of the
+        structure curve.
     covered : float or None
-        Share of its variance that the selected features, itself left out, explain (R² adjusted for their
-        number); None where there are about as many of them as samples.
-    likest : tuple of (int, float)
-        The selected features, itself left out, that correlate most with it, and their correlations.
+        Share of the variance of the feature that the other selected features explain (adjusted R²); None if there are
+        about as many of them as samples.
+    most_similar : tuple of (int, float)
+        The other selected features with the largest absolute correlation, and their correlations.
     """
 
     feature: int
@@ -48,21 +51,23 @@ class Explanation:
     alone: float | None
     gain: float | None
     covered: float | None
-    likest: tuple[tuple[int, float], ...]
+    most_similar: tuple[tuple[int, float], ...]
 
 
-def explain_features(selector: BaseSelector, X: Any, features: Sequence[int], n_likest: int = 3) -> list[Explanation]:
-    """What each of these features carries of the structure, and which selected features stand for it.
+def explain_features(
+    selector: BaseSelector, X: Any, features: Sequence[int | str], n_similar: int = 3
+) -> list[Explanation]:
+    """Explain the rank of features: what they contribute, and which selected features resemble them.
 
     Parameters
     ----------
     selector : fitted selector
-    X : array-like or sparse matrix of shape (n_samples, n_features)
-        The data it was fitted on.
-    features : sequence of int
-        Column numbers.
-    n_likest : int
-        How many of the selected features to name.
+    X : array-like, data frame or sparse matrix of shape (n_samples, n_features)
+        The data that the selector was fitted on.
+    features : sequence of int or str
+        Column indices, or names if X is a data frame or the selector was fitted on one.
+    n_similar : int
+        Number of similar selected features to return for each feature.
 
     Returns
     -------
@@ -78,17 +83,23 @@ def explain_features(selector: BaseSelector, X: Any, features: Sequence[int], n_
     >>> best.covered > worst.covered
     True
     """
+    names, X = column_names(X, selector), as_matrix(X)
+    if X.shape[1] != len(selector.ranking_):
+        raise ValueError(f"X has {X.shape[1]} columns, but the selector was fitted on {len(selector.ranking_)}.")
     chosen = np.flatnonzero(selector.get_support())
-    selected = dense_columns(X, chosen)
-    return [_explained(selector, dense_columns(X, [j])[:, 0], int(j), chosen, selected, n_likest) for j in features]
+    selected = _dense(X, chosen)
+    return [
+        _explained(selector, _dense(X, [j])[:, 0], int(j), chosen, selected, n_similar)
+        for j in column_indices(features, X.shape[1], names)
+    ]
 
 
 def _explained(
-    selector: BaseSelector, x: Float, feature: int, chosen: Indices, selected: Float, n_likest: int
+    selector: BaseSelector, x: Float, feature: int, chosen: Indices, selected: Float, n_similar: int
 ) -> Explanation:
     others = chosen != feature
     correlations = selected[:, others].T @ x / len(x)
-    order = np.argsort(-np.abs(correlations), kind="stable")[:n_likest]
+    order = np.argsort(-np.abs(correlations), kind="stable")[:n_similar]
     rank = int(selector.ranking_[feature])
     return Explanation(
         feature,
@@ -98,12 +109,12 @@ def _explained(
         _share_alone(x, getattr(selector, "embedding_", None)),
         _gain(getattr(selector, "structure_curve_", None), rank),
         _adjusted_share(selected[:, others], x),
-        tuple((int(chosen[others][place]), float(correlations[place])) for place in order),
+        tuple((int(chosen[others][index]), float(correlations[index])) for index in order),
     )
 
 
 def structure_kept(selector: BaseSelector) -> float | None:
-    """The share of the learned embedding that the selected features explain; None where no embedding is learned."""
+    """Return the share of the learned embedding that the selected features explain; None if there is no embedding."""
     curve = getattr(selector, "structure_curve_", None)
     return None if curve is None else float(curve[min(selector.n_features_, len(curve)) - 1])
 
@@ -111,19 +122,20 @@ def structure_kept(selector: BaseSelector) -> float | None:
 def neighborhoods_kept(
     X: Any, chosen: Sequence[Any], *, standardize: bool = True, random_state: Any = 0
 ) -> list[float]:
-    """For every selection the mean Jaccard index of a sample's five nearest neighbours, by all columns and by its own.
+    """Return how well each selection preserves the nearest neighbours of the samples.
 
-    Of more than 1000 samples, 1000 are drawn.
+    This is the Jaccard index of the five nearest neighbours by all columns and the five by the selected columns,
+    averaged over the samples. If there are more than 1000 samples, it is estimated on a random 1000.
 
     Parameters
     ----------
-    X : ndarray or sparse matrix of shape (n_samples, n_features)
-    chosen : sequence of array-like of int
-        Column numbers of each selection.
+    X : array-like, data frame or sparse matrix of shape (n_samples, n_features)
+    chosen : sequence of array-like
+        The columns of each selection, by index, or by name if X is a data frame.
     standardize : bool
-        Whether distances are between columns of unit variance.
+        Whether to scale the columns to unit variance first.
     random_state : int
-        Draws the samples.
+        Seed of the random subset of samples.
 
     Returns
     -------
@@ -137,32 +149,34 @@ def neighborhoods_kept(
     >>> neighborhoods_kept(X, [range(X.shape[1])])
     [1.0]
     """
+    names, X = column_names(X), as_matrix(X)
     points = _drawn_rows(X, min(_MOST_SAMPLES, X.shape[0]), random_state)
     if standardize:
         _, variance = column_moments(X)
         scales = 1.0 / np.sqrt(np.where(variance > 0.0, variance, 1.0))
         points = sp.csr_array(points @ sp.diags_array(scales)) if sp.issparse(points) else points * scales
     k = min(_NEIGHBORS, points.shape[0] - 1)
-    before = nearest_neighbors(_columns_of(points, range(X.shape[1])), k)
-    return [neighborhood_overlap(before, nearest_neighbors(_columns_of(points, which), k)) for which in chosen]
+    before = nearest_neighbors(_columns_of(points, np.arange(X.shape[1])), k)
+    selections = [column_indices(each, X.shape[1], names) for each in chosen]
+    return [neighborhood_overlap(before, nearest_neighbors(_columns_of(points, which), k)) for which in selections]
 
 
 def draws_of_samples(n: int, n_draws: int, share: float = 0.8, random_state: Any = 0) -> list[Indices]:
-    """Random parts of the samples, each in order, for :func:`stability_over`."""
+    """Draw random subsets of the samples, each sorted, for :func:`stability_over`."""
     rng = np.random.default_rng(random_state)
     return [np.sort(rng.choice(n, size=max(round(share * n), 1), replace=False)) for _ in range(n_draws)]
 
 
 def stability_over(selector: BaseSelector, X: Any, draws: Iterable[Indices]) -> float:
-    """Agreement, corrected for chance, of what a selector takes of different parts of the samples.
+    """Return how well the selections from different subsets of the samples agree, corrected for chance.
 
     Parameters
     ----------
     selector : selector
-        Its parameters count, whether it is fitted does not.
-    X : ndarray or sparse matrix of shape (n_samples, n_features)
+        Fitted or not; clones of it are fitted.
+    X : array-like, data frame or sparse matrix of shape (n_samples, n_features)
     draws : iterable of ndarray of int
-        Two or more, such as :func:`draws_of_samples`.
+        Two or more subsets of the samples, such as from :func:`draws_of_samples`.
 
     Returns
     -------
@@ -178,13 +192,14 @@ def stability_over(selector: BaseSelector, X: Any, draws: Iterable[Indices]) -> 
     >>> round(stability_over(LaplacianScore(30), X, draws_of_samples(len(X), 3)), 1)
     0.9
     """
+    X = as_matrix(X)
     rows_of = X.tocsr() if sp.issparse(X) else X
     found = [np.flatnonzero(clone(selector).fit(rows_of[rows]).get_support()) for rows in draws]
     return selection_stability(found, X.shape[1])
 
 
 def selection_overlap(selections: Sequence[Any]) -> Float:
-    """The Jaccard index of every pair of selections.
+    """Return the Jaccard index of every pair of selections, whose columns are given by index or by name.
 
     Examples
     --------
@@ -193,12 +208,30 @@ def selection_overlap(selections: Sequence[Any]) -> Float:
     array([[1.  , 0.25],
            [0.25, 1.  ]])
     """
-    sets = [set(map(int, selection)) for selection in selections]
+    sets = [set(np.asarray(selection).tolist()) for selection in selections]
     return np.array([[len(a & b) / max(len(a | b), 1) for b in sets] for a in sets])
 
 
-def dense_columns(X: Any, index: Any, *, standardize: bool = True) -> Float:
-    """The named columns, dense, as they are or with mean 0 and variance 1; constant ones are then 0."""
+def dense_columns(X: Any, columns: Any, *, standardize: bool = True) -> Float:
+    """Return some columns of X as a dense array.
+
+    Parameters
+    ----------
+    X : array-like, data frame or sparse matrix of shape (n_samples, n_features)
+    columns : sequence of int or str
+        Column indices, or names if X is a data frame.
+    standardize : bool
+        Whether to scale the columns to mean 0 and variance 1; constant columns are then 0.
+
+    Returns
+    -------
+    ndarray of shape (n_samples, n_columns)
+    """
+    names, X = column_names(X), as_matrix(X)
+    return _dense(X, column_indices(columns, X.shape[1], names), standardize=standardize)
+
+
+def _dense(X: Any, index: Any, *, standardize: bool = True) -> Float:
     part = X[:, index]
     dense = (part.toarray() if sp.issparse(part) else part).astype(np.float64)
     if not standardize:
@@ -211,7 +244,7 @@ def dense_columns(X: Any, index: Any, *, standardize: bool = True) -> Float:
 
 
 def _share_alone(x: Float, embedding: Float | None) -> float | None:
-    """The gain of x where it is the first column taken, by the same ridge as in the structure curve."""
+    """Return the gain of x as the first column of a structure curve."""
     if embedding is None:
         return None
     if not x.any():
@@ -227,7 +260,7 @@ def _gain(curve: Float | None, rank: int) -> float | None:
 
 
 def _adjusted_share(selected: Float, x: Float) -> float | None:
-    """1 − (1 − R²)(n − 1)/(n − m − 1) of the regression of x on m columns; not below zero."""
+    """Return 1 − (1 − R²)(n − 1)/(n − m − 1) of the regression of x on m columns; at least zero."""
     n, m = selected.shape
     if m >= n - 1:
         return None
@@ -237,9 +270,9 @@ def _adjusted_share(selected: Float, x: Float) -> float | None:
     return max(0.0, 1.0 - float(residual @ residual) / float(x @ x) * (n - 1) / (n - m - 1))
 
 
-def _columns_of(points: Any, index: Any) -> Any:
-    """The named columns, laid out by rows: in another order the same sums round otherwise, and part equal distances."""
-    part = points[:, np.asarray(index)]
+def _columns_of(points: Any, index: Indices) -> Any:
+    """Return some columns in row-major order: any other order rounds differently and breaks ties of distances."""
+    part = points[:, index]
     return part if sp.issparse(part) else np.ascontiguousarray(part)
 
 

@@ -25,8 +25,8 @@ def check_told(text, explanation, names):
         assert (told[key] is None) == (value is None), key
         assert value is None or told[key][1] == f"{100.0 * value:.{digits}f}", key
     assert ("learns no embedding" in text) == (explanation.alone is None)
-    likest = re.findall(r"(\w[^,]*) \(([+-]\d\.\d\d)\)", text.partition("by correlation: ")[2])
-    assert likest == [(names[column], f"{value:+.2f}") for column, value in explanation.likest]
+    most_similar = re.findall(r"(\w[^,]*) \(([+-]\d\.\d\d)\)", text.partition("by correlation: ")[2])
+    assert most_similar == [(names[column], f"{value:+.2f}") for column, value in explanation.most_similar]
 
 
 @pytest.mark.parametrize("name", SOURCES)

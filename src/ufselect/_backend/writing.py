@@ -1,4 +1,4 @@
-"""Files that appear whole or not at all."""
+"""Files that appear complete or not at all."""
 
 from __future__ import annotations
 
@@ -6,15 +6,35 @@ import os
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
+from typing import NamedTuple
+
+
+class Replacement(NamedTuple):
+    """A file that is about to take its final name."""
+
+    path: Path
+    inode: int
+
+    @property
+    def is_done(self) -> bool:
+        """Whether the file has that name now."""
+        try:
+            return self.path.stat().st_ino == self.inode
+        except OSError:
+            return False
+
+
+_record: ContextVar[list[Replacement] | None] = ContextVar("record", default=None)
 
 
 @contextmanager
 def whole_file(path: str | Path) -> Iterator[Path]:
-    """A path to write to, which becomes ``path`` when the block ends well; otherwise nothing is left.
+    """Yield a temporary path that is renamed to ``path`` if the block succeeds, and removed if it fails.
 
-    It lies in the same folder and ends like ``path``, for writers that look at the suffix. Several can be nested: then
-    none appears before all are written.
+    The temporary file is in the same folder and has the same suffix, for writers that look at it. If several blocks
+    are nested, no file appears before all are written.
     """
     target = Path(path).resolve()
     handle, name = tempfile.mkstemp(dir=target.parent, prefix=".ufselect-", suffix="".join(target.suffixes)[-20:])
@@ -22,14 +42,34 @@ def whole_file(path: str | Path) -> Iterator[Path]:
     temporary = Path(name)
     try:
         yield temporary
-        temporary.chmod(target.stat().st_mode & 0o777 if target.exists() else _usual_mode())
+        temporary.chmod(target.stat().st_mode & 0o777 if target.exists() else _default_mode())
+        if (record := _record.get()) is not None:  # before the renaming: a signal may arrive right after it
+            record.append(Replacement(Path(path), temporary.stat().st_ino))
         temporary.replace(target)
     finally:
         temporary.unlink(missing_ok=True)
 
 
-def _usual_mode() -> int:
-    """The permissions of a new file: ``mkstemp`` gives it to its owner alone."""
+@contextmanager
+def files_recorded() -> Iterator[list[Replacement]]:
+    """Yield a list to which every file that :func:`whole_file` renames during the block is added.
+
+    An inner block continues the list of the outer one.
+    """
+    outer = _record.get()
+    if outer is not None:
+        yield outer
+        return
+    found: list[Replacement] = []
+    token = _record.set(found)
+    try:
+        yield found
+    finally:
+        _record.reset(token)
+
+
+def _default_mode() -> int:
+    """Return the permissions of a new file: ``mkstemp`` gives it to its owner alone."""
     mask = os.umask(0)
     os.umask(mask)
     return 0o666 & ~mask

@@ -1,0 +1,71 @@
+"""Any kind of table as the matrix that a fit sees, and its columns by name or index."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+from sklearn.utils import check_array
+from sklearn.utils.validation import _get_feature_names
+
+from ufselect._backend.wording import shown
+
+Indices = npt.NDArray[np.intp]
+
+
+def as_matrix(X: Any) -> Any:
+    """Return X as a float array, or as a CSR or CSC matrix without duplicate entries.
+
+    Parameters
+    ----------
+    X : array-like, data frame or sparse matrix of shape (n_samples, n_features)
+
+    Returns
+    -------
+    ndarray or sparse matrix
+        X itself if it already has that form.
+    """
+    matrix = check_array(X, accept_sparse=("csr", "csc"), dtype=[np.float64, np.float32])
+    if sp.issparse(matrix) and not matrix.has_canonical_format:
+        matrix = matrix.copy()
+        matrix.sum_duplicates()
+    return matrix
+
+
+def column_names(X: Any, selector: Any = None) -> list[str] | None:
+    """Return the names of the columns of X, or those that a selector was fitted with; None if neither has names."""
+    names = getattr(selector, "feature_names_in_", None)
+    if names is None:
+        names = _get_feature_names(X)
+    return None if names is None else [str(name) for name in names]
+
+
+def column_indices(columns: Iterable[Any], n_columns: int, names: Sequence[str] | None) -> Indices:
+    """Return the indices of columns that are given by index or by name.
+
+    Raises
+    ------
+    ValueError
+        If there is no such column.
+    """
+    index = {name: j for j, name in enumerate(names or ())}
+    return np.array([_index_of(column, n_columns, index) for column in columns], dtype=np.intp)
+
+
+def _index_of(column: Any, n_columns: int, index: dict[str, int]) -> int:
+    if isinstance(column, Integral):
+        if not 0 <= column < n_columns:
+            raise ValueError(f"there is no column {column}: X has {n_columns} columns, counted from 0.")
+        return int(column)
+    if str(column) in index:
+        return index[str(column)]
+    if not index:
+        raise ValueError(f"there is no column named {shown(str(column))!r}: the columns of X have no names.")
+    near = get_close_matches(str(column), index, n=1)
+    hint = f"; did you mean {shown(near[0])!r}?" if near else "."
+    raise ValueError(f"there is no column named {shown(str(column))!r}{hint}")
