@@ -16,7 +16,7 @@ BLOCKS = re.findall(
 
 def without_times(text):
     """Seconds and memory differ from run to run; they are replaced, also in the column of a table that holds them."""
-    text = re.sub(r"[\d,.]+ s, [\d,]+ MB of memory", "# s, # MB of memory", text)
+    text = re.sub(r"[\d,.]+ s and [\d,]+ MB of memory", "# s and # MB of memory", text)
     lines, end = [], None
     for line in map(str.rstrip, text.rstrip().splitlines()):
         if "seconds" in line.split():

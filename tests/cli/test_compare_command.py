@@ -26,7 +26,7 @@ from ufselect.benchmark.protocol import clustering_agreement
 from ufselect.inspection import dense_columns, draws_of_samples, neighborhoods_kept, selection_overlap, stability_over
 from ufselect.metrics import redundancy
 
-PLAIN = ["method", "columns", "redundancy", "neighbours_kept", "stability", "seconds"]
+PLAIN = ["method", "columns", "redundancy", "neighbours_kept", "stability", "seconds", "fits", "not_converged"]
 
 
 def table_in(stdout, first):
@@ -100,7 +100,7 @@ def test_the_table_and_what_its_columns_mean(cells):
     assert all(len(row) == 7 for row in rows)
     for word in ("redundancy", "neighbours", "stability", "ACC, NMI", "random"):
         assert re.search(rf"^{word}: .*\.$", outcome.stdout, flags=re.MULTILINE), word
-    assert "4 columns by each method:" in outcome.stdout
+    assert "4 columns selected by each method:" in outcome.stdout
 
 
 def test_columns_that_are_not_asked_for_are_not_there(cells):
@@ -111,7 +111,7 @@ def test_columns_that_are_not_asked_for_are_not_there(cells):
     assert header.split() == ["method", "redundancy", "neighbours", "seconds"]
     assert "stability:" not in outcome.stdout
     assert "ACC" not in outcome.stdout
-    assert "in common" not in outcome.stdout
+    assert "Overlap" not in outcome.stdout
     table = pd.read_csv("figures.csv")
     assert list(table.columns) == PLAIN
     assert table["stability"].isna().all()
@@ -121,7 +121,7 @@ def test_what_methods_have_in_common(cells):
     methods = ["MCFS", "LaplacianScore", "MaxVariance"]
     outcome = invoke("compare", "cells.csv", "-m", "5", "--methods", ",".join(methods), "--repeats", "0")
     shares = selection_overlap([fitted(method, cells.X).top_features() for method in methods])
-    rows = outcome.stdout.partition("in common, of those that either takes:")[2].splitlines()
+    rows = outcome.stdout.partition("two methods (Jaccard index):")[2].splitlines()
     found = [re.split(r" {2,}", row) for row in rows if row.startswith(tuple(methods))]
     assert found == [
         [method, *(f"{100.0 * share:.0f} %" for share in line)] for method, line in zip(methods, shares, strict=True)
@@ -149,7 +149,7 @@ def test_labels_change_what_is_measured_by_them_and_nothing_else(cells):
     for name in ("cells.csv", "shuffled.csv"):
         arguments = ["-m", "4", "--methods", "FSASL,MCFS,LaplacianScore", "--repeats", "2", "--labels", "kind"]
         outcome = invoke("compare", name, *arguments, "-o", "figures.csv")
-        texts.append(outcome.stdout.partition("in common")[2])
+        texts.append(outcome.stdout.partition("Overlap")[2])
         tables.append(pd.read_csv("figures.csv", dtype=str))
     unlabelled = [name for name in PLAIN if name != "seconds"]
     pd.testing.assert_frame_equal(tables[0][unlabelled], tables[1][unlabelled])
@@ -176,14 +176,14 @@ def test_labels_may_be_a_column_of_numbers(cells):
     pd.DataFrame(dense_numbers()).assign(group=CLASSES).to_csv("numbered.csv", index=False)
     outcome = invoke("compare", "numbered.csv", "-m", "4", "--methods", "MaxVariance", "--labels", "group")
     assert outcome.code == 0, outcome.stderr
-    assert "60 samples × 12 columns of numbers" in outcome.stdout
+    assert "60 samples × 12 numeric columns" in outcome.stdout
     assert "Kept aside: group (asked for).\n" in outcome.stdout
 
 
 def test_without_a_number_all_take_as_many_as_the_first(cells):
     outcome = invoke("compare", "cells.csv", "--methods", "MCFS,MaxVariance", "--repeats", "0", "-o", "figures.csv")
     count = fitted("MCFS", cells.X, "auto").n_features_
-    assert f"Columns: {count} for every method, as many as MCFS takes by itself.\n" in outcome.stdout
+    assert f"Columns: {count} for every method, as many as MCFS selects.\n" in outcome.stdout
     assert pd.read_csv("figures.csv")["columns"].tolist() == [count] * 3
 
 

@@ -25,7 +25,7 @@ def check_told(text, explanation, names):
         assert (told[key] is None) == (value is None), key
         assert value is None or told[key][1] == f"{100.0 * value:.{digits}f}", key
     assert ("learns no embedding" in text) == (explanation.alone is None)
-    most_similar = re.findall(r"(\w[^,]*) \(([+-]\d\.\d\d)\)", text.partition("by correlation: ")[2])
+    most_similar = re.findall(r"(\w[^,]*) \(([+-]\d\.\d\d)\)", text.partition("selected columns: ")[2])
     assert most_similar == [(names[column], f"{value:+.2f}") for column, value in explanation.most_similar]
 
 
@@ -41,8 +41,8 @@ def test_a_process_in_an_empty_folder_explains_as_the_library_does(tmp_path, nam
     assert (outcome.code, outcome.stderr) == (0, "")
     assert [path.name for path in tmp_path.iterdir()] == [name]
     head, *told = outcome.stdout.split("\n\n")
-    assert f"{name}: 60 samples × 12 columns of numbers (" in head
-    assert "Columns: 5, as asked." in head
+    assert f"{name}: 60 samples × 12 numeric columns (" in head
+    assert "Columns: 5, as requested." in head
     for text, explanation in zip(told, explain_features(selector, source.X, places), strict=True):
         check_told(text, explanation, source.names)
 
@@ -71,7 +71,7 @@ def test_a_copy_of_a_selected_column_is_covered_by_it(cells):
     assert left_out not in chosen
     told = invoke("explain", "copies.csv", left_out, "-m", "4", "--method", "MCFS").stdout
     assert "The selected columns together explain 100 % of its variance." in told
-    assert f"by correlation: {kept} (-1.00), " in told
+    assert f"Most correlated selected columns: {kept} (-1.00), " in told
 
 
 def test_a_column_that_is_selected_alone(cells):

@@ -67,7 +67,7 @@ def refused(folder, *arguments, code=FAILURE):
         ("a,b,c\n1,2,3\n4,5\n6,7,8\n", "bad.csv has 2 values in row 2 where there should be 3."),
         ("a,b,a\n1,2,3\n4,5,6\n7,8,8\n", "bad.csv has several columns named 'a'; names must differ."),
         ("a,b\nred,x\nblue,y\n", "bad.csv has no column of numbers ('a': text; 'b': text)."),
-        (with_value(3, "gene 5", np.inf), "1 infinite value in gene 5 (1); replace them, or keep the column aside"),
+        (with_value(3, "gene 5", np.inf), "1 infinite value in gene 5 (1); replace them, or keep the columns aside"),
         (with_value([3, 4], "gene 5", np.nan), "2 missing values in gene 5 (2); --impute median fills them in."),
         (TWO_ROWS, "Found array with 2 sample(s)"),
         (CONSTANT, "X has no informative column: all 2 columns are constant over 20 samples."),
@@ -124,9 +124,9 @@ def test_outputs_that_cannot_be(folder):
     (folder / "folder.csv").mkdir()
     before = ["select", "cells.csv", "--method", "MaxVariance", "-m", "5"]
     assert refused(folder, *before, "-o", "folder.csv") == "Error: folder.csv is a folder, not a file.\n"
-    assert refused(folder, *before, "-o", "no/out.csv") == "Error: There is no folder no to write out.csv to.\n"
-    assert refused(folder, *before, "--report", "no/a.html") == "Error: There is no folder no to write a.html to.\n"
-    assert refused(folder, *before, "-o", "cells.csv/out.csv").startswith("Error: There is no folder cells.csv to")
+    assert refused(folder, *before, "-o", "no/out.csv") == "Error: no/out.csv cannot be written: there is no folder no.\n"
+    assert refused(folder, *before, "--report", "no/a.html").endswith("cannot be written: there is no folder no.\n")
+    assert refused(folder, *before, "-o", "cells.csv/out.csv").endswith("there is no folder cells.csv.\n")
     unknown = refused(folder, *before, "-o", "out.xlsx", code=WRONG_USE)
     assert "Invalid value for --output: out.xlsx has an ending that is not known; files may be .csv" in unknown
     assert "name too long" in refused(folder, *before, "-o", "o" * 300 + ".csv")
@@ -137,7 +137,7 @@ def test_the_data_are_never_written_over(folder):
     os.link(folder / "cells.csv", folder / "other.csv")
     for output in ("cells.csv", "./cells.csv", str(folder / "cells.csv"), "link.csv", "other.csv"):
         sentence = refused(folder, "select", "cells.csv", "-o", output, code=WRONG_USE)
-        assert sentence.startswith(f"Error: Invalid value for --output: {Path(output)} is the file that is read.")
+        assert sentence.startswith(f"Error: Invalid value for --output: {Path(output)} is the input file.")
         sentence = refused(folder, "select", "cells.csv", "--report", output, code=WRONG_USE)
         assert sentence.startswith("Error: Invalid value for --report: ")
         sentence = refused(folder, "compare", "cells.csv", "-o", output, code=WRONG_USE)
@@ -161,7 +161,7 @@ def test_a_device_is_not_replaced_by_a_file(folder):
         ["select", "cells.csv", "--report", "pipe.html"],
         ["compare", "cells.csv", "-o", "pipe.csv"],
     ):
-        assert refused(folder, *arguments, path) == f"Error: {path} is no ordinary file.\n"
+        assert refused(folder, *arguments, path) == f"Error: {path} is not a regular file.\n"
         assert (folder / path).is_fifo()
 
 
@@ -204,7 +204,7 @@ def test_data_that_may_not_be_read(open_folder):
 def test_a_folder_that_may_not_be_written_to(open_folder):
     open_folder.chmod(0o555)
     outcome = run_as_nobody(open_folder, "select", "cells.csv", "-o", "out.csv")
-    assert outcome == (FAILURE, "", "Error: out.csv may not be written: permission denied.\n")
+    assert outcome == (FAILURE, "", "Error: out.csv cannot be written: permission denied.\n")
 
 
 def limit_files():
@@ -232,7 +232,7 @@ def test_a_full_disk_leaves_the_old_file_as_it_was(tmp_path):
     assert codes == [str(FAILURE)] * len(ENDINGS), answer
     errors = [line for line in answer.stderr.splitlines() if line]
     for ending, line in zip(ENDINGS, errors, strict=True):
-        reason = "it could not be written to its end" if ending == "npy" else "file too large"
+        reason = "the file is incomplete" if ending == "npy" else "file too large"
         assert line == f"Error: out.{ending} could not be written: {reason}."
     assert {path.name for path in tmp_path.iterdir()} == {"cells.npy", "first.h5ad", "out.csv"}
     assert (tmp_path / "out.csv").read_text() == "old"
@@ -269,7 +269,7 @@ def test_a_disk_that_is_really_full(little_disk, monkeypatch):
     np.save("cells.npy", np.random.default_rng(0).standard_normal((60, 300)))
     for ending in ENDINGS:
         outcome = invoke("select", "cells.npy", "-m", "300", "--method", "MaxVariance", "-o", f"disk/out.{ending}")
-        reason = "it could not be written to its end" if ending == "npy" else "no space left on device"
+        reason = "the file is incomplete" if ending == "npy" else "no space left on device"
         assert outcome.code == FAILURE
         assert outcome.stderr == f"Error: disk/out.{ending} could not be written: {reason}.\n"
         assert contents(little_disk) == {}
@@ -282,25 +282,25 @@ def test_a_disk_that_is_really_full(little_disk, monkeypatch):
     ("arguments", "code", "sentence"),
     [
         (["-m", "13"], FAILURE, "n_features_to_select=13 must not exceed the number of features, 12."),
-        (["-m", "0"], WRONG_USE, "--features cannot be 0: it is a whole number from 1 on"),
-        (["-m", "-3"], WRONG_USE, "--features cannot be -3: it is a whole number from 1 on"),
-        (["-m", "1.5"], WRONG_USE, "--features cannot be 1.5: it is a whole number from 1 on"),
-        (["-m", "abc"], WRONG_USE, "--features cannot be 'abc': it is a whole number from 1 on"),
-        (["-m", "true"], WRONG_USE, "--features cannot be 'true': it is a whole number from 1 on"),
-        (["-m", "[1, 2]"], WRONG_USE, "--features cannot be [1, 2]: it is a whole number from 1 on"),
+        (["-m", "0"], WRONG_USE, "--features must be an integer of at least 1, a number greater than 0 and at most 1 or 'auto'; got 0."),
+        (["-m", "-3"], WRONG_USE, "or 'auto'; got -3."),
+        (["-m", "1.5"], WRONG_USE, "or 'auto'; got 1.5."),
+        (["-m", "abc"], WRONG_USE, "or 'auto'; got 'abc'."),
+        (["-m", "true"], WRONG_USE, "or 'auto'; got 'true'."),
+        (["-m", "[1, 2]"], WRONG_USE, "or 'auto'; got [1, 2]."),
         (["-m"], WRONG_USE, "requires an argument"),
-        (["--clusters", "abc"], WRONG_USE, "--clusters cannot be 'abc': it is a whole number from 1 on or 'auto'."),
+        (["--clusters", "abc"], WRONG_USE, "--clusters must be an integer of at least 1 or 'auto'; got 'abc'."),
         (["--clusters", "60"], FAILURE, "n_clusters=60 must be less than the number of samples, 60."),
         (["--seed", "-1"], WRONG_USE, "'--seed'"),
         (["--seed", "abc"], WRONG_USE, "Invalid value for '--seed'"),
-        (["--jobs", "0"], WRONG_USE, "0 threads do nothing; -1 takes all cores."),
+        (["--jobs", "0"], WRONG_USE, "the number of threads cannot be 0; -1 uses all cores."),
         (["--colour", "red"], WRONG_USE, "No such option: --colour"),
         (["--row-penalty", "1"], WRONG_USE, "No such option: --row-penalty"),
-        (["--width", "-1"], WRONG_USE, "--width cannot be -1: it is a number above 0."),
-        (["--weights", "blue"], WRONG_USE, "--weights cannot be 'blue': it is one of '"),
-        (["--image", "28"], WRONG_USE, "Invalid value for --image: '28' is not of the form 28x28."),
-        (["--image", "0x12"], WRONG_USE, "'0x12' is not of the form 28x28."),
-        (["--image", "3x5"], WRONG_USE, "3 × 5 pixels are 15, but there are 12 columns."),
+        (["--width", "-1"], WRONG_USE, "--width must be a number greater than 0; got -1."),
+        (["--weights", "blue"], WRONG_USE, "--weights must be one of '"),
+        (["--image", "28"], WRONG_USE, "Invalid value for --image: '28' does not have the form 28x28."),
+        (["--image", "0x12"], WRONG_USE, "'0x12' does not have the form 28x28."),
+        (["--image", "3x5"], WRONG_USE, "3 × 5 is 15 pixels, but there are 12 columns."),
         (["--aside", "gene 99"], FAILURE, "cells.csv has no column named 'gene 99'; the nearest names are 'gene 9'"),
         (["--scale", "log1p"], FAILURE, "has the negative value -"),
         (["--scale", "log2"], WRONG_USE, "'log2' is not one of 'standard', 'none', 'log1p'"),
@@ -317,21 +317,17 @@ def test_options_that_make_no_sense(folder, arguments, code, sentence):
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["select", "cells.csv", "--method", "FSAL"], "'FSAL' is no method; FSASL is. ufselect methods lists them."),
-        (["explain", "cells.csv", "gene 0", "--method=zzz"], "'zzz' is no method. ufselect methods lists them."),
-        (["compare", "cells.csv", "--methods", "MCFS,MaxVarianc"], "Invalid value for --methods: 'MaxVarianc' is no"),
-        (["compare", "cells.csv", "--methods", " , "], "no method is named"),
-        (["methods", "mcf"], "Invalid value for NAME: 'mcf' is no method; MCFS is."),
-        (["select", "cells.csv", "--method", "LaplacianScore", "-c", "3"], "LaplacianScore does not count clusters"),
-        (
-            ["select", "cells.csv", "--method", "MaxVariance", "--scale", "standard"],
-            "MaxVariance takes columns as they",
-        ),
-        (["select", "cells.csv", "--method", "RUFS", "--scale", "standard"], "RUFS maps every column onto 0 to 1"),
-        (["compare", "cells.csv", "--repeats", "1"], "two fits or more can agree, one cannot"),
+        (["select", "cells.csv", "--method", "FSAL"], "'FSAL' is not a method; did you mean FSASL?"),
+        (["explain", "cells.csv", "gene 0", "--method=zzz"], "'zzz' is not a method; ufselect methods lists all methods."),
+        (["compare", "cells.csv", "--methods", "MCFS,MaxVarianc"], "Invalid value for --methods: 'MaxVarianc' is not"),
+        (["compare", "cells.csv", "--methods", " , "], "no method is given"),
+        (["methods", "mcf"], "Invalid value for NAME: 'mcf' is not a method; did you mean MCFS?"),
+        (["select", "cells.csv", "--method", "LaplacianScore", "-c", "3"], "LaplacianScore has no parameter n_clusters"),
+        (["select", "cells.csv", "--method", "RUFS", "--scale", "standard"], "RUFS has no parameter scale"),
+        (["compare", "cells.csv", "--repeats", "1"], "stability is the agreement of at least two fits"),
         (["compare", "cells.csv", "--repeats", "-2"], "Invalid value for '--repeats'"),
-        (["explain", "cells.csv", "gene 99", "--method", "MCFS"], "'gene 99' is no column; gene 9 is."),
-        (["explain", "cells.csv", "kind", "--method", "MCFS"], "kind was kept aside, it is not among the numbers."),
+        (["explain", "cells.csv", "gene 99", "--method", "MCFS"], "there is no column 'gene 99'; did you mean 'gene 9'?"),
+        (["explain", "cells.csv", "kind", "--method", "MCFS"], "column 'kind' was kept aside and takes no part in the selection."),
         (["explain", "cells.csv"], "Missing argument"),
         (["select"], "Missing argument 'DATA'. See ufselect select --help."),
         (["selct", "cells.csv"], "No such command 'selct'. Did you mean 'select'? See ufselect --help."),
@@ -346,7 +342,7 @@ def test_calls_that_make_no_sense(folder, arguments, sentence):
     ("labels", "sentence"),
     [
         ("nope", "cells.csv has no column named 'nope'"),
-        ("cell", "cell has 60 classes for 60 samples; some must share one."),
+        ("cell", "cell has a different class for each of the 60 samples."),
     ],
 )
 def test_labels_that_are_none(folder, labels, sentence):
@@ -357,10 +353,10 @@ def test_labels_that_are_missing_or_all_the_same(folder):
     table = frame()
     table["kind"] = "flat"
     table.to_csv("same.csv", index=False)
-    assert "kind has 1 class" in refused(folder, "compare", "same.csv", "--labels", "kind")
+    assert "kind has the same class for all samples" in refused(folder, "compare", "same.csv", "--labels", "kind")
     table.loc[5:7, "kind"] = ""
     table.to_csv("holes.csv", index=False)
-    assert "3 samples have no value in kind, the column of classes." in refused(
+    assert "3 samples without a value in kind, the column of classes." in refused(
         folder, "compare", "holes.csv", "--labels", "kind"
     )
 

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from command_line import SCRIPT, contents, invoke, is_one_sentence, read_back, write_source
 
-STOPPED = "Error: Stopped; nothing was written."
+STOPPED = "Error: Interrupted; nothing was written."
 
 
 @contextmanager

@@ -113,7 +113,7 @@ def parameters_on_page(page):
         ("FSASL", ["--tol", "1e-2"], "tol", "0.01"),
         ("MCFS", ["-c", "4"], "n_clusters", "4"),
         ("MCFS", ["--seed", "5"], "random_state", "5"),
-        ("MCFS", ["--scale", "none"], "scale", "'none'"),
+        ("MCFS", ["--scale", "none"], "scale", "None"),
         ("MCFS", ["-m", "3"], "n_features_to_select", "3"),
         ("MCFS", ["-m", "0.5"], "n_features_to_select", "0.5"),
     ],
@@ -232,11 +232,11 @@ def test_every_command_has_a_debug_option(tmp_path, monkeypatch, command):
 @pytest.mark.parametrize(
     ("error", "sentence"),
     [
-        (MemoryError(), "Error: There is not enough memory for this.\n"),
+        (MemoryError(), "Error: There is not enough memory.\n"),
         (MemoryError("The distances take 80 GB."), "Error: The distances take 80 GB.\n"),
         (OSError(5, "Input/output error", "disk.csv"), "Error: disk.csv: input/output error.\n"),
         (ImportError("Pages need more."), "Error: Pages need more.\n"),
-        (KeyError("x"), "Error: KeyError: 'x' (--debug shows where.)\n"),
+        (KeyError("x"), "Error: KeyError: 'x' (--debug shows the traceback.)\n"),
         (ValueError("one\n  two."), "Error: one two.\n"),
     ],
 )

@@ -95,10 +95,10 @@ def check_printed(stdout, source, selector):
     assert [(int(rank), name) for rank, name, _ in rows] == list(enumerate(best, start=1))
     scores = [float(score) for *_, score in rows]
     assert scores == [float(f"{score:.4g}") for score in selector.scores_[selector.top_features()]]
-    assert f"{source.path.name}: 60 samples × 12 columns of numbers (" in stdout
-    assert "Columns: 5, as asked.\n" in stdout
-    assert "5 of 12 columns keep " in stdout
-    clusters = f"Clusters: {getattr(selector, 'n_clusters_', '')}, read off the widest gap between the eigenvalues of"
+    assert f"{source.path.name}: 60 samples × 12 numeric columns (" in stdout
+    assert "Columns: 5, as requested.\n" in stdout
+    assert "5 of 12 columns preserve " in stdout
+    clusters = f"Clusters: {getattr(selector, 'n_clusters_', '')}, from the widest gap between the eigenvalues of"
     assert (clusters in stdout) == hasattr(selector, "n_clusters_")
 
 
@@ -145,12 +145,12 @@ def test_names_alone_come_best_first(cells):
 
 def test_the_number_of_columns_and_why(cells):
     asked = invoke("select", "cells.csv", "--method", "MCFS", "-m", "0.25", "-c", "4").stdout
-    assert "Columns: 3, 0.25 of all as asked.\n" in asked
-    assert "Clusters: 4, as asked.\n" in asked
+    assert "Columns: 3, 0.25 of all columns as requested.\n" in asked
+    assert "Clusters: 4, as requested.\n" in asked
     found = invoke("select", "cells.csv", "--method", "MCFS").stdout
     count = fitted("MCFS", cells.X, "auto").n_features_
     assert f"Columns: {count}, the fewest that explain 95 % of what all columns together explain" in found
-    assert "Clusters: 3, read off the widest gap between the eigenvalues" in found
+    assert "Clusters: 3, from the widest gap between the eigenvalues" in found
 
 
 def test_text_is_kept_aside_and_said_in_a_line(cells):
@@ -182,7 +182,7 @@ def test_missing_values_are_filled_in_where_asked_for_and_come_out_as_they_were(
     table.to_csv("holes.csv", index=False)
     outcome = invoke("select", "holes.csv", "-m", "5", "--method", "MCFS", "--impute", "median", "-o", "out.csv")
     assert outcome.code == 0
-    assert "2 missing values in gene 2 (2), replaced by the medians of their columns.\n" in outcome.stdout
+    assert "2 missing values in gene 2 (2), replaced by the median of the column.\n" in outcome.stdout
     X = table[NAMES].fillna(table[NAMES].median()).to_numpy()
     chosen = [NAMES[column] for column in sorted(fitted("MCFS", X).top_features())]
     assert "gene 2" in chosen
@@ -205,7 +205,7 @@ def test_scales(cells):
         assert found[scale] == [NAMES[column] for column in selector.top_features()], scale
     assert len({*map(tuple, found.values())}) == 3
     outcome = invoke("select", "squares.csv", "--scale", "log1p", "--method", "LaplacianScore")
-    assert "Every number x was replaced by log(1 + x); " in outcome.stdout
+    assert "Every value x was replaced by log(1 + x); " in outcome.stdout
 
 
 def test_a_layer_of_an_annotated_file(tmp_path, monkeypatch):
@@ -294,7 +294,7 @@ def test_selected_columns_that_hold_one_value_only_are_told(tmp_path, monkeypatc
     np.save(tmp_path / "data.npy", X)
     monkeypatch.chdir(tmp_path)
     outcome = invoke("select", "data.npy", "--method", "MaxVariance", "-m", 5)
-    assert "3 of them hold one value only" in outcome.stdout
+    assert "3 of them are constant" in outcome.stdout
 
 
 def test_dates_stand_on_the_page_as_dates(tmp_path, monkeypatch):
@@ -311,4 +311,4 @@ def test_dates_stand_on_the_page_as_dates(tmp_path, monkeypatch):
 def test_a_scale_of_its_own_is_not_overridden(cells):
     outcome = invoke("select", "cells.csv", "--method", "RUFS", "--scale", "none")
     assert outcome.code == 2
-    assert "RUFS maps every column onto 0 to 1" in outcome.stderr
+    assert "RUFS has no parameter scale" in outcome.stderr

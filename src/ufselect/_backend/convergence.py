@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sys
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from sklearn.exceptions import ConvergenceWarning
 
@@ -33,3 +35,24 @@ def _depth_of_user() -> int:
 
 def _package_of(module: dict[str, object]) -> str:
     return str(module.get("__name__", "")).partition(".")[0]
+
+
+@contextmanager
+def convergence_warnings() -> Iterator[list[str]]:
+    """Collect the different messages of all ``ConvergenceWarning`` issued in the block, instead of showing them.
+
+    The list is complete when the block ends; other warnings are issued then.
+    """
+    messages: dict[str, None] = {}
+    found: list[str] = []
+    try:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", ConvergenceWarning)
+            yield found
+    finally:
+        for warning in caught:
+            if issubclass(warning.category, ConvergenceWarning):
+                messages[str(warning.message)] = None
+            else:
+                warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
+        found.extend(messages)

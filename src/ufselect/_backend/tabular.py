@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
-from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -58,7 +57,7 @@ def column_indices(columns: Iterable[Any], n_columns: int, names: Sequence[str] 
 
 
 def _index_of(column: Any, n_columns: int, index: dict[str, int]) -> int:
-    if isinstance(column, Integral):
+    if isinstance(column, (int, np.integer)):
         if not 0 <= column < n_columns:
             raise ValueError(f"there is no column {column}: X has {n_columns} columns, counted from 0.")
         return int(column)

@@ -1,4 +1,4 @@
-"""``ufselect demo``: a file, a selection, a page."""
+"""``ufselect demo``: a data file, a selection and a report."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from ufselect.cli.printing import say
 
 
 def demo(
-    folder: Annotated[Path, typer.Argument(help="Where the files of the demonstration go.")] = Path("ufselect-demo"),
+    folder: Annotated[Path, typer.Argument(help="Folder to write the files to.")] = Path("ufselect-demo"),
 ) -> None:
-    """Select pixels of handwritten digits, and write a page that shows why."""
+    """Select pixels of handwritten digits and write a report."""
     folder.mkdir(parents=True, exist_ok=True)
     data, chosen, page = (str(folder / name) for name in ("digits.csv", "chosen.csv", "digits.html"))
     _write_digits(Path(data))
-    say([f"Wrote {data}: 1,797 handwritten digits of 8 × 8 pixels, and in a column which digit it is."])
+    say([f"Wrote {data}: 1,797 handwritten digits of 8 × 8 pixels, with the digit itself in the first column."])
     _run("select", data, "--aside", "digit", "-m", "15", "--image", "8x8", "-o", chosen, "--report", page)
     say(["", f"Open {page} in a browser. Then try:"])
     _suggest("explain", data, "row 3 column 4", "--aside", "digit", "-m", "15")
@@ -31,7 +31,7 @@ def _suggest(*arguments: str) -> None:
 
 
 def _run(*arguments: str) -> None:
-    """Show a command line and carry it out."""
+    """Print a command line and run it."""
     from ufselect.cli.app import run
 
     say(["", f"$ ufselect {shlex.join(arguments)}", ""])

@@ -1,4 +1,4 @@
-"""``ufselect explain``: why a column was selected, or what stands for it."""
+"""``ufselect explain``: what columns contribute, and which selected columns resemble them."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ufselect._backend.wording import percent, shown
 from ufselect.cli import options
-from ufselect.cli.fitting import Source, choices_made, fit_timed, make_selector, read_numbers
-from ufselect.cli.parameters import DEFAULT_METHOD
-from ufselect.cli.printing import percent, say, shown
+from ufselect.cli.classes import DEFAULT_METHOD
+from ufselect.cli.fitting import Source, choices_made, fit_with_notes, form_of_text, make_selector, read_numbers
+from ufselect.cli.printing import say
 
 if TYPE_CHECKING:
     from ufselect.inspection import Explanation
@@ -19,54 +20,61 @@ if TYPE_CHECKING:
 
 def explain(
     data: options.Data,
-    columns: Annotated[list[str], typer.Argument(metavar="FEATURE…", help="Names of columns.")],
-    features: options.Features = "auto",
+    columns: Annotated[
+        list[str], typer.Argument(metavar="COLUMN…", help="Names of columns; put -- before one that begins with -.")
+    ],
+    features: options.Features = None,
     method: options.Method = DEFAULT_METHOD,
     scale: options.Scaling = None,
-    clusters: options.Clusters = "auto",
+    clusters: options.Clusters = None,
     impute: options.Imputation = None,
     aside: options.Aside = None,
     layer: options.Layer = "",
+    delimiter: options.Delimiter = None,
+    decimal: options.Decimal = None,
+    na: options.Missing = None,
+    transpose: options.Transpose = False,
     seed: options.Seed = 0,
     jobs: options.Jobs = 1,
     debug: options.Debug = False,
     parameters: Mapping[str, Any] = {},
 ) -> None:
-    """Tell what columns carry, and which selected ones stand for them."""
+    """Explain what columns contribute, and which selected columns resemble them."""
     from ufselect.inspection import explain_features
 
     selector = make_selector(
         method, features=features, clusters=clusters, scale=scale, seed=seed, jobs=jobs, parameters=parameters
     )
-    numbers = read_numbers(Source(data, tuple(aside or ()), impute, scale, layer))
-    places = _places(columns, numbers.table.names, numbers.table.aside)
-    fit_timed(selector, numbers.X)
+    form = form_of_text(delimiter, decimal, na, transpose)
+    numbers = read_numbers(Source(data, tuple(aside or ()), impute, scale, layer, form))
+    indices = _indices(columns, numbers.table.names, numbers.table.aside)
+    fit_with_notes(selector, numbers.X)
     say([*numbers.notes, *choices_made(selector)])
-    for explanation in explain_features(selector, numbers.X, places):
+    for explanation in explain_features(selector, numbers.X, indices):
         say(["", *_sentences(explanation, numbers.table.names)])
 
 
-def _places(columns: Sequence[str], names: Sequence[str], aside: Mapping[str, Any]) -> list[int]:
-    place = {name: number for number, name in enumerate(names)}
+def _indices(columns: Sequence[str], names: Sequence[str], aside: Mapping[str, Any]) -> list[int]:
+    index = {name: number for number, name in enumerate(names)}
     for column in columns:
-        if column not in place:
+        if column not in index:
             raise typer.BadParameter(_why_not(column, names, aside))
-    return [place[column] for column in columns]
+    return [index[column] for column in columns]
 
 
 def _why_not(column: str, names: Sequence[str], aside: Mapping[str, Any]) -> str:
     if column in aside:
-        return f"{shown(column)} was kept aside, it is not among the numbers"
+        return f"column {shown(column)!r} was kept aside and takes no part in the selection"
     near = get_close_matches(column, names, n=1)
-    guess = f"; {shown(near[0])} is" if near else ""
-    return f"'{shown(column)}' is no column{guess}"
+    guess = f"; did you mean {shown(near[0])!r}?" if near else ""
+    return f"there is no column {shown(column)!r}{guess}"
 
 
 def _sentences(explanation: Explanation, names: Sequence[str]) -> list[str]:
     verdict = "selected" if explanation.selected else "not selected"
     head = f"{shown(names[explanation.feature])}: {verdict}, rank {explanation.rank:,} of {len(names):,}, "
-    told = [*_structure(explanation), *_stand_ins(explanation, names)]
-    return [f"{head}score {explanation.score:.4g}.", *(f"  {sentence}" for sentence in told)]
+    details = [*_structure(explanation), *_similar(explanation, names)]
+    return [f"{head}score {explanation.score:.4g}.", *(f"  {sentence}" for sentence in details)]
 
 
 def _structure(explanation: Explanation) -> list[str]:
@@ -80,12 +88,12 @@ def _structure(explanation: Explanation) -> list[str]:
     return sentences
 
 
-def _stand_ins(explanation: Explanation, names: Sequence[str]) -> list[str]:
-    likest = ", ".join(f"{shown(names[column])} ({value:+.2f})" for column, value in explanation.likest)
-    if not likest:
+def _similar(explanation: Explanation, names: Sequence[str]) -> list[str]:
+    similar = ", ".join(f"{shown(names[column])} ({value:+.2f})" for column, value in explanation.most_similar)
+    if not similar:
         return ["No other column is selected."]
     others = "The other selected columns" if explanation.selected else "The selected columns"
-    like = f"Most like it among the selected, by correlation: {likest}."
+    nearest = f"Most correlated selected columns: {similar}."
     if explanation.covered is None:
-        return [like]
-    return [f"{others} together explain {percent(explanation.covered)} of its variance.", like]
+        return [nearest]
+    return [f"{others} together explain {percent(explanation.covered)} of its variance.", nearest]

@@ -5,17 +5,18 @@ from __future__ import annotations
 import inspect
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 import typer
 
-import ufselect
-from ufselect.cli.options import Impute, Scale
-from ufselect.cli.parameters import as_literal, method_named, when_auto
-from ufselect.cli.printing import listed, percent
+from ufselect._backend.wording import counted, listed, percent
+from ufselect.cli.classes import class_named
+from ufselect.cli.docstrings import when_auto
+from ufselect.cli.options import DecimalMark, Impute, Scale
+from ufselect.cli.parameters import SHARED, as_literal
+from ufselect.cli.printing import note
 
 if TYPE_CHECKING:
     from ufselect.base import BaseSelector
@@ -26,111 +27,134 @@ _LEAST_WORKING_MEMORY, _MOST_WORKING_MEMORY = 64, 1024
 
 @dataclass(frozen=True)
 class Source:
-    """Which numbers to read, and what to do to them before any method sees them."""
+    """The table to read, and what to do with it before the fit."""
 
     path: Path
     aside: Sequence[str] = ()
     impute: Impute | None = None
     scale: Scale | None = None
     layer: str = ""
+    form: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Numbers:
-    """A table as it was read, its numbers as the methods get them, and what was done on the way."""
+    """A table as it was read, its numbers as the methods see them, and notes on what was done."""
 
     table: Table
     X: Any
     notes: list[str]
 
 
+def form_of_text(
+    delimiter: str | None, decimal: DecimalMark | None, na: Sequence[str] | None, transpose: bool
+) -> dict[str, Any]:
+    """Return the options given for reading text files, as keywords of :func:`ufselect.files.read_table`."""
+    missing = tuple(text.strip() for several in na or () for text in several.split(",") if text.strip())
+    given = {"delimiter": delimiter, "decimal": decimal and decimal.value, "na": missing, "transpose": transpose}
+    return {name: value for name, value in given.items() if value}
+
+
 def read_numbers(source: Source) -> Numbers:
-    """Read a file; missing values and infinite ones are refused by the names of their columns."""
+    """Read a file; raise an error that names the columns with infinite or missing values."""
     from ufselect.files import infinite_values, missing_values, read_table, with_logarithms, with_medians
 
-    table = read_table(source.path, aside=source.aside, layer=source.layer or None, verbose=1)
+    table = read_table(source.path, aside=source.aside, layer=source.layer or None, verbose=1, **source.form)
     notes = [_what_was_read(table), *_what_is_aside(table)]
     if infinite := infinite_values(table):
-        raise ValueError(f"{_columns_with('infinite', infinite)}; replace them, or keep the column aside (--aside).")
+        raise ValueError(f"{_values_in('infinite', infinite)}; replace them, or keep the columns aside (--aside).")
     ready = table
     if missing := missing_values(table):
         if source.impute is None:
-            raise ValueError(f"{_columns_with('missing', missing)}; --impute median fills them in.")
+            raise ValueError(f"{_values_in('missing', missing)}; --impute median fills them in.")
         ready = with_medians(table)
-        notes.append(f"{_columns_with('missing', missing)}, replaced by the medians of their columns.")
+        notes.append(f"{_values_in('missing', missing)}, replaced by the median of the column.")
     if source.scale is Scale.log1p:
         ready = with_logarithms(ready)
-        notes.append("Every number x was replaced by log(1 + x); the columns keep the variance that they then have.")
+        notes.append("Every value x was replaced by log(1 + x); columns are not scaled to unit variance.")
     return Numbers(table, ready.X, notes)
 
 
 def make_selector(
     method: str,
     *,
-    features: str = "auto",
-    clusters: str = "auto",
+    features: str | None = None,
+    clusters: str | None = None,
     scale: Scale | None = None,
     seed: int = 0,
     jobs: int = 1,
     parameters: Mapping[str, Any] | None = None,
     strict: bool = True,
 ) -> BaseSelector:
-    """A selector by its name and the options of a command, checked before anything is read.
+    """Make a selector from its name and the options of a command, and check them before anything is read.
 
-    ``strict`` refuses options that the method does not take; otherwise it goes without them.
+    If ``strict``, an option that the method has no parameter for is an error; otherwise it is ignored.
     """
-    name = method_named(method)
-    cls = getattr(ufselect, name)
+    cls = class_named(method)
+    given = _given(features, clusters, scale)
     taken = inspect.signature(cls).parameters
-    _refuse_what_is_not_taken(name, taken, clusters if strict else "auto", scale if strict else None)
-    shared = {
-        "n_features_to_select": _as_number(features),
-        "n_clusters": _as_number(clusters),
-        "random_state": seed,
-        "n_jobs": jobs,
-        "scale": "standard" if scale in (None, Scale.standard) else None,
-        "verbose": 1,
-    }
-    selector = cls(**{key: value for key, value in shared.items() if key in taken}, **(parameters or {}))
+    if strict:
+        refused = [name for name in given if name not in taken and not (name == "scale" and scale is Scale.log1p)]
+        if refused:
+            reason = f"{cls.__name__} has no parameter {refused[0]}"
+            raise typer.BadParameter(reason, param_hint=f"--{SHARED[refused[0]]}")
+    shared = given | {"random_state": seed, "n_jobs": jobs, "verbose": 1}
+    try:
+        selector = cls(**{key: value for key, value in shared.items() if key in taken}, **(parameters or {}))
+    except TypeError as error:
+        raise typer.BadParameter(f"{cls.__name__} cannot be made: {error}", param_hint="--method") from error
     selector._validate_params()
     return selector
 
 
-def _as_number(text: str) -> Any:
-    """A number where the text says one; truth values, which count as numbers in Python, are not meant."""
+def _given(features: str | None, clusters: str | None, scale: Scale | None) -> dict[str, Any]:
+    """Return the parameters that options set; the others keep the defaults of the method."""
+    given: dict[str, Any] = {}
+    if features is not None:
+        given["n_features_to_select"] = as_number(features)
+    if clusters is not None:
+        given["n_clusters"] = as_number(clusters)
+    if scale is not None:
+        given["scale"] = "standard" if scale is Scale.standard else None
+    return given
+
+
+def as_number(text: str) -> Any:
+    """Return the number that a text spells, or the text; booleans, which are integers in Python, stay texts."""
     value = as_literal(text)
     return text if isinstance(value, bool) else value
 
 
-def fit_timed(selector: BaseSelector, X: Any) -> float:
-    """Fit, with the seconds counted on the terminal; the seconds it took."""
+def fit_with_notes(selector: BaseSelector, X: Any) -> None:
+    """Fit, counting the seconds on the terminal; print a note if the method did not converge."""
+    from ufselect._backend.convergence import convergence_warnings
     from ufselect._backend.progress import waiting
 
-    start = perf_counter()
-    with modest_resources(selector, X), waiting(type(selector).__name__):
+    resources = modest_resources(X, selector.get_params().get("n_jobs", 1))
+    with convergence_warnings() as messages, resources, waiting(type(selector).__name__):
         selector.fit(X)
-    return perf_counter() - start
+    for message in messages:
+        note(message)
 
 
 @contextmanager
-def modest_resources(selector: BaseSelector, X: Any) -> Iterator[None]:
-    """Blocks of work that leave room for the data, and one thread unless more are asked for.
+def modest_resources(X: Any, n_jobs: int | None) -> Iterator[None]:
+    """Limit blocks of work to a size that leaves room for the data, and use one thread unless more are requested.
 
-    NumPy's and SciPy's own threads wait for each other, on a busy machine many times longer than they save.
+    The thread pools of NumPy and SciPy wait for each other, on a busy machine much longer than they save.
     """
     from sklearn import config_context
     from threadpoolctl import threadpool_limits
 
-    threads = 1 if getattr(selector, "n_jobs", 1) == 1 else None
-    with threadpool_limits(threads), config_context(working_memory=_working_memory(X)):
+    with threadpool_limits(1 if n_jobs == 1 else None), config_context(working_memory=_working_memory(X)):
         yield
 
 
 def _working_memory(X: Any) -> int:
-    """MB for blocks of work: scikit-learn's own gigabyte would be most of what a fit of a small file holds.
+    """Return the size of blocks in MiB: the default of scikit-learn, 1 GiB, would dwarf a small file.
 
-    Half the data's size will do, but the greedy choice keeps a number a column for every column taken, and must not end
-    sooner than in a fit from Python.
+    Half the size of the data is enough, but greedy selection stores one number per column for every selected column,
+    and must not end sooner than in a fit from Python.
     """
     n, d = X.shape
     needed = max((X.nnz if hasattr(X, "nnz") else n * d) // 2, d * (d + 1)) * 8 // 2**20
@@ -138,15 +162,15 @@ def _working_memory(X: Any) -> int:
 
 
 def choices_made(selector: BaseSelector) -> list[str]:
-    """How many clusters and columns there are, and why so many."""
-    sentences = [f"Columns: {selector.n_features_:,}, {_why(selector, 'n_features_to_select')}."]
+    """Return sentences on the number of clusters and of columns, and where they come from."""
+    sentences = [f"Columns: {selector.n_features_:,}, {_reason(selector, 'n_features_to_select')}."]
     if hasattr(selector, "n_clusters_"):
-        sentences.insert(0, f"Clusters: {selector.n_clusters_:,}, {_why(selector, 'n_clusters')}.")
+        sentences.insert(0, f"Clusters: {selector.n_clusters_:,}, {_reason(selector, 'n_clusters')}.")
     return sentences
 
 
 def what_is_kept(selector: BaseSelector) -> str:
-    """The share of the learned structure that the selected columns keep, beside what all could; empty without one."""
+    """Return the share of the learned structure that the selected columns explain; empty if there is none."""
     from ufselect._ranking import SUFFICIENT_SHARE
     from ufselect.inspection import structure_kept
 
@@ -154,26 +178,20 @@ def what_is_kept(selector: BaseSelector) -> str:
     if kept is None:
         return ""
     auto = selector.n_features_to_select == "auto"
-    # "auto" stops at 95 % of what all columns explain, so these explain kept/0.95 at the most.
-    of_all = f" (all columns {percent(min(kept / SUFFICIENT_SHARE, 1.0))} at the most)" if auto else ""
+    # "auto" stops at 95 % of what all columns explain, so all columns explain kept/0.95 at most.
+    of_all = f" (all columns: at most {percent(min(kept / SUFFICIENT_SHARE, 1.0))})" if auto else ""
     return f"{percent(kept)} of the learned structure{of_all}"
 
 
-def _why(selector: BaseSelector, parameter: str) -> str:
-    given = getattr(selector, parameter)
+def _reason(selector: BaseSelector, parameter: str) -> str:
+    given = selector.get_params().get(parameter)
+    default = inspect.signature(type(selector)).parameters.get(parameter)
     if given == "auto":
-        reason = when_auto(type(selector), parameter)
-        return reason.replace("features", "columns") if parameter != "n_clusters" else f"read off {reason}"
-    return f"{given:g} of all as asked" if isinstance(given, float) else "as asked"
-
-
-def _refuse_what_is_not_taken(name: str, taken: Mapping[str, Any], clusters: str, scale: Scale | None) -> None:
-    if "n_clusters" not in taken and clusters != "auto":
-        raise typer.BadParameter(f"{name} does not count clusters", param_hint="--clusters")
-    own = {"MaxVariance": "takes columns as they are", "RUFS": "maps every column onto 0 to 1"}
-    refused = {"MaxVariance": (Scale.standard,), "RUFS": (Scale.standard, Scale.none)}
-    if scale in refused.get(name, ()):
-        raise typer.BadParameter(f"{name} {own[name]}", param_hint="--scale")
+        told = when_auto(type(selector), parameter).replace("features", "columns")
+        return (f"from {told}" if parameter == "n_clusters" else told) if told else "chosen by the method"
+    if default is None or given == default.default:
+        return "the default of the method"
+    return f"{given:g} of all columns as requested" if isinstance(given, float) else "as requested"
 
 
 def _what_was_read(table: Table) -> str:
@@ -181,7 +199,7 @@ def _what_was_read(table: Table) -> str:
 
     n, d = table.shape
     kind = "sparse, " if issparse(table.X) else ""
-    return f"{table.path.name}: {n:,} samples × {d:,} columns of numbers ({kind}{table.memory / 1e6:,.1f} MB)."
+    return f"{table.path.name}: {n:,} samples × {d:,} numeric columns ({kind}{table.memory / 1e6:,.1f} MB)."
 
 
 def _what_is_aside(table: Table) -> list[str]:
@@ -190,7 +208,6 @@ def _what_is_aside(table: Table) -> list[str]:
     return [f"Kept aside: {listed([f'{name} ({table.reasons[name]})' for name in table.aside])}."]
 
 
-def _columns_with(what: str, counts: Mapping[str, int]) -> str:
-    values = sum(counts.values())
-    plural = "value" if values == 1 else "values"
-    return f"{values:,} {what} {plural} in {listed([f'{name} ({count:,})' for name, count in counts.items()])}"
+def _values_in(what: str, counts: Mapping[str, int]) -> str:
+    columns = listed([f"{name} ({count:,})" for name, count in counts.items()])
+    return f"{counted(sum(counts.values()), f'{what} value')} in {columns}"

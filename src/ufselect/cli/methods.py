@@ -1,4 +1,4 @@
-"""``ufselect methods``: what there is to choose from."""
+"""``ufselect methods``: the methods to choose from."""
 
 from __future__ import annotations
 
@@ -8,31 +8,29 @@ from typing import Annotated
 import typer
 
 import ufselect
-from ufselect.cli.parameters import described_parameters, method_named
+from ufselect.cli.classes import class_named
+from ufselect.cli.docstrings import described_parameters, summary_of
 from ufselect.cli.printing import print_table, say
 
 _LONGEST_LINE = 200
 
 
 def methods(
-    name: Annotated[str, typer.Argument(help="Show one method with all its parameters.")] = "",
+    name: Annotated[str, typer.Argument(help="Show the parameters of this method.")] = "",
 ) -> None:
-    """List the seventeen methods, or one with all its parameters."""
+    """List the seventeen methods, or the parameters of one."""
     if name:
-        _print_method(method_named(name, "NAME"))
-    else:
-        rows = [[method, _in_a_line(method)] for method in sorted(ufselect.__all__, key=str.casefold)]
-        print_table(["method", "what it is"], rows, left=[0, 1], longest=_LONGEST_LINE)
-        say(["", "ufselect methods NAME shows its parameters; ufselect select DATA --method NAME takes it."])
+        _print_method(class_named(name, "NAME"))
+        return
+    rows = [[method, summary_of(getattr(ufselect, method))] for method in sorted(ufselect.__all__, key=str.casefold)]
+    print_table(["method", "what it does"], rows, left=[0, 1], longest=_LONGEST_LINE)
+    say(["", "ufselect methods NAME shows the parameters of a method; ufselect select DATA --method NAME uses it."])
 
 
-def _print_method(name: str) -> None:
-    cls = getattr(ufselect, name)
+def _print_method(cls: type) -> None:
     signature = inspect.signature(cls).parameters
-    say([f"{name}: {_in_a_line(name)}", ""])
+    say([": ".join(filter(None, [cls.__name__, summary_of(cls)])), ""])
     for parameter, told in described_parameters(cls).items():
-        say([f"{parameter} : {told.kind}, default {signature[parameter].default!r}", f"    {told.text}"])
-
-
-def _in_a_line(name: str) -> str:
-    return (inspect.getdoc(getattr(ufselect, name)) or "").split("\n\n")[0].replace("\n", " ")
+        default = signature[parameter].default
+        kinds = [told.kind, "required" if default is inspect.Parameter.empty else f"default {default!r}"]
+        say([f"{parameter} : {', '.join(filter(None, kinds))}", *([f"    {told.text}"] if told.text else [])])

@@ -1,4 +1,4 @@
-"""Options that several commands have."""
+"""Options that several commands share."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import typer
 
 
 class Scale(StrEnum):
-    """What is done to the columns first."""
+    """How columns are scaled before the fit."""
 
     standard = "standard"
     none = "none"
@@ -18,53 +18,129 @@ class Scale(StrEnum):
 
 
 class Impute(StrEnum):
-    """What missing values are replaced by."""
+    """What replaces missing values."""
 
     median = "median"
 
 
+class DecimalMark(StrEnum):
+    """The decimal mark of a text file."""
+
+    point = "."
+    comma = ","
+
+
+_SPELLED_OUT = {"tab": "\t", "\\t": "\t", "space": " "}
+
+
 def _some_threads(count: int) -> int:
     if count == 0:
-        raise typer.BadParameter("0 threads do nothing; -1 takes all cores")
+        raise typer.BadParameter("the number of threads cannot be 0; -1 uses all cores")
     return count
+
+
+def _one_character(delimiter: str | None) -> str | None:
+    found = _SPELLED_OUT.get(delimiter or "", delimiter)
+    if found is not None and len(found) != 1:
+        raise typer.BadParameter(f"{delimiter!r} is not a single character, nor tab or space")
+    return found
 
 
 Data = Annotated[
     Path,
     typer.Argument(
         metavar="DATA",
-        help="CSV or TSV (also .gz), Parquet, .npy, .npz, .mat or .h5ad; a sample in each row.",
-        readable=False,  # whether it is, is told when it is read
+        help="CSV or TSV (also .gz), Parquet, .npy, .npz, .mat or .h5ad file with one sample per row.",
+        readable=False,  # checked when the file is read
     ),
 ]
 Features = Annotated[
-    str, typer.Option("--features", "-m", metavar="N", help="How many columns, which fraction of them, or auto.")
+    str | None,
+    typer.Option(
+        "--features",
+        "-m",
+        metavar="N",
+        help="Number of columns to select, a fraction of them, or auto.",
+        show_default="auto, unless the method has another default",
+    ),
 ]
-Method = Annotated[str, typer.Option("--method", metavar="NAME", help="One of those that ufselect methods lists.")]
+Method = Annotated[
+    str,
+    typer.Option(
+        "--method",
+        metavar="NAME",
+        help="One of the methods listed by ufselect methods, or module:Class for a selector of your own.",
+    ),
+]
 Aside = Annotated[
     list[str] | None,
-    typer.Option("--aside", metavar="COLUMN", help="Keep this column aside, as text is; may be given several times."),
+    typer.Option(
+        "--aside",
+        metavar="COLUMN",
+        help="Keep this column out of the selection but carry it through, as is done with text. Repeatable.",
+    ),
 ]
 Imputation = Annotated[
-    Impute | None, typer.Option("--impute", help="Replace missing values; without it they are an error.")
+    Impute | None, typer.Option("--impute", help="Replace missing values; without this option they are an error.")
 ]
-Layer = Annotated[str, typer.Option("--layer", metavar="NAME", help="The layer of an .h5ad file; without it, X.")]
+Layer = Annotated[str, typer.Option("--layer", metavar="NAME", help="Layer of an .h5ad file to read instead of X.")]
+Delimiter = Annotated[
+    str | None,
+    typer.Option(
+        "--delimiter",
+        metavar="CHARACTER",
+        help="What separates the values of a text file: a character, tab or space.",
+        show_default="detected",
+        callback=_one_character,
+    ),
+]
+Decimal = Annotated[
+    DecimalMark | None, typer.Option("--decimal", help="Decimal mark of a text file.", show_default="detected")
+]
+Missing = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--na",
+        metavar="TEXT",
+        help="Treat this text as a missing value, in addition to NA, NaN and the like. Repeatable, or separated by "
+        "commas.",
+    ),
+]
+Transpose = Annotated[
+    bool,
+    typer.Option(
+        "--transpose",
+        help="Rows are features and columns are samples: the first column holds the names of the features, the header "
+        "those of the samples.",
+    ),
+]
 Scaling = Annotated[
     Scale | None,
     typer.Option(
         "--scale",
-        help="Unit variance for all columns; columns as they are; or log(1 + x) of them, then as they are.",
-        show_default="standard where the method takes it",
+        help="standard scales every column to unit variance, none leaves columns as they are, log1p replaces x by "
+        "log(1 + x) and then leaves columns as they are.",
+        show_default="the method's own",
     ),
 ]
 Clusters = Annotated[
-    str, typer.Option("--clusters", "-c", metavar="N", help="About how many clusters there are, or auto.")
+    str | None,
+    typer.Option(
+        "--clusters",
+        "-c",
+        metavar="N",
+        help="Approximate number of clusters, or auto.",
+        show_default="auto, unless the method has another default",
+    ),
 ]
-Seed = Annotated[
-    int, typer.Option("--seed", min=0, metavar="N", help="Start of what is random; the same seed, the same result.")
-]
+Seed = Annotated[int, typer.Option("--seed", min=0, metavar="N", help="Seed of the random number generator.")]
 Jobs = Annotated[
     int,
-    typer.Option("--jobs", "-j", help="Threads; -1 for all cores. The result is the same.", callback=_some_threads),
+    typer.Option(
+        "--jobs",
+        "-j",
+        help="Number of threads; -1 uses all cores. Does not change the result.",
+        callback=_some_threads,
+    ),
 ]
 Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]

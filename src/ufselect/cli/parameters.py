@@ -1,21 +1,18 @@
-"""The parameters of a method as options of a command, described by the method's own docstring."""
+"""The parameters of a method as options of a command."""
 
 from __future__ import annotations
 
 import ast
 import inspect
 import re
-from collections.abc import Callable, Sequence
-from difflib import get_close_matches
-from typing import Annotated, Any, NamedTuple, get_type_hints
+from collections.abc import Callable
+from typing import Annotated, Any, get_type_hints
 
 import typer
 
-import ufselect
+from ufselect.cli.docstrings import Described, described_parameters, docstring_of
 
-DEFAULT_METHOD = "FSASL"
-
-# Those that all methods share have options of their own, with short names.
+# Parameters that most methods share have options of their own, with short names.
 SHARED = {
     "n_features_to_select": "features",
     "n_clusters": "clusters",
@@ -26,82 +23,37 @@ SHARED = {
 }
 
 
-class Described(NamedTuple):
-    """A parameter as its docstring tells it."""
-
-    kind: str
-    text: str
-
-
-def method_named(name: str, option: str = "--method") -> str:
-    """The method of that name, in capitals or not."""
-    known = {method.casefold(): method for method in ufselect.__all__}
-    if name.casefold() in known:
-        return known[name.casefold()]
-    near = get_close_matches(name.casefold(), known, n=1)
-    guess = f"; {known[near[0]]} is" if near else ""
-    raise typer.BadParameter(f"{name!r} is no method{guess}. ufselect methods lists them", param_hint=option)
+def own_parameters(cls: type) -> dict[str, Any]:
+    """Return the parameters of a method that no shared option sets, with their defaults."""
+    signature = inspect.signature(cls).parameters
+    return {name: signature[name].default for name in described_parameters(cls) if name not in SHARED}
 
 
-def method_named_in(arguments: Sequence[str]) -> str:
-    """The method that a command line asks for, last: its parameters are needed before the line can be parsed."""
-    name = DEFAULT_METHOD
-    for argument, following in zip(arguments, [*arguments[1:], ""], strict=True):
-        if argument == "--method" and following:
-            name = following
-        elif argument.startswith("--method="):
-            name = argument.removeprefix("--method=")
-    return method_named(name)
-
-
-def described_parameters(method: type) -> dict[str, Described]:
-    """The section "Parameters" of a docstring, by name."""
-    section = re.split(r"^\w+\n-+\n", inspect.getdoc(method) or "", flags=re.MULTILINE)[1]
-    entries = re.findall(r"^(\w+) : (.*)\n((?:    .*\n|\n)*)", section + "\n", flags=re.MULTILINE)
-    return {name: Described(kind.split(", default=")[0], " ".join(text.split())) for name, kind, text in entries}
-
-
-def when_auto(method: type, parameter: str) -> str:
-    """What a method does about a parameter that is "auto"; empty where that does not arise."""
-    described = described_parameters(method).get(parameter)
-    told = re.search(r'"auto" (?:takes|reads it off) (.*?)\.(?: |$)', described.text) if described else None
-    return told[1] if told else ""
-
-
-def own_parameters(method: type) -> dict[str, Any]:
-    """The parameters that no other option stands for, with their defaults."""
-    return {
-        name: parameter.default
-        for name, parameter in inspect.signature(method).parameters.items()
-        if name not in SHARED
-    }
-
-
-def with_parameters_of(method: str | None, command: Callable[..., None]) -> Callable[..., None]:
-    """A command whose ``parameters`` are single options, those of a method."""
-    cls = getattr(ufselect, method) if method else None
+def with_parameters_of(cls: type | None, command: Callable[..., None]) -> Callable[..., None]:
+    """Return a command that takes the parameters of a method as options, instead of as the mapping ``parameters``."""
     hints = get_type_hints(command, include_extras=True)
-    parameters = inspect.signature(command).parameters.values()
     own = [
         parameter.replace(annotation=hints[parameter.name])
-        for parameter in parameters
+        for parameter in inspect.signature(command).parameters.values()
         if parameter.name != "parameters"
     ]
-    added = [] if cls is None else [_option(name, default, cls) for name, default in own_parameters(cls).items()]
+    options = {} if cls is None else _options(cls, taken={parameter.name for parameter in own})
 
     def with_options(**values: Any) -> None:
-        given = {parameter.name: as_literal(values.pop(parameter.name)) for parameter in added}
-        command(**values, parameters=given)
+        given = {name: values.pop(option.name) for name, option in options.items()}
+        # A default goes in as the class has it: as text, some could not be told from another value.
+        changed = {name: as_literal(value) for name, value in given.items() if value != options[name].default}
+        command(**values, parameters=changed)
 
-    with_options.__name__, with_options.__doc__ = command.__name__, command.__doc__
-    signature = inspect.Signature([*own, *added])
+    with_options.__name__, with_options.__doc__ = command.__name__, docstring_of(command)
+    signature = inspect.Signature([*own, *options.values()])
     with_options.__signature__ = signature  # type: ignore[attr-defined]
     with_options.__annotations__ = {name: parameter.annotation for name, parameter in signature.parameters.items()}
     return with_options
 
 
 def as_literal(value: Any) -> Any:
-    """A number, True, False or None where the text says one; else the text."""
+    """Return the number, True, False or None that a text spells; otherwise the text itself."""
     if not isinstance(value, str):
         return value
     text = {"true": "True", "false": "False", "none": "None"}.get(value.casefold(), value)
@@ -111,29 +63,35 @@ def as_literal(value: Any) -> Any:
         return value
 
 
-def _option(name: str, default: Any, cls: type) -> inspect.Parameter:
-    told = described_parameters(cls)[name]
+def _options(cls: type, taken: set[str]) -> dict[str, inspect.Parameter]:
+    """Return an option for every parameter; one whose name the command itself uses is called ``own-NAME``."""
+    described = described_parameters(cls)
+    return {
+        name: _option(f"own_{name}" if name in taken else name, default, described[name])
+        for name, default in own_parameters(cls).items()
+    }
+
+
+def _option(name: str, default: Any, described: Described) -> inspect.Parameter:
     kind = bool if isinstance(default, bool) else str
     option = typer.Option(
-        help=told.text,
-        metavar=None if kind is bool else _alternatives(told.kind),
+        help=described.text or None,
+        metavar=None if kind is bool or not described.kind else _alternatives(described.kind),
     )
-    return inspect.Parameter(
-        name,
-        inspect.Parameter.KEYWORD_ONLY,
-        default=default if kind is bool else str(default),
-        annotation=Annotated[kind, option],
-    )
+    if default is not inspect.Parameter.empty and kind is str:
+        default = str(default)
+    annotation: Any = Annotated[kind, option]
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
 
 
 def _alternatives(kind: str) -> str:
-    """The values that a docstring allows, as help texts write them."""
-    values = re.split(" or |, ", kind.strip("{}").replace('"', ""))
+    """Return the type of a parameter as help texts write alternatives: ``<int|auto>``."""
+    values = re.split(r" or |, | \| ", kind.strip("{}").replace('"', ""))
     return f"<{'|'.join(values)}>"
 
 
 def refused_value(message: str) -> str:
-    """scikit-learn's sentence on a value that a parameter cannot have, in terms of options and plain words."""
+    """Return scikit-learn's message on an invalid parameter in terms of options."""
     told = re.fullmatch(r"The '(\w+)' parameter of \w+ must be (.*)\. Got (.*) instead\.", message)
     if not told:
         return message
@@ -141,15 +99,16 @@ def refused_value(message: str) -> str:
     allowed = told[2]
     for pattern, words in _PLAIN_RANGES.items():
         allowed = re.sub(pattern, words, allowed)
-    return f"--{option} cannot be {told[3]}: it is {allowed}."
+    return f"--{option} must be {allowed}; got {told[3]}."
 
 
 _PLAIN_RANGES = {
-    r"an? (?:int|Integral) in the range \[(\d+), inf\)": r"a whole number from \1 on",
-    r"a float in the range \((\d+)(?:\.0)?, inf\)": r"a number above \1",
-    r"a float in the range \[(\d+)(?:\.0)?, inf\)": r"a number from \1 on",
-    r"a float in the range \((\d+)(?:\.0)?, (\d+)(?:\.0)?\]": r"a number above \1, up to \2",
-    r"a float in the range \((\d+)(?:\.0)?, (\d+)(?:\.0)?\)": r"a number between \1 and \2",
+    r"an? (?:int|Integral) in the range \[(\d+), inf\)": r"an integer of at least \1",
+    r"a float in the range \((\d+)(?:\.0)?, inf\)": r"a number greater than \1",
+    r"a float in the range \[(\d+)(?:\.0)?, inf\)": r"a number of at least \1",
+    r"a float in the range \((\d+)(?:\.0)?, (\d+)(?:\.0)?\]": r"a number greater than \1 and at most \2",
+    r"a float in the range \[(\d+)(?:\.0)?, (\d+)(?:\.0)?\]": r"a number from \1 to \2",
+    r"a float in the range \((\d+)(?:\.0)?, (\d+)(?:\.0)?\)": r"a number strictly between \1 and \2",
     r"a str among \{(.*?)\}": r"one of \1",
     r"one of ('\w+')(?!, ')": r"\1",
 }

@@ -12,11 +12,21 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ufselect import __version__
+from ufselect._backend.wording import percent
 from ufselect.cli import options
-from ufselect.cli.fitting import Numbers, Source, choices_made, fit_timed, make_selector, read_numbers, what_is_kept
+from ufselect.cli.classes import DEFAULT_METHOD
+from ufselect.cli.fitting import (
+    Numbers,
+    Source,
+    choices_made,
+    fit_with_notes,
+    form_of_text,
+    make_selector,
+    read_numbers,
+    what_is_kept,
+)
 from ufselect.cli.outputs import ensure_can_be_written, ensure_table_can_be_written, write_all
-from ufselect.cli.parameters import DEFAULT_METHOD
-from ufselect.cli.printing import in_one_line, percent, print_table, say
+from ufselect.cli.printing import print_table, say
 
 if TYPE_CHECKING:
     from ufselect.base import BaseSelector
@@ -27,7 +37,7 @@ _MOST_ROWS = 20
 def select(
     context: typer.Context,
     data: options.Data,
-    features: options.Features = "auto",
+    features: options.Features = None,
     output: Annotated[
         Path | None,
         typer.Option(
@@ -35,24 +45,28 @@ def select(
             "-o",
             metavar="OUT",
             readable=False,
-            help="Write the selected columns there, in any format that can be read. An .h5ad file keeps all columns "
-            "and gets ufselect_score, ufselect_rank and ufselect_selected in var.",
+            help="Write the selected columns to this file, in any of the formats of DATA. An .h5ad file keeps all "
+            "columns and gets ufselect_score, ufselect_rank and ufselect_selected in var.",
         ),
     ] = None,
     report: Annotated[
         Path | None,
-        typer.Option("--report", metavar="PAGE.html", readable=False, help="Write a page that shows why."),
+        typer.Option("--report", metavar="PAGE.html", readable=False, help="Write a report to this file."),
     ] = None,
     image: Annotated[
-        str, typer.Option("--image", metavar="HxW", help="Columns are pixels of so many rows × columns.")
+        str, typer.Option("--image", metavar="HxW", help="The columns are the pixels of images of this size.")
     ] = "",
-    names: Annotated[bool, typer.Option("--names", help="Print the selected names only, best first.")] = False,
+    names: Annotated[bool, typer.Option("--names", help="Print only the selected names, best first.")] = False,
     method: options.Method = DEFAULT_METHOD,
     scale: options.Scaling = None,
-    clusters: options.Clusters = "auto",
+    clusters: options.Clusters = None,
     impute: options.Imputation = None,
     aside: options.Aside = None,
     layer: options.Layer = "",
+    delimiter: options.Delimiter = None,
+    decimal: options.Decimal = None,
+    na: options.Missing = None,
+    transpose: options.Transpose = False,
     seed: options.Seed = 0,
     jobs: options.Jobs = 1,
     debug: options.Debug = False,
@@ -60,7 +74,7 @@ def select(
 ) -> None:
     """Select the informative columns of a file.
 
-    Needs no option: the number of clusters and of columns is read off the data.
+    No option is required: the numbers of clusters and columns are chosen from the data.
     """
     start = perf_counter()
     selector = make_selector(
@@ -69,25 +83,26 @@ def select(
     pixels = _height_and_width(image)
     ensure_table_can_be_written(output, data)
     ensure_can_be_written(report, data, "--report", suffix=".html")
-    numbers = read_numbers(Source(data, tuple(aside or ()), impute, scale, layer))
+    form = form_of_text(delimiter, decimal, na, transpose)
+    numbers = read_numbers(Source(data, tuple(aside or ()), impute, scale, layer, form))
     _refuse_other_shape(pixels, numbers.X.shape[1])
-    fit_timed(selector, numbers.X)
+    fit_with_notes(selector, numbers.X)
     pages = {}
     if report:
         command = shlex.join(["ufselect", *context.obj])
         pages[report] = _page(selector, numbers, pixels, command, perf_counter() - start)
-    # Before anything is printed: who reads that may hang up early, as head does.
+    # Before anything is printed: a reader such as head may close the pipe early.
     write_all({output: _table_writer(selector, numbers)} if output else {}, pages)
     if names:
         say(numbers.notes, err=True)
-        say(map(in_one_line, selected_names(selector, numbers)))
+        say(selected_names(selector, numbers))
         return
     _print_selection(selector, numbers, standardize=scale in (None, options.Scale.standard))
     say([*(f"Wrote {path}." for path in (output, report) if path), _cost(perf_counter() - start)])
 
 
 def selected_names(selector: BaseSelector, numbers: Numbers) -> list[str]:
-    """The names of the selected columns, best first."""
+    """Return the names of the selected columns, best first."""
     return [numbers.table.names[column] for column in selector.top_features()]
 
 
@@ -99,15 +114,15 @@ def _print_selection(selector: BaseSelector, numbers: Numbers, standardize: bool
     m, d = selector.n_features_, numbers.X.shape[1]
     (neighborhoods,) = neighborhoods_kept(numbers.X, [selector.top_features()], standardize=standardize)
     kept = [what_is_kept(selector), f"{percent(neighborhoods)} of the samples' nearest neighbours"]
-    say(["", f"{m:,} of {d:,} columns keep {' and '.join(filter(None, kept))}."])
+    say(["", f"{m:,} of {d:,} columns preserve {' and '.join(filter(None, kept))}."])
 
 
 def _constant_ones(selector: BaseSelector, numbers: Numbers) -> list[str]:
-    """Whether columns that hold one value only are among the selected: there were not enough others."""
+    """Return a sentence on selected columns that are constant, which happens if there are not enough others."""
     from ufselect._backend.columns import constant_columns
 
     count = int(constant_columns(numbers.X[:, selector.top_features()]).sum())
-    return [f"{count:,} of them hold one value only: there are no more that differ."] if count else []
+    return [f"{count:,} of them are constant: no other columns are left."] if count else []
 
 
 def _print_ranking(selector: BaseSelector, numbers: Numbers) -> None:
@@ -137,7 +152,7 @@ def _page(
             source=table.path.name,
             command=command,
             samples=None if table.samples is None else table.samples.tolist(),
-            groups={name: _as_told(values) for name, values in table.aside.items()},
+            groups={name: _as_written(values) for name, values in table.aside.items()},
             notes=[*numbers.notes, *choices_made(selector), *_constant_ones(selector, numbers)],
             image=pixels,
             facts={"Time": f"{seconds:,.1f} s", "Peak memory": _peak(), "Version": f"ufselect {__version__}"},
@@ -145,8 +160,8 @@ def _page(
     )
 
 
-def _as_told(values: Any) -> list[Any]:
-    """Values for people: dates as dates, not as numbers of nanoseconds."""
+def _as_written(values: Any) -> list[Any]:
+    """Return values as people write them: dates as dates, not as nanoseconds."""
     return (values.astype("datetime64[s]").astype(str) if values.dtype.kind == "M" else values).tolist()
 
 
@@ -162,20 +177,20 @@ def _height_and_width(image: str) -> tuple[int, int] | None:
         return None
     sizes = re.fullmatch(r"([1-9]\d*)[x×X]([1-9]\d*)", image)
     if not sizes:
-        raise typer.BadParameter(f"{image!r} is not of the form 28x28", param_hint="--image")
+        raise typer.BadParameter(f"{image!r} does not have the form 28x28", param_hint="--image")
     return int(sizes[1]), int(sizes[2])
 
 
 def _refuse_other_shape(pixels: tuple[int, int] | None, n_columns: int) -> None:
     if pixels and pixels[0] * pixels[1] != n_columns:
         raise typer.BadParameter(
-            f"{pixels[0]} × {pixels[1]} pixels are {pixels[0] * pixels[1]:,}, but there are {n_columns:,} columns",
+            f"{pixels[0]} × {pixels[1]} is {pixels[0] * pixels[1]:,} pixels, but there are {n_columns:,} columns",
             param_hint="--image",
         )
 
 
 def _cost(seconds: float) -> str:
-    return f"{seconds:,.1f} s, {_peak()} of memory at most."
+    return f"Took {seconds:,.1f} s and {_peak()} of memory."
 
 
 def _peak() -> str:

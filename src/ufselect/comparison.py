@@ -1,0 +1,278 @@
+"""Several selectors on the same data, compared with and without labels."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import asdict, dataclass
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+from sklearn.base import clone
+
+from ufselect._backend.columns import Indices
+from ufselect._backend.convergence import convergence_warnings
+from ufselect._backend.progress import waiting, with_progress
+from ufselect._backend.tabular import as_matrix
+from ufselect.base import BaseSelector
+from ufselect.benchmark.protocol import clustering_agreement
+from ufselect.inspection import dense_columns, draws_of_samples, neighborhoods_kept
+from ufselect.metrics import redundancy, selection_stability
+
+RANDOM = "random"
+"""The name of the row for random selections."""
+
+
+@dataclass(frozen=True)
+class ComparedSelection:
+    """One selector in a comparison, or the mean of several random selections.
+
+    Attributes
+    ----------
+    method : str
+        Name of the selector, or "random".
+    chosen : ndarray of int
+        Indices of the selected columns, best first; of several random selections, the first.
+    redundancy : float
+        Mean absolute correlation of the selected columns.
+    neighborhoods : float
+        See :func:`ufselect.inspection.neighborhoods_kept`.
+    stability : float or None
+        See :func:`ufselect.inspection.stability_over`; None without repeats, and for random selections.
+    seconds : float or None
+        Duration of the fit on all samples; None for random selections.
+    agreement : dict of str to float
+        ``acc`` and ``nmi`` of k-means on the selected columns with the labels; empty without labels.
+    n_fits, n_not_converged : int
+        Number of fits, and how many of them did not converge.
+    """
+
+    method: str
+    chosen: Indices
+    redundancy: float
+    neighborhoods: float
+    stability: float | None
+    seconds: float | None
+    agreement: Mapping[str, float]
+    n_fits: int = 0
+    n_not_converged: int = 0
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The result of :func:`compare_selectors`.
+
+    Attributes
+    ----------
+    rows : list of ComparedSelection
+        One for every selector that could be fitted, in the order given, then one for random selections.
+    failures : dict of str to str
+        Why the other selectors could not be fitted.
+    counted_by : str or None
+        The selector whose own choice is the number of features; None if the number was given.
+    """
+
+    rows: list[ComparedSelection]
+    failures: dict[str, str]
+    counted_by: str | None = None
+
+
+@dataclass(frozen=True)
+class _Fitted:
+    """The selection of one selector, and how it came about."""
+
+    chosen: Indices
+    seconds: float
+    stability: float | None
+    n_fits: int
+    n_not_converged: int
+
+
+def compare_selectors(
+    selectors: Mapping[str, BaseSelector],
+    X: Any,
+    *,
+    n_features_to_select: int | float | str = "auto",
+    labels: npt.ArrayLike | None = None,
+    n_repeats: int = 5,
+    n_random: int = 10,
+    standardize: bool = True,
+    random_state: int = 0,
+    verbose: int = 0,
+) -> Comparison:
+    """Fit several selectors to the same data and measure their selections.
+
+    Convergence warnings are counted rather than shown. A selector that raises a ``ValueError`` or a ``MemoryError`` is
+    left out, with the reason.
+
+    Parameters
+    ----------
+    selectors : dict of str to selector
+        By the name to show; clones of them are fitted.
+    X : array-like, data frame or sparse matrix of shape (n_samples, n_features)
+    n_features_to_select : int, float or "auto"
+        Number of features that every selector selects. "auto" is the number that the first selector which can be
+        fitted selects by itself.
+    labels : array-like of shape (n_samples,), optional
+        Classes to compare the selections with; no selector sees them.
+    n_repeats : int
+        Number of fits on a random 80 % of the samples, for the stability; 0 for none.
+    n_random : int
+        Number of random selections to compare with.
+    standardize : bool
+        Whether neighbourhoods and clusters are those of columns scaled to unit variance.
+    random_state : int
+        Seed of the random subsets of samples and the random selections.
+    verbose : int
+        1 shows progress on standard error.
+
+    Returns
+    -------
+    Comparison
+
+    Raises
+    ------
+    ValueError
+        If no selector can be fitted.
+
+    Examples
+    --------
+    >>> from ufselect import LaplacianScore, MaxVariance
+    >>> from ufselect.comparison import compare_selectors
+    >>> from ufselect.datasets import make_planted_clusters
+    >>> X = make_planted_clusters(random_state=0).X
+    >>> selectors = {"variance": MaxVariance(), "Laplacian": LaplacianScore()}
+    >>> compared = compare_selectors(selectors, X, n_features_to_select=20, n_repeats=2)
+    >>> [row.method for row in compared.rows]
+    ['variance', 'Laplacian', 'random']
+    """
+    if n_repeats == 1:
+        raise ValueError("n_repeats=1 is too few: stability is the agreement of at least two fits.")
+    if RANDOM in selectors:
+        raise ValueError(f"a selector cannot be named {RANDOM!r}: the row for random selections has that name.")
+    X = as_matrix(X)
+    draws = draws_of_samples(X.shape[0], n_repeats, random_state=random_state)
+    runner = _Runner(X, n_features_to_select, draws, verbose)
+    fits = runner.fit_all(selectors)
+    if not fits:
+        reasons = "; ".join(f"{name}: {reason.rstrip('.')}" for name, reason in runner.failures.items())
+        raise ValueError(f"no method could be fitted ({reasons}).")
+    selections = {name: [fitted.chosen] for name, fitted in fits.items()}
+    n_chosen = len(next(iter(fits.values())).chosen)
+    random = _random_selections(X.shape[1], n_chosen, n_random, random_state)
+    classes = None if labels is None else np.unique(np.asarray(labels), return_inverse=True)[1]
+    rows = _measured(selections | ({RANDOM: random} if random else {}), fits, _Measures(X, standardize, classes))
+    return Comparison(rows, runner.failures, runner.counted_by)
+
+
+class _Runner:
+    """Fits selectors one after the other, all with the same number of features."""
+
+    def __init__(self, X: Any, n_features: int | float | str, draws: Sequence[Indices], verbose: int) -> None:
+        self.X = X
+        self.n_features = n_features
+        self.draws = draws
+        self.verbose = verbose
+        self.failures: dict[str, str] = {}
+        self.counted_by: str | None = None
+
+    def fit_all(self, selectors: Mapping[str, BaseSelector]) -> dict[str, _Fitted]:
+        """Fit every selector, and keep the reason if one cannot be fitted."""
+        found = {}
+        for name, selector in selectors.items():
+            try:
+                found[name] = self._fit(name, clone(selector))
+            except (ValueError, MemoryError) as error:
+                self.failures[name] = str(error) or "there is not enough memory."
+        return found
+
+    def _fit(self, name: str, selector: BaseSelector) -> _Fitted:
+        selector.set_params(n_features_to_select=self.n_features)
+        start = perf_counter()
+        with convergence_warnings() as missed, waiting(name) if self.verbose else nullcontext():
+            selector.fit(self.X)
+        seconds = perf_counter() - start
+        stability, n_missed = self._stability(name, _settled(selector)) if len(self.draws) else (None, 0)
+        if self.n_features == "auto":
+            self.n_features, self.counted_by = selector.n_features_, name
+        chosen = np.argsort(selector.ranking_, kind="stable")[: selector.n_features_]
+        return _Fitted(chosen, seconds, stability, 1 + len(self.draws), n_missed + bool(missed))
+
+    def _stability(self, name: str, selector: BaseSelector) -> tuple[float, int]:
+        """Return the agreement of fits on subsets of the samples, and how many of them did not converge."""
+        found, n_missed = [], 0
+        rows_of = self.X.tocsr() if sp.issparse(self.X) else self.X
+        for rows in with_progress(self.draws, None, self.verbose, f"{name} on subsets", unit="fit"):
+            with convergence_warnings() as missed:
+                found.append(np.flatnonzero(clone(selector).fit(rows_of[rows]).get_support()))
+            n_missed += bool(missed)
+        return selection_stability(found, self.X.shape[1]), n_missed
+
+
+def _settled(selector: BaseSelector) -> BaseSelector:
+    """Return a silent clone that selects as many features, and looks for as many clusters, as the fitted selector.
+
+    Fits on subsets are then asked the same question.
+    """
+    found = {
+        "n_features_to_select": selector.n_features_,
+        "n_clusters": getattr(selector, "n_clusters_", None),
+        "verbose": 0,
+    }
+    return clone(selector).set_params(
+        **{key: value for key, value in found.items() if value is not None and hasattr(selector, key)}
+    )
+
+
+def _random_selections(n_columns: int, count: int, n_random: int, random_state: int) -> list[Indices]:
+    rng = np.random.default_rng(random_state)
+    return [rng.choice(n_columns, size=count, replace=False) for _ in range(n_random)]
+
+
+class _Measures:
+    """Measures selections of one table; several under one name are averaged."""
+
+    def __init__(self, X: Any, standardize: bool, classes: Any) -> None:
+        self.X = X
+        self.standardize = standardize
+        self.classes = classes
+
+    def redundancy(self, selections: Sequence[Indices]) -> float:
+        return float(np.mean([redundancy(self.X[:, chosen]) for chosen in selections]))
+
+    def neighborhoods(self, selections: Sequence[Indices]) -> list[float]:
+        return neighborhoods_kept(self.X, selections, standardize=self.standardize)
+
+    def agreement(self, selections: Sequence[Indices]) -> dict[str, float]:
+        """Return ACC and NMI of k-means on the selected columns; empty without classes."""
+        if self.classes is None:
+            return {}
+        columns = (dense_columns(self.X, chosen, standardize=self.standardize) for chosen in selections)
+        found = [clustering_agreement(part, self.classes) for part in columns]
+        return {key: float(np.mean([figures[key] for figures in found])) for key in ("acc", "nmi")}
+
+
+def _measured(
+    selections: Mapping[str, Sequence[Indices]], fits: Mapping[str, _Fitted], measures: _Measures
+) -> list[ComparedSelection]:
+    kept = iter(measures.neighborhoods([chosen for several in selections.values() for chosen in several]))
+    return [
+        ComparedSelection(
+            name,
+            several[0],
+            measures.redundancy(several),
+            float(np.mean([next(kept) for _ in several])),
+            agreement=measures.agreement(several),
+            **_costs(fits.get(name)),
+        )
+        for name, several in selections.items()
+    ]
+
+
+def _costs(fitted: _Fitted | None) -> dict[str, Any]:
+    if fitted is None:
+        return {"stability": None, "seconds": None}
+    return {key: value for key, value in asdict(fitted).items() if key != "chosen"}
