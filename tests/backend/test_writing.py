@@ -5,7 +5,7 @@ import stat
 
 import pytest
 
-from ufselect._backend.writing import whole_file
+from ufselect._backend.writing import files_recorded, whole_file
 
 
 def permissions(path):
@@ -97,3 +97,26 @@ def test_long_names_can_be_written(tmp_path):
     with whole_file(target) as path:
         path.write_text("new")
     assert target.read_text() == "new"
+
+
+def test_files_are_recorded_once_they_have_their_name(tmp_path):
+    (tmp_path / "old").write_text("old")
+    with files_recorded() as files:
+        with whole_file(tmp_path / "first") as path:
+            path.write_text("first")
+        with pytest.raises(IsADirectoryError), whole_file(tmp_path / "folder") as path:
+            (tmp_path / "folder").mkdir()
+        with pytest.raises(KeyboardInterrupt):
+            write_half(tmp_path / "old", KeyboardInterrupt)
+        with files_recorded() as inner, whole_file(tmp_path / "second") as path:
+            path.write_text("second")
+        assert inner is files
+    assert [file.path.name for file in files if file.is_done] == ["first", "second"]
+
+
+def test_nothing_is_recorded_unless_somebody_asks(tmp_path):
+    with whole_file(tmp_path / "before"):
+        pass
+    with files_recorded() as files:
+        pass
+    assert files == []

@@ -1,5 +1,6 @@
 """``ufselect compare``: several methods on one file."""
 
+import functools
 import re
 
 import numpy as np
@@ -23,6 +24,8 @@ from command_line import (
 
 import ufselect
 from ufselect.benchmark.protocol import clustering_agreement
+from ufselect.cli import compare
+from ufselect.cli.fitting import make_selector
 from ufselect.inspection import dense_columns, draws_of_samples, neighborhoods_kept, selection_overlap, stability_over
 from ufselect.metrics import redundancy
 
@@ -200,6 +203,34 @@ def test_all_methods(cells):
     assert pd.read_csv("figures.csv")["method"].tolist() == [*ufselect.__all__, "random"]
 
 
+# Methods that do not converge
+
+
+def test_fits_that_do_not_converge_are_counted(cells, monkeypatch):
+    impatient = functools.partial(make_selector, parameters={"max_iter": 1, "tol": 0.0})
+    usual = compare.make_selector
+
+    def make(name, **settings):
+        return (impatient if name == "NDFS" else usual)(name, **settings)
+
+    monkeypatch.setattr(compare, "make_selector", make)
+    outcome = invoke(
+        "compare", "cells.csv", "-m", "4", "--methods", "NDFS,MaxVariance", "--repeats", "3", "-o", "a.csv"
+    )
+    assert outcome.code == 0, outcome.stderr
+    assert "\nnot converged: NDFS in 4 of 4 fits.\n" in outcome.stdout
+    assert "Note" not in outcome.stderr
+    table = pd.read_csv("a.csv").set_index("method")
+    assert table["fits"].tolist()[:2] == [4, 4]
+    assert table["not_converged"].tolist()[:2] == [4, 0]
+    assert table.loc["random", ["fits", "not_converged"]].isna().all()
+
+
+def test_nothing_is_said_if_all_fits_converge(cells):
+    outcome = invoke("compare", "cells.csv", "-m", "4", "--methods", "MaxVariance", "--repeats", "0")
+    assert "converge" not in outcome.stdout
+
+
 # Methods that fail
 
 
@@ -220,6 +251,6 @@ def test_where_all_fail_there_is_no_table(cells, tmp_path, count):
     outcome = invoke("compare", "cells.csv", "--methods", "MCFS,FSASL", *count, "-c", "60", "-o", "figures.csv")
     assert outcome.code == 1
     assert outcome.stderr.splitlines()[-1].startswith("Error: no method could be fitted")
-    assert "n_clusters=60 must be less than the number of samples, 60." in outcome.stderr
+    assert "n_clusters=60 must be less than the number of samples, 60" in outcome.stderr
     assert "Traceback" not in outcome.stderr
     assert contents(tmp_path) == before

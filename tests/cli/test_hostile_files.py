@@ -124,8 +124,9 @@ def test_outputs_that_cannot_be(folder):
     (folder / "folder.csv").mkdir()
     before = ["select", "cells.csv", "--method", "MaxVariance", "-m", "5"]
     assert refused(folder, *before, "-o", "folder.csv") == "Error: folder.csv is a folder, not a file.\n"
-    assert refused(folder, *before, "-o", "no/out.csv") == "Error: no/out.csv cannot be written: there is no folder no.\n"
-    assert refused(folder, *before, "--report", "no/a.html").endswith("cannot be written: there is no folder no.\n")
+    no_folder = "cannot be written: there is no folder no.\n"
+    assert refused(folder, *before, "-o", "no/out.csv") == f"Error: no/out.csv {no_folder}"
+    assert refused(folder, *before, "--report", "no/a.html").endswith(no_folder)
     assert refused(folder, *before, "-o", "cells.csv/out.csv").endswith("there is no folder cells.csv.\n")
     unknown = refused(folder, *before, "-o", "out.xlsx", code=WRONG_USE)
     assert "Invalid value for --output: out.xlsx has an ending that is not known; files may be .csv" in unknown
@@ -150,6 +151,35 @@ def test_the_data_are_never_written_over(folder):
 def test_a_page_and_figures_take_no_other_ending(folder, command, ending):
     for path in ("out.parquet", "out", "cells.csv.gz"):
         assert f"{path} does not end in {ending}" in refused(folder, *command, path, code=WRONG_USE)
+
+
+def test_a_read_only_file_is_not_replaced(folder):
+    for *arguments, name in (
+        ["select", "cells.csv", "-o", "out.csv"],
+        ["select", "cells.csv", "--report", "out.html"],
+        ["compare", "cells.csv", "-o", "out.csv"],
+    ):
+        (folder / name).write_text("kept")
+        (folder / name).chmod(0o444)
+        assert refused(folder, *arguments, name) == f"Error: {name} is read-only.\n"
+
+
+def test_links_that_lead_nowhere_are_refused_before_the_data_are_read(folder):
+    (folder / "out.csv").symlink_to("gone/there.csv")
+    (folder / "loop.csv").symlink_to("loop.csv")
+    there = (folder / "gone").resolve()
+    for command in ("select", "compare"):
+        sentence = refused(folder, command, "not-there.csv", "-o", "out.csv")
+        link = f"it is a link to {there / 'there.csv'}, and there is no folder {there}"
+        assert sentence == f"Error: out.csv cannot be written: {link}.\n"
+        assert "a link that leads back to itself" in refused(folder, command, "not-there.csv", "-o", "loop.csv")
+
+
+def test_a_link_to_a_file_that_is_not_there_yet_makes_it(folder):
+    (folder / "out.csv").symlink_to("real.csv")
+    assert invoke("select", "cells.csv", "-m", "3", "--method", "MaxVariance", "-o", "out.csv").code == 0
+    assert (folder / "out.csv").is_symlink()
+    assert len(read_back(folder / "real.csv").names) == 3
 
 
 @pytest.mark.skipif(os.name != "posix", reason="devices are files on POSIX only")
@@ -282,7 +312,11 @@ def test_a_disk_that_is_really_full(little_disk, monkeypatch):
     ("arguments", "code", "sentence"),
     [
         (["-m", "13"], FAILURE, "n_features_to_select=13 must not exceed the number of features, 12."),
-        (["-m", "0"], WRONG_USE, "--features must be an integer of at least 1, a number greater than 0 and at most 1 or 'auto'; got 0."),
+        (
+            ["-m", "0"],
+            WRONG_USE,
+            "--features must be an integer of at least 1, a number greater than 0 and at most 1 or",
+        ),
         (["-m", "-3"], WRONG_USE, "or 'auto'; got -3."),
         (["-m", "1.5"], WRONG_USE, "or 'auto'; got 1.5."),
         (["-m", "abc"], WRONG_USE, "or 'auto'; got 'abc'."),
@@ -318,16 +352,28 @@ def test_options_that_make_no_sense(folder, arguments, code, sentence):
     ("arguments", "sentence"),
     [
         (["select", "cells.csv", "--method", "FSAL"], "'FSAL' is not a method; did you mean FSASL?"),
-        (["explain", "cells.csv", "gene 0", "--method=zzz"], "'zzz' is not a method; ufselect methods lists all methods."),
+        (
+            ["explain", "cells.csv", "gene 0", "--method=zzz"],
+            "'zzz' is not a method; ufselect methods lists all",
+        ),
         (["compare", "cells.csv", "--methods", "MCFS,MaxVarianc"], "Invalid value for --methods: 'MaxVarianc' is not"),
         (["compare", "cells.csv", "--methods", " , "], "no method is given"),
         (["methods", "mcf"], "Invalid value for NAME: 'mcf' is not a method; did you mean MCFS?"),
-        (["select", "cells.csv", "--method", "LaplacianScore", "-c", "3"], "LaplacianScore has no parameter n_clusters"),
+        (
+            ["select", "cells.csv", "--method", "LaplacianScore", "-c", "3"],
+            "LaplacianScore has no parameter n_",
+        ),
         (["select", "cells.csv", "--method", "RUFS", "--scale", "standard"], "RUFS has no parameter scale"),
         (["compare", "cells.csv", "--repeats", "1"], "stability is the agreement of at least two fits"),
         (["compare", "cells.csv", "--repeats", "-2"], "Invalid value for '--repeats'"),
-        (["explain", "cells.csv", "gene 99", "--method", "MCFS"], "there is no column 'gene 99'; did you mean 'gene 9'?"),
-        (["explain", "cells.csv", "kind", "--method", "MCFS"], "column 'kind' was kept aside and takes no part in the selection."),
+        (
+            ["explain", "cells.csv", "gene 99", "--method", "MCFS"],
+            "there is no column 'gene 99'; did you mean '",
+        ),
+        (
+            ["explain", "cells.csv", "kind", "--method", "MCFS"],
+            "column 'kind' was kept aside and takes no part",
+        ),
         (["explain", "cells.csv"], "Missing argument"),
         (["select"], "Missing argument 'DATA'. See ufselect select --help."),
         (["selct", "cells.csv"], "No such command 'selct'. Did you mean 'select'? See ufselect --help."),
@@ -402,6 +448,50 @@ def test_strange_names_do_no_harm_on_a_screen(folder, command):
         assert UNICODE in outcome.stdout
         assert MARKUP[:20] in outcome.stdout
         assert r"red\x1b[31m\nbell\x07\x9b" in outcome.stdout
+
+
+@pytest.mark.parametrize("name", ["\x1b[31mred\x07.csv", "two\nlines.csv", "\udcff.csv", "\u202efsc.csv"])
+@pytest.mark.parametrize("command", ["select", "compare", "explain"])
+def test_file_names_do_no_harm_on_a_screen(folder, monkeypatch, name, command):
+    monkeypatch.setenv("TQDM_DELAY", "0")
+    Path(name).write_text(GOOD)
+    methods = ["--methods", "MaxVariance"] if command == "compare" else ["--method", "MaxVariance"]
+    columns = ["gene 0"] if command == "explain" else []
+    outputs = ["-o", f"out {name}"] if command != "explain" else []
+    outcome = invoke(command, name, *columns, "-m", "4", *methods, *outputs)
+    assert outcome.code == 0, outcome.stderr
+    (folder / name).unlink()
+    for text in (*outcome[1:], invoke(command, name, *columns).stderr, invoke(command, f"no/{name}").stderr):
+        assert not has_control_characters(text.replace("\r", ""))
+        assert "\u202e" not in text
+        text.encode()
+    shown = name.encode("unicode_escape").decode()
+    assert outcome.stdout.startswith(f"{shown}: 60 samples")
+    assert f"Wrote out {shown}." in outcome.stdout or command == "explain"
+    assert shown in invoke(command, name, *columns).stderr
+
+
+def test_arguments_do_no_harm_on_a_screen(folder):
+    for arguments in (
+        ["select", "cells.csv", "--\x1b[31m"],
+        ["select", "cells.csv", "--method", "\x1b[31m"],
+        ["compare", "cells.csv", "--methods", "\x1b[31m:\x1b[31m"],
+        ["\x1b[31m"],
+    ):
+        outcome = invoke(*arguments)
+        assert is_one_sentence(outcome.stderr)
+        assert not has_control_characters(outcome.stderr)
+
+
+@pytest.mark.parametrize("name", ["--weird-name", "-m", "--method=MCFS", "--method", "--debug", "--help"])
+def test_names_that_look_like_options_come_after_two_dashes(folder, name):
+    table = pd.DataFrame(dense_numbers(), columns=[*NAMES[:-1], name])
+    table.to_csv("weird.csv", index=False)
+    outcome = invoke("explain", "weird.csv", "--method", "LaplacianScore", "-m", "3", "--", "gene 0", name, "gene 1")
+    assert outcome.code == 0, outcome.stderr
+    assert f"\n{name}: " in outcome.stdout
+    assert "\ngene 1: " in outcome.stdout
+    refused(folder, "explain", "weird.csv", "--", name, "--debug me", code=WRONG_USE)
 
 
 def test_names_alone_are_whole_and_one_a_line(folder):

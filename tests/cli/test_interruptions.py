@@ -157,6 +157,23 @@ def test_stopped_while_it_writes_the_page_neither_file_is_new(cells, monkeypatch
     assert contents(cells) == before
 
 
+@pytest.mark.skipif(os.name != "posix", reason="a full pipe stops a program on POSIX")
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+def test_stopped_after_the_file_is_written_it_says_so(tmp_path, how):
+    names = np.array([f"{column:0200d}" for column in range(2000)])  # more than a pipe holds: printing has to wait
+    np.savez(tmp_path / "wide.npz", X=np.random.default_rng(0).standard_normal((20, 2000)), names=names)
+    arguments = ["select", "wide.npz", "--method", "MaxVariance", "-m", "2000", "--names", "-o", "out.npz"]
+    with subprocess.Popen(
+        [*SCRIPT, *arguments], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert len(process.stdout.read(200)) == 200  # files are written before anything is printed
+        process.send_signal(how)
+        _, errors = process.communicate(timeout=60)
+    assert process.returncode == 1
+    assert errors.splitlines()[-1] == "Error: Interrupted after writing out.npz."
+    assert len(read_back(tmp_path / "out.npz").names) == 2000
+
+
 def test_after_a_stop_the_same_command_writes_all(cells, monkeypatch):
     def stop(study):
         raise KeyboardInterrupt

@@ -1,4 +1,4 @@
-"""The settings of a selector, and the Python code that makes it again."""
+"""The parameters of a selector, and the Python code that reproduces it."""
 
 from __future__ import annotations
 
@@ -7,14 +7,15 @@ from typing import Any
 
 import numpy as np
 
+import ufselect
 from ufselect.base import BaseSelector
 
-# Settings of the run: they change no result.
+# Parameters that do not change the result.
 _WITHOUT_EFFECT = ("n_jobs", "verbose")
 
 
 def parameters(selector: BaseSelector) -> dict[str, tuple[str, bool]]:
-    """Every parameter of the selection, as Python writes its value, and whether it is the default."""
+    """Return the value of every parameter as Python code, and whether it is the default."""
     defaults = inspect.signature(type(selector).__init__).parameters
     given = selector.get_params(deep=False)
     names = [name for name in defaults if name in given and name not in _WITHOUT_EFFECT]
@@ -22,11 +23,16 @@ def parameters(selector: BaseSelector) -> dict[str, tuple[str, bool]]:
 
 
 def python_code(selector: BaseSelector) -> str:
-    """Code that makes the same selection of a matrix X; defaults are left out."""
+    """Return code that reproduces the selection from a matrix X, without parameters at their defaults."""
     method = type(selector).__name__
     chosen = {name: value for name, (value, default) in parameters(selector).items() if not default}
     named = ", ".join(f"{name}={value}" for name, value in chosen.items())
-    return f"from ufselect import {method}\n\nselector = {method}({named}).fit(X)\nselector.top_features()"
+    imported = f"from {_module_of(type(selector))} import {method}"
+    return f"{imported}\n\nselector = {method}({named}).fit(X)\nselector.top_features()"
+
+
+def _module_of(cls: type) -> str:
+    return "ufselect" if getattr(ufselect, cls.__name__, None) is cls else cls.__module__
 
 
 def _written(value: Any) -> str:

@@ -1,0 +1,129 @@
+"""Several selectors on the same data."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+
+from ufselect import FSASL, MCFS, NDFS, LaplacianScore, MaxVariance
+from ufselect.benchmark.protocol import clustering_agreement
+from ufselect.comparison import compare_selectors
+from ufselect.datasets import make_planted_clusters
+from ufselect.inspection import dense_columns, draws_of_samples, neighborhoods_kept, stability_over
+from ufselect.metrics import redundancy
+
+
+@pytest.fixture(scope="module")
+def planted():
+    return make_planted_clusters(120, 4, 8, 32, random_state=0)
+
+
+class Counting(MCFS):
+    """Counts its fits."""
+
+    fits = 0
+
+    def fit(self, X, y=None):
+        type(self).fits += 1
+        return super().fit(X, y)
+
+
+def test_every_figure_is_that_of_the_function_for_it(planted):
+    X, classes, _ = planted
+    selectors = {"first": MCFS(random_state=3), "second": MaxVariance()}
+    compared = compare_selectors(
+        selectors, X, n_features_to_select=6, labels=classes, n_repeats=3, n_random=4, random_state=5
+    )
+    assert (compared.failures, compared.counted_by) == ({}, None)
+    assert [row.method for row in compared.rows] == ["first", "second", "random"]
+    for row, selector in zip(compared.rows, selectors.values(), strict=False):
+        fitted = type(selector)(**{**selector.get_params(), "n_features_to_select": 6}).fit(X)
+        chosen = fitted.top_features()
+        np.testing.assert_array_equal(row.chosen, chosen)
+        assert row.redundancy == redundancy(X[:, chosen])
+        assert row.neighborhoods == neighborhoods_kept(X, [chosen])[0]
+        agreement = clustering_agreement(dense_columns(X, chosen), classes)
+        assert row.agreement == {"acc": agreement["acc"], "nmi": agreement["nmi"]}
+        if hasattr(fitted, "n_clusters_"):
+            fitted.set_params(n_clusters=fitted.n_clusters_)
+        assert row.stability == stability_over(fitted, X, draws_of_samples(120, 3, random_state=5))
+        assert row.seconds > 0.0
+        assert (row.n_fits, row.n_not_converged) == (4, 0)
+
+
+def test_selectors_are_left_alone(planted):
+    selectors = {"a": MCFS(30), "b": MaxVariance()}
+    compare_selectors(selectors, planted.X, n_features_to_select=4, n_repeats=0)
+    assert not hasattr(selectors["a"], "ranking_")
+    assert (selectors["a"].n_features_to_select, selectors["b"].n_features_to_select) == (30, "auto")
+
+
+def test_auto_is_the_number_that_the_first_selects_and_it_is_fitted_once(planted):
+    Counting.fits = 0
+    compared = compare_selectors({"MCFS": Counting(), "variance": MaxVariance()}, planted.X, n_repeats=0)
+    assert Counting.fits == 1
+    wanted = MCFS().fit(planted.X)
+    assert compared.counted_by == "MCFS"
+    assert {len(row.chosen) for row in compared.rows} == {wanted.n_features_}
+    np.testing.assert_array_equal(compared.rows[0].chosen, wanted.top_features())
+
+
+def test_a_selector_that_fails_is_left_out_with_the_reason(planted):
+    selectors = {"many": MCFS(n_clusters=500), "variance": MaxVariance()}
+    compared = compare_selectors(selectors, planted.X, n_repeats=0)
+    assert [row.method for row in compared.rows] == ["variance", "random"]
+    assert compared.counted_by == "variance"
+    assert list(compared.failures) == ["many"]
+    assert "n_clusters=500" in compared.failures["many"]
+    with pytest.raises(ValueError, match=r"no method could be fitted \(many: n_clusters=500 .*120\)\."):
+        compare_selectors({"many": MCFS(n_clusters=500)}, planted.X)
+
+
+def test_fits_that_do_not_converge_are_counted_and_not_warned_about(planted):
+    selectors = {"stopped": NDFS(n_clusters=4, max_iter=1, tol=0.0), "variance": MaxVariance()}
+    compared = compare_selectors(selectors, planted.X, n_features_to_select=5, n_repeats=2)  # warnings are errors
+    assert [(row.n_fits, row.n_not_converged) for row in compared.rows] == [(3, 3), (3, 0), (0, 0)]
+
+
+def test_random_selections_depend_on_the_seed_alone(planted):
+    def random_row(*selectors, **options):
+        return compare_selectors(dict(selectors), planted.X, n_features_to_select=5, n_repeats=0, **options).rows[-1]
+
+    first, again = random_row(("a", MaxVariance())), random_row(("b", LaplacianScore()), ("c", MaxVariance()))
+    assert (first.redundancy, first.neighborhoods) == (again.redundancy, again.neighborhoods)
+    assert (first.seconds, first.stability, first.n_fits) == (None, None, 0)
+    assert random_row(("a", MaxVariance()), random_state=1).redundancy != first.redundancy
+    assert random_row(("a", MaxVariance()), n_random=0).method == "a"
+
+
+@pytest.mark.parametrize("form", [pd.DataFrame, sp.coo_array, sp.csc_matrix, np.ndarray.tolist])
+def test_any_kind_of_table_is_compared(planted, form):
+    X = np.where(np.abs(planted.X) > 0.3, planted.X, 0.0)  # no two rows alike: rounding would break ties
+    selectors = {"FSASL": FSASL(n_clusters=4), "variance": MaxVariance()}
+    wanted, found = (
+        compare_selectors(selectors, each, n_features_to_select=6, n_repeats=2, labels=planted.clusters)
+        for each in (X, form(X))
+    )
+    for one, other in zip(wanted.rows, found.rows, strict=True):
+        assert set(one.chosen) == set(other.chosen)
+        np.testing.assert_allclose(
+            [one.redundancy, one.neighborhoods, *one.agreement.values()],
+            [other.redundancy, other.neighborhoods, *other.agreement.values()],
+            rtol=1e-9,
+        )
+
+
+def test_labels_may_be_texts(planted):
+    names = np.array(["round", "flat", "long", "thin"])[planted.clusters]
+    by_name, by_number = (
+        compare_selectors({"v": MaxVariance()}, planted.X, n_features_to_select=5, n_repeats=0, labels=labels)
+        for labels in (names.tolist(), planted.clusters)
+    )
+    assert by_name.rows[0].agreement == pytest.approx(by_number.rows[0].agreement)
+
+
+def test_what_makes_no_sense_is_refused(planted):
+    with pytest.raises(ValueError, match="n_repeats=1 is too few"):
+        compare_selectors({"v": MaxVariance()}, planted.X, n_repeats=1)
+    with pytest.raises(ValueError, match="a selector cannot be named 'random'"):
+        compare_selectors({"random": MaxVariance()}, planted.X)
