@@ -253,8 +253,8 @@ def test_columns_may_be_pixels(cells, tmp_path):
     without = (tmp_path / "page.html").read_text(encoding="utf-8")
     for image in ("3x4", "3×4", "3X4"):
         assert invoke("select", "cells.csv", *arguments, "--image", image).code == 0
-        assert ">Picture<" in (tmp_path / "page.html").read_text(encoding="utf-8")
-    assert ">Picture<" not in without
+        assert ">Image<" in (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert ">Image<" not in without
 
 
 def test_the_same_command_writes_the_same_bytes(cells, tmp_path):

@@ -7,6 +7,8 @@ import re
 from importlib.resources import files
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 import scipy.sparse as sp
 from hypothesis import given
@@ -121,7 +123,7 @@ def test_clusters_are_the_planted_ones_numbered_by_size(planted, content):
     assert matched_accuracy(planted.groups["planted"], codes) == 1.0
     assert np.all(np.diff(np.bincount(codes)) <= 0)
     assert cluster["values"] == ["1", "2", "3", "4"]
-    assert (group["name"], group["values"], group["told"], group["colors"]) == ("planted", list("0123"), True, True)
+    assert (group["name"], group["values"], group["listed"], group["colors"]) == ("planted", list("0123"), True, True)
     np.testing.assert_array_equal(unpacked(group["codes"], "u1"), planted.groups["planted"])
 
 
@@ -134,11 +136,11 @@ def test_blocks_are_shares_of_the_learned_graph(planted, content):
     graph = planted.selector.neighbor_graph_.toarray()
     np.testing.assert_allclose(shares, graph[order][:, order], atol=1e-5)  # a cell a sample
     within = graph[codes[:, None] == codes].sum() / graph.sum()
-    assert f"{100 * within:.1f}\u00a0% of the weight of neighbours is inside clusters" in render_page(planted)
+    assert f"{100 * within:.1f}\u00a0% of the weight of all neighbours is within clusters" in render_page(planted)
     assert content["blocks"]["borders"] == np.cumsum(np.bincount(codes))[:-1].tolist()
 
 
-def test_objective_is_told_step_by_step(planted, content):
+def test_objective_of_every_iteration_is_there(planted, content):
     np.testing.assert_array_equal(content["objective"], planted.selector.objective_history_)
 
 
@@ -178,6 +180,50 @@ def test_sparse_data_give_the_page_of_dense_data(format):
     assert one["samples"]["groups"] == other["samples"]["groups"]
 
 
+@pytest.mark.parametrize("form", ["lists", "integers", "pandas", "polars", "coo", "dok"])
+def test_any_kind_of_table_gives_the_page_of_the_array(form):
+    X = np.rint(4.0 * make_planted_clusters(120, 4, 20, 40, random_state=0).X)
+    names = [f"gene {column}" for column in range(X.shape[1])]
+    tables = {
+        "lists": X.tolist(),
+        "integers": X.astype(np.int64),
+        "pandas": pd.DataFrame(X, columns=names, index=[f"cell {row}" for row in range(120)]),
+        "polars": pl.DataFrame({name: X[:, column] for column, name in enumerate(names)}),
+        "coo": sp.coo_array(X),
+        "dok": sp.dok_matrix(X),
+    }
+    selector = LaplacianScore(n_features_to_select=12).fit(X)
+    wanted, found = (
+        content_of(render_page(Study(selector, table, names, "f", "c", image=(6, 10)))) for table in (X, tables[form])
+    )
+    assert found["features"]["names"] == wanted["features"]["names"]
+    np.testing.assert_allclose(found["features"]["redundancy"], wanted["features"]["redundancy"], atol=2e-6)
+    for part in ("samples", "image", "curve"):
+        if form not in ("coo", "dok") or part != "samples":  # sparse sums round differently
+            assert found[part] == wanted[part]
+
+
+@pytest.mark.parametrize("form", ["fitted on a frame", "given as a frame", "without names"])
+def test_names_come_from_the_selector_or_the_data(form):
+    X = make_planted_clusters(60, 3, 4, 4, random_state=0).X
+    frame = pd.DataFrame(X, columns=[f"gene {column}" for column in range(X.shape[1])])
+    selector = MaxVariance(3).fit(frame if form == "fitted on a frame" else X)
+    study = Study(selector, frame if form == "given as a frame" else X, None, "f", "c")
+    start = "x" if form == "without names" else "gene "
+    wanted = [f"{start}{column}" for column in in_rank_order(study)]
+    assert content_of(render_page(study))["features"]["names"] == wanted
+
+
+def test_series_count_by_position_whatever_their_index():
+    X = make_planted_clusters(60, 3, 4, 4, random_state=0).X
+    rows = pd.Series([f"cell {row}" for row in range(60)], index=range(100, 160))
+    names = pd.Series([f"gene {column}" for column in range(X.shape[1])], index=range(50, 50 + X.shape[1]))
+    study = Study(MaxVariance(3).fit(X), X, names, "f", "c", samples=rows, groups={"a": rows})
+    content = content_of(render_page(study))
+    assert content["samples"]["labels"] == rows.tolist()
+    assert content["features"]["names"] == [names.iloc[column] for column in in_rank_order(study)]
+
+
 def test_many_samples_are_thinned_evenly_and_said_so():
     n = 60_000
     X = np.random.default_rng(0).standard_normal((n, 4)).astype(np.float32)
@@ -188,8 +234,8 @@ def test_many_samples_are_thinned_evenly_and_said_so():
     assert len(rows) == samples["count"] == 50_000
     assert (rows[0], rows[-1]) == (0, n - 1)
     assert set(np.diff(rows)) == {1, 2}
-    assert "Of 60,000 samples, 50,000 are shown, evenly spaced." in page
-    assert "Among 20,000 of the samples, evenly spaced." in page
+    assert "50,000 of 60,000 samples are shown, evenly spaced." in page
+    assert "Computed on 20,000 samples, evenly spaced." in page
 
 
 def test_page_of_20000_by_5000_is_small():
@@ -209,8 +255,8 @@ def test_more_selected_columns_than_are_compared_are_said_so():
     study = Study(MaxVariance(n_features_to_select=1050).fit(X), X, [str(i) for i in range(1100)], "w", "c")
     page = render_page(study)
     content = content_of(page)
-    assert "Correlations are those of the best 1,000 columns." in page
-    assert "The best 150 are drawn." in page
+    assert "Only the best 1,000 columns are compared." in page
+    assert "The best 150 are shown." in page
     assert len(content["features"]["redundancy"]) == 1000
     assert content["correlations"]["size"] == 150
 
@@ -246,7 +292,7 @@ def test_what_is_no_number_is_null():
     content = content_of(render_page(study))
     assert content["features"]["scores"].count(None) == 1
     _, id_group, depth = content["samples"]["groups"]
-    assert (id_group["told"], id_group["colors"]) == (True, False)
+    assert (id_group["listed"], id_group["colors"]) == (True, False)
     assert depth["values"] == ["1.5", "no value"]
 
 
@@ -254,7 +300,7 @@ def test_groups_are_told_up_to_three_and_coloured_up_to_20_values():
     rows = np.arange(120)
     groups = {"a": rows % 2, "b": rows % 20, "c": rows % 21, "d": rows % 21, "e": rows % 3, "f": rows * 0}
     found = content_of(render_page(planted_study(groups=groups)))["samples"]["groups"][1:]
-    assert [(group["name"], group["told"], group["colors"]) for group in found] == [
+    assert [(group["name"], group["listed"], group["colors"]) for group in found] == [
         ("a", True, True),
         ("b", True, True),
         ("c", True, False),
@@ -281,12 +327,12 @@ def test_values_of_groups_come_by_number_or_letter_and_missing_ones_last(values,
 
 def test_single_dimension_is_said_to_be_the_only_one_that_counts():
     learned, unlearned = planted_study(), planted_study(MaxVariance(n_features_to_select=1))
-    assert "near each other means alike" in render_page(learned)
+    assert "samples close to each other are similar" in render_page(learned)
     learned.selector.embedding_ = learned.selector.embedding_[:, :1]
     for axis, study in {"Dimension": learned, "Component": unlearned}.items():
         page = render_page(study)
-        assert f"Only {axis} 1, at first the horizontal place, says who is alike" in page
-        assert "near each other means alike" not in page
+        assert f"Only {axis} 1, initially the horizontal axis, shows similarity" in page
+        assert "samples close to each other are similar" not in page
 
 
 def test_single_precision_scores_are_not_padded():
@@ -302,7 +348,7 @@ def test_smallest_data_have_a_page(n, d, m):
     study = Study(MaxVariance(n_features_to_select=m).fit(X), X, [str(i) for i in range(d)], "f", "c")
     page = render_page(study)
     assert content_of(page)["features"]["selected"] == m
-    assert ("Only one column was selected" in page) == (m == 1)
+    assert ("Only one column is selected" in page) == (m == 1)
 
 
 def test_constant_selected_columns_and_equal_samples_have_a_page():
@@ -358,7 +404,7 @@ def test_dark_theme_has_a_color_for_every_one_of_the_light_theme():
 
 def test_what_does_not_fit_the_data_is_refused_in_plain_words(planted):
     fields = (planted.selector, planted.X, planted.names, "f", "c")
-    with pytest.raises(ValueError, match=r"A picture of 8 × 9 has 72 pixels, but there are 60 columns\."):
+    with pytest.raises(ValueError, match=r"An image of 8 × 9 has 72 pixels, but there are 60 columns\."):
         Study(*fields, image=(8, 9))
     with pytest.raises(ValueError, match=r"There are 2 labels for 120 samples\."):
         Study(*fields, samples=["a", "b"])

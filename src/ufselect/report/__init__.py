@@ -1,4 +1,4 @@
-"""A selection as one page of HTML that needs nothing else."""
+"""A selection as one self-contained HTML page."""
 
 from ufselect.report.page import render_page
 from ufselect.report.study import Study

@@ -1,4 +1,4 @@
-/* Lines over 1, 2, 3 …: scores by rank, structure by number of columns, objective by iteration. */
+/* Line charts: scores by rank, structure by number of columns, objective by iteration. */
 
 const MOST_POINTS = 1000;
 const CHART = { height: 320, left: 58, right: 16, top: 36, bottom: 50 };
@@ -14,8 +14,8 @@ function drawScores({ names, scores, selected }) {
     tell: (i) => [names[i], `Rank ${grouped.format(i + 1)}`, `Score ${shortNumber(scores[i])}`],
   }));
   if (!hasChoice) return;
-  addChoice(byId("scores-controls"), "Ranks shown", [`Best ${grouped.format(around)}`, "All columns"], 0, (place) => {
-    count = place === 0 ? around : names.length;
+  addChoice(byId("scores-controls"), "Ranks shown", [`Best ${grouped.format(around)}`, "All columns"], 0, (index) => {
+    count = index === 0 ? around : names.length;
     draw();
   });
 }
@@ -33,25 +33,17 @@ function drawStructure(curve, { names, selected }) {
   }));
 }
 
-function drawConvergence(steps) {
-  if (!steps || steps.length < 2) return;
-  const values = steps.map((each) => each[each.length - 1]);
+function drawConvergence(values) {
+  if (!values || values.length < 2) return;
   lineChart(byId("convergence-drawing"), () => ({
     values,
     dots: values.length <= 60,
     titles: ["Iteration", "Objective"],
-    tell: (i) => [`Iteration ${i + 1}`, ...toldSteps(steps[i])],
+    tell: (i) => [`Iteration ${i + 1}`, `Objective ${shortNumber(values[i])}`],
   }));
 }
 
-/** FSASL has three steps an iteration: self-expression, neighbours, weights. */
-function toldSteps(values) {
-  if (values.length !== 3) return [`Objective ${shortNumber(values[0])}`];
-  const names = ["self-expression", "neighbours", "weights"];
-  return names.map((name, i) => `Objective after ${name} ${shortNumber(values[i])}`);
-}
-
-/** Draws a line and keeps it drawn; what() tells values, titles and texts. Returns a function that draws again. */
+/** Draws a line chart and redraws it on resize; what() returns values, titles and texts. Returns a function that redraws. */
 function lineChart(drawing, what) {
   let chart = null;
   const draw = () => {
@@ -70,7 +62,7 @@ function lineChart(drawing, what) {
   return draw;
 }
 
-/** The chart with its scales: x and y of a rank and a value, in pixels. */
+/** Adds the scales to a chart: x of a rank and y of a value, in pixels. */
 function scaled(chart, width) {
   const known = chart.values.filter((value) => value !== null);
   const ticks = niceTicks(chart.low ?? smallest(known), largest(known), 5);
@@ -78,7 +70,7 @@ function scaled(chart, width) {
   const { left, right, top, bottom, height } = CHART;
   const last = Math.max(chart.values.length, 2);
   const across = (width - left - right) / (last - 1);
-  // In units of the largest, the smallest and the largest numbers that there are keep their proportions.
+  // Dividing by the largest value first keeps even the smallest and largest floats in proportion.
   const unit = Math.max(Math.abs(low), Math.abs(high));
   const shareBelow = (value) => (value / unit - low / unit) / (high / unit - low / unit);
   return {
@@ -89,7 +81,7 @@ function scaled(chart, width) {
   };
 }
 
-/** Round numbers that span from low to high; only these two where rounding would leave the range of numbers. */
+/** Round numbers from low to high; only these two if rounding would overflow or underflow. */
 function niceTicks(low, high, count) {
   if (!(high > low)) [low, high] = spreadAround(low);
   const raw = high / count - low / count;
@@ -118,15 +110,15 @@ function lineSvg(chart) {
   return svg;
 }
 
-/** Places with a value, at most about a thousand, with the ends and both sides of the cut. */
+/** Indices of values to draw: about a thousand at most, including both ends and both sides of the cut. */
 function thinned(values, cut) {
   const stride = Math.max(1, Math.ceil(values.length / MOST_POINTS));
   const kept = (i) => i % stride === 0 || i === values.length - 1 || (cut && (i === cut - 1 || i === cut));
   return [...values.keys()].filter((i) => values[i] !== null && kept(i));
 }
 
-const pathThrough = (chart, places) =>
-  places.map((i, k) => `${k ? "L" : "M"}${chart.x(i + 1).toFixed(1)} ${chart.y(chart.values[i]).toFixed(1)}`).join("");
+const pathThrough = (chart, indices) =>
+  indices.map((i, k) => `${k ? "L" : "M"}${chart.x(i + 1).toFixed(1)} ${chart.y(chart.values[i]).toFixed(1)}`).join("");
 
 const dotAt = (chart, i) =>
   svgElement("circle", { class: "dot", cx: chart.x(i + 1), cy: chart.y(chart.values[i]), r: 4 });
@@ -155,7 +147,7 @@ function axisTitles({ titles, width }) {
   ];
 }
 
-/** The area of the selected columns, and the dashed line behind the last of them. */
+/** The area of the selected columns, and the dashed line after the last of them. */
 function cutAt(chart, kept) {
   const { cut, x, values, width } = chart;
   const base = CHART.height - CHART.bottom;
@@ -170,11 +162,11 @@ function cutAt(chart, kept) {
   ];
 }
 
-/** Below the line through some places and on to the end, which may be halfway to the next place. */
-function areaUpTo(end, chart, places, base) {
-  if (places.length === 0) return "";
+/** The area below the line through some indices up to the end, which may be halfway to the next index. */
+function areaUpTo(end, chart, indices, base) {
+  if (indices.length === 0) return "";
   const { x, y, values, cut } = chart;
-  const last = values[places[places.length - 1]];
+  const last = values[indices[indices.length - 1]];
   const height = end > x(cut) ? (y(last) + y(values[cut] ?? last)) / 2 : y(last);
-  return `${pathThrough(chart, places)}L${end.toFixed(1)} ${height.toFixed(1)}V${base}H${x(places[0] + 1).toFixed(1)}Z`;
+  return `${pathThrough(chart, indices)}L${end.toFixed(1)} ${height.toFixed(1)}V${base}H${x(indices[0] + 1).toFixed(1)}Z`;
 }

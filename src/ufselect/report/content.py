@@ -1,10 +1,9 @@
-"""All that the page's scripts draw, as one dictionary of plain values."""
+"""Everything that the scripts of the page draw, as one dictionary of plain values."""
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Any
@@ -19,7 +18,7 @@ from ufselect.report.samples import Blocks, Map, map_of_samples, neighbor_blocks
 from ufselect.report.study import Study
 
 MOST_CORRELATIONS_SHOWN = 150
-GROUPS_BESIDE_A_SAMPLE = 3
+GROUPS_LISTED_WITH_A_SAMPLE = 3
 _MOST_COLORS = 20
 _MOST_GROUPS = 20
 _NO_VALUE = "no value"
@@ -27,7 +26,7 @@ _NO_VALUE = "no value"
 
 @dataclass(frozen=True)
 class Findings:
-    """What is computed of a study for its page, once for the drawings and the words beside them."""
+    """What is computed from a study for both the figures and their captions."""
 
     study: Study
     map: Map
@@ -36,13 +35,13 @@ class Findings:
 
     @classmethod
     def of(cls, study: Study) -> Findings:
-        """Compute them."""
+        """Compute the findings."""
         shown = map_of_samples(study)
         return cls(study, shown, neighbor_blocks(study, shown), selected_correlations(study))
 
 
 def page_content(findings: Findings) -> dict[str, Any]:
-    """All that is drawn, by the part of the page."""
+    """Return the data of all figures, by section of the page."""
     study = findings.study
     return {
         "download": _download_name(study.source),
@@ -51,18 +50,17 @@ def page_content(findings: Findings) -> dict[str, Any]:
         "samples": _samples(findings),
         "blocks": _blocks(findings.blocks),
         "correlations": _correlations(findings.correlations),
-        "objective": objective_steps(study),
+        "objective": objective_values(study),
         "image": _image(study),
     }
 
 
-def objective_steps(study: Study) -> list[list[float | None]] | None:
-    """The objective of every iteration, after each of its steps."""
+def objective_values(study: Study) -> list[float | None] | None:
+    """Return the objective after each iteration; None if the method does not iterate."""
     history = getattr(study.selector, "objective_history_", None)
     if history is None or len(history) == 0:
         return None
-    table = np.asarray(history, dtype=np.float64)
-    return [plain_numbers(steps) for steps in table.reshape(len(table), -1)]
+    return plain_numbers(np.asarray(history, dtype=np.float64))
 
 
 def _download_name(source: str) -> str:
@@ -71,14 +69,14 @@ def _download_name(source: str) -> str:
 
 
 def _features(findings: Findings) -> dict[str, Any]:
-    """Names and scores, best first, and what is known of the best of them."""
+    """Return names and scores, best first, and the gains and redundancies of the best."""
     study = findings.study
-    order, names = best_first(study), list(study.names)
+    order, names = best_first(study), study.column_names
     curve = structure_curve(study)
     gains = None if curve is None else np.diff(curve.astype(np.float64), prepend=0.0)
     return {
         "selected": int(study.selector.n_features_),
-        "names": [str(names[column]) for column in order],
+        "names": [names[column] for column in order],
         "scores": plain_numbers(study.selector.scores_[order]),
         "gains": None if gains is None else _rounded(gains),
         "redundancy": _rounded(findings.correlations.largest),
@@ -99,41 +97,35 @@ def _samples(findings: Findings) -> dict[str, Any]:
     return {
         "count": len(shown.rows),
         "rows": None if len(shown.rows) == study.X.shape[0] else packed(shown.rows, "u4"),
-        "labels": None if study.samples is None else _labels(study.samples, shown),
+        "labels": None if study.samples is None else [study.samples[row] for row in shown.rows],
         "axes": [packed_range(values) for values in shown.coordinates.T],
         "axis": shown.axis,
         "groups": [_cluster_group(shown), *_groups(findings)],
     }
 
 
-def _labels(samples: Iterable[str], shown: Map) -> list[str]:
-    labels = list(samples)
-    return [str(labels[row]) for row in shown.rows]
-
-
 def _cluster_group(shown: Map) -> dict[str, Any]:
     names = [str(number) for number in range(1, shown.n_clusters + 1)]
-    return _group("Cluster", names, shown.clusters, told=True, colors=True)
+    return _group("Cluster", names, shown.clusters, listed=True, colors=True)
 
 
-def _group(name: str, values: list[str], codes: npt.ArrayLike, *, told: bool, colors: bool) -> dict[str, Any]:
-    """Values and for every sample the number of its value, in one byte where they are few."""
+def _group(name: str, values: list[str], codes: npt.ArrayLike, *, listed: bool, colors: bool) -> dict[str, Any]:
+    """Return the values of a column, and for every sample the index of its value: one byte each if they are few."""
     kind = "u1" if len(values) <= 256 else "u2"
-    return {"name": name, "values": values, "codes": packed(codes, kind), "told": told, "colors": colors}
+    return {"name": name, "values": values, "codes": packed(codes, kind), "listed": listed, "colors": colors}
 
 
 def _groups(findings: Findings) -> list[dict[str, Any]]:
-    """The columns that are told beside a sample, and those with few enough values for colours."""
+    """Return the columns that are listed with each sample, and those with few enough values for colours."""
     found = []
-    for place, (name, values) in enumerate(findings.study.groups.items()):
-        all_values = list(values)  # whose places are rows also where a Series has another index
-        texts = [_text(all_values[row]) for row in findings.map.rows]
+    for index, (name, values) in enumerate(findings.study.groups.items()):
+        texts = [_text(values[row]) for row in findings.map.rows]
         different = _in_order(set(texts))
-        told, colors = place < GROUPS_BESIDE_A_SAMPLE, 2 <= len(different) <= _MOST_COLORS
-        if told or colors:
+        listed, colors = index < GROUPS_LISTED_WITH_A_SAMPLE, 2 <= len(different) <= _MOST_COLORS
+        if listed or colors:
             number = {text: code for code, text in enumerate(different)}
             codes = [number[text] for text in texts]
-            found.append(_group(str(name), different, codes, told=told, colors=colors))
+            found.append(_group(str(name), different, codes, listed=listed, colors=colors))
     return found[:_MOST_GROUPS]
 
 
@@ -144,7 +136,7 @@ def _text(value: Any) -> str:
 
 
 def _in_order(texts: set[str]) -> list[str]:
-    """By number where all are numbers, else by letter; in the end what has no value."""
+    """Sort numerically if all texts are numbers, otherwise alphabetically; missing values come last."""
     known = sorted(texts - {_NO_VALUE})
     if not any(math.isnan(_number_in(text)) for text in known):
         known.sort(key=_number_in)

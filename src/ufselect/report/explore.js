@@ -1,14 +1,14 @@
-/* Mouse, touch and arrow keys on a drawing: a marker on the item, a tooltip beside it, and its text spoken. */
+/* Mouse, touch and arrow keys on a figure: a marker on the item, a tooltip next to it, and its text for screen readers. */
 
 const STEPS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
 const LONGEST_SPOKEN = 200;
 
 /**
- * Makes a drawing tell its items.
+ * Makes the items of a figure explorable.
  *
- * items.at(x, y): the item at a place in the drawing, or null;
- * items.next(item, right, down): the item after a key, from null the first;
- * items.box(item): its {x, y, width, height} in the drawing;
+ * items.at(x, y): the item at a position in the figure, or null;
+ * items.next(item, right, down): the item after an arrow key, or the first item if item is null;
+ * items.box(item): its {x, y, width, height} in the figure;
  * items.tell(item): lines of text; items.round: whether the marker is a ring.
  */
 function makeExplorable(drawing, items) {
@@ -25,7 +25,7 @@ function makeExplorable(drawing, items) {
     if (spoken) speak(items.tell(item));
   };
   const hide = () => {
-    if (marker.hidden) return; // the tooltip is another drawing's
+    if (marker.hidden) return; // the tooltip belongs to another figure
     marker.hidden = true;
     byId("tip").hidden = true;
   };
@@ -36,7 +36,7 @@ function makeExplorable(drawing, items) {
 
   drawing.addEventListener("pointermove", point);
   drawing.addEventListener("pointerdown", point);
-  // A finger that is lifted leaves, too; what it pointed at stays until the next touch elsewhere.
+  // Lifting a finger also fires pointerleave; the tooltip stays until the next touch elsewhere.
   drawing.addEventListener("pointerleave", (event) => event.pointerType === "touch" || hide());
   document.addEventListener("pointerdown", (event) => drawing.contains(event.target) || hide());
   window.addEventListener("scroll", () => marker.hidden || (isInWindow(drawing) ? show(current, false) : hide()));
@@ -57,12 +57,12 @@ function isInWindow(drawing) {
 
 function putMarker(drawing, marker, box) {
   if (marker.parentNode !== drawing) drawing.append(marker);
-  const place = { left: box.x, top: box.y, width: box.width, height: box.height };
-  for (const [side, length] of Object.entries(place)) marker.style[side] = `${length}px`;
+  const position = { left: box.x, top: box.y, width: box.width, height: box.height };
+  for (const [side, length] of Object.entries(position)) marker.style[side] = `${length}px`;
   marker.hidden = false;
 }
 
-/** Puts the tooltip beside the box, inside of the window. */
+/** Places the tooltip next to the box, within the window. */
 function showTip(lines, box, frame) {
   const tip = byId("tip");
   tip.replaceChildren(...lines.map((line) => element("div", {}, line)));

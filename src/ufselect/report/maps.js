@@ -1,4 +1,4 @@
-/* Grids of coloured cells: neighbours, correlations, and the picture. */
+/* Grids of coloured cells: neighbours, correlations and the image. */
 
 const MAP_HEIGHT = 440;
 const BAND = 11;
@@ -12,7 +12,7 @@ function drawBlocks({ size, shares, clusters, borders }) {
     columns: size,
     borders,
     bands: clusters,
-    // The root makes small shares visible.
+    // The square root makes small shares visible.
     paint: scaleOver(colorScale("heat-0", "heat-1", "heat-2", "heat-3"), (row, column) => Math.sqrt(values[row * size + column] / most)),
     tell: (row, column) => [
       `From cluster ${clusters[row]} to cluster ${clusters[column]}`,
@@ -36,8 +36,8 @@ function drawRedundancy({ size, values: text, similar }, { names }) {
     tell: (row, column) => [names[order[row]], names[order[column]], `Absolute correlation ${at(row, column).toFixed(2)}`],
   }));
   addScaleLegend(byId("redundancy-legend"), "0", "1");
-  addChoice(byId("redundancy-controls"), "Order of the columns", ["By rank", "By similarity"], 0, (place) => {
-    order = place === 0 ? byRank : similar;
+  addChoice(byId("redundancy-controls"), "Order of the columns", ["By rank", "By similarity"], 0, (index) => {
+    order = index === 0 ? byRank : similar;
     draw();
   });
 }
@@ -52,15 +52,15 @@ function drawImage(image, features) {
     columns: width,
     borders: [],
     paint: pixelColors(mean, ranks, features.selected, width),
-    tell: (row, column) => toldPixel(row, column, ranks[row * width + column], features),
+    tell: (row, column) => pixelTexts(row, column, ranks[row * width + column], features),
   }));
   addScaleLegend(byId("image-legend"), "best", "last selected", "pick");
 }
 
 function inverse(order) {
-  const places = new Uint32Array(order.length);
-  order.forEach((value, place) => (places[value] = place));
-  return places;
+  const indices = new Uint32Array(order.length);
+  order.forEach((value, index) => (indices[value] = index));
+  return indices;
 }
 
 function pixelColors(mean, ranks, selected, width) {
@@ -73,15 +73,15 @@ function pixelColors(mean, ranks, selected, width) {
   };
 }
 
-function toldPixel(row, column, rank, { names, scores, selected }) {
-  const place = `Row ${row + 1}, column ${column + 1}`;
+function pixelTexts(row, column, rank, { names, scores, selected }) {
+  const position = `Row ${row + 1}, column ${column + 1}`;
   const state = rank < selected ? "selected" : "not selected";
-  return [names[rank], place, `Rank ${grouped.format(rank + 1)}, ${state}`, `Score ${shortNumber(scores[rank])}`];
+  return [names[rank], position, `Rank ${grouped.format(rank + 1)}, ${state}`, `Score ${shortNumber(scores[rank])}`];
 }
 
 const scaleOver = (scale, share) => (row, column) => scale(share(row, column));
 
-/** Draws cells and keeps them drawn; what() tells their number, colours and texts. Returns a function that draws again. */
+/** Draws cells and redraws them on resize; what() returns their number, colours and texts. Returns a function that redraws. */
 function grid(drawing, what) {
   const canvas = element("canvas", { "aria-hidden": true });
   let cells = null;
@@ -115,7 +115,7 @@ function cellAt({ rows, columns }, column, row) {
   return row >= 0 && row < rows && column >= 0 && column < columns ? [row, column] : null;
 }
 
-/** A canvas with a pixel for every cell. */
+/** A canvas with one pixel per cell. */
 function paintedCells({ rows, columns, paint }) {
   const canvas = element("canvas", { width: columns, height: rows });
   const context = canvas.getContext("2d");
@@ -129,7 +129,7 @@ function paintedCells({ rows, columns, paint }) {
   return canvas;
 }
 
-/** Beside the rows and above the columns, the colours that their clusters have in the scatter plot. */
+/** Bands next to the rows and above the columns, in the colours of the clusters in the scatter plot. */
 function drawBands(context, { bands }, side) {
   (bands ?? []).forEach((number, i) => {
     context.fillStyle = color(`group-${(number - 1) % COLORS}`);
@@ -138,7 +138,7 @@ function drawBands(context, { bands }, side) {
   });
 }
 
-/** Lines between clusters; more of them would cover what they part, and the bands tell the clusters, too. */
+/** Lines between clusters, unless there are so many that they would hide the cells; the bands remain. */
 function drawBorders(context, { rows, columns, borders }, side) {
   if (borders.length >= MOST_BORDERS) return;
   context.strokeStyle = color("border-line");
@@ -146,11 +146,11 @@ function drawBorders(context, { rows, columns, borders }, side) {
   context.lineWidth = 1;
   context.beginPath();
   for (const border of borders) {
-    const place = Math.round(border * side) + 0.5;
-    context.moveTo(place, 0);
-    context.lineTo(place, rows * side);
-    context.moveTo(0, place);
-    context.lineTo(columns * side, place);
+    const position = Math.round(border * side) + 0.5;
+    context.moveTo(position, 0);
+    context.lineTo(position, rows * side);
+    context.moveTo(0, position);
+    context.lineTo(columns * side, position);
   }
   context.stroke();
 }

@@ -18,7 +18,7 @@ function start() {
   document.documentElement.dataset.ready = "true";
 }
 
-/** The theme is that of the system until the button is pressed. */
+/** Follows the theme of the system until the button is pressed. */
 function followTheme() {
   const system = window.matchMedia("(prefers-color-scheme: dark)");
   const button = byId("theme");
@@ -44,7 +44,7 @@ function rememberedTheme() {
     const theme = localStorage.getItem("ufselect-theme");
     return theme === "dark" || theme === "light" ? theme : null;
   } catch {
-    return null; // a browser may refuse to remember anything
+    return null; // storage may be disabled
   }
 }
 
@@ -52,11 +52,11 @@ function remember(theme) {
   try {
     localStorage.setItem("ufselect-theme", theme);
   } catch {
-    // the choice then lasts as long as the page
+    // then the choice lasts until the page is closed
   }
 }
 
-/** Copies the text of an element; where the browser does not allow it, selects it. */
+/** Copies the text of an element, or selects it if the browser does not allow copying. */
 function makeCopy(button) {
   const source = byId(button.dataset.copies);
   const say = (text) => {

@@ -1,4 +1,4 @@
-"""The page: its template, filled in."""
+"""The page: its template filled in."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _LISTED_WITHOUT_SCRIPTS = 20
 
 
 def render_page(study: Study) -> str:
-    """One HTML page of a selection, with all that it needs inside.
+    """Render a selection as one self-contained HTML page.
 
     Parameters
     ----------
@@ -29,7 +29,7 @@ def render_page(study: Study) -> str:
     Returns
     -------
     str
-        The page. It asks for nothing from anywhere, and the same study gives the same text.
+        The page. It loads nothing from elsewhere, and the same study always gives the same text.
 
     Examples
     --------
@@ -67,7 +67,7 @@ def _script() -> str:
 
 
 def _policy(styles: list[str], script: str) -> str:
-    """What the browser lets the page do: run and look as written here, and reach nothing."""
+    """Return the content security policy: only the script and styles of the page itself, and no requests."""
     style_hashes = " ".join(map(_hash, styles))
     return (
         f"default-src 'none'; script-src {_hash(script)}; style-src {style_hashes}; img-src data: blob:; "
@@ -108,11 +108,11 @@ def _settings(study: Study) -> dict[str, str]:
 
 def _best_features(study: Study) -> str:
     best = best_first(study)[: min(study.selector.n_features_, _LISTED_WITHOUT_SCRIPTS)]
-    return "\n".join(f"<li><bdi>{as_html(str(study.names[column]))}</bdi></li>" for column in best)
+    return "\n".join(f"<li><bdi>{as_html(study.column_names[column])}</bdi></li>" for column in best)
 
 
 def _figures(findings: Findings) -> list[str]:
-    """The sections with a drawing each, those that the method has nothing for left out."""
+    """Return the sections of the figures, except those that do not apply to the method."""
     study = findings.study
     structure = words.of_structure(study) or Words("", words.no_structure(study))
     found = [
@@ -122,13 +122,13 @@ def _figures(findings: Findings) -> list[str]:
         ("blocks", "Neighbours", words.of_blocks(findings)),
         ("redundancy", "Redundancy", words.of_redundancy(findings)),
         ("convergence", "Convergence", words.of_convergence(study)),
-        ("image", "Picture", words.of_image(study)),
+        ("image", "Image", words.of_image(study)),
     ]
     return [_figure(name, title, said) for name, title, said in found if said is not None]
 
 
 def _figure(name: str, title: str, said: Words) -> str:
-    """A section; where there is nothing to draw, only with a sentence."""
+    """Return a section with a figure, or with a sentence only if there is nothing to draw."""
     template = "figure.html" if said.label else "sentence.html"
     texts = {key: as_html(text) for key, text in said._asdict().items()}
     return Template(_text(template)).substitute(texts, name=name, title=title)

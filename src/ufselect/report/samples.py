@@ -1,4 +1,4 @@
-"""The samples: where the method puts them, their clusters, and who is whose neighbour."""
+"""The samples: their positions in the embedding, their clusters and their neighbours."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _MOST_CELLS = 150
 
 @dataclass(frozen=True)
 class Map:
-    """Coordinates of the samples that are shown, and their clusters, numbered from the largest."""
+    """The coordinates of the samples that are shown, and their clusters, the largest first."""
 
     rows: Indices
     coordinates: Float
@@ -39,18 +39,18 @@ class Map:
 
     @property
     def axis(self) -> str:
-        """What a coordinate is called."""
+        """The title of a coordinate."""
         return "Dimension" if self.learned else "Component"
 
     @property
     def n_clusters(self) -> int:
-        """Clusters with a sample in them."""
+        """The number of clusters that are not empty."""
         return int(self.clusters.max()) + 1
 
 
 @dataclass(frozen=True)
 class Blocks:
-    """How the neighbours of samples in one cell are shared out over all cells, samples in the order of clusters."""
+    """How the neighbours of the samples in one cell are distributed over all cells, with samples sorted by cluster."""
 
     shares: Float
     clusters: Indices  # of the first sample in each cell
@@ -62,7 +62,7 @@ class Blocks:
 
 
 def map_of_samples(study: Study) -> Map:
-    """Put the samples where the method has put them, or where their principal components do."""
+    """Place the samples by the embedding of the method, or by the principal components of the selected columns."""
     rows = evenly_spaced(study.X.shape[0], MOST_SHOWN)
     embedding = getattr(study.selector, "embedding_", None)
     if embedding is None:
@@ -74,7 +74,7 @@ def map_of_samples(study: Study) -> Map:
 
 
 def neighbor_blocks(study: Study, shown: Map) -> Blocks:
-    """Cut the neighbour graph into cells: the learned one, or that of the selected columns."""
+    """Divide the neighbour graph into cells: the learned graph, or that of the selected columns."""
     learned = getattr(study.selector, "neighbor_graph_", None)
     if learned is not None:
         graph = sp.csr_array(learned)
@@ -87,7 +87,7 @@ def neighbor_blocks(study: Study, shown: Map) -> Blocks:
 
 
 def _standardized_selection(study: Study, rows: Indices) -> Float:
-    """The best selected columns with mean 0 and variance 1, without those that are constant."""
+    """Return the best selected columns with mean 0 and variance 1, without constant ones."""
     chosen = best_first(study)[: min(study.selector.n_features_, MOST_COLUMNS_COMPARED)]
     values = part_of(study.X, rows, chosen).astype(np.float64)
     informative = np.flatnonzero(~constant_columns(values))
@@ -102,7 +102,7 @@ def _principal_components(values: Float) -> Float:
 
 
 def _clusters(points: Float, wanted: int | None) -> Indices:
-    """The cluster of every sample: k-means of some samples, and the nearest of its centres for all."""
+    """Return the cluster of every sample: k-means on a subset, and the nearest centre for all."""
     some = points[evenly_spaced(len(points), _MOST_TO_CLUSTER)]
     most = len(np.unique(some, axis=0))
     count = _number_of_clusters(some) if wanted is None else min(wanted, most)
@@ -113,7 +113,7 @@ def _clusters(points: Float, wanted: int | None) -> Indices:
 
 
 def _best_kmeans(points: Float, count: int) -> Indices:
-    """The tightest of the clusterings from some fixed starts."""
+    """Return the tightest clustering from several fixed starts."""
     starts = [kmeans_plusplus(points, count, random_state=seed)[1] for seed in range(_STARTS)]
     runs = kmeans_labels(points, np.array(starts))
     return min(runs, key=lambda labels: float(np.sum((points - _centers(points, labels)[labels]) ** 2)))
@@ -126,7 +126,7 @@ def _centers(points: Float, labels: Indices) -> Float:
 
 
 def _number_of_clusters(points: Float) -> int:
-    """The number whose clusters are most apart, by the silhouette of some of the points."""
+    """Return the number of clusters with the largest silhouette on a subset of the points."""
     some = points[evenly_spaced(len(points), _MOST_TO_JUDGE)]
     tried = [count for count in _CLUSTERS_TRIED if count < len(np.unique(some, axis=0))]
     scores = [silhouette_score(some, _best_kmeans(some, count)) for count in tried]
@@ -135,9 +135,9 @@ def _number_of_clusters(points: Float) -> int:
 
 def _numbered_by_size(labels: Indices) -> Indices:
     sizes = np.bincount(labels)
-    place = np.empty(len(sizes), dtype=np.intp)
-    place[np.argsort(-sizes, kind="stable")] = np.arange(len(sizes))
-    return place[labels]
+    number = np.empty(len(sizes), dtype=np.intp)
+    number[np.argsort(-sizes, kind="stable")] = np.arange(len(sizes))
+    return number[labels]
 
 
 def _nearest_neighbor_graph(values: Float) -> sp.csr_array:
@@ -150,13 +150,13 @@ def _nearest_neighbor_graph(values: Float) -> sp.csr_array:
 def _blocks(graph: sp.csr_array, clusters: Indices, *, learned: bool) -> Blocks:
     n = len(clusters)
     order = np.argsort(clusters, kind="stable")
-    place = np.empty(n, dtype=np.intp)
-    place[order] = np.arange(n)
+    position = np.empty(n, dtype=np.intp)
+    position[order] = np.arange(n)
     size = min(n, _MOST_CELLS)
     edges = graph.tocoo()
     starts, ends = edges.coords
     weights = np.zeros((size, size))
-    np.add.at(weights, (place[starts] * size // n, place[ends] * size // n), edges.data)
+    np.add.at(weights, (position[starts] * size // n, position[ends] * size // n), edges.data)
     cluster_sizes = np.bincount(clusters)
     return Blocks(
         shares=weights / np.maximum(weights.sum(axis=1, keepdims=True), np.finfo(float).tiny),

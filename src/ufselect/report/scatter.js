@@ -1,4 +1,4 @@
-/* The samples as points: two dimensions, coloured by cluster or by a further column of the file. */
+/* The samples as points in two dimensions, coloured by cluster or by another column of the file. */
 
 const COLORS = 8;
 const SHAPES = ["circle", "square", "triangle"];
@@ -21,13 +21,13 @@ function drawSamples(samples) {
     at: (x, y) => nearestPoint(plot, x, y),
     next: (i, right, down) => (i === null ? 0 : (i + (right || down) + samples.count) % samples.count),
     box: (i) => ({ x: plot.x[i] - 7, y: plot.y[i] - 7, width: 14, height: 14 }),
-    tell: (i) => toldSample(plot, i),
+    tell: (i) => sampleTexts(plot, i),
   });
   addScatterControls(plot, draw);
   keepDrawn(drawing, draw);
 }
 
-/** Samples with their axes unpacked, and what is chosen: two axes, a group of colours, one of its values. */
+/** Samples with their axes unpacked, and the current choices: two axes, a column of colours, one of its values. */
 function preparedPlot(samples) {
   const axes = samples.axes.map(({ codes }, i) => ({ title: `${samples.axis} ${i + 1}`, shares: unpackedShares(codes) }));
   if (axes.length < 2) axes.push(rowAxis(samples.count));
@@ -38,7 +38,7 @@ function preparedPlot(samples) {
 
 const unpackedCodes = ({ values, codes }) => unpacked(codes, values.length <= 256 ? Uint8Array : Uint16Array);
 
-/** The order in the file stands for a second dimension where there is but one. */
+/** The order in the file serves as the second axis if there is only one dimension. */
 function rowAxis(count) {
   return { title: "Order in the file", shares: Float32Array.from({ length: count }, (_, i) => i / Math.max(count - 1, 1)) };
 }
@@ -47,14 +47,14 @@ function addScatterControls(plot, draw) {
   const container = byId("samples-controls");
   const titles = plot.axes.map((axis) => axis.title);
   const colored = plot.groups.filter((group) => group.colors);
-  const choose = (change) => (place) => {
-    change(place);
+  const choose = (change) => (index) => {
+    change(index);
     draw();
   };
-  addSelect(container, "Horizontal", titles, 0, choose((place) => (plot.across = place)));
-  addSelect(container, "Vertical", titles, 1, choose((place) => (plot.up = place)));
-  addSelect(container, "Colour", colored.map((group) => group.name), 0, choose((place) => {
-    plot.group = colored[place];
+  addSelect(container, "Horizontal", titles, 0, choose((index) => (plot.across = index)));
+  addSelect(container, "Vertical", titles, 1, choose((index) => (plot.up = index)));
+  addSelect(container, "Colour", colored.map((group) => group.name), 0, choose((index) => {
+    plot.group = colored[index];
     plot.only = null;
   }));
 }
@@ -67,7 +67,7 @@ function placePoints(plot, width) {
 
 const pointRadius = (count) => within(60 / Math.sqrt(count) + 1, 1.6, 5);
 
-/** Every value has a small picture of its point, stamped once a sample. */
+/** Draws the point of every value once, and copies it for every sample. */
 function paintPoints({ x, y, count, group, only }, context) {
   const radius = pointRadius(count);
   const stamps = group.values.map((_, code) => stamp(code, radius));
@@ -112,16 +112,16 @@ function nearestPoint({ x, y, count, group, only }, left, top) {
   return best;
 }
 
-function toldSample({ labels, rows, groups }, i) {
+function sampleTexts({ labels, rows, groups }, i) {
   const name = labels ? labels[i] : `Row ${grouped.format((rows ? rows[i] : i) + 1)}`;
-  const told = groups.filter((group) => group.told);
-  return [name, ...told.map((group) => `${group.name}: ${group.values[group.codes[i]]}`)];
+  const listed = groups.filter((group) => group.listed);
+  return [name, ...listed.map((group) => `${group.name}: ${group.values[group.codes[i]]}`)];
 }
 
-/** A button for every value: pressed, it leaves the others faint. */
+/** A button for every value; while pressed, samples with other values are faint. */
 function showLegend(plot, draw) {
   const legend = byId("samples-legend");
-  tellColoring(plot);
+  explainColoring(plot);
   const state = `${plot.groups.indexOf(plot.group)} ${color("group-0")}`;
   if (legend.dataset.of === state) return;
   legend.dataset.of = state;
@@ -131,11 +131,11 @@ function showLegend(plot, draw) {
   if (hidden > 0) legend.append(element("span", {}, `and ${counted(hidden, "other")}; colours repeat`));
 }
 
-/** The sentence on clusters in the caption is true only of their colours. */
-function tellColoring(plot) {
+/** The caption explains the colours of clusters, or of the chosen column. */
+function explainColoring(plot) {
   const sentence = byId("samples-coloring");
   plot.ofClusters ??= sentence.textContent;
-  const ofValues = "Colours and shapes are the values of the column that is chosen above.";
+  const ofValues = "Colours and shapes show the values of the column chosen above.";
   sentence.textContent = plot.group === plot.groups[0] ? plot.ofClusters : ofValues;
 }
 
@@ -143,7 +143,7 @@ function legendButton(plot, value, code, draw) {
   const picture = stamp(code, 5);
   picture.setAttribute("aria-hidden", true);
   const title = plot.group === plot.groups[0] ? `Cluster ${value}` : value;
-  const button = element("button", { type: "button", "aria-pressed": plot.only === code, title: `Show ${title} alone` }, picture, element("span", {}, title));
+  const button = element("button", { type: "button", "aria-pressed": plot.only === code, title: `Show only ${title}` }, picture, element("span", {}, title));
   button.addEventListener("click", () => {
     plot.only = plot.only === code ? null : code;
     [...byId("samples-legend").querySelectorAll("button")].forEach((each, i) => each.setAttribute("aria-pressed", i === plot.only));

@@ -1,4 +1,4 @@
-"""A selection, and all that its page tells."""
+"""A selection and everything that its page shows."""
 
 from __future__ import annotations
 
@@ -6,46 +6,49 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from ufselect._backend.tabular import as_matrix, column_names
+from ufselect._backend.wording import shown
 from ufselect.base import BaseSelector
 
 
 @dataclass(frozen=True, eq=False)
 class Study:
-    """A selection, and all that its page tells.
+    """A selection and everything that its page shows.
 
     Parameters
     ----------
     selector : BaseSelector
-        Fitted.
-    X : ndarray or sparse matrix of shape (n, d)
-        As it was given to ``fit``.
-    names : sequence of str
-        A name for every column.
+        A fitted selector.
+    X : array-like, data frame or sparse matrix of shape (n_samples, n_features)
+        The data that the selector was fitted on.
+    names : sequence of str or None
+        The names of the columns; None takes them from the selector or from X, and numbers columns without names
+        x0, x1, ….
     source : str
-        The name of the file.
+        The name of the data file.
     command : str
         The command line that reproduces the selection.
     samples : sequence of str, optional
-        A label for every sample; without them, samples are told by their row, from 1.
+        Labels of the samples; without them, samples are shown by their row number, counted from 1.
     groups : mapping of str to sequence
-        Further columns of the file, such as identifiers and classes. The first three are shown beside a sample, and
+        Further columns of the file, such as identifiers and classes. The first three are shown with each sample, and
         those with 2 to 20 different values can colour the samples.
     notes : sequence of str
-        Sentences on how the selection came about.
+        Sentences on how the selection was made.
     image : tuple of int, optional
-        Height and width, where the columns are the pixels of a picture, row by row.
+        Height and width, if the columns are the pixels of images, row by row.
     facts : mapping of str to str
-        Further short facts, such as the time it took.
+        Further short facts, such as the duration.
 
     Raises
     ------
     ValueError
-        If names, samples, groups or the picture do not fit the data.
+        If names, samples, groups or image do not match the data.
     """
 
     selector: BaseSelector
     X: Any
-    names: Sequence[str]
+    names: Sequence[str] | None
     source: str
     command: str
     samples: Sequence[str] | None = None
@@ -55,16 +58,35 @@ class Study:
     facts: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        n, d = self.X.shape
-        _check_count("names", len(self.names), "columns", d)
+        n, d = self._keep_plain_values()
+        _check_count("names", len(self.column_names), "columns", d)
         _check_count("ranks", len(self.selector.ranking_), "columns", d)
         if self.samples is not None:
             _check_count("labels", len(self.samples), "samples", n)
         for name, values in self.groups.items():
-            _check_count(f"values of {name}", len(values), "samples", n)
+            _check_count(f"values of {shown(str(name))}", len(values), "samples", n)
         if self.image is not None and self.image[0] * self.image[1] != d:
             height, width = self.image
-            raise ValueError(f"A picture of {height} × {width} has {height * width} pixels, but there are {d} columns.")
+            raise ValueError(f"An image of {height} × {width} has {height * width} pixels, but there are {d} columns.")
+
+    def _keep_plain_values(self) -> tuple[int, int]:
+        """Replace frames by matrices, and series, which look up labels, by lists; return the shape of X."""
+        given = column_names(self.X, self.selector) if self.names is None else self.names
+        X = as_matrix(self.X)
+        plain = {
+            "X": X,
+            "names": [f"x{column}" for column in range(X.shape[1])] if given is None else list(map(str, given)),
+            "samples": None if self.samples is None else list(map(str, self.samples)),
+            "groups": {name: list(values) for name, values in self.groups.items()},
+        }
+        for name, value in plain.items():
+            object.__setattr__(self, name, value)
+        return int(X.shape[0]), int(X.shape[1])
+
+    @property
+    def column_names(self) -> Sequence[str]:
+        """The names of the columns."""
+        return self.names or ()
 
 
 def _check_count(what: str, found: int, of_what: str, wanted: int) -> None:

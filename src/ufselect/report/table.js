@@ -1,4 +1,4 @@
-/* The table of columns: sort, search, turn pages, download. A column of the data is told by its rank, from 0. */
+/* The table of columns: sorting, search, pages, download. Columns of the data are identified by their rank, from 0. */
 
 const ROWS_A_PAGE = 25;
 
@@ -12,7 +12,7 @@ function drawTable(features, download) {
     found = matching(features, lowered, view);
     sortBy(found, fields.find((field) => field.key === view.key), view.rising);
     view.page = 0;
-    tellCount(found, features, view);
+    showCount(found, features, view);
     turn(0);
   };
   const turn = (pages) => {
@@ -27,8 +27,8 @@ function drawTable(features, download) {
     view.query = event.target.value.toLowerCase();
     search();
   });
-  addChoice(byId("columns-controls"), "Rows of the table", ["Selected only", "All columns"], 0, (place) => {
-    view.selectedOnly = place === 0;
+  addChoice(byId("columns-controls"), "Rows of the table", ["Selected only", "All columns"], 0, (index) => {
+    view.selectedOnly = index === 0;
     search();
   });
   byId("previous").addEventListener("click", () => turn(-1));
@@ -37,7 +37,7 @@ function drawTable(features, download) {
   search();
 }
 
-/** What the table has a column for: its value to sort by, and its text. */
+/** The columns of the table: the value to sort by, and the text to show. */
 function tableFields({ names, scores, selected, gains, redundancy }) {
   const isSelected = (i) => i < selected;
   const fields = [
@@ -48,11 +48,11 @@ function tableFields({ names, scores, selected, gains, redundancy }) {
   ];
   if (gains) {
     const gain = (i) => gains[i] ?? null;
-    fields.push({ key: "gain", title: "Gain", largestFirst: true, hint: "What it adds to the structure that the columns before it explain",
+    fields.push({ key: "gain", title: "Gain", largestFirst: true, hint: "What the column adds to the share of structure explained by those ranked before it",
       value: gain, text: (i) => (gain(i) === null ? "–" : percent(gain(i))) });
   }
   const repeated = (i) => redundancy[i] ?? null;
-  fields.push({ key: "redundancy", title: "Redundancy", largestFirst: true, hint: "Its largest absolute correlation with another selected column",
+  fields.push({ key: "redundancy", title: "Redundancy", largestFirst: true, hint: "Largest absolute correlation with another selected column",
     value: repeated, text: (i) => (repeated(i) === null ? "–" : repeated(i).toFixed(2)) });
   return fields;
 }
@@ -66,7 +66,7 @@ function matching({ names, selected }, lowered, { query, selectedOnly }) {
 
 const collator = new Intl.Collator("en", { numeric: true });
 
-/** Sorts in place; what has no value comes last, and equals stay in the order of ranks. */
+/** Sorts in place; missing values come last, and ties keep the order of ranks. */
 function sortBy(found, field, rising) {
   const sign = rising ? 1 : -1;
   found.sort((i, j) => {
@@ -116,7 +116,7 @@ function showPage(page, last) {
   byId("next").disabled = page === last;
 }
 
-function tellCount(found, { names, selected }, { query, selectedOnly }) {
+function showCount(found, { names, selected }, { query, selectedOnly }) {
   const all = selectedOnly ? selected : names.length;
   const what = selectedOnly ? "selected column" : "column";
   byId("count").textContent = query ? `${grouped.format(found.length)} of ${counted(all, what)} found` : counted(all, what);

@@ -1,10 +1,10 @@
-/* What all parts of the page share: elements, numbers, colours, and drawing again. */
+/* Shared by all parts of the page: elements, numbers, colours and redrawing. */
 
 const byId = (id) => document.getElementById(id);
 
 const SVG = "http://www.w3.org/2000/svg";
 
-/** An element with attributes and children; texts stay texts. */
+/** An element with attributes and children; strings become text nodes. */
 function element(tag, attributes = {}, ...children) {
   return filled(document.createElement(tag), attributes, children);
 }
@@ -19,7 +19,7 @@ function filled(node, attributes, children) {
   return node;
 }
 
-/** A canvas as sharp as the screen, and its context in CSS pixels. */
+/** Resizes a canvas to the resolution of the screen, and returns its context in CSS pixels. */
 function sizedCanvas(canvas, width, height) {
   const sharpness = window.devicePixelRatio || 1;
   canvas.width = Math.round(width * sharpness);
@@ -31,7 +31,7 @@ function sizedCanvas(canvas, width, height) {
   return context;
 }
 
-/** Numbers out of base 64: Type is Uint8Array, Uint16Array or Uint32Array. */
+/** Unpacks numbers from base 64: Type is Uint8Array, Uint16Array or Uint32Array. */
 function unpacked(text, Type) {
   const characters = atob(text);
   const bytes = new Uint8Array(characters.length);
@@ -49,20 +49,20 @@ const grouped = new Intl.NumberFormat("en-US");
 const counted = (count, noun) => `${grouped.format(count)} ${noun}${count === 1 ? "" : "s"}`;
 const percent = (share) => `${(100 * share).toFixed(1)}\u00a0%`;
 
-/** Four digits; very large and very small numbers with an exponent. */
+/** Four significant digits; very large and very small numbers with an exponent. */
 function evenNumber(value) {
   if (value === null || value === undefined) return "–";
   const size = Math.abs(value);
   return size !== 0 && (size >= 1e4 || size < 1e-3) ? value.toExponential(2) : value.toPrecision(4);
 }
 
-/** The same without zeros at the end. */
+/** The same without trailing zeros. */
 function shortNumber(value) {
   const text = evenNumber(value);
   return /^-?[\d.]+$/.test(text) ? String(Number(text)) : text;
 }
 
-/** The colour that the theme gives to a name. */
+/** The colour of a name in the current theme. */
 function color(name) {
   return getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
 }
@@ -72,13 +72,13 @@ function rgb(hex) {
   return [number >> 16, (number >> 8) & 255, number & 255];
 }
 
-/** From a share between 0 and 1 to a colour between those of the names. */
+/** Returns a function from a share between 0 and 1 to a colour between those of the names. */
 function colorScale(...names) {
   const stops = names.map((name) => rgb(color(name)));
   return (share) => {
-    const place = Math.min(Math.max(share, 0), 1) * (stops.length - 1);
-    const below = Math.min(Math.floor(place), stops.length - 2);
-    return stops[below].map((value, i) => value + (place - below) * (stops[below + 1][i] - value));
+    const position = within(share, 0, 1) * (stops.length - 1);
+    const below = Math.min(Math.floor(position), stops.length - 2);
+    return stops[below].map((value, i) => value + (position - below) * (stops[below + 1][i] - value));
   };
 }
 
@@ -97,7 +97,7 @@ function keepDrawn(drawing, draw) {
   }).observe(drawing);
 }
 
-/** Buttons of which one is pressed. */
+/** A group of buttons, exactly one of them pressed. */
 function addChoice(container, label, names, chosen, choose) {
   const buttons = names.map((name, i) => element("button", { type: "button", "aria-pressed": i === chosen }, name));
   buttons.forEach((button, i) =>
@@ -109,7 +109,7 @@ function addChoice(container, label, names, chosen, choose) {
   container.append(element("div", { class: "choice", role: "group", "aria-label": label }, ...buttons));
 }
 
-/** A labelled list to choose from. */
+/** A drop-down list with a label. */
 function addSelect(container, label, names, chosen, choose) {
   const options = names.map((name, i) => element("option", { value: i }, name));
   const select = element("select", {}, ...options);

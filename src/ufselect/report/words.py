@@ -1,31 +1,33 @@
-"""What the page says beside its drawings: the headline, and for each figure a label and a caption."""
+"""The words of the page: the headline, and for each figure a label and a caption."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-from ufselect.report.content import MOST_CORRELATIONS_SHOWN, Findings, objective_steps
+from ufselect._backend import wording
+from ufselect._backend.wording import counted
+from ufselect.report.content import MOST_CORRELATIONS_SHOWN, Findings, objective_values
 from ufselect.report.features import MOST_CORRELATED, share_kept, structure_curve
 from ufselect.report.samples import MOST_COLUMNS_COMPARED, N_NEIGHBORS
 from ufselect.report.study import Study
 
 
 class Words(NamedTuple):
-    """A figure in words: what it shows, for those who do not see it, and how to read it."""
+    """A figure in words: a label for screen readers, and a caption on how to read it."""
 
     label: str
     caption: str
     coloring: str = ""
-    """What the colours are until others are chosen."""
+    """What the colours mean until another column is chosen."""
 
 
 def headline(study: Study) -> str:
-    """How many columns were selected."""
+    """Return the number of selected columns."""
     return f"{study.selector.n_features_:,} of {counted(study.X.shape[1], 'column')} selected"
 
 
 def facts(findings: Findings) -> dict[str, str]:
-    """What was selected of what, and how."""
+    """Return short facts on the data and the method."""
     study = findings.study
     n, d = study.X.shape
     found = {
@@ -42,35 +44,35 @@ def facts(findings: Findings) -> dict[str, str]:
 
 
 def of_scores(study: Study) -> Words:
-    """The scores by rank."""
+    """Describe the scores by rank."""
     selector = study.selector
     d, m = study.X.shape[1], selector.n_features_
     highest, lowest = float(selector.scores_.max()), float(selector.scores_.min())
     return Words(
-        f"Line of the scores of {counted(d, 'column')} by rank, from {highest:.4g} down to {lowest:.4g}; "
+        f"Line chart of the scores of {counted(d, 'column')} by rank, from {highest:.4g} down to {lowest:.4g}; "
         f"the best {m:,} are selected.",
-        f"Every column has a score, and the best come first. The dashed line is the cut after rank {m:,}: a steep fall "
-        "before it says that few columns carry most of the information.",
+        f"The scores of all columns, best first. The dashed line marks the cut after rank {m:,}: a steep fall before "
+        "it means that a few columns carry most of the information.",
     )
 
 
 def of_structure(study: Study) -> Words | None:
-    """The structure curve, None for a method that learns no embedding."""
+    """Describe the structure curve; None if the method learns no embedding."""
     curve = structure_curve(study)
     if curve is None:
         return None
-    label = f"Rising line of the share of structure that the best columns explain, up to {percent(float(curve[-1]))}"
+    label = f"Line chart of the share of structure that the best columns explain, up to {percent(float(curve[-1]))}"
     caption = (
-        "How much of the structure that the method found among the samples the best columns explain together. "
-        "Where the line turns flat, further columns add little."
+        "The share of the learned structure of the samples that the best columns explain together. "
+        "Once the line is flat, further columns add little."
     )
     if study.selector.get_params().get("n_features_to_select") == "auto":
-        caption += " The number was chosen as the fewest columns that explain 95\u00a0% of what all columns explain."
+        caption += " The selected columns are the fewest that explain 95\u00a0% of what all columns explain."
     return Words(f"{label} with {counted(len(curve), 'column')}.", caption)
 
 
 def no_structure(study: Study) -> str:
-    """Why there is no structure curve."""
+    """Explain why there is no structure curve."""
     return (
         f"{type(study.selector).__name__} learns no embedding of the samples, so there is no share of it that the "
         "selected columns could explain."
@@ -78,93 +80,85 @@ def no_structure(study: Study) -> str:
 
 
 def of_samples(findings: Findings) -> Words:
-    """The map of the samples."""
+    """Describe the map of the samples."""
     study, shown = findings.study, findings.map
     n = study.X.shape[0]
-    caption = _where_placed(findings)
+    caption = _positions(findings)
     if len(shown.rows) < n:
-        caption += f" Of {n:,} samples, {len(shown.rows):,} are shown, evenly spaced."
+        caption += f" {len(shown.rows):,} of {n:,} samples are shown, evenly spaced."
     label = f"Scatter plot of {counted(len(shown.rows), 'sample')} in {counted(shown.n_clusters, 'cluster')}."
-    return Words(label, caption, _how_clustered(study, shown.n_clusters))
+    return Words(label, caption, _coloring(study, shown.n_clusters))
 
 
 def of_blocks(findings: Findings) -> Words:
-    """The neighbour graph."""
+    """Describe the neighbour graph."""
     blocks = findings.blocks
     if blocks.learned:
         graph = "the neighbours that the method has learned"
     else:
         graph = f"the {N_NEIGHBORS} nearest neighbours by {_compared_columns(findings.study)}"
     within = (
-        f"{percent(blocks.within)} of the weight of neighbours is inside clusters; "
-        f"neighbours drawn at random would give {percent(blocks.by_chance)}."
+        f"{percent(blocks.within)} of the weight of all neighbours is within clusters; "
+        f"for random neighbours it would be {percent(blocks.by_chance)}."
     )
     caption = (
-        f"Samples in the order of their clusters, from the left and from the top, and {graph}: filled squares along "
-        f"the diagonal are groups of samples that keep to themselves. {within}"
+        f"Samples sorted by cluster, from left to right and from top to bottom, and {graph}: filled squares along "
+        f"the diagonal are groups of samples whose neighbours are in the same group. {within}"
     )
     if blocks.n_samples < findings.study.X.shape[0]:
-        caption += f" Among {blocks.n_samples:,} of the samples, evenly spaced."
-    return Words(f"Heat map of who is whose neighbour. {within}", caption)
+        caption += f" Computed on {blocks.n_samples:,} samples, evenly spaced."
+    return Words(f"Heat map of the neighbour graph. {within}", caption)
 
 
 def of_redundancy(findings: Findings) -> Words:
-    """The correlations of the selected columns."""
+    """Describe the correlations of the selected columns."""
     correlations = findings.correlations
     m, known = findings.study.selector.n_features_, len(correlations.values)
     if m == 1:
-        return Words("", "Only one column was selected, so none repeats another.")
+        return Words("", "Only one column is selected, so there are no pairs to compare.")
     mean = f"The mean absolute correlation of two selected columns is {correlations.mean:.2f}."
-    caption = (
-        "How far selected columns repeat each other: 0 means no linear relation, 1 that one tells the other exactly. "
-        f"{mean}"
-    )
+    caption = f"How much the selected columns repeat each other: 0 means no linear relation, 1 a perfect one. {mean}"
     if known < m:
-        caption += f" Correlations are those of the best {MOST_CORRELATED:,} columns."
+        caption += f" Only the best {MOST_CORRELATED:,} columns are compared."
     if correlations.n_samples < findings.study.X.shape[0]:
-        caption += f" They are computed over {correlations.n_samples:,} samples, evenly spaced."
+        caption += f" Computed on {correlations.n_samples:,} samples, evenly spaced."
     if known > MOST_CORRELATIONS_SHOWN:
-        caption += f" The best {MOST_CORRELATIONS_SHOWN} are drawn."
+        caption += f" The best {MOST_CORRELATIONS_SHOWN} are shown."
     shown = min(known, MOST_CORRELATIONS_SHOWN)
     return Words(f"Heat map of the absolute correlations of {shown} selected columns. {mean}", caption)
 
 
 def of_convergence(study: Study) -> Words | None:
-    """The objective by iteration, None for a method without one."""
-    steps = objective_steps(study)
-    if steps is None:
+    """Describe the objective by iteration; None if the method does not iterate."""
+    values = objective_values(study)
+    if values is None:
         return None
-    if len(steps) == 1:
+    if len(values) == 1:
         return Words("", f"{type(study.selector).__name__} made a single iteration.")
-    first, last = steps[0][-1], steps[-1][-1]
+    first, last = values[0], values[-1]
     course = f" from {first:.4g} to {last:.4g}" if first is not None and last is not None else ""
     return Words(
-        f"Line of the objective over {counted(len(steps), 'iteration')}{course}.",
-        "What the method makes small, after each of its iterations. Once the line is flat, the result has settled."
+        f"Line chart of the objective over {counted(len(values), 'iteration')}{course}.",
+        "The objective that the method minimises, after each iteration. A flat line means that it has converged."
         + _why_it_may_rise(study),
     )
 
 
 def of_image(study: Study) -> Words | None:
-    """The picture, None where the columns are no pixels."""
+    """Describe the image; None if the columns are not pixels."""
     if study.image is None:
         return None
     height, width = study.image
     m = study.selector.n_features_
     return Words(
-        f"Picture of {height} × {width} pixels: the mean of all samples in gray, and {m:,} selected pixels in colour.",
-        "In gray the mean of all samples; in colour the selected pixels, the better the stronger.",
+        f"Image of {height} × {width} pixels: the mean of all samples in gray, and {m:,} selected pixels in colour.",
+        "The mean of all samples in gray, and the selected pixels in colour: stronger colours are better ranks.",
     )
 
 
-def counted(count: int, noun: str) -> str:
-    """A number and a noun, in the plural where it has to be."""
-    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
-
-
 def percent(share: float) -> str:
-    """A share in percent, with one digit."""
-    return f"{100 * share:.1f}\u00a0%"
+    """Return a share as a percentage that no line break can divide."""
+    return wording.percent(share, digits=1, space="\u00a0")
 
 
 def _compared_columns(study: Study) -> str:
@@ -172,31 +166,31 @@ def _compared_columns(study: Study) -> str:
     return "the selected columns" if m <= MOST_COLUMNS_COMPARED else f"the best {MOST_COLUMNS_COMPARED} columns"
 
 
-def _where_placed(findings: Findings) -> str:
+def _positions(findings: Findings) -> str:
     study, shown = findings.study, findings.map
     if not shown.learned:
-        place = (
+        position = (
             f"{type(study.selector).__name__} learns no embedding; every point is a sample, placed by the principal "
             f"components of {_compared_columns(study)}"
         )
     else:
-        place = "Every point is a sample, placed where the method has put it"
+        position = "Every point is a sample in the learned embedding"
     if shown.coordinates.shape[1] == 1:
         return (
-            f"{place}. Only {shown.axis} 1, at first the horizontal place, says who is alike; the other axis is the "
+            f"{position}. Only {shown.axis} 1, initially the horizontal axis, shows similarity; the other axis is the "
             "order in the file."
         )
-    return f"{place}: near each other means alike."
+    return f"{position}: samples close to each other are similar."
 
 
 def _why_it_may_rise(study: Study) -> str:
     if hasattr(study.selector, "orthogonality_history_"):
-        return " It jumps where the method begins to ask more strictly for separate clusters."
+        return " It jumps each time the method increases the penalty that separates the clusters."
     if getattr(study.selector, "recalibrate", False):
-        return " It may also rise, for its weights are set anew in every iteration."
+        return " It may also rise, because its weights are updated in every iteration."
     return ""
 
 
-def _how_clustered(study: Study, n_clusters: int) -> str:
-    how = "" if hasattr(study.selector, "n_clusters_") else ", their number the one that sets them most apart"
-    return f"Colours and shapes are {counted(n_clusters, 'cluster')} by k-means on these places{how}."
+def _coloring(study: Study, n_clusters: int) -> str:
+    how = "" if hasattr(study.selector, "n_clusters_") else ", the number with the largest silhouette"
+    return f"Colours and shapes show {counted(n_clusters, 'cluster')} by k-means on these coordinates{how}."
