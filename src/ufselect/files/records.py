@@ -21,7 +21,6 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ufselect._backend.wording import visible
 from ufselect.files.formats import file_format
 from ufselect.files.table import RaggedError, UnreadableError
 
@@ -100,9 +99,7 @@ def _bar(path: Path, verbose: int) -> Iterator[Callable[[int], object]]:
     from tqdm import tqdm  # costs import time that silent reading need not pay
 
     size, delay = path.stat().st_size, float(os.environ.get("TQDM_DELAY", "1"))
-    with tqdm(
-        total=size, desc=f"Reading {visible(path.name)}", unit="B", unit_scale=True, delay=delay, leave=False
-    ) as bar:
+    with tqdm(total=size, desc=f"Reading {path.name}", unit="B", unit_scale=True, delay=delay, leave=False) as bar:
         yield lambda n_bytes: bar.update(n_bytes - bar.n)
 
 
