@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 from time import perf_counter
 from typing import Any
@@ -15,7 +14,7 @@ from sklearn.base import clone
 
 from ufselect._backend.columns import Indices
 from ufselect._backend.convergence import convergence_warnings
-from ufselect._backend.progress import waiting, with_progress
+from ufselect._backend.progress import with_progress
 from ufselect._backend.tabular import as_matrix
 from ufselect.base import BaseSelector
 from ufselect.benchmark.protocol import clustering_agreement
@@ -127,7 +126,8 @@ def compare_selectors(
     random_state : int
         Seed of the random subsets of samples and the random selections.
     verbose : int
-        1 shows progress on standard error.
+        1 shows a progress bar over the repeats of each selector; that of a single fit depends on the ``verbose`` of
+        the selector.
 
     Returns
     -------
@@ -192,7 +192,7 @@ class _Runner:
     def _fit(self, name: str, selector: BaseSelector) -> _Fitted:
         selector.set_params(n_features_to_select=self.n_features)
         start = perf_counter()
-        with convergence_warnings() as missed, waiting(name) if self.verbose else nullcontext():
+        with convergence_warnings() as missed:
             selector.fit(self.X)
         seconds = perf_counter() - start
         stability, n_missed = self._stability(name, _settled(selector)) if len(self.draws) else (None, 0)

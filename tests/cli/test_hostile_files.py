@@ -81,16 +81,6 @@ def test_a_broken_file_is_refused(folder, command, content, sentence):
     assert sentence in refused(folder, *command, "bad.csv", *columns, *output)
 
 
-def test_several_columns_with_missing_values_are_all_named(folder):
-    table = frame()
-    for place in range(10):
-        table.loc[:place, NAMES[place]] = np.nan
-    table.to_csv("holes.csv", index=False)
-    sentence = refused(folder, "select", "holes.csv", "-o", "out.csv")
-    assert "55 missing values in gene 0 (1), gene 1 (2), gene 2 (3)" in sentence
-    assert "gene 7 (8) and 2 more; --impute median fills them in." in sentence
-
-
 @pytest.mark.parametrize("name", ["cells.parquet", "sparse.h5ad"])
 def test_a_file_cut_short_is_refused_by_a_process(tmp_path, name):
     source = write_source(tmp_path, name)

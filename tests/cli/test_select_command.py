@@ -149,7 +149,7 @@ def test_the_number_of_columns_and_why(cells):
     assert "Clusters: 4, as requested.\n" in asked
     found = invoke("select", "cells.csv", "--method", "MCFS").stdout
     count = fitted("MCFS", cells.X, "auto").n_features_
-    assert f"Columns: {count}, the fewest that explain 95 % of what all columns together explain" in found
+    assert f"Columns: {count}, the fewest columns that explain 95 % of what all columns together explain" in found
     assert "Clusters: 3, from the widest gap between the eigenvalues" in found
 
 

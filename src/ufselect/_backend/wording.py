@@ -44,7 +44,7 @@ def shown(name: str, longest: int = _LONGEST_NAME) -> str:
     return shortened(visible(name[: longest + 1]), longest)
 
 
-def listed(names: Sequence[str], most: int = _MOST_NAMES) -> str:
+def listed(names: Sequence[str], most: int = _MOST_NAMES, *, quoted: bool = False) -> str:
     """Return names separated by commas: at most ``most`` of them, and the number of the others.
 
     Examples
@@ -52,8 +52,10 @@ def listed(names: Sequence[str], most: int = _MOST_NAMES) -> str:
     >>> from ufselect._backend.wording import listed
     >>> listed(["a", "b", "c"], most=2)
     'a, b and 1 more'
+    >>> listed(["a", "b"], quoted=True)
+    "'a', 'b'"
     """
-    text = ", ".join(shown(name) for name in names[:most])
+    text = ", ".join(f"'{shown(name)}'" if quoted else shown(name) for name in names[:most])
     return text if len(names) <= most else f"{text} and {len(names) - most:,} more"
 
 

@@ -126,12 +126,10 @@ def as_number(text: str) -> Any:
 
 
 def fit_with_notes(selector: BaseSelector, X: Any) -> None:
-    """Fit, counting the seconds on the terminal; print a note if the method did not converge."""
+    """Fit a selector; print a note if it did not converge."""
     from ufselect._backend.convergence import convergence_warnings
-    from ufselect._backend.progress import waiting
 
-    resources = modest_resources(X, selector.get_params().get("n_jobs", 1))
-    with convergence_warnings() as messages, resources, waiting(type(selector).__name__):
+    with convergence_warnings() as messages, modest_resources(X, selector.get_params().get("n_jobs", 1)):
         selector.fit(X)
     for message in messages:
         note(message)
