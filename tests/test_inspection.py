@@ -55,6 +55,7 @@ def explain(X, columns, feature, **options):
 
 
 @given(SELECTIONS)
+@settings(deadline=None)
 def test_overlap_is_symmetric_and_whole_with_itself(selections):
     overlap = selection_overlap(selections)
     np.testing.assert_array_equal(overlap, overlap.T)
@@ -63,6 +64,7 @@ def test_overlap_is_symmetric_and_whole_with_itself(selections):
 
 
 @given(SELECTIONS, st.randoms())
+@settings(deadline=None)
 def test_overlap_does_not_depend_on_the_order_within_a_selection(selections, random):
     shuffled = [random.sample(selection, len(selection)) for selection in selections]
     np.testing.assert_array_equal(selection_overlap(selections), selection_overlap(shuffled))
@@ -266,6 +268,7 @@ def test_few_samples_have_few_neighbours(n):
 
 
 @given(st.integers(1, 200), st.integers(0, 6), st.floats(0.05, 1.0), SEEDS)
+@settings(deadline=None)
 def test_draws_are_parts_of_the_samples_each_once_and_in_order(n, n_draws, share, seed):
     draws = draws_of_samples(n, n_draws, share, random_state=seed)
     assert len(draws) == n_draws
@@ -302,6 +305,7 @@ def test_stability_leaves_the_selector_alone_and_sparse_is_dense(planted):
     hnp.arrays(np.float64, st.tuples(st.integers(3, 12), st.integers(1, 5)), elements=st.floats(-1e6, 1e6)),
     st.booleans(),
 )
+@settings(deadline=None)
 def test_columns_come_with_mean_zero_and_variance_one_and_constant_ones_as_zero(X, sparse):
     found = dense_columns(sp.csc_matrix(X) if sparse else X, range(X.shape[1]))
     constant = X.min(axis=0) == X.max(axis=0)

@@ -158,8 +158,7 @@ def compare_selectors(
     runner = _Runner(X, n_features_to_select, draws, verbose)
     fits = runner.fit_all(selectors)
     if not fits:
-        reasons = "; ".join(f"{name}: {reason.rstrip('.')}" for name, reason in runner.failures.items())
-        raise ValueError(f"no method could be fitted ({reasons}).")
+        raise ValueError(f"no method could be fitted: {_reasons(runner.failures)}")
     selections = {name: [fitted.chosen] for name, fitted in fits.items()}
     n_chosen = len(next(iter(fits.values())).chosen)
     random = _random_selections(X.shape[1], n_chosen, n_random, random_state)
@@ -210,6 +209,13 @@ class _Runner:
                 found.append(np.flatnonzero(clone(selector).fit(rows_of[rows]).get_support()))
             n_missed += bool(missed)
         return selection_stability(found, self.X.shape[1]), n_missed
+
+
+def _reasons(failures: Mapping[str, str]) -> str:
+    """Return why every selector failed, once if it is the same reason for all."""
+    if len(set(failures.values())) == 1:
+        return next(iter(failures.values()))
+    return " ".join(f"{name}: {reason}" for name, reason in failures.items())
 
 
 def _settled(selector: BaseSelector) -> BaseSelector:

@@ -442,8 +442,7 @@ def test_strange_names_do_no_harm_on_a_screen(folder, command):
 
 @pytest.mark.parametrize("name", ["\x1b[31mred\x07.csv", "two\nlines.csv", "\udcff.csv", "\u202efsc.csv"])
 @pytest.mark.parametrize("command", ["select", "compare", "explain"])
-def test_file_names_do_no_harm_on_a_screen(folder, monkeypatch, name, command):
-    monkeypatch.setenv("TQDM_DELAY", "0")
+def test_file_names_do_no_harm_on_a_screen(folder, name, command):
     Path(name).write_text(GOOD)
     methods = ["--methods", "MaxVariance"] if command == "compare" else ["--method", "MaxVariance"]
     columns = ["gene 0"] if command == "explain" else []
@@ -458,7 +457,7 @@ def test_file_names_do_no_harm_on_a_screen(folder, monkeypatch, name, command):
     shown = name.encode("unicode_escape").decode()
     assert outcome.stdout.startswith(f"{shown}: 60 samples")
     assert f"Wrote out {shown}." in outcome.stdout or command == "explain"
-    assert shown in invoke(command, name, *columns).stderr
+    assert shown.replace("\\n", " ") in invoke(command, name, *columns).stderr  # an error is on one line
 
 
 def test_arguments_do_no_harm_on_a_screen(folder):

@@ -11,7 +11,7 @@ import pandas as pd
 import polars as pl
 import pytest
 import scipy.sparse as sp
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import load_digits
 
@@ -277,6 +277,7 @@ def test_hostile_names_stay_text():
 
 
 @given(st.text(st.characters(exclude_categories=())))
+@settings(deadline=None)
 def test_any_text_survives_in_json_and_html(text):
     written = as_json({"name": text})
     assert json.loads(written)["name"] == text
