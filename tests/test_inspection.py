@@ -1,4 +1,4 @@
-"""What a selection is made of and what it is worth, without labels."""
+"""What a selection consists of, and how good it is without labels."""
 
 import numpy as np
 import pandas as pd
@@ -31,7 +31,7 @@ def planted():
 
 
 class Chosen(MaxVariance):
-    """Selects the columns that it is told, in that order."""
+    """Selects the given columns in that order."""
 
     def __init__(self, columns=(0,)):
         self.columns = columns
@@ -75,7 +75,7 @@ def test_overlap_counts_what_is_common_of_what_there_is():
     np.testing.assert_array_equal(selection_overlap([[0], [1]]), np.eye(2))
 
 
-# What stands for a feature
+# What explains a feature
 
 
 @given(SEEDS, st.floats(-5.0, 5.0).filter(lambda factor: abs(factor) > 0.01), st.floats(-10.0, 10.0))

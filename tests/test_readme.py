@@ -1,4 +1,4 @@
-"""The README as a new user would try it: its commands pasted, what they print compared with what stands there."""
+"""The commands of the README print what the README shows."""
 
 import os
 import re
@@ -15,7 +15,7 @@ BLOCKS = re.findall(
 
 
 def without_times(text):
-    """Seconds and memory differ from run to run; they are replaced, also in the column of a table that holds them."""
+    """Replace seconds and memory, which differ from run to run, also in the columns of tables."""
     text = re.sub(r"[\d,.]+ s and [\d,]+ MB of memory", "# s and # MB of memory", text)
     lines, end = [], None
     for line in map(str.rstrip, text.rstrip().splitlines()):

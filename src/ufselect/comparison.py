@@ -219,9 +219,9 @@ def _reasons(failures: Mapping[str, str]) -> str:
 
 
 def _settled(selector: BaseSelector) -> BaseSelector:
-    """Return a silent clone that selects as many features, and looks for as many clusters, as the fitted selector.
+    """Return a silent clone with the numbers of features and clusters of the fitted selector.
 
-    Fits on subsets are then asked the same question.
+    They are the same for all subsets, so that the selections are comparable.
     """
     found = {
         "n_features_to_select": selector.n_features_,

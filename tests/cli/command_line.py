@@ -1,4 +1,4 @@
-"""The program as a process of its own and in this one, and one small table in every format that it reads."""
+"""The program in a process of its own or in this one, and a small table in every format that it reads."""
 
 import gzip
 import io
@@ -49,7 +49,7 @@ def run_alone(folder, *arguments, program=SCRIPT, environment=None, **options):
 
 
 def invoke(*arguments):
-    """Run the program in this process, where everything is imported already."""
+    """Run the program in this process, where everything is already imported."""
     output, errors = io.StringIO(), io.StringIO()
     with redirect_stdout(output), redirect_stderr(errors):
         code = run([str(argument) for argument in arguments])
@@ -62,7 +62,7 @@ def contents(folder):
 
 
 def is_one_sentence(stderr):
-    """Whether an error is told in a line, without where it came from."""
+    """Whether an error is a single line without a traceback."""
     lines = stderr.splitlines()
     return len(lines) == 1 and lines[0].startswith("Error: ") and lines[0].endswith(".") and "Traceback" not in stderr
 
@@ -73,7 +73,7 @@ def fitted(method, X, count=5, **parameters):
 
 
 def dense_numbers():
-    """60 samples of three classes in 12 columns, the first four of which tell them apart."""
+    """60 samples of three classes in 12 columns; the first four separate the classes."""
     rng = np.random.default_rng(0)
     X = rng.standard_normal((60, 12))
     X[:, :4] += 3.0 * rng.standard_normal((3, 4))[CLASSES]
@@ -86,7 +86,7 @@ def sparse_numbers():
 
 
 class Source(NamedTuple):
-    """A file, and what is in it."""
+    """A file and its content."""
 
     path: Path
     X: Any
@@ -151,7 +151,7 @@ def _write_text(path):
 
 
 class Written(NamedTuple):
-    """What is in a file, read without ufselect; the names are None where it has none."""
+    """The content of a file, read without ufselect; the names are None if it has none."""
 
     X: Any
     names: list | None

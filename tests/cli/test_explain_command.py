@@ -1,4 +1,4 @@
-"""``ufselect explain``: what columns carry, and what stands for them."""
+"""``ufselect explain``: what columns contribute, and which selected columns resemble them."""
 
 import re
 
@@ -11,7 +11,7 @@ from ufselect.inspection import explain_features
 
 
 def check_told(text, explanation, names):
-    """The sentences on one column say what the library says."""
+    """The sentences on one column agree with the library."""
     rank = f"rank {explanation.rank} of {len(names)}, score {explanation.score:.4g}.\n"
     verdict = "selected" if explanation.selected else "not selected"
     assert text.startswith(f"{names[explanation.feature]}: {verdict}, {rank}")

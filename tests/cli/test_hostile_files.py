@@ -1,4 +1,4 @@
-"""What cannot be done is said in one sentence, and nothing is written."""
+"""Errors are one sentence, and nothing is written."""
 
 import os
 import re
@@ -46,7 +46,7 @@ def folder(tmp_path, monkeypatch):
 
 
 def refused(folder, *arguments, code=FAILURE):
-    """Run the program on what it must refuse; the sentence that it says."""
+    """Run the program on something that it must refuse, and return its error message."""
     before = contents(folder)
     outcome = invoke(*arguments)
     assert outcome.code == code, outcome
@@ -415,7 +415,7 @@ STRANGE = [LONG, UNICODE, MARKUP, CONTROL]
 
 
 def write_strange(folder):
-    """A file with names that would do harm on a screen or a page, and text among the numbers."""
+    """A file with names that could do harm on a terminal or a page."""
     X = np.random.default_rng(0).standard_normal((60, 6)) * [6, 5, 4, 3, 2, 1]
     names = [*STRANGE, "plain", "other"]
     np.savez(folder / "strange.npz", X=X, names=np.array(names), kind=np.array(["a\x1b[2J", "b"] * 30))

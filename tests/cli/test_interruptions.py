@@ -1,4 +1,4 @@
-"""Stopped at any time, the program says so in one sentence and leaves nothing half written."""
+"""Interrupted at any time, the program says so in one sentence and leaves no incomplete file."""
 
 import gzip
 import os
@@ -33,7 +33,7 @@ def started(folder, *arguments):
 
 
 def read_until(wanted, reading):
-    """What the terminal shows until those words come, or until it is closed."""
+    """Read from the terminal until those words appear, or until it is closed."""
     shown = ""
     while wanted is None or wanted not in shown:
         try:
@@ -47,7 +47,7 @@ def read_until(wanted, reading):
 
 
 def stop_when_shown(folder, wanted, how, *arguments):
-    """Start the program, send it a signal once it shows those words; its exit code, what it printed and showed."""
+    """Start the program and send it a signal once it shows those words; return its exit code and its output."""
     with started(folder, *arguments) as (process, reading):
         shown = read_until(wanted, reading)
         assert wanted in shown
@@ -58,7 +58,7 @@ def stop_when_shown(folder, wanted, how, *arguments):
 
 
 def write_much(folder):
-    """Data that FSASL takes several seconds for."""
+    """Write data that take FSASL several seconds."""
     np.save(folder / "much.npy", np.random.default_rng(0).standard_normal((8000, 100)))
 
 

@@ -98,7 +98,7 @@ def check_printed(stdout, source, selector):
     assert f"{source.path.name}: 60 samples × 12 numeric columns (" in stdout
     assert "Columns: 5, as requested.\n" in stdout
     assert "5 of 12 columns preserve " in stdout
-    clusters = f"Clusters: {getattr(selector, 'n_clusters_', '')}, from the widest gap between the eigenvalues of"
+    clusters = f"Clusters: {getattr(selector, 'n_clusters_', '')}, by the widest gap between the eigenvalues of"
     assert (clusters in stdout) == hasattr(selector, "n_clusters_")
 
 
@@ -150,7 +150,7 @@ def test_the_number_of_columns_and_why(cells):
     found = invoke("select", "cells.csv", "--method", "MCFS").stdout
     count = fitted("MCFS", cells.X, "auto").n_features_
     assert f"Columns: {count}, the fewest columns that explain 95 % of what all columns together explain" in found
-    assert "Clusters: 3, from the widest gap between the eigenvalues" in found
+    assert "Clusters: 3, by the widest gap between the eigenvalues" in found
 
 
 def test_text_is_kept_aside_and_said_in_a_line(cells):

@@ -640,7 +640,7 @@ def test_everything_has_an_accessible_name(open_page, name):
 
 def test_without_scripts_the_best_columns_are_listed(open_page, studies):
     page = open_page("planted", scripts=False)
-    assert "scripts, which are switched off" in page.locator("noscript").inner_text()
+    assert "need JavaScript, which is disabled" in page.locator("noscript").inner_text()
     assert page.locator("noscript li").all_inner_texts() == best_names(studies["planted"])[:20]
     assert page.locator("#settings").is_visible()
     assert not page.locator("#theme").is_visible()

@@ -1,4 +1,4 @@
-"""What the page holds: the selector's own numbers, safe text, and no more than it should."""
+"""What the page contains: the numbers of the selector, safe text, and nothing more than it should."""
 
 import base64
 import hashlib

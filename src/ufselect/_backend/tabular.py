@@ -64,7 +64,7 @@ def _index_of(column: Any, n_columns: int, index: dict[str, int]) -> int:
     if str(column) in index:
         return index[str(column)]
     if not index:
-        raise ValueError(f"there is no column named {shown(str(column))!r}: the columns of X have no names.")
+        raise ValueError(f"there is no column named '{shown(str(column))}': the columns of X have no names.")
     near = get_close_matches(str(column), index, n=1)
-    hint = f"; did you mean {shown(near[0])!r}?" if near else "."
-    raise ValueError(f"there is no column named {shown(str(column))!r}{hint}")
+    hint = f"; did you mean '{shown(near[0])}'?" if near else "."
+    raise ValueError(f"there is no column named '{shown(str(column))}'{hint}")

@@ -37,9 +37,9 @@ def summary_of(thing: Any) -> str:
 
 def described_parameters(cls: type) -> dict[str, Described]:
     """Return every parameter of a class, described by its docstring, or else by its annotation."""
-    told = _parameters_section(docstring_of(cls))
+    documented = _parameters_section(docstring_of(cls))
     return {
-        name: told.get(name) or Described(_annotation(parameter), "")
+        name: documented.get(name) or Described(_annotation(parameter), "")
         for name, parameter in inspect.signature(cls).parameters.items()
         if parameter.kind not in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
     }
@@ -63,5 +63,5 @@ def when_auto(cls: type, parameter: str) -> str:
     described = described_parameters(cls).get(parameter)
     if described is None:
         return ""
-    told = re.search(r'"auto" (?:takes|selects|reads it off|uses) (.*?)\.(?: |$)', described.text)
-    return told[1] if told else ""
+    sentence = re.search(r'"auto" (?:takes|selects|reads it off|uses) (.*?)\.(?: |$)', described.text)
+    return sentence[1] if sentence else ""

@@ -64,10 +64,10 @@ def _indices(columns: Sequence[str], names: Sequence[str], aside: Mapping[str, A
 
 def _why_not(column: str, names: Sequence[str], aside: Mapping[str, Any]) -> str:
     if column in aside:
-        return f"column {shown(column)!r} was kept aside and takes no part in the selection"
+        return f"column '{shown(column)}' was kept aside and takes no part in the selection"
     near = get_close_matches(column, names, n=1)
-    guess = f"; did you mean {shown(near[0])!r}?" if near else ""
-    return f"there is no column {shown(column)!r}{guess}"
+    guess = f"; did you mean '{shown(near[0])}'?" if near else ""
+    return f"there is no column '{shown(column)}'{guess}"
 
 
 def _sentences(explanation: Explanation, names: Sequence[str]) -> list[str]:

@@ -185,8 +185,8 @@ def _reason(selector: BaseSelector, parameter: str) -> str:
     given = selector.get_params().get(parameter)
     default = inspect.signature(type(selector)).parameters.get(parameter)
     if given == "auto":
-        told = when_auto(type(selector), parameter).replace("features", "columns")
-        return (f"from {told}" if parameter == "n_clusters" else told) if told else "chosen by the method"
+        rule = when_auto(type(selector), parameter).replace("features", "columns")
+        return (f"by {rule}" if parameter == "n_clusters" else rule) if rule else "chosen by the method"
     if default is None or given == default.default:
         return "the default of the method"
     return f"{given:g} of all columns as requested" if isinstance(given, float) else "as requested"

@@ -30,7 +30,8 @@ def methods(
 def _print_method(cls: type) -> None:
     signature = inspect.signature(cls).parameters
     say([": ".join(filter(None, [cls.__name__, summary_of(cls)])), ""])
-    for parameter, told in described_parameters(cls).items():
+    for parameter, described in described_parameters(cls).items():
         default = signature[parameter].default
-        kinds = [told.kind, "required" if default is inspect.Parameter.empty else f"default {default!r}"]
-        say([f"{parameter} : {', '.join(filter(None, kinds))}", *([f"    {told.text}"] if told.text else [])])
+        kinds = [described.kind, "required" if default is inspect.Parameter.empty else f"default {default!r}"]
+        text = [f"    {described.text}"] if described.text else []
+        say([f"{parameter} : {', '.join(filter(None, kinds))}", *text])

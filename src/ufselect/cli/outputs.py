@@ -76,8 +76,8 @@ def _failure_named(path: Path) -> Iterator[None]:
     except (OSError, RuntimeError) as error:
         if isinstance(error, OSError):
             number = error.errno
-        elif told := re.search(r"errno = (\d+)", str(error)):  # HDF5, in the middle of a sentence
-            number = int(told[1])
+        elif found := re.search(r"errno = (\d+)", str(error)):  # HDF5, in the middle of a sentence
+            number = int(found[1])
         else:
             raise
         cause = os.strerror(number).lower() if number else "the file is incomplete"

@@ -41,7 +41,7 @@ def with_parameters_of(cls: type | None, command: Callable[..., None]) -> Callab
 
     def with_options(**values: Any) -> None:
         given = {name: values.pop(option.name) for name, option in options.items()}
-        # A default goes in as the class has it: as text, some could not be told from another value.
+        # Defaults are left to the class: not every value survives the conversion to text and back.
         changed = {name: as_literal(value) for name, value in given.items() if value != options[name].default}
         command(**values, parameters=changed)
 
@@ -92,14 +92,14 @@ def _alternatives(kind: str) -> str:
 
 def refused_value(message: str) -> str:
     """Return scikit-learn's message on an invalid parameter in terms of options."""
-    told = re.fullmatch(r"The '(\w+)' parameter of \w+ must be (.*)\. Got (.*) instead\.", message)
-    if not told:
+    found = re.fullmatch(r"The '(\w+)' parameter of \w+ must be (.*)\. Got (.*) instead\.", message)
+    if not found:
         return message
-    option = SHARED.get(told[1]) or told[1].replace("_", "-")
-    allowed = told[2]
+    option = SHARED.get(found[1]) or found[1].replace("_", "-")
+    allowed = found[2]
     for pattern, words in _PLAIN_RANGES.items():
         allowed = re.sub(pattern, words, allowed)
-    return f"--{option} must be {allowed}; got {told[3]}."
+    return f"--{option} must be {allowed}; got {found[3]}."
 
 
 _PLAIN_RANGES = {

@@ -11,7 +11,7 @@ function drawScores({ names, scores, selected }) {
     values: scores.slice(0, count),
     cut: selected,
     titles: ["Rank", "Score"],
-    tell: (i) => [names[i], `Rank ${grouped.format(i + 1)}`, `Score ${shortNumber(scores[i])}`],
+    describe: (i) => [names[i], `Rank ${grouped.format(i + 1)}`, `Score ${shortNumber(scores[i])}`],
   }));
   if (!hasChoice) return;
   addChoice(byId("scores-controls"), "Ranks shown", [`Best ${grouped.format(around)}`, "All columns"], 0, (index) => {
@@ -29,7 +29,7 @@ function drawStructure(curve, { names, selected }) {
     low: 0,
     titles: ["Columns", "Share explained"],
     write: (share) => `${Math.round(100 * share)} %`,
-    tell: (i) => [`${percent(curve[i])} by the best ${grouped.format(i + 1)}`, `Last added: ${names[i]}`],
+    describe: (i) => [`${percent(curve[i])} by the best ${grouped.format(i + 1)}`, `Last added: ${names[i]}`],
   }));
 }
 
@@ -39,7 +39,7 @@ function drawConvergence(values) {
     values,
     dots: values.length <= 60,
     titles: ["Iteration", "Objective"],
-    tell: (i) => [`Iteration ${i + 1}`, `Objective ${shortNumber(values[i])}`],
+    describe: (i) => [`Iteration ${i + 1}`, `Objective ${shortNumber(values[i])}`],
   }));
 }
 
@@ -56,7 +56,7 @@ function lineChart(drawing, what) {
     at: (x) => within(Math.round(chart.rankAt(x)), 1, chart.values.length) - 1,
     next: (i, right) => (i === null ? 0 : within(i + right, 0, chart.values.length - 1)),
     box: (i) => ({ x: chart.x(i + 1) - 6, y: chart.y(chart.values[i] ?? chart.low) - 6, width: 12, height: 12 }),
-    tell: (i) => chart.tell(i),
+    describe: (i) => chart.describe(i),
   });
   keepDrawn(drawing, draw);
   return draw;

@@ -9,7 +9,7 @@ const LONGEST_SPOKEN = 200;
  * items.at(x, y): the item at a position in the figure, or null;
  * items.next(item, right, down): the item after an arrow key, or the first item if item is null;
  * items.box(item): its {x, y, width, height} in the figure;
- * items.tell(item): lines of text; items.round: whether the marker is a ring.
+ * items.describe(item): lines of text; items.round: whether the marker is a ring.
  */
 function makeExplorable(drawing, items) {
   const marker = element("div", { class: items.round ? "marker round" : "marker" });
@@ -21,8 +21,8 @@ function makeExplorable(drawing, items) {
     current = item;
     const box = items.box(item);
     putMarker(drawing, marker, box);
-    showTip(items.tell(item), box, drawing.getBoundingClientRect());
-    if (spoken) speak(items.tell(item));
+    showTip(items.describe(item), box, drawing.getBoundingClientRect());
+    if (spoken) speak(items.describe(item));
   };
   const hide = () => {
     if (marker.hidden) return; // the tooltip belongs to another figure

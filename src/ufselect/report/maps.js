@@ -14,7 +14,7 @@ function drawBlocks({ size, shares, clusters, borders }) {
     bands: clusters,
     // The square root makes small shares visible.
     paint: scaleOver(colorScale("heat-0", "heat-1", "heat-2", "heat-3"), (row, column) => Math.sqrt(values[row * size + column] / most)),
-    tell: (row, column) => [
+    describe: (row, column) => [
       `From cluster ${clusters[row]} to cluster ${clusters[column]}`,
       `${percent(values[row * size + column])} of the neighbours of these samples`,
     ],
@@ -33,7 +33,7 @@ function drawRedundancy({ size, values: text, similar }, { names }) {
     columns: size,
     borders: [],
     paint: scaleOver(colorScale("heat-0", "heat-1", "heat-2", "heat-3"), at),
-    tell: (row, column) => [names[order[row]], names[order[column]], `Absolute correlation ${at(row, column).toFixed(2)}`],
+    describe: (row, column) => [names[order[row]], names[order[column]], `Absolute correlation ${at(row, column).toFixed(2)}`],
   }));
   addScaleLegend(byId("redundancy-legend"), "0", "1");
   addChoice(byId("redundancy-controls"), "Order of the columns", ["By rank", "By similarity"], 0, (index) => {
@@ -52,7 +52,7 @@ function drawImage(image, features) {
     columns: width,
     borders: [],
     paint: pixelColors(mean, ranks, features.selected, width),
-    tell: (row, column) => pixelTexts(row, column, ranks[row * width + column], features),
+    describe: (row, column) => pixelTexts(row, column, ranks[row * width + column], features),
   }));
   addScaleLegend(byId("image-legend"), "best", "last selected", "pick");
 }
@@ -105,7 +105,7 @@ function grid(drawing, what) {
     next: (cell, right, down) =>
       cell === null ? [0, 0] : [within(cell[0] + down, 0, cells.rows - 1), within(cell[1] + right, 0, cells.columns - 1)],
     box: ([row, column]) => ({ x: corner()[0] + column * side, y: corner()[1] + row * side, width: side, height: side }),
-    tell: ([row, column]) => cells.tell(row, column),
+    describe: ([row, column]) => cells.describe(row, column),
   });
   keepDrawn(drawing, draw);
   return draw;

@@ -21,7 +21,7 @@ function drawSamples(samples) {
     at: (x, y) => nearestPoint(plot, x, y),
     next: (i, right, down) => (i === null ? 0 : (i + (right || down) + samples.count) % samples.count),
     box: (i) => ({ x: plot.x[i] - 7, y: plot.y[i] - 7, width: 14, height: 14 }),
-    tell: (i) => sampleTexts(plot, i),
+    describe: (i) => sampleTexts(plot, i),
   });
   addScatterControls(plot, draw);
   keepDrawn(drawing, draw);
