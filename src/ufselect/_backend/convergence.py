@@ -39,20 +39,18 @@ def _package_of(module: dict[str, object]) -> str:
 
 @contextmanager
 def convergence_warnings() -> Iterator[list[str]]:
-    """Collect the different messages of all ``ConvergenceWarning`` issued in the block, instead of showing them.
+    """Collect the messages of every ``ConvergenceWarning`` issued in the block, instead of showing them.
 
     The list is complete when the block ends; other warnings are issued then.
     """
-    messages: dict[str, None] = {}
-    found: list[str] = []
+    messages: list[str] = []
     try:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", ConvergenceWarning)
-            yield found
+            yield messages
     finally:
-        for warning in caught:
-            if issubclass(warning.category, ConvergenceWarning):
-                messages[str(warning.message)] = None
+        for each in caught:
+            if issubclass(each.category, ConvergenceWarning):
+                messages.append(str(each.message))
             else:
-                warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
-        found.extend(messages)
+                warnings.warn_explicit(each.message, each.category, each.filename, each.lineno, source=each.source)

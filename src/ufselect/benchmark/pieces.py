@@ -14,6 +14,8 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import ThreadpoolController
 
+from ufselect._backend.convergence import convergence_warnings
+from ufselect._backend.naming import names_a_module
 from ufselect.benchmark.data import DataVersion, load_version, neighbors_in
 from ufselect.benchmark.experiment import identity
 from ufselect.benchmark.measure import measured
@@ -21,7 +23,6 @@ from ufselect.benchmark.protocol import measures_of
 from ufselect.benchmark.selecting import (
     best_features,
     current_selector,
-    names_a_module,
     parameters_of,
     selector_folder,
     selector_source,
@@ -137,13 +138,9 @@ def judgement_of(
 
 def _counting_warnings(call: Callable[[], Any]) -> tuple[Any, int]:
     """Return the result of a call and its number of ConvergenceWarnings; other warnings are issued as usual."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", ConvergenceWarning)
+    with convergence_warnings() as messages:
         result = call()
-    others = [each for each in caught if not issubclass(each.category, ConvergenceWarning)]
-    for each in others:
-        warnings.warn_explicit(each.message, each.category, each.filename, each.lineno, source=each.source)
-    return result, len(caught) - len(others)
+    return result, len(messages)
 
 
 def _course(selector: Any) -> Outcome:

@@ -10,11 +10,12 @@ from typing import Any
 from joblib import Parallel, delayed
 from joblib.parallel import get_active_backend
 
+from ufselect._backend.naming import names_a_module
 from ufselect._backend.progress import with_progress
 from ufselect.benchmark.data import current_version, load_version
 from ufselect.benchmark.experiment import ALL_FEATURES, Experiment, Method, identity
 from ufselect.benchmark.pieces import Fit, Judgement, Outcome, Piece, judgement_of
-from ufselect.benchmark.selecting import names_a_module, selector_folder, selector_named, selector_source
+from ufselect.benchmark.selecting import selector_folder, selector_named, selector_source
 from ufselect.benchmark.store import Store
 from ufselect.datasets import default_feature_counts
 

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from ufselect._backend.columns import Indices
+from ufselect._backend.naming import names_a_module, object_named
 from ufselect.benchmark.sources import folder_of, local_files, source_digest
 
 CLASSES = "classes"  # as the value of a parameter: the number of classes of the data set
@@ -23,11 +24,6 @@ NONE = "none"  # as the value of a parameter: None, which TOML does not have
 
 _OURS = ("ufselect", "ufselect.benchmark.rankings")
 _imported_from: dict[str, str] = {}  # modules of users, and the digest of the source they were imported from
-
-
-def names_a_module(selector: str) -> bool:
-    """Return whether a selector is given as "package.module:name"."""
-    return ":" in selector
 
 
 def selector_named(name: str) -> Callable[..., Any]:
@@ -43,21 +39,7 @@ def selector_named(name: str) -> Callable[..., Any]:
     ValueError
         If there is no selector with that name.
     """
-    module, _, attribute = name.rpartition(":")
-    modules = (module,) if names_a_module(name) else _OURS
-    cause = ""
-    for each in modules:
-        try:
-            found: Any = importlib.import_module(each)
-            for part in attribute.split("."):
-                found = getattr(found, part)
-        except ImportError as error:
-            cause = f": {error}"
-        except AttributeError:
-            continue
-        else:
-            return found
-    raise ValueError(f"there is no selector {name!r} in {' or '.join(modules)}{cause}.")
+    return object_named(name, _OURS)
 
 
 def selector_source(name: str) -> str:

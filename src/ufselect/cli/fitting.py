@@ -131,7 +131,7 @@ def fit_with_notes(selector: BaseSelector, X: Any) -> None:
 
     with convergence_warnings() as messages, modest_resources(X, selector.get_params().get("n_jobs", 1)):
         selector.fit(X)
-    for message in messages:
+    for message in dict.fromkeys(messages):
         note(message)
 
 
