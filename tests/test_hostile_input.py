@@ -122,7 +122,7 @@ def test_as_many_neighbours_or_clusters_as_samples_are_refused(name, value):
     ("name", "value"),
     [
         *((name, value) for name in ("row_penalty", "self_expression_penalty") for value in (-0.1, 0, 0.0, 1, 1.5)),
-        *(("local_weight", value) for value in (-1, 0, 0.0)),
+        *(("local_weight", value) for value in (-1, -1e-9)),
         *((name, value) for name in ("n_neighbors", "n_clusters") for value in (0, -1, 2.5, None)),
         *(("self_expression_size", value) for value in (0, -1, 0.5)),
         *(("max_iter", value) for value in (0, -1, 1.5, None)),

@@ -107,7 +107,7 @@ def test_values_whose_squares_overflow_are_refused(name, form):
 @pytest.mark.parametrize("count", [-1, 16])
 def test_impossible_numbers_of_top_features_are_refused(name, count):
     selector = selector_of(name, n_features_to_select=4, n_clusters=3).fit(PLANTED.X)
-    with pytest.raises(ValueError, match=f"n_features={count} must be between 0 and the 15 features"):
+    with pytest.raises(ValueError, match=f"n_features={count} must be between 0 and the number of features, 15"):
         selector.top_features(count)
     assert len(selector.top_features(0)) == 0
 

@@ -36,6 +36,7 @@ from ufselect.solvers.nonnegative import GROWING, Tightening
 
 __all__ = [
     "CHOICE_OF_EDGES",
+    "COUNT",
     "ITERATIONS",
     "NOT_NEGATIVE",
     "POSITIVE",
@@ -58,21 +59,19 @@ __all__ = [
 
 State = TypeVar("State")
 
-ITERATIONS: dict[str, list[Any]] = {
-    "max_iter": [Interval(Integral, 1, None, closed="left")],
-    "tol": [Interval(Real, 0, None, closed="left")],
-}
+COUNT: list[Any] = [Interval(Integral, 1, None, closed="left")]
+POSITIVE: list[Any] = [Interval(Real, 0, None, closed="neither")]
+NOT_NEGATIVE: list[Any] = [Interval(Real, 0, None, closed="left")]
+SHARE: list[Any] = [Interval(Real, 0, 1, closed="neither")]
+
+ITERATIONS: dict[str, list[Any]] = {"max_iter": COUNT, "tol": NOT_NEGATIVE}
 """Constraints on the parameters of an iterative method."""
 
 CHOICE_OF_EDGES: dict[str, list[Any]] = {
     "weights": [StrOptions({"heat", "binary", "cosine"})],
-    "width": [Interval(Real, 0, None, closed="neither")],
+    "width": POSITIVE,
 }
 """Constraints on the parameters that weight the edges of a neighbour graph."""
-
-POSITIVE: list[Any] = [Interval(Real, 0, None, closed="neither")]
-NOT_NEGATIVE: list[Any] = [Interval(Real, 0, None, closed="left")]
-SHARE: list[Any] = [Interval(Real, 0, 1, closed="neither")]
 
 _LARGEST_GRAM = 5000
 _LARGEST_VALUE = 1e140
@@ -272,7 +271,7 @@ class GraphSelector(BaseSelector):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BaseSelector._parameter_constraints,
-        "n_neighbors": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
+        "n_neighbors": [*COUNT, StrOptions({"auto"})],
         "n_jobs": [None, Integral],
     }
 
@@ -305,7 +304,7 @@ class ClusterSelector(GraphSelector):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **GraphSelector._parameter_constraints,
-        "n_clusters": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
+        "n_clusters": [*COUNT, StrOptions({"auto"})],
         "random_state": ["random_state"],
     }
 
