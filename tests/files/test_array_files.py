@@ -40,13 +40,13 @@ def test_all_else_becomes_double_precision(tmp_path, dtype):
         (np.zeros(5), r"shape \(5,\); a table has rows and columns"),
         (
             np.zeros((4, 3, 2)),
-            r"has 3 dimensions, \(4, 3, 2\); save it as samples × pixels: X\.reshape\(len\(X\), -1\)\.$",
+            r"has 3 dimensions, \(4, 3, 2\); flatten each sample with X\.reshape\(len\(X\), -1\)\.$",
         ),
         (np.zeros((2, 2), complex), "complex numbers"),
         (np.array([["a", "b"]]), "text or objects"),
         (np.zeros((2, 2), dtype=[("a", "f8")]), "named fields"),
         (np.zeros((0, 3)), "has columns but no rows"),
-        (np.zeros((3, 0)), "has no column of numbers"),
+        (np.zeros((3, 0)), "has no numeric column"),
     ],
 )
 def test_arrays_that_are_no_tables_are_refused(tmp_path, values, message):
@@ -127,12 +127,12 @@ def test_the_table_of_an_archive(tmp_path, key):
     np.testing.assert_array_equal(table.X, X)
     assert table.names == ("a", "b", "c")
     assert table.aside["y"].tolist() == [4, 5]
-    assert table.reasons == {"y": "an array of its own"}
+    assert table.reasons == {"y": "a separate array"}
 
 
 def test_several_tables_without_a_known_name_are_refused(tmp_path):
     np.savez(tmp_path / "x.npz", one=X, two=X)
-    with pytest.raises(ValueError, match="has no array named X, fea or data to read; it has 'one', 'two'"):
+    with pytest.raises(ValueError, match="has no array named X, fea or data; it has 'one', 'two'"):
         read_table(tmp_path / "x.npz")
 
 
@@ -214,7 +214,7 @@ def test_a_dense_array_comes_of_sparse_columns(tmp_path):
 def test_columns_aside_need_be_there(tmp_path):
     np.save(tmp_path / "x.npy", X)
     assert read_table(tmp_path / "x.npy", aside=["x1"]).names == ("x0", "x2")
-    with pytest.raises(ValueError, match="has no column named 'x7'; the nearest names are"):
+    with pytest.raises(ValueError, match="has no column named 'x7'; the closest names are"):
         read_table(tmp_path / "x.npy", aside=["x7"])
-    with pytest.raises(ValueError, match=r"Only \.h5ad files have layers"):
+    with pytest.raises(ValueError, match=r"only \.h5ad files have layers"):
         read_table(tmp_path / "x.npy", layer="counts")

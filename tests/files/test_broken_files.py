@@ -120,7 +120,7 @@ def test_files_that_may_not_be_read(tmp_path):
     path.write_text("a,b\n1,2\n")
     path.chmod(0)
     answer = subprocess.run([sys.executable, "-c", FORBIDDEN, str(path)], capture_output=True, text=True, check=True)
-    assert answer.stdout.strip() == f"{path} may not be read: permission denied."
+    assert answer.stdout.strip() == f"{path} cannot be read: permission denied."
 
 
 def test_matlab_files_of_version_73(tmp_path):
@@ -129,7 +129,7 @@ def test_matlab_files_of_version_73(tmp_path):
         file["X"] = X
     with path.open("r+b") as file:
         file.write(b"MATLAB 7.3 MAT-file".ljust(124) + b"\x00\x02IM")
-    with pytest.raises(ValueError, match=r"is a MATLAB file of version 7\.3; save it again with -v7"):
+    with pytest.raises(ValueError, match=r"is a MATLAB file of version 7\.3, which is not supported; save it with -v7"):
         read_table(path)
 
 
@@ -138,9 +138,9 @@ def test_arrays_under_the_wrong_ending(tmp_path):
     np.savez(tmp_path / "several.npz", X=X)
     (tmp_path / "one.npy").rename(tmp_path / "one.npz")
     (tmp_path / "several.npz").rename(tmp_path / "several.npy")
-    with pytest.raises(ValueError, match=r"give it the ending \.npy"):
+    with pytest.raises(ValueError, match=r"rename it to .npy"):
         read_table(tmp_path / "one.npz")
-    with pytest.raises(ValueError, match=r"give it the ending \.npz"):
+    with pytest.raises(ValueError, match=r"rename it to .npz"):
         read_table(tmp_path / "several.npy")
 
 
@@ -153,7 +153,7 @@ def test_a_sparse_matrix_that_points_outside_itself_is_refused(tmp_path):
         X_indptr=good.indptr,
         X_shape=np.array(good.shape),
     )
-    with pytest.raises(ValueError, match="cannot be read as NumPy archive"):
+    with pytest.raises(ValueError, match="holds a damaged sparse matrix: an index is outside 0 to 5"):
         read_table(tmp_path / "x.npz")
 
 

@@ -114,7 +114,7 @@ def test_names_that_begin_alike_are_told_apart(read):
 
 
 def test_columns_read_a_few_at_a_time_keep_their_places(read, monkeypatch):
-    monkeypatch.setattr("ufselect.files.parquet._COLUMNS", 100)
+    monkeypatch.setattr("ufselect.files.read_parquet._BYTES", 100)
     X = np.arange(60.0).reshape(5, 12)
     np.testing.assert_array_equal(read({f"g{j}": X[:, j] for j in range(12)}).X, X)
 
@@ -128,7 +128,7 @@ def test_columns_of_one_name_are_refused(tmp_path):
 def test_tables_without_rows_or_numbers_are_refused(read):
     with pytest.raises(ValueError, match="has columns but no rows"):
         read({"a": pa.array([], pa.float64())})
-    with pytest.raises(ValueError, match=r"has no column of numbers \('a': text\)"):
+    with pytest.raises(ValueError, match=r"has no numeric column \('a': text\)"):
         read({"a": pa.array(["x"])})
 
 
@@ -144,7 +144,7 @@ def test_tables_without_rows_or_numbers_are_refused(read):
 def test_whole_numbers_that_a_float_would_change_go_aside(read, tmp_path, column):
     table = read({"key": column, "a": pa.array([1.0, 2.0, 3.0])})
     assert table.names == ("a",)
-    assert table.reasons == {"key": "whole numbers too long for a float"}
+    assert table.reasons == {"key": "integers too long for a float"}
     assert table.aside["key"].tolist() == column.to_pylist()
     write_table(tmp_path / "out.csv", table, Selection(np.ones(1), np.ones(1), 1))
     assert (tmp_path / "out.csv").read_text().splitlines()[1] == f"{column[0].as_py()},1"

@@ -53,7 +53,7 @@ def test_nothing_missing_nothing_copied():
 
 
 def test_a_column_of_missing_values_has_no_median():
-    with pytest.raises(ValueError, match="Column 'b' has no values at all"):
+    with pytest.raises(ValueError, match="All values of column 'b' are missing"):
         with_medians(table_of(np.array([[1.0, np.nan], [2.0, np.nan]])))
 
 

@@ -1,14 +1,10 @@
-"""Tables in and out of files."""
+"""Read tables from files, and write them."""
 
-from ufselect.files.formats import FORMATS, file_format, read_table, write_table
-from ufselect.files.table import (
-    Selection,
-    Table,
-    infinite_values,
-    missing_values,
-    with_logarithms,
-    with_medians,
-)
+from ufselect.files.formats import FORMATS, file_format
+from ufselect.files.read import read_table
+from ufselect.files.table import Selection, Table
+from ufselect.files.values import infinite_values, missing_values, with_logarithms, with_medians
+from ufselect.files.write import write_table
 
 __all__ = [
     "FORMATS",

@@ -1,4 +1,4 @@
-"""Between Arrow's arrays and NumPy's."""
+"""Conversions between Arrow and NumPy arrays."""
 
 from __future__ import annotations
 
@@ -8,15 +8,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ufselect.files.table import LARGEST_INTEGER, dense_block, in_working_precision, row_blocks
 
-def give_memory_back() -> None:
-    """Return to the system what Arrow holds ready for its next table; where it was not in use, nothing."""
+
+def release_memory() -> None:
+    """Return to the system the memory that Arrow keeps for its next table, if Arrow was used."""
     if pyarrow := sys.modules.get("pyarrow"):
         pyarrow.default_memory_pool().release_unused()
 
 
 def texts(column: Any) -> NDArray[Any]:
-    """Strings of an Arrow array, equal ones shared, None where there is none."""
+    """Return the strings of an Arrow array, equal ones shared, None for nulls."""
     coded = column.dictionary_encode()
     different = np.empty(len(coded.dictionary) + 1, dtype=object)
     different[:-1] = coded.dictionary.to_pylist()
@@ -24,15 +26,15 @@ def texts(column: Any) -> NDArray[Any]:
 
 
 def objects(values: list[Any]) -> NDArray[Any]:
-    """A one-dimensional array of the values as they are, lists too."""
+    """Return a one-dimensional array of objects, even if the values are lists."""
     array = np.empty(len(values), dtype=object)
-    for place, value in enumerate(values):
-        array[place] = value
+    for index, value in enumerate(values):
+        array[index] = value
     return array
 
 
 def arrow_column(values: NDArray[Any]) -> Any:
-    """The Arrow array of a column that was kept aside; what Arrow has no type for becomes text."""
+    """Return the Arrow array of a column set aside; values without an Arrow type become text."""
     import pyarrow as pa
 
     if values.dtype.kind == "f":
@@ -44,7 +46,7 @@ def arrow_column(values: NDArray[Any]) -> Any:
 
 
 def as_texts(values: NDArray[Any]) -> list[str | None]:
-    """Every value as text, None where there is none."""
+    """Return each value as text, None if it is missing."""
     if values.dtype.kind == "M":
         return [None if text == "NaT" else text for text in np.datetime_as_string(values).tolist()]
     return [None if value is None or value != value else _as_text(value) for value in values.tolist()]
@@ -55,10 +57,28 @@ def _as_text(value: Any) -> str:
 
 
 def number_column(values: NDArray[Any], whole: bool) -> Any:
-    """The Arrow array of a column of numbers, null where one is missing; of integers where all are whole numbers."""
+    """Return the Arrow array of a numeric column, null for NaN; of integers if ``whole``."""
     import pyarrow as pa
 
     if not whole:
         return pa.array(values, from_pandas=True)
     missing = np.isnan(values)
     return pa.array(np.where(missing, 0, values).astype(np.int64), mask=missing)
+
+
+def whole_numbers(X: Any, columns: NDArray[Any]) -> NDArray[np.bool_]:
+    """Whether each of these columns holds only integers, none of them too large or a negative zero."""
+    whole = np.ones(len(columns), dtype=bool)
+    for rows in row_blocks((X.shape[0], len(columns))):
+        block = dense_block(X, rows, columns)
+        fine = (block == np.rint(block)) & (np.abs(block) < LARGEST_INTEGER) & ~((block == 0) & np.signbit(block))
+        whole &= (fine | np.isnan(block)).all(axis=0)
+    return whole
+
+
+def written_numbers(values: NDArray[Any]) -> Any:
+    """Return the Arrow array that is written to a text file for a column set aside."""
+    if values.dtype.kind != "f":
+        return arrow_column(values)
+    values = in_working_precision(values)
+    return number_column(values, bool(whole_numbers(values[:, None], np.array([0]))[0]))

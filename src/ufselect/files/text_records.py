@@ -1,7 +1,7 @@
-"""Text files as blocks of whole rows, all values of a block in one Arrow array.
+"""Text files as blocks of whole rows, with all values of a block in one Arrow array.
 
-Arrow's own reader builds one array a column and block, which at 20,000 columns costs more than the numbers themselves.
-Here the separators between values become line ends, and Arrow reads a file of one column.
+The CSV reader of Arrow builds one array per column and block, which for 20,000 columns takes more memory than the
+numbers themselves. Here, delimiters are replaced by line ends, and Arrow reads a file with one column.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ import csv
 import gzip
 import io
 import os
-import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -21,69 +20,73 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ufselect.files.formats import file_format
+from ufselect.files.formats import file_format, is_gzipped
 from ufselect.files.table import RaggedError, UnreadableError
+from ufselect.files.text_dialect import Dialect, find_dialect
 
 _BLOCK = 4 * 1024 * 1024  # bytes of text
-_VALUES = 200_000  # values at a time where rows are read one by one
-_MARK = b"\xef\xbb\xbf"
+_SAMPLE = 1024 * 1024  # bytes of text in which the dialect is found
+_VALUES = 200_000  # values per block if rows are read one by one
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _QUOTE, _LINE_FEED, _RETURN = b'"\n\r'
-NOT_UTF8 = "is not UTF-8 text; save it as UTF-8 and try again."
+_NOT_UTF8 = "is not UTF-8 text; save it as UTF-8."
 
 
 class _IrregularError(Exception):
-    """Quotation marks or line ends that only a reader of single characters understands."""
+    """Quotes or line ends that only a reader of single characters understands."""
 
 
 @dataclass(frozen=True)
 class TextFile:
-    """A text file, its first record, and where the next one begins."""
+    """A text file, its first record, and where that and the next one start."""
 
     path: Path
-    delimiter: str
+    dialect: Dialect
     fields: list[str]
     quoted: bool
     first: int
     second: int
 
-
-def opened_text_file(path: Path) -> TextFile:
-    """Look at the first record; it alone tells the delimiter and the number of columns."""
-    with path.open("rb") as raw, _unpacked(raw, path) as stream:
-        start = len(_MARK) if stream.read(len(_MARK)) == _MARK else 0
-        stream.seek(start)
-        line = _first_record(stream)
-        end = stream.tell()
-    if not line:
-        raise UnreadableError("is empty.")
-    delimiter = _delimiter(path, line)
-    text = _decoded(line)
-    if "\r" in text.rstrip("\r\n") and '"' not in text:
-        raise UnreadableError("ends its lines with carriage returns alone; save it with ordinary line ends.")
-    fields = next(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter))
-    return TextFile(path, delimiter, fields, '"' in text, end - len(line), end)
-
-
-def blocks_of_values(file: TextFile, start: int, verbose: int = 0) -> Iterator[Any]:
-    """Arrow arrays of strings, each with the values of some rows one after another, from this byte on."""
-    n_rows = 0
-    with file.path.open("rb") as raw, _unpacked(raw, file.path) as stream, _bar(file.path, verbose) as show:
-        stream.seek(start)
-        try:
-            for block in _whole_records(stream, file.delimiter):
-                values = _flat_values(block, file, n_rows)
-                n_rows += len(values) // len(file.fields)
-                start += len(block)
-                show(raw.tell())
-                yield values
-        except _IrregularError:
+    def blocks(self, *, after_header: bool, verbose: int = 0) -> Iterator[Any]:
+        """Yield Arrow arrays of strings, each with the values of some rows one after another."""
+        start, n_rows = self.second if after_header else self.first, 0
+        with self.path.open("rb") as raw, _decompressed(raw, self.path) as stream, _bar(self.path, verbose) as show:
             stream.seek(start)
-            yield from _one_by_one(stream, file, n_rows)
+            try:
+                for block in _whole_records(stream, self.dialect.delimiter):
+                    values = _flat_values(block, self, n_rows)
+                    n_rows += len(values) // len(self.fields)
+                    start += len(block)
+                    show(raw.tell())
+                    yield values
+            except _IrregularError:
+                stream.seek(start)
+                yield from _one_by_one(stream, self, n_rows)
+
+
+def open_text_file(path: Path, delimiter: str | None = None, decimal: str | None = None) -> TextFile:
+    """Find the dialect of a text file and its first record, which gives the number of columns."""
+    with path.open("rb") as raw, _decompressed(raw, path) as stream:
+        start = len(_BYTE_ORDER_MARK) if stream.read(len(_BYTE_ORDER_MARK)) == _BYTE_ORDER_MARK else 0
+        stream.seek(start)
+        record = _first_record(stream)
+        end = stream.tell()
+        sample = record + stream.read(_SAMPLE) + stream.readline()
+    if not record:
+        raise UnreadableError("is empty.")
+    text = _decoded(record)
+    if "\r" in text.rstrip("\r\n") and '"' not in text:
+        raise UnreadableError("has carriage returns as line ends; save it with ordinary line ends.")
+    if delimiter is None and file_format(path) == "tsv":
+        delimiter = "\t"
+    dialect = find_dialect(sample.decode("latin-1"), delimiter, decimal)  # in which ASCII stays ASCII
+    fields = next(csv.reader(io.StringIO(text, newline=""), delimiter=dialect.delimiter))
+    return TextFile(path, dialect, fields, '"' in text, end - len(record), end)
 
 
 @contextmanager
-def _unpacked(raw: IO[bytes], path: Path) -> Iterator[Any]:
-    if path.suffix.casefold() != ".gz":
+def _decompressed(raw: IO[bytes], path: Path) -> Iterator[Any]:
+    if not is_gzipped(path):
         yield raw
         return
     with gzip.open(raw) as stream:
@@ -92,11 +95,11 @@ def _unpacked(raw: IO[bytes], path: Path) -> Iterator[Any]:
 
 @contextmanager
 def _bar(path: Path, verbose: int) -> Iterator[Callable[[int], object]]:
-    """What to tell the number of bytes read so far; reading of less than a second shows nothing."""
+    """Yield a function to call with the number of bytes read; the first second shows nothing."""
     if not verbose:
         yield lambda n_bytes: None
         return
-    from tqdm import tqdm  # costs import time that silent reading need not pay
+    from tqdm import tqdm  # only imported if it is shown
 
     size, delay = path.stat().st_size, float(os.environ.get("TQDM_DELAY", "1"))
     with tqdm(total=size, desc=f"Reading {path.name}", unit="B", unit_scale=True, delay=delay, leave=False) as bar:
@@ -104,7 +107,7 @@ def _bar(path: Path, verbose: int) -> Iterator[Callable[[int], object]]:
 
 
 def _first_record(stream: IO[bytes]) -> bytes:
-    """The first record that is not blank, over as many lines as its quotation marks take it."""
+    """Return the first record that is not blank, with all lines of its quoted values."""
     line = stream.readline()
     while line and not line.strip():
         line = stream.readline()
@@ -114,24 +117,15 @@ def _first_record(stream: IO[bytes]) -> bytes:
     return b"".join(record)
 
 
-def _delimiter(path: Path, line: bytes) -> str:
-    if file_format(path) == "tsv":
-        return "\t"
-    line = re.sub(rb'"[^"]*"', b"", line)
-    if b"," in line:
-        return ","
-    return next((mark.decode() for mark in (b";", b"\t") if mark in line), ",")
-
-
 def _decoded(line: bytes) -> str:
     try:
         return line.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise UnreadableError(NOT_UTF8) from error
+        raise UnreadableError(_NOT_UTF8) from error
 
 
 def _whole_records(stream: IO[bytes], delimiter: str) -> Iterator[bytes]:
-    """Blocks that end where a record ends."""
+    """Yield blocks that end with a record."""
     rest = b""
     while data := stream.read(max(_BLOCK, len(rest))):
         data = rest + data
@@ -140,13 +134,13 @@ def _whole_records(stream: IO[bytes], delimiter: str) -> Iterator[bytes]:
         if end:
             yield data[:end]
         else:
-            _check_quotes(_bytes(data), _quotes(_bytes(data)), delimiter)  # or one that nothing closes takes all in
+            _check_quotes(_bytes(data), _quotes(_bytes(data)), delimiter)  # or one that is not closed takes everything
     if rest:
         yield rest if rest.endswith(b"\n") else rest + b"\n"
 
 
 def _end_of_last_record(data: bytes) -> int:
-    """The place after the last line end that an even number of quotation marks went before."""
+    """Return the index after the last line end with an even number of quotes before it."""
     end = data.rfind(b"\n") + 1
     n_quotes = data.count(b'"', 0, end)
     while end and n_quotes % 2:
@@ -165,7 +159,7 @@ def _quotes(text: NDArray[np.uint8]) -> NDArray[np.intp]:
 
 
 def _check_quotes(text: NDArray[np.uint8], quotes: NDArray[np.intp], delimiter: str) -> None:
-    """Quotation marks must stand at the ends of values, or be doubled."""
+    """Raise an error if quotes are not at the ends of values, or doubled."""
     borders = _bytes(b'"\n\r' + delimiter.encode())
     opening, closing = quotes[0::2], quotes[1::2]
     before, after = text[opening[opening > 0] - 1], text[np.minimum(closing + 1, len(text) - 1)]
@@ -174,14 +168,14 @@ def _check_quotes(text: NDArray[np.uint8], quotes: NDArray[np.intp], delimiter: 
 
 
 def _flat_values(block: bytes, file: TextFile, n_before: int) -> Any:
-    """The values of a block of whole records."""
-    text, quoted = np.array(_bytes(block)), b'"' in block
-    separators = np.flatnonzero((text == ord(file.delimiter)) | (text == _LINE_FEED))
+    """Return the values of a block of whole records."""
+    text, quoted, delimiter = np.array(_bytes(block)), b'"' in block, file.dialect.delimiter
+    separators = np.flatnonzero((text == ord(delimiter)) | (text == _LINE_FEED))
     if quoted:
         quotes = _quotes(text)
-        _check_quotes(text, quotes, file.delimiter)
+        _check_quotes(text, quotes, delimiter)
         if len(quotes) % 2:
-            raise UnreadableError("has a quotation mark that is not closed.")
+            raise UnreadableError("has a quote that is not closed.")
         separators = separators[np.searchsorted(quotes, separators) % 2 == 0]
     ends = text[separators] == _LINE_FEED
     if block.startswith((b"\n", b"\r\n")) or b"\n\n" in block or b"\n\r\n" in block:
@@ -190,14 +184,14 @@ def _flat_values(block: bytes, file: TextFile, n_before: int) -> Any:
             return _flat_values(np.delete(text, blank).tobytes(), file, n_before)
     n_rows = _checked_rows(ends, len(file.fields), n_before)
     text[separators[~ends]] = _LINE_FEED
-    values = _strings(text, file.delimiter, quoted)
+    values = _strings(text, delimiter, quoted)
     if len(values) != n_rows * len(file.fields):
         raise _IrregularError
     return values
 
 
 def _blank_rows(text: NDArray[np.uint8], separators: NDArray[np.intp], ends: NDArray[np.bool_]) -> NDArray[np.intp]:
-    """The places of the characters of rows that hold nothing."""
+    """Return the indices of the characters of empty rows."""
     starts = np.concatenate([[0], separators[:-1] + 1])
     alone = ends & np.concatenate([[True], ends[:-1]])
     bare = separators[alone & (separators == starts)]
@@ -206,7 +200,7 @@ def _blank_rows(text: NDArray[np.uint8], separators: NDArray[np.intp], ends: NDA
 
 
 def _checked_rows(ends: NDArray[np.bool_], n_columns: int, n_before: int) -> int:
-    """The number of rows; every one must have a value for each column."""
+    """Return the number of rows if each has a value for each column."""
     lengths = np.diff(np.flatnonzero(ends), prepend=-1)
     wrong = np.flatnonzero(lengths != n_columns)
     if len(wrong):
@@ -241,17 +235,17 @@ def _strings(text: NDArray[np.uint8], delimiter: str, quoted: bool) -> Any:
 
 
 def _one_by_one(stream: IO[bytes], file: TextFile, n_before: int) -> Iterator[Any]:
-    """The same with Python's reader, which minds every character."""
+    """Yield the same with Python's reader, which looks at each character."""
     import pyarrow as pa
 
     n_columns = len(file.fields)
     lines = io.TextIOWrapper(stream, encoding="utf-8", newline="")
     try:
-        rows = _checked_records(csv.reader(lines, delimiter=file.delimiter), n_columns, n_before)
+        rows = _checked_records(csv.reader(lines, delimiter=file.dialect.delimiter), n_columns, n_before)
         while some := list(islice(rows, max(1, _VALUES // n_columns))):
             yield pa.array((value or None for value in chain.from_iterable(some)), pa.string())
     except UnicodeDecodeError as error:
-        raise UnreadableError(NOT_UTF8) from error
+        raise UnreadableError(_NOT_UTF8) from error
     finally:
         lines.detach()
 

@@ -1,0 +1,60 @@
+"""Read AnnData files, as scanpy writes them."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from ufselect.files.arrow import objects
+from ufselect.files.sparse import checked_sparse
+from ufselect.files.table import Table, UnreadableError, in_working_precision, listed, with_columns_aside
+
+
+def read_h5ad(path: Path, aside: Sequence[str], layer: str | None = None) -> Table:
+    """Read a table from an AnnData file: its X or a layer, with the columns of obs set aside."""
+    data = load_annotated(path)
+    if not data.var_names.is_unique:
+        raise UnreadableError("has several columns of the same name; call var_names_make_unique() and save it again.")
+    X = _checked(_numbers(data, layer))
+    annotations = {str(name): _values(data.obs[name]) for name in data.obs.columns}
+    names = tuple(map(str, data.var_names))
+    samples = objects([str(name) for name in data.obs_names])
+    return with_columns_aside(Table(X, names, annotations, dict.fromkeys(annotations, "obs"), samples, path), aside)
+
+
+def load_annotated(path: Path) -> Any:
+    """Return the AnnData object in a file."""
+    from anndata import read_h5ad
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # old formats and repeated names do no harm here
+        return read_h5ad(path)
+
+
+def _numbers(data: Any, layer: str | None) -> Any:
+    if layer is not None and layer not in data.layers:
+        known = f"its layers are {listed(sorted(data.layers))}" if len(data.layers) else "it has none"
+        raise UnreadableError(f"has no layer {layer!r}; {known}.")
+    X = data.X if layer is None else data.layers[layer]
+    if X is None:
+        raise UnreadableError(f"has no X; choose one of its layers: {listed(sorted(data.layers))}.")
+    return X
+
+
+def _checked(X: Any) -> Any:
+    if X.dtype.kind not in "biuf":
+        raise UnreadableError("has no numbers in X.")
+    return checked_sparse(X) if sp.issparse(X) else in_working_precision(X)
+
+
+def _values(column: Any) -> NDArray[Any]:
+    """Return a column of obs: numbers and dates unchanged, anything else as text."""
+    values = column.to_numpy()
+    if values.dtype.kind in "biufM":
+        return values
+    return objects([None if missing else str(value) for value, missing in zip(values, column.isna(), strict=True)])

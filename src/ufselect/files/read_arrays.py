@@ -1,0 +1,192 @@
+"""Read .npy, .npz and .mat files: arrays by name, and the table that they make."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from ufselect.files.array_keys import ASIDE, NAMES, NUMBERS, SCIPY_SPARSE, SPARSE, aside_key, plain_key
+from ufselect.files.arrow import objects
+from ufselect.files.sparse import checked_sparse, sparse_from_parts
+from ufselect.files.table import (
+    Table,
+    UnreadableError,
+    check_real_numbers,
+    checked_names,
+    in_working_precision,
+    listed,
+    row_labels,
+    with_columns_aside,
+)
+
+_MOST_COLUMNS = 10**7  # each gets a name, and a sparse matrix can claim any number
+_REASONS = {"O": "text", "M": "dates"}
+_OBJECTS = "holds Python objects, which are not read; save text with .astype(str)."
+
+
+def read_npy(path: Path, aside: Sequence[str], transpose: bool = False) -> Table:
+    """Read a table from a file with one array."""
+    with path.open("rb") as file:  # NumPy leaves a damaged file open
+        stored = _unless_objects(partial(np.load, file, allow_pickle=False))
+    if stored is None:
+        raise UnreadableError(_OBJECTS)
+    if not isinstance(stored, np.ndarray):
+        raise UnreadableError("holds several arrays; rename it to .npz.")
+    return _table(path, {"X": stored}, aside, transpose)
+
+
+def read_npz(path: Path, aside: Sequence[str], transpose: bool = False) -> Table:
+    """Read a table from a file with several arrays, or with one sparse matrix."""
+    found = arrays_of_npz(path)
+    arrays = {name: values for name, values in found.items() if values is not None}
+    key = next((key for key in NUMBERS if key in found), None)
+    if found and (not arrays or (key is not None and key not in arrays)):
+        raise UnreadableError(_OBJECTS)
+    return _table(path, arrays, aside, transpose)
+
+
+def read_mat(path: Path, aside: Sequence[str], transpose: bool = False) -> Table:
+    """Read a table from a MATLAB file."""
+    stored = arrays_of_mat(path)
+    numbers = next((key for key in NUMBERS if key in stored), None)
+    arrays = {name: values if name == numbers else _matlab_column(values) for name, values in stored.items()}
+    return _table(path, arrays, aside, transpose)
+
+
+def arrays_of_npz(path: Path) -> dict[str, Any]:
+    """Return the arrays of an archive by name; None for Python objects, which only unpickling would restore.
+
+    The arrays of a sparse matrix, as SciPy or ``write_table`` stores it, become one matrix named X.
+    """
+    with path.open("rb") as file:
+        stored = np.load(file, allow_pickle=False)
+        if isinstance(stored, np.ndarray):
+            raise UnreadableError("holds a single array; rename it to .npy.")
+        found = {name: _unless_objects(partial(stored.__getitem__, name)) for name in stored.files}
+    if set(SCIPY_SPARSE) <= set(found):
+        return {"X": sparse_from_parts(_scipy_format(found["format"]), found).tocsr()}
+    if set(SPARSE.values()) <= set(found):
+        found["X"] = sparse_from_parts("csr", {part: found.pop(key) for part, key in SPARSE.items()})
+    return found
+
+
+def arrays_of_mat(path: Path) -> dict[str, Any]:
+    """Return the variables of a MATLAB file by name."""
+    from scipy.io import loadmat
+
+    try:
+        stored = loadmat(path, chars_as_strings=True)
+    except NotImplementedError as error:
+        raise UnreadableError("is a MATLAB file of version 7.3, which is not supported; save it with -v7.") from error
+    arrays = {name: values for name, values in stored.items() if not name.startswith("__")}
+    return {name: checked_sparse(v).tocsr() if _is_real_sparse(v) else v for name, v in arrays.items()}
+
+
+def _is_real_sparse(values: Any) -> bool:
+    return sp.issparse(values) and values.dtype.kind in "biuf"
+
+
+def _unless_objects(load: Callable[[], Any]) -> Any:
+    """Return the array that is loaded, or None if it holds Python objects."""
+    try:
+        return load()
+    except ValueError as error:
+        if "Object arrays cannot be loaded" in str(error):
+            return None
+        raise
+
+
+def _scipy_format(stored: Any) -> Any:
+    """Return the format that SciPy stores, as text; old versions store bytes."""
+    kind = stored.item() if isinstance(stored, np.ndarray) and stored.size == 1 else None
+    return kind.decode("ascii", "replace") if isinstance(kind, bytes) else kind
+
+
+def _matlab_column(values: Any) -> Any:
+    """Return vectors without their second dimension, and cell arrays of text as arrays of strings."""
+    if sp.issparse(values) or np.ndim(values) != 2 or 1 not in values.shape:
+        return values
+    column = values.ravel()
+    return objects([_text_of_cell(cell) for cell in column]) if column.dtype.kind == "O" else column
+
+
+def _text_of_cell(cell: Any) -> Any:
+    """Return the text of a cell; empty text in MATLAB has no rows."""
+    if isinstance(cell, np.ndarray) and cell.dtype.kind == "U":
+        return "".join(cell.ravel().tolist())
+    return "" if np.size(cell) == 0 else cell
+
+
+def _table(path: Path, arrays: Mapping[str, Any], aside: Sequence[str], transpose: bool) -> Table:
+    """Return the table in arrays with these names; text is in arrays of strings or objects."""
+    key = _key_of_numbers(arrays)
+    X = _checked_numbers(arrays[key], transpose)
+    n_rows, n_columns = X.shape
+    others = {name: _plain_texts(_as_vector(values)) for name, values in arrays.items() if name != key}
+    key_of_names = next((key for key in sorted(others, key=_rank) if _are_names(key, others[key], n_columns)), None)
+    names = others.pop(key_of_names).tolist() if key_of_names else [f"x{j}" for j in range(n_columns)]
+    columns = {name: values for name, values in _by_own_names(others).items() if np.shape(values) == (n_rows,)}
+    reasons = {name: _REASONS.get(values.dtype.kind, "a separate array") for name, values in columns.items()}
+    return with_columns_aside(Table(X, checked_names(names), columns, reasons, row_labels(columns), path), aside)
+
+
+def _key_of_numbers(arrays: Mapping[str, Any]) -> str:
+    for key in NUMBERS:
+        if key in arrays:
+            return key
+    tables = [key for key, values in arrays.items() if np.ndim(values) == 2 and values.dtype.kind in "biuf"]
+    tables = [key for key in tables if 1 not in arrays[key].shape] or tables
+    if len(tables) == 1:
+        return tables[0]
+    found = f"it has {listed(sorted(arrays))}" if arrays else "it has none"
+    raise UnreadableError(f"has no array named {', '.join(NUMBERS[:-1])} or {NUMBERS[-1]}; {found}.")
+
+
+def _checked_numbers(X: Any, transpose: bool) -> Any:
+    check_real_numbers(X)
+    if X.ndim > 2:
+        raise UnreadableError(f"has {X.ndim} dimensions, {X.shape}; flatten each sample with X.reshape(len(X), -1).")
+    if X.ndim < 2:
+        raise UnreadableError(f"holds an array of shape {X.shape}; a table has rows and columns.")
+    X = X.T if transpose else X
+    if X.shape[1] > _MOST_COLUMNS:
+        raise UnreadableError(f"has {X.shape[1]:,} columns; at most {_MOST_COLUMNS:,} are supported.")
+    return in_working_precision(X.tocsr() if sp.issparse(X) else X)
+
+
+def _as_vector(values: Any) -> Any:
+    """Return a single row or column without its second dimension."""
+    return values.ravel() if isinstance(values, np.ndarray) and values.ndim == 2 and 1 in values.shape else values
+
+
+def _plain_texts(values: NDArray[Any]) -> NDArray[Any]:
+    """Return text as an array of objects, and anything else unchanged."""
+    if np.ndim(values) != 1 or values.dtype.kind not in "US":
+        return values
+    return objects([text.decode("utf-8", "replace") if isinstance(text, bytes) else text for text in values.tolist()])
+
+
+def _rank(key: str) -> int:
+    """Return the priority of an array as that of the names."""
+    plain = plain_key(key)
+    return NAMES.index(plain) if plain in NAMES else len(NAMES)
+
+
+def _are_names(key: str, values: Any, size: int) -> bool:
+    if plain_key(key) not in NAMES or np.shape(values) != (size,):
+        return False
+    return values.dtype.kind == "O" and all(isinstance(each, str) for each in values)
+
+
+def _by_own_names(others: dict[str, Any]) -> dict[str, Any]:
+    """Return the columns set aside by the names that ``write_table`` stores next to them."""
+    if ASIDE not in others:
+        return others
+    keys = {name: aside_key(name, index) for index, name in enumerate(others[ASIDE].tolist())}
+    return {name: others[key] for name, key in keys.items() if key in others}

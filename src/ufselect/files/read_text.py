@@ -1,0 +1,159 @@
+"""Read text files: CSV and TSV."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ufselect.files.arrow import texts
+from ufselect.files.table import (
+    REQUESTED,
+    UNNAMED,
+    RaggedError,
+    Table,
+    UnreadableError,
+    check_aside,
+    checked_names,
+    row_labels,
+)
+from ufselect.files.text_columns import ColumnReader, Notation, TextColumns, as_kept, why_text
+from ufselect.files.text_records import TextFile, open_text_file
+from ufselect.files.text_transposed import TransposedFile, transposed
+
+_COUNT = "Unnamed: 0"
+_NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*", re.ASCII)
+
+
+@dataclass(frozen=True)
+class _Request:
+    """What the caller wants of a file."""
+
+    aside: Sequence[str]
+    na: tuple[str, ...]
+    verbose: int
+
+
+def read_text(
+    path: Path,
+    aside: Sequence[str],
+    delimiter: str | None = None,
+    decimal: str | None = None,
+    na: tuple[str, ...] = (),
+    transpose: bool = False,
+    verbose: int = 0,
+) -> Table:
+    """Read a table from a text file."""
+    file = open_text_file(path, delimiter, decimal)
+    request = _Request(aside, na, verbose)
+    if transpose:
+        return _read(transposed(file, verbose), True, request)
+    has_names = file.quoted or not _is_data(file.fields, file.dialect.decimal)
+    try:
+        return _read(file, has_names, request)
+    except RaggedError as error:
+        if not (has_names and error.is_one_name_short):
+            raise
+        return _read_with_labels(file, request, error)
+
+
+def _read_with_labels(file: TextFile, request: _Request, error: RaggedError) -> Table:
+    """Read a file as R writes it, without a name for the row labels."""
+    try:
+        fields = ["", *file.fields]
+        table = _read(replace(file, fields=fields), True, request)
+    except RaggedError:
+        raise error from None
+    if table.reasons.get(_names(fields, True)[-1]) == "empty":  # each row ends with a delimiter too many
+        raise error
+    return table
+
+
+def _read(file: TextFile | TransposedFile, has_names: bool, request: _Request) -> Table:
+    names = _names(file.fields if has_names else [""] * len(file.fields), has_names)
+    check_aside(request.aside, names)
+    labelled = isinstance(file, TransposedFile) or (has_names and not file.fields[0] and len(names) > 1)
+    aside = {0} if labelled else set()
+    notation = Notation(file.dialect.decimal, request.na)
+    reader = ColumnReader(len(names), aside | {names.index(name) for name in request.aside}, notation)
+    for values in file.blocks(after_header=has_names, verbose=request.verbose):
+        reader.add(values)
+    if not reader.n_rows:
+        raise UnreadableError("has a header but no rows.")
+    X, columns = reader.finish(), reader.texts
+    late = [int(index) for index in np.flatnonzero(reader.aside) if index not in columns]
+    columns |= _texts_of(file, has_names, late)
+    aside_by_index = _columns_aside(reader, columns, notation, labelled, {names.index(name) for name in request.aside})
+    others = {names[index]: values for index, (values, _) in aside_by_index.items()}
+    reasons = {names[index]: reason for index, (_, reason) in aside_by_index.items()}
+    numeric = tuple(names[index] for index in np.flatnonzero(reader.numeric))
+    return _with_count_aside(Table(X, numeric, others, reasons, row_labels(others), file.path), names)
+
+
+def _is_data(fields: list[str], decimal: str) -> bool:
+    """Whether a first line is data: numbers that do not merely count the columns."""
+    plain = fields if decimal == "." else [field.replace(".", "'").replace(",", ".") for field in fields]
+    counts = [[str(index + first) for index in range(len(fields))] for first in (0, 1)]
+    return are_numbers(plain) and (len(fields) == 1 or fields not in counts)
+
+
+def are_numbers(fields: list[str]) -> bool:
+    """Whether all fields of a line are numbers with a decimal point."""
+    return all(_NUMBER.fullmatch(field) for field in fields)
+
+
+def _names(fields: list[str], has_names: bool) -> tuple[str, ...]:
+    """Return the names of columns, numbered if they have none; an unnamed first column holds row labels."""
+    taken = set(fields)
+    names = [
+        field or (f"column {number}" if f"column {number}" not in taken else f"column {number} without a name")
+        for number, field in enumerate(fields, start=1)
+    ]
+    if has_names and not fields[0] and len(fields) > 1:
+        names[0] = ""
+    return checked_names(names)
+
+
+def _texts_of(file: TextFile | TransposedFile, has_names: bool, indices: list[int]) -> dict[int, Any]:
+    """Read columns again that turned out to be text after a part of them was read as numbers."""
+    late = TextColumns(indices, len(file.fields))
+    if indices:
+        for values in file.blocks(after_header=has_names):
+            late.add(values)
+    return late.by_column()
+
+
+def _columns_aside(
+    reader: ColumnReader, columns: dict[int, Any], notation: Notation, labelled: bool, requested: set[int]
+) -> dict[int, tuple[NDArray[Any], str]]:
+    """Return the columns that are not features, and why, by their index."""
+    found: dict[int, tuple[NDArray[Any], str]] = {}
+    for index in map(int, np.flatnonzero(~reader.numeric)):
+        column = columns.get(index)
+        if column is None:
+            found[index] = np.full(reader.n_rows, np.nan), "empty"
+        elif index in requested:
+            found[index] = as_kept(column, notation), REQUESTED
+        elif labelled and index == 0:
+            found[index] = as_kept(column, notation), UNNAMED
+        else:
+            found[index] = texts(column), why_text(column, notation)
+    return found
+
+
+def _with_count_aside(table: Table, names: tuple[str, ...]) -> Table:
+    """Return the table without the index that pandas saves a second time, as a column with a name."""
+    if _COUNT not in names[: 1 + (not names[0])] or _COUNT not in table.names:
+        return table
+    numbers = table.X[:, 0]
+    if not any(np.array_equal(numbers, np.arange(first, first + len(numbers))) for first in (0, 1)):
+        return table
+    aside = table.aside | {_COUNT: numbers.astype(np.int64)}
+    aside = {name: aside[name] for name in names if name in aside}
+    reasons = table.reasons | {_COUNT: "counts the rows: taken as row labels"}
+    return replace(table, X=np.ascontiguousarray(table.X[:, 1:]), names=table.names[1:], aside=aside, reasons=reasons)

@@ -1,0 +1,244 @@
+"""Tell the numeric columns of a text file from the others."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ufselect.files.arrow import texts, written_numbers
+from ufselect.files.table import LARGEST_INTEGER, TOO_LONG, shortened
+from ufselect.files.text_dialect import MISSING
+
+NUMBER = r"^[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|(?i:inf|infinity|nan))$"
+_OTHER_DECIMAL = {".": r"^[+-]?\d+,\d+$", ",": r"^[+-]?\d*\.\d+$"}
+_DATE = r"^\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}.*)?$"
+_LONG_INTEGER = r"^[+-]?\d{16,}$"
+_FEW = 2  # different texts among numbers that may mean a missing value
+
+
+@dataclass(frozen=True)
+class Notation:
+    """How a text file writes numbers and missing values."""
+
+    decimal: str = "."
+    na: tuple[str, ...] = ()
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether Arrow can parse the numbers as they are written."""
+        return self.decimal == "." and not self.na
+
+    def normalized(self, values: Any) -> Any:
+        """Return the values with a decimal point and without blanks around them, null if they are missing."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        trimmed = pc.utf8_trim_whitespace(values)
+        present = pc.if_else(pc.is_in(trimmed, pa.array([*MISSING, *self.na])), None, trimmed)
+        if self.decimal == ".":
+            return present
+        pointless = pc.replace_substring(present, ".", "'")  # 1.234 is not a number here
+        return pc.replace_substring(pointless, ",", ".")
+
+
+class ColumnReader:
+    """Reads the numeric columns block by block, and finds out on the way which ones they are."""
+
+    def __init__(self, n_columns: int, aside: set[int], notation: Notation) -> None:
+        self.n_rows = 0
+        self.aside = np.isin(np.arange(n_columns), list(aside))
+        self.numbers = np.zeros(n_columns, dtype=bool)
+        self.flags = np.zeros(n_columns, dtype=bool)
+        self.texts: dict[int, Any] = {}
+        self._notation = notation
+        self._texts = TextColumns([], n_columns)
+        self._X = np.empty((0, 0))
+
+    @property
+    def numeric(self) -> NDArray[np.bool_]:
+        """Whether each column is numeric, as far as it has been read."""
+        return ~self.aside & (self.flags | self.numbers)
+
+    def add(self, values: Any) -> None:
+        """Read the next rows."""
+        numbers = self._numbers(values)
+        self._set_too_long_aside(values, numbers)
+        if not self.n_rows:
+            self._kept = np.flatnonzero(~self.aside)
+            self._texts = TextColumns(np.flatnonzero(self.aside), len(self.aside))
+        self._texts.add(values)
+        before, self.n_rows = self.n_rows, self.n_rows + len(numbers)
+        self._X.resize((self.n_rows, len(self._kept)), refcheck=False)  # in place: the system moves no page
+        self._X[before:] = numbers if len(self._kept) == len(self.aside) else numbers[:, self._kept]
+
+    def finish(self) -> NDArray[np.float64]:
+        """Return the numeric columns."""
+        self.aside |= self.flags & self.numbers
+        self.texts = self._texts.by_column()
+        kept = self.numeric[self._kept]
+        return self._X if kept.all() else np.ascontiguousarray(self._X[:, kept])
+
+    def _numbers(self, values: Any) -> NDArray[np.float64]:
+        """Return a block as numbers, NaN if a value is missing or its column is set aside."""
+        import pyarrow as pa
+
+        visible = self._without_aside(values)
+        if self._notation.is_plain:
+            try:
+                return self._seen(visible.cast(pa.float64()), False)
+            except pa.ArrowInvalid:
+                pass
+        visible = self._notation.normalized(visible)
+        try:
+            return self._seen(visible.cast(pa.float64()), False)
+        except pa.ArrowInvalid:
+            return self._after_a_closer_look(visible)
+
+    def _after_a_closer_look(self, visible: Any) -> NDArray[np.float64]:
+        """Set columns of text aside, and read true and false as 1 and 0."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        lower = pc.utf8_lower(visible)
+        flags = pc.is_in(lower, pa.array(["true", "false"]))
+        known = pc.fill_null(pc.or_(flags, pc.match_substring_regex(visible, NUMBER)), True)
+        self.aside |= ~self._by_column(known).all(axis=0)
+        flags = pc.and_(flags, pc.invert(self._mask(len(visible))))
+        self.flags |= self._by_column(flags).any(axis=0)
+        as_digits = pc.if_else(pc.equal(lower, "true"), "1", "0")
+        numbers = self._without_aside(pc.if_else(flags, as_digits, visible)).cast(pa.float64())
+        return self._seen(numbers, self._by_column(flags))
+
+    def _set_too_long_aside(self, values: Any, numbers: NDArray[np.float64]) -> None:
+        """Set columns aside with an integer that a float would change."""
+        rows, columns = np.nonzero(np.abs(numbers) >= LARGEST_INTEGER)
+        for column in np.unique(columns):
+            large = values.take(rows[columns == column] * len(self.aside) + column)
+            self.aside[column] |= _any_too_long(self._notation.normalized(large))
+
+    def _seen(self, numbers: Any, flags: Any) -> NDArray[np.float64]:
+        values = self._by_column(numbers)
+        if not self.numbers[~self.aside].all():
+            self.numbers |= (~np.isnan(values) & ~np.asarray(flags)).any(axis=0)
+        return values
+
+    def _without_aside(self, values: Any) -> Any:
+        import pyarrow.compute as pc
+
+        return pc.if_else(self._mask(len(values)), None, values) if self.aside.any() else values
+
+    def _mask(self, size: int) -> Any:
+        import pyarrow as pa
+
+        return pa.array(np.tile(self.aside, size // len(self.aside)))
+
+    def _by_column(self, values: Any) -> NDArray[Any]:
+        return values.to_numpy(zero_copy_only=False).reshape(-1, len(self.aside))
+
+
+def _any_too_long(values: Any) -> bool:
+    """Whether one of the texts is an integer that a float would change."""
+    import pyarrow.compute as pc
+
+    found = values.filter(pc.match_substring_regex(values, _LONG_INTEGER)).unique().to_pylist()
+    return any(Decimal(text) not in (Decimal(float(text)), Decimal(repr(float(text)))) for text in found)
+
+
+class TextColumns:
+    """Collects some columns as they are written, block by block."""
+
+    def __init__(self, indices: Iterable[int], n_columns: int) -> None:
+        self._indices = [int(index) for index in indices]
+        self._n_columns = n_columns
+        self._parts: list[Any] = []
+
+    def add(self, values: Any) -> None:
+        """Take these columns from the next rows."""
+        import pyarrow as pa
+
+        if self._indices:
+            starts = np.arange(0, len(values), self._n_columns)
+            taken = (starts[:, None] + self._indices).ravel()
+            self._parts.append(values.take(pa.array(taken)).cast(pa.large_string()))  # of any total length
+
+    def by_column(self) -> dict[int, Any]:
+        """Return each column by its index."""
+        import pyarrow as pa
+
+        if not self._parts:
+            return {}
+        values, n_columns = pa.concat_arrays(self._parts), len(self._indices)
+        steps = np.arange(0, len(values), n_columns)
+        return {index: values.take(pa.array(steps + start)) for start, index in enumerate(self._indices)}
+
+
+def as_kept(column: Any, notation: Notation) -> NDArray[Any]:
+    """Return numbers if each would be written as it was read, else text: 007, 1E1 and 1.10 are labels.
+
+    A text that means a missing value is one among numbers, and a text among texts.
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    values = notation.normalized(column)
+    if not pc.all(pc.match_substring_regex(values, NUMBER), min_count=0).as_py():
+        return texts(column)
+    values = pc.if_else(values.is_null(), None, column)
+    for kind in (pa.int64(), pa.float64()):
+        try:
+            numbers = values.cast(kind).to_numpy(zero_copy_only=False)
+        except pa.ArrowInvalid:
+            continue
+        if written_numbers(numbers).cast(values.type).equals(values):
+            return numbers
+    return texts(values)
+
+
+def any_match(values: Any, pattern: str) -> bool:
+    """Whether a value matches the pattern."""
+    import pyarrow.compute as pc
+
+    return bool(pc.any(pc.match_substring_regex(values, pattern)).as_py())
+
+
+def why_text(column: Any, notation: Notation) -> str:
+    """Return why a column is text; if most of its values are numbers, which ones are not."""
+    import pyarrow.compute as pc
+
+    values = notation.normalized(column)
+    numbers = pc.match_substring_regex(values, NUMBER)
+    n_values = len(values) - values.null_count
+    if n_values and pc.all(pc.match_substring_regex(values, _DATE)).as_py():
+        return "dates"
+    if n_values and pc.all(numbers).as_py():
+        return TOO_LONG
+    written = pc.utf8_trim_whitespace(column)
+    other_decimals = pc.match_substring_regex(written, _OTHER_DECIMAL[notation.decimal])
+    if 2 * ((pc.sum(numbers).as_py() or 0) + (pc.sum(other_decimals).as_py() or 0)) <= n_values:
+        return "text"
+    others = pc.fill_null(pc.invert(numbers), False)
+    row = pc.index(others, True).as_py()
+    first = f"text: {shortened(written[row].as_py())!r} in row {row + 1}"
+    if other_decimals[row].as_py():
+        mark = "comma" if notation.decimal == "." else "point"
+        return f"{first} has a decimal {mark}; see decimal (--decimal)"
+    counts = {each["values"]: each["counts"] for each in pc.value_counts(written.filter(others)).to_pylist()}
+    return _why_not_numeric(first, counts, n_values)
+
+
+def _why_not_numeric(first: str, counts: dict[str, int], n_values: int) -> str:
+    """Return what is not a number, and how to read it as missing if there are few such texts."""
+    if len(counts) > _FEW:
+        return f"{first} is not a number"
+    shown = [shortened(text) for text in counts]
+    options = f"na={shown} ({' '.join(f'--na {shlex.quote(text)}' for text in shown)})"
+    if sum(counts.values()) == 1:
+        return f"{first} is not a number; {options} reads it as missing"
+    found = " and ".join(f"{text!r} in {count:,}" for text, count in zip(shown, counts.values(), strict=True))
+    return f"text: {found} of {n_values:,} values; {options} reads them as missing"

@@ -1,0 +1,63 @@
+"""Text files whose rows are features, turned so that rows are samples."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ufselect.files.table import RaggedError, UnreadableError
+from ufselect.files.text_dialect import Dialect
+from ufselect.files.text_records import TextFile
+
+_VALUES = 400_000  # values per block
+
+
+@dataclass(frozen=True)
+class TransposedFile:
+    """The values of a text file, read like a file that holds its transpose."""
+
+    path: Path
+    dialect: Dialect
+    fields: list[str]
+    values: Any
+    quoted: bool = True  # the first column holds names, even if they look like numbers
+
+    def blocks(self, *, after_header: bool, verbose: int = 0) -> Iterator[Any]:
+        """Yield Arrow arrays of strings, each with the values of some samples one after another."""
+        n_features = len(self.fields)
+        n_columns = len(self.values) // n_features
+        starts = np.arange(n_features) * n_columns
+        step = max(1, _VALUES // n_features)
+        for start in range(int(after_header), n_columns, step):
+            samples = np.arange(start, min(start + step, n_columns))
+            yield self.values.take((samples[:, None] + starts).ravel())
+
+
+def transposed(file: TextFile, verbose: int = 0) -> TransposedFile:
+    """Read a whole file and transpose it; its text stays in memory."""
+    try:
+        values = _all_values(file, verbose)
+    except RaggedError as error:
+        if not error.is_one_name_short:
+            raise
+        file = replace(file, fields=["", *file.fields])
+        values = _all_values(file, verbose)
+        if values[len(file.fields) - 1 :: len(file.fields)].null_count == len(values) // len(file.fields) - 1:
+            raise error from None  # each row ends with a delimiter too many
+    names = values.take(np.arange(0, len(values), len(file.fields))).to_pylist()
+    return TransposedFile(file.path, file.dialect, [name or "" for name in names], values)
+
+
+def _all_values(file: TextFile, verbose: int) -> Any:
+    """Return all values of a file, header included, row by row."""
+    import pyarrow as pa
+
+    header = pa.array([field or None for field in file.fields], pa.large_string())
+    parts = [part.cast(pa.large_string()) for part in file.blocks(after_header=True, verbose=verbose)]
+    if not parts:
+        raise UnreadableError("has a header but no rows.")
+    return pa.concat_arrays([header, *parts])

@@ -1,0 +1,90 @@
+"""Missing, infinite and logarithmic values of tables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from ufselect.files.table import Table, row_blocks, shortened
+
+
+def missing_values(table: Table) -> dict[str, int]:
+    """Return the number of missing values of each column that has any, most first."""
+    return _counts_by_name(table, np.isnan)
+
+
+def infinite_values(table: Table) -> dict[str, int]:
+    """Return the number of infinite values of each column that has any, most first."""
+    return _counts_by_name(table, np.isinf)
+
+
+def with_medians(table: Table) -> Table:
+    """Return the table with missing values replaced by the median of their column.
+
+    Zeros that a sparse matrix does not store count as values.
+
+    Raises
+    ------
+    ValueError
+        If all values of a column are missing.
+    """
+    columns = np.flatnonzero(_counts(table.X, np.isnan))
+    if not len(columns):
+        return table
+    X = table.X.tocsc(copy=True) if sp.issparse(table.X) else table.X.copy()
+    for j in columns:
+        column = X.data[X.indptr[j] : X.indptr[j + 1]] if sp.issparse(X) else X[:, j]
+        missing = np.isnan(column)
+        column[missing] = _median(column[~missing], table.shape[0] - len(column), table.names[j])
+    return replace(table, X=X.asformat(table.X.format) if sp.issparse(X) else X)
+
+
+def with_logarithms(table: Table) -> Table:
+    """Return the table with each value x replaced by log(1 + x); a sparse matrix stays sparse.
+
+    Raises
+    ------
+    ValueError
+        If a value is negative.
+    """
+    negative = np.flatnonzero(_counts(table.X, lambda values: values < 0))
+    if len(negative):
+        column = table.X[:, [negative[0]]]
+        value = np.nanmin(column.data if sp.issparse(column) else column)
+        raise ValueError(
+            f"Column {shortened(table.names[negative[0]])!r} has the negative value {value:g}; "
+            "logarithms need values of zero or more."
+        )
+    if not sp.issparse(table.X):
+        return replace(table, X=np.log1p(table.X))
+    X = table.X.copy()
+    np.log1p(X.data, out=X.data)
+    return replace(table, X=X)
+
+
+def _median(others: NDArray[Any], n_zeros: int, name: str) -> Any:
+    if len(others) + n_zeros == 0:
+        raise ValueError(f"All values of column {shortened(name)!r} are missing; set it aside or remove it.")
+    return np.median(np.concatenate([others, np.zeros(n_zeros, others.dtype)]))
+
+
+def _counts_by_name(table: Table, test: Callable[[Any], Any]) -> dict[str, int]:
+    counts = _counts(table.X, test)
+    worst_first = np.argsort(-counts, kind="stable")[: np.count_nonzero(counts)]
+    return {table.names[j]: int(counts[j]) for j in worst_first}
+
+
+def _counts(X: Any, test: Callable[[Any], Any]) -> NDArray[np.int64]:
+    """Return the number of values of each column that pass a test, which zero must not."""
+    if sp.issparse(X):
+        columns = X.indices if X.format == "csr" else np.repeat(np.arange(X.shape[1]), np.diff(X.indptr))
+        return np.bincount(columns[test(X.data)], minlength=X.shape[1])
+    counts = np.zeros(X.shape[1], dtype=np.int64)
+    for rows in row_blocks(X.shape):
+        counts += np.count_nonzero(test(X[rows]), axis=0)
+    return counts

@@ -1,0 +1,66 @@
+"""Write AnnData files."""
+
+from __future__ import annotations
+
+import warnings
+from contextlib import nullcontext
+from inspect import signature
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ufselect.files.arrow import as_texts
+from ufselect.files.read_annotated import load_annotated
+from ufselect.files.table import Selection, Table
+from ufselect.files.write_columns import comes_from
+
+
+def write_h5ad(path: Path, table: Table, selection: Selection) -> None:
+    """Write all columns, with scores, ranks and selection in var, and everything else that the source holds."""
+    data = load_annotated(table.path) if comes_from(table, "h5ad") else _annotated(table)
+    index_of = {name: index for index, name in enumerate(table.names)}
+    indices = np.array([index_of.get(str(name), -1) for name in data.var_names])
+    scored = indices >= 0
+    data.var["ufselect_score"] = np.where(scored, np.asarray(selection.scores, dtype=float)[indices], np.nan)
+    data.var["ufselect_rank"] = np.where(scored, np.asarray(selection.ranking, dtype=int)[indices], 0)
+    data.var["ufselect_selected"] = scored & selection.selected[indices]
+    _write(data, path)
+
+
+def _write(data: Any, path: Path) -> None:
+    """Write the data; text stays text, which anndata would turn into categories."""
+    from anndata import settings
+
+    options = {"convert_strings_to_categoricals": False}
+    known = signature(data.write_h5ad).parameters  # old versions lack this option and the setting
+    settable = hasattr(settings, "allow_write_nullable_strings")
+    nullable = settings.override(allow_write_nullable_strings=True) if settable else nullcontext()
+    with warnings.catch_warnings(), nullable:
+        warnings.simplefilter("ignore")
+        data.write_h5ad(path, **{name: value for name, value in options.items() if name in known})
+
+
+def _annotated(table: Table) -> Any:
+    import pandas as pd
+    from anndata import AnnData
+
+    labels = table.samples if table.samples is not None else [str(row) for row in range(table.shape[0])]
+    obs = pd.DataFrame(index=pd.Index(labels, dtype=object))
+    for name, values in table.aside.items():
+        obs[_storable_name(name, obs.columns)] = _storable(values)
+    return AnnData(table.X, obs=obs, var=pd.DataFrame(index=pd.Index(table.names, dtype=object)))
+
+
+def _storable_name(name: str, taken: Any) -> str:
+    """Return a name without slashes, which separate levels in the file, and not one that is reserved."""
+    name = name.replace("/", "_") or "row labels"
+    name = "index" if name == "_index" else name
+    while name in taken:
+        name += "_"
+    return name
+
+
+def _storable(values: NDArray[Any]) -> Any:
+    return values if values.dtype.kind in "biuf" else [text or "" for text in as_texts(values)]

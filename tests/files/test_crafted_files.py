@@ -1,0 +1,277 @@
+"""Sparse matrices that point outside themselves are refused before any compiled code follows them."""
+
+import subprocess
+import sys
+
+import h5py
+import numpy as np
+import pytest
+import scipy.io
+import scipy.sparse as sp
+
+from ufselect.files import read_table
+
+X = np.array([[0.0, 1.5, 0.0, 4.0], [2.0, 0.0, 0.25, 0.0]])
+FAR = 10**8
+
+
+def compressed(kind, **changes):
+    """The arrays that SciPy saves of a matrix, some of them changed."""
+    matrix = sp.csr_matrix(X).asformat(kind)
+    parts = {"format": kind, "shape": np.array(matrix.shape), "data": matrix.data}
+    return parts | {"indices": matrix.indices, "indptr": matrix.indptr} | changes
+
+
+def blocks(**changes):
+    matrix = sp.bsr_matrix(X, blocksize=(1, 2))
+    parts = {"format": "bsr", "shape": np.array(matrix.shape), "data": matrix.data}
+    return parts | {"indices": matrix.indices, "indptr": matrix.indptr} | changes
+
+
+def diagonals(**changes):
+    matrix = sp.dia_matrix(X)
+    parts = {"format": "dia", "shape": np.array(matrix.shape), "data": matrix.data}
+    return parts | {"offsets": matrix.offsets} | changes
+
+
+def coordinates(**changes):
+    matrix = sp.coo_matrix(X)
+    parts = {"format": "coo", "shape": np.array(matrix.shape), "data": matrix.data}
+    return parts | {"row": matrix.row, "col": matrix.col} | changes
+
+
+def without(parts, name):
+    return {key: values for key, values in parts.items() if key != name}
+
+
+GOOD = {
+    "csr": compressed("csr"),
+    "csc": compressed("csc"),
+    "bsr": blocks(),
+    "dia": diagonals(),
+    "coo": coordinates(),
+    "coords": without(without(coordinates(), "row"), "col") | {"coords": np.array(sp.coo_matrix(X).nonzero())},
+    "bytes": compressed("csr", format=np.array(b"csr")),
+    "spare": compressed("csr", data=np.arange(9.0), indices=np.array([1, 3, 0, 2, 7, 7, 7, 7, 7])),
+    "int64": compressed("csr", indices=sp.csr_matrix(X).indices.astype(">i8")),
+}
+CRAFTED = {
+    "index too large": compressed("csr", indices=np.array([1, FAR, 0, 2])),
+    "index negative": compressed("csr", indices=np.array([1, -FAR, 0, 2])),
+    "csc index too large": compressed("csc", indices=np.array([1, FAR, 0, 0])),
+    "indptr beyond the end": compressed("csr", indptr=np.array([0, 2, FAR])),
+    "indptr falling": compressed("csr", indptr=np.array([0, FAR, 4])),
+    "indptr negative": compressed("csr", indptr=np.array([-FAR, 2, 4])),
+    "indptr not from zero": compressed("csr", indptr=np.array([1, 2, 4])),
+    "indptr too short": compressed("csr", indptr=np.array([0, 4])),
+    "indptr too long": compressed("csr", indptr=np.array([0, 2, 4, 4])),
+    "indptr of floats": compressed("csr", indptr=np.array([0.0, 2.0, 4.0])),
+    "indptr of two dimensions": compressed("csr", indptr=np.array([[0, 2, 4]])),
+    "indices of text": compressed("csr", indices=np.array(["1", "3", "0", "2"])),
+    "data too short": compressed("csr", data=np.ones(1)),
+    "data of text": compressed("csr", data=np.array(list("abcd"))),
+    "data complex": compressed("csr", data=np.ones(4, dtype=complex)),
+    "no indices": without(compressed("csr"), "indices"),
+    "shape negative": compressed("csr", shape=np.array([2, -4])),
+    "shape of one number": compressed("csr", shape=np.array([8])),
+    "shape of three numbers": compressed("csr", shape=np.array([2, 2, 2])),
+    "shape of floats": compressed("csr", shape=np.array([2.5, 4.0])),
+    "shape a single number": compressed("csr", shape=np.array(2)),
+    "columns beyond all bounds": compressed("csr", shape=np.array([2, 2**62])),
+    "rows beyond all bounds": coordinates(shape=np.array([2**62, 2**62])),
+    "more columns than can be named": coordinates(shape=np.array([2, 5 * 10**7])),
+    "shape beyond int64": compressed("csr", shape=np.array([2, 2**64 - 1], dtype=np.uint64)),
+    "block index too large": blocks(indices=np.array([0, FAR, 0, 1])),
+    "block index negative": blocks(indices=np.array([0, -1, 0, 1])),
+    "block indptr beyond the end": blocks(indptr=np.array([0, 2, FAR])),
+    "blocks too wide": blocks(shape=np.array([2, 3])),
+    "blocks that do not divide": blocks(data=np.ones((4, 1, 3))),
+    "blocks of no size": blocks(data=np.ones((4, 1, 0))),
+    "blocks of two dimensions": blocks(data=np.ones((4, 2))),
+    "offset too large": diagonals(offsets=np.array([-1, 1, 2, FAR])),
+    "offset far below": diagonals(offsets=np.array([-FAR, 1, 2, 3])),
+    "offset twice": diagonals(offsets=np.array([-1, 1, 1, 3])),
+    "offsets too few": diagonals(offsets=np.array([-1])),
+    "diagonals of one dimension": diagonals(data=np.ones(4)),
+    "row too large": coordinates(row=np.array([0, FAR, 1, 1])),
+    "row negative": coordinates(row=np.array([0, -1, 1, 1])),
+    "column negative": coordinates(col=np.array([0, -FAR, 1, 1])),
+    "rows too few": coordinates(row=np.array([0])),
+    "unknown format": compressed("csr", format="xyz"),
+    "format a list": compressed("csr", format=np.array(["csr", "csr"])),
+    "format a number": compressed("csr", format=np.array(3)),
+}
+OWN_KEYS = {"data": "X_data", "indices": "X_indices", "indptr": "X_indptr", "shape": "X_shape"}
+
+
+def write_matlab(path, name, **replaced):
+    """A sparse matrix in a MATLAB file, with some of its index bytes replaced; SciPy writes no such thing."""
+    matrix = sp.csc_matrix(X)
+    scipy.io.savemat(path, {name: matrix, "gnd": np.array([[1], [2]])})
+    content = path.read_bytes()
+    for part, values in replaced.items():
+        before, after = (np.asarray(each, dtype="<i4").tobytes() for each in (getattr(matrix, part), values))
+        assert content.count(before) == 1
+        content = content.replace(before, after)
+    path.write_bytes(content)
+
+
+MATLAB = {
+    "index too large": {"indices": [1, FAR, 1, 0]},
+    "index negative": {"indices": [1, -FAR, 1, 0]},
+    "indptr falling": {"indptr": [0, FAR, 2, 3, 4]},
+    "indptr negative": {"indptr": [0, -FAR, 2, 3, 4]},
+    "indptr beyond the end": {"indptr": [0, 1, 2, 3, FAR]},
+}
+
+
+@pytest.fixture(scope="module")
+def crafted(tmp_path_factory):
+    """A folder of crafted files."""
+    folder = tmp_path_factory.mktemp("crafted")
+    for name, parts in CRAFTED.items():
+        np.savez(folder / f"{name}.npz", **parts)
+    for name in ("index too large", "index negative", "indptr beyond the end", "indptr falling", "shape negative"):
+        parts = {own: CRAFTED[name][key] for key, own in OWN_KEYS.items()}
+        np.savez(folder / f"own keys, {name}.npz", y=[0, 1], **parts)
+    for name, replaced in MATLAB.items():
+        write_matlab(folder / f"{name}.mat", "fea", **replaced)
+    return folder
+
+
+READ_ALL = """
+import sys
+from pathlib import Path
+from {module} import {function} as read
+for path in sorted(Path(sys.argv[1]).iterdir()):
+    try:
+        read(path)
+    except ValueError as error:
+        print(str(error).replace(str(path), path.name))
+    else:
+        print(path.name, "was read")
+"""
+
+
+@pytest.mark.parametrize(
+    ("module", "function"), [("ufselect.files", "read_table"), ("ufselect.datasets", "load_dataset")]
+)
+def test_a_process_that_reads_crafted_files_answers_each_in_a_sentence_and_lives(crafted, module, function):
+    program = READ_ALL.format(module=module, function=function)
+    done = subprocess.run([sys.executable, "-c", program, str(crafted)], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr[-500:]
+    paths = sorted(crafted.iterdir())
+    lines = done.stdout.splitlines()
+    assert len(lines) == len(paths), lines
+    for path, line in zip(paths, lines, strict=True):
+        assert line.startswith(path.name), line
+        assert not line.endswith("was read"), line
+        assert line.endswith("."), line
+
+
+@pytest.mark.parametrize("name", ["block index too large.npz", "index negative.npz", "index negative.mat"])
+def test_the_command_refuses_a_crafted_file_with_an_exit_code(crafted, name):
+    command = [sys.executable, "-m", "ufselect", "select", str(crafted / name), "--method", "MaxVariance"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 1, done.stderr[-500:]
+    assert done.stdout == ""
+    assert done.stderr.startswith("Error: ")
+    assert "holds a damaged sparse matrix: " in " ".join(done.stderr.split())
+
+
+@pytest.mark.parametrize("name", GOOD)
+def test_every_format_that_scipy_saves_is_read(tmp_path, name):
+    np.savez(tmp_path / "x.npz", **GOOD[name])
+    wanted = X if name not in ("coords", "spare") else None
+    table = read_table(tmp_path / "x.npz")
+    assert table.X.format == "csr"
+    if wanted is not None:
+        np.testing.assert_array_equal(table.X.toarray(), wanted)
+
+
+def test_the_damage_is_named(tmp_path):
+    np.savez(tmp_path / "x.npz", **CRAFTED["index negative"])
+    with pytest.raises(ValueError, match=r"x\.npz holds a damaged sparse matrix: an index is outside 0 to 3\.$"):
+        read_table(tmp_path / "x.npz")
+
+
+def write_annotated(path, **changes):
+    import anndata
+
+    anndata.AnnData(sp.csr_matrix(X)).write_h5ad(path)
+    with h5py.File(path, "r+") as file:
+        for part, values in changes.items():
+            file["X"][part][:] = values
+
+
+@pytest.mark.parametrize(
+    "changes", [{"indices": [1, FAR, 0, 2]}, {"indices": [1, -5, 0, 2]}, {"indptr": [0, 7, 4]}, {"indptr": [0, -2, 4]}]
+)
+def test_annotated_data_with_indices_outside_are_refused(tmp_path, changes):
+    write_annotated(tmp_path / "x.h5ad", **changes)
+    with pytest.raises(ValueError, match="holds a damaged sparse matrix"):
+        read_table(tmp_path / "x.h5ad")
+
+
+# Matrices that are sound but not in canonical form
+
+
+DUPLICATES = {
+    "data": np.array([1, 2, 4, 0, 100, 100, 5, -5]),
+    "indices": np.array([3, 1, 3, 0, 2, 2, 0, 0]),
+    "indptr": np.array([0, 4, 8]),
+    "shape": np.array([2, 4]),
+}
+SUMMED = [[0, 2, 0, 5], [0, 0, 200, 0]]
+
+
+def is_canonical(matrix):
+    rebuilt = type(matrix)((matrix.data, matrix.indices, matrix.indptr), shape=matrix.shape)
+    return rebuilt.has_canonical_format and np.all(matrix.data != 0)
+
+
+@pytest.mark.parametrize("dtype", ["i1", "i8", "f4", "f8", "u1", "f2", ">f4"])
+@pytest.mark.parametrize("keys", ["scipy", "own"])
+def test_duplicate_entries_are_summed_whatever_their_type(tmp_path, dtype, keys):
+    data = np.abs(DUPLICATES["data"]) if dtype == "u1" else DUPLICATES["data"]
+    parts = DUPLICATES | {"data": data.astype(dtype)}
+    parts = parts | {"format": "csr"} if keys == "scipy" else {OWN_KEYS[key]: parts[key] for key in parts}
+    np.savez(tmp_path / "x.npz", **parts)
+    before = (tmp_path / "x.npz").read_bytes()
+    table = read_table(tmp_path / "x.npz")
+    assert is_canonical(table.X)
+    wanted = np.array(SUMMED)
+    wanted[1, 0] = 10 * (dtype == "u1")
+    np.testing.assert_array_equal(table.X.toarray(), wanted)
+    assert (tmp_path / "x.npz").read_bytes() == before
+
+
+def test_duplicate_truth_values_stay_one(tmp_path):
+    np.savez(tmp_path / "x.npz", **DUPLICATES | {"data": DUPLICATES["data"] != 0, "format": "csr"})
+    np.testing.assert_array_equal(read_table(tmp_path / "x.npz").X.toarray(), [[0, 1, 0, 1], [1, 0, 1, 0]])
+
+
+@pytest.mark.parametrize("form", ["csr", "csc"])
+def test_annotated_data_with_duplicates_are_summed_and_the_file_stays(tmp_path, form):
+    import anndata
+
+    matrix = sp.csr_matrix(tuple(DUPLICATES[key] for key in ("data", "indices", "indptr")), shape=(2, 4), dtype=float)
+    if form == "csc":
+        matrix = sp.csc_matrix((matrix.data, [0, 0, 0, 1, 1, 1, 0, 0], [0, 2, 4, 6, 8]), shape=(2, 4))
+    wanted = matrix.toarray()
+    anndata.AnnData(matrix).write_h5ad(tmp_path / "x.h5ad")
+    before = (tmp_path / "x.h5ad").read_bytes()
+    table = read_table(tmp_path / "x.h5ad")
+    assert is_canonical(table.X)
+    assert table.X.format == form
+    np.testing.assert_array_equal(table.X.toarray(), wanted)
+    assert (tmp_path / "x.h5ad").read_bytes() == before
+
+
+def test_a_matlab_file_with_duplicates_is_summed(tmp_path):
+    matrix = sp.csc_matrix(X)
+    write_matlab(tmp_path / "x.mat", "X", indptr=[0, 2, 2, 3, 4], indices=[1, 1, 1, 0])
+    table = read_table(tmp_path / "x.mat")
+    assert is_canonical(table.X)
+    data = matrix.data
+    np.testing.assert_array_equal(table.X.toarray(), [[0, 0, 0, data[3]], [data[0] + data[1], 0, data[2], 0]])

@@ -1,0 +1,208 @@
+"""Delimiter and decimal mark of text files: found if one reading fits, asked for if several do."""
+
+import gzip
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ufselect.files import read_table
+
+
+@pytest.fixture
+def read(tmp_path):
+    """Read this text from a file."""
+
+    def read(text, name="data.csv", **options):
+        path = tmp_path / name
+        path.write_bytes(text if isinstance(text, bytes) else text.encode())
+        return read_table(path, **options)
+
+    return read
+
+
+ONE_READING = {
+    "points": ("a,b\n1.5,2\n3,4.25\n", ("a", "b"), [[1.5, 2], [3, 4.25]]),
+    "decimal commas": ("x;y\n1,5;2,5\n3;4,25\n", ("x", "y"), [[1.5, 2.5], [3, 4.25]]),
+    "a comma in the header": ("x, cm;y\n1,5;2,5\n3,5;4,5\n", ("x, cm", "y"), [[1.5, 2.5], [3.5, 4.5]]),
+    "a comma in the header, one row": ("x, cm;y\n1,5;2,5\n", ("x, cm", "y"), [[1.5, 2.5]]),
+    "commas in a text": ("n;x\np, q;1\nr;2\n", ("x",), [[1], [2]]),
+    "tabs": ("a\tb\n1.5\t2\n3\t4\n", ("a", "b"), [[1.5, 2], [3, 4]]),
+    "tabs and decimal commas": ("a\tb\n1,5\t2\n3,5\t4\n", ("a", "b"), [[1.5, 2], [3.5, 4]]),
+    "integers": ("a;b\n1;2\n3;4\n", ("a", "b"), [[1, 2], [3, 4]]),
+    "no header, some decimal commas": ("1,5;2\n2,5;3\n7;8\n", ("column 1", "column 2"), [[1.5, 2], [2.5, 3], [7, 8]]),
+    "quoted delimiters": ('n,x\n"p;q",1\n"r;s",2\n', ("x",), [[1], [2]]),
+    "quoted delimiters and header": ('"n;m",x\n"p;q",1\n"r;s",2\n', ("x",), [[1], [2]]),
+    "quoted lines": ('n;x\n"p\n,,";1,5\n"r";2,5\n', ("x",), [[1.5], [2.5]]),
+    "quoted decimals": ('x;y\n"1,5";"2"\n"2,5";"3"\n', ("x", "y"), [[1.5, 2], [2.5, 3]]),
+    "signs and exponents": ("x;y\n-1,5;+2,5e3\n,5;1e2\n", ("x", "y"), [[-1.5, 2500], [0.5, 100]]),
+    "decimals and missing values": ("x;y\nNA;1\n;2\n2,5;4\n", ("x", "y"), [[np.nan, 1], [np.nan, 2], [2.5, 4]]),
+    "points with semicolons": ("x;y\n1.5;2\n2.5;3\n", ("x", "y"), [[1.5, 2], [2.5, 3]]),
+    "a single column": ("x\n1.5\n2\n", ("x",), [[1.5], [2]]),
+    "row labels as R writes them": ("a;b\nr;1,5;2\ns;3,5;4\n", ("a", "b"), [[1.5, 2], [3.5, 4]]),
+    "three integer columns": ("1,5,2\n2,7,3\n", ("column 1", "column 2", "column 3"), [[1, 5, 2], [2, 7, 3]]),
+    "two integer columns with names": ("a,b\n1,5\n2,7\n", ("a", "b"), [[1, 5], [2, 7]]),
+    "two columns, one negative": ("1,-5\n2,7\n", ("column 1", "column 2"), [[1, -5], [2, 7]]),
+}
+
+
+@pytest.mark.parametrize("case", ONE_READING)
+def test_a_file_with_one_reading_needs_no_option(read, case):
+    text, names, values = ONE_READING[case]
+    table = read(text)
+    assert table.names == names
+    np.testing.assert_array_equal(table.X, values)
+
+
+SEVERAL_READINGS = {
+    "no header": "1,5;2,5\n3,5;4,5\n",
+    "no header, one row": "1,5;2,5\n",
+    "a header that fits both": "x, cm;y\n1,5;2\n3,5;4\n",
+    "tabs or commas": "1,5\t2,5\n3,5\t4,5\n",
+    "two integers or one decimal": "1,5\n2,7\n",
+    "row labels or one decimal": "x\n1,5\n2,7\n",
+    "counted columns or one decimal": "0,1\n0,2\n",
+}
+
+
+@pytest.mark.parametrize("case", SEVERAL_READINGS)
+@pytest.mark.parametrize("pack", [bytes, gzip.compress], ids=["plain", "gz"])
+def test_a_file_with_several_readings_stops_and_names_the_options(read, case, pack):
+    name = "data.csv" if pack is bytes else "data.csv.gz"
+    with pytest.raises(ValueError, match=r"(?s)data\.csv") as caught:
+        read(pack(SEVERAL_READINGS[case].encode()), name)
+    message = str(caught.value)
+    assert "\n" not in message
+    assert message.endswith(".")
+    for part in ("delimiter=','", "--delimiter", "decimal=','", "--decimal"):
+        assert part in message
+
+
+def test_the_options_settle_which_reading_is_meant(read):
+    text = "1,5;2,5\n3,5;4,5\n"
+    european = [[1.5, 2.5], [3.5, 4.5]]
+    for options in ({"delimiter": ";"}, {"decimal": ","}, {"delimiter": ";", "decimal": ","}):
+        np.testing.assert_array_equal(read(text, **options).X, european)
+    table = read("a,b,c\n" + text, delimiter=",")
+    np.testing.assert_array_equal(table.X, [[1, 5], [3, 5]])
+    assert table.aside["b"].tolist() == ["5;2", "5;4"]
+    np.testing.assert_array_equal(read("1,5\n2,7\n", delimiter=",").X, [[1, 5], [2, 7]])
+    np.testing.assert_array_equal(read("1,5\n2,7\n", decimal=",").X, [[1.5], [2.7]])
+    np.testing.assert_array_equal(read("1,5\n2,7\n", decimal=".").X, [[1, 5], [2, 7]])
+    np.testing.assert_array_equal(read("x\n1,5\n2,7\n", decimal=",").X, [[1.5], [2.7]])
+
+
+@pytest.mark.parametrize(("mark", "given"), [("|", "|"), (" ", " "), ("\t", "\t"), ("\t", r"\t"), (":", ":")])
+def test_any_character_can_be_the_delimiter(read, mark, given):
+    table = read(f"a{mark}b\n1,5{mark}2\n3{mark}4\n", delimiter=given)
+    np.testing.assert_array_equal(table.X, [[1.5, 2], [3, 4]])
+
+
+def test_the_delimiter_of_tsv_is_a_tab_unless_another_is_given(read):
+    assert read("a,b;c\td\n1\t2\n", "data.tsv").names == ("a,b;c", "d")
+    assert read("a;b\n1;2\n", "data.tsv", delimiter=";").names == ("a", "b")
+
+
+def test_numbers_of_both_kinds_stop_and_name_the_option(read):
+    text = "a;b\n1,5;1.5\n2,5;2.5\n"
+    with pytest.raises(ValueError, match=r"has numbers such as '1,5' and '1\.5'; pass decimal=',' \(--decimal ,\)"):
+        read(text)
+    assert read(text, decimal=",").names == ("a",)
+    table = read(text, decimal=".")
+    assert table.names == ("b",)
+    assert table.reasons["a"] == "text: '1,5' in row 1 has a decimal comma; see decimal (--decimal)"
+
+
+def test_a_point_is_no_decimal_mark_beside_decimal_commas(read):
+    table = read("a;b\n1,5;1.234\n2,5;1.000\n", decimal=",")
+    assert table.names == ("a",)
+    assert table.reasons["b"] == "text: '1.234' in row 1 has a decimal point; see decimal (--decimal)"
+
+
+def test_long_integers_go_aside_beside_decimal_commas(read):
+    table = read("a;key\n1,5;9007199254740993\n2,5;17\n")
+    assert table.reasons == {"key": "integers too long for a float"}
+
+
+def test_decimal_commas_set_aside_stay_as_they_are_written(read):
+    table = read("a;b\n1,5;1,25\n2,5;2\n", aside=["b"])
+    assert table.aside["b"].tolist() == ["1,25", "2"]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"delimiter": ";;"}, "delimiter=';;' is not one ASCII character"),
+        ({"delimiter": ""}, "delimiter='' is not one ASCII character"),
+        ({"delimiter": "·"}, "delimiter='·' is not one ASCII character"),
+        ({"delimiter": '"'}, "is not one ASCII character other than a quote"),
+        ({"decimal": ";"}, "decimal=';' is not '.' or ','"),
+        ({"delimiter": ",", "decimal": ","}, "',' cannot be both the delimiter and the decimal mark"),
+    ],
+)
+def test_options_without_sense_are_refused(read, options, message):
+    with pytest.raises(ValueError, match=message):
+        read("a,b\n1,2\n", **options)
+
+
+@pytest.mark.parametrize(
+    "options", [{"delimiter": ";"}, {"decimal": ","}, {"na": ["-"]}, {"na": "-"}], ids=lambda each: next(iter(each))
+)
+def test_options_of_text_do_not_apply_to_arrays(tmp_path, options):
+    np.save(tmp_path / "x.npy", np.eye(3))
+    with pytest.raises(ValueError, match=r"does not apply to .*x\.npy: only \.csv and \.tsv files"):
+        read_table(tmp_path / "x.npy", **options)
+
+
+def test_a_quoted_value_longer_than_the_sample_does_no_harm(read, monkeypatch):
+    monkeypatch.setattr("ufselect.files.text_records._SAMPLE", 100)
+    text = "n;x\n" + "".join(f'"{"word, " * 40}\n{row};";{row},5\n' for row in range(20))
+    np.testing.assert_array_equal(read(text, decimal=",").X[:, 0], np.arange(20) + 0.5)
+
+
+def test_a_line_longer_than_the_sample_is_looked_at_whole(read, monkeypatch):
+    monkeypatch.setattr("ufselect.files.text_records._SAMPLE", 10)
+    header = ";".join(f"gene {j}" for j in range(50))
+    table = read(header + "\n" + ";".join(["1,5"] * 50) + "\n")
+    assert table.shape == (1, 50)
+
+
+# What means a missing value
+
+
+def test_further_texts_for_missing_values(read):
+    text = "a,b,site\n1,-,unknown\nunknown,2, - \n3,4,north\n"
+    assert read(text, na=["unknown"]).names == ("a",)
+    table = read(text, na=["unknown", "-"])
+    assert table.names == ("a", "b")
+    np.testing.assert_array_equal(table.X, [[1, np.nan], [np.nan, 2], [3, 4]])
+    assert table.aside["site"].tolist() == ["unknown", " - ", "north"]
+
+
+@pytest.mark.parametrize("na", ["-999", ["-999"], ("?", "-999")])
+def test_a_number_can_mean_a_missing_value(read, na):
+    np.testing.assert_array_equal(read("a,b\n1,-999\n-999,2\n", na=na).X, [[1, np.nan], [np.nan, 2]])
+
+
+def test_further_missing_values_among_numbers_set_aside(read):
+    table = read("y,a\n1,1\n?,2\n", na="?", aside=["y"])
+    np.testing.assert_array_equal(table.aside["y"], [1, np.nan])
+
+
+# Both marks over any numbers
+
+
+@given(
+    st.lists(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=2, max_size=2), min_size=1, max_size=5)
+)
+@settings(deadline=None)
+def test_decimal_commas_and_points_give_the_same_numbers(tmp_path_factory, rows):
+    path = tmp_path_factory.mktemp("decimals") / "data.csv"
+    lines = [";".join(map(repr, row)) for row in rows]
+    path.write_text("\n".join(["x;y", *lines]))
+    points = read_table(path, decimal=".")
+    path.write_text("\n".join(["x;y", *(line.replace(".", ",") for line in lines)]))
+    commas = read_table(path, decimal=",")
+    np.testing.assert_array_equal(points.X, commas.X)
+    assert points.names == commas.names
