@@ -1,4 +1,4 @@
-"""What a loaded set holds, and its checksum."""
+"""The content of datasets, and its checksum."""
 
 import hashlib
 
@@ -49,9 +49,9 @@ def test_sparse_samples_become_dense(make):
     np.testing.assert_array_equal(dataset_from("mine", make(X), [0, 1]).X, X)
 
 
-def test_sparse_samples_too_large_to_be_dense_are_refused_before_memory_is_asked_for():
+def test_sparse_samples_too_large_to_be_dense_are_refused_before_memory_is_allocated():
     X = sp.csr_array((10**6, 10**6))
-    with pytest.raises(ValueError, match=r"sparse, of shape \(1000000, 1000000\).*8,000\.0 GB"):
+    with pytest.raises(ValueError, match=r"sparse with shape \(1000000, 1000000\).*8,000\.0 GB"):
         dataset_from("mine", X, np.zeros(10**6))
 
 
@@ -65,17 +65,17 @@ def test_the_limit_for_dense_samples_is_inclusive(monkeypatch):
 @pytest.mark.parametrize(
     ("X", "message"),
     [
-        (np.zeros(3), r"shape is \(3,\)"),
-        (np.zeros((0, 3)), r"shape is \(0, 3\)"),
-        (np.zeros((3, 0)), r"shape is \(3, 0\)"),
-        (np.zeros((3, 2, 1)), r"shape is \(3, 2, 1\)"),
-        (np.zeros((3, 2), dtype=complex), "real numbers, but its type is complex128"),
-        (np.full((3, 2), "a"), "real numbers, but its type is <U1"),
-        (np.full((3, 2), None), "real numbers, but its type is object"),
+        (np.zeros(3), r"got shape \(3,\)"),
+        (np.zeros((0, 3)), r"got shape \(0, 3\)"),
+        (np.zeros((3, 0)), r"got shape \(3, 0\)"),
+        (np.zeros((3, 2, 1)), r"got shape \(3, 2, 1\)"),
+        (np.zeros((3, 2), dtype=complex), "real numbers, got complex128"),
+        (np.full((3, 2), "a"), "real numbers, got <U1"),
+        (np.full((3, 2), None), "real numbers, got object"),
         (None, "real numbers"),
     ],
 )
-def test_samples_that_are_no_table_of_numbers_are_refused(X, message):
+def test_samples_that_are_not_a_table_of_numbers_are_refused(X, message):
     with pytest.raises(ValueError, match=message):
         dataset_from("mine", X, [0, 1, 1])
 
@@ -84,7 +84,7 @@ def test_samples_that_are_no_table_of_numbers_are_refused(X, message):
 def test_the_first_value_that_is_not_finite_is_named(bad):
     X = np.zeros((5, 4))
     X[3, 2] = X[3, 3] = X[4, 0] = bad
-    with pytest.raises(ValueError, match=f"holds {bad} at row 3, column 2"):
+    with pytest.raises(ValueError, match=f"got {bad} at row 3, column 2"):
         dataset_from("mine", X, np.arange(5))
 
 
@@ -92,12 +92,12 @@ def test_the_first_value_that_is_not_finite_is_named(bad):
     ("labels", "message"),
     [
         ([0, 1], "3 samples, but there are 2 class labels"),
-        (np.eye(3), r"their shape is \(3, 3\)"),
-        (0, r"their shape is \(\)"),
-        ([0.0, np.nan, 1.0], "that of row 1 is nan"),
-        ([1j, 2j, 3j], "their type is complex128"),
-        (np.array(["a", None, "b"], dtype=object), "one is None"),
-        (None, "one is None"),
+        (np.eye(3), r"got shape \(3, 3\)"),
+        (0, r"got shape \(\)"),
+        ([0.0, np.nan, 1.0], "row 1 .* has none"),
+        ([1j, 2j, 3j], "got complex128"),
+        (np.array(["a", None, "b"], dtype=object), "row 1 .* has none"),
+        (None, "row 0 .* has none"),
     ],
 )
 def test_labels_that_are_not_one_for_each_sample_are_refused(labels, message):
@@ -121,7 +121,7 @@ def test_the_digest_is_that_of_shape_values_and_classes():
     [np.asfortranarray, lambda X: X.astype(">f8"), lambda X: np.repeat(X, 2, axis=0)[::2], lambda X: X.tolist()],
     ids=["by columns", "big-endian", "strided", "lists"],
 )
-def test_the_digest_does_not_see_how_values_lie_in_memory(samples, store):
+def test_the_digest_does_not_depend_on_memory_layout(samples, store):
     X, y = samples
     assert content_digest(store(X), y) == content_digest(X, y)
 

@@ -153,7 +153,7 @@ def test_the_folder_is_made_where_it_does_not_exist(tiny, folder, monkeypatch):
 @pytest.mark.parametrize("path", [SEARCH_PATH, ARFF_PATH])
 def test_an_answer_of_404_is_a_set_not_at_hand(path, tiny, folder, openml):
     del openml.answers[path]
-    with pytest.raises(FileNotFoundError, match=r"TINY is not at hand.*the attic.*HTTP Error 404") as failure:
+    with pytest.raises(FileNotFoundError, match=r"TINY is not available.*the attic.*HTTP Error 404") as failure:
         load_dataset("TINY")
     assert isinstance(failure.value.__cause__.__cause__, HTTPError)
     assert openml.asked.count(path) > 1
@@ -168,7 +168,7 @@ def test_a_set_that_openml_does_not_know_is_not_at_hand(tiny, folder, openml):
 
 def test_without_a_server_the_set_is_not_at_hand(tiny, folder, openml):
     openml.stop()
-    with pytest.raises(FileNotFoundError, match=r"UFSELECT_DATA.*could not be fetched from openml\.org") as failure:
+    with pytest.raises(FileNotFoundError, match=r"UFSELECT_DATA.*could not be downloaded from openml\.org") as failure:
         load_dataset("TINY")
     assert isinstance(failure.value.__cause__.__cause__, URLError)
     assert files_in(folder) == []
@@ -193,7 +193,7 @@ def test_after_a_failure_it_is_fetched_anew(tiny, folder, openml):
 )
 def test_a_garbled_answer_is_a_set_not_at_hand(path, answer, message, tiny, folder, openml):
     openml.answers[path] = answer
-    with pytest.raises(FileNotFoundError, match=f"TINY is not at hand.*{message}"):
+    with pytest.raises(FileNotFoundError, match=f"TINY is not available.*{message}"):
         load_dataset("TINY")
     assert files_in(folder) == []
 
@@ -215,13 +215,13 @@ def test_values_that_are_no_numbers_are_told(old, new, message, tiny, folder, op
     ("facts", "message"),
     [
         ({"sha256": "0" * 64}, "SHA-256 000"),
-        ({"n_samples": 5}, "TINY has 5 samples, 3 features and 2 classes, but here are 4 samples"),
-        ({"n_classes": 3}, "but here are 4 samples, 3 features and 2 classes"),
+        ({"n_samples": 5}, "TINY has 5 samples, 3 features and 2 classes, but got 4 samples"),
+        ({"n_classes": 3}, "but got 4 samples, 3 features and 2 classes"),
     ],
 )
 def test_another_set_is_refused_and_not_saved_unless_one_wants_it(facts, message, tiny, folder, monkeypatch):
     monkeypatch.setitem(registry.PUBLIC_SETS, "TINY", dataclasses.replace(tiny, **facts))
-    with pytest.raises(ValueError, match=f"OpenML's tiny-pixels, version 1, .*{message}.*verify=False"):
+    with pytest.raises(ValueError, match=f"tiny-pixels, version 1, on OpenML .*{message}.*verify=False"):
         load_dataset("TINY")
     assert files_in(folder) == []
     np.testing.assert_array_equal(load_dataset("TINY", verify=False).X, X)
@@ -233,7 +233,7 @@ def test_another_set_is_refused_and_not_saved_unless_one_wants_it(facts, message
 def test_a_folder_that_cannot_be_made_is_told_before_anything_is_fetched(tiny, folder, openml, monkeypatch):
     (folder / "file").touch()
     monkeypatch.setenv("UFSELECT_DATA", str(folder / "file" / "sets"))
-    with pytest.raises(OSError, match=r"saved in .*sets, but that cannot be written to.*UFSELECT_DATA"):
+    with pytest.raises(OSError, match=r"because .*sets is not writable.*UFSELECT_DATA"):
         load_dataset("TINY")
     assert openml.asked == []
 
@@ -242,7 +242,7 @@ def test_a_folder_that_cannot_be_made_is_told_before_anything_is_fetched(tiny, f
 def test_a_folder_that_cannot_be_written_to_is_told_before_anything_is_fetched(tiny, folder, openml):
     folder.chmod(0o500)
     try:
-        with pytest.raises(OSError, match=r"cannot be written to.*UFSELECT_DATA"):
+        with pytest.raises(OSError, match=r"is not writable.*UFSELECT_DATA"):
             load_dataset("TINY")
     finally:
         folder.chmod(0o700)
@@ -251,6 +251,6 @@ def test_a_folder_that_cannot_be_written_to_is_told_before_anything_is_fetched(t
 
 def test_mfea_is_asked_for_by_its_name_and_version_on_openml(folder, openml):
     public = describe_dataset("MFEA")
-    with pytest.raises(FileNotFoundError, match="mfeat-pixel could not be fetched"):
+    with pytest.raises(FileNotFoundError, match="mfeat-pixel could not be downloaded"):
         load_dataset("MFEA")
     assert f"data_name/{public.openml_name}/limit/2/data_version/{public.openml_version}" in openml.asked[0]

@@ -1,4 +1,4 @@
-"""Sets by name and by path, from a folder."""
+"""Datasets by name and by path, from a folder."""
 
 import os
 import subprocess
@@ -95,7 +95,7 @@ def test_npz_goes_before_mat_before_csv(tiny, samples, folder):
 
 
 @pytest.mark.parametrize("name", [name for name in NEED_A_FILE if name != "MFEA"])
-def test_a_missing_file_is_answered_with_all_one_needs(name, folder):
+def test_a_missing_file_says_what_to_get_and_where_to_put_it(name, folder):
     with pytest.raises(FileNotFoundError) as failure:
         load_dataset(name)
     message, public = str(failure.value), describe_dataset(name)
@@ -104,21 +104,21 @@ def test_a_missing_file_is_answered_with_all_one_needs(name, folder):
         assert part in message
 
 
-def test_a_folder_that_does_not_exist_is_said_to_be_none(folder, monkeypatch):
+def test_a_folder_that_does_not_exist_is_named(folder, monkeypatch):
     monkeypatch.setenv("UFSELECT_DATA", str(folder / "nowhere"))
-    with pytest.raises(FileNotFoundError, match="nowhere, which is no folder"):
+    with pytest.raises(FileNotFoundError, match="nowhere, which is not a folder"):
         load_dataset("TOX")
     assert not (folder / "nowhere").exists()
 
 
 def test_a_folder_by_the_name_of_the_file_is_not_read(folder):
     (folder / "TOX.npz").mkdir()
-    with pytest.raises(FileNotFoundError, match="TOX is not at hand"):
+    with pytest.raises(FileNotFoundError, match="TOX is not available"):
         load_dataset("TOX")
 
 
 def test_the_derived_set_asks_for_the_one_it_is_taken_from(folder):
-    with pytest.raises(FileNotFoundError, match=r"USPS49 is not at hand: none of the files USPS49\.npz"):
+    with pytest.raises(FileNotFoundError, match=r"USPS49 is not available: none of the files USPS49\.npz"):
         load_dataset("USPS200")
 
 
@@ -137,11 +137,13 @@ def test_the_derived_set_has_the_first_hundred_of_each_class(folder):
 
 @pytest.mark.parametrize("name", ["tox", "TOXX", "", "my set", "data/mine.txt"])
 def test_an_unknown_name_is_answered_with_the_known_ones(name, folder):
-    with pytest.raises(ValueError, match=rf"no set is named '{name}'.*MFEA.*planted; or .* ends with \.npz, \.mat"):
+    with pytest.raises(
+        ValueError, match=rf"there is no dataset named '{name}'.*MFEA.*planted; or .* ends in \.npz, \.mat"
+    ):
         load_dataset(name)
 
 
-# What is not as expected
+# Unexpected content
 
 
 def drop_a_sample(X, y):
@@ -169,14 +171,14 @@ def reverse_samples(X, y):
 @pytest.mark.parametrize(
     ("spoil", "message"),
     [
-        (drop_a_sample, "but here are 6 samples, 3 features and 3 classes"),
-        (transpose, "but here are 3 samples, 7 features and 3 classes"),
-        (merge_classes, "but here are 7 samples, 3 features and 2 classes"),
+        (drop_a_sample, "but got 6 samples, 3 features and 3 classes"),
+        (transpose, "but got 3 samples, 7 features and 3 classes"),
+        (merge_classes, "but got 7 samples, 3 features and 2 classes"),
         (nudge_a_value, "SHA-256"),
         (reverse_samples, "SHA-256"),
     ],
 )
-def test_another_set_is_refused_unless_one_wants_it(spoil, message, tiny, samples, folder):
+def test_another_dataset_is_refused_unless_it_is_not_verified(spoil, message, tiny, samples, folder):
     X, y = spoil(*samples)
     path = save(folder / "TINY.npz", X, y)
     with pytest.raises(ValueError, match=message) as failure:
@@ -229,7 +231,7 @@ def test_a_path_goes_by_the_working_folder_of_the_moment(samples, tmp_path, monk
 
 
 @pytest.mark.parametrize("given", ["nowhere.npz", Path("nowhere.csv.gz"), "no/such/folder.mat"])
-def test_a_path_without_a_file_is_said_to_be_so(given, folder, monkeypatch):
+def test_a_path_without_a_file_is_named(given, folder, monkeypatch):
     monkeypatch.chdir(folder)
     with pytest.raises(FileNotFoundError, match=Path(given).name):
         load_dataset(given)
@@ -237,11 +239,11 @@ def test_a_path_without_a_file_is_said_to_be_so(given, folder, monkeypatch):
 
 def test_a_path_with_another_suffix_is_refused(folder):
     (folder / "mine.txt").touch()
-    with pytest.raises(ValueError, match=r"mine\.txt has a suffix that is not known"):
+    with pytest.raises(ValueError, match=r"mine\.txt has an unknown suffix"):
         load_dataset(folder / "mine.txt")
 
 
-# Where files are looked for
+# The folder
 
 
 def test_the_folder_is_that_of_the_variable(monkeypatch, tmp_path):
@@ -307,7 +309,7 @@ def test_another_folder_has_other_files(tiny, samples, folder, monkeypatch):
     assert load_dataset("TINY") is not first
 
 
-def test_only_so_many_files_stay_in_memory(samples, folder):
+def test_the_number_of_files_in_memory_is_limited(samples, folder):
     for number in range(20):
         load_dataset(save(folder / f"{number}.npz", *samples))
     assert loaders._read_once.cache_info().currsize == 16

@@ -1,6 +1,7 @@
-"""Files of samples and classes: all formats say the same, and broken ones say what is wrong."""
+"""Files of samples and classes: all formats give the same dataset, and damaged ones an error."""
 
 import gzip
+import os
 import pickle
 
 import numpy as np
@@ -8,7 +9,7 @@ import pytest
 import scipy.sparse as sp
 from scipy.io import savemat
 
-from ufselect.datasets import content_digest
+from ufselect.datasets import content_digest, load_dataset
 from ufselect.datasets.readers import SUFFIXES, known_suffix, read_file
 
 
@@ -63,9 +64,8 @@ def test_suffixes_are_known_in_either_case(samples, tmp_path):
 def test_an_empty_file_is_refused_by_name(suffix, tmp_path):
     path = tmp_path / f"empty{suffix}"
     path.touch()
-    with pytest.raises(ValueError, match=f"empty{suffix} cannot be read as samples and classes: .+") as failure:
+    with pytest.raises(ValueError, match=f"empty{suffix} is empty"):
         read_file(path)
-    assert failure.value.__cause__ is not None
 
 
 @pytest.mark.parametrize("suffix", [".npz", ".mat", ".csv.gz"])
@@ -85,7 +85,7 @@ def test_a_truncated_file_is_refused_by_name(suffix, share, tmp_path):
 def test_noise_is_refused_whatever_it_pretends_to_be(suffix, seed, tmp_path):
     path = tmp_path / f"noise{suffix}"
     path.write_bytes(np.random.default_rng(seed).bytes(3000))
-    with pytest.raises(ValueError, match=f"noise{suffix} cannot be read"):
+    with pytest.raises(ValueError, match=f"noise{suffix} (cannot be read|is not UTF-8 text)"):
         read_file(path)
 
 
@@ -116,7 +116,7 @@ class Grenade:
 def test_pickled_arrays_are_never_opened(armed, samples, tmp_path):
     arrays = dict(zip("Xy", samples, strict=True)) | {armed: np.array([Grenade()], dtype=object)}
     np.savez(tmp_path / "armed.npz", **arrays)
-    with pytest.raises(ValueError, match=r"armed\.npz cannot be read.*allow_pickle"):
+    with pytest.raises(ValueError, match=rf"armed\.npz cannot be read.*: {armed} holds Python objects"):
         read_file(tmp_path / "armed.npz")
 
 
@@ -128,14 +128,14 @@ def test_a_pickle_by_the_name_of_npz_is_never_opened(tmp_path):
 
 def test_missing_arrays_are_named_beside_those_that_are_there(samples, tmp_path):
     np.savez(tmp_path / "mine.npz", X=samples[0], labels=samples[1])
-    with pytest.raises(ValueError, match=r"no array y, only \['X', 'labels'\]"):
+    with pytest.raises(ValueError, match="it has no arrays X and y, only 'X', 'labels'"):
         read_file(tmp_path / "mine.npz")
 
 
 def test_a_single_array_by_the_name_of_npz_is_refused(samples, tmp_path):
     with (tmp_path / "mine.npz").open("wb") as file:
         np.save(file, samples[0])
-    with pytest.raises(ValueError, match="holds one array"):
+    with pytest.raises(ValueError, match="holds a single array"):
         read_file(tmp_path / "mine.npz")
 
 
@@ -172,11 +172,11 @@ def test_classes_of_matlab_files_may_be_cells_of_text(tmp_path):
 @pytest.mark.parametrize(
     ("stored", "message"),
     [
-        ({"X": np.eye(3), "gnd": [1, 2, 3]}, r"neither X with Y or y, nor fea with gnd, only \['X', 'gnd'\]"),
+        ({"X": np.eye(3), "gnd": [1, 2, 3]}, "it has no arrays X and Y or X and y or fea and gnd, only 'X', 'gnd'"),
         ({"X": np.array([["a"], [1.0]], dtype=object), "Y": [1, 2]}, "real numbers"),
         ({"X": {"a": 1.0}, "Y": [1]}, "real numbers"),
         ({"X": np.eye(3), "Y": {"a": 1.0}}, "class labels must be numbers or texts"),
-        ({"X": np.eye(3), "Y": np.eye(3)}, "one class label for each sample"),
+        ({"X": np.eye(3), "Y": np.eye(3)}, "one class label per sample"),
     ],
 )
 def test_matlab_files_with_other_things_are_refused(stored, message, tmp_path):
@@ -188,7 +188,7 @@ def test_matlab_files_with_other_things_are_refused(stored, message, tmp_path):
 def test_matlab_files_of_version_7_3_are_refused_with_a_way_out(tmp_path):
     header = b"MATLAB 7.3 MAT-file".ljust(116) + bytes(8) + b"\x00\x02IM"
     (tmp_path / "new.mat").write_bytes(header + bytes(400))
-    with pytest.raises(ValueError, match="save it again with -v7"):
+    with pytest.raises(ValueError, match="save it with -v7"):
         read_file(tmp_path / "new.mat")
 
 
@@ -227,20 +227,20 @@ def test_one_feature_or_one_sample_is_still_a_table(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("a,b,c\n1,2,3\n", "must be named y or class or label or target, but 0 are; the header begins: a, b, c"),
+        ("a,b,c\n1,2,3\n", "must be named y or class or label or target, but 0 are; its columns are 'a', 'b', 'c'"),
         ("a,y,class\n1,2,3\n", "but 2 are"),
-        ("1,2,3\n4,5,6\n", "but 0 are; the header begins: 1, 2, 3"),
-        ("\n", "but 0 are"),
-        ("a,b,y\n", "no data"),
+        ("1,2,3\n4,5,6\n", "but 0 are; its columns are '1', '2', '3'"),
         ("y\n1\n", "features as columns"),
-        ("a,b,y\n1,two,0\n", "could not convert string 'two'"),
-        ("a,b,y\n1,,0\n", "could not convert string ''"),
-        ("a,b,y\n1,2,0\n3,1\n", "number of columns changed from 3 to 2"),
-        ("a,b,y\n1,2,0\n3,4,1,5\n", "number of columns changed from 3 to 4"),
-        ("a,b,y\n0,1,2,0\n1,3,4,1\n", "header names 3 columns, but there are 4"),
-        ("a,b,y\n1,2,0\n3,nan,1\n", "holds nan at row 1, column 1"),
-        ("a,b,y\n1,2,\n", "could not convert string '' .* at row 0, column 3"),
-        ("a;b;y\n1;2;0\n", "but 0 are; the header begins: a;b;y"),
+        ("a,b,y\n1,two,0\n3,4,1\n5,6,1\n", r"column 'b' is not numeric \(text: 'two' in row 1 is not a number"),
+        ("a,b,y\n1,x,0\n3,z,1\n", r"column 'b' is not numeric \(text\)"),
+        ("a,b,y\n1,,0\n", r"column 'b' is not numeric \(empty\)"),
+        (",b,y\nr,1,0\ns,2,0\n", r"column '' is not numeric \(no name: taken as row labels\)"),
+        ("a,b,y\n0,1,2,0\n1,3,4,1\n", r"column '' is not numeric \(no name: taken as row labels\)"),
+        ("a,b,y\n1,2,0\n3,nan,1\n", "got nan at row 1, column 1"),
+        ("a,b,y\n1,2,u\n3,4,\n", "row 1 .* has none"),
+        ("a,b,y\n1,2,u\n3,4, \n", "row 1 .* has none"),
+        ("a,b,y\n1,2,0\n3,4,\n", "row 1 .* has none"),
+        ("a,b,y\n1,2,\n", "row 0 .* has none"),
     ],
 )
 def test_tables_of_other_things_are_refused_with_the_cause(text, message, tmp_path):
@@ -248,17 +248,60 @@ def test_tables_of_other_things_are_refused_with_the_cause(text, message, tmp_pa
         read_csv(tmp_path, text)
 
 
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("\n", "is empty"),
+        ("a,b,y\n", "has a header but no rows"),
+        ("a,b,y\n1,2,0\n3,1\n", "has 2 values in row 2, but there are 3 columns"),
+        ("a,b,y\n1,2,0\n3,4,1,5\n", "has 4 values in row 2, but there are 3 columns"),
+        ("a,a,y\n1,2,0\n", "has several columns named 'a'"),
+    ],
+)
+def test_damaged_tables_are_refused_as_anywhere_else(text, message, tmp_path):
+    with pytest.raises(ValueError, match=rf"mine\.csv {message}"):
+        read_csv(tmp_path, text)
+
+
+def test_semicolons_and_decimal_commas_are_read(tmp_path):
+    assert_holds(read_csv(tmp_path, "a;b;y\n1,5;2;u\n3;4;v\n"), np.array([[1.5, 2.0], [3.0, 4.0]]), [0, 1])
+
+
+def test_sparse_samples_are_read_as_write_table_stores_them(tmp_path):
+    X = sp.csr_array(np.array([[0.0, 1.5], [2.0, 0.0]]))
+    parts = {"X_data": X.data, "X_indices": X.indices, "X_indptr": X.indptr, "X_shape": np.array(X.shape)}
+    np.savez(tmp_path / "mine.npz", y=[1, 2], **parts)
+    assert_holds(read_file(tmp_path / "mine.npz"), X.toarray(), [0, 1])
+
+
+def test_sparse_classes_are_refused(tmp_path):
+    savemat(tmp_path / "mine.mat", {"X": np.eye(3), "Y": sp.csc_array(np.ones((3, 1)))})
+    with pytest.raises(ValueError, match=r"class labels must be numbers or texts, got a sparse matrix\.$"):
+        read_file(tmp_path / "mine.mat")
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes")
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_a_pipe_is_refused_at_once(suffix, tmp_path):
+    path = tmp_path / f"pipe{suffix}"
+    os.mkfifo(path)
+    for read in (read_file, load_dataset):
+        with pytest.raises(OSError, match=rf"pipe{suffix} is not a regular file; save the data to a file first\.$"):
+            read(path)
+
+
 def test_text_in_another_encoding_is_refused(tmp_path):
-    with pytest.raises(ValueError, match="'utf-8' codec"):
+    with pytest.raises(ValueError, match="is not UTF-8 text"):
         read_csv(tmp_path, "größe,y\n1,2\n", encoding="latin-1")
 
 
 def test_a_csv_that_is_not_compressed_is_no_csv_gz(tmp_path):
     (tmp_path / "mine.csv.gz").write_text("a,y\n1,2\n")
-    with pytest.raises(ValueError, match=r"mine\.csv\.gz cannot be read.*gzip"):
+    with pytest.raises(ValueError, match=r"mine\.csv\.gz cannot be read as CSV: the file is damaged"):
         read_file(tmp_path / "mine.csv.gz")
 
 
-def test_of_a_wide_header_only_the_beginning_is_shown(tmp_path):
-    with pytest.raises(ValueError, match=r"gene0, gene1, gene2, gene3, gene4, …$"):
-        read_csv(tmp_path, ",".join(f"gene{j}" for j in range(3000)) + "\n")
+def test_only_the_first_columns_of_a_wide_table_are_shown(tmp_path):
+    header, row = ",".join(f"gene{j}" for j in range(3000)), ",".join(["1"] * 3000)
+    with pytest.raises(ValueError, match=r"'gene0', 'gene1', 'gene2', 'gene3', 'gene4' and 2995 more\.$"):
+        read_csv(tmp_path, f"{header}\n{row}\n")

@@ -1,4 +1,4 @@
-"""What is known about the sets."""
+"""The registry of datasets."""
 
 import dataclasses
 
@@ -59,13 +59,13 @@ def test_facts_cannot_be_changed():
 @pytest.mark.parametrize(
     ("name", "meant"), [("tox", "TOX"), ("usps", "USPS49"), ("COIL20", "COIL"), ("breast-cancer", "breast_cancer")]
 )
-def test_an_unknown_name_gets_the_one_that_was_meant(name, meant):
-    with pytest.raises(ValueError, match=f"no set is named '{name}' .did you mean .*{meant}.*known are MFEA, USPS49"):
+def test_an_unknown_name_suggests_a_known_one(name, meant):
+    with pytest.raises(ValueError, match=f"no dataset named '{name}' .did you mean .*{meant}.*known are MFEA, USPS49"):
         describe_dataset(name)
 
 
-def test_a_name_far_from_all_gets_the_list_alone():
-    with pytest.raises(ValueError, match="no set is named 'ORL10P'; known are MFEA"):
+def test_a_name_unlike_any_other_lists_all():
+    with pytest.raises(ValueError, match="there is no dataset named 'ORL10P'; known are MFEA"):
         describe_dataset("ORL10P")
 
 
@@ -100,13 +100,13 @@ def test_a_set_without_features_has_no_counts():
         default_feature_counts("my own", 0)
 
 
-def test_differences_are_told_in_words(samples):
+def test_differences_are_described(samples):
     X, y = samples
     mine = dataset_from("mine", X, y)
     facts = PublicSet("mine", 7, 3, 3, (1, 2), "a test", "here", content_digest(X, y))
     assert facts.difference_to(mine) is None
     assert facts.difference_to(Dataset("other", X, y)) is None
     assert dataclasses.replace(facts, sha256=None).difference_to(mine) is None
-    found = "mine has 7 samples, 3 features and 4 classes, but here are 7 samples, 3 features and 3 classes"
+    found = "mine has 7 samples, 3 features and 4 classes, but got 7 samples, 3 features and 3 classes"
     assert dataclasses.replace(facts, n_classes=4).difference_to(mine) == found
-    assert "SHA-256 abc, but here it is " in dataclasses.replace(facts, sha256="abc").difference_to(mine)
+    assert "SHA-256 abc, but got " in dataclasses.replace(facts, sha256="abc").difference_to(mine)

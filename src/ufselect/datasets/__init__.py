@@ -1,4 +1,4 @@
-"""Sets to judge selections on: public ones by name, one's own by path, synthetic ones."""
+"""Datasets to evaluate selections on: public ones by name, your own by path, and synthetic ones."""
 
 from ufselect.datasets.content import Dataset, content_digest
 from ufselect.datasets.loaders import data_folder, load_dataset

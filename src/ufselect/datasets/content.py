@@ -1,4 +1,4 @@
-"""Samples with classes: what a loaded set holds, how it is checked, and the checksum of its content."""
+"""Samples and classes: the dataset that is loaded, its checks and its checksum."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ _LARGEST_DENSE_BYTES = 2**32
 
 
 class Dataset(NamedTuple):
-    """Samples by rows with raw values, and the class of each, for the judge alone.
+    """Raw samples in rows, and the class of each, which only evaluation may see.
 
-    The arrays are read-only: whoever loads the same set again gets the same arrays.
+    The arrays are read-only, since everyone who loads the dataset shares them.
     """
 
     name: str
@@ -24,12 +24,12 @@ class Dataset(NamedTuple):
 
     @property
     def n_classes(self) -> int:
-        """How many classes there are."""
+        """Number of classes."""
         return len(np.unique(self.y))
 
 
 def dataset_from(name: str, X: Any, labels: Any) -> Dataset:
-    """Check samples and their class labels, and make a set of them.
+    """Make a dataset of samples and their class labels after checking them.
 
     Parameters
     ----------
@@ -37,8 +37,8 @@ def dataset_from(name: str, X: Any, labels: Any) -> Dataset:
     X : array-like or sparse matrix of shape (n_samples, n_features)
         Finite real numbers.
     labels : array-like of n_samples numbers or texts
-        Classes are numbered in the order in which they appear, so that the format they were stored in
-        (numbers from 0 or 1, text) does not matter.
+        Classes are numbered in order of appearance, so that it does not matter whether they are stored as numbers
+        from 0, numbers from 1 or text.
 
     Returns
     -------
@@ -47,7 +47,7 @@ def dataset_from(name: str, X: Any, labels: Any) -> Dataset:
     Raises
     ------
     ValueError
-        Where X is not a table of finite numbers, or the labels are not one for each sample.
+        If X is not a table of finite numbers, or there is not one label for each sample.
 
     Examples
     --------
@@ -65,10 +65,10 @@ def dataset_from(name: str, X: Any, labels: Any) -> Dataset:
 
 
 def content_digest(X: npt.ArrayLike, y: npt.ArrayLike) -> str:
-    """SHA-256 of samples and classes, whatever the file they came from.
+    """Return the SHA-256 of samples and classes, which does not depend on the format of their file.
 
-    Hashed are, one after the other and all little-endian: the shape of X as two int64, the values of X
-    as float64 row by row (−0 as 0), and the classes, numbered in the order in which they appear, as int64.
+    It is taken over the shape of X as two int64, the values of X as float64 row by row (−0 as 0), and the classes,
+    numbered in order of appearance, as int64; all of them are little-endian.
 
     Parameters
     ----------
@@ -96,12 +96,12 @@ def content_digest(X: npt.ArrayLike, y: npt.ArrayLike) -> str:
 
 
 def _finite_table(X: Any) -> npt.NDArray[np.float64]:
-    """X as a new float64 array of two dimensions."""
+    """Return X as a new two-dimensional float64 array."""
     values = _dense(X) if sp.issparse(X) else np.asarray(X)
     if values.dtype.kind not in "biuf":
-        raise ValueError(f"X must hold real numbers, but its type is {values.dtype}")
+        raise ValueError(f"X must hold real numbers, got {values.dtype}")
     if values.ndim != 2 or 0 in values.shape:
-        raise ValueError(f"X must have samples as rows and features as columns, but its shape is {values.shape}")
+        raise ValueError(f"X must have samples as rows and features as columns, got shape {values.shape}")
     table = np.array(values, dtype=np.float64, order="C")
     _ensure_finite(table)
     return table
@@ -111,8 +111,8 @@ def _dense(X: Any) -> npt.NDArray[Any]:
     n_bytes = 8 * X.shape[0] * X.shape[1]
     if n_bytes > _LARGEST_DENSE_BYTES:
         raise ValueError(
-            f"X is sparse, of shape {X.shape}, and would take {n_bytes / 1e9:,.1f} GB as the dense array that sets hold"
-            f" (at most {_LARGEST_DENSE_BYTES / 1e9:,.1f} GB); leave out samples or features beforehand"
+            f"X is sparse with shape {X.shape} and takes {n_bytes / 1e9:,.1f} GB as a dense array, but datasets are"
+            f" limited to {_LARGEST_DENSE_BYTES / 1e9:,.1f} GB; remove samples or features first"
         )
     return np.asarray(X.toarray())
 
@@ -122,30 +122,38 @@ def _ensure_finite(table: npt.NDArray[np.float64]) -> None:
     if bad_rows.any():
         row = int(np.argmax(bad_rows))
         column = int(np.argmin(np.isfinite(table[row])))
-        raise ValueError(f"X must be finite, but holds {table[row, column]} at row {row}, column {column} (from 0)")
+        raise ValueError(f"X must be finite, got {table[row, column]} at row {row}, column {column} (counted from 0)")
 
 
 def _flat_labels(labels: Any) -> npt.NDArray[Any]:
-    """One label for each sample; a single row or column of a matrix will do, as MATLAB has no vectors."""
+    """Return one label per sample; a row or column of a matrix is accepted, since MATLAB has no vectors."""
+    if sp.issparse(labels):
+        raise ValueError("class labels must be numbers or texts, got a sparse matrix")
     flat = np.asarray(labels)
     if flat.dtype == object:
-        flat = np.array([_text_in_cell(cell) for cell in flat.ravel()]).reshape(flat.shape)
+        flat = np.array([_text_of_cell(cell, row) for row, cell in enumerate(flat.ravel())]).reshape(flat.shape)
     if flat.dtype.kind not in "biufUS":
-        raise ValueError(f"class labels must be numbers or texts, but their type is {flat.dtype}")
+        raise ValueError(f"class labels must be numbers or texts, got {flat.dtype}")
     if flat.ndim == 0 or flat.size != max(flat.shape):
-        raise ValueError(f"there must be one class label for each sample, but their shape is {flat.shape}")
+        raise ValueError(f"there must be one class label per sample, got shape {flat.shape}")
     flat = flat.ravel()
     if flat.dtype.kind == "f" and np.isnan(flat).any():
-        raise ValueError(f"every sample needs a class label, but that of row {int(np.argmax(np.isnan(flat)))} is nan")
+        raise ValueError(_no_label(int(np.argmax(np.isnan(flat)))))
     return flat
 
 
-def _text_in_cell(cell: Any) -> str:
-    """The text in a cell of MATLAB's, which is an array of one text, or the text itself."""
+def _text_of_cell(cell: Any, row: int) -> str:
+    """Return a text, also if it is in a MATLAB cell, which is an array with one text."""
     text = cell.item() if isinstance(cell, np.ndarray) and cell.size == 1 else cell
+    if text is None:
+        raise ValueError(_no_label(row))
     if not isinstance(text, str):
-        raise ValueError(f"class labels must be numbers or texts, but one is {text!r}")
+        raise ValueError(f"class labels must be numbers or texts, got {type(text).__name__}")
     return text
+
+
+def _no_label(row: int) -> str:
+    return f"each sample needs a class label, but row {row} (counted from 0) has none"
 
 
 def _numbered_by_appearance(labels: npt.NDArray[Any]) -> npt.NDArray[np.int64]:

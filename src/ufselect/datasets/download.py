@@ -1,4 +1,4 @@
-"""Sets fetched from openml.org."""
+"""Download datasets from openml.org."""
 
 from __future__ import annotations
 
@@ -20,43 +20,43 @@ _SECONDS_BETWEEN = 0.5
 
 
 class DownloadError(OSError):
-    """A set could not be fetched."""
+    """A dataset could not be downloaded."""
 
 
 def download(public: PublicSet, folder: Path, *, verify: bool) -> Path:
-    """Fetch a set from openml.org and save it as ``NAME.npz``, whole or not at all.
+    """Download a dataset from openml.org and save it as ``NAME.npz``, completely or not at all.
 
     Parameters
     ----------
     public : PublicSet
-        One with a name on OpenML.
+        A dataset with a name on OpenML.
     folder : Path
-        Made where it does not exist.
+        Created if it does not exist.
     verify : bool
-        Refuse what differs from ``public``.
+        Whether to raise an error if the dataset differs from ``public``.
 
     Returns
     -------
     Path
-        The file.
+        The saved file.
 
     Raises
     ------
     DownloadError
-        Where there is no connection or no such set, or it is not a table of numbers.
+        If there is no connection or no such dataset, or it is not a table of numbers.
     OSError
-        Where the folder cannot be written to; this is found out beforehand.
+        If the folder is not writable, which is checked before the download.
     ValueError
-        Where another set was found than expected.
+        If the dataset is not the expected one.
     """
     target = folder / f"{public.name}.npz"
     with _scratch_folder_in(folder, public.name) as scratch:
         dataset = _fetch(public, scratch)
         if verify and (difference := public.difference_to(dataset)):
             raise ValueError(
-                f"OpenML's {public.openml_name}, version {public.openml_version}, is not the set expected:"
-                f" {difference}. Get the right one ({public.source}) and put it into {folder}, or take it"
-                f" nevertheless by load_dataset({public.name!r}, verify=False)."
+                f"{public.openml_name}, version {public.openml_version}, on OpenML is not the expected dataset:"
+                f" {difference}. Get the right one ({public.source}) and put it into {folder}, or load it anyway"
+                f" with load_dataset({public.name!r}, verify=False)."
             )
         saved = Path(scratch, target.name)
         np.savez_compressed(saved, X=dataset.X, y=dataset.y)
@@ -70,15 +70,15 @@ def _scratch_folder_in(folder: Path, name: str) -> TemporaryDirectory[str]:
         return TemporaryDirectory(dir=folder, prefix=f".{name}-")
     except OSError as error:
         raise OSError(
-            f"{name} would be fetched from openml.org and saved in {folder}, but that cannot be written to ({error});"
-            " set the environment variable UFSELECT_DATA to a folder that can."
+            f"{name} cannot be downloaded from openml.org, because {folder} is not writable ({error});"
+            " set the environment variable UFSELECT_DATA to another folder."
         ) from error
 
 
 def _fetch(public: PublicSet, scratch: str) -> Dataset:
     from sklearn.datasets import fetch_openml
 
-    # Many things go wrong on the way to a table: the network, the server's answers, the parser, the values.
+    # The network, the answers of the server, the parser and the values can all fail, each in its own way.
     try:
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "A network error occurred|Invalid cache, redownloading")
@@ -86,7 +86,7 @@ def _fetch(public: PublicSet, scratch: str) -> Dataset:
                 name=public.openml_name,
                 version=public.openml_version,
                 as_frame=False,
-                parser="liac-arff",  # the other one needs pandas
+                parser="liac-arff",  # the other parser requires pandas
                 data_home=scratch,
                 n_retries=_RETRIES,
                 delay=_SECONDS_BETWEEN,
@@ -96,13 +96,13 @@ def _fetch(public: PublicSet, scratch: str) -> Dataset:
     except Exception as error:
         if isinstance(error, HTTPError):
             error.close()
-        raise DownloadError(f"{public.openml_name} could not be fetched from openml.org: {error}") from error
+        raise DownloadError(f"{public.openml_name} could not be downloaded from openml.org: {error}") from error
 
 
 def _with_values_of_nominals(
     X: npt.NDArray[np.float64], names: list[str], categories: dict[str, Any]
 ) -> npt.NDArray[np.float64]:
-    """X with the numbers that nominal columns stand for; they come as places in the list of declared values."""
+    """Return X with the values of nominal columns, which OpenML gives as indices into the list of declared values."""
     if not np.isfinite(X).all():
         raise ValueError("values are missing")
     decoded = X.copy()

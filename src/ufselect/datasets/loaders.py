@@ -1,4 +1,4 @@
-"""Sets by name or path: from a folder, from openml.org, from scikit-learn, or made."""
+"""Datasets by name or path: from a folder, openml.org or scikit-learn, or generated."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import numpy as np
 from ufselect.datasets.content import Dataset, dataset_from
 from ufselect.datasets.download import DownloadError, download
 from ufselect.datasets.planted import make_planted_clusters
-from ufselect.datasets.readers import FORMATS, SUFFIXES, known_suffix, read_file
+from ufselect.datasets.readers import FORMATS, SUFFIXES, checked_suffix, known_suffix, read_file
 from ufselect.datasets.registry import PublicSet, describe_dataset
 
 DATA_VARIABLE = "UFSELECT_DATA"
@@ -22,32 +22,33 @@ _USPS200_PER_CLASS = 100
 
 
 def load_dataset(name: str | os.PathLike[str], *, verify: bool = True) -> Dataset:
-    """Load a set by its name, or one's own from a file.
+    """Load a dataset by name, or your own from a file.
 
-    Files ``NAME.npz``, ``.mat``, ``.csv`` or ``.csv.gz`` of known sets are looked for, in this order, in
-    the folder that the environment variable ``UFSELECT_DATA`` names, by default ``ufselect`` in the user's
-    cache folder. A set that is on openml.org is fetched where there is no file, and saved there. Those of
-    scikit-learn and planted ones need no file. A file that was read is kept in memory until it changes.
+    Known datasets are searched for as ``NAME.npz``, ``.mat``, ``.csv`` or ``.csv.gz``, in this order, in the folder
+    given by the environment variable ``UFSELECT_DATA``, by default ``ufselect`` in the user's cache folder. If there
+    is no such file, datasets that are on openml.org are downloaded to that folder. Datasets of scikit-learn and
+    generated ones need no file. A file stays in memory until it changes.
 
     Parameters
     ----------
     name : str or path
-        One of ``dataset_names()``, or a path with one of these suffixes. A file holds X and y (.npz), X
-        and Y or fea and gnd (.mat), or a header with one column named y, class, label or target (.csv).
+        One of ``dataset_names()``, or a path with one of these suffixes. A file holds X and y (.npz), X and Y or fea
+        and gnd (.mat), or a header with one column named y, class, label or target (.csv).
     verify : bool, default=True
-        Refuse a known set whose shape, number of classes or content is not the expected one.
+        Whether to raise an error if the shape, the number of classes or the content of a known dataset is not as
+        expected.
 
     Returns
     -------
     Dataset
-        With read-only arrays; classes are numbered in the order in which they appear.
+        With read-only arrays; classes are numbered in order of appearance.
 
     Raises
     ------
     FileNotFoundError
-        Where there is no file; says where to get one and where to put it.
+        If there is no file; the message says where to get one and where to put it.
     ValueError
-        Where the name is not known, or a file is broken or not the expected one.
+        If the name is unknown, or a file is damaged or not as expected.
 
     Examples
     --------
@@ -62,17 +63,17 @@ def load_dataset(name: str | os.PathLike[str], *, verify: bool = True) -> Datase
     if name == "USPS200":
         return _first_of_each_class(load_dataset("USPS49", verify=verify), name, _USPS200_PER_CLASS)
     if name == "planted" or name in _IN_SCIKIT_LEARN:
-        return _made(name)
+        return _generated(name)
     return _read(_file_of(public, data_folder(), verify), public if verify else None)
 
 
 def data_folder() -> Path:
-    """Where files of sets are looked for and saved.
+    """Return the folder in which datasets are searched for and saved.
 
     Returns
     -------
     Path
-        The folder named by ``UFSELECT_DATA``, else ``ufselect`` in the user's cache folder; it need not exist.
+        The folder given by ``UFSELECT_DATA``, or ``ufselect`` in the user's cache folder. It may not exist yet.
     """
     if named := os.environ.get(DATA_VARIABLE):
         return Path(named).expanduser().absolute()
@@ -91,11 +92,11 @@ def _known_set(name: str) -> PublicSet:
     try:
         return describe_dataset(name)
     except ValueError as error:
-        raise ValueError(f"{error}; or give the path of a file that ends with {', '.join(SUFFIXES)}") from None
+        raise ValueError(f"{error}; or pass the path of a file that ends in {', '.join(SUFFIXES)}") from None
 
 
 def _file_of(public: PublicSet, folder: Path, verify: bool) -> Path:
-    """The file of a set, fetched where it is missing and can be."""
+    """Return the file of a dataset, downloaded if it is missing and on openml.org."""
     for suffix in SUFFIXES:
         if (path := folder / f"{public.name}{suffix}").is_file():
             return path
@@ -109,16 +110,17 @@ def _file_of(public: PublicSet, folder: Path, verify: bool) -> Path:
 
 def _how_to_get(public: PublicSet, folder: Path) -> str:
     files = ", ".join(f"{public.name}{suffix}" for suffix in SUFFIXES)
-    where = folder if folder.is_dir() else f"{folder}, which is no folder"
+    where = folder if folder.is_dir() else f"{folder}, which is not a folder"
     return (
-        f"{public.name} is not at hand: none of the files {files} is in {where}."
+        f"{public.name} is not available: none of the files {files} is in {where}."
         f" It must have {public.size}, as {'; '.join(FORMATS)}."
         f" Set the environment variable {DATA_VARIABLE} to the folder with the file."
-        f" Where it can be had: {public.source}."
+        f" Source: {public.source}."
     )
 
 
 def _read(path: Path, expected: PublicSet | None = None) -> Dataset:
+    checked_suffix(path)
     with path.open("rb") as file:
         content = hashlib.file_digest(file, "sha256").hexdigest()
     return _read_once(path, content, expected)
@@ -130,15 +132,15 @@ def _read_once(path: Path, _content: str, expected: PublicSet | None) -> Dataset
     dataset = read_file(path)
     if expected is not None and (difference := expected.difference_to(dataset)):
         raise ValueError(
-            f"{path} is not the set expected: {difference}. It may be broken, or another version of the data: delete it"
-            f" and get the right one ({expected.source}), or take it nevertheless by"
+            f"{path} is not the expected dataset: {difference}. It may be damaged, or a different version of the data:"
+            f" delete it and get the right one ({expected.source}), or load it anyway with"
             f" load_dataset({expected.name!r}, verify=False)."
         )
     return dataset
 
 
 @cache
-def _made(name: str) -> Dataset:
+def _generated(name: str) -> Dataset:
     if name == "planted":
         planted = make_planted_clusters(random_state=0)
         return dataset_from(name, planted.X, planted.clusters)
@@ -148,6 +150,6 @@ def _made(name: str) -> Dataset:
 
 
 def _first_of_each_class(dataset: Dataset, name: str, n_each: int) -> Dataset:
-    places = [np.flatnonzero(dataset.y == label)[:n_each] for label in range(dataset.n_classes)]
-    rows = np.sort(np.concatenate(places))
+    first = [np.flatnonzero(dataset.y == label)[:n_each] for label in range(dataset.n_classes)]
+    rows = np.sort(np.concatenate(first))
     return dataset_from(name, dataset.X[rows], dataset.y[rows])

@@ -1,4 +1,4 @@
-"""Synthetic data whose informative columns are known."""
+"""Synthetic data with known informative columns."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from sklearn.utils import check_random_state
 
 
 class PlantedClusters(NamedTuple):
-    """Data, the cluster of every sample, and which columns tell the clusters apart."""
+    """Data, the cluster of each sample, and which columns distinguish the clusters."""
 
     X: npt.NDArray[np.float64]
     clusters: npt.NDArray[np.intp]
@@ -27,15 +27,15 @@ def make_planted_clusters(
     noise_scale: float = 1.0,
     random_state: Any = None,
 ) -> PlantedClusters:
-    """Make clusters that show in some columns, among columns of pure noise.
+    """Generate clusters that are visible in some columns and not in the others.
 
-    An informative column is the mean of its sample's cluster, drawn from N(0, separation²), plus
-    standard normal noise; the others are noise alone. The order of the columns is random.
+    An informative column is the mean of the cluster, drawn from N(0, separation²), plus standard normal noise; the
+    other columns are noise. The order of the columns is random.
 
     Parameters
     ----------
     n_samples, n_clusters, n_informative, n_noise : int
-        Sizes; clusters are as equal as can be.
+        Sizes; those of the clusters differ by one at most.
     separation : float
         Standard deviation of the cluster means.
     noise_scale : float

@@ -1,29 +1,28 @@
-"""Files of samples and classes, by format."""
+"""Files of samples and classes, read by ``ufselect.files``."""
 
 from __future__ import annotations
 
-import csv
-import gzip
-import io
-import warnings
-from collections.abc import Callable
+from collections.abc import Mapping
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from ufselect.datasets.content import Dataset, dataset_from
+from ufselect.files import Table, read_table
+from ufselect.files.formats import known_format, suffixes_of
+from ufselect.files.read import check_file, read_arrays
+from ufselect.files.table import listed, shortened
 
 CLASS_COLUMNS = ("y", "class", "label", "target")
-_MATLAB_NAMES = (("X", "Y"), ("X", "y"), ("fea", "gnd"))
-
+SUFFIXES = tuple(suffix for name in ("npz", "mat", "csv") for suffix in suffixes_of(name))
 FORMATS = (
     ".npz with arrays X (samples × features) and y",
     ".mat (up to v7) with X and Y, or fea and gnd",
     f".csv or .csv.gz with a header and a column of classes named {', '.join(CLASS_COLUMNS[:-1])} or target",
 )
-
-_Reader = Callable[[IO[bytes]], tuple[Any, Any]]
+_ARRAY_NAMES = {".npz": (("X", "y"),), ".mat": (("X", "Y"), ("X", "y"), ("fea", "gnd"))}
 
 
 def read_file(path: Path) -> Dataset:
@@ -32,7 +31,7 @@ def read_file(path: Path) -> Dataset:
     Parameters
     ----------
     path : Path
-        Its suffix tells the format, see ``FORMATS``. Nothing is ever unpickled.
+        The suffix gives the format, see ``FORMATS``. Nothing is ever unpickled.
 
     Returns
     -------
@@ -42,105 +41,66 @@ def read_file(path: Path) -> Dataset:
     Raises
     ------
     OSError
-        Where the file cannot be opened.
+        If the file cannot be opened or is not a regular file.
     ValueError
-        Where it does not hold what it should; names the file and the cause.
+        If it does not hold samples and classes. The message names the file and the cause.
     """
-    suffix = known_suffix(path)
-    if suffix is None:
-        raise ValueError(f"{path} has a suffix that is not known; files may be {', '.join(FORMATS)}")
-    with path.open("rb") as file:
-        # Readers of broken files fail with whatever they stumble on: BadZipFile, EOFError, OSError, KeyError …
-        try:
-            X, labels = _READERS[suffix](file)
-            return dataset_from(path.name[: -len(suffix)], X, labels)
-        except MemoryError:
-            raise
-        except Exception as error:
-            raise ValueError(f"{path} cannot be read as samples and classes: {_cause(error)}") from error
+    suffix = checked_suffix(path)
+    stored = read_arrays(path) if suffix in (".npz", ".mat") else read_table(path)
+    try:
+        if isinstance(stored, Table):
+            X, labels = _features_and_classes(stored)
+        else:
+            X, labels = _arrays_named(stored, _ARRAY_NAMES[suffix])
+        return dataset_from(path.name[: -len(suffix)], X, labels)
+    except ValueError as error:
+        raise ValueError(f"{path} cannot be read as samples and classes: {error}.") from error
+
+
+def checked_suffix(path: Path) -> str:
+    """Return the suffix of a file if it can be read, else raise an error that says why it cannot."""
+    if (suffix := known_suffix(path)) is None:
+        raise ValueError(f"{path} has an unknown suffix; supported are {'; '.join(FORMATS)}.")
+    check_file(path)
+    return suffix
 
 
 def known_suffix(path: Path) -> str | None:
-    """The suffix that tells the format of the file, None where there is no reader for it."""
-    name = path.name.casefold()
-    return next((suffix for suffix in SUFFIXES if name.endswith(suffix) and name != suffix), None)
+    """Return the suffix that gives the format of a file, or None if datasets are not read from such files."""
+    known = known_format(path)
+    suffix = known.suffix_of(path) if known else None
+    return suffix if suffix in SUFFIXES else None
 
 
-def _cause(error: Exception) -> str:
-    return str(error) or type(error).__name__
+def _arrays_named(arrays: Mapping[str, Any], pairs: tuple[tuple[str, str], ...]) -> tuple[Any, Any]:
+    """Return the samples and the classes, by the first pair of names that is there."""
+    for names in pairs:
+        if all(name in arrays for name in names):
+            if objects := [name for name in names if arrays[name] is None]:
+                raise ValueError(f"{objects[0]} holds Python objects, which are never unpickled")
+            return arrays[names[0]], arrays[names[1]]
+    wanted = " or ".join(" and ".join(names) for names in pairs)
+    raise ValueError(f"it has no arrays {wanted}, only {listed(sorted(arrays)) or 'nothing'}")
 
 
-def _read_npz(file: IO[bytes]) -> tuple[Any, Any]:
-    stored = np.load(file, allow_pickle=False)
-    if not isinstance(stored, np.lib.npyio.NpzFile):
-        raise ValueError("it holds one array; a .npz file with arrays X and y is wanted")
-    with stored:
-        missing = [name for name in ("X", "y") if name not in stored]
-        if missing:
-            raise ValueError(f"there is no array {' and no array '.join(missing)}, only {sorted(stored.files)}")
-        return stored["X"], stored["y"]
+def _features_and_classes(table: Table) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+    """Return the numeric columns without the column of classes, and that column."""
+    columns = [*table.names, *table.aside]
+    found = [name for name in columns if name.strip().casefold() in CLASS_COLUMNS]
+    if len(found) != 1:
+        wanted = " or ".join(CLASS_COLUMNS)
+        raise ValueError(f"one column must be named {wanted}, but {len(found)} are; its columns are {listed(columns)}")
+    for name, reason in table.reasons.items():
+        if name != found[0]:
+            raise ValueError(f"column {shortened(name)!r} is not numeric ({reason})")
+    if found[0] in table.aside:
+        return table.X, _stripped(table.aside[found[0]])
+    index = table.names.index(found[0])
+    return np.delete(table.X, index, axis=1), table.X[:, index]
 
 
-def _read_mat(file: IO[bytes]) -> tuple[Any, Any]:
-    from scipy.io import loadmat
-
-    try:
-        stored = loadmat(file)
-    except NotImplementedError as error:
-        raise ValueError("MATLAB files of version 7.3 are not read; save it again with -v7") from error
-    for samples, classes in _MATLAB_NAMES:
-        if samples in stored and classes in stored:
-            return stored[samples], stored[classes]
-    names = sorted(name for name in stored if not name.startswith("__"))
-    raise ValueError(f"there is neither X with Y or y, nor fea with gnd, only {names}")
-
-
-def _read_csv(file: IO[bytes] | gzip.GzipFile) -> tuple[Any, Any]:
-    # A mark of byte order, which spreadsheets write, is no part of the first name.
-    with io.TextIOWrapper(file, encoding="utf-8-sig", newline="") as text:
-        header = next(csv.reader(text), [])
-        place = _class_column(header)
-        classes: dict[str, int] = {}
-        with warnings.catch_warnings():
-            warnings.simplefilter("error", UserWarning)  # raised where there are no rows
-            table = np.loadtxt(
-                text,
-                delimiter=",",
-                quotechar='"',
-                comments=None,
-                ndmin=2,
-                converters={place: lambda label: _class_number(label, classes)},
-            )
-    if table.shape[1] != len(header):
-        raise ValueError(f"the header names {len(header)} columns, but there are {table.shape[1]}")
-    return np.delete(table, place, axis=1), table[:, place]
-
-
-def _read_csv_gz(file: IO[bytes]) -> tuple[Any, Any]:
-    with gzip.open(file) as unpacked:
-        return _read_csv(unpacked)
-
-
-def _class_column(header: list[str]) -> int:
-    places = [place for place, name in enumerate(header) if name.strip().casefold() in CLASS_COLUMNS]
-    if len(places) != 1:
-        found = ", ".join(header[:5]) + (", …" if len(header) > 5 else "")
-        raise ValueError(
-            f"one column must be named {' or '.join(CLASS_COLUMNS)}, but {len(places)} are; the header begins: {found}"
-        )
-    return places[0]
-
-
-def _class_number(label: str, classes: dict[str, int]) -> int:
-    if not label.strip():
-        raise ValueError("a sample has no class")  # NumPy adds the row and column
-    return classes.setdefault(label.strip(), len(classes))
-
-
-_READERS: dict[str, _Reader] = {
-    ".npz": _read_npz,
-    ".mat": _read_mat,
-    ".csv": _read_csv,
-    ".csv.gz": _read_csv_gz,
-}
-SUFFIXES = tuple(_READERS)
+def _stripped(labels: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return text labels without blanks around them, None if nothing is left."""
+    if labels.dtype != object:
+        return labels
+    return np.array([(label or "").strip() or None for label in labels], dtype=object)

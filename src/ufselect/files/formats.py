@@ -78,6 +78,11 @@ def known_format(path: str | Path) -> Format | None:
     return None
 
 
+def suffixes_of(name: str) -> tuple[str, ...]:
+    """Return the suffixes of a format by its short name."""
+    return next(known.suffixes for known in _KNOWN if known.name == name)
+
+
 def is_gzipped(path: Path) -> bool:
     """Whether the suffix is that of a file compressed by gzip."""
     return path.suffix.casefold() == ".gz"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -30,15 +30,6 @@ _COUNT = "Unnamed: 0"
 _NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*", re.ASCII)
 
 
-@dataclass(frozen=True)
-class _Request:
-    """What the caller wants of a file."""
-
-    aside: Sequence[str]
-    na: tuple[str, ...]
-    verbose: int
-
-
 def read_text(
     path: Path,
     aside: Sequence[str],
@@ -49,24 +40,23 @@ def read_text(
     verbose: int = 0,
 ) -> Table:
     """Read a table from a text file."""
-    file = open_text_file(path, delimiter, decimal)
-    request = _Request(aside, na, verbose)
+    file = open_text_file(path, delimiter, decimal, verbose)
     if transpose:
-        return _read(transposed(file, verbose), True, request)
+        return _read(transposed(file), True, aside, na)
     has_names = file.quoted or not _is_data(file.fields, file.dialect.decimal)
     try:
-        return _read(file, has_names, request)
+        return _read(file, has_names, aside, na)
     except RaggedError as error:
         if not (has_names and error.is_one_name_short):
             raise
-        return _read_with_labels(file, request, error)
+        return _read_with_labels(file, aside, na, error)
 
 
-def _read_with_labels(file: TextFile, request: _Request, error: RaggedError) -> Table:
+def _read_with_labels(file: TextFile, aside: Sequence[str], na: tuple[str, ...], error: RaggedError) -> Table:
     """Read a file as R writes it, without a name for the row labels."""
     try:
         fields = ["", *file.fields]
-        table = _read(replace(file, fields=fields), True, request)
+        table = _read(replace(file, fields=fields), True, aside, na)
     except RaggedError:
         raise error from None
     if table.reasons.get(_names(fields, True)[-1]) == "empty":  # each row ends with a delimiter too many
@@ -74,25 +64,34 @@ def _read_with_labels(file: TextFile, request: _Request, error: RaggedError) -> 
     return table
 
 
-def _read(file: TextFile | TransposedFile, has_names: bool, request: _Request) -> Table:
+def _read(file: TextFile | TransposedFile, has_names: bool, aside: Sequence[str], na: tuple[str, ...]) -> Table:
     names = _names(file.fields if has_names else [""] * len(file.fields), has_names)
-    check_aside(request.aside, names)
-    labelled = isinstance(file, TransposedFile) or (has_names and not file.fields[0] and len(names) > 1)
-    aside = {0} if labelled else set()
-    notation = Notation(file.dialect.decimal, request.na)
-    reader = ColumnReader(len(names), aside | {names.index(name) for name in request.aside}, notation)
-    for values in file.blocks(after_header=has_names, verbose=request.verbose):
+    check_aside(aside, names)
+    why = {names.index(name): REQUESTED for name in aside}
+    if isinstance(file, TransposedFile) or (has_names and not file.fields[0] and len(names) > 1):
+        why.setdefault(0, UNNAMED if not names[0] else "row labels")
+    notation = Notation(file.dialect.decimal, na)
+    reader = ColumnReader(len(names), set(why), notation)
+    for values in file.blocks(after_header=has_names):
         reader.add(values)
     if not reader.n_rows:
         raise UnreadableError("has a header but no rows.")
     X, columns = reader.finish(), reader.texts
-    late = [int(index) for index in np.flatnonzero(reader.aside) if index not in columns]
-    columns |= _texts_of(file, has_names, late)
-    aside_by_index = _columns_aside(reader, columns, notation, labelled, {names.index(name) for name in request.aside})
-    others = {names[index]: values for index, (values, _) in aside_by_index.items()}
-    reasons = {names[index]: reason for index, (_, reason) in aside_by_index.items()}
-    numeric = tuple(names[index] for index in np.flatnonzero(reader.numeric))
+    columns |= _texts_of(file, has_names, [j for j in np.flatnonzero(reader.aside).tolist() if j not in columns])
+    others, reasons = {}, {}
+    for j in np.flatnonzero(~reader.numeric).tolist():
+        others[names[j]], reasons[names[j]] = _column_aside(columns.get(j), reader.n_rows, why.get(j), notation)
+    numeric = tuple(names[j] for j in np.flatnonzero(reader.numeric))
     return _with_count_aside(Table(X, numeric, others, reasons, row_labels(others), file.path), names)
+
+
+def _column_aside(column: Any, n_rows: int, why: str | None, notation: Notation) -> tuple[NDArray[Any], str]:
+    """Return a column that is not a feature, and why it is not."""
+    if column is None:
+        return np.full(n_rows, np.nan), "empty"
+    if why is not None:
+        return as_kept(column, notation), why
+    return texts(column), why_text(column, notation)
 
 
 def _is_data(fields: list[str], decimal: str) -> bool:
@@ -126,24 +125,6 @@ def _texts_of(file: TextFile | TransposedFile, has_names: bool, indices: list[in
         for values in file.blocks(after_header=has_names):
             late.add(values)
     return late.by_column()
-
-
-def _columns_aside(
-    reader: ColumnReader, columns: dict[int, Any], notation: Notation, labelled: bool, requested: set[int]
-) -> dict[int, tuple[NDArray[Any], str]]:
-    """Return the columns that are not features, and why, by their index."""
-    found: dict[int, tuple[NDArray[Any], str]] = {}
-    for index in map(int, np.flatnonzero(~reader.numeric)):
-        column = columns.get(index)
-        if column is None:
-            found[index] = np.full(reader.n_rows, np.nan), "empty"
-        elif index in requested:
-            found[index] = as_kept(column, notation), REQUESTED
-        elif labelled and index == 0:
-            found[index] = as_kept(column, notation), UNNAMED
-        else:
-            found[index] = texts(column), why_text(column, notation)
-    return found
 
 
 def _with_count_aside(table: Table, names: tuple[str, ...]) -> Table:

@@ -104,8 +104,8 @@ def _is_one_column_of_decimals(lines: list[str]) -> bool:
 def _fitting_decimal(sample: str, delimiter: str) -> str:
     """Return the decimal mark of the numbers; a point if there is none."""
     commas, points, texts = _columns_by_kind(sample, delimiter)
-    with_commas = [j for j, found in commas.items() if len(found) >= len(texts[j]) + len(points[j])]
-    with_points = [j for j, found in points.items() if len(found) >= len(texts[j]) + len(commas[j])]
+    with_commas = [j for j in commas if len(commas[j]) >= len(texts.get(j, ())) + len(points.get(j, ()))]
+    with_points = [j for j in points if len(points[j]) >= len(texts.get(j, ())) + len(commas.get(j, ()))]
     if with_commas and with_points:
         examples = commas[with_commas[0]][0], points[with_points[0]][0]
         raise UnreadableError(

@@ -46,11 +46,12 @@ class TextFile:
     quoted: bool
     first: int
     second: int
+    verbose: int = 0
 
-    def blocks(self, *, after_header: bool, verbose: int = 0) -> Iterator[Any]:
+    def blocks(self, *, after_header: bool) -> Iterator[Any]:
         """Yield Arrow arrays of strings, each with the values of some rows one after another."""
         start, n_rows = self.second if after_header else self.first, 0
-        with self.path.open("rb") as raw, _decompressed(raw, self.path) as stream, _bar(self.path, verbose) as show:
+        with self.path.open("rb") as raw, _decompressed(raw, self.path) as stream, self._bar() as show:
             stream.seek(start)
             try:
                 for block in _whole_records(stream, self.dialect.delimiter):
@@ -63,8 +64,21 @@ class TextFile:
                 stream.seek(start)
                 yield from _one_by_one(stream, self, n_rows)
 
+    @contextmanager
+    def _bar(self) -> Iterator[Callable[[int], object]]:
+        """Yield a function to call with the number of bytes read; the first second shows nothing."""
+        if not self.verbose:
+            yield lambda _: None
+            return
+        from tqdm import tqdm  # only imported if it is shown
 
-def open_text_file(path: Path, delimiter: str | None = None, decimal: str | None = None) -> TextFile:
+        size, delay = self.path.stat().st_size, float(os.environ.get("TQDM_DELAY", "1"))
+        title = f"Reading {self.path.name}"
+        with tqdm(total=size, desc=title, unit="B", unit_scale=True, delay=delay, leave=False) as bar:
+            yield lambda n_bytes: bar.update(n_bytes - bar.n)
+
+
+def open_text_file(path: Path, delimiter: str | None, decimal: str | None, verbose: int) -> TextFile:
     """Find the dialect of a text file and its first record, which gives the number of columns."""
     with path.open("rb") as raw, _decompressed(raw, path) as stream:
         start = len(_BYTE_ORDER_MARK) if stream.read(len(_BYTE_ORDER_MARK)) == _BYTE_ORDER_MARK else 0
@@ -81,7 +95,7 @@ def open_text_file(path: Path, delimiter: str | None = None, decimal: str | None
         delimiter = "\t"
     dialect = find_dialect(sample.decode("latin-1"), delimiter, decimal)  # in which ASCII stays ASCII
     fields = next(csv.reader(io.StringIO(text, newline=""), delimiter=dialect.delimiter))
-    return TextFile(path, dialect, fields, '"' in text, end - len(record), end)
+    return TextFile(path, dialect, fields, '"' in text, end - len(record), end, verbose)
 
 
 @contextmanager
@@ -91,19 +105,6 @@ def _decompressed(raw: IO[bytes], path: Path) -> Iterator[Any]:
         return
     with gzip.open(raw) as stream:
         yield stream
-
-
-@contextmanager
-def _bar(path: Path, verbose: int) -> Iterator[Callable[[int], object]]:
-    """Yield a function to call with the number of bytes read; the first second shows nothing."""
-    if not verbose:
-        yield lambda n_bytes: None
-        return
-    from tqdm import tqdm  # only imported if it is shown
-
-    size, delay = path.stat().st_size, float(os.environ.get("TQDM_DELAY", "1"))
-    with tqdm(total=size, desc=f"Reading {path.name}", unit="B", unit_scale=True, delay=delay, leave=False) as bar:
-        yield lambda n_bytes: bar.update(n_bytes - bar.n)
 
 
 def _first_record(stream: IO[bytes]) -> bytes:

@@ -26,7 +26,7 @@ class TransposedFile:
     values: Any
     quoted: bool = True  # the first column holds names, even if they look like numbers
 
-    def blocks(self, *, after_header: bool, verbose: int = 0) -> Iterator[Any]:
+    def blocks(self, *, after_header: bool) -> Iterator[Any]:
         """Yield Arrow arrays of strings, each with the values of some samples one after another."""
         n_features = len(self.fields)
         n_columns = len(self.values) // n_features
@@ -37,27 +37,27 @@ class TransposedFile:
             yield self.values.take((samples[:, None] + starts).ravel())
 
 
-def transposed(file: TextFile, verbose: int = 0) -> TransposedFile:
+def transposed(file: TextFile) -> TransposedFile:
     """Read a whole file and transpose it; its text stays in memory."""
     try:
-        values = _all_values(file, verbose)
+        values = _all_values(file)
     except RaggedError as error:
         if not error.is_one_name_short:
             raise
         file = replace(file, fields=["", *file.fields])
-        values = _all_values(file, verbose)
+        values = _all_values(file)
         if values[len(file.fields) - 1 :: len(file.fields)].null_count == len(values) // len(file.fields) - 1:
             raise error from None  # each row ends with a delimiter too many
     names = values.take(np.arange(0, len(values), len(file.fields))).to_pylist()
     return TransposedFile(file.path, file.dialect, [name or "" for name in names], values)
 
 
-def _all_values(file: TextFile, verbose: int) -> Any:
+def _all_values(file: TextFile) -> Any:
     """Return all values of a file, header included, row by row."""
     import pyarrow as pa
 
     header = pa.array([field or None for field in file.fields], pa.large_string())
-    parts = [part.cast(pa.large_string()) for part in file.blocks(after_header=True, verbose=verbose)]
+    parts = [part.cast(pa.large_string()) for part in file.blocks(after_header=True)]
     if not parts:
         raise UnreadableError("has a header but no rows.")
     return pa.concat_arrays([header, *parts])
