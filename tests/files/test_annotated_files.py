@@ -109,6 +109,30 @@ def test_a_name_that_is_taken_is_not_taken_twice(cells, tmp_path):
     assert (tmp_path / "out.csv").read_text().startswith("obs_names_1,obs_names,g1,g3\na,p,1,3\n")
 
 
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_matrix, sp.csc_matrix], ids=["dense", "csr", "csc"])
+def test_a_gene_set_aside_keeps_its_values_beside_an_annotation_of_its_name(cells, tmp_path, form):
+    table = read_table(cells(form(COUNTS)), aside=["g1"])
+    assert table.names == ("g2", "g3")
+    assert table.aside["g1"].tolist() == [0.5, 1, 2, 3]
+    assert table.aside["g1_feature"].tolist() == COUNTS[:, 0].tolist()
+    assert table.reasons["g1"] == "obs"
+    assert table.reasons["g1_feature"] == "asked for"
+    chosen = Selection(np.ones(2), np.array([1, 2]), 1)
+    write_table(tmp_path / "out.csv", table, chosen)
+    assert (tmp_path / "out.csv").read_text().splitlines()[:2] == [
+        "obs_names,g1_feature,kind,depth,g1,g2",
+        "c1,1,t,1,0.5,0",
+    ]
+    write_table(tmp_path / "out.h5ad", table, chosen)
+    after = anndata.read_h5ad(tmp_path / "out.h5ad")
+    assert after.var["ufselect_rank"].tolist() == [0, 1, 2]
+    assert after.obs["g1"].tolist() == [0.5, 1, 2, 3]
+
+
+def test_an_annotation_alone_is_aside_anyway(cells):
+    assert read_table(cells(), aside=["depth"]).names == ("g1", "g2", "g3")
+
+
 def test_other_tables_become_annotated_ones(tmp_path):
     (tmp_path / "data.csv").write_text("id,a/b,_index,when,a,b\nx,p,q,2020-01-01,1,2\ny,,q,,3,NA\n")
     write_table(

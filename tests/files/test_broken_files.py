@@ -102,6 +102,20 @@ def test_files_that_are_not_there_or_empty_and_folders(tmp_path, ending):
     assert str(folder.value) == f"{path} is a folder, not a file."
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes")
+@pytest.mark.parametrize("ending", ["csv", "csv.gz", "tsv", "parquet", "npy", "npz", "mat", "h5ad"])
+def test_pipes_and_devices_are_refused_at_once(tmp_path, ending):
+    path = tmp_path / f"data.{ending}"
+    os.mkfifo(path)
+    with pytest.raises(OSError, match="is not a regular file") as caught:
+        read_table(path)
+    assert str(caught.value) == f"{path} is not a regular file; save the data to a file first."
+    path.unlink()
+    path.symlink_to(os.devnull)
+    with pytest.raises(OSError, match="is not a regular file"):
+        read_table(path)
+
+
 FORBIDDEN = """
 import os, sys
 from ufselect.files import read_table

@@ -155,6 +155,28 @@ def test_long_whole_numbers_that_a_float_holds_are_features(read):
     np.testing.assert_array_equal(table.X, [[2.0**60, 2.0**63], [-(2.0**63), 0], [np.nan, 1]])
 
 
+@pytest.mark.parametrize("kind", [pa.decimal128(38, 4), pa.decimal256(60, 4)], ids=str)
+@pytest.mark.parametrize("value", ["9007199254740993", "12345678901234567890.5", "-99999999999999999999.0001"])
+def test_decimals_that_a_float_would_change_go_aside(read, tmp_path, kind, value):
+    column = pa.array([Decimal(value), None, Decimal("1.5")], kind)
+    table = read({"key": column, "a": pa.array([1.0, 2.0, 3.0])})
+    assert table.names == ("a",)
+    assert table.reasons == {"key": "decimals too long for a float"}
+    assert table.aside["key"].tolist() == column.to_pylist()
+    selection = Selection(np.ones(1), np.ones(1), 1)
+    write_table(tmp_path / "out.csv", table, selection)
+    assert (tmp_path / "out.csv").read_text().splitlines()[1].partition(",")[0] == str(column[0].as_py())
+    write_table(tmp_path / "out.parquet", table, selection)
+    assert parquet.read_table(tmp_path / "out.parquet")["key"].combine_chunks().equals(column)
+
+
+def test_other_decimals_are_features(read):
+    values = ["0.1", "9007199254740992", "0.333333333333333333", "1" + "0" * 22, "1234567.000000000000000001", None]
+    column = pa.array([value and Decimal(value) for value in values], pa.decimal256(60, 18))
+    table = read({"a": column})
+    np.testing.assert_array_equal(table.X[:, 0], [float(value) if value else np.nan for value in values])
+
+
 @pytest.fixture
 def frame(tmp_path):
     """A data frame of many types, and the file that holds it."""

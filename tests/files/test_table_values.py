@@ -29,6 +29,14 @@ def test_missing_and_infinite_values_are_counted_by_column(form):
     assert infinite_values(table) == {"d": 2}
 
 
+def test_the_worst_columns_come_first():
+    X = np.ones((9, 4))
+    X[:2, 0], X[:7, 1], X[:2, 2] = np.nan, np.nan, np.nan
+    X[8, 3] = X[7:, 2] = np.inf
+    assert list(missing_values(table_of(X)).items()) == [("b", 7), ("a", 2), ("c", 2)]
+    assert list(infinite_values(table_of(X)).items()) == [("c", 2), ("d", 1)]
+
+
 def test_many_rows_are_counted_in_blocks(monkeypatch):
     monkeypatch.setattr("ufselect.files.table._BLOCK", 8)
     assert missing_values(table_of(np.vstack([VALUES] * 9))) == {"b": 18, "c": 9}
