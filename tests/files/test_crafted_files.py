@@ -179,6 +179,56 @@ def test_the_command_refuses_a_crafted_file_with_an_exit_code(crafted, name):
     assert "holds a damaged sparse matrix: " in " ".join(done.stderr.split())
 
 
+READ_EVERY_CHANGE = """
+import sys
+from pathlib import Path
+from ufselect.files import read_table
+path = Path(sys.argv[1])
+content = path.read_bytes()
+for index in range(128, len(content)):
+    for value in (0, 14, 255):
+        path.write_bytes(content[:index] + bytes([value]) + content[index + 1 :])
+        try:
+            read_table(path)
+        except ValueError as error:
+            assert "\\n" not in str(error)
+print("alive")
+"""
+
+
+def test_no_changed_byte_of_a_matlab_file_ends_the_process(tmp_path):
+    cells = np.array(["ab", np.eye(2)], dtype=object)
+    scipy.io.savemat(tmp_path / "x.mat", {"X": sp.csc_matrix(X), "names": cells, "s": {"f": "text"}, "t": 1j})
+    command = [sys.executable, "-W", "ignore", "-c", READ_EVERY_CHANGE, str(tmp_path / "x.mat")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr[-500:]
+    assert done.stdout == "alive\n"
+
+
+def test_cells_nested_without_end_are_refused(tmp_path):
+    nested = np.eye(2)
+    for _ in range(60):
+        cell = np.empty((1, 1), dtype=object)
+        cell[0, 0] = nested
+        nested = cell
+    scipy.io.savemat(tmp_path / "x.mat", {"X": X, "deep": nested})
+    with pytest.raises(ValueError, match=r"x\.mat cannot be read as MATLAB file: the file is damaged or incomplete\.$"):
+        read_table(tmp_path / "x.mat")
+
+
+@pytest.mark.parametrize("compressed", [False, True])
+def test_a_sound_matlab_file_with_anything_in_it_is_read(tmp_path, compressed):
+    cells = np.array(["ab", np.eye(2), np.array(["x", 1], dtype=object)], dtype=object)
+    others = {"c": cells, "s": {"f": [1, 2], "g": "text"}, "t": "text", "z": np.eye(2) * 1j, "e": np.zeros((0, 0))}
+    scipy.io.savemat(tmp_path / "x.mat", {"X": X, **others}, do_compression=compressed)
+    np.testing.assert_array_equal(read_table(tmp_path / "x.mat").X, X)
+
+
+def test_matlab_files_of_version_4_are_read(tmp_path):
+    scipy.io.savemat(tmp_path / "x.mat", {"X": sp.coo_matrix(X)}, format="4")
+    np.testing.assert_array_equal(read_table(tmp_path / "x.mat").X.toarray(), X)
+
+
 @pytest.mark.parametrize("name", GOOD)
 def test_every_format_that_scipy_saves_is_read(tmp_path, name):
     np.savez(tmp_path / "x.npz", **GOOD[name])

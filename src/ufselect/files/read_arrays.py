@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from ufselect.files.array_keys import ASIDE, NAMES, NUMBERS, SCIPY_SPARSE, SPARSE, aside_key, plain_key
 from ufselect.files.arrow import objects
+from ufselect.files.matlab_structure import check_structure
 from ufselect.files.sparse import checked_sparse, sparse_from_parts
 from ufselect.files.table import (
     Table,
@@ -80,6 +81,7 @@ def arrays_of_mat(path: Path) -> dict[str, Any]:
     """Return the variables of a MATLAB file by name."""
     from scipy.io import loadmat
 
+    check_structure(path)
     try:
         stored = loadmat(path, chars_as_strings=True)
     except NotImplementedError as error:
