@@ -64,9 +64,9 @@ def refused(folder, *arguments, code=FAILURE):
     [
         ("", "bad.csv is empty."),
         ("a,b,c\n", "bad.csv has a header but no rows."),
-        ("a,b,c\n1,2,3\n4,5\n6,7,8\n", "bad.csv has 2 values in row 2 where there should be 3."),
-        ("a,b,a\n1,2,3\n4,5,6\n7,8,8\n", "bad.csv has several columns named 'a'; names must differ."),
-        ("a,b\nred,x\nblue,y\n", "bad.csv has no column of numbers ('a': text; 'b': text)."),
+        ("a,b,c\n1,2,3\n4,5\n6,7,8\n", "bad.csv has 2 values in row 2, but there are 3 columns."),
+        ("a,b,a\n1,2,3\n4,5,6\n7,8,8\n", "bad.csv has several columns named 'a'; names must be unique."),
+        ("a,b\nred,x\nblue,y\n", "bad.csv has no numeric column ('a': text; 'b': text)."),
         (with_value(3, "gene 5", np.inf), "1 infinite value in gene 5 (1); replace them, or keep the columns aside"),
         (with_value([3, 4], "gene 5", np.nan), "2 missing values in gene 5 (2); --impute median fills them in."),
         (TWO_ROWS, "Found array with 2 sample(s)"),
@@ -99,7 +99,7 @@ def test_folders_and_files_that_are_not_there(folder):
     assert refused(folder, "select", "data.csv") == "Error: data.csv is a folder, not a file.\n"
     assert refused(folder, "select", "gone.csv") == "Error: There is no file gone.csv.\n"
     assert refused(folder, "select", "gone/gone.csv") == "Error: There is no file gone/gone.csv.\n"
-    assert "cells.txt has an ending that is not known; files may be .csv" in refused(folder, "select", "cells.txt")
+    assert "cells.txt has an unknown suffix; supported are .csv" in refused(folder, "select", "cells.txt")
 
 
 def test_enormous_numbers_are_refused(folder):
@@ -119,7 +119,7 @@ def test_outputs_that_cannot_be(folder):
     assert refused(folder, *before, "--report", "no/a.html").endswith(no_folder)
     assert refused(folder, *before, "-o", "cells.csv/out.csv").endswith("there is no folder cells.csv.\n")
     unknown = refused(folder, *before, "-o", "out.xlsx", code=WRONG_USE)
-    assert "Invalid value for --output: out.xlsx has an ending that is not known; files may be .csv" in unknown
+    assert "Invalid value for --output: out.xlsx has an unknown suffix; supported are .csv" in unknown
     assert "name too long" in refused(folder, *before, "-o", "o" * 300 + ".csv")
 
 
@@ -187,7 +187,7 @@ def test_a_device_is_not_replaced_by_a_file(folder):
 
 AS_NOBODY = """
 import os, sys
-import sklearn.base, ufselect.files.text, ufselect.inspection, ufselect.report
+import sklearn.base, ufselect.files.read_text, ufselect.files.write_text, ufselect.inspection, ufselect.report
 from ufselect.cli.app import run
 if os.getuid() == 0:  # who may do everything
     os.setuid(65534)
@@ -217,7 +217,7 @@ def run_as_nobody(folder, *arguments):
 def test_data_that_may_not_be_read(open_folder):
     (open_folder / "cells.csv").chmod(0)
     outcome = run_as_nobody(open_folder, "select", "cells.csv")
-    assert outcome == (FAILURE, "", "Error: cells.csv may not be read: permission denied.\n")
+    assert outcome == (FAILURE, "", "Error: cells.csv cannot be read: permission denied.\n")
 
 
 @pytest.mark.skipif(os.name != "posix", reason="permissions of this kind are POSIX")
@@ -325,11 +325,11 @@ def test_a_disk_that_is_really_full(little_disk, monkeypatch):
         (["--image", "28"], WRONG_USE, "Invalid value for --image: '28' does not have the form 28x28."),
         (["--image", "0x12"], WRONG_USE, "'0x12' does not have the form 28x28."),
         (["--image", "3x5"], WRONG_USE, "3 × 5 is 15 pixels, but there are 12 columns."),
-        (["--aside", "gene 99"], FAILURE, "cells.csv has no column named 'gene 99'; the nearest names are 'gene 9'"),
+        (["--aside", "gene 99"], FAILURE, "cells.csv has no column named 'gene 99'; the closest names are 'gene 9'"),
         (["--scale", "log1p"], FAILURE, "has the negative value -"),
         (["--scale", "log2"], WRONG_USE, "'log2' is not one of 'standard', 'none', 'log1p'"),
         (["--impute", "mean"], WRONG_USE, "'mean' is not"),
-        (["--layer", "counts"], FAILURE, "Only .h5ad files have layers, and cells.csv is none."),
+        (["--layer", "counts"], FAILURE, "layer='counts' does not apply to cells.csv: only .h5ad files have layers."),
         (["extra"], WRONG_USE, "unexpected extra argument"),
     ],
 )
