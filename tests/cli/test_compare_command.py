@@ -180,7 +180,7 @@ def test_labels_may_be_a_column_of_numbers(cells):
     outcome = invoke("compare", "numbered.csv", "-m", "4", "--methods", "MaxVariance", "--labels", "group")
     assert outcome.code == 0, outcome.stderr
     assert "60 samples × 12 numeric columns" in outcome.stdout
-    assert "Kept aside: group (asked for).\n" in outcome.stdout
+    assert "Kept aside: group (requested).\n" in outcome.stdout
 
 
 def test_without_a_number_all_take_as_many_as_the_first(cells):

@@ -160,7 +160,7 @@ def test_text_is_kept_aside_and_said_in_a_line(cells):
 
 def test_columns_asked_for_are_kept_aside(cells):
     outcome = invoke("select", "cells.csv", "-m", "2", "--method", "MaxVariance", "-o", "out.csv", "--aside", "gene 0")
-    assert "gene 0 (asked for)" in outcome.stdout
+    assert "gene 0 (requested)" in outcome.stdout
     table = pd.read_csv("out.csv")
     assert list(table.columns[:3]) == ["cell", "kind", "gene 0"]
     chosen = fitted("MaxVariance", cells.X[:, 1:], 2).top_features() + 1

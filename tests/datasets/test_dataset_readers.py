@@ -303,5 +303,5 @@ def test_a_csv_that_is_not_compressed_is_no_csv_gz(tmp_path):
 
 def test_only_the_first_columns_of_a_wide_table_are_shown(tmp_path):
     header, row = ",".join(f"gene{j}" for j in range(3000)), ",".join(["1"] * 3000)
-    with pytest.raises(ValueError, match=r"'gene0', 'gene1', 'gene2', 'gene3', 'gene4' and 2995 more\.$"):
+    with pytest.raises(ValueError, match=r"'gene0', 'gene1', 'gene2', 'gene3', .*'gene7' and 2,992 more\.$"):
         read_csv(tmp_path, f"{header}\n{row}\n")

@@ -116,7 +116,7 @@ def test_a_gene_set_aside_keeps_its_values_beside_an_annotation_of_its_name(cell
     assert table.aside["g1"].tolist() == [0.5, 1, 2, 3]
     assert table.aside["g1_feature"].tolist() == COUNTS[:, 0].tolist()
     assert table.reasons["g1"] == "obs"
-    assert table.reasons["g1_feature"] == "asked for"
+    assert table.reasons["g1_feature"] == "requested"
     chosen = Selection(np.ones(2), np.array([1, 2]), 1)
     write_table(tmp_path / "out.csv", table, chosen)
     assert (tmp_path / "out.csv").read_text().splitlines()[:2] == [

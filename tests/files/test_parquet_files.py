@@ -104,7 +104,7 @@ def test_columns_asked_for_are_kept_aside_with_their_type(read):
     table = read({"y": pa.array([3, 4]), "a": pa.array([1.0, 2.0])}, aside=["y"])
     assert table.names == ("a",)
     assert table.aside["y"].dtype == np.int64
-    assert table.reasons == {"y": "asked for"}
+    assert table.reasons == {"y": "requested"}
 
 
 def test_names_that_begin_alike_are_told_apart(read):

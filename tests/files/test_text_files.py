@@ -134,7 +134,7 @@ def test_columns_asked_for_are_kept_aside(read):
     assert table.aside["code"].tolist() == ["007", "010"]
     np.testing.assert_array_equal(table.aside["label"], [3, np.nan])
     np.testing.assert_array_equal(table.aside["size"], [0.5, 1.5])
-    assert set(table.reasons.values()) == {"asked for"}
+    assert set(table.reasons.values()) == {"requested"}
 
 
 def test_whole_numbers_aside_stay_whole_and_long_ones_text(read):

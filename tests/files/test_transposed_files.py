@@ -68,7 +68,7 @@ def test_decimal_commas_missing_values_and_columns_aside(read):
     assert table.names == ("g1", "g2")
     np.testing.assert_array_equal(table.X, [[1.5, 3], [np.nan, 4]])
     assert table.aside["g3"].tolist() == [5, 6]
-    assert table.reasons["g3"] == "asked for"
+    assert table.reasons["g3"] == "requested"
 
 
 @pytest.mark.parametrize(

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ufselect._backend.wording import listed, shortened
 from ufselect.datasets.content import Dataset, dataset_from
 from ufselect.files import Table, read_table
 from ufselect.files.formats import known_format, suffixes_of
 from ufselect.files.read import check_file, read_arrays
-from ufselect.files.table import listed, shortened
 
 CLASS_COLUMNS = ("y", "class", "label", "target")
 SUFFIXES = tuple(suffix for name in ("npz", "mat", "csv") for suffix in suffixes_of(name))
@@ -80,7 +80,7 @@ def _arrays_named(arrays: Mapping[str, Any], pairs: tuple[tuple[str, str], ...])
                 raise ValueError(f"{objects[0]} holds Python objects, which are never unpickled")
             return arrays[names[0]], arrays[names[1]]
     wanted = " or ".join(" and ".join(names) for names in pairs)
-    raise ValueError(f"it has no arrays {wanted}, only {listed(sorted(arrays)) or 'nothing'}")
+    raise ValueError(f"it has no arrays {wanted}, only {listed(sorted(arrays), quoted=True) or 'nothing'}")
 
 
 def _features_and_classes(table: Table) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
@@ -89,7 +89,9 @@ def _features_and_classes(table: Table) -> tuple[npt.NDArray[Any], npt.NDArray[A
     found = [name for name in columns if name.strip().casefold() in CLASS_COLUMNS]
     if len(found) != 1:
         wanted = " or ".join(CLASS_COLUMNS)
-        raise ValueError(f"one column must be named {wanted}, but {len(found)} are; its columns are {listed(columns)}")
+        raise ValueError(
+            f"one column must be named {wanted}, but {len(found)} are; its columns are {listed(columns, quoted=True)}"
+        )
     for name, reason in table.reasons.items():
         if name != found[0]:
             raise ValueError(f"column {shortened(name)!r} is not numeric ({reason})")

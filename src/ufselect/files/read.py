@@ -10,9 +10,10 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from ufselect._backend.wording import shortened
 from ufselect.files.arrow import release_memory
 from ufselect.files.formats import FORMATS, Format, known_format
-from ufselect.files.table import Table, UnreadableError, shortened
+from ufselect.files.table import Table, UnreadableError
 
 _TEXT_OPTIONS = ("delimiter", "decimal", "na", "transpose", "verbose")
 _READERS: dict[str, tuple[str, str, tuple[str, ...]]] = {  # module, function, options

@@ -10,9 +10,10 @@ from typing import Any
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from ufselect._backend.wording import listed
 from ufselect.files.arrow import objects
 from ufselect.files.sparse import checked_sparse
-from ufselect.files.table import Table, UnreadableError, in_working_precision, listed, with_columns_aside
+from ufselect.files.table import Table, UnreadableError, in_working_precision, with_columns_aside
 
 
 def read_h5ad(path: Path, aside: Sequence[str], layer: str | None = None) -> Table:
@@ -38,11 +39,11 @@ def load_annotated(path: Path) -> Any:
 
 def _numbers(data: Any, layer: str | None) -> Any:
     if layer is not None and layer not in data.layers:
-        known = f"its layers are {listed(sorted(data.layers))}" if len(data.layers) else "it has none"
+        known = f"its layers are {listed(sorted(data.layers), quoted=True)}" if len(data.layers) else "it has none"
         raise UnreadableError(f"has no layer {layer!r}; {known}.")
     X = data.X if layer is None else data.layers[layer]
     if X is None:
-        raise UnreadableError(f"has no X; choose one of its layers: {listed(sorted(data.layers))}.")
+        raise UnreadableError(f"has no X; choose one of its layers: {listed(sorted(data.layers), quoted=True)}.")
     return X
 
 

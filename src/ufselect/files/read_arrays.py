@@ -11,6 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from ufselect._backend.wording import listed
 from ufselect.files.array_keys import ASIDE, NAMES, NUMBERS, SCIPY_SPARSE, SPARSE, aside_key, plain_key
 from ufselect.files.arrow import objects
 from ufselect.files.matlab_structure import check_structure
@@ -21,7 +22,6 @@ from ufselect.files.table import (
     check_real_numbers,
     checked_names,
     in_working_precision,
-    listed,
     row_labels,
     with_columns_aside,
 )
@@ -146,7 +146,7 @@ def _key_of_numbers(arrays: Mapping[str, Any]) -> str:
     tables = [key for key in tables if 1 not in arrays[key].shape] or tables
     if len(tables) == 1:
         return tables[0]
-    found = f"it has {listed(sorted(arrays))}" if arrays else "it has none"
+    found = f"it has {listed(sorted(arrays), quoted=True)}" if arrays else "it has none"
     raise UnreadableError(f"has no array named {', '.join(NUMBERS[:-1])} or {NUMBERS[-1]}; {found}.")
 
 

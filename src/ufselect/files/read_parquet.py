@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ufselect._backend.wording import shortened
 from ufselect.files.arrow import objects, texts
 from ufselect.files.table import (
     LARGEST_INTEGER,
@@ -22,7 +23,6 @@ from ufselect.files.table import (
     check_aside,
     checked_names,
     row_labels,
-    shortened,
     with_columns_aside,
 )
 

@@ -13,7 +13,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-REQUESTED = "asked for"
+from ufselect._backend.wording import listed, shortened
+
+REQUESTED = "requested"
 TOO_LONG = "integers too long for a float"
 UNNAMED = "no name: taken as row labels"
 LARGEST_INTEGER = 2.0**53  # floats skip integers from here on
@@ -118,19 +120,7 @@ def checked_names(names: Sequence[str]) -> tuple[str, ...]:
     if len(set(names)) == len(names):
         return tuple(names)
     repeated = [name for name, count in Counter(names).items() if count > 1]
-    raise UnreadableError(f"has several columns named {listed(repeated)}; names must be unique.")
-
-
-def listed(names: Sequence[str], most: int = 5) -> str:
-    """Return the first few names for a message, each shortened."""
-    shown = [repr(shortened(name)) for name in names[:most]]
-    more = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(shown) + more
-
-
-def shortened(text: str, most: int = 40) -> str:
-    """Return the text, cut if it is long."""
-    return text if len(text) <= most else text[: most - 1] + "…"
+    raise UnreadableError(f"has several columns named {listed(repeated, quoted=True)}; names must be unique.")
 
 
 def check_aside(aside: Sequence[str], names: Sequence[str]) -> None:
@@ -139,7 +129,11 @@ def check_aside(aside: Sequence[str], names: Sequence[str]) -> None:
     for name in aside:
         if name not in known:
             close = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
-            hint = f"the closest names are {listed(close)}" if close else f"its columns are {listed(names)}"
+            hint = (
+                f"the closest names are {listed(close, quoted=True)}"
+                if close
+                else f"its columns are {listed(names, quoted=True)}"
+            )
             raise UnreadableError(f"has no column named {shortened(name)!r}; {hint}.")
 
 

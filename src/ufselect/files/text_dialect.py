@@ -10,7 +10,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 
-from ufselect.files.table import UnreadableError, shortened
+from ufselect._backend.wording import shortened
+from ufselect.files.table import UnreadableError
 
 MISSING = ("", "NA", "N/A", "n/a", "NaN", "nan", "-nan", "null", "NULL", "None")
 DELIMITERS = (",", ";", "\t")

@@ -20,6 +20,7 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ufselect._backend.wording import visible
 from ufselect.files.formats import file_format, is_gzipped
 from ufselect.files.table import RaggedError, UnreadableError
 from ufselect.files.text_dialect import Dialect, find_dialect
@@ -73,7 +74,7 @@ class TextFile:
         from tqdm import tqdm  # only imported if it is shown
 
         size, delay = self.path.stat().st_size, float(os.environ.get("TQDM_DELAY", "1"))
-        title = f"Reading {self.path.name}"
+        title = f"Reading {visible(self.path.name)}"
         with tqdm(total=size, desc=title, unit="B", unit_scale=True, delay=delay, leave=False) as bar:
             yield lambda n_bytes: bar.update(n_bytes - bar.n)
 

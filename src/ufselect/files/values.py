@@ -10,7 +10,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from ufselect.files.table import Table, row_blocks, shortened
+from ufselect._backend.wording import shortened
+from ufselect.files.table import Table, row_blocks
 
 
 def missing_values(table: Table) -> dict[str, int]:
