@@ -38,7 +38,7 @@ class Iterations:
     ...     value = (value + 2.0 / value) / 2.0
     ...     iterations.record(value)
     >>> len(iterations.history)
-    3
+    2
     """
 
     def __init__(self, method: _Iterative) -> None:
