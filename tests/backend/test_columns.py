@@ -122,7 +122,7 @@ def test_products_and_small_matrices_come_back_in_double_precision(dtype):
 @pytest.mark.parametrize("center", [False, True])
 def test_a_sparse_matrix_is_never_filled_in(layout, center):
     values = LAYOUTS[layout](
-        sp.random_array((40, 25), density=0.1, rng=np.random.default_rng(0)) + sp.eye_array(40, 25)
+        sp.random_array((40, 25), density=0.1, random_state=np.random.default_rng(0)) + sp.eye_array(40, 25)
     )
     X = Columns.standardized(values, center=center, unit_variance=True)
     for method in CHECKED_METHODS.values():

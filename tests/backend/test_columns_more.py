@@ -41,7 +41,7 @@ def unit_range(values):
 def with_any_offset(layout, seed=0):
     """Sparse columns less something that is not their mean."""
     rng = np.random.default_rng(seed)
-    values = sp.random_array((12, 7), density=0.4, rng=rng)
+    values = sp.random_array((12, 7), density=0.4, random_state=rng)
     return Columns(LAYOUTS[layout](values), rng.standard_normal(7))
 
 
@@ -69,7 +69,8 @@ def test_single_precision_stays_single_when_mapped(layout):
 
 @pytest.mark.parametrize("layout", SPARSE)
 def test_a_sparse_matrix_is_mapped_without_being_filled_in(layout):
-    negative = sp.random_array((40, 25), density=0.1, rng=np.random.default_rng(0)) - 0.5 * sp.eye_array(40, 25)
+    rng = np.random.default_rng(0)
+    negative = sp.random_array((40, 25), density=0.1, random_state=rng) - 0.5 * sp.eye_array(40, 25)
     for values in (negative, abs(negative)):
         given_ = LAYOUTS[layout](values)
         X = Columns.of_unit_range(given_)

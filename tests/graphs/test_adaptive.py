@@ -182,7 +182,7 @@ def test_a_general_solver_finds_the_same_probabilities(spread):
 @pytest.mark.parametrize("layout", [sp.csr_array, sp.csc_array])
 @pytest.mark.parametrize("spread", ["row", "mean"])
 def test_sparse_centred_columns_have_the_neighbours_of_dense_ones(layout, spread):
-    values = sp.random_array((60, 15), density=0.3, rng=np.random.default_rng(0)) + sp.eye_array(60, 15)
+    values = sp.random_array((60, 15), density=0.3, random_state=np.random.default_rng(0)) + sp.eye_array(60, 15)
     sparse = Columns.standardized(layout(values), center=True, unit_variance=True)
     dense = Columns.standardized(values.toarray(), center=True, unit_variance=True)
     P, expected = adaptive_neighbors(sparse, 5, spread=spread), adaptive_neighbors(dense, 5, spread=spread)

@@ -130,7 +130,8 @@ def test_single_precision_finds_the_same_neighbours(layout):
 
 
 def test_centring_a_sparse_matrix_does_not_change_its_distances():
-    X = sp.random_array((80, 30), density=0.2, rng=np.random.default_rng(0), format="csc") + sp.eye_array(80, 30)
+    rng = np.random.default_rng(0)
+    X = sp.random_array((80, 30), density=0.2, random_state=rng, format="csc") + sp.eye_array(80, 30)
     plain, centred = (Columns.standardized(sp.csc_array(X), center=c, unit_variance=True) for c in (False, True))
     one, other = nearest_others(plain, 5), nearest_others(centred, 5)
     assert_array_equal(one.index, other.index)

@@ -241,7 +241,7 @@ def test_many_samples_are_thinned_evenly_and_said_so():
 def test_page_of_20000_by_5000_is_small():
     rng = np.random.default_rng(0)
     dense = 10.0 * rng.standard_normal((20_000, 20))
-    X = sp.hstack([dense, sp.random_array((20_000, 4980), density=0.002, rng=rng)], format="csr")
+    X = sp.hstack([dense, sp.random_array((20_000, 4980), density=0.002, random_state=rng)], format="csr")
     names = [f"ENSG{column:011d}" for column in range(5000)]
     labels = [f"AAACCTGAGAAACC{row:05d}-1" for row in range(20_000)]
     study = Study(MaxVariance(n_features_to_select=20).fit(X), X, names, "cells.h5ad", "command", samples=labels)

@@ -99,7 +99,7 @@ def test_the_gains_of_all_columns_sum_to_the_share_of_all(n, d, ridge, seed):
 @pytest.mark.parametrize("layout", [sp.csr_array, sp.csc_array])
 def test_sparse_centred_columns_take_the_path_of_dense_ones(shape, layout):
     n, d = shape
-    values = sp.random_array(shape, density=0.3, rng=np.random.default_rng(0))
+    values = sp.random_array(shape, density=0.3, random_state=np.random.default_rng(0))
     values = values + sp.coo_array((np.ones(d), (np.arange(d) % n, np.arange(d))), shape=shape)
     sparse = Columns.standardized(layout(values), center=True, unit_variance=True)
     dense = Columns.standardized(values.toarray(), center=True, unit_variance=True)

@@ -135,7 +135,7 @@ def test_stopped_early_it_says_so_and_reports_the_objective_of_what_it_returns()
 @pytest.mark.parametrize("layout", [sp.csr_array, sp.csc_array])
 def test_sparse_centred_columns_give_the_objective_of_dense_ones(shape, layout):
     n, d = shape
-    values = sp.random_array(shape, density=0.2, rng=np.random.default_rng(0)) + sp.eye_array(n, d)
+    values = sp.random_array(shape, density=0.2, random_state=np.random.default_rng(0)) + sp.eye_array(n, d)
     values = values + sp.coo_array((np.ones(d), (np.arange(d) % n, np.arange(d))), shape=shape)
     sparse = Columns.standardized(layout(values), center=True, unit_variance=True)
     X = Columns.standardized(values.toarray(), center=True, unit_variance=True).values

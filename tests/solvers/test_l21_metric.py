@@ -159,7 +159,7 @@ def test_a_warm_start_ends_where_a_cold_one_does(shape, with_gram):
 def test_sparse_centred_columns_give_the_objective_of_dense_ones(shape):
     _, Y, L = problem(*shape)
     M = metric_of(L, 2.0)
-    values = sp.random_array(shape, density=0.3, rng=np.random.default_rng(0)).toarray()
+    values = sp.random_array(shape, density=0.3, random_state=np.random.default_rng(0)).toarray()
     X = values - values.mean(axis=0)
     sparse = Columns(sp.csc_array(values), values.mean(axis=0), centered=True)
     penalty = 0.1 * smallest_penalty_for_zero(Columns(X), Y)

@@ -245,7 +245,7 @@ def test_stopped_early_it_says_so():
 
 
 def test_sparse_centred_columns_give_the_fit_of_dense_ones():
-    values = sp.random_array((15, 50), density=0.4, rng=np.random.default_rng(0)).toarray()
+    values = sp.random_array((15, 50), density=0.4, random_state=np.random.default_rng(0)).toarray()
     Y = np.random.default_rng(1).standard_normal((15, 2))
     Y -= Y.mean(axis=0)
     dense = l21_interpolation(Columns(values - values.mean(axis=0), centered=True), Y)

@@ -167,7 +167,7 @@ def test_the_gram_matrix_given_is_left_alone():
 
 
 def test_sparse_centred_columns_give_the_coefficients_of_dense_ones():
-    values = sp.random_array((40, 15), density=0.3, rng=np.random.default_rng(0)).toarray()
+    values = sp.random_array((40, 15), density=0.3, random_state=np.random.default_rng(0)).toarray()
     y = np.random.default_rng(1).standard_normal(40)
     dense = Columns(values - values.mean(axis=0), centered=True)
     sparse = Columns(sp.csc_array(values), values.mean(axis=0), centered=True)

@@ -91,7 +91,7 @@ def test_a_start_is_never_made_worse_and_leads_to_the_same_objective(ratio, spoi
     Z = random_samples(30, 6, seed)
     cold, penalties = solve(Z, ratio)
     rng = np.random.default_rng(seed)
-    guess = cold + spoilt * sp.random_array((30, 30), density=0.15, rng=rng).toarray()
+    guess = cold + spoilt * sp.random_array((30, 30), density=0.15, random_state=rng).toarray()
     np.fill_diagonal(guess, 0.0)
     warm, _ = solve(Z, ratio, guess=sp.csc_array(guess))
     reached = objectives(Z, warm, penalties)
@@ -168,7 +168,7 @@ def test_a_common_factor_changes_no_coefficient(factor):
 
 
 def test_sparse_centred_samples_give_the_solutions_of_dense_ones(self_expression_gaps):
-    values = sp.random_array((40, 9), density=0.3, rng=np.random.default_rng(0)) + sp.eye_array(40, 9)
+    values = sp.random_array((40, 9), density=0.3, random_state=np.random.default_rng(0)) + sp.eye_array(40, 9)
     sparse = Columns.standardized(sp.csr_array(values), center=True, unit_variance=True)
     dense = Columns.standardized(values.toarray(), center=True, unit_variance=True)
     S, penalties = solve(dense.values, 0.1, columns=sparse, tol=1e-8)

@@ -155,7 +155,7 @@ def test_noise_of_one_is_no_noise(shape):
 @with_and_without_noise
 def test_sparse_centred_columns_give_the_weights_of_dense_ones(shape, noisy):
     _, F, h, noise = problem(*shape, noisy)
-    values = sp.random_array(shape, density=0.3, rng=np.random.default_rng(2)).toarray()
+    values = sp.random_array(shape, density=0.3, random_state=np.random.default_rng(2)).toarray()
     dense = ReweightedRidge(Columns(values - values.mean(axis=0)), h, 0.3, noise=noise)
     sparse = ReweightedRidge(Columns(sp.csc_array(values), values.mean(axis=0), centered=True), h, 0.3, noise=noise)
     assert_allclose(sparse.coef(F), dense.coef(F), rtol=0, atol=1e-10)

@@ -139,7 +139,7 @@ def test_no_more_columns_than_the_rank_come_back(kind):
 @pytest.mark.parametrize("shape", [(60, 20), (20, 60)])
 def test_sparse_centred_columns_give_the_space_of_dense_ones(shape):
     n, d = shape
-    values = sp.random_array(shape, density=0.3, rng=np.random.default_rng(0))
+    values = sp.random_array(shape, density=0.3, random_state=np.random.default_rng(0))
     values = values + sp.coo_array((np.ones(d), (np.arange(d) % n, np.arange(d))), shape=shape)
     sparse = Columns.standardized(sp.csr_array(values), center=True, unit_variance=True)
     dense = Columns.standardized(values.toarray(), center=True, unit_variance=True)
