@@ -1,8 +1,16 @@
 VENV := .venv
 BIN := $(VENV)/bin
 PYTHON ?= python3
+OLDEST := .venv-oldest
+OLDEST_PYTHON ?= python3.11
 
-.PHONY: demo test lint format docs bench clean
+# One process per core, each with one thread: threads of several processes would compete for the cores.
+PYTEST = OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto
+
+.PHONY: help demo test test-oldest lint format docs bench clean
+
+help:  ## List the targets
+	@sed -n 's/^\([a-z-]*\):.*  ## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
 
 $(VENV)/.demo: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -14,12 +22,25 @@ $(VENV)/.dev: pyproject.toml
 	$(BIN)/python -m pip install --quiet --editable ".[dev]"
 	touch $@ $(VENV)/.demo
 
-demo: $(VENV)/.demo  ## Select pixels of handwritten digits; files and page in demo-output/
+$(VENV)/.bench: $(VENV)/.dev
+	$(BIN)/python -m pip install --quiet --editable ".[bench]"
+	touch $@
+
+$(OLDEST)/.test: pyproject.toml
+	$(OLDEST_PYTHON) -m venv --clear $(OLDEST)
+	$(OLDEST)/bin/python -m pip install --quiet uv
+	$(OLDEST)/bin/uv pip install --quiet --python $(OLDEST)/bin/python --resolution lowest-direct --editable ".[test]"
+	touch $@
+
+demo: $(VENV)/.demo  ## Select pixels of handwritten digits; writes the results to demo-output/
 	$(BIN)/ufselect demo demo-output
 
-# A process for each core, each with one thread: threads of several processes would wait for each other.
-test: $(VENV)/.dev  ## Run the whole suite
-	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto
+test: $(VENV)/.dev  ## Run all tests and measure their coverage
+	$(PYTEST) --cov --cov-report=term-missing:skip-covered
+
+test-oldest: BIN := $(OLDEST)/bin
+test-oldest: $(OLDEST)/.test  ## Run all tests with the oldest versions of the dependencies that pyproject.toml allows
+	$(PYTEST)
 
 lint: $(VENV)/.dev  ## Check style, types and layers
 	$(BIN)/ruff check .
@@ -27,19 +48,15 @@ lint: $(VENV)/.dev  ## Check style, types and layers
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-format: $(VENV)/.dev  ## Bring the code into shape
+format: $(VENV)/.dev  ## Format the code and fix what ruff can fix
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
 docs: $(VENV)/.dev  ## Build the documentation and its gallery in docs/_build/html
 	$(BIN)/sphinx-build -W --keep-going -b html docs docs/_build/html
 
-$(VENV)/.bench: $(VENV)/.dev
-	$(BIN)/python -m pip install --quiet --editable ".[bench]"
-	touch $@
-
-bench: $(VENV)/.bench  ## Time all against peers and a plain version, their growth and memory; tables in benchmarks/
+bench: $(VENV)/.bench  ## Measure time and memory; writes the tables of benchmarks/README.md
 	$(BIN)/python benchmarks/run.py
 
-clean:
-	rm -rf $(VENV) demo-output docs/_build docs/auto_examples docs/api docs/project examples/demo-output
+clean:  ## Remove the environments and everything that was built
+	rm -rf $(VENV) $(OLDEST) .coverage demo-output docs/_build docs/auto_examples docs/api docs/project examples/demo-output

@@ -67,7 +67,7 @@ print(table.drop(columns="labels").round(3).to_string())
 # in all columns. The scaler of the pipeline is fitted on the other wines, as it should be.
 
 
-def silhouette_in_all_columns(pipeline: Pipeline, X: pd.DataFrame, y: object = None) -> float:
+def silhouette_in_all_columns(pipeline: Pipeline, X: pd.DataFrame, y: object = None) -> float:  # noqa: ARG001
     """Return the silhouette of the clusters of these samples, in all scaled columns."""
     return silhouette_score(pipeline["scale"].transform(X), pipeline.predict(X))
 
