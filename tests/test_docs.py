@@ -1,4 +1,4 @@
-"""Whether what is written about the selectors is complete, and whether it runs."""
+"""The documentation is complete, its code runs, its links work, and its generated pages are up to date."""
 
 import ast
 import importlib.util
@@ -23,7 +23,7 @@ from ufselect.datasets.planted import make_planted_clusters
 ROOT = Path(__file__).parents[1]
 METHODS = ROOT / "docs" / "methods.md"
 PAGES = [*sorted((ROOT / "docs").glob("*.md")), ROOT / "README.md"]
-# Arguments that keep an example short.
+# Arguments that keep the examples fast.
 EXAMPLES = {
     "anndata_genes": [],
     "digits": [],
@@ -34,13 +34,13 @@ EXAMPLES = {
 }
 OUTSIDE = ["ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "benchmarks", "examples", "experiments", "results"]
 PLANTED = make_planted_clusters(60, 3, 10, 5, random_state=0)
-# An attribute of some modes only is looked for in one that has it.
+# Parameters for which a selector learns all the attributes that its docstring describes.
 MODES = {"SPFS": {"solver": "nes"}}
 for_every_selector = pytest.mark.parametrize("name", ufselect.__all__)
 
 
 def sections(name):
-    """The sections of a class docstring, each a dictionary of its entries: name to what follows the colon."""
+    """The sections of a class docstring, each a dictionary from the name of an entry to the text after its colon."""
     text = inspect.cleandoc(getattr(ufselect, name).__doc__)
     parts = re.split(r"^(\w+)\n-+\n", text, flags=re.MULTILINE)
     entry = re.compile(r"^(\w+) : (.*)$", flags=re.MULTILINE)
@@ -56,7 +56,7 @@ def headings(page, level):
 
 
 def anchors(page):
-    """The names that GitHub gives to headings."""
+    """The anchors that GitHub makes from headings."""
     titles = re.findall(r"^#+ (.+)$", without_code(page), flags=re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
 
@@ -64,6 +64,19 @@ def anchors(page):
 def python_blocks(page):
     text = page.read_text(encoding="utf-8")
     return re.findall(r"^```python\n(.*?)^```", text, flags=re.MULTILINE | re.DOTALL)
+
+
+def imported_names(code):
+    """The dotted names of all modules and objects that the code imports."""
+    for node in ast.walk(ast.parse(code)):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def is_private(dotted_name):
+    return any(part.startswith("_") and not part.endswith("__") for part in dotted_name.split("."))
 
 
 def links(page):
@@ -78,48 +91,67 @@ def module_at(path):
 
 
 def pages_with(what):
-    """A mark that runs a test for every page that has something."""
+    """Parametrize a test over the pages for which ``what`` finds something."""
     pages = [page for page in PAGES if what(page)]
     return pytest.mark.parametrize("page", pages, ids=lambda page: page.name)
 
 
 class Parsed(HTMLParser):
-    """The links of a page, and the places in it that links can lead to."""
+    """The links of a page and the anchors in it."""
 
     def __init__(self, text):
         super().__init__()
-        self.links, self.places = [], set()
+        self.links, self.anchors = [], set()
         self.feed(text)
 
     def handle_starttag(self, tag, attributes):
         found = dict(attributes)
-        self.places.add(found.get("id"))
+        self.anchors.add(found.get("id"))
         self.links += [found[key] for key in ("href", "src") if found.get(key)]
 
 
-def test_methods_has_one_heading_for_every_selector_and_for_nothing_else():
+def test_the_methods_page_has_one_heading_for_every_selector():
     assert sorted(headings(METHODS, level=3)) == sorted(ufselect.__all__)
 
 
-def test_the_table_has_one_row_for_every_selector():
+def test_the_table_of_methods_has_one_row_for_every_selector():
     rows = re.findall(r"^\| \[(\w+)\]\(#", without_code(METHODS), flags=re.MULTILINE)
     assert sorted(rows) == sorted(ufselect.__all__)
 
 
-def test_every_selector_has_its_reference():
+def test_every_selector_has_a_reference():
     listed = without_code(METHODS).split("## References\n")[1]
     assert sorted(re.findall(r"^- \*\*(\w+):\*\*", listed, flags=re.MULTILINE)) == sorted(ufselect.__all__)
 
 
-def test_the_picture_shows_every_selector_once():
+def test_the_taxonomy_shows_every_selector_once():
     script = module_at(ROOT / "docs" / "draw_taxonomy.py")
     shown = [name for kind in script.KINDS for name in kind.selectors]
     assert sorted(shown) == sorted(ufselect.__all__)
     assert script.PICTURE.is_file()
 
 
+def test_the_parameters_page_is_up_to_date():
+    script = module_at(ROOT / "docs" / "list_parameters.py")
+    assert script.PAGE.read_text(encoding="utf-8") == script.page(), "run python docs/list_parameters.py"
+
+
+def test_constructors_in_different_orders_are_reported():
+    script = module_at(ROOT / "docs" / "list_parameters.py")
+    assert script.common_order({"A": {"x": "", "z": ""}, "B": {"x": "", "y": "", "z": ""}}) == ["x", "y", "z"]
+    with pytest.raises(ValueError, match="disagree on the order of"):
+        script.common_order({"A": {"x": "", "y": ""}, "B": {"y": "", "x": ""}})
+
+
+@pytest.mark.parametrize("path", [*PAGES, *sorted((ROOT / "examples").glob("*.py"))], ids=lambda path: path.name)
+def test_pages_and_examples_import_public_names_only(path):
+    blocks = [path.read_text(encoding="utf-8")] if path.suffix == ".py" else python_blocks(path)
+    private = [name for block in blocks for name in imported_names(block) if is_private(name)]
+    assert not private
+
+
 @pages_with(links)
-def test_links_within_the_project_lead_somewhere(page):
+def test_links_within_the_project_work(page):
     for link in links(page):
         if "://" in link:
             continue
@@ -131,7 +163,7 @@ def test_links_within_the_project_lead_somewhere(page):
 
 @pages_with(python_blocks)
 def test_python_in_the_documentation_runs(page, monkeypatch, tmp_path):
-    # A module of its own, as what is defined on a page may be pickled and named by others.
+    # A module, so that classes defined on a page can be pickled and imported by name.
     module = ModuleType(f"page_{page.stem}")
     monkeypatch.setitem(sys.modules, module.__name__, module)
     monkeypatch.chdir(tmp_path)
@@ -163,7 +195,7 @@ def test_examples_run(name, monkeypatch, tmp_path, capsys):
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
-    """The pages made from a copy of docs/, examples not run."""
+    """The documentation built from a copy of docs/, without running the examples."""
     folder = tmp_path_factory.mktemp("project")
     generated = shutil.ignore_patterns("_build", "auto_examples", "project", "api")
     shutil.copytree(ROOT / "docs", folder / "docs", ignore=generated)
@@ -177,7 +209,7 @@ def site(tmp_path_factory):
     return folder / "html"
 
 
-def test_every_page_is_made(site):
+def test_every_page_is_built(site):
     for page in (page for page in PAGES if page.parent.name == "docs"):
         assert (site / f"{page.stem}.html").is_file(), page
     for name in ufselect.__all__:
@@ -191,16 +223,16 @@ def text_of(page):
     return re.sub(r"<[^>]+>", "", page.read_text("utf-8"))
 
 
-def test_links_of_the_pages_made_lead_somewhere(site):
+def test_links_in_the_built_pages_work(site):
     pages = {path.resolve(): Parsed(path.read_text("utf-8")) for path in site.rglob("*.html")}
     for path, page in pages.items():
         for link in page.links:
             if re.match(r"\w+:", link):
                 continue
-            name, _, place = link.partition("#")
+            name, _, anchor = link.partition("#")
             target = (path.parent / unquote(name.partition("?")[0])).resolve() if name else path
             assert target.exists(), (path.name, link)
-            assert not place or target not in pages or unquote(place) in pages[target].places, (path.name, link)
+            assert not anchor or target not in pages or unquote(anchor) in pages[target].anchors, (path.name, link)
 
 
 def test_formulas_in_docstrings_become_blocks_and_marks_mean_themselves():
@@ -212,7 +244,7 @@ def test_formulas_in_docstrings_become_blocks_and_marks_mean_themselves():
     assert plain.without_marks("coef_ : ndarray of shape (n_iter_, 3)") == r"coef_ : ndarray of shape (n_iter\_, 3)"
 
 
-def test_links_from_and_to_copied_files_lead_to_the_same_file_as_before():
+def test_links_from_and_to_copied_files_still_lead_to_the_same_file():
     files = module_at(ROOT / "docs" / "project_files.py")
     assert files.with_links_to_copies("[a](../results/README.md#x) [b](start.md)") == (
         "[a](project/results/README.md#x) [b](start.md)"
@@ -231,7 +263,7 @@ def test_docstrings_have_all_their_sections(name):
 
 
 @for_every_selector
-def test_docstrings_describe_every_parameter_in_its_order_and_no_other(name):
+def test_docstrings_describe_every_parameter_in_order_and_no_other(name):
     cls = getattr(ufselect, name)
     described = sections(name)["Parameters"]
     assert set(described) == set(cls().get_params())
@@ -239,15 +271,15 @@ def test_docstrings_describe_every_parameter_in_its_order_and_no_other(name):
 
 
 @for_every_selector
-def test_docstrings_tell_the_defaults(name):
+def test_docstrings_state_the_defaults(name):
     described = sections(name)["Parameters"]
-    told = {key: ast.literal_eval(text.split("default=")[1]) for key, text in described.items()}
-    assert told == getattr(ufselect, name)().get_params()
+    stated = {key: ast.literal_eval(text.split("default=")[1]) for key, text in described.items()}
+    assert stated == getattr(ufselect, name)().get_params()
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @for_every_selector
-def test_docstrings_describe_all_that_is_learned_and_nothing_else(name):
+def test_docstrings_describe_every_learned_attribute_and_no_other(name):
     selector = getattr(ufselect, name)(4, **MODES.get(name, {})).fit(PLANTED.X)
     described = set(sections(name)["Attributes"])
     learned = {key for key in vars(selector) if key.endswith("_")} - {"n_features_in_"}

@@ -1,0 +1,99 @@
+"""The structure of the package itself: rules that a linter does not know."""
+
+import ast
+import importlib
+import inspect
+import re
+from pathlib import Path
+
+import pytest
+
+import ufselect
+from ufselect.base import BaseSelector
+
+PACKAGE = Path(ufselect.__file__).parent
+MODULES = {path.relative_to(PACKAGE).as_posix(): path for path in sorted(PACKAGE.rglob("*.py"))}
+MOST_LINES_OF_A_FUNCTION = 45  # without its docstring
+MOST_LINES_OF_A_MODULE = 400
+# Numba compiles and caches a file as a whole: if kernels call each other across files, a change in one file leaves the
+# compiled code of the others stale. So they are all in one file.
+LONGER_MODULES = {"solvers/_kernels.py"}
+
+for_every_module = pytest.mark.parametrize("name", MODULES)
+
+
+def source(name):
+    return MODULES[name].read_text(encoding="utf-8")
+
+
+def functions(name):
+    return [node for node in ast.walk(ast.parse(source(name))) if isinstance(node, ast.FunctionDef)]
+
+
+def lines_without_docstring(function):
+    lines = function.end_lineno - function.lineno + 1
+    if ast.get_docstring(function) is None:
+        return lines
+    docstring = function.body[0]
+    return lines - (docstring.end_lineno - docstring.lineno + 1)
+
+
+def modules_with(pattern):
+    """The modules in whose code, comments and docstrings aside, a pattern occurs."""
+    return {name for name in MODULES if re.search(pattern, ast.unparse(_without_docstrings(ast.parse(source(name)))))}
+
+
+def _without_docstrings(tree):
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and ast.get_docstring(node) is not None:
+            node.body[0] = ast.Pass()
+    return tree
+
+
+@for_every_module
+def test_modules_have_a_docstring(name):
+    assert ast.get_docstring(ast.parse(source(name))), f"{name} has no docstring"
+
+
+@for_every_module
+def test_modules_are_short(name):
+    if name not in LONGER_MODULES:
+        assert len(source(name).splitlines()) <= MOST_LINES_OF_A_MODULE
+
+
+@for_every_module
+def test_functions_are_short(name):
+    lengths = {function.name: lines_without_docstring(function) for function in functions(name)}
+    assert not {key: length for key, length in lengths.items() if length > MOST_LINES_OF_A_FUNCTION}
+
+
+def test_every_exception_from_the_length_of_modules_is_needed():
+    assert {name for name in MODULES if len(source(name).splitlines()) > MOST_LINES_OF_A_MODULE} == LONGER_MODULES
+
+
+def test_warnings_are_issued_in_one_module():
+    assert modules_with(r"\bwarnings\.warn\(|\bwarn\(") == {"_backend/convergence.py"}
+
+
+def test_neighbors_are_searched_in_one_module():
+    assert len(modules_with(r"\b(NearestNeighbors|kneighbors|kneighbors_graph|KDTree|cKDTree|BallTree)\b")) == 1
+
+
+def test_array_files_are_read_in_the_file_layer_only():
+    readers = modules_with(r"\b(np\.load|numpy\.load|load_npz|loadmat)\(")
+    assert {name.partition("/")[0] for name in readers} == {"files"}
+
+
+def test_only_the_command_line_prints():
+    assert {name.partition("/")[0] for name in modules_with(r"(?<![\w.])print\(")} <= {"cli"}
+
+
+def test_every_method_is_one_module_and_is_exported():
+    defined = []
+    for path in sorted((PACKAGE / "selectors").glob("[!_]*.py")):
+        module = importlib.import_module(f"ufselect.selectors.{path.stem}")
+        classes = [each for each in vars(module).values() if inspect.isclass(each) and issubclass(each, BaseSelector)]
+        public = [each.__name__ for each in classes if each.__module__ == module.__name__ and each.__name__[0] != "_"]
+        assert len(public) == 1, path.name
+        defined += public
+    assert sorted(defined) == sorted(ufselect.__all__)
