@@ -39,7 +39,8 @@ test: $(VENV)/.dev  ## Run all tests and measure their coverage
 	$(PYTEST) --cov --cov-report=term-missing:skip-covered
 
 test-oldest: BIN := $(OLDEST)/bin
-test-oldest: export NUMBA_CACHE_DIR := $(CURDIR)/$(OLDEST)/numba  # each version of numba would discard the other's cache
+# A cache of compiled functions apart from that of `make test`: each version of numba discards the other's.
+test-oldest: export NUMBA_CACHE_DIR := $(CURDIR)/$(OLDEST)/numba
 test-oldest: $(OLDEST)/.test  ## Run all tests with the oldest versions of the dependencies that pyproject.toml allows
 	$(PYTEST)
 

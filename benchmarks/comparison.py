@@ -1,4 +1,4 @@
-"""FSASL and its plain version on the same data: seconds by step, and whether they solve the same problem."""
+"""FSASL and its plain version on the same data: seconds of each step, and whether they solve the same problem."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Array = NDArray[Any]
 
 @dataclass(frozen=True)
 class TimedFit:
-    """Seconds of a fit, in all and by step."""
+    """Seconds of a fit: the total and each step."""
 
     total: float
     steps: dict[str, float]
@@ -34,7 +34,7 @@ class TimedFit:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Both fits, what they agree on, and the sub-problems of the last iteration as each solves them."""
+    """The times of both fits, their common features, and how well each solves the last subproblems."""
 
     ours: TimedFit
     plain: TimedFit
@@ -44,13 +44,13 @@ class Comparison:
 
     @property
     def ratio(self) -> float:
-        """How many times faster ours is."""
+        """The time of the plain version divided by ours."""
         return self.plain.total / self.ours.total
 
 
 def warm_up() -> None:
-    """Compile or load everything that a fit calls."""
-    X = noisy_clusters(1200, 60, 4)  # enough samples for the iterative eigensolver
+    """Compile or load all functions that a fit calls."""
+    X = noisy_clusters(1200, 60, 4)  # large enough for the iterative eigensolver
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         for part in (X, X[:40]):
@@ -66,7 +66,7 @@ def timed_fit(selector: FSASL, X: Array) -> TimedFit:
 
 
 def compare(X: Array, n_clusters: int, max_iter: int, repeats: int = 3) -> Comparison:
-    """Fit both for so many iterations; of several fits of ours the median one counts."""
+    """Fit both for ``max_iter`` iterations; of several fits of ours, return the one with the median time."""
     selector = FSASL(50, n_clusters=n_clusters, n_neighbors=5, max_iter=max_iter, tol=0.0)
     warm_up()
     ours = sorted((timed_fit(selector, X) for _ in range(repeats)), key=lambda fit: fit.total)[repeats // 2]
@@ -94,7 +94,7 @@ def _default_tol(solver: Any) -> float:
 
 
 def _checks(plain: PlainResult) -> list[tuple[str, float, float]]:
-    """Objectives and precision on the plain version's last sub-problems: (what, plain, ours)."""
+    """Objectives and precision on the last subproblems of the plain version: (description, plain, ours)."""
     Z, alphas, X, Y, gamma = plain.expressed, plain.penalties, plain.X, plain.Y, plain.row_penalty
     S = sparse_self_expression(Z, 0.5, penalties=alphas).S
     W = l21_regression(Columns(np.ascontiguousarray(X)), Y, gamma).coef
@@ -108,13 +108,13 @@ def _checks(plain: PlainResult) -> list[tuple[str, float, float]]:
 
 
 def _lasso_objectives(Z: Array, S: sp.csc_array, alphas: Array) -> tuple[Array, Array]:
-    """‖zᵢ − Zᵀsᵢ‖² + αᵢ‖sᵢ‖₁ and its duality gap for every sample."""
+    """‖zᵢ − Zᵀsᵢ‖² + αᵢ‖sᵢ‖₁ and its duality gap for each sample."""
     residuals = Z - S.T @ Z
     squares = np.sum(residuals**2, axis=1)
     primal = squares + alphas * np.abs(S).sum(axis=0)
     correlations = np.abs(residuals @ Z.T)
     np.fill_diagonal(correlations, 0.0)
-    # The dual point is the feasible multiple of the residual with the highest dual value, for the halved problem.
+    # The dual point of half the problem is the feasible multiple of the residual with the largest dual value.
     along = np.sum(residuals * Z, axis=1)
     scale = np.minimum(along / squares, alphas / 2.0 / correlations.max(axis=1))
     return primal, primal - 2.0 * (scale * along - 0.5 * scale**2 * squares)

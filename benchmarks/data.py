@@ -1,4 +1,4 @@
-"""Data of the benchmark: public sets from a folder the user names, and synthetic clusters of any size."""
+"""The data of the benchmarks: public data sets from a folder of the user, and synthetic clusters of any size."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ DATA_VARIABLE = "UFSELECT_DATA"
 
 
 def public_set(name: str) -> Dataset | None:
-    """The set of that name, None where it is not there."""
+    """Load a data set by name; None if its file does not exist."""
     try:
         return load_dataset(name)
     except FileNotFoundError:
@@ -19,12 +19,12 @@ def public_set(name: str) -> Dataset | None:
 
 
 def useful_columns(d: int) -> int:
-    """How many columns of synthetic data tell the clusters: every tenth, the first ones."""
+    """The number of informative columns of synthetic data: the first tenth."""
     return max(d // 10, 2)
 
 
 def noisy_clusters(n: int, d: int, n_clusters: int, seed: int = 0) -> NDArray[np.float64]:
-    """Samples around centres in the first columns, unit noise in all."""
+    """Samples from Gaussian clusters that differ in the first columns only, with unit noise in all columns."""
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((n, d))
     centres = rng.standard_normal((n_clusters, useful_columns(d)))

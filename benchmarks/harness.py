@@ -1,4 +1,4 @@
-"""The harness itself: settings a minute on one core and two, fits and k-means apart; k-means beside scikit-learn's."""
+"""The speed of the evaluation harness: settings per minute on one and two cores, and k-means against scikit-learn."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _REPEATS = 15
 
 
 def settings_per_minute(n_settings: int) -> str | None:
-    """FSASL's grid on JAFFE, evenly thinned: fits, judgements, and the whole command, for one core and two."""
+    """Settings per minute for an evenly thinned grid of FSASL on JAFFE: fits, judgements and the whole run."""
     if public_set("JAFFE") is None:
         return None
     experiment = read_experiment(PUBLISHED).narrowed(data=["JAFFE"], methods=["FSASL"], settings=n_settings)
@@ -38,13 +38,11 @@ def settings_per_minute(n_settings: int) -> str | None:
     rows = []
     for n_jobs in (1, 2):
         say(f"harness: {len(fits)} settings on JAFFE, {n_jobs} processes")
-        _run([*fits[:2], *judgements[:2]], n_jobs)  # starts the processes, which load compiled code
+        _run([*fits[:2], *judgements[:2]], n_jobs)  # starts the processes and loads compiled code
         seconds = [_seconds(fits, n_jobs), _seconds(judgements, n_jobs), _seconds_of_run(experiment, n_jobs)]
         rows.append([n_jobs, *(number(60.0 * len(fits) / taken) for taken in seconds)])
-    what = (
-        f"{len(fits)} of FSASL's 605 settings on JAFFE; {len(judgements)} different sets of features, k-means 20 times"
-    )
-    head = ["cores", "fits a minute", "settings judged a minute", "settings a minute, both"]
+    what = f"{len(fits)} of the 605 settings of FSASL on JAFFE; 20 runs of k-means on {len(judgements)} feature sets"
+    head = ["cores", "fits per minute", "settings judged per minute", "settings per minute, both"]
     return f"{what}.\n\n{table(head, rows)}"
 
 
@@ -72,7 +70,7 @@ def _seconds_of_run(experiment: Experiment, n_jobs: int) -> float:
 
 
 def kmeans_beside_sklearn(n_columns: int = 50) -> str | None:
-    """Twenty runs on so many columns of COIL, ours in one call, scikit-learn's in twenty with the same starts."""
+    """Twenty runs of k-means on columns of COIL from the same starts: one call of ours, twenty of scikit-learn's."""
     found = public_set("COIL")
     if found is None:
         return None
@@ -80,7 +78,7 @@ def kmeans_beside_sklearn(n_columns: int = 50) -> str | None:
     columns = np.random.default_rng(0).permutation(found.X.shape[1])[:n_columns]
     X = np.ascontiguousarray(found.X[:, columns])
     starts = kmeans_starts(len(X), found.n_classes)
-    ours, theirs = kmeans_labels(X, starts), _sklearn_labels(X, starts)  # also warms up both
+    ours, theirs = kmeans_labels(X, starts), _sklearn_labels(X, starts)  # also a warm-up of both
     times = np.array([(_timed(kmeans_labels, X, starts), _timed(_sklearn_labels, X, starts)) for _ in range(_REPEATS)])
     a, b = np.median(times, axis=0)
     head = [f"COIL, {n_columns} columns, 20 runs; median of {_REPEATS}", "ms"]

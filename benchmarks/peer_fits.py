@@ -1,7 +1,7 @@
-"""The methods that ufselect shares with skfeature-chappers, each called as its own library wants it.
+"""The methods that ufselect shares with skfeature-chappers, each called the way its library expects.
 
 Both libraries get the same data and the same numbers of neighbours, clusters, selected features and iterations;
-README.md says what that takes. skfeature builds its graph itself, within the time.
+README.md explains how. The time of skfeature includes building its graph.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ SYNTHETIC = "synthetic"
 N_NEIGHBORS = 5
 N_FEATURES = 50
 _MOST_FITS, _ENOUGH_SECONDS = 5, 3.0
-_PEER_LOOP = 1000  # iterations of UDFS and NDFS, a constant in skfeature; no set here has as many samples
+_PEER_LOOP = 1000  # iterations of UDFS and NDFS, a constant in skfeature
 
 
 class Task(NamedTuple):
-    """What to select from; an iterative method goes round ``max_iter`` times."""
+    """The data and the number of clusters; iterative methods run ``max_iter`` iterations."""
 
     X: Array
     n_clusters: int
@@ -40,17 +40,17 @@ class Task(NamedTuple):
 
 
 class Selection(NamedTuple):
-    """The best features, best first, and the number of iterations, 0 for a method without."""
+    """The best features, best first, and the number of iterations (0 if the method is not iterative)."""
 
     best: Array
     iterations: int
 
 
 def task(data: str, max_iter: int) -> Task | None:
-    """The public set of that name, or a small synthetic one; None where it is not there.
+    """The public data set of that name, or a small synthetic one; None if it is not available.
 
-    All values are divided by one number, such that the mean squared distance to the neighbours is 1: skfeature's
-    trace ratio has a heat kernel exp(−‖xᵢ − xⱼ‖²/2) of fixed width.
+    The data are scaled by one factor so that the mean squared distance to the neighbours is 1: the trace ratio of
+    skfeature uses a heat kernel exp(−‖xᵢ − xⱼ‖²/2) of fixed width.
     """
     if data == SYNTHETIC:
         X, n_clusters = noisy_clusters(300, 200, 5), 5
@@ -64,7 +64,7 @@ def task(data: str, max_iter: int) -> Task | None:
 
 
 def timed_method(library: str, method: str, data: str, max_iter: int, time_limit: float) -> dict[str, Any]:
-    """Median seconds of up to five fits after a warm-up on slices, iterations and the best features."""
+    """Median seconds of up to five fits after a warm-up on slices, the number of iterations and the best features."""
     fit = {"skfeature": peer_fit, "ufselect": our_fit}[library](method)
     whole = task(data, max_iter)
     for part in _slices(whole):
@@ -83,7 +83,7 @@ def timed_method(library: str, method: str, data: str, max_iter: int, time_limit
 
 
 def _slices(whole: Task) -> Iterator[Task]:
-    """All samples with few features, and few samples with more of them."""
+    """All samples with few features, and few samples with more features."""
     n, d = whole.X.shape
     for rows, columns in ((1, d // 80), (n // 60, d // 200)):
         yield whole._replace(X=whole.X[:: max(rows, 1), :: max(columns, 1)].copy(), max_iter=2)
@@ -103,7 +103,7 @@ def _our_selection(method: str, task: Task) -> Selection:
         "LaplacianScore": {},
         "SPEC": {"criterion": "phi2", "affinity": "neighbors", "n_clusters": c},
         "TraceRatio": {},
-        # c eigenvectors beside the trivial one, and as many coefficients for each, as skfeature takes.
+        # As in skfeature: c eigenvectors in addition to the trivial one, and 50 coefficients for each.
         "MCFS": {"n_clusters": c + 1, "n_nonzero": N_FEATURES},
         "UDFS": alternating,
         "NDFS": {**alternating, "update": "published", "random_state": 0},
@@ -134,7 +134,7 @@ def _peer_laplacian_score(task: Task) -> Selection:
 def _peer_spec(task: Task) -> Selection:
     from skfeature.function.similarity_based.SPEC import spec
 
-    # Its own order has the largest φ₂ first; the paper's best feature has the smallest.
+    # skfeature puts the largest φ₂ first; in the paper, the best feature has the smallest.
     scores = spec(task.X, mode="raw", style=0, W=_peer_graph(task.X))
     return Selection(np.argsort(scores)[:N_FEATURES], 0)
 
@@ -142,7 +142,7 @@ def _peer_spec(task: Task) -> Selection:
 def _peer_trace_ratio(task: Task) -> Selection:
     from skfeature.function.similarity_based.trace_ratio import trace_ratio
 
-    # The style "laplacian" uses no classes; its graph has 5 neighbours and a heat kernel, and it stops by itself.
+    # style="laplacian" uses no classes; its graph has 5 neighbours and a heat kernel. It stops at convergence.
     with redirect_stdout(StringIO()) as log:
         best = trace_ratio(task.X, None, n_selected_features=N_FEATURES, mode="index", style="laplacian", verbose=True)
     return Selection(best, _iterations(log))
@@ -167,7 +167,7 @@ def _peer_udfs(task: Task) -> Selection:
 def _peer_ndfs(task: Task) -> Selection:
     from skfeature.function.sparse_learning_based import NDFS
 
-    np.random.seed(0)  # noqa: NPY002 - its k-means takes the global state
+    np.random.seed(0)  # noqa: NPY002 - its k-means uses the global state
     with _shortened_loop(NDFS, task.max_iter), redirect_stdout(StringIO()) as log:
         best = NDFS.ndfs(task.X, mode="index", W=_peer_graph(task.X), n_clusters=task.n_clusters, verbose=True)
     return Selection(best[:N_FEATURES], _iterations(log))
@@ -181,7 +181,7 @@ def _peer_graph(X: Array) -> Any:
 
 @contextmanager
 def _shortened_loop(module: ModuleType, max_iter: int) -> Iterator[None]:
-    """Let the module's loop over iterations, ``range`` of a constant, end after so many."""
+    """Shorten the module's loop over iterations, a ``range`` of a constant, to ``max_iter``."""
 
     def shortened(*bounds: int) -> range:
         return builtins.range(max_iter) if bounds == (_PEER_LOOP,) else builtins.range(*bounds)
@@ -194,5 +194,5 @@ def _shortened_loop(module: ModuleType, max_iter: int) -> Iterator[None]:
 
 
 def _iterations(log: StringIO) -> int:
-    """How many iterations skfeature reported."""
+    """The number of iterations that skfeature reports."""
     return log.getvalue().count("obj at iter")

@@ -1,4 +1,4 @@
-"""ufselect beside skfeature-chappers: seconds and ratios of the methods that both have."""
+"""ufselect against skfeature-chappers: seconds and ratios of the methods that both implement."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LEAST_MEAN_RATIO = 5
 
 @dataclass(frozen=True)
 class Pair:
-    """One method on one set in both libraries."""
+    """One method on one data set in both libraries."""
 
     method: str
     data: str
@@ -28,14 +28,14 @@ class Pair:
 
     @property
     def ratio(self) -> float | None:
-        """How many times faster ufselect is, at least so many where only skfeature ran out of time."""
+        """The time of skfeature divided by that of ufselect; a lower bound if skfeature exceeded the time limit."""
         if self.ours.values is None or self.peer.problem:
             return None
         peer_seconds = self.peer.values["seconds"] if self.peer.values else self.time_limit
         return peer_seconds / self.ours.values["seconds"]
 
     def row(self) -> list[str]:
-        """Iterations of both, seconds of both, ratio, features in common."""
+        """Iterations and seconds of both libraries, their ratio, and the number of common features."""
         bound = "> " if self.peer.out_of_time else ""
         return [
             self.method,
@@ -58,7 +58,7 @@ class Pair:
 
 
 def compare_with_skfeature(iterations: dict[str, int], threads: int, time_limit: float) -> str | None:
-    """Tables of all methods on the sets that are there; None without skfeature or without a set."""
+    """Tables of all methods on the available data sets; None without skfeature or without data."""
     if find_spec("skfeature") is None:
         print("peers skipped: skfeature-chappers is not installed (pip install '.[bench]').\n")
         return None
@@ -67,7 +67,7 @@ def compare_with_skfeature(iterations: dict[str, int], threads: int, time_limit:
     for data, max_iter in iterations.items():
         whole = task(data, max_iter)
         if whole is None:
-            print(f"{data} skipped: no {data}.npz in the folder that {DATA_VARIABLE} names.\n")
+            print(f"{data} skipped: {DATA_VARIABLE} names no folder with {data}.npz.\n")
             continue
         of_this_set = [_pair(method, data, max_iter, threads, time_limit) for method in METHODS]
         pairs += of_this_set
@@ -76,14 +76,17 @@ def compare_with_skfeature(iterations: dict[str, int], threads: int, time_limit:
 
 
 def _pair(method: str, data: str, max_iter: int, threads: int, time_limit: float) -> Pair:
-    """skfeature first: where it stops early, ufselect gets as many iterations as it took."""
+    """Run skfeature first: if it stops early, ufselect runs the same number of iterations."""
 
     def outcome(library: str, max_iter: int) -> Outcome:
         say(f"peers: {method} of {library} on {data}")
         found = outcome_in_fresh_process(
             "peer", threads, library=library, method=method, data=data, max_iter=max_iter, time_limit=time_limit
         )
-        say(f"    {number(found.values['seconds'])} s" if found.values else f"    {found.problem or 'out of time'}")
+        say(
+            "    "
+            + (f"{number(found.values['seconds'])} s" if found.values else found.problem or "over the time limit")
+        )
         return found
 
     peer = outcome("skfeature", max_iter)
@@ -105,7 +108,7 @@ def _table_of(whole: Task, data: str, pairs: list[Pair]) -> str:
 
 
 def _summary(pairs: list[Pair]) -> str:
-    """The smallest ratio and the geometric mean, a lower bound where a ratio is one, beside what is required."""
+    """The smallest ratio and the geometric mean, beside the requirements."""
     ratios = {f"{pair.method}, {pair.data}": pair.ratio for pair in pairs if pair.ratio is not None}
     bound = "> " if any(pair.peer.out_of_time for pair in pairs if pair.ratio is not None) else ""
     rows = []

@@ -1,8 +1,8 @@
 """FSASL as a good user would write it in an afternoon, from library calls alone.
 
-The same mathematics as ``ufselect.FSASL`` with its default structure: standardised columns, the regression
-route to W, S and P both, μ by row, ratios recalibrated in every iteration, greedy selection. Where a library call
-leaves a choice (subset of eigenvectors, warm starts, memory order), the faster one is taken.
+It solves the same problem as ``ufselect.FSASL`` with its default structure: standardised columns, W by regression, both
+S and P, μ by row, penalties recalibrated in every iteration, greedy selection. Whenever a library offers a choice
+(subset of eigenvectors, warm starts, memory order), the faster option is used.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _MOST_SWEEPS = 10_000
 
 @dataclass(frozen=True)
 class PlainResult:
-    """Features from best to worst, seconds by step, and the last sub-problems with their solutions."""
+    """Features from best to worst, seconds of each step, and the last subproblems with their solutions."""
 
     ranking: Array
     seconds: dict[str, float]
@@ -48,23 +48,22 @@ class PlainFSASL:
     Parameters
     ----------
     params : dict
-        ``FSASL(...).get_params()``; the same values are used here. ``n_clusters``, ``n_neighbors`` and
-        ``n_features_to_select`` are numbers.
+        ``FSASL(...).get_params()``. ``n_clusters``, ``n_neighbors`` and ``n_features_to_select`` must be numbers.
     lasso_gap : float
-        Duality gap of each lasso relative to its objective, as ufselect takes it.
+        Duality gap of each lasso relative to its objective, as in ufselect.
     regression_tol : float
-        Violation of the optimality conditions of W as a share of γ/2, as ufselect takes it.
+        Violation of the optimality conditions of W as a share of γ/2, as in ufselect.
     """
 
     def __init__(self, params: dict[str, Any], *, lasso_gap: float, regression_tol: float) -> None:
         self.params = params
         # scikit-learn stops at gap <= tol‖y‖², ufselect at gap <= lasso_gap·objective. The point ay is dual feasible,
-        # so the objective is at least a(1 − a/2)‖y‖², and not much more for a sample that is expressed well.
+        # so the objective is at least a(1 − a/2)‖y‖², and not much larger if the sample is well expressed.
         a = params["self_expression_penalty"]
         lasso_tol = lasso_gap * a * (1.0 - a / 2.0)
         self.lasso = Lasso(fit_intercept=False, copy_X=False, warm_start=True, tol=lasso_tol, max_iter=_MOST_SWEEPS)
-        # With h = γ/2, all conditions met up to εh give a gap of ½‖Y−XW‖² + h‖W‖₂,₁ of at most 2εh‖W‖₂,₁, up to ε²,
-        # and h‖W‖₂,₁ <= ½‖Y‖². So ufselect's criterion implies scikit-learn's gap <= ε‖Y‖²: the looser one.
+        # Let h = γ/2. If all conditions hold up to εh, the gap of ½‖Y−XW‖² + h‖W‖₂,₁ is at most 2εh‖W‖₂,₁, up to ε²,
+        # and h‖W‖₂,₁ <= ½‖Y‖². So ufselect's criterion implies scikit-learn's gap <= ε‖Y‖², which is looser.
         self.regression = MultiTaskLasso(
             fit_intercept=False, copy_X=False, warm_start=True, tol=regression_tol, max_iter=_MOST_SWEEPS
         )
@@ -89,7 +88,7 @@ class PlainFSASL:
         return PlainResult(informative[order], dict(self.seconds), X, Z, penalties, S, Y, gamma, W)
 
     def _self_expression(self, Z: Array, start: sp.csc_array) -> tuple[sp.csc_array, Array]:
-        """S and the αᵢ: one lasso for each sample, that sample zeroed in the dictionary."""
+        """S and the αᵢ: one lasso per sample, with that sample set to zero in the dictionary."""
         with self._timed("S"):
             n, c = Z.shape
             correlations = np.abs(Z @ Z.T)
@@ -106,7 +105,7 @@ class PlainFSASL:
             return sp.hstack(columns, format="csc"), alphas
 
     def _neighbor_laplacian(self, Z: Array) -> sp.csr_array:
-        """L_P for P in closed form."""
+        """L_P, with P in closed form."""
         with self._timed("P"):
             n, k = Z.shape[0], self.params["n_neighbors"]
             distances, index = NearestNeighbors(n_neighbors=k + 1).fit(Z).kneighbors()
@@ -117,15 +116,15 @@ class PlainFSASL:
             return sp.csr_array(sp.diags_array(affinity.sum(axis=1)) - affinity)
 
     def _target(self, L: sp.csr_array, last: Array | None) -> Array:
-        """Y: eigenvectors for the smallest eigenvalues among the vectors that sum to zero, as X's columns do.
+        """Y: eigenvectors of the smallest eigenvalues among the vectors that sum to zero, as the columns of X do.
 
-        They are turned towards the last ones for the sake of warm starts.
+        They are rotated towards the previous ones, which makes warm starts better.
         """
         with self._timed("eigen"):
             dense = L.toarray()
             dense -= dense.mean(axis=0)
             dense -= dense.mean(axis=1, keepdims=True)
-            dense += np.abs(dense).sum(axis=0).max() / len(dense)  # moves the constant vector out of the way
+            dense += np.abs(dense).sum(axis=0).max() / len(dense)  # gives the constant vector a large eigenvalue
             _, Y = eigh(dense, subset_by_index=[0, self.params["n_clusters"] - 2], overwrite_a=True)
             return Y if last is None else Y @ orthogonal_procrustes(Y, last)[0]
 
@@ -137,7 +136,7 @@ class PlainFSASL:
             return self.regression.fit(X, Y).coef_.T.copy(), gamma
 
     def _greedy_order(self, X: Array, Y: Array, W: Array, ridge: float = 1.0) -> Array:
-        """Columns one by one by the gain ‖xⱼᵀMY‖²/(λ + xⱼᵀMxⱼ), the rest by the norm of their row of W."""
+        """Columns one by one by their gain ‖xⱼᵀMY‖²/(λ + xⱼᵀMxⱼ), the others by the norm of their row of W."""
         with self._timed("ranking"):
             unit = X / np.linalg.norm(X, axis=0)
             inner, spread = unit.T @ Y, np.ones(X.shape[1])

@@ -1,4 +1,4 @@
-"""Measurements in processes of their own: how they are started, ended and limited."""
+"""Run measurements in separate processes, with limits on threads and time."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a process measured; where it measured nothing, why."""
+    """The values that a process measured, or the reason why there are none."""
 
     values: dict[str, Any] | None
     out_of_time: bool = False
@@ -26,15 +26,15 @@ class Outcome:
 
 
 def in_fresh_process(measure: str, environment: dict[str, str] | None = None, **arguments: Any) -> dict[str, Any]:
-    """What ``worker.py`` measures, in a process of its own."""
+    """Run a measurement of ``worker.py`` in a new process and return its values."""
     done = _run(measure, environment, arguments)
     done.check_returncode()
     return json.loads(done.stdout)
 
 
 def outcome_in_fresh_process(measure: str, threads: int, **arguments: Any) -> Outcome:
-    """The same with so many threads, for a measurement that may run out of time or memory, or break."""
-    done = _run(measure, dict.fromkeys(_THREAD_VARIABLES, str(threads)), arguments)
+    """Run a measurement that may fail or exceed its time or memory, with the given number of threads."""
+    done = _run(measure, environment_for(threads), arguments)
     if done.returncode == -signal.SIGALRM:
         return Outcome(None, out_of_time=True)
     if done.returncode:
@@ -45,8 +45,8 @@ def outcome_in_fresh_process(measure: str, threads: int, **arguments: Any) -> Ou
 
 @contextmanager
 def ended_after(seconds: float) -> Iterator[None]:
-    """End this process where the block takes longer, in the midst of a library call too."""
-    signal.signal(signal.SIGALRM, signal.SIG_DFL)  # a handler in Python would wait for the call to return
+    """End this process if the block takes longer, even in the middle of a library call."""
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)  # a Python handler would run only after the call returns
     signal.setitimer(signal.ITIMER_REAL, seconds)
     try:
         yield
@@ -54,7 +54,13 @@ def ended_after(seconds: float) -> Iterator[None]:
         signal.setitimer(signal.ITIMER_REAL, 0.0)
 
 
+def environment_for(threads: int) -> dict[str, str]:
+    """The environment variables of this process, with a limit on the threads of the numerical libraries."""
+    return {**os.environ, **dict.fromkeys(_THREAD_VARIABLES, str(threads))}
+
+
 def say(line: str) -> None:
+    """Report progress on standard error."""
     print(line, file=sys.stderr, flush=True)
 
 

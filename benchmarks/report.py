@@ -1,4 +1,4 @@
-"""Tables in Markdown, the machine in general words, and their place in the README."""
+"""Markdown tables, a short description of the machine, and the sections of the README."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ README = Path(__file__).with_name("README.md")
 
 
 def table(header: list[str], rows: list[list[Any]]) -> str:
-    """A Markdown table, all columns but the first to the right."""
+    """A Markdown table with all columns except the first right-aligned."""
     alignment = ["---", *["---:"] * (len(header) - 1)]
     return "\n".join("| " + " | ".join(map(str, cells)) + " |" for cells in (header, alignment, *rows))
 
 
 def number(value: float) -> str:
-    """Three digits that matter."""
+    """The number with three significant digits."""
     return f"{value:.0f}" if abs(value) >= 100 else f"{value:.3g}"
 
 
 def machine() -> str:
-    """Processor family, cores, memory, operating system family and versions."""
+    """The cores, memory, operating system and versions of the main libraries."""
     versions = ", ".join(f"{name} {version(name)}" for name in ("numpy", "scipy", "scikit-learn", "numba"))
     return (
         f"{_cores()} cores ({platform.machine()}), {_memory()}{platform.system()}; "
@@ -33,7 +33,7 @@ def machine() -> str:
 
 
 def write_section(name: str, text: str) -> None:
-    """Replace what stands between the two markers of that name in the README."""
+    """Replace the text between the two markers of a section in the README."""
     begin, end = f"<!-- begin {name} -->", f"<!-- end {name} -->"
     pattern = re.compile(f"{re.escape(begin)}.*?{re.escape(end)}", re.DOTALL)
     page = README.read_text(encoding="utf-8")

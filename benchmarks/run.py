@@ -1,4 +1,7 @@
-"""Time FSASL against a plain version, all selectors against a peer and at one large size; tables go into README.md."""
+"""Measure time and memory: against a plain version, peers and an earlier revision, and at large sizes.
+
+The tables are printed and written to README.md.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from before import Shape, compare_with_revision
 from comparison import Comparison, TimedFit, compare
 from data import DATA_VARIABLE, noisy_clusters, public_set, useful_columns
 from harness import kmeans_beside_sklearn, settings_per_minute
@@ -25,11 +29,12 @@ STEPS = list(FUNCTION_OF_STEP)
 LEAST_RATIO = 20
 LARGEST_EXPONENT = {"n": 2.1, "d": 1.3}
 MOST_MEMORY_MB = 3000
+BEFORE = "ee3ef4c"  # the last revision before all constructors got one contract
 
 
 @dataclass(frozen=True)
 class Sizes:
-    """How much to measure."""
+    """The sizes of all measurements."""
 
     iterations: dict[str, int]
     n: list[int]
@@ -42,6 +47,8 @@ class Sizes:
     harness_settings: int
     files: list[tuple[int, int]]
     page: tuple[int, int]
+    before_shapes: list[Shape]
+    before: str = BEFORE
     threads: int = 1
     time_limit: float = 900.0
 
@@ -58,6 +65,7 @@ FULL = Sizes(
     harness_settings=55,
     files=[(50_000, 50), (2000, 20_000)],
     page=(20_000, 5000),
+    before_shapes=[Shape("dense", 1000, 500, 10), Shape("dense", 300, 3000, 5), Shape("sparse", 2000, 1000, 10)],
 )
 QUICK = Sizes(
     iterations={},
@@ -71,11 +79,12 @@ QUICK = Sizes(
     harness_settings=4,
     files=[(1000, 20), (100, 500)],
     page=(1000, 100),
+    before_shapes=[Shape("dense", 120, 60, 3), Shape("sparse", 120, 60, 3)],
 )
 
 
 def compare_with_plain(sizes: Sizes) -> str | None:
-    """Both versions on the public sets, or on a small synthetic one in a quick run."""
+    """FSASL and its plain version on the public data sets, or on a small synthetic one in a quick run."""
     rows, checks = [], []
     for name, X, n_clusters, max_iter in _sets_to_compare(sizes):
         say(f"{name}: {X.shape[0]} × {X.shape[1]}, c = {n_clusters}, {max_iter} iterations, both versions")
@@ -98,7 +107,7 @@ def _sets_to_compare(sizes: Sizes) -> Iterator[tuple[str, np.ndarray, int, int]]
     for name, max_iter in sizes.iterations.items():
         found = public_set(name)
         if found is None:
-            print(f"{name} skipped: no {name}.npz in the folder that {DATA_VARIABLE} names.\n")
+            print(f"{name} skipped: {DATA_VARIABLE} names no folder with {name}.npz.\n")
         else:
             yield name, found.X, found.n_classes, max_iter
     if not sizes.iterations:
@@ -120,14 +129,14 @@ def _rows_of_comparison(label: str, comparison: Comparison) -> list[list[str]]:
 
 def _rows_of_checks(name: str, comparison: Comparison) -> list[list[str]]:
     return [
-        [f"{name}: features in common among the best 50", comparison.common_features, comparison.common_features],
-        [f"{name}: scikit-learn fits that gave up", comparison.unconverged, ""],
+        [f"{name}: common features among the best 50", comparison.common_features, comparison.common_features],
+        [f"{name}: scikit-learn fits that did not converge", comparison.unconverged, ""],
         *([f"{name}, {what}", f"{plain:.6g}", f"{ours:.6g}"] for what, plain, ours in comparison.checks),
     ]
 
 
 def measure_growth(sizes: Sizes) -> str:
-    """Seconds and memory along n and along d, each size in a fresh process, and the exponents."""
+    """Seconds and memory for growing n and growing d, each in a new process, and their exponents."""
     along_n = [(n, sizes.d_of_n_growth, 20) for n in sizes.n]
     along_d = [(sizes.n_of_d_growth, d, 10) for d in sizes.d]
     fits = {size: _growth_of(*size, sizes) for size in along_n + along_d}
@@ -149,7 +158,7 @@ def measure_growth(sizes: Sizes) -> str:
     return "\n\n".join(
         [
             f"{sizes.growth_iterations} iterations.",
-            table(["size", *STEPS, "total, s", "peak memory, MB", "useful columns found"], rows),
+            table(["size", *STEPS, "total, s", "peak memory, MB", "informative columns found"], rows),
             table(
                 ["measure", "value", "required"],
                 [
@@ -173,41 +182,46 @@ def _growth_of(n: int, d: int, n_clusters: int, sizes: Sizes) -> dict[str, Any]:
 
 
 def _exponent(sizes: list[int], seconds: list[float]) -> float:
-    """The slope of log seconds over log size, by least squares."""
+    """The least-squares slope of log seconds over log size."""
     return float(np.polyfit(np.log(sizes), np.log(seconds), 1)[0])
 
 
-def measure_startup(sizes: Sizes) -> str:
-    """A small fit on one core, first with an empty cache of compiled code, then with the filled one."""
+def measure_startup(_: Sizes) -> str:
+    """A small fit on one core, first with an empty cache of compiled code, then with a filled one."""
     with tempfile.TemporaryDirectory() as cache:
         results = []
         for state in ("empty", "filled"):
-            say(f"start-up with {state} cache")
+            say(f"startup: {state} cache")
             results.append((f"{state} cache", in_fresh_process("startup", environment={"NUMBA_CACHE_DIR": cache})))
     rows = [[state, *(number(r[key]) for key in ("import", "first_fit", "second_fit"))] for state, r in results]
-    return table(["fresh process, one core; seconds", "import", "first fit, 200 × 50", "second fit"], rows)
+    return table(["new process, one core; seconds", "import", "first fit, 200 × 50", "second fit"], rows)
 
 
 def measure_harness(sizes: Sizes) -> str | None:
-    """How fast selections are judged."""
+    """The speed of the evaluation harness."""
     parts = [settings_per_minute(sizes.harness_settings), kmeans_beside_sklearn()]
     return "\n\n".join(part for part in parts if part) or None
 
 
 def compare_with_peer(sizes: Sizes) -> str | None:
-    """The methods that skfeature has too, on the public sets or on a small synthetic one."""
+    """The methods that skfeature also has, on the public data sets or on a small synthetic one."""
     return compare_with_skfeature(sizes.peer_iterations, sizes.threads, sizes.time_limit)
 
 
 def measure_sizes(sizes: Sizes) -> str:
-    """Every selector on one large table."""
+    """Every selector on one large data set."""
     return fit_every_selector(*sizes.every_selector, sizes.threads, sizes.time_limit)
 
 
 def measure_tool(sizes: Sizes) -> str:
-    """Starting, large files, a large page."""
+    """The command line: start-up, large files and a large page."""
     parts = [starting_times(), large_files(sizes.files, sizes.threads), large_page(*sizes.page, sizes.threads)]
     return "\n\n".join(part for part in parts if part)
+
+
+def compare_with_before(sizes: Sizes) -> str | None:
+    """Every selector in an earlier revision and now."""
+    return compare_with_revision(sizes.before, sizes.before_shapes, sizes.threads)
 
 
 PARTS = {
@@ -218,22 +232,31 @@ PARTS = {
     "sizes": measure_sizes,
     "harness": measure_harness,
     "tool": measure_tool,
+    "before": compare_with_before,
 }
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--only", choices=PARTS, help="run one part")
-    parser.add_argument("--quick", action="store_true", help="small sizes, to see that it runs; README.md stays")
-    parser.add_argument("--threads", type=int, default=1, help="threads of the numerical libraries, default 1")
+    parser.add_argument("--only", choices=PARTS, help="run only this part")
     parser.add_argument(
-        "--time-limit", type=float, default=900.0, help="seconds for a fit of the parts peers and sizes, default 900"
+        "--quick", action="store_true", help="small sizes, to see that it works; README.md is not changed"
+    )
+    parser.add_argument(
+        "--threads", type=int, default=1, help="number of threads of the numerical libraries (default: 1)"
+    )
+    parser.add_argument(
+        "--time-limit", type=float, default=900.0, help="seconds per fit in the parts peers and sizes (default: 900)"
+    )
+    parser.add_argument(
+        "--before", default=BEFORE, metavar="REVISION", help=f"revision for the part before (default: {BEFORE})"
     )
     options = parser.parse_args()
-    sizes = QUICK if options.quick else FULL
+    chosen = {"threads": options.threads, "time_limit": options.time_limit, "before": options.before}
+    sizes = replace(QUICK if options.quick else FULL, **chosen)
     for name in [options.only] if options.only else PARTS:
         with threadpool_limits(limits=options.threads):
-            text = PARTS[name](replace(sizes, threads=options.threads, time_limit=options.time_limit))
+            text = PARTS[name](sizes)
         if text is None:
             continue
         text = f"{text}\n\nMachine: {machine()} Threads: {options.threads}."

@@ -1,4 +1,4 @@
-"""Every selector once on one large table, in a limited amount of memory and time."""
+"""One fit of every selector on a large data set, with limits on memory and time."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MOST_MEMORY = 4 * 10**9  # bytes
 
 
 def fit_every_selector(n: int, d: int, threads: int, time_limit: float) -> str:
-    """A table with seconds, peak memory and useful columns found, or why there are none."""
+    """A table of seconds, peak memory and informative columns found, or the reason why a fit failed."""
     rows = []
     for name in selectors():
         say(f"sizes: {name}, {n} × {d}")
@@ -27,20 +27,20 @@ def fit_every_selector(n: int, d: int, threads: int, time_limit: float) -> str:
         )
         rows.append([name, *_cells(outcome, d, time_limit)])
         say("    " + ", ".join(filter(None, rows[-1][1:])))
-    header = [f"{n} × {d}, c = {N_CLUSTERS}", "seconds", "peak memory, MB", "useful columns found"]
+    header = [f"{n} × {d}, c = {N_CLUSTERS}", "seconds", "peak memory, MB", "informative columns found"]
     return table(header, rows)
 
 
 def selectors() -> list[str]:
-    """The names of all selectors that ufselect exports."""
+    """The names of all selectors."""
     return [name for name in ufselect.__all__ if hasattr(getattr(ufselect, name), "fit")]
 
 
 def timed_selector(name: str, n: int, d: int, time_limit: float) -> dict[str, Any]:
-    """Seconds of one fit after a small one, and how many useful columns are among the best 50."""
-    _selector(name, n_features_to_select=5, n_clusters=4, max_iter=2).fit(noisy_clusters(1200, 60, 4))
+    """Seconds of one fit after a small warm-up fit, and the number of informative columns among the best 50."""
+    selector_with(name, n_features_to_select=5, n_clusters=4, max_iter=2).fit(noisy_clusters(1200, 60, 4))
     X = noisy_clusters(n, d, N_CLUSTERS)
-    selector = _selector(name, n_features_to_select=N_FEATURES, n_clusters=N_CLUSTERS)
+    selector = selector_with(name, n_features_to_select=N_FEATURES, n_clusters=N_CLUSTERS)
     with ended_after(time_limit):
         start = perf_counter()
         selector.fit(X)
@@ -48,8 +48,8 @@ def timed_selector(name: str, n: int, d: int, time_limit: float) -> dict[str, An
     return {"seconds": seconds, "useful": int((selector.top_features(N_FEATURES) < useful_columns(d)).sum())}
 
 
-def _selector(name: str, **wanted: Any) -> Any:
-    """The selector with those of the parameters that it has."""
+def selector_with(name: str, **wanted: Any) -> Any:
+    """The selector with those of the given parameters that its constructor accepts."""
     kind = getattr(ufselect, name)
     known = inspect.signature(kind).parameters
     return kind(**{key: value for key, value in wanted.items() if key in known})

@@ -1,4 +1,4 @@
-"""Seconds by step of a fit: the solvers that FSASL calls, wrapped with timers in this process only."""
+"""Seconds of each step of a fit: timers around the solvers that FSASL calls, in this process only."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ FUNCTION_OF_STEP = {
 
 @contextmanager
 def seconds_by_step() -> Iterator[Counter[str]]:
-    """Fill a counter with the seconds each step takes for as long as the context is open."""
+    """Count the seconds that each step takes while the context is open."""
     seconds: Counter[str] = Counter()
     originals = {name: getattr(fsasl, name) for name in FUNCTION_OF_STEP.values()}
     for step, name in FUNCTION_OF_STEP.items():

@@ -1,4 +1,4 @@
-"""The command line: how fast it starts, what large files cost, how heavy a large page is."""
+"""The command line: its start-up time, the cost of large files, and the size of a large page."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from report import number, table
 
 _REPEATS = 9
 _MOST_SECONDS = {"import ufselect": 1.0, "ufselect --help": 1.5}
-_SHUNNED = ("pandas", "plotly", "torch", "dask")
+_HEAVY = ("pandas", "plotly", "torch", "dask")
 _MOST_PAGE_MB, _MOST_PAGE_SECONDS = 10, 3
 _BROWSER = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-sync"]
 
 
 def starting_times() -> str:
-    """Seconds from a warm disk to the end of a process, less nothing: the interpreter's own start is in them."""
+    """Seconds of a whole process with a warm disk cache, including the start of the interpreter."""
     commands = {
         "python -c pass": ["-c", "pass"],
         "import ufselect": ["-c", "import ufselect"],
@@ -37,7 +37,8 @@ def starting_times() -> str:
     for name, arguments in commands.items():
         say(f"start: {name}")
         limit = _MOST_SECONDS.get(name)
-        rows.append([name, number(_median_seconds(arguments)), f"≤ {limit}" if limit else "", _shunned(arguments)])
+        required = f"≤ {limit}" if limit else ""
+        rows.append([name, number(_median_seconds(arguments)), required, _heavy_imports(arguments)])
     return table([f"median of {_REPEATS}", "seconds", "required", "imports of pandas, plotly, torch, dask"], rows)
 
 
@@ -47,17 +48,17 @@ def _median_seconds(arguments: list[str]) -> float:
         start = perf_counter()
         subprocess.run([sys.executable, *arguments], check=True, capture_output=True)
         seconds.append(perf_counter() - start)
-    return median(seconds[1:])  # the first one warms the disk
+    return median(seconds[1:])  # the first run warms the disk cache
 
 
-def _shunned(arguments: list[str]) -> str:
-    told = subprocess.run([sys.executable, "-X", "importtime", *arguments], check=True, capture_output=True, text=True)
-    modules = {line.rpartition("|")[2].strip() for line in told.stderr.splitlines()}
-    return ", ".join(name for name in _SHUNNED if name in modules) or "none"
+def _heavy_imports(arguments: list[str]) -> str:
+    done = subprocess.run([sys.executable, "-X", "importtime", *arguments], check=True, capture_output=True, text=True)
+    modules = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
+    return ", ".join(name for name in _HEAVY if name in modules) or "none"
 
 
 def large_files(shapes: list[tuple[int, int]], threads: int) -> str:
-    """``ufselect select`` on CSV files, no option but where to write."""
+    """``ufselect select`` on CSV files, with no option but the output file."""
     rows = []
     with tempfile.TemporaryDirectory() as folder:
         for n, d in shapes:
@@ -80,7 +81,7 @@ def _write_csv(path: Path, X: NDArray[np.float64]) -> None:
 
 
 def _cost(arguments: list[str], threads: int) -> tuple[float, float]:
-    """Seconds of a command, and the peak MB that it tells."""
+    """Seconds of a command, and the peak memory in MB that it reports."""
     limits = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), str(threads))
     start = perf_counter()
     done = subprocess.run(
@@ -91,15 +92,15 @@ def _cost(arguments: list[str], threads: int) -> tuple[float, float]:
         env={**os.environ, **limits},
     )
     seconds = perf_counter() - start
-    told = re.search(r"([\d,]+) MB of memory at most", done.stdout)
-    return seconds, float(told[1].replace(",", ""))
+    reported = re.search(r"([\d,]+) MB of memory at most", done.stdout)
+    return seconds, float(reported[1].replace(",", ""))
 
 
 def large_page(n: int, d: int, threads: int) -> str | None:
-    """The page of a selection of FSASL: its size, and how long a browser takes to show it; None without a browser."""
+    """The report of a selection by FSASL: its size, and the time a browser takes to open it; None without a browser."""
     browser = shutil.which("chromium") or shutil.which("google-chrome")
     if browser is None:
-        say("page: skipped, there is no Chromium")
+        say("page skipped: Chromium is not installed")
         return None
     say(f"page: {n} × {d}")
     with tempfile.TemporaryDirectory() as folder:

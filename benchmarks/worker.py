@@ -1,7 +1,7 @@
-"""One measurement in a process of its own; says what came out as JSON on standard output.
+"""One measurement in a process of its own; prints its result as JSON.
 
-Run by ``run.py``: ``worker.py growth '{"n": 5000, "d": 500, "n_clusters": 20, "max_iter": 3, "threads": 1}'`` or
-``worker.py startup '{}'``; ``peer`` takes the arguments of ``peer_fits.timed_method``, ``size`` those of ``size_fit``.
+``run.py`` starts it: ``worker.py growth '{"n": 5000, "d": 500, "n_clusters": 20, "max_iter": 3, "threads": 1}'``. The
+first argument is a key of ``MEASUREMENTS``, the second one the keyword arguments of that function.
 """
 
 from __future__ import annotations
@@ -11,15 +11,16 @@ import os
 import resource
 import sys
 import warnings
+from functools import cache
 from pathlib import Path
 from time import perf_counter
 from typing import Any
 
 
 def peak_memory_mb() -> float:
-    """Most resident memory so far.
+    """Peak resident memory of this process.
 
-    The kernel's mark for this program alone where there is one: ``ru_maxrss`` starts from the parent's on Linux.
+    It is read from /proc if possible: on Linux, ``ru_maxrss`` includes the peak of the parent process.
     """
     status = Path("/proc/self/status")
     if status.is_file():
@@ -31,7 +32,7 @@ def peak_memory_mb() -> float:
 
 
 def growth(n: int, d: int, n_clusters: int, max_iter: int, threads: int) -> dict[str, Any]:
-    """Seconds, in all and by step, and peak memory of one fit."""
+    """Seconds of one fit (total and each step) and peak memory."""
     from comparison import timed_fit, warm_up
     from data import noisy_clusters, useful_columns
     from threadpoolctl import threadpool_limits
@@ -53,7 +54,7 @@ def growth(n: int, d: int, n_clusters: int, max_iter: int, threads: int) -> dict
 
 
 def startup() -> dict[str, float]:
-    """Seconds of the import and of two small fits on one core, whatever the compiler's cache holds."""
+    """Seconds of the import and of two small fits on one core, with the cache of compiled code as it is."""
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
     started = perf_counter()
@@ -72,14 +73,14 @@ def startup() -> dict[str, float]:
 
 
 def peer(**arguments: Any) -> dict[str, Any]:
-    """Seconds, iterations and best features of one method of one library."""
+    """Seconds, iterations and best features of one method in one library."""
     from peer_fits import timed_method
 
     return timed_method(**arguments)
 
 
 def size_fit(most_memory: int, **arguments: Any) -> dict[str, Any]:
-    """Seconds, peak memory and useful columns of one selector, or its words where the memory did not suffice."""
+    """Seconds, peak memory and informative columns of one selector, or its message if memory ran out."""
     resource.setrlimit(resource.RLIMIT_DATA, (most_memory, most_memory))
     from sizes import timed_selector
 
@@ -90,7 +91,46 @@ def size_fit(most_memory: int, **arguments: Any) -> dict[str, Any]:
     return {**found, "peak_mb": peak_memory_mb()}
 
 
+def fits(source: str) -> None:
+    """Answer requests, one per line: each asks for one fit of a selector from the package in ``source``."""
+    import ufselect
+
+    if not Path(ufselect.__file__).is_relative_to(source):
+        raise ImportError(f"ufselect was imported from {ufselect.__file__} instead of {source}.")
+    for line in sys.stdin:
+        print(json.dumps(_timed_fit(**json.loads(line))), flush=True)
+
+
+def _timed_fit(name: str, **shape: Any) -> dict[str, Any]:
+    """Seconds, iterations and best features of one fit with default parameters, or its error."""
+    from sizes import N_FEATURES, selector_with
+
+    X = _data(**shape)
+    selector = selector_with(name, n_features_to_select=N_FEATURES, n_clusters=shape["n_clusters"])
+    start = perf_counter()
+    try:
+        selector.fit(X)
+    except (MemoryError, TypeError, ValueError) as error:
+        return {"problem": f"{type(error).__name__}: {error}"}
+    seconds = perf_counter() - start
+    best = selector.top_features(N_FEATURES).tolist()
+    return {"seconds": seconds, "iterations": getattr(selector, "n_iter_", 0), "best": best}
+
+
+@cache
+def _data(kind: str, n: int, d: int, n_clusters: int) -> Any:
+    """Noisy clusters; if sparse, only the values above 1 remain, about a sixth of them."""
+    import scipy.sparse as sp
+    from data import noisy_clusters
+
+    X = noisy_clusters(n, d, n_clusters)
+    return sp.csr_array(X * (X > 1.0)) if kind == "sparse" else X
+
+
+MEASUREMENTS = {"growth": growth, "startup": startup, "peer": peer, "size": size_fit, "fits": fits}
+
 if __name__ == "__main__":
     warnings.simplefilter("ignore")
-    measure = {"growth": growth, "startup": startup, "peer": peer, "size": size_fit}[sys.argv[1]]
-    print(json.dumps(measure(**json.loads(sys.argv[2]))))
+    result = MEASUREMENTS[sys.argv[1]](**json.loads(sys.argv[2]))
+    if result is not None:
+        print(json.dumps(result))

@@ -38,7 +38,8 @@ def run_alone(folder, *arguments, program=SCRIPT, environment=None, **options):
     answer = subprocess.run(
         [*program, *map(str, arguments)],
         cwd=folder,
-        env={**os.environ, **(environment or {})},
+        # Without a delay of its own, a slow machine would show a progress bar in the middle of what a test compares.
+        env={**os.environ, "TQDM_DELAY": "600", **(environment or {})},
         capture_output=True,
         text=True,
         encoding="utf-8",
