@@ -21,7 +21,7 @@ from sizes import N_FEATURES, selectors
 
 ROOT = Path(__file__).parents[1]
 LARGEST_RATIO = 1.1
-_FEWEST_FITS, _MOST_FITS, _ENOUGH_SECONDS = 3, 15, 4.0
+_FEWEST_FITS, _MOST_FITS, _ENOUGH_SECONDS = 5, 15, 8.0
 
 
 class Shape(NamedTuple):

@@ -95,7 +95,7 @@ def fits(source: str) -> None:
     """Answer requests, one per line: each asks for one fit of a selector from the package in ``source``."""
     import ufselect
 
-    if not Path(ufselect.__file__).is_relative_to(source):
+    if not Path(ufselect.__file__).resolve().is_relative_to(Path(source).resolve()):
         raise ImportError(f"ufselect was imported from {ufselect.__file__} instead of {source}.")
     for line in sys.stdin:
         print(json.dumps(_timed_fit(**json.loads(line))), flush=True)

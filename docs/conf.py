@@ -1,4 +1,4 @@
-"""How the pages are made: ``sphinx-build -W -b html docs docs/_build/html``, without the network."""
+"""Configuration of Sphinx: ``sphinx-build -W -b html docs docs/_build/html`` needs no network."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
-# One thread: the times that examples print are then those of one core.
+# One thread, so that the times printed by examples are those of one core.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
@@ -40,7 +40,7 @@ autosummary_ignore_module_all = False
 autodoc_typehints = "none"
 autodoc_member_order = "bysource"
 napoleon_google_docstring = False
-# Types as plain text: a word such as "shape" must not become a link to some attribute of that name.
+# Types stay plain text: a word such as "shape" must not become a link to an attribute of that name.
 napoleon_use_param = False
 napoleon_custom_sections = [("Attributes", "params_style")]
 napoleon_use_rtype = False
@@ -48,7 +48,7 @@ napoleon_use_rtype = False
 sphinx_gallery_conf = {
     "examples_dirs": "../examples",
     "gallery_dirs": "auto_examples",
-    # planted.py takes minutes; its picture is kept in images/.
+    # planted.py takes minutes, so its figure is stored in images/.
     "filename_pattern": r"/(digits|genes|pipeline|anndata_genes|thousands)\.py$",
     "within_subsection_order": "FileNameSortKey",
     "download_all_examples": False,

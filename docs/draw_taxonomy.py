@@ -1,4 +1,4 @@
-"""Draw docs/images/taxonomy.png: what feeds what in filters and in the four kinds of embedded methods.
+"""Draw docs/images/taxonomy.png: the flow of information in filters and in the four kinds of embedded methods.
 
 The kinds are those of Du and Shen (KDD 2015). Run it from anywhere: ``python docs/draw_taxonomy.py``.
 """
@@ -25,7 +25,7 @@ STRUCTURELESS = "*"
 
 
 class Flow(NamedTuple):
-    """An arrow between two boxes, its bend (0 is straight), whether it carries results back, its shift to the right."""
+    """An arrow between two boxes: its bend (0 is straight), whether it is feedback, and its shift to the right."""
 
     start: str
     end: str
@@ -35,7 +35,7 @@ class Flow(NamedTuple):
 
 
 class Kind(NamedTuple):
-    """A kind of method: its flows, what they mean, and the selectors of that kind."""
+    """A kind of method: its flows, their meaning, and the selectors of that kind."""
 
     title: str
     meaning: str
@@ -87,9 +87,9 @@ def main() -> None:
     figure.subplots_adjust(left=0.005, right=0.995, top=0.98, bottom=0.06, wspace=0.03)
     for axis, kind in zip(axes, KINDS, strict=True):
         draw_kind(axis, kind)
-    note = f"{STRUCTURELESS} looks at no structure, at the variance of each column only"
+    note = f"{STRUCTURELESS} uses only the variance of each column, no structure"
     figure.text(0.012, 0.025, note, size=10.5, color=INK)
-    # The version of matplotlib, which is written by default, would make the same picture differ.
+    # By default matplotlib writes its version to the file, so that equal pictures would differ.
     figure.savefig(PICTURE, dpi=120, metadata={"Software": None})
 
 
@@ -118,7 +118,7 @@ def draw_box(axis: Axes, name: str) -> None:
 
 
 def draw_flow(axis: Axes, flow: Flow) -> None:
-    """Draw an arrow, in red where it carries results back."""
+    """Draw an arrow, in red if it is feedback."""
     start, end = arrow_ends(flow)
     axis.add_patch(
         FancyArrowPatch(
@@ -136,7 +136,7 @@ def draw_flow(axis: Axes, flow: Flow) -> None:
 
 
 def arrow_ends(flow: Flow) -> tuple[tuple[float, float], tuple[float, float]]:
-    """Where an arrow leaves one box and meets the other: at their sides where it passes a third, else between them."""
+    """The ends of an arrow: on the sides of the boxes if it passes a third one, else between the boxes."""
     width, height = BOX
     start, end = HEIGHTS[flow.start], HEIGHTS[flow.end]
     if flow.back and flow.end == "structure":

@@ -1,4 +1,4 @@
-"""The measured columns of methods.md: what each selector finds among noise, and among copies, on planted data."""
+"""Print the measured columns of methods.md: the informative features found among noise and among near copies."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ def mean_over_seeds(measure: Callable[[BaseEstimator, int], int], selector: Base
 
 
 def useful_of_20(selector: BaseEstimator, seed: int) -> int:
-    """How many of the best 20 are useful: 200 samples, 30 useful columns among 1000 of noise with as much variance."""
+    """Informative columns among the best 20: 200 samples, 30 informative columns, 1000 of noise with equal variance."""
     X, _, useful = make_planted_clusters(200, 4, 30, 1000, separation=2.0, noise_scale=5**0.5, random_state=seed)
     return int(useful[best(selector, X, 20, n_clusters=4)].sum())
 
 
 def different_of_12(selector: BaseEstimator, seed: int) -> int:
-    """How many of 12 useful columns, with five near copies each beside 60 of noise, the best 12 stand for."""
+    """Distinct informative columns among the best 12: 12 columns with five near copies each, and 60 of noise."""
     X, _, useful = make_planted_clusters(150, 5, 12, 60, random_state=seed)
     noise = np.random.default_rng(seed).standard_normal((5, 150, 12))
     source = np.concatenate([np.arange(72), np.tile(np.flatnonzero(useful), 5)])
@@ -52,7 +52,7 @@ def different_of_12(selector: BaseEstimator, seed: int) -> int:
 
 
 def best(selector: BaseEstimator, X: np.ndarray, count: int, n_clusters: int) -> np.ndarray:
-    """The best columns, the number of clusters given where the selector takes it."""
+    """The best columns, with the number of clusters given if the selector has that parameter."""
     known = {"n_features_to_select": count, "n_clusters": n_clusters}
     params = selector.get_params()
     return clone(selector).set_params(**{key: known[key] for key in known if key in params}).fit(X).top_features()
