@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed
+from joblib import Parallel, cpu_count, delayed, effective_n_jobs
 from sklearn import get_config
 from sklearn.utils import gen_batches
 
@@ -18,21 +18,40 @@ _FEWEST_COLUMNS = 32
 
 
 def affordable_rows(row_bytes: int) -> int:
-    """How many rows of so many bytes fit into scikit-learn's ``working_memory``; at least one."""
+    """Return the number of rows of ``row_bytes`` bytes that fit into scikit-learn's ``working_memory``, at least 1."""
     return max(1, int(get_config()["working_memory"] * 2**20) // row_bytes)
 
 
 def map_row_blocks(
     function: Callable[[slice], Any], n_rows: int, row_bytes: int, n_jobs: int | None = None
 ) -> list[Any]:
-    """Apply ``function`` to consecutive slices of the rows, in parallel, results in order.
+    """Apply ``function`` to consecutive slices of the rows in parallel and return the results in order.
 
-    The cut depends on the problem alone, never on ``n_jobs``: so do the results, bit for bit.
+    The blocks depend only on the problem, never on ``n_jobs`` or the joblib backend, and so do the results, bit for
+    bit. The work always runs in threads: blocks are short and share all of their data, so sending them to the
+    processes of a backend such as "loky" or "dask" would cost more than the work itself. ``function`` must return
+    its result, not write it into an array of the caller.
+
+    Parameters
+    ----------
+    function : callable
+        Maps a slice of rows to a result.
+    n_rows : int
+        Number of rows to divide into blocks.
+    row_bytes : int
+        Memory that ``function`` needs for a row.
+    n_jobs : int, optional
+        Number of threads. None means 1, or the number set by ``joblib.parallel_config``.
+
+    Returns
+    -------
+    list
+        One result per block.
     """
-    size = min(_LONGEST_BLOCK, affordable_rows(row_bytes))
-    return list(
-        Parallel(n_jobs=n_jobs, prefer="threads")(delayed(function)(rows) for rows in gen_batches(n_rows, size))
-    )
+    if n_jobs is None:
+        n_jobs = min(effective_n_jobs(None), cpu_count())  # joblib itself would drop to 1 when it replaces a backend
+    blocks = gen_batches(n_rows, min(_LONGEST_BLOCK, affordable_rows(row_bytes)))
+    return list(Parallel(n_jobs=n_jobs, require="sharedmem")(delayed(function)(rows) for rows in blocks))
 
 
 def column_blocks(X: Columns) -> Iterator[tuple[slice, Float]]:

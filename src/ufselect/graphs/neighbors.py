@@ -13,7 +13,7 @@ from sklearn.utils import gen_batches
 
 from ufselect._backend.blocks import affordable_rows, map_row_blocks
 from ufselect._backend.columns import Columns, Float, Indices
-from ufselect.solvers._kernels import fill_squared_distances
+from ufselect.solvers._kernels import squared_distances_between
 
 _SPARE_CANDIDATES = 4
 _FEW_SAMPLES = 1000
@@ -101,19 +101,16 @@ def _search_among(points: Any, n_jobs: int | None) -> Callable[[Indices, int], I
 
 def _squared_distances(points: Any, rows: Indices, candidates: Indices, n_jobs: int | None) -> Float:
     """‖xᵢ−xⱼ‖² from differences, which do not cancel."""
-    distances = np.empty(candidates.shape)
 
-    def fill_block(block: slice) -> None:
-        if sp.issparse(points):
-            here, there = np.repeat(rows[block], candidates.shape[1]), candidates[block].ravel()
-            squares = (points[here] - points[there]).power(2).sum(axis=1, dtype=np.float64)
-            distances[block] = np.asarray(squares).reshape(-1, candidates.shape[1])
-        else:
-            fill_squared_distances(points, rows[block], candidates[block], distances[block])
+    def of_block(block: slice) -> Float:
+        here, there = rows[block], candidates[block]
+        if not sp.issparse(points):
+            return squared_distances_between(points, here, there)
+        differences = points[np.repeat(here, there.shape[1])] - points[there.ravel()]
+        return np.asarray(differences.power(2).sum(axis=1, dtype=np.float64)).reshape(there.shape)
 
     row_bytes = 3 * candidates.shape[1] * points.shape[1] * points.dtype.itemsize
-    map_row_blocks(fill_block, len(rows), row_bytes, n_jobs)
-    return distances
+    return np.concatenate(map_row_blocks(of_block, len(rows), row_bytes, n_jobs))
 
 
 def _in_order(distances: Float, candidates: Indices) -> tuple[Float, Indices]:

@@ -293,8 +293,9 @@ def worst_row_violation(slope: Array, coef: Array, penalty: float) -> float:
 
 
 @_compiled
-def fill_squared_distances(points: Array, rows: Array, others: Array, out: Array) -> None:
+def squared_distances_between(points: Array, rows: Array, others: Array) -> Array:
     """‖xᵢ−xⱼ‖² from differences, in double precision, for every i in ``rows`` and the j in its row of ``others``."""
+    distances = np.empty(others.shape)
     for a in range(len(rows)):
         here = points[rows[a]]
         for b in range(others.shape[1]):
@@ -303,7 +304,8 @@ def fill_squared_distances(points: Array, rows: Array, others: Array, out: Array
             for f in range(points.shape[1]):
                 difference = np.float64(here[f]) - np.float64(there[f])
                 total += difference * difference
-            out[a, b] = total
+            distances[a, b] = total
+    return distances
 
 
 @_compiled
