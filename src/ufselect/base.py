@@ -21,7 +21,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ufselect._backend.blocks import column_blocks
-from ufselect._backend.columns import Columns, Float, Indices, column_extremes, constant_columns
+from ufselect._backend.columns import Columns, Float, Indices, canonical, column_extremes, constant_columns
 from ufselect._backend.convergence import warn_not_converged
 from ufselect._backend.iterations import Iterations
 from ufselect._backend.progress import waiting
@@ -155,6 +155,7 @@ class BaseSelector(SelectorMixin, BaseEstimator, metaclass=ABCMeta):  # type: ig
             order="C",
             ensure_min_samples=3,
         )
+        X = canonical(X)
         wanted = self._wanted_features(X.shape[1])
         extremes = column_extremes(X)
         _refuse_enormous(*extremes)

@@ -209,6 +209,25 @@ def _with_scaled_rows(part: Any, weights: Any) -> Any:
     return sp.diags_array(weights) @ part if sp.issparse(part) else weights[:, None] * part
 
 
+def canonical(X: Any) -> Any:
+    """Return a sparse X with sorted indices, without duplicate entries and without explicit zeros.
+
+    X itself is left as it is, including its cached flags; its arrays are shared if they are canonical already. A dense
+    X is returned unchanged.
+    """
+    if not sp.issparse(X):
+        return X
+    # A new object, as SciPy stores what it finds out about the entries in the array that is asked.
+    clean = type(X)((X.data, X.indices, X.indptr), shape=X.shape)
+    if not clean.has_canonical_format:
+        clean = clean.copy()
+        clean.sum_duplicates()
+    if not clean.data.all():
+        clean = clean.copy()
+        clean.eliminate_zeros()
+    return clean
+
+
 def column_moments(X: Any) -> tuple[Float, Float]:
     """Mean and variance of every column, in two passes and in float64 for any X."""
     if sp.issparse(X):
