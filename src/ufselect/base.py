@@ -159,7 +159,7 @@ class BaseSelector(SelectorMixin, BaseEstimator, metaclass=ABCMeta):  # type: ig
         wanted = self._wanted_features(X.shape[1])
         extremes = column_extremes(X)
         _refuse_enormous(*extremes)
-        constant = constant_columns(X, extremes)
+        constant = constant_columns(X, extremes, common_scale=getattr(self, "scale", "") is None)
         if constant.all():
             raise ValueError(
                 f"X has no informative column: all {X.shape[1]} columns are constant over {X.shape[0]} samples."

@@ -64,7 +64,7 @@ def transformed(X, center, unit_variance):
     centred = X - X.mean(axis=0) if center else X
     if unit_variance:
         return centred / X.std(axis=0)
-    return centred / 2.0 ** np.round(np.log2(np.sqrt(np.mean(X**2))))
+    return centred / 2.0 ** np.round(np.log2(np.sqrt(np.mean(centred**2))))
 
 
 def arguments(X, seed):

@@ -11,7 +11,7 @@ from scipy.spatial.distance import cdist
 from sklearn import config_context
 
 from ufselect._backend.columns import Columns
-from ufselect.graphs.neighbors import nearest_others, neighbor_graph, squared_width
+from ufselect.graphs.neighbors import NeighborSearch, nearest_others, neighbor_graph, squared_width
 
 DATA = ["syn", "wide", "digits200nc"]
 LAYOUTS = {"dense": np.asarray, "csr_array": sp.csr_array, "csc_matrix": sp.csc_matrix}
@@ -127,6 +127,33 @@ def test_single_precision_finds_the_same_neighbours(layout):
     assert_array_equal(found.index, index)
     assert found.squared_distances.dtype == np.float64
     assert_allclose(found.squared_distances, distances, rtol=1e-6)
+
+
+@pytest.mark.parametrize(("n", "layout"), [(80, "dense"), (80, "csr_array"), (1100, "dense")])
+def test_clusters_that_are_tight_beside_their_distance_are_resolved(n, layout):
+    rng = np.random.default_rng(0)
+    # Within a cluster squared distances are about 1e-16: less than the rounding of 1, which they are multiplied out to.
+    X = np.repeat(np.eye(20)[:4], n // 4, axis=0) + 2.0**-30 * rng.integers(-8, 9, size=(n, 20))
+    assert_nearest(nearest_others(LAYOUTS[layout](X), 5), X, 5)
+
+
+@pytest.mark.parametrize("n_features", [3, 20])
+@pytest.mark.parametrize("n", [60, 1100])
+def test_some_rows_can_be_asked_for(n, n_features):
+    X = np.random.default_rng(0).standard_normal((n, n_features))
+    rows = np.array([41, 3, 58])
+    found = NeighborSearch(X + 2.0**20).nearest(4, rows)
+    distances, index = brute_force(X + 2.0**20, 4)
+    assert_array_equal(found.index, index[rows])
+    assert_allclose(found.squared_distances, distances[rows], rtol=1e-12)
+
+
+def test_an_outlier_hides_no_neighbour():
+    X = np.random.default_rng(0).standard_normal((60, 20))
+    X[7] = 1e12
+    others = np.delete(np.arange(60), 7)
+    found = nearest_others(X, 5)
+    assert_array_equal(found.index[others], brute_force(X, 5)[1][others])
 
 
 def test_centring_a_sparse_matrix_does_not_change_its_distances():

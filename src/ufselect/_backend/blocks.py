@@ -48,10 +48,18 @@ def map_row_blocks(
     list
         One result per block.
     """
-    if n_jobs is None:
-        n_jobs = min(effective_n_jobs(None), cpu_count())  # joblib itself would drop to 1 when it replaces a backend
     blocks = gen_batches(n_rows, min(_LONGEST_BLOCK, affordable_rows(row_bytes)))
-    return list(Parallel(n_jobs=n_jobs, require="sharedmem")(delayed(function)(rows) for rows in blocks))
+    return list(
+        Parallel(n_jobs=number_of_threads(n_jobs), require="sharedmem")(delayed(function)(rows) for rows in blocks)
+    )
+
+
+def number_of_threads(n_jobs: int | None) -> int:
+    """``n_jobs`` or, if it is None, the number of jobs of the active joblib backend, at most one per processor.
+
+    joblib itself would use a single thread if threads replace the processes of the active backend.
+    """
+    return min(effective_n_jobs(None), cpu_count()) if n_jobs is None else n_jobs
 
 
 def column_blocks(X: Columns) -> Iterator[tuple[slice, Float]]:

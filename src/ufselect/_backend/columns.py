@@ -10,6 +10,8 @@ import numpy.typing as npt
 import scipy.sparse as sp
 from sklearn.utils.sparsefuncs import inplace_column_scale, mean_variance_axis, min_max_axis
 
+from ufselect._backend.policy import MEAN_TO_SHIFT, SMALLEST_SAFE_SQUARE
+
 Float = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.intp]
 
@@ -40,19 +42,22 @@ class Columns:
 
     @classmethod
     def standardized(cls, X: Any, *, center: bool, unit_variance: bool) -> Columns:
-        """Centre the columns of X and give them unit variance, or one common scale.
+        """Center the columns of X and give them unit variance, or one common scale.
 
-        The common scale is a power of two near the root mean square of X: it changes no digit of
+        The common scale is a power of two near the root mean square of the result: it changes no digit of
         the data and keeps their squares inside the range of float32.
         """
         if sp.issparse(X):
-            mean, variance = column_moments(X)
-            scale = np.sqrt(variance) if unit_variance else _common_scale(variance + mean**2)
-            values = X.tocsc(copy=True)
-            inplace_column_scale(values, (1.0 / scale).astype(X.dtype))
-            return cls(values, mean / scale if center else None, centered=center)
+            mean, deviation = column_spreads(X)
+            scale = deviation if unit_variance else _common_scale(deviation if center else np.hypot(mean, deviation))
+            shift = np.where(np.abs(mean) > MEAN_TO_SHIFT * deviation, mean, 0.0)
+            values = _shifted_columns(X.tocsc(copy=True), shift)
+            inplace_column_scale(values, 1.0 / scale)
+            offset = ((mean if center else 0.0) - shift) / scale
+            return cls(values, offset if offset.any() else None, centered=center)
         deviations = X - X.mean(axis=0, dtype=np.float64) if center or unit_variance else X
-        scale = np.sqrt(_mean_squares(deviations)) if unit_variance else _common_scale(_mean_squares(X))
+        roots = _root_mean_squares(deviations)
+        scale = roots if unit_variance else _common_scale(roots)
         values = np.divide(deviations, scale, out=deviations) if center else X / scale
         return cls(np.ascontiguousarray(values, dtype=X.dtype), centered=center)
 
@@ -63,11 +68,11 @@ class Columns:
         smallest, span = smallest.astype(np.float64), largest.astype(np.float64) - smallest
         if not sp.issparse(X):
             return cls(np.ascontiguousarray((X - smallest) / span, dtype=X.dtype))
-        values = X.tocsc(copy=True)
-        if values.nnz <= np.iinfo(np.int32).max:
-            values.indices, values.indptr = values.indices.astype(np.int32), values.indptr.astype(np.int32)
-        inplace_column_scale(values, (1.0 / span).astype(X.dtype))
-        return cls(values, smallest / span if smallest.any() else None)
+        shift = np.where(np.abs(smallest) > MEAN_TO_SHIFT * span, smallest, 0.0)
+        values = _shifted_columns(X.tocsc(copy=True), shift)
+        inplace_column_scale(values, 1.0 / span)
+        offset = (smallest - shift) / span
+        return cls(values, offset if offset.any() else None)
 
     @cached_property
     def by_row(self) -> Any:
@@ -196,13 +201,58 @@ class Columns:
         return dense if offset is None else dense - offset.astype(dense.dtype)
 
 
-def _mean_squares(X: Any) -> Float:
-    return np.einsum("ij,ij->j", X, X, dtype=np.float64) / X.shape[0]
+def _root_mean_squares(X: Any) -> Float:
+    """The root mean square of every column of a dense X, even if the squares of its values underflow."""
+    squares = np.einsum("ij,ij->j", X, X, dtype=np.float64) / X.shape[0]
+    tiny = np.flatnonzero(squares < SMALLEST_SAFE_SQUARE)
+    if not len(tiny):
+        return np.sqrt(squares)
+    part = X[:, tiny].astype(np.float64)
+    unit = _powers_of_two(np.abs(part).max(axis=0))
+    roots = np.sqrt(squares)
+    roots[tiny] = unit * np.sqrt(np.mean((part / unit) ** 2, axis=0))
+    return roots
 
 
-def _common_scale(mean_squares: Float) -> Float:
-    """For every column the same power of two, near the root of the mean square of all."""
-    return np.full(len(mean_squares), 2.0 ** np.round(np.log2(np.sqrt(np.mean(mean_squares)))))
+def _powers_of_two(magnitudes: Any) -> Float:
+    """The power of two next to every magnitude, within the normal range; to divide by it changes no digit."""
+    exponents = np.frexp(np.asarray(magnitudes, dtype=np.float64))[1] - 1
+    return np.ldexp(1.0, np.maximum(exponents, np.finfo(np.float64).minexp))
+
+
+def _common_scale(roots: Float) -> Float:
+    """For every column the same power of two, near the root mean square of all."""
+    largest = roots.max()
+    root = largest * np.sqrt(np.mean((roots / largest) ** 2))
+    return np.full(len(roots), 2.0 ** np.round(np.log2(root)))
+
+
+def _shifted_columns(X: sp.csc_array, shift: Float) -> sp.csc_array:
+    """X less a constant in the columns with a nonzero shift, which become dense.
+
+    Such a column has a mean that is large beside its standard deviation, and so no zeros to speak of.
+    """
+    columns = np.flatnonzero(shift)
+    if not len(columns):
+        return X
+    n, lengths = X.shape[0], np.diff(X.indptr)
+    dense = X[:, columns].toarray() - shift[columns]
+    kept = np.repeat(shift == 0.0, lengths)
+    light = sp.csc_array((X.data[kept], X.indices[kept], _pointers(np.where(shift == 0.0, lengths, 0))), shape=X.shape)
+    rows = np.tile(np.arange(n), len(columns))
+    heavy = sp.csc_array((dense.ravel(order="F"), rows, _pointers(np.where(shift == 0.0, 0, n))), shape=X.shape)
+    return _with_short_indices(sp.csc_array(light + heavy))
+
+
+def _pointers(lengths: Any) -> Indices:
+    return np.concatenate([[0], np.cumsum(lengths)])
+
+
+def _with_short_indices(X: Any) -> Any:
+    """X with indices of 32 bits if these suffice; parts of scikit-learn accept no others."""
+    if X.nnz <= np.iinfo(np.int32).max:
+        X.indices, X.indptr = X.indices.astype(np.int32, copy=False), X.indptr.astype(np.int32, copy=False)
+    return X
 
 
 def _with_scaled_rows(part: Any, weights: Any) -> Any:
@@ -210,7 +260,7 @@ def _with_scaled_rows(part: Any, weights: Any) -> Any:
 
 
 def canonical(X: Any) -> Any:
-    """Return a sparse X with sorted indices, without duplicate entries and without explicit zeros.
+    """Return a sparse X with short, sorted indices, without duplicate entries and without explicit zeros.
 
     X itself is left as it is, including its cached flags; its arrays are shared if they are canonical already. A dense
     X is returned unchanged.
@@ -225,7 +275,7 @@ def canonical(X: Any) -> Any:
     if not clean.data.all():
         clean = clean.copy()
         clean.eliminate_zeros()
-    return clean
+    return _with_short_indices(clean)
 
 
 def column_moments(X: Any) -> tuple[Float, Float]:
@@ -237,13 +287,43 @@ def column_moments(X: Any) -> tuple[Float, Float]:
     return mean, np.var(X, axis=0, dtype=np.float64, mean=mean[None, :])
 
 
+def column_spreads(X: Any) -> tuple[Float, Float]:
+    """Mean and standard deviation of every column, even if the squares of its values underflow."""
+    mean, variance = column_moments(X)
+    deviation = np.sqrt(variance)
+    tiny = np.flatnonzero(variance < SMALLEST_SAFE_SQUARE)
+    if len(tiny):
+        part = X[:, tiny].astype(np.float64)
+        smallest, largest = column_extremes(part)
+        unit = _powers_of_two(np.maximum(np.abs(smallest), np.abs(largest)))
+        _, variance = column_moments(part @ sp.diags_array(1.0 / unit) if sp.issparse(part) else part / unit)
+        deviation[tiny] = unit * np.sqrt(variance)
+    return mean, deviation
+
+
 def column_extremes(X: Any) -> tuple[Any, Any]:
     """Smallest and largest value of every column."""
     return min_max_axis(X, axis=0) if sp.issparse(X) else (X.min(axis=0), X.max(axis=0))
 
 
-def constant_columns(X: Any, extremes: tuple[Any, Any] | None = None) -> npt.NDArray[np.bool_]:
-    """Which columns hold one value only, up to the rounding of that value."""
+def constant_columns(
+    X: Any, extremes: tuple[Any, Any] | None = None, *, common_scale: bool = False
+) -> npt.NDArray[np.bool_]:
+    """Return which columns hold only one value, up to rounding.
+
+    Parameters
+    ----------
+    X : ndarray or sparse array of shape (n, d)
+    extremes : tuple of ndarray, optional
+        The smallest and the largest value of every column, if known.
+    common_scale : bool
+        Whether columns keep their scales. Then a column also counts as constant if it varies so little beside
+        another column that the squares of its values underflow on a scale that suits both.
+
+    Returns
+    -------
+    ndarray of bool of shape (d,)
+    """
     smallest, largest = column_extremes(X) if extremes is None else extremes
     constant = np.asarray(smallest == largest)
     rounding = 10 * np.finfo(X.dtype).eps * np.maximum(np.abs(smallest), np.abs(largest)).astype(np.float64)
@@ -251,6 +331,8 @@ def constant_columns(X: Any, extremes: tuple[Any, Any] | None = None) -> npt.NDA
     spread = largest.astype(np.float64) - smallest
     doubtful = np.flatnonzero(~constant & (spread <= rounding * np.sqrt(2.0 * X.shape[0])))
     if len(doubtful):
-        _, variance = column_moments(X[:, doubtful])
-        constant[doubtful] = np.sqrt(variance) <= rounding[doubtful]
-    return constant
+        _, deviation = column_spreads(X[:, doubtful])
+        constant[doubtful] = deviation <= rounding[doubtful]
+    tiny = float(np.finfo(X.dtype).tiny)
+    smallest_spread = np.sqrt(tiny) * spread.max() if common_scale else 0.0
+    return np.asarray(constant | (spread <= max(tiny, smallest_spread)))

@@ -6,10 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.neighbors import NearestNeighbors
 
 from ufselect._backend.columns import Columns, Float, Indices
-from ufselect.graphs.neighbors import Nearest
+from ufselect.graphs.neighbors import Nearest, NeighborSearch
 from ufselect.solvers.simplex import project_rows_onto_simplex
 
 
@@ -50,44 +49,21 @@ def adaptive_neighbors(
     Neighborhoods
         P of shape (n, n) with rows on the simplex and a zero diagonal, and μ of shape (n,).
     """
-    # Distances do not see the means, so a sparse matrix need not be centred for them.
-    points = Z.by_row if isinstance(Z, Columns) else Z
-    search = NearestNeighbors(n_neighbors=n_neighbors, n_jobs=n_jobs).fit(points)
-    most = points.shape[0] - 1
-    distances, index = _squared_distances(search, points, min(n_neighbors + 1, most))
+    search = NeighborSearch(Z, n_jobs=n_jobs)
+    nearest = search.nearest(min(n_neighbors + 1, Z.shape[0] - 1))
     if isinstance(spread, str):
-        by_row = _spread_of_k_neighbors(distances, n_neighbors)
+        by_row = _spread_of_k_neighbors(nearest.squared_distances, n_neighbors)
         if spread == "row":
-            return Neighborhoods(neighbor_probabilities(Nearest(distances, index), n_neighbors), by_row)
+            return Neighborhoods(neighbor_probabilities(nearest, n_neighbors), by_row)
         mu = np.full_like(by_row, by_row.mean())
     else:
         mu = spread
-    return Neighborhoods(_projected_graph(search, points, mu, 2 * n_neighbors), mu)
+    return Neighborhoods(_projected_graph(search, mu, 2 * n_neighbors), mu)
 
 
 def neighbor_probabilities(nearest: Nearest, k: int) -> sp.csr_array:
     """P in closed form, for the spreads with which every sample has k neighbours, from the k + 1 nearest."""
     return _as_graph(_closed_form(nearest.squared_distances, k), nearest.index)
-
-
-def _squared_distances(
-    search: NearestNeighbors, points: Float, count: int, rows: Indices | None = None
-) -> tuple[Float, Indices]:
-    """Squared distances to the ``count`` nearest others, ascending, and who they are."""
-    if rows is None:
-        distances, index = search.kneighbors(n_neighbors=count)
-    else:
-        distances, index = search.kneighbors(points[rows], n_neighbors=count + 1)
-        distances, index = _without_self(distances, index, rows)
-    return np.asarray(distances, dtype=np.float64) ** 2, index
-
-
-def _without_self(distances: Float, index: Indices, rows: Indices) -> tuple[Float, Indices]:
-    """Drop each sample from its own list, or the last entry where duplicates pushed it off."""
-    own = index == rows[:, None]
-    own[~own.any(axis=1), -1] = True
-    shape = (len(rows), index.shape[1] - 1)
-    return distances[~own].reshape(shape), index[~own].reshape(shape)
 
 
 def _spread_of_k_neighbors(distances: Float, k: int) -> Float:
@@ -103,18 +79,18 @@ def _closed_form(distances: Float, k: int) -> Float:
     return np.divide(nearness, total, out=even, where=total > 0.0)
 
 
-def _projected_graph(search: NearestNeighbors, points: Float, mu: Float, count: int) -> sp.csr_array:
-    """Project row by row, doubling the neighbours of the rows that could use more."""
-    n = points.shape[0]
+def _projected_graph(search: NeighborSearch, mu: Float, count: int) -> sp.csr_array:
+    """Project row by row, doubling the number of neighbors of the rows that could use more."""
+    n = len(mu)
     pending = np.arange(n)
     entries = []
     while len(pending):
         count = min(count, n - 1)
-        distances, index = _squared_distances(search, points, count, None if len(pending) == n else pending)
-        probabilities = _probabilities(distances, mu[pending])
+        nearest = search.nearest(count, pending)
+        probabilities = _probabilities(nearest.squared_distances, mu[pending])
         done = (probabilities[:, -1] == 0.0) | (count == n - 1)
-        row, place = np.nonzero(probabilities * done[:, None])
-        entries.append((probabilities[row, place], pending[row], index[row, place]))
+        row, column = np.nonzero(probabilities * done[:, None])
+        entries.append((probabilities[row, column], pending[row], nearest.index[row, column]))
         pending = pending[~done]
         count *= 2
     values, rows, columns = (np.concatenate(parts) for parts in zip(*entries, strict=True))

@@ -12,7 +12,7 @@ from sklearn.utils import check_random_state
 
 from ufselect._backend.columns import Columns, Float
 from ufselect._backend.memory import ensure_fits
-from ufselect.graphs.neighbors import squared_width
+from ufselect.graphs.neighbors import centered_points, squared_width
 from ufselect.graphs.spectral import with_fixed_signs
 
 LARGEST_EXACT = 3000
@@ -40,7 +40,7 @@ def gaussian_kernel(X: Columns, width: float, *, n_copies: int = 1) -> Float:
         f"The kernel between all {n} samples",
         'take affinity="neighbors" or fewer samples',
     )
-    kernel = euclidean_distances(X.by_row, squared=True).astype(np.float64)
+    kernel = euclidean_distances(centered_points(X), squared=True).astype(np.float64)
     kernel /= -2.0 * squared_width(X, width)
     # Nobody drops out of the graph of a kernel, however far away.
     return np.maximum(np.exp(kernel, out=kernel), _FAINTEST_SIMILARITY, out=kernel)
@@ -97,7 +97,7 @@ def _factor_from_landmarks(X: Columns, width: float, count: int | None, random_s
         n_components=_LANDMARKS,
         random_state=check_random_state(random_state),
     )
-    features = machine.fit_transform(X.by_row.astype(np.float64, copy=False))
+    features = machine.fit_transform(centered_points(X).astype(np.float64, copy=False))
     if X.centered:
         features -= features.mean(axis=0)
     squares, turn = np.linalg.eigh(features.T @ features)

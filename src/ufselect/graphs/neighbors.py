@@ -7,18 +7,19 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import scipy.sparse as sp
+from joblib import parallel_config
 from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import gen_batches
+from sklearn.utils.extmath import row_norms
 
-from ufselect._backend.blocks import affordable_rows, map_row_blocks
+from ufselect._backend.blocks import affordable_rows, map_row_blocks, number_of_threads
 from ufselect._backend.columns import Columns, Float, Indices
+from ufselect._backend.policy import FAINTEST_SIMILARITY, LARGEST_DISTANCE_MATRIX, SAME_DISTANCE
 from ufselect.solvers._kernels import squared_distances_between
 
 _SPARE_CANDIDATES = 4
-_FEW_SAMPLES = 1000
-_ROUNDING = 1e-10
-_FAINTEST_WEIGHT = 1e-10
 
 
 @dataclass(frozen=True)
@@ -29,74 +30,121 @@ class Nearest:
     index: Indices
 
 
-def nearest_others(X: Columns | Float, count: int, *, n_jobs: int | None = None) -> Nearest:
-    """The ``count`` nearest other samples of every sample.
-
-    Of samples at the same distance, up to rounding, the one that comes first counts as nearer. The
-    search works with rounded distances, so some candidates more than needed are fetched, their
-    distances taken anew from differences, and more fetched for as long as a tie leaves it open who is in.
+def nearest_others(X: Columns | Any, count: int, *, n_jobs: int | None = None) -> Nearest:
+    """Return the ``count`` nearest other samples of every sample, as :class:`NeighborSearch` finds them.
 
     Parameters
     ----------
-    X : Columns or ndarray of shape (n, d)
+    X : Columns, ndarray or sparse array of shape (n, d)
     count : int
         Fewer than n.
     n_jobs : int, optional
-        Threads.
+        Number of threads.
 
     Returns
     -------
     Nearest
         Two arrays of shape (n, count).
     """
-    # Distances do not see the means, so a sparse matrix need not be centred for them.
+    return NeighborSearch(X, n_jobs=n_jobs).nearest(count)
+
+
+class NeighborSearch:
+    """The exact nearest neighbors of samples, wherever the origin is.
+
+    Of samples at the same distance, up to rounding, the one with the lower index counts as nearer. Fast searches
+    multiply out ‖xᵢ−xⱼ‖², which cancels for samples far from the origin. So they only provide candidates, some more
+    than needed. Distances are computed again from differences, and more candidates are fetched as long as ties or
+    the rounding of the search leave it open which samples are the nearest.
+
+    Parameters
+    ----------
+    X : Columns, ndarray or sparse array of shape (n, d)
+    n_jobs : int, optional
+        Number of threads.
+    """
+
+    def __init__(self, X: Columns | Any, *, n_jobs: int | None = None) -> None:
+        self.points = X.by_row if isinstance(X, Columns) else sp.csr_array(X) if sp.issparse(X) else np.asarray(X)
+        self.n_jobs = n_jobs
+        near_origin = centered_points(X)
+        self._candidates, exact = _search_among(near_origin, n_jobs)
+        # The rounding of ‖xᵢ‖² − 2xᵢᵀxⱼ + ‖xⱼ‖² is at most this share of (‖xᵢ‖ + ‖xⱼ‖)².
+        self._rounding = 0.0 if exact else near_origin.shape[1] * np.finfo(np.float64).eps
+        self._lengths = np.sqrt(row_norms(near_origin, squared=True).astype(np.float64))
+
+    def nearest(self, count: int, rows: Indices | None = None) -> Nearest:
+        """Return the ``count`` nearest others of the given rows, by default of all."""
+        n = self.points.shape[0]
+        rows = np.arange(n) if rows is None else rows
+        distances, index = np.empty((len(rows), count)), np.empty((len(rows), count), dtype=np.intp)
+        pending, fetched = np.arange(len(rows)), min(count + _SPARE_CANDIDATES, n - 1)
+        while len(pending):
+            still_open = []
+            # Rows with many ties need many candidates: some rows at a time.
+            for block in gen_batches(len(pending), affordable_rows(64 * fetched)):
+                part = pending[block]
+                exact, candidates = self._measured(rows[part], fetched)
+                settled = self._settled(rows[part], exact, count)
+                distances[part[settled]] = exact[settled, :count]
+                index[part[settled]] = candidates[settled, :count]
+                still_open.append(part[~settled])
+            pending, fetched = np.concatenate(still_open), min(4 * fetched, n - 1)
+        return Nearest(distances, index)
+
+    def _measured(self, rows: Indices, count: int) -> tuple[Float, Indices]:
+        """Candidates of the given rows in order, and their distances."""
+        candidates = self._candidates(rows, count)
+        return _in_order(_squared_distances(self.points, rows, candidates, self.n_jobs), candidates)
+
+    def _settled(self, rows: Indices, distances: Float, count: int) -> npt.NDArray[np.bool_]:
+        """Whether no sample other than the candidates can be among the nearest."""
+        if distances.shape[1] == self.points.shape[0] - 1:
+            return np.ones(len(rows), dtype=bool)
+        farthest = distances[:, count - 1]
+        # Whoever is as near as that is at most ‖xᵢ‖ + √farthest away from the origin.
+        doubt = 2.0 * self._rounding * (2.0 * self._lengths[rows] + np.sqrt(farthest)) ** 2
+        return np.asarray(distances[:, -1] > farthest * (1.0 + SAME_DISTANCE) + doubt)
+
+
+def centered_points(X: Columns | Any) -> Any:
+    """Return the samples of X by rows, moved near to the origin if X is dense; distances stay the same.
+
+    Sparse samples are returned as they are stored: ``Columns`` keeps no sparse column with a large mean.
+    """
     points = X.by_row if isinstance(X, Columns) else X
-    if not sp.issparse(points) and not (isinstance(X, Columns) and X.centered):
-        # The search multiplies out the squares, which cancel beside a large mean.
-        points = points - points.mean(axis=0)
-    n = points.shape[0]
-    candidates_of = _search_among(points, n_jobs)
-    distances, index = np.empty((n, count)), np.empty((n, count), dtype=np.intp)
-    pending, fetched = np.arange(n), min(count + _SPARE_CANDIDATES, n - 1)
-    while len(pending):
-        open_ = []
-        # Rows with many ties need many candidates: some rows at a time.
-        for block in gen_batches(len(pending), affordable_rows(64 * fetched)):
-            rows = pending[block]
-            candidates = candidates_of(rows, fetched)
-            exact = _squared_distances(points, rows, candidates, n_jobs)
-            exact, candidates = _in_order(exact, candidates)
-            tie = exact[:, -1] <= exact[:, count - 1] * (1.0 + _ROUNDING)
-            settled = ~tie | (fetched == n - 1)
-            distances[rows[settled]] = exact[settled, :count]
-            index[rows[settled]] = candidates[settled, :count]
-            open_.append(rows[~settled])
-        pending, fetched = np.concatenate(open_), min(4 * fetched, n - 1)
-    return Nearest(distances, index)
+    if sp.issparse(points):
+        return sp.csr_array(points)
+    points = np.asarray(points)
+    if isinstance(X, Columns) and X.centered:
+        return points
+    return points - points.mean(axis=0, dtype=np.float64).astype(points.dtype)
 
 
-def _search_among(points: Any, n_jobs: int | None) -> Callable[[Indices, int], Indices]:
-    """(rows, count) ↦ the nearest others of these rows, up to rounding and in any order."""
+def _search_among(points: Any, n_jobs: int | None) -> tuple[Callable[[Indices, int], Indices], bool]:
+    """(rows, count) ↦ the nearest others of these rows, up to rounding and in any order; and whether it is exact."""
     n = points.shape[0]
-    if n <= _FEW_SAMPLES and not sp.issparse(points) and points.dtype == np.float64:
+    if n <= LARGEST_DISTANCE_MATRIX and not sp.issparse(points) and points.dtype == np.float64:
         # Symmetric, so half the work of a search.
         inner = points @ points.T
         squares = inner.diagonal()
         distances = squares[:, None] + squares - 2.0 * inner
         np.fill_diagonal(distances, np.inf)
-        return lambda rows, count: np.argpartition(distances[rows], count - 1, axis=1)[:, :count]
+        return lambda rows, count: np.argpartition(distances[rows], count - 1, axis=1)[:, :count], False
     search = NearestNeighbors(n_jobs=n_jobs).fit(points)
 
     def candidates(rows: Indices, count: int) -> Indices:
-        if len(rows) == n:
-            return search.kneighbors(n_neighbors=count, return_distance=False).astype(np.intp)
-        found = search.kneighbors(points[rows], n_neighbors=count + 1, return_distance=False)
-        # A sample is left out by its index and not by its place; duplicates may push it off its own list.
+        # Threads under any joblib backend: processes would each get a copy of the points.
+        with parallel_config("threading", n_jobs=number_of_threads(n_jobs)):
+            if len(rows) == n:
+                return search.kneighbors(n_neighbors=count, return_distance=False).astype(np.intp)
+            found = search.kneighbors(points[rows], n_neighbors=count + 1, return_distance=False)
+        # A sample is left out by its index, not by its rank; duplicates may push it off its own list.
         own = found == rows[:, None]
         own[~own.any(axis=1), -1] = True
         return found[~own].reshape(len(rows), count).astype(np.intp)
 
-    return candidates
+    return candidates, search._fit_method == "kd_tree"
 
 
 def _squared_distances(points: Any, rows: Indices, candidates: Indices, n_jobs: int | None) -> Float:
@@ -118,7 +166,7 @@ def _in_order(distances: Float, candidates: Indices) -> tuple[Float, Indices]:
     order = np.argsort(distances, axis=1, kind="stable")
     distances = np.take_along_axis(distances, order, axis=1)
     candidates = np.take_along_axis(candidates, order, axis=1)
-    farther = distances[:, 1:] > distances[:, :-1] * (1.0 + _ROUNDING)
+    farther = distances[:, 1:] > distances[:, :-1] * (1.0 + SAME_DISTANCE)
     rank = np.concatenate([np.zeros((len(distances), 1), dtype=np.intp), np.cumsum(farther, axis=1)], axis=1)
     order = np.lexsort((candidates, rank), axis=1)
     return np.take_along_axis(distances, order, axis=1), np.take_along_axis(candidates, order, axis=1)
@@ -151,7 +199,7 @@ def neighbor_graph(X: Columns, nearest: Nearest, *, weights: str = "heat", width
         values = np.ones(n * k)
     else:
         values = _cosines(X, nearest.index).ravel()
-    directed = sp.csr_array((np.maximum(values, _FAINTEST_WEIGHT), (here, there)), shape=(n, n))
+    directed = sp.csr_array((np.maximum(values, FAINTEST_SIMILARITY), (here, there)), shape=(n, n))
     return sp.csr_array(directed.maximum(directed.T))
 
 

@@ -1,0 +1,87 @@
+"""A constant added to the columns changes no neighbour and no score, as long as the data still have their digits."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.spatial.distance import cdist
+
+import ufselect
+from ufselect import FSASL
+from ufselect.datasets.planted import make_planted_clusters
+
+# Multiples of 2⁻¹⁰: to add 2²⁷ ≈ 1.3e8 or 2³³ ≈ 8.6e9 to them is exact in double precision.
+PLANTED = np.round(1024.0 * make_planted_clusters(60, 3, 10, 10, random_state=0).X) / 1024.0
+OFFSETS = [2.0**27, 2.0**33]
+
+of_every_selector = pytest.mark.parametrize("name", ufselect.__all__)
+may_stop_early = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
+
+def fit(name, X, **params):
+    selector = getattr(ufselect, name)(5)
+    accepted = {key: value for key, value in params.items() if key in selector.get_params()}
+    return selector.set_params(**accepted).fit(X)
+
+
+def true_neighbors(X, k):
+    distances = cdist(X, X, "sqeuclidean")
+    np.fill_diagonal(distances, np.inf)
+    return np.sort(np.argsort(distances, axis=1, kind="stable")[:, :k], axis=1)
+
+
+def kept_neighbors(graph, k):
+    return np.array([np.sort(graph.indices[a:b])[:k] for a, b in zip(graph.indptr, graph.indptr[1:], strict=False)])
+
+
+@may_stop_early
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array, sp.csc_array])
+@pytest.mark.parametrize("offset", OFFSETS)
+@pytest.mark.parametrize("n", [60, 1200])
+def test_neighbours_of_data_that_are_not_centred(form, offset, n):
+    X = np.round(1024.0 * make_planted_clusters(n, 3, 10, 10, random_state=0).X) / 1024.0
+    found = FSASL(5, n_clusters=3, adaptive=False, structure="local", center=False, scale=None).fit(form(X + offset))
+    assert_array_equal(kept_neighbors(found.neighbor_graph_, 5), true_neighbors(X, 5))
+
+
+@may_stop_early
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+def test_neighbours_of_single_precision_data_that_are_not_centred(form):
+    X = np.round(4.0 * PLANTED) + np.arange(60)[:, None] % 7  # integers: to add 2²⁰ is exact in single precision
+    found = FSASL(5, n_clusters=3, adaptive=False, structure="local", center=False, scale=None)
+    far = found.fit(form((X + 2.0**20).astype(np.float32))).neighbor_graph_
+    near = found.fit(form(X.astype(np.float32))).neighbor_graph_
+    assert_allclose(far.toarray(), near.toarray(), rtol=0, atol=1e-6)
+
+
+@may_stop_early
+@of_every_selector
+@pytest.mark.parametrize("scale", ["standard", None])
+@pytest.mark.parametrize("offset", OFFSETS)
+def test_offsets_of_sparse_columns_change_no_score(name, scale, offset):
+    X = PLANTED.copy()
+    X[:, ::2] *= PLANTED[:, ::2] > 0.0  # some columns with many zeros stay as they are
+    shift = np.where(np.arange(20) % 2 == 1, offset, 0.0)
+    expected = fit(name, sp.csr_array(X), scale=scale, n_clusters=3)
+    found = fit(name, sp.csr_array(X + shift), scale=scale, n_clusters=3)
+    assert_allclose(found.scores_, expected.scores_, rtol=1e-5, atol=1e-6 * np.abs(expected.scores_).max())
+    assert_array_equal(found.top_features(), expected.top_features())
+
+
+@may_stop_early
+@of_every_selector
+@pytest.mark.parametrize("scale", ["standard", None])
+def test_offsets_of_dense_columns_change_no_score(name, scale):
+    expected = fit(name, PLANTED, scale=scale, n_clusters=3)
+    found = fit(name, PLANTED + OFFSETS[0], scale=scale, n_clusters=3)
+    assert_allclose(found.scores_, expected.scores_, rtol=1e-5, atol=1e-6 * np.abs(expected.scores_).max())
+    assert_array_equal(found.top_features(), expected.top_features())
+
+
+@may_stop_early
+@of_every_selector
+@pytest.mark.parametrize("offset", [0.0, 100.0])
+def test_sparse_data_that_are_not_centred_give_the_dense_result(name, offset):
+    dense = fit(name, PLANTED + offset, center=False, n_clusters=3)
+    sparse = fit(name, sp.csr_array(PLANTED + offset), center=False, n_clusters=3)
+    assert_allclose(sparse.scores_, dense.scores_, rtol=1e-4, atol=1e-4 * np.abs(dense.scores_).max())
