@@ -21,7 +21,15 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ufselect._backend.blocks import column_blocks
-from ufselect._backend.columns import Columns, Float, Indices, canonical, column_extremes, constant_columns
+from ufselect._backend.columns import (
+    Columns,
+    Float,
+    Indices,
+    canonical,
+    column_extremes,
+    constant_columns,
+    holding_dtype,
+)
 from ufselect._backend.convergence import warn_not_converged
 from ufselect._backend.iterations import Iterations
 from ufselect._backend.progress import waiting
@@ -220,7 +228,7 @@ class BaseSelector(SelectorMixin, BaseEstimator, metaclass=ABCMeta):  # type: ig
             delattr(self, name)  # an earlier fit with other parameters may have learned more
         d = self.n_features_in_
         # A constant column scores no higher than any other: zero, or less if scores can be negative.
-        self.scores_ = np.full(d, min(0.0, float(ranking.scores.min())), dtype=dtype)
+        self.scores_ = np.full(d, min(0.0, float(ranking.scores.min())), dtype=holding_dtype(ranking.scores, dtype))
         self.scores_[informative] = ranking.scores
         constant = np.delete(np.arange(d), informative)
         self.ranking_ = np.empty(d, dtype=np.intp)

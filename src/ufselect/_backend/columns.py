@@ -204,17 +204,15 @@ class Columns:
 def _root_mean_squares(X: Any) -> Float:
     """The root mean square of every column of a dense X, even if the squares of its values underflow."""
     squares = np.einsum("ij,ij->j", X, X, dtype=np.float64) / X.shape[0]
-    tiny = np.flatnonzero(squares < SMALLEST_SAFE_SQUARE)
-    if not len(tiny):
+    tiny = squares < SMALLEST_SAFE_SQUARE
+    if not tiny.any():
         return np.sqrt(squares)
-    part = X[:, tiny].astype(np.float64)
-    unit = _powers_of_two(np.abs(part).max(axis=0))
-    roots = np.sqrt(squares)
-    roots[tiny] = unit * np.sqrt(np.mean((part / unit) ** 2, axis=0))
-    return roots
+    unit = np.where(tiny, powers_of_two(np.abs(X).max(axis=0)), 1.0)
+    scaled = X / unit  # all columns, as sums over some of them would run in another order
+    return unit * np.sqrt(np.einsum("ij,ij->j", scaled, scaled, dtype=np.float64) / X.shape[0])
 
 
-def _powers_of_two(magnitudes: Any) -> Float:
+def powers_of_two(magnitudes: Any) -> Float:
     """The power of two next to every magnitude, within the normal range; to divide by it changes no digit."""
     exponents = np.frexp(np.asarray(magnitudes, dtype=np.float64))[1] - 1
     return np.ldexp(1.0, np.maximum(exponents, np.finfo(np.float64).minexp))
@@ -259,6 +257,13 @@ def _with_scaled_rows(part: Any, weights: Any) -> Any:
     return sp.diags_array(weights) @ part if sp.issparse(part) else weights[:, None] * part
 
 
+def holding_dtype(values: Float, dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """Return ``dtype``, or float64 if the largest of the values would overflow or underflow in it."""
+    largest = float(np.abs(values).max())
+    limits = np.finfo(dtype)
+    return dtype if largest == 0.0 or float(limits.tiny) <= largest <= float(limits.max) else np.dtype(np.float64)
+
+
 def canonical(X: Any) -> Any:
     """Return a sparse X with short, sorted indices, without duplicate entries and without explicit zeros.
 
@@ -295,7 +300,7 @@ def column_spreads(X: Any) -> tuple[Float, Float]:
     if len(tiny):
         part = X[:, tiny].astype(np.float64)
         smallest, largest = column_extremes(part)
-        unit = _powers_of_two(np.maximum(np.abs(smallest), np.abs(largest)))
+        unit = powers_of_two(np.maximum(np.abs(smallest), np.abs(largest)))
         _, variance = column_moments(part @ sp.diags_array(1.0 / unit) if sp.issparse(part) else part / unit)
         deviation[tiny] = unit * np.sqrt(variance)
     return mean, deviation

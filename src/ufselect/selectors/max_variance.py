@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, ClassVar
 
-from ufselect._backend.columns import Columns, column_moments
+from ufselect._backend.columns import Columns, column_spreads, powers_of_two
 from ufselect._ranking import Ranking, rank_by_score
 from ufselect.base import BaseSelector
 
@@ -63,5 +64,9 @@ class MaxVariance(BaseSelector):
         return Columns(X)
 
     def _learn(self, X: Columns, wanted: int | None) -> Ranking:
-        _, variance = column_moments(X.values)
-        return rank_by_score(variance * (X.shape[0] / (X.shape[0] - 1)), relative=True)
+        n = X.shape[0]
+        _, deviations = column_spreads(X.values)
+        # Variances may underflow; those in units of a power of two rank the columns all the same.
+        unit = powers_of_two(deviations.max())
+        ranking = rank_by_score((deviations / unit) ** 2 * (n / (n - 1)), relative=True)
+        return replace(ranking, scores=ranking.scores * unit * unit)
