@@ -32,6 +32,7 @@ from ufselect._backend.columns import (
 )
 from ufselect._backend.convergence import warn_not_converged
 from ufselect._backend.iterations import Iterations
+from ufselect._backend.policy import LARGEST_DENSE_SYSTEM, LARGEST_VALUE, MOST_CLUSTERS_TO_FIND
 from ufselect._backend.progress import waiting
 from ufselect._ranking import Ranking, rank_by_explanation, rank_by_row_norm, rank_by_score
 from ufselect.graphs.adaptive import neighbor_probabilities
@@ -81,9 +82,6 @@ CHOICE_OF_EDGES: dict[str, list[Any]] = {
 }
 """Constraints on the parameters that weight the edges of a neighbour graph."""
 
-_LARGEST_GRAM = 5000
-_LARGEST_VALUE = 1e140
-_MOST_CLUSTERS = 50  # looking for more would dominate the cost at tens of thousands of samples
 _NOT_LEARNED = ("n_features_in_", "feature_names_in_")
 
 
@@ -96,7 +94,7 @@ def checked_coef(found: Solution | EntryPath) -> Float:
 
 def gram_is_affordable(X: Columns) -> bool:
     """Whether a (d, d) array is smaller than X and not too large."""
-    return X.shape[1] <= min(X.shape[0], _LARGEST_GRAM)
+    return X.shape[1] <= min(X.shape[0], LARGEST_DENSE_SYSTEM)
 
 
 def affordable_gram(X: Columns) -> Float | None:
@@ -107,11 +105,11 @@ def affordable_gram(X: Columns) -> Float | None:
 def _refuse_enormous(smallest: Any, largest: Any) -> None:
     """Raise if the squares of a column could overflow."""
     size = np.maximum(np.abs(smallest), np.abs(largest)).astype(np.float64)
-    enormous = np.flatnonzero(size > _LARGEST_VALUE)
+    enormous = np.flatnonzero(size > LARGEST_VALUE)
     if len(enormous):
         raise ValueError(
             f"Column {enormous[0]} of X has a value of magnitude {size[enormous[0]]:.0e}, too large to be squared. "
-            f"Scale X to values of at most {_LARGEST_VALUE:.0e}."
+            f"Scale X to values of at most {LARGEST_VALUE:.0e}."
         )
 
 
@@ -346,7 +344,7 @@ class ClusterSelector(GraphSelector):
             return self._given_clusters(n, self.n_clusters)
         L = structure_laplacian(None, neighbor_graph(), 1.0)
         # Beyond √n clusters the gaps of a neighbour graph reflect its size rather than clusters.
-        most = min(max(int(np.sqrt(n)), 2), _MOST_CLUSTERS)
+        most = min(max(int(np.sqrt(n)), 2), MOST_CLUSTERS_TO_FIND)
         # The error of an eigenvalue is the square of that of its vector.
         return eigengap(smallest_eigenvectors(L, most + 1, tol=1e-4, random_state=self.random_state).values)
 

@@ -10,8 +10,9 @@ from scipy.sparse.linalg import eigsh
 from scipy.spatial.distance import cdist
 
 from ufselect._backend.columns import Columns
+from ufselect._backend.policy import LARGEST_EXACT_KERNEL
 from ufselect.graphs import kernel as kernel_module
-from ufselect.graphs.kernel import LARGEST_EXACT, gaussian_kernel, kernel_factor
+from ufselect.graphs.kernel import gaussian_kernel, kernel_factor
 
 LAYOUTS = {"dense": np.asarray, "csr_array": sp.csr_array, "csc_array": sp.csc_array}
 
@@ -38,7 +39,7 @@ def eigenvalues(K, count):
 @cache
 def large():
     """Samples too many for the exact factor, and the largest eigenvalues of their centred kernel."""
-    X = samples(LARGEST_EXACT + 1)
+    X = samples(LARGEST_EXACT_KERNEL + 1)
     K = doubly_centred(formula(X, 1.0))
     return X, np.sort(eigsh(K, k=6, which="LA", return_eigenvectors=False, v0=np.cos(np.arange(len(X)))))[::-1]
 
@@ -139,7 +140,7 @@ def test_above_the_limit_the_factor_comes_close_to_the_largest_eigenpairs():
     X, expected = large()
     factor = kernel_factor(Columns(X - X.mean(axis=0), centered=True), 1.0, count=6)
     squares = np.sum(factor**2, axis=0)
-    assert factor.shape == (LARGEST_EXACT + 1, 6)
+    assert factor.shape == (LARGEST_EXACT_KERNEL + 1, 6)
     # A thousand landmarks; what is left out of the kernel lowers every eigenvalue.
     assert_allclose(squares, expected, rtol=1e-4)
     assert np.all(squares <= expected * (1.0 + 1e-9))
@@ -148,8 +149,8 @@ def test_above_the_limit_the_factor_comes_close_to_the_largest_eigenpairs():
 
 
 def with_landmarks_above(monkeypatch, limit, landmarks):
-    monkeypatch.setattr(kernel_module, "LARGEST_EXACT", limit)
-    monkeypatch.setattr(kernel_module, "_LANDMARKS", landmarks)
+    monkeypatch.setattr(kernel_module, "LARGEST_EXACT_KERNEL", limit)
+    monkeypatch.setattr(kernel_module, "N_LANDMARKS", landmarks)
 
 
 @pytest.mark.parametrize("centered", [False, True])

@@ -180,7 +180,7 @@ def test_both_routes_find_the_nontrivial_pairs(apart, dense):
 @pytest.mark.parametrize("count", [3, 8])
 def test_the_iterative_route_converges_on_a_kernel(monkeypatch, count):
     # All eigenvalues but the trivial one are close to one: nothing may let that one grow back.
-    monkeypatch.setattr(spectral, "_LARGEST_DENSE", 0)
+    monkeypatch.setattr(spectral, "LARGEST_DENSE_SYSTEM", 0)
     A = kernel_of(groups(600, 4.0))
     found = smallest_eigenvectors(NormalizedLaplacian(A), count, nontrivial=True, dense=False)
     assert_allclose(found.values, nontrivial_pairs(A, count)[0], rtol=0, atol=1e-10)

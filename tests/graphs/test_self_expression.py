@@ -192,3 +192,81 @@ def test_the_published_program_never_reaches_a_lower_objective(reference, name):
         S, penalties = sparse_self_expression(Z, float(stored["SLEPreg"].item()))
         theirs = objectives(Z, stored["S"][:, :, step], penalties)
         assert np.all(objectives(Z, S, penalties) <= theirs * (1.0 + 1e-6))
+
+
+# More dimensions than samples
+
+
+def clustered_samples(n, d, seed=0):
+    """Three clusters of nearly parallel samples."""
+    rng = np.random.default_rng(seed)
+    return rng.standard_normal((3, d))[np.arange(n) % 3] + 0.1 * rng.standard_normal((n, d))
+
+
+@pytest.mark.parametrize("ratio", [1e-3, 0.01, 0.1, 0.5])
+@pytest.mark.parametrize("samples", [random_samples, clustered_samples])
+@pytest.mark.parametrize("center", [False, True])
+def test_every_column_meets_the_gap_in_many_dimensions(self_expression_gaps, samples, center, ratio):
+    Z = samples(60, 1000)
+    Z = Z - Z.mean(axis=0) if center else Z
+    S, penalties = sparse_self_expression(Z, ratio)
+    assert_allclose(penalties, 2.0 * ratio * largest_correlations(Z), rtol=1e-12)
+    values, gaps = self_expression_gaps(Z, S, penalties)
+    assert np.all(gaps <= 1e-4 * values)
+    assert_array_equal(S.diagonal(), 0.0)
+
+
+@pytest.mark.parametrize("ratio", [0.01, 0.1])
+def test_repeated_samples_and_zeros_meet_the_gap_in_many_dimensions(self_expression_gaps, ratio):
+    Z = random_samples(20, 1000)[np.arange(60) % 20]
+    Z[7] = 0.0
+    S, penalties = sparse_self_expression(Z, ratio)
+    values, gaps = self_expression_gaps(Z, S, penalties)
+    assert np.all(gaps <= 1e-4 * values)
+
+
+@pytest.mark.parametrize("form", ["float32", "csr", "csc, centred"])
+def test_other_forms_of_many_dimensions_meet_the_gap(self_expression_gaps, form):
+    dense = np.maximum(random_samples(50, 800), 0.0)
+    if form == "float32":
+        dense = dense.astype(np.float32).astype(np.float64)
+        X = Columns(dense.astype(np.float32))
+    elif form == "csr":
+        X = Columns(sp.csr_array(dense))
+    else:
+        means = dense.mean(axis=0)
+        X, dense = Columns(sp.csc_array(dense), means, centered=True), dense - means
+    S, penalties = sparse_self_expression(X, 0.05)
+    values, gaps = self_expression_gaps(dense, S, penalties)
+    assert np.all(gaps <= 1.01e-4 * values)
+
+
+def test_a_warm_start_in_many_dimensions_ends_where_a_cold_one_does():
+    Z = clustered_samples(60, 1000)
+    near = sparse_self_expression(Z * (1.0 + 0.05 * np.cos(np.arange(1000))), 0.05).S
+    cold, penalties = sparse_self_expression(Z, 0.05)
+    warm, _ = sparse_self_expression(Z, 0.05, warm_start=near)
+    assert_allclose(objectives(Z, warm, penalties), objectives(Z, cold, penalties), rtol=1e-4)
+
+
+class ReadOnce(Columns):
+    """Columns of which only the inner products of all samples can be had, and only once."""
+
+    def row_gram(self, weights=None):
+        assert not hasattr(self, "read")
+        self.read = True
+        return super().row_gram(weights)
+
+    def in_double_precision(self):
+        return self
+
+    def rows(self, index):
+        raise AssertionError("the samples themselves are not needed")
+
+    inner_products = rows
+
+
+def test_samples_of_many_dimensions_are_read_once():
+    Z = random_samples(60, 1000)
+    found, expected = sparse_self_expression(ReadOnce(Z), 0.01), sparse_self_expression(Z, 0.01)
+    assert_same_graph(found.S, expected.S)

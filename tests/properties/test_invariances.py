@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 import ufselect
+from ufselect._backend.policy import LARGEST_DENSE_SPECTRUM
 from ufselect.datasets.planted import make_planted_clusters
-from ufselect.graphs.spectral import DENSE_LIMIT
 
 # Some iterations for certain, so that structure is learned from selected features, too.
 FSASL_ALWAYS = {"tol": 0.0, "max_iter": 3}
@@ -51,7 +51,7 @@ def planted(seed, n_samples=90):
 
 def large(seed):
     """More samples than are decomposed densely."""
-    return planted(seed, n_samples=DENSE_LIMIT + 20)
+    return planted(seed, n_samples=LARGEST_DENSE_SPECTRUM + 20)
 
 
 def with_known_parameters(variant, **params):

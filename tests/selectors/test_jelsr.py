@@ -12,11 +12,12 @@ from sklearn.preprocessing import StandardScaler
 
 from ufselect import JELSR
 from ufselect._backend.columns import Columns
+from ufselect._backend.policy import LARGEST_CROWDED_SPECTRUM
 from ufselect.datasets.planted import make_planted_clusters
 from ufselect.graphs.laplacian import SparseLaplacian
 from ufselect.graphs.local_models import local_laplacian
 from ufselect.graphs.neighbors import nearest_others
-from ufselect.graphs.spectral import LARGEST_CROWDED, smallest_eigenvectors
+from ufselect.graphs.spectral import smallest_eigenvectors
 from ufselect.selectors.jelsr import PredictedLaplacian, embed_and_regress
 from ufselect.solvers.l21 import penalty_for_zero_of_any_embedding
 from ufselect.solvers.reweighted import ReweightedRidge, inverse_weights
@@ -290,7 +291,7 @@ def test_copies_of_samples_are_legal_with_tangent_spaces(center):
 
 
 def test_more_samples_than_are_decomposed_densely_lower_the_objective_too():
-    data = make_planted_clusters(LARGEST_CROWDED + 20, 3, 10, 10, random_state=0)
+    data = make_planted_clusters(LARGEST_CROWDED_SPECTRUM + 20, 3, 10, 10, random_state=0)
     selector = JELSR(5, n_clusters=3, tol=1e-3).fit(data.X)
     history = selector.objective_history_
     assert np.diff(history).max() <= 1e-4 * history[-1]  # the precision of the iterative eigensolver

@@ -12,10 +12,13 @@ from ufselect.solvers.lasso import Targets, lassos_without_self, omp_without_sel
 
 def solve(Z, ratio, block=None, *, penalties=None, guess=None, tol=1e-4, columns=None):
     """Coefficients of a block of targets as a dense (n, b) array, and their penalties."""
-    targets = Targets(Columns(Z) if columns is None else columns, slice(0, len(Z)) if block is None else block)
+    targets = Targets(
+        Columns(Z) if columns is None else columns, np.arange(len(Z))[slice(None) if block is None else block]
+    )
     if penalties is None:
         penalties = ratio * targets.largest_correlations()
-    members, counts, coefs = lassos_without_self(targets, penalties, guess, tol)
+    members, counts, coefs, n_unsolved = lassos_without_self(targets, penalties, guess, tol)
+    assert n_unsolved == 0
     S = np.zeros((len(Z), len(members)))
     for t, count in enumerate(counts):
         S[members[t, :count], t] = coefs[t, :count]
@@ -185,7 +188,7 @@ def test_single_precision_samples_are_solved_too(self_expression_gaps):
 
 
 def pursued(Z, n_nonzero, columns=None):
-    members, coefs = omp_without_self(Targets(Columns(Z) if columns is None else columns, slice(0, len(Z))), n_nonzero)
+    members, coefs = omp_without_self(Targets(Columns(Z) if columns is None else columns, np.arange(len(Z))), n_nonzero)
     S = np.zeros((len(Z), len(Z)))
     np.put_along_axis(S.T, members, coefs, axis=1)
     return members, S

@@ -131,9 +131,13 @@ class Columns:
             product = product - np.outer(sums, offset) - np.outer(offset, sums) + total * np.outer(offset, offset)
         return np.asarray(product, dtype=np.float64)
 
-    def row_gram(self, weights: Float) -> Float:
-        """X diag(w) Xᵀ, a dense (n, n) array."""
+    def row_gram(self, weights: Float | None = None) -> Float:
+        """XXᵀ, or X diag(w) Xᵀ, a dense (n, n) array."""
         rows = self.by_row
+        if weights is None:
+            if not sp.issparse(rows):
+                return np.asarray(rows @ rows.T, dtype=np.float64)
+            weights = np.ones(self.shape[1])
         if not sp.issparse(rows):
             return np.asarray(rows @ (rows * weights.astype(self.dtype)).T, dtype=np.float64)
         product = (rows @ sp.diags_array(weights) @ rows.T).toarray()
@@ -141,6 +145,10 @@ class Columns:
             cross = rows @ (weights * self.offset)
             product += weights @ self.offset**2 - cross[:, None] - cross
         return np.asarray(product, dtype=np.float64)
+
+    def in_double_precision(self) -> Columns:
+        """The same columns with float64 values."""
+        return Columns(self.values.astype(np.float64, copy=False), self.offset, centered=self.centered)
 
     def squared_norms(self) -> Float:
         """‖xⱼ‖² for every column."""

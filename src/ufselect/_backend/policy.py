@@ -6,15 +6,60 @@ a size, stays beside that function.
 
 from __future__ import annotations
 
+# Sizes at which an algorithm changes
+
+LARGEST_DENSE_SPECTRUM = 500
+"""Order up to which all eigenvectors of a dense matrix take less time than a few by iteration."""
+
+LARGEST_DISTANCE_MATRIX = 1000
+"""Number of samples up to which all distances at once, by one product, take less time than a neighbor search."""
+
+LARGEST_CROWDED_SPECTRUM = 1500
+"""Order up to which a spectrum with many small eigenvalues is decomposed densely: no iteration tells them apart.
+
+A dense decomposition of this order takes about a second, and methods repeat it.
+"""
+
+LARGEST_EXACT_KERNEL = 3000
+"""Number of samples up to which a kernel is formed for all pairs; above it, it is approximated from landmarks.
+
+At this number the kernel takes 72 MB, and its leading eigenvectors a few seconds.
+"""
+
+N_LANDMARKS = 1000
+"""Number of samples from which a larger kernel is approximated: their decomposition takes about a second."""
+
+LARGEST_DENSE_SYSTEM = 5000
+"""Order up to which a dense matrix of all pairs of samples, or of features, is formed and factorized.
+
+It takes 200 MB, and a factorization several seconds. Above it, matrices are only applied.
+"""
+
+MOST_CLUSTERS_TO_FIND = 50
+"""Largest number of clusters that "auto" considers.
+
+With more, its eigenvectors would take more time and memory than the rest of a fit of tens of thousands of samples.
+"""
+
+MOST_GRADIENT_STEPS = 1000
+"""Iterations of conjugate gradients, which usually need fewer than a hundred on columns of unit norm."""
+
+# Range of the data
+
+LARGEST_VALUE = 1e140
+"""Largest magnitude of a value: sums of squares of larger ones could overflow float64."""
+
+SMALLEST_SAFE_SQUARE = 1e-290
+"""Mean squares below it are computed again on another scale: some of the squares may have underflowed."""
+
 MEAN_TO_SHIFT = 1e3
 """Ratio of mean and standard deviation above which a sparse column is centered by its values, not within products.
 
 Implicit centering loses the square of this ratio in relative precision: 1e-10 is left at 1e3. A column above it has
-at most a zero in 10⁶ rows, so nothing is gained by keeping it sparse.
+at most one zero in 10⁶ rows, so nothing is gained by keeping it sparse.
 """
 
-SMALLEST_SAFE_SQUARE = 1e-290
-"""Mean squares below it are computed again on another scale: some of the squares may have underflowed."""
+# Tolerances
 
 SAME_DISTANCE = 1e-10
 """Squared distances with a smaller relative difference are the same, and the lower index counts as nearer.
@@ -22,8 +67,17 @@ SAME_DISTANCE = 1e-10
 Sums over thousands of columns in another order differ by less.
 """
 
+SAME_EIGENVALUE = 1e-8
+"""Eigenvalues of a normalized Laplacian with a smaller difference are the same.
+
+The iterative eigensolver is accurate to less than this; eigenvalues lie between 0 and 2.
+"""
+
+CROWDED_TOLERANCE = 1e-4
+"""Residual of eigenvectors, relative to the largest eigenvalue, if the spectrum is crowded and large.
+
+A smaller one takes hundreds of iterations, and vectors of nearly equal eigenvalues are equally good.
+"""
+
 FAINTEST_SIMILARITY = 1e-10
 """Smallest weight of an edge: a sample whose weights all underflowed would drop out of its graph."""
-
-LARGEST_DISTANCE_MATRIX = 1000
-"""Number of samples up to which all distances at once, by one product, are faster than a search."""

@@ -12,15 +12,16 @@ from sklearn.utils import check_random_state
 
 from ufselect._backend.columns import Columns, Float
 from ufselect._backend.memory import ensure_fits
+from ufselect._backend.policy import (
+    FAINTEST_SIMILARITY,
+    LARGEST_DENSE_SPECTRUM,
+    LARGEST_EXACT_KERNEL,
+    N_LANDMARKS,
+)
 from ufselect.graphs.neighbors import centered_points, squared_width
 from ufselect.graphs.spectral import with_fixed_signs
 
-LARGEST_EXACT = 3000
-"""Up to so many samples the kernel is formed whole; above that it is approximated from landmarks."""
-
-_LANDMARKS = 1000
 _NEGLIGIBLE = 1e-10
-_FAINTEST_SIMILARITY = 1e-10
 
 
 def gaussian_kernel(X: Columns, width: float, *, n_copies: int = 1) -> Float:
@@ -43,7 +44,7 @@ def gaussian_kernel(X: Columns, width: float, *, n_copies: int = 1) -> Float:
     kernel = euclidean_distances(centered_points(X), squared=True).astype(np.float64)
     kernel /= -2.0 * squared_width(X, width)
     # Nobody drops out of the graph of a kernel, however far away.
-    return np.maximum(np.exp(kernel, out=kernel), _FAINTEST_SIMILARITY, out=kernel)
+    return np.maximum(np.exp(kernel, out=kernel), FAINTEST_SIMILARITY, out=kernel)
 
 
 def kernel_factor(X: Columns, width: float, *, count: int | None, random_state: Any = 0) -> Float:
@@ -65,7 +66,7 @@ def kernel_factor(X: Columns, width: float, *, count: int | None, random_state: 
         Orthogonal columns, each with the root of its eigenvalue as length, in descending order.
     """
     n = X.shape[0]
-    if n > LARGEST_EXACT:
+    if n > LARGEST_EXACT_KERNEL:
         return _factor_from_landmarks(X, width, count, random_state)
     kernel = gaussian_kernel(X, width)
     if X.centered:
@@ -79,7 +80,7 @@ def kernel_factor(X: Columns, width: float, *, count: int | None, random_state: 
 def _largest_pairs(kernel: Float, count: int | None) -> tuple[Float, Float]:
     """Largest eigenvalues, descending, and their vectors with fixed signs."""
     n = len(kernel)
-    if count is None or n <= 500 or 5 * count > n:
+    if count is None or n <= LARGEST_DENSE_SPECTRUM or 5 * count > n:
         values, vectors = np.linalg.eigh(kernel)
     else:
         start = np.cos(np.arange(n))  # any fixed vector that is not orthogonal to the wanted ones
@@ -90,11 +91,11 @@ def _largest_pairs(kernel: Float, count: int | None) -> tuple[Float, Float]:
 
 def _factor_from_landmarks(X: Columns, width: float, count: int | None, random_state: Any) -> Float:
     """Nyström's approximation, turned so that its columns are orthogonal."""
-    n_bytes = 24 * X.shape[0] * _LANDMARKS
+    n_bytes = 24 * X.shape[0] * N_LANDMARKS
     ensure_fits(n_bytes, f"The factor of a kernel between {X.shape[0]} samples", "take fewer samples")
     machine = Nystroem(
         gamma=0.5 / squared_width(X, width),
-        n_components=_LANDMARKS,
+        n_components=N_LANDMARKS,
         random_state=check_random_state(random_state),
     )
     features = machine.fit_transform(centered_points(X).astype(np.float64, copy=False))

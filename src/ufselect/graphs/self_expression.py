@@ -10,7 +10,9 @@ import scipy.sparse as sp
 
 from ufselect._backend.blocks import map_row_blocks
 from ufselect._backend.columns import Columns, Float, Indices
-from ufselect.solvers.lasso import Targets, lassos_without_self, omp_without_self
+from ufselect._backend.convergence import warn_not_converged
+from ufselect._backend.policy import LARGEST_DENSE_SYSTEM
+from ufselect.solvers.lasso import Targets, lassos_by_gram, lassos_without_self, omp_without_self
 
 
 class SelfExpression(NamedTuple):
@@ -52,21 +54,51 @@ def sparse_self_expression(
         S of shape (n, n), column i for sample i, and the αᵢ.
     """
     X = Z if isinstance(Z, Columns) else Columns(np.ascontiguousarray(Z))
-    solve = partial(_solve_block, X, penalty_ratio, penalties, warm_start, tol)
-    return _gather(map_row_blocks(solve, X.shape[0], _bytes_a_sample(X), n_jobs), X.shape[0])
+    gram = _gram_of_few_samples(X)
+    solve = partial(_solve_block, X) if gram is None else partial(_solve_block_by_gram, gram)
+    solve = partial(solve, penalty_ratio, penalties, warm_start, tol)
+    found = _gather(map_row_blocks(solve, X.shape[0], _bytes_a_sample(X), n_jobs), X.shape[0])
+    if found.n_unsolved:
+        warn_not_converged(
+            f"The self-expression of {found.n_unsolved} of {X.shape[0]} samples did not reach a relative duality gap "
+            f"of {tol}."
+        )
+    return SelfExpression(found.S, found.penalties)
 
 
 def fixed_size_self_expression(Z: Columns | Float, n_nonzero: int, *, n_jobs: int | None = None) -> sp.csc_array:
     """Express every sample by ``n_nonzero`` others, chosen one by one (orthogonal matching pursuit)."""
     X = Z if isinstance(Z, Columns) else Columns(np.ascontiguousarray(Z))
 
-    def pursue(block: slice) -> tuple[Float, Indices, Indices, Float]:
-        targets = Targets(X, block)
+    def pursue(block: slice) -> _Block:
+        targets = Targets(X, np.arange(block.start, block.stop))
         members, coefs = omp_without_self(targets, min(n_nonzero, X.shape[0] - 1))
         counts = np.full(len(targets.own), members.shape[1])
-        return coefs.ravel(), members.ravel(), counts, np.zeros(len(counts))
+        return _Block(coefs.ravel(), members.ravel(), counts, np.zeros(len(counts)), 0)
 
     return _gather(map_row_blocks(pursue, X.shape[0], _bytes_a_sample(X), n_jobs), X.shape[0]).S
+
+
+class _Block(NamedTuple):
+    """Columns of S: their nonzero entries one after another, the rows and the numbers of these, and the penalties."""
+
+    coefs: Float
+    members: Indices
+    counts: Indices
+    penalties: Float
+    n_unsolved: int
+
+
+class _Gathered(NamedTuple):
+    S: sp.csc_array
+    penalties: Float
+    n_unsolved: int
+
+
+def _gram_of_few_samples(X: Columns) -> Float | None:
+    """XXᵀ if there are many more dimensions than samples, and not too many samples; else None."""
+    n, d = X.shape
+    return X.in_double_precision().row_gram() if 2 * n <= d and n <= LARGEST_DENSE_SYSTEM else None
 
 
 def _solve_block(
@@ -76,13 +108,31 @@ def _solve_block(
     warm_start: sp.csc_array | None,
     tol: float,
     block: slice,
-) -> tuple[Float, Indices, Indices, Float]:
-    targets = Targets(X, block)
+) -> _Block:
+    targets = Targets(X, np.arange(block.start, block.stop))
     alpha = 2.0 * penalty_ratio * targets.largest_correlations() if penalties is None else penalties[block]
     guess = None if warm_start is None else warm_start[:, block]
-    members, counts, coefs = lassos_without_self(targets, alpha / 2.0, guess, tol)
-    used = (np.arange(coefs.shape[1]) < counts[:, None]) & (coefs != 0.0)
-    return coefs[used], members[used], used.sum(axis=1), alpha
+    found = lassos_without_self(targets, alpha / 2.0, guess, tol)
+    used = (np.arange(found.coefs.shape[1]) < found.counts[:, None]) & (found.coefs != 0.0)
+    return _Block(found.coefs[used], found.members[used], used.sum(axis=1), alpha, found.n_unsolved)
+
+
+def _solve_block_by_gram(
+    gram: Float,
+    penalty_ratio: float,
+    penalties: Float | None,
+    warm_start: sp.csc_array | None,
+    tol: float,
+    block: slice,
+) -> _Block:
+    own = np.arange(block.start, block.stop)
+    others = gram[block].copy()
+    others[np.arange(len(own)), own] = 0.0
+    alpha = 2.0 * penalty_ratio * np.abs(others).max(axis=1) if penalties is None else penalties[block]
+    guess = np.zeros_like(others) if warm_start is None else warm_start[:, block].toarray().T
+    coefs, n_unsolved = lassos_by_gram(gram, own, alpha / 2.0, np.ascontiguousarray(guess), tol)
+    _, members = np.nonzero(coefs)
+    return _Block(coefs[coefs != 0.0], members, np.count_nonzero(coefs, axis=1), alpha, n_unsolved)
 
 
 def _bytes_a_sample(X: Columns) -> int:
@@ -90,9 +140,9 @@ def _bytes_a_sample(X: Columns) -> int:
     return 8 * (2 * X.shape[0] + 32 * X.shape[1])
 
 
-def _gather(blocks: list[tuple[Float, Indices, Indices, Float]], n: int) -> SelfExpression:
-    coefs, members, counts, penalties = (np.concatenate(parts) for parts in zip(*blocks, strict=True))
+def _gather(blocks: list[_Block], n: int) -> _Gathered:
+    coefs, members, counts, penalties = (np.concatenate(parts) for parts in list(zip(*blocks, strict=True))[:-1])
     indptr = np.concatenate([[0], np.cumsum(counts)])
     S = sp.csc_array((coefs, members, indptr), shape=(n, n))
     S.sort_indices()
-    return SelfExpression(S, penalties)
+    return _Gathered(S, penalties, sum(block.n_unsolved for block in blocks))

@@ -2,35 +2,30 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.linalg import eigh
 from scipy.sparse.linalg import eigsh
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state, gen_batches
 
 from ufselect._backend.columns import Columns, Float
+from ufselect._backend.convergence import warn_not_converged
+from ufselect._backend.policy import (
+    CROWDED_TOLERANCE,
+    LARGEST_CROWDED_SPECTRUM,
+    LARGEST_DENSE_SPECTRUM,
+    LARGEST_DENSE_SYSTEM,
+    SAME_EIGENVALUE,
+)
 from ufselect.graphs.laplacian import Laplacian, NormalizedLaplacian
 
-DENSE_LIMIT = 500
-"""Up to so many samples a dense decomposition is the faster one."""
-
-LARGEST_CROWDED = 1500
-"""Up to so many samples a spectrum that is crowded below is decomposed densely, as no iteration resolves it."""
-
-SAME_EIGENVALUE = 1e-8
-"""Eigenvalues of a normalised Laplacian that differ by less are taken to be one."""
-
-_LARGEST_DENSE = 5000
 _ABOVE_ESTIMATE = 1.02
 _FEWEST_SPARE_VECTORS = 8
 _LOWEST_DEGREE = 16
 _NARROWEST_GAP = 1e-4
 _MOST_FILTERINGS = 60
-_CROWDED_TOLERANCE = 1e-4
 _SLICE_BYTES = 2**23
 
 
@@ -85,15 +80,17 @@ def smallest_eigenvectors(
     if known.shape[1] == count:
         return Spectrum(np.zeros(count), with_fixed_signs(known))
     if dense is None:
-        dense = n <= DENSE_LIMIT or 5 * count >= n
+        dense = n <= LARGEST_DENSE_SPECTRUM or 5 * count >= n
     if dense:
         return _decompose(L, count, nontrivial)
     avoided = np.column_stack([known, L.trivial_vector()]) if nontrivial else known
     values, vectors, converged = _iterate(L, count - known.shape[1], avoided, warm_start, tol, random_state)
-    if not converged and n <= _LARGEST_DENSE:
+    if not converged and n <= LARGEST_DENSE_SYSTEM:
         return _decompose(L, count, nontrivial)
     if not converged:
-        warnings.warn(f"Not all eigenvectors of the Laplacian reached tol={tol}.", ConvergenceWarning, stacklevel=2)
+        warn_not_converged(
+            f"The eigenvectors of the Laplacian did not converge to tol={tol} after {_MOST_FILTERINGS} iterations."
+        )
     return Spectrum(
         np.concatenate([np.zeros(known.shape[1]), values]), with_fixed_signs(np.column_stack([known, vectors]))
     )
@@ -107,10 +104,10 @@ def smallest_of_crowded(
     Up to 1500 samples they are exact. Above that no iteration tells such vectors apart, and some that are as good
     are taken: residuals of 1e-4.
     """
-    if L.shape[0] <= LARGEST_CROWDED:
+    if L.shape[0] <= LARGEST_CROWDED_SPECTRUM:
         return smallest_eigenvectors(L, count, nontrivial=nontrivial, dense=True)
     return smallest_eigenvectors(
-        L, count, nontrivial=nontrivial, warm_start=warm_start, tol=_CROWDED_TOLERANCE, random_state=random_state
+        L, count, nontrivial=nontrivial, warm_start=warm_start, tol=CROWDED_TOLERANCE, random_state=random_state
     )
 
 
@@ -155,7 +152,7 @@ def _decompose(L: Laplacian, count: int, nontrivial: bool) -> Spectrum:
         dense += np.abs(dense).sum(axis=0).max() * np.outer(trivial, trivial)
     # NumPy's routine, although SciPy's could stop at the wanted pairs: the two bring their own thread
     # pools, and at this size switching between them costs more than the rest of the spectrum.
-    if len(dense) <= DENSE_LIMIT:
+    if len(dense) <= LARGEST_DENSE_SPECTRUM:
         values, vectors = np.linalg.eigh(dense)
     else:
         values, vectors = eigh(dense, subset_by_index=[0, count - 1], overwrite_a=True, check_finite=False)

@@ -10,12 +10,13 @@ from scipy.sparse.csgraph import connected_components
 from sklearn.utils._param_validation import StrOptions
 
 from ufselect._backend.columns import Columns, Float
+from ufselect._backend.policy import SAME_EIGENVALUE
 from ufselect._ranking import Ranking, rank_by_score
 from ufselect.base import POSITIVE, ClusterSelector
 from ufselect.graphs.kernel import gaussian_kernel
 from ufselect.graphs.laplacian import Laplacian, NormalizedLaplacian, column_energies, structure_laplacian
 from ufselect.graphs.neighbors import neighbor_graph, squared_width
-from ufselect.graphs.spectral import SAME_EIGENVALUE, Spectrum, equal_values, smallest_eigenvectors
+from ufselect.graphs.spectral import Spectrum, equal_values, smallest_eigenvectors
 
 
 class EVSC(ClusterSelector):

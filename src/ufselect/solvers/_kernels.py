@@ -15,6 +15,7 @@ _compiled = numba.njit(cache=True, nogil=True, fastmath={"reassoc"})
 # Or not, so that ties are those of the plain sum; a function that does not say so does as its caller does.
 _compiled_in_order = numba.njit(cache=True, nogil=True, fastmath=False)
 
+_LARGE_FACTOR = 64  # from this size on LAPACK is faster than a loop
 _ROWS_AT_ONCE = 8  # so few are multiplied without rearranging the other factor first, at twice the speed
 
 
@@ -73,6 +74,26 @@ def append_to_factor(gram: Array, active: Array, factor: Array, used: int, j: in
         rest -= row[a] * row[a]
     row[used] = np.sqrt(max(rest, ridge))
     active[used] = j
+
+
+@_compiled
+def factorize_active(gram: Array, coef: Array, active: Array, factor: Array, ridge: float) -> int:
+    """Cholesky's factor of G_AA for the nonzero coefficients A; returns their number."""
+    members = np.flatnonzero(coef)
+    used = len(members)
+    if used >= _LARGE_FACTOR:
+        block = gram[members][:, members]
+        for a in range(used):
+            block[a, a] += ridge
+        try:
+            factor[:used, :used] = np.linalg.cholesky(block)
+            active[:used] = members
+            return used
+        except Exception:  # not positive definite, by rounding
+            pass
+    for a in range(used):
+        append_to_factor(gram, active, factor, a, members[a], ridge)
+    return used
 
 
 @_compiled
@@ -195,11 +216,7 @@ def descend_lasso(gram: Array, linear: Array, norm2: float, coef: Array, penalty
     ridge = 0.0
     for a in range(size):
         ridge = max(ridge, 1e-10 * gram[a, a])
-    used = 0
-    for a in range(size):
-        if coef[a] != 0.0:
-            append_to_factor(gram, active, factor, used, a, ridge)
-            used += 1
+    used = factorize_active(gram, coef, active, factor, ridge)
     slope = linear - gram @ coef
     for _ in range(100 * size):
         used = move_to_minimum_of_signs(gram, slope, coef, penalty, active, factor, used)
@@ -232,6 +249,52 @@ def descend_lassos(
         descend_lasso(chosen @ chosen.T, chosen @ targets[t], targets[t] @ targets[t], coef, penalties[t], tols[t])
         residuals[t] -= coef @ chosen
     return residuals
+
+
+@_compiled
+def sweep_lasso(gram: Array, i: int, slope: Array, coef: Array, penalty: float) -> None:
+    """One sweep of coordinate descent on ½‖zᵢ − Zᵀs‖² + λ‖s‖₁ with sᵢ = 0, in place, by the Gram matrix ZZᵀ."""
+    for j in range(len(gram)):
+        curvature = gram[j, j]
+        if j == i or curvature <= 0.0:
+            continue
+        pull = slope[j] + curvature * coef[j]
+        change = np.sign(pull) * max(abs(pull) - penalty, 0.0) / curvature - coef[j]
+        if change != 0.0:
+            coef[j] += change
+            for b in range(len(gram)):
+                slope[b] -= gram[j, b] * change
+
+
+@_compiled
+def solve_lassos_by_gram(
+    gram: Array, own: Array, penalties: Array, coefs: Array, tol: float, n_sweeps: int, max_rounds: int
+) -> int:
+    """Minimize ½‖zᵢ − Zᵀs‖² + λ‖s‖₁ with sᵢ = 0 for every i in ``own``, in place, by the Gram matrix ZZᵀ.
+
+    ``coefs`` has a row for each of them. Sweeps find most of the signs; then the exact minimum over the coefficients
+    in use alternates with adding all others that want to leave zero. Returns the number of problems that did not
+    reach a relative duality gap of ``tol``.
+    """
+    n_unsolved = 0
+    for t in range(len(own)):
+        i, coef, penalty = own[t], coefs[t], penalties[t]
+        slope = gram[i] - coef @ gram
+        for _ in range(n_sweeps):
+            sweep_lasso(gram, i, slope, coef, penalty)
+        solved = False
+        for _ in range(max_rounds):
+            slope = gram[i] - coef @ gram
+            slope[i] = 0.0  # the sample itself is not a candidate
+            solved = lasso_is_solved(gram[i, i], gram[i], slope, coef, penalty, tol)
+            if solved:
+                break
+            members = np.flatnonzero((coef != 0.0) | (np.abs(slope) > penalty))
+            part = coef[members]
+            descend_lasso(gram[members][:, members], gram[i][members], gram[i, i], part, penalty, tol / 3.0)
+            coef[members] = part
+        n_unsolved += not solved
+    return n_unsolved
 
 
 @_compiled

@@ -6,19 +6,19 @@ hold the few candidates that matter; one product per round checks all the others
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.exceptions import ConvergenceWarning
 
 from ufselect._backend.columns import Columns, Float, Indices
-from ufselect.solvers._kernels import add_best_candidates, descend_lassos
+from ufselect.solvers._kernels import add_best_candidates, descend_lassos, solve_lassos_by_gram
 
 _CANDIDATES_A_ROUND = 32
 _MOST_ROUNDS = 200
+_SWEEPS = 10
 _FIRST_PRECISION = 0.01
 _INNER_PRECISION = 0.1
 _RANK_TOLERANCE = 1e-10
@@ -26,20 +26,15 @@ _RANK_TOLERANCE = 1e-10
 
 @dataclass(frozen=True)
 class Targets:
-    """A block of consecutive samples to be expressed by all the others."""
+    """Some samples, given by their indices, to be expressed by all the others."""
 
     X: Columns
-    block: slice
-
-    @cached_property
-    def own(self) -> Indices:
-        """Which samples these are."""
-        return np.arange(self.block.start, self.block.stop)
+    own: Indices
 
     @cached_property
     def rows(self) -> Float:
         """Their rows of X."""
-        return self.X.rows(self.block).astype(np.float64)
+        return self.X.rows(self.own).astype(np.float64)
 
     @cached_property
     def correlations(self) -> Float:
@@ -111,10 +106,17 @@ class WorkingSets:
         return self.targets.X.rows(distinct), position.reshape(members.shape)
 
 
-def lassos_without_self(
-    targets: Targets, penalties: Float, guess: sp.csc_array | None, tol: float
-) -> tuple[Indices, Indices, Float]:
-    """Minimise ½‖zₜ − Zᵀs‖² + λₜ‖s‖₁, s zero at t, for every target t.
+class LassoSolutions(NamedTuple):
+    """Solutions of some lassos: ``coefs[t, a]`` belongs to sample ``members[t, a]``, for a < ``counts[t]``."""
+
+    members: Indices
+    counts: Indices
+    coefs: Float
+    n_unsolved: int
+
+
+def lassos_without_self(targets: Targets, penalties: Float, guess: sp.csc_array | None, tol: float) -> LassoSolutions:
+    """Minimize ½‖zₜ − Zᵀs‖² + λₜ‖s‖₁, s zero at t, for every target t.
 
     Parameters
     ----------
@@ -122,17 +124,14 @@ def lassos_without_self(
     penalties : ndarray of shape (b,)
         λₜ of every target.
     guess : sparse array of shape (n, b), optional
-        Where to start, a column a target.
+        Where to start, one column per target.
     tol : float
         Duality gap relative to the objective.
 
     Returns
     -------
-    members : ndarray of shape (b, w)
-        Candidates of each target, the first ``counts`` of a row.
-    counts : ndarray of shape (b,)
-    coefs : ndarray of shape (b, w)
-        Their coefficients, zero beyond ``counts``.
+    LassoSolutions
+        Of b rows. ``n_unsolved`` of them did not reach ``tol``.
     """
     working = WorkingSets(targets, guess)
     pending = np.arange(len(targets.own))
@@ -145,16 +144,40 @@ def lassos_without_self(
         steepest = _largest_magnitudes(correlations)
         l1 = np.abs(working.coefs[pending]).sum(axis=1)
         primal, gap = _duality_gaps(targets.rows[pending], residuals, l1, penalties[pending], steepest, norms[pending])
-        open_ = gap > tol * primal
-        pending, correlations = pending[open_], correlations[open_]
+        unsolved = gap > tol * primal
+        pending, correlations = pending[unsolved], correlations[unsolved]
         if not len(pending):
             break
         working.renew(pending, correlations, penalties[pending])
         # No use in solving a working set far beyond what its next members will upset.
-        inner_tol = np.maximum(tol / 3.0, _INNER_PRECISION * gap[open_] / primal[open_])
-    else:
-        warnings.warn(f"{len(pending)} lassos missed their tolerance.", ConvergenceWarning, stacklevel=2)
-    return working.members, working.counts, working.coefs
+        inner_tol = np.maximum(tol / 3.0, _INNER_PRECISION * gap[unsolved] / primal[unsolved])
+    return LassoSolutions(working.members, working.counts, working.coefs, len(pending))
+
+
+def lassos_by_gram(gram: Float, own: Indices, penalties: Float, coefs: Float, tol: float) -> tuple[Float, int]:
+    """Minimize ½‖zₜ − Zᵀs‖² + λₜ‖s‖₁, s zero at t, for every t in ``own``, by the Gram matrix ZZᵀ of all samples.
+
+    In a space of many dimensions a solution may use most of the samples, which working sets collect slowly.
+
+    Parameters
+    ----------
+    gram : ndarray of shape (n, n)
+    own : ndarray of shape (b,)
+    penalties : ndarray of shape (b,)
+        λₜ.
+    coefs : ndarray of shape (b, n)
+        Where to start.
+    tol : float
+        Duality gap relative to the objective.
+
+    Returns
+    -------
+    coefs : ndarray of shape (b, n)
+    n_unsolved : int
+        The number of problems that did not reach ``tol``.
+    """
+    coefs = coefs.copy()
+    return coefs, solve_lassos_by_gram(gram, own, penalties, coefs, tol, _SWEEPS, _MOST_ROUNDS)
 
 
 def _largest_magnitudes(rows: Float) -> Float:
