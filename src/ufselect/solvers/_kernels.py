@@ -1,25 +1,20 @@
-"""All compiled code: plain cached numba functions, arrays in, arrays out."""
+"""Compiled code of lassos, row-sparse regression and distances: plain functions, arrays in, arrays out."""
 
 from __future__ import annotations
 
 from typing import Any
 
-import numba
 import numpy as np
 import numpy.typing as npt
 
+from ufselect.solvers._compiling import compiled
+
 Array = npt.NDArray[Any]
 
-# Sums may be taken in another order, which lets them use the whole width of the processor.
-_compiled = numba.njit(cache=True, nogil=True, fastmath={"reassoc"})
-# Or not, so that ties are those of the plain sum; a function that does not say so does as its caller does.
-_compiled_in_order = numba.njit(cache=True, nogil=True, fastmath=False)
-
 _LARGE_FACTOR = 64  # from this size on LAPACK is faster than a loop
-_ROWS_AT_ONCE = 8  # so few are multiplied without rearranging the other factor first, at twice the speed
 
 
-@_compiled
+@compiled
 def add_best_candidates(correlations: Array, members: Array, counts: Array, floors: Array, how_many: Array) -> None:
     """Append to every working set the best correlated candidates above a floor.
 
@@ -61,7 +56,7 @@ def add_best_candidates(correlations: Array, members: Array, counts: Array, floo
         counts[t] += found
 
 
-@_compiled
+@compiled
 def append_to_factor(gram: Array, active: Array, factor: Array, used: int, j: int, ridge: float) -> None:
     """Extend Cholesky's factor of G_AA by candidate j, which becomes the last of the active ones."""
     row = factor[used]
@@ -76,7 +71,7 @@ def append_to_factor(gram: Array, active: Array, factor: Array, used: int, j: in
     active[used] = j
 
 
-@_compiled
+@compiled
 def factorize_active(gram: Array, coef: Array, active: Array, factor: Array, ridge: float) -> int:
     """Cholesky's factor of G_AA for the nonzero coefficients A; returns their number."""
     members = np.flatnonzero(coef)
@@ -96,7 +91,7 @@ def factorize_active(gram: Array, coef: Array, active: Array, factor: Array, rid
     return used
 
 
-@_compiled
+@compiled
 def remove_from_factor(active: Array, factor: Array, used: int, place: int) -> None:
     """Take the active candidate at ``place`` out of the factor, by rotations that restore its triangle."""
     for a in range(place, used - 1):
@@ -113,7 +108,7 @@ def remove_from_factor(active: Array, factor: Array, used: int, place: int) -> N
             factor[b, a + 1] = cosine * right - sine * left
 
 
-@_compiled
+@compiled
 def solve_by_factor(factor: Array, used: int, vector: Array) -> None:
     """Solve FFᵀx = v in place."""
     for a in range(used):
@@ -127,7 +122,7 @@ def solve_by_factor(factor: Array, used: int, vector: Array) -> None:
             vector[r] -= factor[a, r] * vector[a]
 
 
-@_compiled
+@compiled
 def move_to_minimum_of_signs(
     gram: Array, slope: Array, coef: Array, penalty: float, active: Array, factor: Array, used: int
 ) -> int:
@@ -163,7 +158,7 @@ def move_to_minimum_of_signs(
     return used
 
 
-@_compiled
+@compiled
 def steepest_inactive(gram: Array, slope: Array, coef: Array, penalty: float) -> int:
     """The coefficient that most wants to leave zero; −1 where none does."""
     best = -1
@@ -175,7 +170,7 @@ def steepest_inactive(gram: Array, slope: Array, coef: Array, penalty: float) ->
     return best
 
 
-@_compiled
+@compiled
 def lasso_is_solved(norm2: float, linear: Array, slope: Array, coef: Array, penalty: float, tol: float) -> bool:
     """Whether the duality gap of ½‖z − Aᵀs‖² + λ‖s‖₁ is below ``tol`` times the primal value.
 
@@ -202,7 +197,7 @@ def lasso_is_solved(norm2: float, linear: Array, slope: Array, coef: Array, pena
     return primal - dual <= tol * primal
 
 
-@_compiled
+@compiled
 def descend_lasso(gram: Array, linear: Array, norm2: float, coef: Array, penalty: float, tol: float) -> None:
     """Minimise ½‖z‖² − linearᵀs + ½sᵀGs + λ‖s‖₁ in place.
 
@@ -233,7 +228,7 @@ def descend_lasso(gram: Array, linear: Array, norm2: float, coef: Array, penalty
         used += 1
 
 
-@_compiled
+@compiled
 def descend_lassos(
     rows: Array, targets: Array, members: Array, counts: Array, coefs: Array, penalties: Array, tols: Array
 ) -> Array:
@@ -251,7 +246,7 @@ def descend_lassos(
     return residuals
 
 
-@_compiled
+@compiled
 def sweep_lasso(gram: Array, i: int, slope: Array, coef: Array, penalty: float) -> None:
     """One sweep of coordinate descent on ½‖zᵢ − Zᵀs‖² + λ‖s‖₁ with sᵢ = 0, in place, by the Gram matrix ZZᵀ."""
     for j in range(len(gram)):
@@ -266,7 +261,7 @@ def sweep_lasso(gram: Array, i: int, slope: Array, coef: Array, penalty: float) 
                 slope[b] -= gram[j, b] * change
 
 
-@_compiled
+@compiled
 def solve_lassos_by_gram(
     gram: Array, own: Array, penalties: Array, coefs: Array, tol: float, n_sweeps: int, max_rounds: int
 ) -> int:
@@ -297,7 +292,7 @@ def solve_lassos_by_gram(
     return n_unsolved
 
 
-@_compiled
+@compiled
 def descend_row_blocks(gram: Array, slope: Array, coef: Array, penalty: float, tol: float, max_sweeps: int) -> float:
     """Sweeps of block descent on ½tr(WᵀGW) − tr(WᵀC) + λ Σⱼ‖wⱼ‖, in place.
 
@@ -332,7 +327,7 @@ def descend_row_blocks(gram: Array, slope: Array, coef: Array, penalty: float, t
     return worst
 
 
-@_compiled
+@compiled
 def worst_row_violation(slope: Array, coef: Array, penalty: float) -> float:
     """How far the worst row is from its condition: λwⱼ/‖wⱼ‖ where wⱼ ≠ 0, within the ball of radius λ elsewhere."""
     tasks, d = coef.shape
@@ -355,7 +350,7 @@ def worst_row_violation(slope: Array, coef: Array, penalty: float) -> float:
     return worst
 
 
-@_compiled
+@compiled
 def squared_distances_between(points: Array, rows: Array, others: Array) -> Array:
     """‖xᵢ−xⱼ‖² from differences, in double precision, for every i in ``rows`` and the j in its row of ``others``."""
     distances = np.empty(others.shape)
@@ -369,136 +364,3 @@ def squared_distances_between(points: Array, rows: Array, others: Array) -> Arra
                 total += difference * difference
             distances[a, b] = total
     return distances
-
-
-@_compiled
-def assign_to_nearest(nearness: Array, margin: float, labels: Array) -> Array:
-    """Put sample i to the j of the smallest ``nearness[j, i]``, the first of several.
-
-    Returns the samples left in doubt: those for which another j is within the margin of the smallest.
-    """
-    c, n = nearness.shape
-    least = np.full(n, np.inf, dtype=np.float32)
-    second = np.full(n, np.inf, dtype=np.float32)
-    nearest = np.zeros(n, dtype=np.int32)
-    for j in range(c):
-        row = nearness[j]
-        for i in range(n):  # without a branch, so that several samples are done at a time
-            value, best = row[i], least[i]
-            closer = value < best
-            larger = best if closer else value
-            second[i] = larger if larger < second[i] else second[i]
-            least[i] = value if closer else best
-            nearest[i] = j if closer else nearest[i]
-    labels[:] = nearest
-    return np.flatnonzero(second - least <= margin)
-
-
-@_compiled_in_order
-def squared_distance(x: Array, y: Array) -> float:
-    """‖x − y‖², added up in the order of the columns."""
-    total = 0.0
-    for a in range(len(x)):
-        total += (x[a] - y[a]) ** 2
-    return total
-
-
-@_compiled
-def bring_up_to_date(X: Array, labels: Array, j: int, centres: Array, stale: Array) -> None:
-    """Move centre j, if it is stale, into the mean of the samples with label j, added up in their order."""
-    if not stale[j]:
-        return
-    members = np.flatnonzero(labels == j)
-    total = np.zeros(X.shape[1])
-    for i in members:
-        x = X[i]
-        for a in range(len(x)):
-            total[a] += x[a]
-    centres[j] = total / len(members)
-    stale[j] = False
-
-
-@_compiled
-def nearest_within(
-    limit: float, nearness: Array, x: Array, X: Array, before: Array, centres: Array, stale: Array
-) -> int:
-    """The nearest centre to x, the first of several, of those with a nearness up to the limit."""
-    distances = np.full(len(centres), np.inf)
-    for j in range(len(centres)):
-        if nearness[j] <= limit:
-            bring_up_to_date(X, before, j, centres, stale)
-            distances[j] = squared_distance(x, centres[j])
-    return int(np.argmin(distances))
-
-
-@_compiled
-def fill_empty_clusters(X: Array, before: Array, empty: Array, centres: Array, stale: Array, labels: Array) -> None:
-    """Give every empty cluster a sample, those farthest from their own centres, the farthest first."""
-    distances = np.empty(len(X))
-    for i in range(len(X)):
-        bring_up_to_date(X, before, labels[i], centres, stale)
-        distances[i] = squared_distance(X[i], centres[labels[i]])
-    farthest = np.argsort(-distances, kind="mergesort")
-    for place in range(len(empty)):
-        labels[farthest[place]] = empty[place]
-
-
-@_compiled
-def measure_nearness(means: Array, moved: Array, single: Array, nearness: Array) -> None:
-    """Write ‖x − c‖² − ‖x‖² of every sample and all centres that moved, by one product in single precision."""
-    m = means.shape[1]
-    factors = np.empty((len(moved), m + 1), dtype=np.float32)
-    for place in range(len(moved)):
-        mean = means[moved[place]]
-        square = 0.0
-        for a in range(m):
-            factors[place, a] = -2.0 * mean[a]
-            square += mean[a] * mean[a]
-        factors[place, m] = square
-    for first in range(0, len(moved), _ROWS_AT_ONCE):
-        products = factors[first : first + _ROWS_AT_ONCE] @ single
-        for place in range(len(products)):
-            nearness[moved[first + place]] = products[place]
-
-
-@_compiled
-def lloyd(X: Array, scaled: Array, single: Array, start: Array, margin: float, max_iter: int) -> Array:
-    """Lloyd's iterations from the samples ``start`` until no label changes; the cluster of every sample.
-
-    ``scaled`` is X moved and shrunk to norms up to 1; running sums of it give the centres c. ``single`` is the same
-    in single precision, transposed, above a row of ones: its product with (−2c, ‖c‖²) tells how near all samples
-    are to c, up to half the margin. What that leaves open X itself decides, with centres added up anew.
-    """
-    n, m = X.shape
-    c = len(start)
-    labels = np.full(n, -1)
-    centres, stale = X[start], np.zeros(c, dtype=np.bool_)
-    means, sums, counts = scaled[start], np.zeros((c, m)), np.zeros(c)
-    nearness = np.empty((c, n), dtype=np.float32)
-    moved = np.arange(c)
-    for _ in range(max_iter):
-        measure_nearness(means, moved, single, nearness)
-        before = labels.copy()
-        for i in assign_to_nearest(nearness, margin, labels):
-            limit = nearness[labels[i], i] + margin
-            labels[i] = nearest_within(limit, nearness[:, i], X[i], X, before, centres, stale)
-        empty = np.flatnonzero(np.bincount(labels, minlength=c) == 0)
-        if len(empty) > 0:
-            fill_empty_clusters(X, before, empty, centres, stale, labels)
-        changed = np.zeros(c, dtype=np.bool_)
-        for i in np.flatnonzero(labels != before):
-            for j, sign in ((before[i], -1.0), (labels[i], 1.0)):
-                if j >= 0:
-                    changed[j] = True
-                    counts[j] += sign
-                    total, x = sums[j], scaled[i]
-                    for a in range(m):
-                        total[a] += sign * x[a]
-        if not changed.any():
-            break
-        # One that stays empty has lost its samples to others just now, by distances from its centre: not stale.
-        moved = np.flatnonzero(changed & (counts > 0.0))
-        for j in moved:
-            means[j] = sums[j] / counts[j]
-            stale[j] = True
-    return labels

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ufselect._backend.columns import Float, Indices
-from ufselect.solvers._kernels import lloyd
+from ufselect.solvers._kmeans_kernels import lloyd
 
 Labels = npt.NDArray[np.int64]
 
