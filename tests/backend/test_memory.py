@@ -30,7 +30,7 @@ def test_what_does_not_fit_is_refused_with_sizes_and_advice(monkeypatch):
     monkeypatch.setattr(memory, "memory_limit", lambda: 2e9)
     with pytest.raises(MemoryError) as refusal:
         ensure_fits(3_210_000_000, "A kernel", "take fewer samples")
-    assert str(refusal.value) == "A kernel would need 3.2 GB, this process may use 2.0 GB; take fewer samples."
+    assert str(refusal.value) == "A kernel would need 3.2 GB, but this process may use only 2.0 GB; take fewer samples."
 
 
 def test_without_a_limit_nothing_is_refused(monkeypatch):

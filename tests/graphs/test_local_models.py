@@ -281,14 +281,14 @@ def test_alignment_leaves_affine_functions_of_flat_samples_alone():
 @pytest.mark.parametrize(("dimension", "size"), [(4, 5), (5, 5), (10, 5), (2, 3)])
 def test_alignment_refuses_more_dimensions_than_leave_something_over(dimension, size):
     _, grams = neighborhoods(samples(), size - 1)
-    with pytest.raises(ValueError, match=f"need neighbourhoods of at least {dimension + 2} samples, not {size}"):
+    with pytest.raises(ValueError, match=f"need neighbourhoods of at least {dimension + 2} samples, got {size}"):
         alignment_blocks(centered_grams(grams), dimension)
 
 
 @pytest.mark.parametrize("k", [1, 2])
 def test_too_few_neighbours_for_a_tangent_space_are_refused(k):
     X = Columns(samples())
-    with pytest.raises(ValueError, match=f"n_neighbors of at least 3, not {k}"):
+    with pytest.raises(ValueError, match=f"n_neighbors of at least 3, got {k}"):
         local_laplacian(X, nearest_others(X, k), "ltsa", dimension=1)
 
 

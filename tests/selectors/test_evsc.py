@@ -249,7 +249,7 @@ def test_more_eigenvalues_than_there_are_will_do():
 
 def test_the_kernel_is_refused_where_it_does_not_fit(reference, monkeypatch):
     monkeypatch.setattr("ufselect._backend.memory.memory_limit", lambda: 1e4)
-    with pytest.raises(MemoryError, match=r'80 samples would need .* take affinity="neighbors" or fewer samples'):
+    with pytest.raises(MemoryError, match=r'80 samples would need .* use affinity="neighbors" or fewer samples'):
         EVSC(n_clusters=4).fit(samples(reference, "syn"))
     assert EVSC(n_clusters=4, affinity="neighbors").fit(samples(reference, "syn")).n_features_ >= 1
 
@@ -260,7 +260,7 @@ def test_a_kernel_that_does_not_fit_is_refused_before_anything_else_is_computed(
 
     monkeypatch.setattr("ufselect._backend.memory.memory_limit", lambda: 1e4)
     monkeypatch.setattr("ufselect.base.nearest_others", searched)
-    with pytest.raises(MemoryError, match='take affinity="neighbors" or fewer samples'):
+    with pytest.raises(MemoryError, match='use affinity="neighbors" or fewer samples'):
         EVSC().fit(samples(reference, "syn"))
 
 

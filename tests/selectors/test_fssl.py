@@ -229,7 +229,7 @@ def test_an_exact_fit_with_the_choices_of_the_authors_has_the_stored_length(refe
 
 @where_weights_are_unique
 def test_an_exact_fit_is_refused_where_there_are_too_few_features(reference, name):
-    with pytest.raises(ValueError, match=r"no combination of the features gives the embedding: the nearest is \d"):
+    with pytest.raises(ValueError, match=r"equals the embedding: the relative error is \d"):
         FSSL(5, n_clusters=CLUSTERS[name], exact=True).fit(raw(reference, name))
 
 

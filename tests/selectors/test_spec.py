@@ -295,5 +295,5 @@ def test_a_kernel_that_does_not_fit_is_refused_before_anything_else_is_computed(
 
     monkeypatch.setattr("ufselect._backend.memory.memory_limit", lambda: 1e4)
     monkeypatch.setattr("ufselect.base.nearest_others", searched)
-    with pytest.raises(MemoryError, match='take affinity="neighbors" or fewer samples'):
+    with pytest.raises(MemoryError, match='use affinity="neighbors" or fewer samples'):
         SPEC(affinity="kernel").fit(samples(reference, "syn"))

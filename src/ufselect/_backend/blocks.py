@@ -1,4 +1,4 @@
-"""Work cut into blocks: their size follows scikit-learn's working memory, joblib spreads them."""
+"""Work in blocks whose size follows scikit-learn's working memory, run in parallel by joblib."""
 
 from __future__ import annotations
 
@@ -63,9 +63,9 @@ def number_of_threads(n_jobs: int | None) -> int:
 
 
 def column_blocks(X: Columns) -> Iterator[tuple[slice, Float]]:
-    """Slices of the columns of X with their dense float64 values, so that a sparse X is never dense as a whole."""
+    """Iterate over slices of the columns of X and their dense float64 values; a sparse X is never dense as a whole."""
     n, d = X.shape
-    # Whoever walks through the blocks makes some arrays of their size: they should stay in the cache.
+    # Callers allocate a few arrays of the size of a block, which should all fit into the cache of the processor.
     size = max(_FEWEST_COLUMNS, _BLOCK_BYTES // (8 * n))
     for block in gen_batches(d, min(d, size, max(1, affordable_rows(8 * n) // 10))):
         yield block, np.asarray(X.columns(block), dtype=np.float64)

@@ -1,4 +1,4 @@
-"""The data matrix as every method sees it: centred and scaled columns, sparse input left sparse."""
+"""The data matrix as every method sees it: columns centred and scaled, sparse input kept sparse."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ Indices = npt.NDArray[np.intp]
 
 
 class Columns:
-    """X with its columns centred and scaled, where a sparse X is never filled in.
+    """X with centred and scaled columns.
 
-    A dense X is centred in place of a copy; of a sparse one only the scaling touches the stored
-    values, and the means are taken off inside every product: ``(V - 1 mᵀ) B = V B - 1 (mᵀ B)``.
-    Products run in the precision of X and come back as float64, in which all small matrices live.
+    A dense X is stored centred. A sparse X is stored scaled but not centred, so that it stays sparse; products subtract
+    the means implicitly: ``(V - 1 mᵀ) B = V B - 1 (mᵀ B)``. Products are computed in the precision of X and returned
+    as float64, like all small matrices.
 
     Parameters
     ----------
     values : ndarray or sparse array of shape (n, d)
-        Scaled columns; a dense array is already centred.
+        Scaled columns; centred already if dense.
     offset : ndarray of shape (d,) or None
-        What is still to be taken off the columns of ``values``, such as their means; None for nothing.
+        To be subtracted from the columns of ``values``, such as their means; None for zero.
     centered : bool
         Whether the columns sum to zero.
     """
@@ -42,10 +42,10 @@ class Columns:
 
     @classmethod
     def standardized(cls, X: Any, *, center: bool, unit_variance: bool) -> Columns:
-        """Center the columns of X and give them unit variance, or one common scale.
+        """Centre the columns of X and scale them to unit variance, or by one common factor.
 
-        The common scale is a power of two near the root mean square of the result: it changes no digit of
-        the data and keeps their squares inside the range of float32.
+        The common factor is a power of two that brings the root mean square of the result near to 1: it changes no
+        digit of the data and keeps their squares within the range of float32.
         """
         if sp.issparse(X):
             mean, deviation = column_spreads(X)
@@ -63,7 +63,7 @@ class Columns:
 
     @classmethod
     def of_unit_range(cls, X: Any) -> Columns:
-        """Map every column of X onto [0, 1]; none of them may be constant."""
+        """Scale every column of X to the range [0, 1]; none of them may be constant."""
         smallest, largest = column_extremes(X)
         smallest, span = smallest.astype(np.float64), largest.astype(np.float64) - smallest
         if not sp.issparse(X):
@@ -76,7 +76,7 @@ class Columns:
 
     @cached_property
     def by_row(self) -> Any:
-        """The stored values in the layout that makes rows cheap."""
+        """The stored values in a layout with fast access to rows."""
         return self.values.tocsr() if sp.issparse(self.values) else self.values
 
     def __matmul__(self, B: Float) -> Float:
@@ -87,12 +87,12 @@ class Columns:
         return np.asarray(product, dtype=np.float64)
 
     def subset(self, index: Indices) -> Columns:
-        """The named columns."""
+        """Return the columns with the given indices."""
         offset = None if self.offset is None else self.offset[index]
         return Columns(self.values[:, index], offset, centered=self.centered)
 
     def combined(self, index: Indices, B: Float) -> Float:
-        """The named columns of X times B."""
+        """Multiply the columns with the given indices by B."""
         return self.subset(index) @ B
 
     def transposed_matmul(self, B: Float) -> Float:
@@ -103,21 +103,21 @@ class Columns:
         return np.asarray(product, dtype=np.float64)
 
     def inner_products(self, rows: Float) -> Float:
-        """R Xᵀ for rows R of shape (b, d), laid out by rows."""
+        """R Xᵀ for rows R of shape (b, d), in C order."""
         if not sp.issparse(self.values):
             return np.asarray(rows.astype(self.dtype, copy=False) @ self.values.T, dtype=np.float64)
         return np.ascontiguousarray((self @ rows.T).T)
 
     def columns(self, index: Indices | slice) -> Float:
-        """The named columns as a dense (n, len(index)) array."""
+        """Return the columns with the given indices as a dense (n, len(index)) array."""
         return self._filled_in(self.values[:, index], None if self.offset is None else self.offset[index])
 
     def rows(self, index: Indices | slice) -> Float:
-        """The named rows as a dense (len(index), d) array."""
+        """Return the rows with the given indices as a dense (len(index), d) array."""
         return self._filled_in(self.by_row[index], self.offset)
 
     def gram(self, index: Indices | slice = slice(None), weights: Float | None = None) -> Float:
-        """XᵀX of the named columns, or Xᵀ diag(w) X, a dense (len(index), len(index)) array."""
+        """XᵀX, or Xᵀ diag(w) X, of the columns with the given indices, as a dense array."""
         part = self.values[:, index]
         weighted = part if weights is None else _with_scaled_rows(part, weights.astype(self.dtype))
         product = part.T @ weighted
@@ -132,7 +132,7 @@ class Columns:
         return np.asarray(product, dtype=np.float64)
 
     def row_gram(self, weights: Float | None = None) -> Float:
-        """XXᵀ, or X diag(w) Xᵀ, a dense (n, n) array."""
+        """XXᵀ, or X diag(w) Xᵀ, as a dense (n, n) array."""
         rows = self.by_row
         if weights is None:
             if not sp.issparse(rows):
@@ -151,7 +151,7 @@ class Columns:
         return Columns(self.values.astype(np.float64, copy=False), self.offset, centered=self.centered)
 
     def squared_norms(self) -> Float:
-        """‖xⱼ‖² for every column."""
+        """‖xⱼ‖² of every column."""
         if sp.issparse(self.values):
             squares = np.asarray(self.values.power(2).sum(axis=0), dtype=np.float64).ravel()
             if self.offset is not None:
@@ -161,7 +161,7 @@ class Columns:
         return np.einsum("ij,ij->j", self.values, self.values, dtype=np.float64)
 
     def squared_row_norms(self) -> Float:
-        """‖xᵢ‖² for every sample."""
+        """‖xᵢ‖² of every sample."""
         rows = self.by_row
         if not sp.issparse(rows):
             return np.einsum("ij,ij->i", rows, rows, dtype=np.float64)
@@ -178,7 +178,7 @@ class Columns:
         return 2.0 * float(variance.sum())
 
     def less_means(self, weights: Float | None = None) -> Columns:
-        """The same columns less their means, which may be weighted over the samples."""
+        """Subtract the means of the columns, weighted over the samples if weights are given."""
         means = self.means(weights)
         if sp.issparse(self.values):
             offset = means if self.offset is None else self.offset + means
@@ -186,12 +186,12 @@ class Columns:
         return Columns(self.values - means.astype(self.dtype), centered=weights is None)
 
     def means(self, weights: Float | None = None) -> Float:
-        """Means of the columns, which may be weighted over the samples."""
+        """Return the means of the columns, weighted over the samples if weights are given."""
         shares = np.full(self.shape[0], 1.0 / self.shape[0]) if weights is None else weights / weights.sum()
         return self.transposed_matmul(shares[:, None])[:, 0]
 
     def centered_like(self, F: Float) -> Float:
-        """F less its means where the columns are centred: what they can explain of it beside an intercept."""
+        """Subtract the means of F if the columns are centred: the part that they can explain beside an intercept."""
         return F - F.mean(axis=0) if self.centered else F
 
     def scaled(self, weights: Float) -> Columns:
@@ -210,7 +210,7 @@ class Columns:
 
 
 def _root_mean_squares(X: Any) -> Float:
-    """The root mean square of every column of a dense X, even if the squares of its values underflow."""
+    """Return the root mean square of every column of a dense X, even if the squares of its values underflow."""
     squares = np.einsum("ij,ij->j", X, X, dtype=np.float64) / X.shape[0]
     tiny = squares < SMALLEST_SAFE_SQUARE
     if not tiny.any():
@@ -221,22 +221,22 @@ def _root_mean_squares(X: Any) -> Float:
 
 
 def powers_of_two(magnitudes: Any) -> Float:
-    """The power of two next to every magnitude, within the normal range; to divide by it changes no digit."""
+    """Return the largest power of two below every magnitude; dividing by it changes no digit."""
     exponents = np.frexp(np.asarray(magnitudes, dtype=np.float64))[1] - 1
     return np.ldexp(1.0, np.maximum(exponents, np.finfo(np.float64).minexp))
 
 
 def _common_scale(roots: Float) -> Float:
-    """For every column the same power of two, near the root mean square of all."""
+    """Return for every column the same power of two, near the root mean square of all columns."""
     largest = roots.max()
     root = largest * np.sqrt(np.mean((roots / largest) ** 2))
     return np.full(len(roots), 2.0 ** np.round(np.log2(root)))
 
 
 def _shifted_columns(X: sp.csc_array, shift: Float) -> sp.csc_array:
-    """X less a constant in the columns with a nonzero shift, which become dense.
+    """Subtract a constant from the columns with a nonzero shift, which fills in their zeros.
 
-    Such a column has a mean that is large beside its standard deviation, and so no zeros to speak of.
+    The mean of such a column is large compared to its standard deviation, so it has hardly any zeros.
     """
     columns = np.flatnonzero(shift)
     if not len(columns):
@@ -255,7 +255,7 @@ def _pointers(lengths: Any) -> Indices:
 
 
 def _with_short_indices(X: Any) -> Any:
-    """X with indices of 32 bits if these suffice; parts of scikit-learn accept no others."""
+    """Convert the indices of X to 32 bits if they fit; parts of scikit-learn require it."""
     if X.nnz <= np.iinfo(np.int32).max:
         X.indices, X.indptr = X.indices.astype(np.int32, copy=False), X.indptr.astype(np.int32, copy=False)
     return X
@@ -273,14 +273,14 @@ def holding_dtype(values: Float, dtype: np.dtype[Any]) -> np.dtype[Any]:
 
 
 def canonical(X: Any) -> Any:
-    """Return a sparse X with short, sorted indices, without duplicate entries and without explicit zeros.
+    """Return a sparse X with sorted 32-bit indices, without duplicate entries and without explicit zeros.
 
-    X itself is left as it is, including its cached flags; its arrays are shared if they are canonical already. A dense
-    X is returned unchanged.
+    X itself is not modified, and neither are its cached flags. The result shares the arrays of X if they are canonical
+    already. A dense X is returned unchanged.
     """
     if not sp.issparse(X):
         return X
-    # A new object, as SciPy stores what it finds out about the entries in the array that is asked.
+    # A new object, because SciPy caches flags in the object that is asked for them.
     clean = type(X)((X.data, X.indices, X.indptr), shape=X.shape)
     if not clean.has_canonical_format:
         clean = clean.copy()
@@ -292,7 +292,7 @@ def canonical(X: Any) -> Any:
 
 
 def column_moments(X: Any) -> tuple[Float, Float]:
-    """Mean and variance of every column, in two passes and in float64 for any X."""
+    """Return the mean and the variance of every column, computed in two passes and in float64."""
     if sp.issparse(X):
         mean, variance = mean_variance_axis(X.astype(np.float64), axis=0)
         return mean, variance
@@ -301,7 +301,7 @@ def column_moments(X: Any) -> tuple[Float, Float]:
 
 
 def column_spreads(X: Any) -> tuple[Float, Float]:
-    """Mean and standard deviation of every column, even if the squares of its values underflow."""
+    """Return the mean and the standard deviation of every column, even if the squares of its values underflow."""
     mean, variance = column_moments(X)
     deviation = np.sqrt(variance)
     tiny = np.flatnonzero(variance < SMALLEST_SAFE_SQUARE)
@@ -315,7 +315,7 @@ def column_spreads(X: Any) -> tuple[Float, Float]:
 
 
 def column_extremes(X: Any) -> tuple[Any, Any]:
-    """Smallest and largest value of every column."""
+    """Return the smallest and the largest value of every column."""
     return min_max_axis(X, axis=0) if sp.issparse(X) else (X.min(axis=0), X.max(axis=0))
 
 
@@ -330,8 +330,8 @@ def constant_columns(
     extremes : tuple of ndarray, optional
         The smallest and the largest value of every column, if known.
     common_scale : bool
-        Whether columns keep their scales. Then a column also counts as constant if it varies so little beside
-        another column that the squares of its values underflow on a scale that suits both.
+        Whether the columns keep their own scales. If so, a column is also constant if it varies so little compared to
+        another one that the squares of its values underflow on their common scale.
 
     Returns
     -------
@@ -340,7 +340,7 @@ def constant_columns(
     smallest, largest = column_extremes(X) if extremes is None else extremes
     constant = np.asarray(smallest == largest)
     rounding = 10 * np.finfo(X.dtype).eps * np.maximum(np.abs(smallest), np.abs(largest)).astype(np.float64)
-    # A standard deviation is at least (largest − smallest)/√(2n): only a narrow range needs a closer look.
+    # A standard deviation is at least (largest − smallest)/√(2n), so only narrow ranges need to be checked.
     spread = largest.astype(np.float64) - smallest
     doubtful = np.flatnonzero(~constant & (spread <= rounding * np.sqrt(2.0 * X.shape[0])))
     if len(doubtful):

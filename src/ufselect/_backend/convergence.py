@@ -1,4 +1,4 @@
-"""One way to say that an iteration did not converge: a warning that points at the user's own line."""
+"""Convergence warnings that point at the line of the user."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ _NOT_THE_USER = ("ufselect", "sklearn", "joblib", "distributed")
 
 
 def warn_not_converged(message: str) -> None:
-    """Issue a ``ConvergenceWarning`` at the innermost line of code that is neither ours nor scikit-learn's.
+    """Issue a ``ConvergenceWarning`` for the line of user code that called this library.
 
-    Call it from the thread that called ``fit``: a worker thread or process has no line of the user on its stack.
+    Call it from the thread that called ``fit``: the stack of a worker thread or process does not contain that line.
 
     Parameters
     ----------
     message : str
-        What did not converge, after how many iterations, and what to do about it.
+        What did not converge, after how many iterations, and what to do.
     """
     warnings.warn(message, ConvergenceWarning, stacklevel=_depth_of_user() + 1)
 
 
 def _depth_of_user() -> int:
-    """How many frames above ``warn_not_converged`` the user's code is; the outermost frame if there is none."""
+    """Return the number of frames from ``warn_not_converged`` up to user code, or to the outermost frame."""
     depth, frame = 1, sys._getframe(1)
     while frame.f_back is not None and _package_of(frame.f_globals) in _NOT_THE_USER:
         depth, frame = depth + 1, frame.f_back

@@ -1,4 +1,4 @@
-"""Refuse what cannot fit before it is allocated."""
+"""Limits on memory, checked before an array is allocated."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ _CONTROL_GROUP_LIMIT = Path("/sys/fs/cgroup/memory.max")
 
 
 def ensure_fits(n_bytes: int, what: str, instead: str) -> None:
-    """Raise a MemoryError that names the size where ``n_bytes`` exceed what this process may use.
+    """Raise a MemoryError if this process may not use ``n_bytes``.
 
     Parameters
     ----------
     n_bytes : int
-        What is about to be allocated.
+        Number of bytes to allocate.
     what : str
-        What it is for, as the subject of a sentence.
+        What they are for, as the subject of a sentence.
     instead : str
-        What to do about it.
+        What to do instead.
     """
     limit = memory_limit()
     if n_bytes > limit:
         needed, allowed = (f"{size / 1e9:,.1f} GB" for size in (n_bytes, limit))
-        raise MemoryError(f"{what} would need {needed}, this process may use {allowed}; {instead}.")
+        raise MemoryError(f"{what} would need {needed}, but this process may use only {allowed}; {instead}.")
 
 
 def memory_limit() -> float:
-    """Bytes that this process may use: physical memory, or less where a limit is set."""
+    """Return the number of bytes that this process may use: the physical memory, or less if a limit is set."""
     limits = [float("inf")]
     if hasattr(os, "sysconf"):
         limits.append(float(os.sysconf("SC_PAGE_SIZE")) * os.sysconf("SC_PHYS_PAGES"))
@@ -40,8 +40,8 @@ def memory_limit() -> float:
 
 
 def peak_memory() -> int | None:
-    """Most bytes that this process has held so far; None where the system does not tell."""
-    # Linux's resource usage begins with the peak of whoever started the process, its status does not.
+    """Return the peak memory of this process in bytes, or None if the system does not report it."""
+    # On Linux, resource usage starts from the peak of the parent process; the status file does not.
     if (peak := status_bytes("VmHWM")) is not None:
         return peak
     try:
@@ -53,7 +53,7 @@ def peak_memory() -> int | None:
 
 
 def status_bytes(field: str) -> int | None:
-    """What Linux tells of this process's memory under that name; None elsewhere."""
+    """Return a field of the status file of this process in bytes, or None on systems other than Linux."""
     with suppress(OSError):
         for line in _STATUS.read_text().splitlines():
             if line.startswith(f"{field}:"):

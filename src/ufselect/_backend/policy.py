@@ -12,7 +12,7 @@ LARGEST_DENSE_SPECTRUM = 500
 """Order up to which all eigenvectors of a dense matrix take less time than a few by iteration."""
 
 LARGEST_DISTANCE_MATRIX = 1000
-"""Number of samples up to which all distances at once, by one product, take less time than a neighbor search."""
+"""Number of samples up to which all distances at once, by one product, take less time than a neighbour search."""
 
 LARGEST_CROWDED_SPECTRUM = 1500
 """Order up to which a spectrum with many small eigenvalues is decomposed densely: no iteration tells them apart.
@@ -30,7 +30,7 @@ N_LANDMARKS = 1000
 """Number of samples from which a larger kernel is approximated: their decomposition takes about a second."""
 
 LARGEST_DENSE_SYSTEM = 5000
-"""Order up to which a dense matrix of all pairs of samples, or of features, is formed and factorized.
+"""Order up to which a dense matrix of all pairs of samples, or of features, is formed and factorised.
 
 It takes 200 MB, and a factorization several seconds. Above it, matrices are only applied.
 """
@@ -53,9 +53,9 @@ SMALLEST_SAFE_SQUARE = 1e-290
 """Mean squares below it are computed again on another scale: some of the squares may have underflowed."""
 
 MEAN_TO_SHIFT = 1e3
-"""Ratio of mean and standard deviation above which a sparse column is centered by its values, not within products.
+"""Ratio of mean and standard deviation above which a sparse column is centred by its values, not within products.
 
-Implicit centering loses the square of this ratio in relative precision: 1e-10 is left at 1e3. A column above it has
+Implicit centring loses the square of this ratio in relative precision: 1e-10 is left at 1e3. A column above it has
 at most one zero in 10⁶ rows, so nothing is gained by keeping it sparse.
 """
 
@@ -68,7 +68,7 @@ Sums over thousands of columns in another order differ by less.
 """
 
 SAME_EIGENVALUE = 1e-8
-"""Eigenvalues of a normalized Laplacian with a smaller difference are the same.
+"""Eigenvalues of a normalised Laplacian with a smaller difference are the same.
 
 The iterative eigensolver is accurate to less than this; eigenvalues lie between 0 and 2.
 """

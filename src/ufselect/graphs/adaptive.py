@@ -1,4 +1,4 @@
-"""FSASL's P: probabilities of being neighbours, learned from distances."""
+"""FSASL's P: neighbour probabilities learned from distances."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ufselect.solvers.simplex import project_rows_onto_simplex
 
 
 class Neighborhoods(NamedTuple):
-    """P with the spread μ of each row that it was found with."""
+    """P, and the spreads μᵢ of its rows."""
 
     P: sp.csr_array
     spread: Float
@@ -28,26 +28,26 @@ def adaptive_neighbors(
 ) -> Neighborhoods:
     """Minimise Σⱼ ½‖zᵢ−zⱼ‖²Pᵢⱼ + (μᵢ/2)Pᵢⱼ² over the simplex, exactly, for every sample i.
 
-    Row i is the projection of −dᵢ/(2μᵢ) onto the simplex, dᵢ the squared distances to the others.
-    Only the nearest can be non-zero, so the exact nearest neighbours suffice: more are fetched for
-    as long as the farthest one at hand still has a positive probability.
+    Row i is the projection of −dᵢ/(2μᵢ) onto the simplex, where dᵢ are the squared distances to the others. Only the
+    nearest neighbours can have nonzero probabilities; more of them are fetched as long as the farthest one still has
+    a positive probability.
 
     Parameters
     ----------
     Z : Columns or ndarray of shape (n, c)
         Samples by rows.
     n_neighbors : int
-        k, the neighbours of a sample.
+        k, the number of neighbours.
     spread : {"row", "mean"} or ndarray of shape (n,)
-        "row": μᵢ = ½(k·dᵢ₍k+1₎ − Σ_{j≤k} dᵢ₍j₎), with which every sample has its k neighbours;
-        "mean": the mean of these for all rows, the paper's choice; or the values themselves.
+        "row": μᵢ = ½(k·dᵢ₍k+1₎ − Σ_{j≤k} dᵢ₍j₎), which gives every sample k neighbours; "mean": the mean of these for
+        all rows, as in the paper; or the values themselves.
     n_jobs : int, optional
-        Threads of the neighbour search.
+        Number of threads.
 
     Returns
     -------
     Neighborhoods
-        P of shape (n, n) with rows on the simplex and a zero diagonal, and μ of shape (n,).
+        P of shape (n, n), with rows on the simplex and a zero diagonal, and μ of shape (n,).
     """
     search = NeighborSearch(Z, n_jobs=n_jobs)
     nearest = search.nearest(min(n_neighbors + 1, Z.shape[0] - 1))
@@ -62,17 +62,17 @@ def adaptive_neighbors(
 
 
 def neighbor_probabilities(nearest: Nearest, k: int) -> sp.csr_array:
-    """P in closed form, for the spreads with which every sample has k neighbours, from the k + 1 nearest."""
+    """Return P in closed form for k neighbours per sample, given the k + 1 nearest."""
     return _as_graph(_closed_form(nearest.squared_distances, k), nearest.index)
 
 
 def _spread_of_k_neighbors(distances: Float, k: int) -> Float:
-    """μᵢ = ½(k·dᵢ₍k+1₎ − Σ_{j≤k} dᵢ₍j₎); without a (k+1)-th other sample the k-th stands in."""
+    """μᵢ = ½(k·dᵢ₍k+1₎ − Σ_{j≤k} dᵢ₍j₎); the k-th distance replaces the (k+1)-th if there is none."""
     return 0.5 * (distances[:, :k].shape[1] * distances[:, -1] - distances[:, :k].sum(axis=1))
 
 
 def _closed_form(distances: Float, k: int) -> Float:
-    """Pᵢⱼ = (dᵢ₍k+1₎ − dᵢⱼ)₊ / (k·dᵢ₍k+1₎ − Σ_{j≤k} dᵢ₍j₎), even where all these are equal."""
+    """Pᵢⱼ = (dᵢ₍k+1₎ − dᵢⱼ)₊ / (k·dᵢ₍k+1₎ − Σ_{j≤k} dᵢ₍j₎), or equal probabilities if all distances are equal."""
     nearness = distances[:, -1:] - distances[:, :k]
     total = nearness.sum(axis=1, keepdims=True)
     even = np.full_like(nearness, 1.0 / nearness.shape[1])
@@ -80,7 +80,7 @@ def _closed_form(distances: Float, k: int) -> Float:
 
 
 def _projected_graph(search: NeighborSearch, mu: Float, count: int) -> sp.csr_array:
-    """Project row by row, doubling the number of neighbors of the rows that could use more."""
+    """Project row by row, doubling the number of neighbours of the rows that need more."""
     n = len(mu)
     pending = np.arange(n)
     entries = []
@@ -98,7 +98,7 @@ def _projected_graph(search: NeighborSearch, mu: Float, count: int) -> sp.csr_ar
 
 
 def _probabilities(distances: Float, mu: Float) -> Float:
-    """Project −d/(2μ) onto the simplex; where μ = 0, all goes to the nearest, ties even."""
+    """Project −d/(2μ) onto the simplex; if μ = 0, the nearest neighbours share all of the probability."""
     nearest = distances == distances[:, :1]
     limit = nearest / nearest.sum(axis=1, keepdims=True)
     positive = mu > 0.0

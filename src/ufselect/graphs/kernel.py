@@ -1,4 +1,4 @@
-"""The Gaussian kernel of all pairs of samples, whole or as a factor of low rank."""
+"""The Gaussian kernel of all pairs of samples, or a low-rank factor of it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _NEGLIGIBLE = 1e-10
 
 
 def gaussian_kernel(X: Columns, width: float, *, n_copies: int = 1) -> Float:
-    """exp(−‖xᵢ−xⱼ‖²/(2t²)) for all pairs, and no less than 1e-10, a dense (n, n) array.
+    """Return exp(−‖xᵢ−xⱼ‖²/(2t²)) of all pairs, at least 1e-10, as a dense (n, n) array.
 
     Parameters
     ----------
@@ -33,37 +33,37 @@ def gaussian_kernel(X: Columns, width: float, *, n_copies: int = 1) -> Float:
     width : float
         t as a multiple of the root mean square distance between samples.
     n_copies : int
-        Arrays of this size that the caller is going to need; more than fit are refused.
+        Number of arrays of this size that the caller needs; raise a MemoryError if they do not fit.
     """
     n = X.shape[0]
     ensure_fits(
         8 * n**2 * (n_copies + 1),
         f"The kernel between all {n} samples",
-        'take affinity="neighbors" or fewer samples',
+        'use affinity="neighbors" or fewer samples',
     )
     kernel = euclidean_distances(centered_points(X), squared=True).astype(np.float64)
     kernel /= -2.0 * squared_width(X, width)
-    # Nobody drops out of the graph of a kernel, however far away.
+    # Even a sample far away from all others must stay in the graph.
     return np.maximum(np.exp(kernel, out=kernel), FAINTEST_SIMILARITY, out=kernel)
 
 
 def kernel_factor(X: Columns, width: float, *, count: int | None, random_state: Any = 0) -> Float:
-    """Φ whose ΦΦᵀ is the Gaussian kernel, doubly centred where X is centred, or its best approximation.
+    """Return Φ such that ΦΦᵀ is the Gaussian kernel, doubly centred if X is centred, or approximates it.
 
     Parameters
     ----------
     X : Columns of shape (n, d)
     width : float
-        As of ``gaussian_kernel``.
+        As in ``gaussian_kernel``.
     count : int or None
-        Columns of Φ, those of the largest eigenvalues; None for as many as matter.
+        Number of columns of Φ, for the largest eigenvalues; None for all that are not negligible.
     random_state : int, RandomState instance or None
-        Choice of the landmarks from which the kernel of more than 3000 samples is approximated.
+        Selects the landmarks from which the kernel of more than 3000 samples is approximated.
 
     Returns
     -------
     ndarray of shape (n, count)
-        Orthogonal columns, each with the root of its eigenvalue as length, in descending order.
+        Orthogonal columns, their norms the square roots of the eigenvalues, in descending order.
     """
     n = X.shape[0]
     if n > LARGEST_EXACT_KERNEL:
@@ -78,21 +78,21 @@ def kernel_factor(X: Columns, width: float, *, count: int | None, random_state: 
 
 
 def _largest_pairs(kernel: Float, count: int | None) -> tuple[Float, Float]:
-    """Largest eigenvalues, descending, and their vectors with fixed signs."""
+    """Return the largest eigenvalues in descending order, and eigenvectors with fixed signs."""
     n = len(kernel)
     if count is None or n <= LARGEST_DENSE_SPECTRUM or 5 * count > n:
         values, vectors = np.linalg.eigh(kernel)
     else:
-        start = np.cos(np.arange(n))  # any fixed vector that is not orthogonal to the wanted ones
+        start = np.cos(np.arange(n))  # fixed, and not orthogonal to the eigenvectors
         values, vectors = eigsh(kernel, k=count, which="LA", v0=start)
     order = np.argsort(-values, kind="stable")[:count]
     return values[order], with_fixed_signs(vectors[:, order])
 
 
 def _factor_from_landmarks(X: Columns, width: float, count: int | None, random_state: Any) -> Float:
-    """Nyström's approximation, turned so that its columns are orthogonal."""
+    """Return the Nyström approximation, rotated so that its columns are orthogonal."""
     n_bytes = 24 * X.shape[0] * N_LANDMARKS
-    ensure_fits(n_bytes, f"The factor of a kernel between {X.shape[0]} samples", "take fewer samples")
+    ensure_fits(n_bytes, f"The factor of a kernel between {X.shape[0]} samples", "use fewer samples")
     machine = Nystroem(
         gamma=0.5 / squared_width(X, width),
         n_components=N_LANDMARKS,

@@ -1,4 +1,4 @@
-"""Laplacians, as operators that are only applied."""
+"""Laplacians as linear operators."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from ufselect._backend.columns import Columns, Float
 
 
 def neighbor_laplacian(P: sp.csr_array) -> sp.csr_array:
-    """L_P = D − (P + Pᵀ)/2, D its row sums."""
+    """L_P = D − (P + Pᵀ)/2, where D holds the row sums of (P + Pᵀ)/2."""
     affinity = (P + P.T) / 2.0
     return sp.csr_array(sp.diags_array(affinity.sum(axis=1)) - affinity)
 
 
 class Laplacian(LinearOperator):  # type: ignore[misc]
-    """A symmetric positive semi-definite (n, n) matrix that is only applied.
+    """A symmetric positive semi-definite (n, n) matrix, given by its products.
 
-    A subclass gives ``_matmat``, and what it knows about its null space.
+    A subclass defines ``_matmat`` and, if it is known, the null space.
     """
 
     def __init__(self, n: int) -> None:
@@ -35,27 +35,27 @@ class Laplacian(LinearOperator):  # type: ignore[misc]
         return self
 
     def toarray(self) -> Float:
-        """The matrix as a dense array, for small n."""
+        """Return the matrix as a dense array, for small n."""
         return np.asarray(self @ np.eye(self.shape[0]))
 
     def trivial_vector(self) -> Float:
-        """The unit vector that says nothing about structure: here the constant one."""
+        """Return the unit vector that carries no structure: the constant one."""
         return np.full(self.shape[0], self.shape[0] ** -0.5)
 
     def null_vectors(self, most: int | None = None) -> Float:
-        """An orthonormal basis of the null space as far as it is known, or the first vectors of one."""
+        """Return an orthonormal basis of the null space as far as it is known, at most ``most`` vectors."""
         return np.zeros((self.shape[0], 0))
 
 
 class StructureLaplacian(Laplacian):
-    """L = (I−S)(I−S)ᵀ + βL_P, symmetric and positive semi-definite, never formed for large n.
+    """L = (I−S)(I−S)ᵀ + βL_P, symmetric and positive semi-definite.
 
     Parameters
     ----------
     S : sparse array of shape (n, n) or None
-        Self-expression, column i rebuilding sample i; None leaves its term out.
+        Self-expression, column i for sample i; None omits its term.
     P : sparse array of shape (n, n) or None
-        Neighbour probabilities by rows; None leaves its term out.
+        Neighbour probabilities by rows; None omits its term.
     local_weight : float
         β.
     """
@@ -63,7 +63,7 @@ class StructureLaplacian(Laplacian):
     def __init__(self, S: sp.csc_array | None, P: sp.csr_array | None, local_weight: float) -> None:
         n = next(part.shape[0] for part in (S, P) if part is not None)
         super().__init__(n)
-        # (I−S) and its transpose, each laid out for products from the left.
+        # (I−S) and its transpose, both in CSR format for fast products.
         self._unexpressed: Any = None
         self._unexpressed_back: Any = None
         if S is not None:
@@ -80,7 +80,7 @@ class StructureLaplacian(Laplacian):
         return image
 
     def toarray(self) -> Float:
-        """L as a dense array, for small n."""
+        """Return L as a dense array, for small n."""
         dense = np.zeros(self.shape)
         if self._unexpressed is not None:
             dense += (self._unexpressed @ self._unexpressed_back).toarray()
@@ -89,10 +89,10 @@ class StructureLaplacian(Laplacian):
         return dense
 
     def null_vectors(self, most: int | None = None) -> Float:
-        """An orthonormal basis of the null space as far as it is known.
+        """Return an orthonormal basis of the null space as far as it is known.
 
-        With S absent that is one indicator for each connected component of the neighbour graph,
-        the largest component first.
+        Without S it consists of the indicators of the connected components of the neighbour graph, the largest
+        component first.
         """
         if self._unexpressed is not None or self._local is None:
             return np.zeros((self.shape[0], 0))
@@ -107,7 +107,7 @@ class NormalizedLaplacian(Laplacian):
     Parameters
     ----------
     A : sparse or dense array of shape (n, n)
-        A dense one is taken to be connected.
+        A dense one is assumed to be connected.
     """
 
     def __init__(self, A: Any) -> None:
@@ -123,22 +123,22 @@ class NormalizedLaplacian(Laplacian):
         return B - self.affinity @ B
 
     def toarray(self) -> Float:
-        """Lₙ as a dense array, for small n."""
+        """Return Lₙ as a dense array, for small n."""
         return np.eye(self.shape[0]) - (self.affinity.toarray() if sp.issparse(self.affinity) else self.affinity)
 
     def trivial_vector(self) -> Float:
-        """D^(1/2)1 at unit length."""
+        """Return D^(1/2)1, scaled to unit length."""
         return np.sqrt(self.degrees / self.degrees.sum())
 
     def null_vectors(self, most: int | None = None) -> Float:
-        """One vector for each connected component, the largest component first."""
+        """Return one vector per connected component, the largest component first."""
         if not sp.issparse(self.affinity):
             return self.trivial_vector()[:, None]
         return _indicators(self.affinity, self.degrees, most)
 
 
 class SparseLaplacian(Laplacian):
-    """A sparse matrix as it is, such as those of local models."""
+    """A sparse matrix, such as that of a local model."""
 
     def __init__(self, matrix: sp.csr_array) -> None:
         super().__init__(matrix.shape[0])
@@ -148,25 +148,25 @@ class SparseLaplacian(Laplacian):
         return self.matrix @ B
 
     def toarray(self) -> Float:
-        """The matrix as a dense array, for small n."""
+        """Return the matrix as a dense array, for small n."""
         return self.matrix.toarray()
 
 
 def _indicators(graph: Any, weights: Float, most: int | None) -> Float:
-    """√weight on each connected component at unit length, by columns, the component of most samples first."""
+    """Return √weight on each connected component, scaled to unit length, the component with most samples first."""
     count, label = connected_components(graph, directed=False)
     size = np.bincount(label, minlength=count)
-    place = np.empty(count, dtype=np.intp)
-    place[np.argsort(-size, kind="stable")] = np.arange(count)
+    rank = np.empty(count, dtype=np.intp)
+    rank[np.argsort(-size, kind="stable")] = np.arange(count)
     volume = np.bincount(label, weights=weights, minlength=count)
     basis = np.zeros((len(label), count if most is None else min(count, most)))
-    samples = np.flatnonzero(place[label] < basis.shape[1])
-    basis[samples, place[label[samples]]] = np.sqrt(weights[samples] / volume[label[samples]])
+    samples = np.flatnonzero(rank[label] < basis.shape[1])
+    basis[samples, rank[label[samples]]] = np.sqrt(weights[samples] / volume[label[samples]])
     return basis
 
 
 def structure_laplacian(S: sp.csc_array | None, P: sp.csr_array | None, local_weight: float) -> StructureLaplacian:
-    """L = (I−S)(I−S)ᵀ + βL_P; either part may be absent."""
+    """L = (I−S)(I−S)ᵀ + βL_P; either part may be None."""
     return StructureLaplacian(S, P, local_weight)
 
 
@@ -176,7 +176,7 @@ def quadratic_form(L: Any, Z: Float) -> float:
 
 
 def column_energies(X: Columns, *laplacians: Any) -> tuple[Float, ...]:
-    """fⱼᵀLfⱼ for every column of X, an array for each L given."""
+    """Return fⱼᵀLfⱼ for every column of X, one array for each L."""
     energies = tuple(np.empty(X.shape[1]) for _ in laplacians)
     for block, columns in column_blocks(X):
         for energy, L in zip(energies, laplacians, strict=True):
@@ -185,7 +185,7 @@ def column_energies(X: Columns, *laplacians: Any) -> tuple[Float, ...]:
 
 
 def neighbor_scatters(X: Columns, A: sp.csr_array) -> tuple[Float, Float]:
-    """f̃ⱼᵀDf̃ⱼ and f̃ⱼᵀLf̃ⱼ for every column less its mean weighted by D: variance over all, and over the edges of A."""
+    """Return f̃ⱼᵀDf̃ⱼ and f̃ⱼᵀLf̃ⱼ for every column, where f̃ⱼ is fⱼ less its mean weighted by D."""
     between, within = np.empty(X.shape[1]), np.empty(X.shape[1])
     degrees = np.asarray(A.sum(axis=1)).ravel()
     differences = _edge_differences(A)
@@ -198,7 +198,7 @@ def neighbor_scatters(X: Columns, A: sp.csr_array) -> tuple[Float, Float]:
 
 
 def _edge_differences(A: sp.csr_array) -> sp.csr_array:
-    """The incidence matrix B with rows √aᵢⱼ(eᵢ − eⱼ) for the edges: fᵀLf = ‖Bf‖², a sum of squares, does not cancel."""
+    """Return the incidence matrix B with rows √aᵢⱼ(eᵢ − eⱼ): unlike fᵀLf, the sum of squares ‖Bf‖² does not cancel."""
     edges = sp.coo_array(sp.triu(A, k=1))
     here, there = edges.coords
     root, number = np.sqrt(edges.data), np.arange(edges.nnz)

@@ -1,7 +1,7 @@
-"""What neighbourhoods say about the samples in them: one small dense problem a sample, assembled into a sparse matrix.
+"""Local models: a small dense problem for the neighbourhood of every sample, assembled into a sparse matrix.
 
-All models are built from one thing: the inner products of the differences xⱼ − xᵢ of the neighbours j of i.
-They do not see where the origin lies, nor cancel where it is far off.
+All models are built from the inner products of the differences xⱼ − xᵢ between a sample i and its neighbours j, which
+do not depend on the origin and do not cancel if it is far away.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def local_laplacian(
     dimension: int = 2,
     n_jobs: int | None = None,
 ) -> sp.csr_array:
-    """L, symmetric and positive semi-definite with L1 = 0, that is small on what a local model keeps.
+    """Return L, symmetric and positive semi-definite with L1 = 0, that is small on functions that fit a local model.
 
     Parameters
     ----------
@@ -32,14 +32,14 @@ def local_laplacian(
     nearest : Nearest
         Neighbours of every sample.
     model : {"lpp", "lle", "ltsa"}
-        Laplacian of the neighbour graph, locally linear reconstruction, alignment of tangent spaces.
+        Laplacian of the neighbour graph, locally linear embedding, or local tangent space alignment.
     width : float
-        Of the edges of "lpp".
+        Width of the heat kernel of "lpp".
     dimension : int
-        Of the tangent spaces of "ltsa", cut to what its neighbourhoods, a sample and all its neighbours but the
-        farthest, allow.
+        Dimension of the tangent spaces of "ltsa". Its neighbourhoods are a sample and all neighbours but the farthest;
+        the dimension is at most two less than their size.
     n_jobs : int, optional
-        Threads.
+        Number of threads.
 
     Returns
     -------
@@ -52,7 +52,7 @@ def local_laplacian(
         return residual_laplacian(weights_as_matrix(nearest.index, reconstruction_weights(grams)))
     others = nearest.index[:, :-1]
     if others.shape[1] < 2:
-        raise ValueError(f"tangent spaces need n_neighbors of at least 3, not {others.shape[1] + 1}.")
+        raise ValueError(f"tangent spaces need n_neighbors of at least 3, got {others.shape[1] + 1}.")
     index, grams = with_self(others, difference_grams(X, others, n_jobs=n_jobs))
     return assembled(index, alignment_blocks(centered_grams(grams), min(dimension, index.shape[1] - 2)))
 
@@ -65,18 +65,18 @@ def difference_grams(
     feature_weights: Float | None = None,
     n_jobs: int | None = None,
 ) -> Float:
-    """Cᵢ = ZᵢZᵢᵀ, Zᵢ the differences xⱼ − xᵢ by rows for the samples j in row i of ``index``.
+    """Return Cᵢ = ZᵢZᵢᵀ, where the rows of Zᵢ are the differences xⱼ − xᵢ for the samples j in row i of ``index``.
 
     Parameters
     ----------
     X : Columns of shape (n, d)
     index : ndarray of shape (n, k)
     rows : ndarray of shape (n,), optional
-        The samples i that the rows of ``index`` belong to; by default all, in their order.
+        The samples i that the rows of ``index`` belong to; by default all samples.
     feature_weights : ndarray of shape (d,), optional
         τ, for Zᵢ diag(τ) Zᵢᵀ.
     n_jobs : int, optional
-        Threads.
+        Number of threads.
 
     Returns
     -------
@@ -97,7 +97,7 @@ def difference_grams(
 
 
 def with_self(index: Indices, grams: Float) -> tuple[Indices, Float]:
-    """Put every sample at the head of its neighbourhood, where its difference from itself is zero."""
+    """Insert every sample as the first member of its own neighbourhood, with zero differences."""
     n, k = index.shape
     widened = np.zeros((n, k + 1, k + 1))
     widened[:, 1:, 1:] = grams
@@ -111,14 +111,14 @@ def centered_grams(grams: Float) -> Float:
 
 
 def assembled(index: Indices, blocks: Float, n_samples: int | None = None) -> sp.csr_array:
-    """Σᵢ SᵢBᵢSᵢᵀ: add every (k, k) block where the samples of its neighbourhood stand.
+    """Return Σᵢ SᵢBᵢSᵢᵀ: add every (k, k) block at the rows and columns of the samples in its neighbourhood.
 
     Parameters
     ----------
     index : ndarray of shape (n, k)
     blocks : ndarray of shape (n, k, k)
     n_samples : int, optional
-        Where there are more samples than neighbourhoods.
+        Number of samples, if it is larger than the number of neighbourhoods.
 
     Returns
     -------
@@ -134,7 +134,7 @@ def assembled(index: Indices, blocks: Float, n_samples: int | None = None) -> sp
 def weights_as_matrix(
     index: Indices, weights: Float, *, rows: Indices | None = None, n_samples: int | None = None
 ) -> sp.csr_array:
-    """The square array whose row ``rows[a]``, by default a, has ``weights[a]`` at ``index[a]``."""
+    """Return a square array with ``weights[a]`` in the columns ``index[a]`` of row ``rows[a]``, by default of row a."""
     n, k = index.shape
     size = n_samples or n
     here = np.repeat(np.arange(n) if rows is None else rows, k)
@@ -142,16 +142,16 @@ def weights_as_matrix(
 
 
 def residual_laplacian(weights: sp.csr_array) -> sp.csr_array:
-    """(I−S)ᵀ(I−S), the squared error of predicting every sample from others by the rows of S."""
+    """Return (I−S)ᵀ(I−S), the squared error if the rows of S predict every sample from others."""
     residual = sp.csr_array(sp.eye_array(weights.shape[0]) - weights)
     return sp.csr_array(residual.T @ residual)
 
 
 def reconstruction_weights(grams: Float, *, ridge: float = 1e-3) -> Float:
-    """LLE: the weights, summing to one, with which neighbours rebuild a sample best.
+    """LLE: the weights, with a sum of one, with which the neighbours reconstruct a sample best.
 
-    Solve (Cᵢ + ridge·tr(Cᵢ)I)w = 1 and divide by the sum; where all neighbours coincide with the
-    sample, all weights are equal.
+    Solve (Cᵢ + ridge·tr(Cᵢ)I)w = 1 and divide by the sum. If all neighbours coincide with the sample, all weights are
+    equal.
     """
     n, k, _ = grams.shape
     trace = np.einsum("ijj->i", grams)
@@ -163,14 +163,14 @@ def reconstruction_weights(grams: Float, *, ridge: float = 1e-3) -> Float:
 
 
 def alignment_blocks(centered: Float, dimension: int) -> Float:
-    """LTSA: I − GᵢGᵢᵀ with Gᵢ = [1/√k, Vᵢ], Vᵢ the leading tangent coordinates of a neighbourhood.
+    """LTSA: I − GᵢGᵢᵀ with Gᵢ = [1/√k, Vᵢ], where Vᵢ are the leading tangent coordinates.
 
     Parameters
     ----------
     centered : ndarray of shape (n, k, k)
         Inner products of the centred neighbourhoods.
     dimension : int
-        p, the columns of Vᵢ. With p > k − 2 nothing would be left of the neighbourhood.
+        p, the number of columns of Vᵢ, at most k − 2.
 
     Raises
     ------
@@ -180,9 +180,9 @@ def alignment_blocks(centered: Float, dimension: int) -> Float:
     _, k, _ = centered.shape
     if dimension > k - 2:
         raise ValueError(
-            f"tangent spaces of dimension {dimension} need neighbourhoods of at least {dimension + 2} samples, not {k}."
+            f"tangent spaces of dimension {dimension} need neighbourhoods of at least {dimension + 2} samples, got {k}."
         )
-    # The constant vector is kept apart; a neighbourhood of lower rank has fewer tangent coordinates.
+    # The constant vector is excluded; a neighbourhood of lower rank has fewer tangent coordinates.
     trace = np.einsum("ijj->i", centered)
     apart = np.where(trace > 0.0, trace, 1.0)
     values, vectors = np.linalg.eigh(centered - apart[:, None, None] / k)
@@ -192,7 +192,7 @@ def alignment_blocks(centered: Float, dimension: int) -> Float:
 
 
 def discriminant_blocks(centered: Float, ridge: float) -> Float:
-    """UDFS: H(X̃ᵢX̃ᵢᵀ + λI)⁻¹H, small where a neighbourhood is spread out along the wanted direction."""
+    """UDFS: H(X̃ᵢX̃ᵢᵀ + λI)⁻¹H, small in directions in which the neighbourhood varies."""
     k = centered.shape[1]
     inverse = np.asarray(np.linalg.inv(centered + ridge * np.eye(k)), dtype=np.float64)
     return centered_grams(inverse)
@@ -204,7 +204,7 @@ def kernel_prediction_weights(kernels: Float, ridge: float) -> Float:
     Parameters
     ----------
     kernels : ndarray of shape (n, k + 1, k + 1)
-        Kernel between the members of each neighbourhood, the sample itself first.
+        Kernel between the members of every neighbourhood, the sample itself first.
     ridge : float
         λ.
 
@@ -218,7 +218,7 @@ def kernel_prediction_weights(kernels: Float, ridge: float) -> Float:
 
 
 def gaussian_of_grams(grams: Float, squared_width: float) -> Float:
-    """exp(−‖xⱼ−xₗ‖²/(2t²)) between the members of each neighbourhood, from their inner products."""
+    """Return exp(−‖xⱼ−xₗ‖²/(2t²)) between the members of every neighbourhood, given their inner products."""
     squares = np.einsum("ijj->ij", grams)
     distances = squares[:, :, None] + squares[:, None, :] - 2.0 * grams
     return np.exp(-np.maximum(distances, 0.0) / (2.0 * squared_width))

@@ -1,4 +1,4 @@
-"""Nearest neighbours, exactly and with ties settled, and the graphs that join them."""
+"""Exact nearest neighbours with well-defined ties, and graphs of them."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ _SPARE_CANDIDATES = 4
 
 @dataclass(frozen=True)
 class Nearest:
-    """Squared distances from every sample to its nearest others, ascending by rows, and who they are."""
+    """Squared distances from samples to their nearest others, in ascending order by rows, and the indices of these."""
 
     squared_distances: Float
     index: Indices
 
 
 def nearest_others(X: Columns | Any, count: int, *, n_jobs: int | None = None) -> Nearest:
-    """Return the ``count`` nearest other samples of every sample, as :class:`NeighborSearch` finds them.
+    """Return the ``count`` nearest other samples of every sample; see :class:`NeighborSearch`.
 
     Parameters
     ----------
@@ -50,12 +50,12 @@ def nearest_others(X: Columns | Any, count: int, *, n_jobs: int | None = None) -
 
 
 class NeighborSearch:
-    """The exact nearest neighbors of samples, wherever the origin is.
+    """Search for exact nearest neighbours that is not affected by the distance of the samples from the origin.
 
     Of samples at the same distance, up to rounding, the one with the lower index counts as nearer. Fast searches
-    multiply out ‖xᵢ−xⱼ‖², which cancels for samples far from the origin. So they only provide candidates, some more
-    than needed. Distances are computed again from differences, and more candidates are fetched as long as ties or
-    the rounding of the search leave it open which samples are the nearest.
+    expand ‖xᵢ−xⱼ‖², which cancels for samples far from the origin. Here they only provide candidates, a few more than
+    needed. Distances are computed again from differences, and more candidates are fetched as long as ties or rounding
+    leave it open which samples are the nearest.
 
     Parameters
     ----------
@@ -74,14 +74,14 @@ class NeighborSearch:
         self._lengths = np.sqrt(row_norms(near_origin, squared=True).astype(np.float64))
 
     def nearest(self, count: int, rows: Indices | None = None) -> Nearest:
-        """Return the ``count`` nearest others of the given rows, by default of all."""
+        """Return the ``count`` nearest others of the samples with the given indices, by default of all."""
         n = self.points.shape[0]
         rows = np.arange(n) if rows is None else rows
         distances, index = np.empty((len(rows), count)), np.empty((len(rows), count), dtype=np.intp)
         pending, fetched = np.arange(len(rows)), min(count + _SPARE_CANDIDATES, n - 1)
         while len(pending):
             still_open = []
-            # Rows with many ties need many candidates: some rows at a time.
+            # Samples with many ties need many candidates, so only some samples at a time.
             for block in gen_batches(len(pending), affordable_rows(64 * fetched)):
                 part = pending[block]
                 exact, candidates = self._measured(rows[part], fetched)
@@ -93,24 +93,24 @@ class NeighborSearch:
         return Nearest(distances, index)
 
     def _measured(self, rows: Indices, count: int) -> tuple[Float, Indices]:
-        """Candidates of the given rows in order, and their distances."""
+        """Return the distances of ``count`` candidates in ascending order, and the candidates."""
         candidates = self._candidates(rows, count)
         return _in_order(_squared_distances(self.points, rows, candidates, self.n_jobs), candidates)
 
     def _settled(self, rows: Indices, distances: Float, count: int) -> npt.NDArray[np.bool_]:
-        """Whether no sample other than the candidates can be among the nearest."""
+        """Return whether all of the nearest are certainly among the candidates."""
         if distances.shape[1] == self.points.shape[0] - 1:
             return np.ones(len(rows), dtype=bool)
         farthest = distances[:, count - 1]
-        # Whoever is as near as that is at most ‖xᵢ‖ + √farthest away from the origin.
+        # A sample as near as that is at most ‖xᵢ‖ + √farthest away from the origin.
         doubt = 2.0 * self._rounding * (2.0 * self._lengths[rows] + np.sqrt(farthest)) ** 2
         return np.asarray(distances[:, -1] > farthest * (1.0 + SAME_DISTANCE) + doubt)
 
 
 def centered_points(X: Columns | Any) -> Any:
-    """Return the samples of X by rows, moved near to the origin if X is dense; distances stay the same.
+    """Return the samples of X by rows, with the same distances and, if X is dense, centred.
 
-    Sparse samples are returned as they are stored: ``Columns`` keeps no sparse column with a large mean.
+    A sparse X is returned as it is stored: ``Columns.standardized`` leaves no large means in it.
     """
     points = X.by_row if isinstance(X, Columns) else X
     if sp.issparse(points):
@@ -122,10 +122,10 @@ def centered_points(X: Columns | Any) -> Any:
 
 
 def _search_among(points: Any, n_jobs: int | None) -> tuple[Callable[[Indices, int], Indices], bool]:
-    """(rows, count) ↦ the nearest others of these rows, up to rounding and in any order; and whether it is exact."""
+    """Return (rows, count) ↦ indices of the nearest others in any order, and whether these are free of rounding."""
     n = points.shape[0]
     if n <= LARGEST_DISTANCE_MATRIX and not sp.issparse(points) and points.dtype == np.float64:
-        # Symmetric, so half the work of a search.
+        # Symmetric, so half of the work of a search.
         inner = points @ points.T
         squares = inner.diagonal()
         distances = squares[:, None] + squares - 2.0 * inner
@@ -134,12 +134,12 @@ def _search_among(points: Any, n_jobs: int | None) -> tuple[Callable[[Indices, i
     search = NearestNeighbors(n_jobs=n_jobs).fit(points)
 
     def candidates(rows: Indices, count: int) -> Indices:
-        # Threads under any joblib backend: processes would each get a copy of the points.
+        # Threads under any joblib backend: every process would get a copy of the points.
         with parallel_config("threading", n_jobs=number_of_threads(n_jobs)):
             if len(rows) == n:
                 return search.kneighbors(n_neighbors=count, return_distance=False).astype(np.intp)
             found = search.kneighbors(points[rows], n_neighbors=count + 1, return_distance=False)
-        # A sample is left out by its index, not by its rank; duplicates may push it off its own list.
+        # A sample is removed from its own list by index, not by rank: it may come after its duplicates, or be missing.
         own = found == rows[:, None]
         own[~own.any(axis=1), -1] = True
         return found[~own].reshape(len(rows), count).astype(np.intp)
@@ -148,7 +148,7 @@ def _search_among(points: Any, n_jobs: int | None) -> tuple[Callable[[Indices, i
 
 
 def _squared_distances(points: Any, rows: Indices, candidates: Indices, n_jobs: int | None) -> Float:
-    """‖xᵢ−xⱼ‖² from differences, which do not cancel."""
+    """Compute ‖xᵢ−xⱼ‖² from differences, which do not cancel."""
 
     def of_block(block: slice) -> Float:
         here, there = rows[block], candidates[block]
@@ -162,7 +162,7 @@ def _squared_distances(points: Any, rows: Indices, candidates: Indices, n_jobs: 
 
 
 def _in_order(distances: Float, candidates: Indices) -> tuple[Float, Indices]:
-    """Sort every row by distance, and by index where distances differ by rounding only."""
+    """Sort every row by distance, and by index if distances differ only by rounding."""
     order = np.argsort(distances, axis=1, kind="stable")
     distances = np.take_along_axis(distances, order, axis=1)
     candidates = np.take_along_axis(candidates, order, axis=1)
@@ -173,16 +173,16 @@ def _in_order(distances: Float, candidates: Indices) -> tuple[Float, Indices]:
 
 
 def neighbor_graph(X: Columns, nearest: Nearest, *, weights: str = "heat", width: float = 1.0) -> sp.csr_array:
-    """Join samples of which one is among the nearest of the other.
+    """Connect samples if one is among the nearest of the other.
 
     Parameters
     ----------
     X : Columns of shape (n, d)
     nearest : Nearest
-        Those to be joined.
+        The neighbours to connect.
     weights : {"heat", "binary", "cosine"}
-        exp(−‖xᵢ−xⱼ‖²/(2t²)), 1, or the cosine of the angle between the two, as far as it is positive.
-        No edge weighs less than 1e-10, so that no sample drops out.
+        exp(−‖xᵢ−xⱼ‖²/(2t²)), 1, or the cosine of the angle between the two samples.
+        Weights are at least 1e-10, so that no sample drops out.
     width : float
         t of "heat", as a multiple of the root mean square distance between samples.
 
@@ -204,7 +204,7 @@ def neighbor_graph(X: Columns, nearest: Nearest, *, weights: str = "heat", width
 
 
 def squared_width(X: Columns, width: float) -> float:
-    """t² for a t that is ``width`` times the root mean square distance between samples."""
+    """Return t², where t is ``width`` times the root mean square distance between samples."""
     return width**2 * X.mean_squared_distance()
 
 

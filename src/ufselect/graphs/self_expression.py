@@ -16,7 +16,7 @@ from ufselect.solvers.lasso import Targets, lassos_by_gram, lassos_without_self,
 
 
 class SelfExpression(NamedTuple):
-    """S with the penalties αᵢ it was found with."""
+    """S, and the penalties αᵢ."""
 
     S: sp.csc_array
     penalties: Float
@@ -38,15 +38,15 @@ def sparse_self_expression(
     Z : Columns or ndarray of shape (n, c)
         Samples by rows.
     penalty_ratio : float
-        a in αᵢ = a · 2 max_{j≠i}|zᵢ·zⱼ|; at a = 1 every sᵢ is zero.
+        a in αᵢ = a · 2 max_{j≠i}|zᵢ·zⱼ|; every sᵢ is zero if a = 1.
     penalties : ndarray of shape (n,), optional
-        The αᵢ themselves, in place of the ratio.
+        The αᵢ themselves, instead of the ratio.
     warm_start : sparse array of shape (n, n), optional
-        A guess at S, such as that of the last iteration.
+        Initial value of S, such as that of the last iteration.
     tol : float
         Duality gap of every column of S, relative to its objective.
     n_jobs : int, optional
-        Threads, over blocks of samples.
+        Number of threads.
 
     Returns
     -------
@@ -57,7 +57,7 @@ def sparse_self_expression(
     gram = _gram_of_few_samples(X)
     solve = partial(_solve_block, X) if gram is None else partial(_solve_block_by_gram, gram)
     solve = partial(solve, penalty_ratio, penalties, warm_start, tol)
-    found = _gather(map_row_blocks(solve, X.shape[0], _bytes_a_sample(X), n_jobs), X.shape[0])
+    found = _gather(map_row_blocks(solve, X.shape[0], _bytes_per_sample(X), n_jobs), X.shape[0])
     if found.n_unsolved:
         warn_not_converged(
             f"The self-expression of {found.n_unsolved} of {X.shape[0]} samples did not reach a relative duality gap "
@@ -67,7 +67,7 @@ def sparse_self_expression(
 
 
 def fixed_size_self_expression(Z: Columns | Float, n_nonzero: int, *, n_jobs: int | None = None) -> sp.csc_array:
-    """Express every sample by ``n_nonzero`` others, chosen one by one (orthogonal matching pursuit)."""
+    """Express every sample by ``n_nonzero`` others, selected by orthogonal matching pursuit."""
     X = Z if isinstance(Z, Columns) else Columns(np.ascontiguousarray(Z))
 
     def pursue(block: slice) -> _Block:
@@ -76,11 +76,11 @@ def fixed_size_self_expression(Z: Columns | Float, n_nonzero: int, *, n_jobs: in
         counts = np.full(len(targets.own), members.shape[1])
         return _Block(coefs.ravel(), members.ravel(), counts, np.zeros(len(counts)), 0)
 
-    return _gather(map_row_blocks(pursue, X.shape[0], _bytes_a_sample(X), n_jobs), X.shape[0]).S
+    return _gather(map_row_blocks(pursue, X.shape[0], _bytes_per_sample(X), n_jobs), X.shape[0]).S
 
 
 class _Block(NamedTuple):
-    """Columns of S: their nonzero entries one after another, the rows and the numbers of these, and the penalties."""
+    """Some columns of S: their nonzero entries in order, the row indices and counts of these, and the penalties."""
 
     coefs: Float
     members: Indices
@@ -96,7 +96,7 @@ class _Gathered(NamedTuple):
 
 
 def _gram_of_few_samples(X: Columns) -> Float | None:
-    """XXᵀ if there are many more dimensions than samples, and not too many samples; else None."""
+    """Return XXᵀ if X has many more dimensions than samples, and not too many samples, else None."""
     n, d = X.shape
     return X.in_double_precision().row_gram() if 2 * n <= d and n <= LARGEST_DENSE_SYSTEM else None
 
@@ -135,8 +135,8 @@ def _solve_block_by_gram(
     return _Block(coefs[coefs != 0.0], members, np.count_nonzero(coefs, axis=1), alpha, n_unsolved)
 
 
-def _bytes_a_sample(X: Columns) -> int:
-    # A row of correlations with all samples, and dense copies of a sample and its candidates.
+def _bytes_per_sample(X: Columns) -> int:
+    # Correlations with all samples, and dense copies of a sample and its candidates.
     return 8 * (2 * X.shape[0] + 32 * X.shape[1])
 
 

@@ -1,4 +1,4 @@
-"""Eigenvectors of a Laplacian for its smallest eigenvalues."""
+"""Eigenvectors of Laplacians for the smallest eigenvalues."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _SLICE_BYTES = 2**23
 
 
 class Spectrum(NamedTuple):
-    """Smallest eigenvalues, ascending, and their orthonormal eigenvectors by columns."""
+    """The smallest eigenvalues in ascending order, and orthonormal eigenvectors in columns."""
 
     values: Float
     vectors: Float
@@ -46,27 +46,27 @@ def smallest_eigenvectors(
     tol: float = 1e-7,
     random_state: Any = 0,
 ) -> Spectrum:
-    """The ``count`` smallest eigenpairs of L.
+    """Return the ``count`` smallest eigenpairs of L.
 
-    Where the null space is known and larger than ``count``, the indicators of the largest connected
-    components are taken: any other choice would be arbitrary.
+    If the null space is known and larger than ``count``, these are the indicators of the largest connected components:
+    any other choice would be arbitrary.
 
     Parameters
     ----------
     L : Laplacian of shape (n, n)
     count : int
-        At most n, less one without the trivial vector.
+        At most n, or n − 1 if ``nontrivial``.
     nontrivial : bool
-        Look among the vectors orthogonal to the trivial one of L; where that is constant, among those
-        that sum to zero, as all combinations of centred columns do.
+        Only consider vectors orthogonal to the trivial one of L. If that is constant, these sum to zero, like all
+        combinations of centred columns.
     warm_start : ndarray of shape (n, m), optional
-        Vectors near the answer, such as that for a similar L; of use to the iterative route only.
+        Vectors near the solution, such as those of a similar L; only used by the iterative solver.
     dense : bool, optional
-        Force the dense or the iterative route; by default the size decides.
+        Whether to use a dense or the iterative solver; by default the size decides.
     tol : float
-        Residual ‖Ly − λy‖ of the iterative route, relative to the largest eigenvalue.
+        Residual ‖Ly − λy‖ of the iterative solver, relative to the largest eigenvalue.
     random_state : int, RandomState instance or None
-        Start of the iterative route.
+        Start of the iterative solver.
 
     Returns
     -------
@@ -99,10 +99,10 @@ def smallest_eigenvectors(
 def smallest_of_crowded(
     L: Laplacian, count: int, *, nontrivial: bool, warm_start: Float | None = None, random_state: Any = 0
 ) -> Spectrum:
-    """The ``count`` smallest eigenpairs of an L with a spectrum that is crowded below, as those of local models are.
+    """Return the ``count`` smallest eigenpairs of an L with many small eigenvalues, such as that of a local model.
 
-    Up to 1500 samples they are exact. Above that no iteration tells such vectors apart, and some that are as good
-    are taken: residuals of 1e-4.
+    They are exact for up to 1500 samples. No iteration tells such vectors apart, so above that they only have
+    residuals of 1e-4.
     """
     if L.shape[0] <= LARGEST_CROWDED_SPECTRUM:
         return smallest_eigenvectors(L, count, nontrivial=nontrivial, dense=True)
@@ -112,10 +112,10 @@ def smallest_of_crowded(
 
 
 def spectral_embedding(A: Any, count: int, *, random_state: Any = 0) -> Spectrum:
-    """Generalised eigenvectors y of (D − A)y = λDy with yᵀDy = 1 for the smallest λ, apart from the constant one.
+    """Return generalised eigenvectors y of (D − A)y = λDy with yᵀDy = 1 for the smallest λ, without the constant one.
 
-    Taking the constant vector out beforehand, and not the first vector afterwards, is what makes them well
-    defined for a graph of several components.
+    The constant vector is excluded beforehand, instead of the first vector afterwards, so that they are well defined
+    for a graph with several components.
     """
     L = NormalizedLaplacian(A)
     found = smallest_eigenvectors(L, min(count, L.shape[0] - 1), nontrivial=True, random_state=random_state)
@@ -123,16 +123,16 @@ def spectral_embedding(A: Any, count: int, *, random_state: Any = 0) -> Spectrum
 
 
 def equal_values(values: Float) -> list[slice]:
-    """Runs of ascending eigenvalues that are the same up to rounding."""
+    """Return slices of ascending eigenvalues that are equal up to rounding."""
     starts = np.flatnonzero(np.diff(values, prepend=-np.inf) > SAME_EIGENVALUE)
     return [slice(a, b) for a, b in zip(starts, [*starts[1:], len(values)], strict=True)]
 
 
 def settled_within_repeats(spectrum: Spectrum, X: Columns) -> Float:
-    """Eigenvectors turned so that those of one repeated eigenvalue are told apart by X.
+    """Rotate the eigenvectors of every repeated eigenvalue so that they are well defined, given X.
 
-    A repeated eigenvalue defines a space and no vectors. Within each such space these are the ones for
-    which YᵀXXᵀY is diagonal, so that they do not depend on who computed them.
+    A repeated eigenvalue defines a subspace but no vectors. Within each such subspace the result is the basis Y for
+    which YᵀXXᵀY is diagonal, so that it does not depend on the eigensolver.
     """
     Y = spectrum.vectors.copy()
     for group in equal_values(spectrum.values):
@@ -143,15 +143,15 @@ def settled_within_repeats(spectrum: Spectrum, X: Columns) -> Float:
 
 
 def _decompose(L: Laplacian, count: int, nontrivial: bool) -> Spectrum:
-    """Dense eigenpairs of L, or of PLP with its trivial pair moved out of the way, P the projection apart from it."""
+    """Return dense eigenpairs of L, or of PLP with the trivial pair moved to the end; P projects out its vector."""
     dense = L.toarray()
     if nontrivial:
         trivial = L.trivial_vector()
         dense -= np.outer(trivial, trivial @ dense)
         dense -= np.outer(dense @ trivial, trivial)
         dense += np.abs(dense).sum(axis=0).max() * np.outer(trivial, trivial)
-    # NumPy's routine, although SciPy's could stop at the wanted pairs: the two bring their own thread
-    # pools, and at this size switching between them costs more than the rest of the spectrum.
+    # NumPy's solver, although SciPy's could compute only the required pairs: each has its own thread pool, and at this
+    # size switching between the pools costs more than the rest of the spectrum.
     if len(dense) <= LARGEST_DENSE_SPECTRUM:
         values, vectors = np.linalg.eigh(dense)
     else:
@@ -160,26 +160,26 @@ def _decompose(L: Laplacian, count: int, nontrivial: bool) -> Spectrum:
 
 
 def _basis_apart_from(avoided: Float, vectors: Float) -> Float:
-    """An orthonormal basis of the vectors less their avoided part, in their order, without what is lost by that."""
+    """Orthonormalise the vectors in order after projecting out the avoided ones, dropping those that vanish."""
     Q, R = np.linalg.qr(_apart_from(avoided, vectors))
     return Q[:, np.abs(np.diag(R)) > 1e-8]
 
 
 def eigengap(values: Float) -> int:
-    """How many of the ascending eigenvalues lie before the widest gap, at least two."""
+    """Return the number of ascending eigenvalues before the widest gap, at least two."""
     return 2 + int(np.argmax(np.diff(values[1:]))) if len(values) > 2 else 2
 
 
 def aligned(vectors: Float, reference: Float) -> Float:
-    """Rotate orthonormal vectors within their span so that they come nearest to a reference."""
+    """Rotate orthonormal vectors within their span to be as close as possible to a reference."""
     left, _, right = np.linalg.svd(vectors.T @ reference)
     return vectors @ (left @ right)
 
 
 def turn_between(Z: Float, other: Float) -> float:
-    """How far apart the column spaces of two arrays are: 0 the same, 1 orthogonal.
+    """Return the distance between the column spaces of two arrays: 0 if they are the same, 1 if orthogonal.
 
-    The Frobenius distance of the projectors, ‖QQᵀ − Q'Q'ᵀ‖, over its largest possible value.
+    It is the Frobenius distance of the projectors, ‖QQᵀ − Q'Q'ᵀ‖, divided by its largest possible value.
     """
     bases = [_basis(Z), _basis(other)]
     ranks = sum(Q.shape[1] for Q in bases)
@@ -197,12 +197,11 @@ def _iterate(
 ) -> tuple[Float, Float, bool]:
     """Subspace iteration with a Chebyshev filter, in the complement of some orthonormal vectors.
 
-    The filter is a polynomial in L that is small on the unwanted part of the spectrum and grows fast
-    below it: it does what a preconditioner does, from products with L alone. Some vectors more than
-    are wanted make the convergence depend on a gap further up the spectrum, and find the copies of a
-    repeated eigenvalue that a warm start has missed. Unlike LOBPCG, it never inverts a Gram matrix
-    that a good start makes singular, and it need not wait for the spare vectors. Also says whether
-    all vectors have converged.
+    The filter is a polynomial in L that is small on the unwanted part of the spectrum and grows fast below it: it
+    replaces a preconditioner and only needs products with L. A few spare vectors make the convergence depend on a gap
+    further up the spectrum, and find copies of a repeated eigenvalue that a warm start has missed. Unlike LOBPCG, it
+    never inverts a Gram matrix that a good start makes singular, and it does not wait for the spare vectors. Also
+    returns whether all vectors have converged.
     """
     rng = check_random_state(random_state)
     block = _start(rng, L.shape[0], count, avoided, warm_start)
@@ -211,8 +210,8 @@ def _iterate(
     for filterings_left in reversed(range(_MOST_FILTERINGS)):
         block, _ = np.linalg.qr(_apart_from(avoided, block))
         ritz, block, residuals = _rayleigh_ritz(L, block, avoided)
-        top = max(top, _ABOVE_ESTIMATE * ritz[-1])  # what lies above the top is not damped but grows, and shows here
-        # Vectors that have converged leave the block, or their growth would drown the others.
+        top = max(top, _ABOVE_ESTIMATE * ritz[-1])  # eigenvalues above the top would grow; they show here
+        # Converged vectors leave the block, or their growth would drown the others.
         wanted = count - len(values)
         done = int(np.argmin(np.append(residuals[:wanted] <= tol * top, False)))
         taken = done if filterings_left else wanted
@@ -226,7 +225,7 @@ def _iterate(
 
 
 def _start(rng: Any, n: int, count: int, avoided: Float, warm_start: Float | None) -> Float:
-    """A random block with some vectors to spare, its first ones replaced by what is known."""
+    """Return a random block with a few spare vectors, the first ones replaced by the warm start."""
     block: Float = rng.standard_normal((n, count + max(_FEWEST_SPARE_VECTORS, count // 2)))
     if warm_start is not None:
         near, weight, _ = np.linalg.svd(_apart_from(avoided, warm_start), full_matrices=False)
@@ -241,7 +240,7 @@ def _largest_eigenvalue(L: Laplacian, rng: Any) -> float:
 
 
 def _rayleigh_ritz(L: Laplacian, block: Float, avoided: Float) -> tuple[Float, Float, Float]:
-    """Best approximations to eigenpairs within the span of an orthonormal block, and their residuals."""
+    """Return the best approximations of eigenpairs within the span of an orthonormal block, and their residuals."""
     image = _by_slices(lambda part: _apart_from(avoided, L @ part), block)
     values, rotation = np.linalg.eigh(block.T @ image)
     block = block @ rotation
@@ -255,7 +254,7 @@ def _chebyshev_filtered(L: Laplacian, block: Float, values: Float, count: int, t
     """Apply the Chebyshev polynomial that is bounded between the block's last Ritz value and ``top``."""
     low, wanted, cut = values[0], values[count - 1], values[-1]
     centre, radius = (top + cut) / 2.0, (top - cut) / 2.0
-    # Damp the unwanted by e⁵, but never so much that the lowest vector drowns the others.
+    # Damp the unwanted part by e⁵, but not so much that the lowest vector drowns the others.
     enough, safe = (2.5 / np.sqrt((cut - value) / (top - cut) + _NARROWEST_GAP) for value in (wanted, low))
     degree = max(_LOWEST_DEGREE, int(min(enough, 4.0 * safe)))
 
@@ -273,7 +272,7 @@ def _chebyshev_filtered(L: Laplacian, block: Float, values: Float, count: int, t
 
 
 def _by_slices(function: Callable[[Float], Float], block: Float) -> Float:
-    """Apply a function of single columns to some at a time: what it makes on the way stays small."""
+    """Apply a columnwise function to a few columns at a time, to keep its temporary arrays small."""
     result = np.empty_like(block)
     for part in _slices(block):
         result[:, part] = function(block[:, part])
@@ -286,12 +285,12 @@ def _slices(block: Float) -> list[slice]:
 
 
 def _apart_from(avoided: Float, vectors: Float) -> Float:
-    """What is left of the vectors in the complement of an orthonormal set."""
+    """Project the vectors onto the complement of an orthonormal set."""
     return vectors - avoided @ (avoided.T @ vectors) if avoided.shape[1] else vectors
 
 
 def with_fixed_signs(vectors: Float) -> Float:
-    """Make the entry of largest magnitude positive in every column."""
+    """Flip the signs of columns so that the entry of largest magnitude is positive."""
     peak = np.abs(vectors).argmax(axis=0)
     signs = np.sign(vectors[peak, np.arange(vectors.shape[1])])
     return vectors * np.where(signs == 0.0, 1.0, signs)

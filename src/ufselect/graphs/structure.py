@@ -1,4 +1,4 @@
-"""The structure that FSASL learns, S and P together, and what it costs."""
+"""The structure that FSASL learns: S and P, and their part of the objective."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ufselect.graphs.laplacian import StructureLaplacian, quadratic_form, struct
 
 @dataclass(frozen=True)
 class Structure:
-    """Self-expression S with its penalties αᵢ and neighbours P with their spreads μᵢ; either may be absent."""
+    """Self-expression S with penalties αᵢ, and neighbour probabilities P with spreads μᵢ; either may be None."""
 
     local_weight: float
     S: sp.csc_array | None = None

@@ -1,4 +1,4 @@
-"""Decorators for compiled code, which is cached on disk if there is a folder to write to."""
+"""Decorators that compile functions and cache them on disk if there is a writable folder."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numba
 
 
 def _njit(function: Callable[..., Any], **options: Any) -> Any:
-    """Compile with a cache or, if numba finds no folder for one, without."""
+    """Compile with a cache, or without one if numba finds no writable folder."""
     try:
         return numba.njit(cache=True, nogil=True, **options)(function)
     except RuntimeError as error:
@@ -23,7 +23,7 @@ def _njit(function: Callable[..., Any], **options: Any) -> Any:
 
 @cache
 def _warn_without_cache() -> None:
-    """Say so once per process."""
+    """Warn once per process."""
     warnings.warn(
         "The compiled functions of ufselect cannot be cached, as neither its folder nor the home folder is writable: "
         "every process compiles them again. Set the environment variable NUMBA_CACHE_DIR to a writable folder.",
@@ -35,6 +35,5 @@ def _warn_without_cache() -> None:
 # Sums may be computed in another order, which lets them use the full width of the processor.
 compiled = partial(_njit, fastmath={"reassoc"})
 
-# Sums are computed in their order, so that ties are those of a plain loop. A function without this decorator follows
-# its caller.
+# Sums are computed in order, so that ties are those of a plain loop. A function without this option follows its caller.
 compiled_in_order = partial(_njit, fastmath=False)

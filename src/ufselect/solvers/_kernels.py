@@ -1,4 +1,4 @@
-"""Compiled code of lassos, row-sparse regression and distances: plain functions, arrays in, arrays out."""
+"""Compiled functions for lassos, row-sparse regression and distances."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ _LARGE_FACTOR = 64  # from this size on LAPACK is faster than a loop
 
 
 @compiled
-def add_best_candidates(correlations: Array, members: Array, counts: Array, floors: Array, how_many: Array) -> None:
-    """Append to every working set the best correlated candidates above a floor.
+def add_best_candidates(correlations: Array, members: Array, counts: Array, floors: Array, n_new: Array) -> None:
+    """Append the most correlated candidates above a floor to every working set.
 
-    ``members[t, :counts[t]]`` is the working set of row t of ``correlations``; it has room for
-    ``how_many[t]`` more. Of equally correlated candidates the one of lower index comes first.
+    ``members[t, :counts[t]]`` is the working set of row t of ``correlations``; it has room for ``n_new[t]`` more.
+    Of equally correlated candidates the one with the lower index comes first.
     """
     n = correlations.shape[1]
     taken = np.zeros(n, dtype=np.bool_)
     for t in range(correlations.shape[0]):
-        room = how_many[t]
+        room = n_new[t]
         if room == 0:
             continue
         best = np.empty(room, dtype=np.int64)
@@ -37,14 +37,14 @@ def add_best_candidates(correlations: Array, members: Array, counts: Array, floo
             strength = abs(correlations[t, j])
             if strength <= floor or taken[j]:
                 continue
-            # Insertion into a short list sorted by falling strength; once full, its end is the floor.
-            place = found if found < room else room - 1
-            while place > 0 and value[place - 1] < strength:
-                value[place] = value[place - 1]
-                best[place] = best[place - 1]
-                place -= 1
-            value[place] = strength
-            best[place] = j
+            # Insert into a short list in descending order; once it is full, its last value is the floor.
+            position = found if found < room else room - 1
+            while position > 0 and value[position - 1] < strength:
+                value[position] = value[position - 1]
+                best[position] = best[position - 1]
+                position -= 1
+            value[position] = strength
+            best[position] = j
             if found < room:
                 found += 1
             if found == room:
@@ -58,7 +58,7 @@ def add_best_candidates(correlations: Array, members: Array, counts: Array, floo
 
 @compiled
 def append_to_factor(gram: Array, active: Array, factor: Array, used: int, j: int, ridge: float) -> None:
-    """Extend Cholesky's factor of G_AA by candidate j, which becomes the last of the active ones."""
+    """Extend the Cholesky factor of G_AA by candidate j, which becomes the last active one."""
     row = factor[used]
     rest = gram[j, j] + ridge
     for a in range(used):
@@ -73,7 +73,7 @@ def append_to_factor(gram: Array, active: Array, factor: Array, used: int, j: in
 
 @compiled
 def factorize_active(gram: Array, coef: Array, active: Array, factor: Array, ridge: float) -> int:
-    """Cholesky's factor of G_AA for the nonzero coefficients A; returns their number."""
+    """Compute the Cholesky factor of G_AA for the nonzero coefficients A; return their number."""
     members = np.flatnonzero(coef)
     used = len(members)
     if used >= _LARGE_FACTOR:
@@ -92,9 +92,9 @@ def factorize_active(gram: Array, coef: Array, active: Array, factor: Array, rid
 
 
 @compiled
-def remove_from_factor(active: Array, factor: Array, used: int, place: int) -> None:
-    """Take the active candidate at ``place`` out of the factor, by rotations that restore its triangle."""
-    for a in range(place, used - 1):
+def remove_from_factor(active: Array, factor: Array, used: int, position: int) -> None:
+    """Remove the active candidate at ``position`` from the factor, by rotations that restore its triangular form."""
+    for a in range(position, used - 1):
         active[a] = active[a + 1]
         for r in range(a + 2):
             factor[a, r] = factor[a + 1, r]
@@ -126,11 +126,10 @@ def solve_by_factor(factor: Array, used: int, vector: Array) -> None:
 def move_to_minimum_of_signs(
     gram: Array, slope: Array, coef: Array, penalty: float, active: Array, factor: Array, used: int
 ) -> int:
-    """Go straight to the minimum of a lasso over its present signs, dropping coefficients that reach zero.
+    """Move to the minimum of a lasso for the current signs, dropping coefficients that reach zero.
 
-    On one orthant the objective is quadratic, with minimum at the solution of
-    G_AA Δ = slope_A − λ sign(s_A); the way there goes downhill up to the first change of sign.
-    Returns how many coefficients are still active.
+    Within an orthant the objective is quadratic, and its minimum solves G_AA Δ = slope_A − λ sign(s_A). The objective
+    decreases along this step up to the first change of sign. Returns the number of coefficients still active.
     """
     step = np.empty(used)
     while used > 0:
@@ -160,7 +159,7 @@ def move_to_minimum_of_signs(
 
 @compiled
 def steepest_inactive(gram: Array, slope: Array, coef: Array, penalty: float) -> int:
-    """The coefficient that most wants to leave zero; −1 where none does."""
+    """Return the zero coefficient with the steepest slope beyond the penalty, or −1 if there is none."""
     best = -1
     steepest = penalty
     for a in range(len(coef)):
@@ -172,10 +171,10 @@ def steepest_inactive(gram: Array, slope: Array, coef: Array, penalty: float) ->
 
 @compiled
 def lasso_is_solved(norm2: float, linear: Array, slope: Array, coef: Array, penalty: float, tol: float) -> bool:
-    """Whether the duality gap of ½‖z − Aᵀs‖² + λ‖s‖₁ is below ``tol`` times the primal value.
+    """Return whether the duality gap of ½‖z − Aᵀs‖² + λ‖s‖₁ is at most ``tol`` times the primal value.
 
-    ``norm2`` is ‖z‖², ``linear`` Az, ``slope`` Ar with the residual r. The dual point is the
-    multiple of r that is feasible and has the highest dual value.
+    ``norm2`` is ‖z‖², ``linear`` is Az, and ``slope`` is Ar, where r is the residual. The dual point is the feasible
+    multiple of r with the highest dual value.
     """
     fit = 0.0
     slack = 0.0
@@ -201,9 +200,9 @@ def lasso_is_solved(norm2: float, linear: Array, slope: Array, coef: Array, pena
 def descend_lasso(gram: Array, linear: Array, norm2: float, coef: Array, penalty: float, tol: float) -> None:
     """Minimise ½‖z‖² − linearᵀs + ½sᵀGs + λ‖s‖₁ in place.
 
-    Steepest coordinate descent, each step followed by the exact minimum over the coefficients in use.
-    A small multiple of the identity in the factor keeps dependent candidates solvable and the way
-    downhill, so that one of them is dropped.
+    Steepest coordinate descent, each step followed by the exact minimum over the nonzero coefficients. A small ridge
+    in the factor keeps the system of dependent candidates solvable and the step a descent step, so that one of them
+    is dropped.
     """
     size = len(coef)
     active = np.empty(size, dtype=np.int64)
@@ -232,7 +231,7 @@ def descend_lasso(gram: Array, linear: Array, norm2: float, coef: Array, penalty
 def descend_lassos(
     rows: Array, targets: Array, members: Array, counts: Array, coefs: Array, penalties: Array, tols: Array
 ) -> Array:
-    """Solve ½‖zₜ − Σₐ sₐ rowsₐ‖² + λₜ‖s‖₁ over each working set, in place and from the given s.
+    """Solve ½‖zₜ − Σₐ sₐ rowsₐ‖² + λₜ‖s‖₁ over every working set, in place, starting from the given s.
 
     Returns the residuals zₜ − Σₐ sₐ rowsₐ.
     """
@@ -265,11 +264,11 @@ def sweep_lasso(gram: Array, i: int, slope: Array, coef: Array, penalty: float) 
 def solve_lassos_by_gram(
     gram: Array, own: Array, penalties: Array, coefs: Array, tol: float, n_sweeps: int, max_rounds: int
 ) -> int:
-    """Minimize ½‖zᵢ − Zᵀs‖² + λ‖s‖₁ with sᵢ = 0 for every i in ``own``, in place, by the Gram matrix ZZᵀ.
+    """Minimise ½‖zᵢ − Zᵀs‖² + λ‖s‖₁ with sᵢ = 0 for every i in ``own``, in place, by the Gram matrix ZZᵀ.
 
-    ``coefs`` has a row for each of them. Sweeps find most of the signs; then the exact minimum over the coefficients
-    in use alternates with adding all others that want to leave zero. Returns the number of problems that did not
-    reach a relative duality gap of ``tol``.
+    ``coefs`` has a row for each of them. Sweeps find most of the signs; then the exact minimum over the nonzero
+    coefficients alternates with adding all that violate their optimality conditions. Returns the number of
+    problems that did not reach a relative duality gap of ``tol``.
     """
     n_unsolved = 0
     for t in range(len(own)):
@@ -294,10 +293,10 @@ def solve_lassos_by_gram(
 
 @compiled
 def descend_row_blocks(gram: Array, slope: Array, coef: Array, penalty: float, tol: float, max_sweeps: int) -> float:
-    """Sweeps of block descent on ½tr(WᵀGW) − tr(WᵀC) + λ Σⱼ‖wⱼ‖, in place.
+    """Minimise ½tr(WᵀGW) − tr(WᵀC) + λ Σⱼ‖wⱼ‖ by sweeps of block descent, in place.
 
-    ``coef`` is Wᵀ and ``slope`` is (C − GW)ᵀ, both (c, d): the long axis is the contiguous one.
-    Stops when no optimality condition is off by more than ``tol`` λ; returns by how many λ the worst is.
+    ``coef`` is Wᵀ and ``slope`` is (C − GW)ᵀ, both of shape (c, d), so that the long axis is contiguous. Stops when no
+    optimality condition is violated by more than ``tol`` λ. Returns the worst violation as a multiple of λ.
     """
     tasks, d = coef.shape
     pull = np.empty(tasks)
@@ -329,7 +328,7 @@ def descend_row_blocks(gram: Array, slope: Array, coef: Array, penalty: float, t
 
 @compiled
 def worst_row_violation(slope: Array, coef: Array, penalty: float) -> float:
-    """How far the worst row is from its condition: λwⱼ/‖wⱼ‖ where wⱼ ≠ 0, within the ball of radius λ elsewhere."""
+    """Return the worst violation of the conditions: slope λwⱼ/‖wⱼ‖ if wⱼ ≠ 0, else within the ball of radius λ."""
     tasks, d = coef.shape
     worst = 0.0
     for j in range(d):
@@ -352,7 +351,7 @@ def worst_row_violation(slope: Array, coef: Array, penalty: float) -> float:
 
 @compiled
 def squared_distances_between(points: Array, rows: Array, others: Array) -> Array:
-    """‖xᵢ−xⱼ‖² from differences, in double precision, for every i in ``rows`` and the j in its row of ``others``."""
+    """Compute ‖xᵢ−xⱼ‖² from differences in double precision, for every i in ``rows`` and j in its row of ``others``."""
     distances = np.empty(others.shape)
     for a in range(len(rows)):
         here = points[rows[a]]

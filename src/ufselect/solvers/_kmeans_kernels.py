@@ -1,4 +1,4 @@
-"""Compiled code of k-means: plain functions, arrays in, arrays out."""
+"""Compiled functions for k-means."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from ufselect.solvers._compiling import compiled, compiled_in_order
 
 Array = npt.NDArray[Any]
 
-_ROWS_AT_ONCE = 8  # so few are multiplied without rearranging the other factor first, at twice the speed
+_ROWS_AT_ONCE = 8  # BLAS multiplies so few rows without packing the other factor, at twice the speed
 
 
 @compiled
 def assign_to_nearest(nearness: Array, margin: float, labels: Array) -> Array:
-    """Put sample i to the j of the smallest ``nearness[j, i]``, the first of several.
+    """Assign sample i to the first j with the smallest ``nearness[j, i]``.
 
-    Returns the samples left in doubt: those for which another j is within the margin of the smallest.
+    Returns the undecided samples: those for which another j is within the margin of the smallest.
     """
     c, n = nearness.shape
     least = np.full(n, np.inf, dtype=np.float32)
@@ -26,7 +26,7 @@ def assign_to_nearest(nearness: Array, margin: float, labels: Array) -> Array:
     nearest = np.zeros(n, dtype=np.int32)
     for j in range(c):
         row = nearness[j]
-        for i in range(n):  # without a branch, so that several samples are done at a time
+        for i in range(n):  # without a branch, so that the loop is vectorised
             value, best = row[i], least[i]
             closer = value < best
             larger = best if closer else value
@@ -39,7 +39,7 @@ def assign_to_nearest(nearness: Array, margin: float, labels: Array) -> Array:
 
 @compiled_in_order
 def squared_distance(x: Array, y: Array) -> float:
-    """‖x − y‖², added up in the order of the columns."""
+    """Return ‖x − y‖², summed in the order of the columns."""
     total = 0.0
     for a in range(len(x)):
         total += (x[a] - y[a]) ** 2
@@ -48,7 +48,7 @@ def squared_distance(x: Array, y: Array) -> float:
 
 @compiled
 def bring_up_to_date(X: Array, labels: Array, j: int, centres: Array, stale: Array) -> None:
-    """Move centre j, if it is stale, into the mean of the samples with label j, added up in their order."""
+    """If centre j is stale, move it to the mean of the samples with label j, summed in their order."""
     if not stale[j]:
         return
     members = np.flatnonzero(labels == j)
@@ -65,7 +65,7 @@ def bring_up_to_date(X: Array, labels: Array, j: int, centres: Array, stale: Arr
 def nearest_within(
     limit: float, nearness: Array, x: Array, X: Array, before: Array, centres: Array, stale: Array
 ) -> int:
-    """The nearest centre to x, the first of several, of those with a nearness up to the limit."""
+    """Return the nearest centre to x, the first of equals, among those with a nearness up to the limit."""
     distances = np.full(len(centres), np.inf)
     for j in range(len(centres)):
         if nearness[j] <= limit:
@@ -76,41 +76,41 @@ def nearest_within(
 
 @compiled
 def fill_empty_clusters(X: Array, before: Array, empty: Array, centres: Array, stale: Array, labels: Array) -> None:
-    """Give every empty cluster a sample, those farthest from their own centres, the farthest first."""
+    """Assign to every empty cluster one of the samples farthest from their centres, the farthest first."""
     distances = np.empty(len(X))
     for i in range(len(X)):
         bring_up_to_date(X, before, labels[i], centres, stale)
         distances[i] = squared_distance(X[i], centres[labels[i]])
     farthest = np.argsort(-distances, kind="mergesort")
-    for place in range(len(empty)):
-        labels[farthest[place]] = empty[place]
+    for rank in range(len(empty)):
+        labels[farthest[rank]] = empty[rank]
 
 
 @compiled
 def measure_nearness(means: Array, moved: Array, single: Array, nearness: Array) -> None:
-    """Write ‖x − c‖² − ‖x‖² of every sample and all centres that moved, by one product in single precision."""
+    """Compute ‖x − c‖² − ‖x‖² for every sample and all centres that moved, by one product in single precision."""
     m = means.shape[1]
     factors = np.empty((len(moved), m + 1), dtype=np.float32)
-    for place in range(len(moved)):
-        mean = means[moved[place]]
+    for index in range(len(moved)):
+        mean = means[moved[index]]
         square = 0.0
         for a in range(m):
-            factors[place, a] = -2.0 * mean[a]
+            factors[index, a] = -2.0 * mean[a]
             square += mean[a] * mean[a]
-        factors[place, m] = square
+        factors[index, m] = square
     for first in range(0, len(moved), _ROWS_AT_ONCE):
         products = factors[first : first + _ROWS_AT_ONCE] @ single
-        for place in range(len(products)):
-            nearness[moved[first + place]] = products[place]
+        for index in range(len(products)):
+            nearness[moved[first + index]] = products[index]
 
 
 @compiled
 def lloyd(X: Array, scaled: Array, single: Array, start: Array, margin: float, max_iter: int) -> Array:
-    """Lloyd's iterations from the samples ``start`` until no label changes; the cluster of every sample.
+    """Run Lloyd's iterations from the samples ``start`` until no label changes; return the cluster of every sample.
 
-    ``scaled`` is X moved and shrunk to norms up to 1; running sums of it give the centres c. ``single`` is the same
-    in single precision, transposed, above a row of ones: its product with (−2c, ‖c‖²) tells how near all samples
-    are to c, up to half the margin. What that leaves open X itself decides, with centres added up anew.
+    ``scaled`` is X, shifted and scaled to norms of at most 1; running sums of it give the centres c. ``single`` is its
+    transpose in single precision, above a row of ones: its product with (−2c, ‖c‖²) gives the nearness of all samples
+    to c, up to half the margin. Undecided samples are measured by X itself, with centres summed again.
     """
     n, m = X.shape
     c = len(start)
@@ -139,7 +139,7 @@ def lloyd(X: Array, scaled: Array, single: Array, start: Array, margin: float, m
                         total[a] += sign * x[a]
         if not changed.any():
             break
-        # One that stays empty has lost its samples to others just now, by distances from its centre: not stale.
+        # A cluster that stays empty has just lost its samples, by distances from its centre, which is not stale.
         moved = np.flatnonzero(changed & (counts > 0.0))
         for j in moved:
             means[j] = sums[j] / counts[j]

@@ -1,4 +1,4 @@
-"""What every iterative solver returns."""
+"""The result of an iterative solver."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ufselect._backend.columns import Float
 
 @dataclass(frozen=True)
 class Solution:
-    """The answer of an iterative solver, with the means to judge it."""
+    """A solution, its objective value, the number of iterations, and whether the solver converged."""
 
     coef: Float
     objective: float

@@ -1,4 +1,4 @@
-"""Columns taken one by one, so that together they explain a target best."""
+"""Greedy selection of the columns that together explain a target best."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _ROUNDING = 1e-10
 
 
 class RidgePath(NamedTuple):
-    """Columns in the order taken, and the share of ‖Y‖² by which each lowered the ridge objective."""
+    """Columns in the order of selection, and the share of ‖Y‖² by which each lowers the ridge objective."""
 
     order: Indices
     gains: Float
@@ -33,34 +33,34 @@ def ridge_path(
     ridge: float = 1.0,
     gram: Float | None = None,
 ) -> RidgePath:
-    """Take columns of X, each time the one that lowers min_W ‖Y − X_C W‖² + λ‖W‖² most.
+    """Select columns of X one by one, each time the one that lowers min_W ‖Y − X_C W‖² + λ‖W‖² most.
 
-    With unit-norm columns and M = (I + X_C X_Cᵀ/λ)⁻¹ the gain of column j is
-    ‖xⱼᵀMY‖²/(λ + xⱼᵀMxⱼ). M is never formed: when column s joins, q = XᵀMx_s follows from the
-    columns before it as q = Xᵀx_s − Σₜ qₜ (qₜ)_s/δₜ, and with δ = λ + q_s
-    XᵀMY ← XᵀMY − q (XᵀMY)_s/δ, xⱼᵀMxⱼ ← xⱼᵀMxⱼ − qⱼ²/δ. A step costs one product Xᵀx_s.
+    With unit-norm columns and M = (I + X_C X_Cᵀ/λ)⁻¹ the gain of column j is ‖xⱼᵀMY‖²/(λ + xⱼᵀMxⱼ). M is never formed:
+    when column s is added, q = XᵀMx_s follows from the columns before it as q = Xᵀx_s − Σₜ qₜ (qₜ)_s/δₜ, and with
+    δ = λ + q_s the updates are XᵀMY ← XᵀMY − q (XᵀMY)_s/δ and xⱼᵀMxⱼ ← xⱼᵀMxⱼ − qⱼ²/δ. A step costs one product
+    Xᵀx_s.
 
     Parameters
     ----------
     X : Columns of shape (n, d)
-        None of them zero; their norms do not matter.
+        Nonzero columns; their norms do not matter.
     Y : ndarray of shape (n, c)
     n_steps : int
-        Columns to take at the least, within what scikit-learn's ``working_memory`` can hold: a step
-        keeps d numbers.
+        Smallest number of columns to select, as far as scikit-learn's ``working_memory`` allows: a step stores d
+        numbers.
     order : ndarray of shape (d,), optional
-        Take the columns in this order instead.
+        Add the columns in this order instead.
     sufficient_share : float
-        Go on beyond ``n_steps`` until the gains sum to this share of ‖Y‖².
+        Continue beyond ``n_steps`` until the sum of the gains is this share of ‖Y‖².
     ridge : float
-        λ. One keeps the choice from fitting noise; towards zero it is orthogonal least squares.
+        λ. The default of 1 avoids fitting noise; the limit of zero is orthogonal least squares.
     gram : ndarray of shape (d, d), optional
-        XᵀX where it is at hand.
+        XᵀX, if available.
 
     Returns
     -------
     RidgePath
-        Ties go to the lower column.
+        Of equal gains, the one with the lower column index comes first.
 
     Examples
     --------
@@ -99,7 +99,7 @@ def ridge_path(
 
 
 def _largest_untaken(gain: Float, taken: list[int]) -> int:
-    """Where the gain is largest; the first of those that differ by rounding only."""
+    """Return the index of the largest gain, the first of those that differ only by rounding."""
     gain[taken] = -np.inf
     return int(np.argmax(gain >= gain.max() * (1.0 - _ROUNDING)))
 
@@ -111,10 +111,10 @@ def _column_of_gram(X: Columns, j: int, gram: Float | None) -> Float:
 
 
 def ridge_share(X: Columns, Y: Float, *, ridge: float = 1.0) -> float:
-    """The share of ‖Y‖² by which all columns of X, at unit norm, lower the ridge objective.
+    """Return the share of ‖Y‖² by which all columns of X, scaled to unit norm, lower the ridge objective.
 
-    That is 1 − tr(Yᵀ(I + X̂X̂ᵀ/λ)⁻¹Y)/‖Y‖², by a dense system of the smaller size or, where both
-    are large, by conjugate gradients.
+    It is 1 − tr(Yᵀ(I + X̂X̂ᵀ/λ)⁻¹Y)/‖Y‖², computed from a dense system of the smaller size or, if both are large, by
+    conjugate gradients.
     """
     n, d = X.shape
     squared_norms = X.squared_norms()
@@ -137,7 +137,7 @@ def ridge_share(X: Columns, Y: Float, *, ridge: float = 1.0) -> float:
 
 
 def _solved_by_gradients(kernel: LinearOperator, Y: Float) -> Float:
-    """Solve a system for every column of Y by conjugate gradients, with a warning if one does not converge."""
+    """Solve a system for every column of Y by conjugate gradients; warn if one does not converge."""
     solutions, codes = zip(*(cg(kernel, y, maxiter=MOST_GRADIENT_STEPS) for y in Y.T), strict=True)
     if any(codes):
         warn_not_converged(

@@ -1,4 +1,4 @@
-"""Lloyd's k-means from many given starts at once, label for label the plain loop's."""
+"""Lloyd's k-means from given starts, with exactly the labels of the plain loop."""
 
 from __future__ import annotations
 
@@ -17,19 +17,18 @@ _SQUARED_WITHOUT_UNDERFLOW = 1e-140
 def kmeans_labels(X: Float, starts: Indices, *, max_iter: int = 100) -> Labels:
     """Cluster the samples once from every start.
 
-    A run is Lloyd's: every sample goes to its nearest centre (the first of equally near ones), an empty
-    cluster gets the sample farthest from its centre, every centre moves into the mean of its samples,
-    until no label changes. In each iteration one product, in single precision, tells how near
-    the samples are to all centres that moved, and only where that leaves a doubt are they measured
-    again, in double precision.
+    Every run is Lloyd's: every sample is assigned to its nearest centre (the first of equals), an empty cluster gets
+    the sample farthest from its centre, and every centre moves to the mean of its samples, until no label changes. In
+    each iteration a product in single precision estimates the distances to all centres that moved; only undecided
+    samples are measured again in double precision.
 
     Parameters
     ----------
     X : ndarray of shape (n, m)
     starts : ndarray of shape (r, c)
-        The samples at which the c centres of every run start.
+        Indices of the samples that are the initial c centres of every run.
     max_iter : int
-        Most iterations of a run.
+        Maximum number of iterations of a run.
 
     Returns
     -------
@@ -39,7 +38,7 @@ def kmeans_labels(X: Float, starts: Indices, *, max_iter: int = 100) -> Labels:
     Raises
     ------
     ValueError
-        If a start is no sample of X.
+        If a start is not the index of a sample.
 
     Examples
     --------
@@ -52,7 +51,7 @@ def kmeans_labels(X: Float, starts: Indices, *, max_iter: int = 100) -> Labels:
     """
     X = np.ascontiguousarray(X, dtype=np.float64)
     if starts.size and not 0 <= starts.min() <= starts.max() < len(X):
-        raise ValueError(f"starts must be samples of X, from 0 to {len(X) - 1}.")
+        raise ValueError(f"starts must be indices of samples of X, from 0 to {len(X) - 1}.")
     centred = X - X.mean(axis=0)
     radius = max(float(np.sqrt(np.einsum("ij,ij->i", centred, centred).max())), _SQUARED_WITHOUT_UNDERFLOW)
     scaled = centred / radius
@@ -62,10 +61,10 @@ def kmeans_labels(X: Float, starts: Indices, *, max_iter: int = 100) -> Labels:
 
 
 def _margin(X: Float, radius: float, max_iter: int) -> float:
-    """By how much two centres may change places in their order of ‖c‖² − 2cᵀx, all norms up to 1 (first order).
+    """Bound the rounding error of a difference between two values of ‖c‖² − 2cᵀx, for norms up to 1, to first order.
 
-    Single precision: a product of m + 1 terms. Double precision: a running sum of up to n samples, each of which
-    comes or goes once an iteration, and a centre that is a sum of n samples as they are, however far from 0.
+    Single precision: a product of m + 1 terms. Double precision: a running sum of up to n samples, each of which is
+    added or removed once per iteration, and a centre that is a sum of n original samples, however far from 0.
     """
     n, m = X.shape
     magnitude = float(np.abs(X).max()) * m**0.5 / radius

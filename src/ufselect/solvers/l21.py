@@ -1,10 +1,9 @@
 """Row-sparse regression: ‖Y − XW‖² + γ‖W‖₂,₁, solved to its optimality conditions.
 
-With H = Xᵀ(Y − XW) they read H_j = (γ/2) w_j/‖w_j‖ where w_j ≠ 0 and ‖H_j‖ ≤ γ/2 elsewhere.
-Every sub-problem lives on a working set of columns and only needs their Gram matrix, so the rows
-of X are touched once a round, in one product. On a working set, sweeps of block descent find which
-rows are zero and Newton steps find the values of the others: descent alone needs thousands of
-sweeps on correlated columns.
+With H = Xᵀ(Y − XW) these are H_j = (γ/2) w_j/‖w_j‖ if w_j ≠ 0, and ‖H_j‖ ≤ γ/2 otherwise. Every subproblem is solved
+on a working set of columns by their Gram matrix, so that all of X is only used in one product per round. On a working
+set, sweeps of block descent find the zero rows and Newton steps find the values of the others: descent alone needs
+thousands of sweeps on correlated columns.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ def penalty_for_zero_of_any_embedding(X: Columns) -> float:
 
 
 def penalty_of_share(X: Columns, Y: Float, share: float) -> float:
-    """γ as a share of γ_max; positive also where there is nothing in Y to explain."""
+    """Return γ as a share of γ_max; positive even if Y is orthogonal to all columns."""
     smallest = _NEGLIGIBLE * penalty_for_zero_of_any_embedding(X)
     return share * max(smallest_penalty_for_zero(X, Y), smallest)
 
@@ -67,18 +66,18 @@ def l21_regression(
     metric : sparse array of shape (n, n), optional
         M, symmetric and positive semi-definite; the identity by default.
     gram : ndarray of shape (d, d), optional
-        XᵀX, or XᵀMX, where it is at hand; it then stands in for all products with X.
+        XᵀX, or XᵀMX, if available; it replaces all products with X.
     warm_start : ndarray of shape (d, c), optional
-        Where to start, such as the solution for a similar Y.
+        Initial W, such as the solution for a similar Y.
     tol : float
         Largest allowed violation of an optimality condition, as a share of γ/2.
     max_iter : int
-        Most rounds of growing the working set.
+        Maximum number of rounds, each with a larger working set.
 
     Returns
     -------
     Solution
-        With ``coef`` of shape (d, c).
+        Its ``coef`` has shape (d, c).
     """
     half = penalty / 2.0
     target = X.transposed_matmul(Y)
@@ -94,14 +93,14 @@ def l21_regression(
             break
         working = _grown_working_set(slope, W, half)
         part = _working_gram(X, working, metric) if gram is None else gram[np.ix_(working, working)]
-        # No use in solving a working set far beyond what its next growth will upset.
+        # The next columns will change the solution, so a higher precision would be wasted.
         inner_tol = max(tol / 2.0, _INNER_PRECISION * worst)
         W[working] = _solve_on_working_set(part, target[working], W[working], half, inner_tol)
     return Solution(W, l21_objective(X, Y, W, penalty, metric=metric), n_iter, converged)
 
 
 def l21_objective(X: Columns, Y: Float, W: Float, penalty: float, *, metric: Any = None) -> float:
-    """The objective of ``l21_regression`` at W."""
+    """Return the objective of ``l21_regression`` at W."""
     fitted = X @ W
     value = float(np.sum((Y - fitted) ** 2)) + penalty * float(np.linalg.norm(W, axis=1).sum())
     return value if metric is None else value + float(np.sum(fitted * (metric @ fitted - fitted)))
@@ -125,7 +124,7 @@ def _worst_violation(slope: Float, W: Float, half: float) -> float:
 
 
 def _fitted(X: Columns, W: Float, working: Indices, metric: Any, gram: Float | None) -> Float:
-    """XᵀMXW for W zero beyond the working set, through the Gram matrix or through the fitted values."""
+    """Return XᵀMXW for a W that is zero outside the working set, by the Gram matrix or the fitted values."""
     if gram is not None:
         return gram[:, working] @ W[working]
     fitted = X.combined(working, W[working])
@@ -133,7 +132,7 @@ def _fitted(X: Columns, W: Float, working: Indices, metric: Any, gram: Float | N
 
 
 def _grown_working_set(slope: Float, W: Float, half: float) -> Indices:
-    """The rows in use and, at most twice as many, those whose condition is violated most."""
+    """Return the nonzero rows and at most twice as many of those with the largest violations."""
     in_use = np.linalg.norm(W, axis=1) > 0.0
     violation = np.where(in_use, -np.inf, np.linalg.norm(slope, axis=1) - half)
     room = max(_SMALLEST_WORKING_SET, 2 * int(in_use.sum()))
@@ -143,8 +142,8 @@ def _grown_working_set(slope: Float, W: Float, half: float) -> Indices:
 
 
 def _solve_on_working_set(gram: Float, target: Float, W: Float, half: float, tol: float) -> Float:
-    """Block descent, which settles the zero rows, and Newton steps on the others where that gets slow."""
-    # A Newton step costs as much as d/c sweeps: let neither take much more time than the other.
+    """Alternate block descent, which finds the zero rows, with Newton steps on the others if it gets slow."""
+    # A Newton step costs as much as d/c sweeps: neither should take much more time than the other.
     sweeps = max(_FEWEST_SWEEPS, len(gram) // target.shape[1])
     last = np.inf
     for _ in range(_MOST_ALTERNATIONS):
@@ -160,7 +159,7 @@ def _solve_on_working_set(gram: Float, target: Float, W: Float, half: float, tol
 
 
 def _newton_steps(gram: Float, target: Float, W: Float, half: float, tol: float) -> Float:
-    """A few steps on the rows in use, fewer where they settle or one of them leaves."""
+    """Take a few steps on the nonzero rows, until they converge."""
     for _ in range(_NEWTON_STEPS):
         rows = np.flatnonzero(W.any(axis=1))
         if not len(rows):
@@ -172,12 +171,12 @@ def _newton_steps(gram: Float, target: Float, W: Float, half: float, tol: float)
 
 
 def _lowered(gram: Float, target: Float, W: Float, half: float, tol: float) -> tuple[Float, bool]:
-    """One step down ½tr(WᵀGW) − tr(WᵀC) + λ Σ‖wⱼ‖ from rows that are all non-zero.
+    """Take one descent step on ½tr(WᵀGW) − tr(WᵀC) + λ Σ‖wⱼ‖ from rows that are all nonzero.
 
     With û = w/‖w‖, the Hessian is V ↦ GV + λ(V − û ûᵀV)/‖w‖ by rows. Without its last term it is
-    M = G + λ diag(1/‖wⱼ‖), the curvature of a majoriser. A Newton step is taken where it lowers
-    the objective, the majoriser's step elsewhere: that one always does. A row that a Newton step
-    would carry past zero stops at zero. Also says whether the rows given met ``tol`` already.
+    M = G + λ diag(1/‖wⱼ‖), the curvature of a majoriser. If the Newton step does not lower the objective, the step of
+    the majoriser does. A row that a Newton step would carry past zero stops at zero. Also returns whether the given
+    rows meet ``tol`` already.
     """
     length = np.linalg.norm(W, axis=1, keepdims=True)
     unit = W / length
@@ -207,7 +206,7 @@ def _newton_step(gram: Float, stiffness: Float, unit: Float, descent: Float, pre
         along = np.sum(unit * direction, axis=1, keepdims=True)
         image = gram @ direction + stiffness * (direction - unit * along)
         curvature = float(np.sum(direction * image))
-        if curvature <= 0.0:  # a flat direction: dependent columns that may share their weight in any way
+        if curvature <= 0.0:  # a flat direction: dependent columns can share their weight in any way
             break
         length = energy / curvature
         step += length * direction

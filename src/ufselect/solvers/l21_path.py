@@ -1,4 +1,4 @@
-"""Row-sparse regression for a number of rows in place of a penalty, and for an exact fit."""
+"""Row-sparse regression with a given number of rows instead of a penalty, and with an exact fit."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _RANK_TOLERANCE = 1e-12
 
 
 class EntryPath(NamedTuple):
-    """When each row enters as the penalty falls, as a share of γ_max, and where the path was left."""
+    """The penalties at which the rows enter, as shares of γ_max, and the solution at the end of the path."""
 
     entries: Float
     coef: Float
@@ -29,22 +29,22 @@ class EntryPath(NamedTuple):
 
 
 def l21_path(X: Columns, Y: Float, n_rows: int, *, gram: Float | None = None, tol: float = 1e-4) -> EntryPath:
-    """Follow ‖Y − XW‖² + γ‖W‖₂,₁ down from γ_max until ``n_rows`` rows of W have been non-zero.
+    """Follow the solutions of ‖Y − XW‖² + γ‖W‖₂,₁ from γ_max down until ``n_rows`` rows of W have been nonzero.
 
-    γ falls by a tenth at a time, each problem solved from the solution of the last. A row that enters
-    between two values of γ is placed there by ‖xⱼᵀR‖ before, its nearness to entering; so is, below
-    the last γ, a row that never did.
+    γ decreases by a tenth at a time, with warm starts. The entry of a row between two values of γ is interpolated by
+    ‖xⱼᵀR‖ at the larger one, that is, by how close it is to entering; so is the entry, below the last γ, of a row that
+    never enters.
 
     Parameters
     ----------
     X : Columns of shape (n, d)
     Y : ndarray of shape (n, c)
     n_rows : int
-        The path ends earlier, at 0.001 γ_max, where so many never enter.
+        The path ends at 0.001 γ_max if fewer rows enter.
     gram : ndarray of shape (d, d), optional
-        XᵀX where it is at hand.
+        XᵀX, if available.
     tol : float
-        As of ``l21_regression``.
+        As in ``l21_regression``.
 
     Returns
     -------
@@ -67,7 +67,7 @@ def l21_path(X: Columns, Y: Float, n_rows: int, *, gram: Float | None = None, to
 
 
 def _without_copies(X: Columns, new: npt.NDArray[np.bool_], entered: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
-    """Those of the new rows whose column is no multiple of one that is in, or of an earlier new one."""
+    """Return the new rows whose columns are not multiples of an entered column or of an earlier new one."""
     if not new.any():
         return new
     index = np.concatenate([np.flatnonzero(entered), np.flatnonzero(new)])
@@ -87,9 +87,9 @@ def _nearness(X: Columns, Y: Float, W: Float, penalty: float) -> Float:
 
 
 def l21_regression_of_size(X: Columns, Y: Float, n_rows: int, *, gram: Float | None = None) -> Solution:
-    """The row-sparse regression with about ``n_rows`` non-zero rows, a tenth more or less.
+    """Solve the row-sparse regression with ``n_rows`` nonzero rows, up to a tenth more or less.
 
-    The penalty is bisected on a logarithmic scale; where no penalty gives so many, the nearest is taken.
+    The penalty is found by bisection on a logarithmic scale; if no penalty gives that number, the closest is used.
     """
     largest = smallest_penalty_for_zero(X, Y)
     low, high = np.log(_SMALLEST_SHARE), 0.0
@@ -99,7 +99,7 @@ def l21_regression_of_size(X: Columns, Y: Float, n_rows: int, *, gram: Float | N
     for _ in range(_MOST_BISECTIONS):
         middle = (low + high) / 2.0
         start = None if best is None else best.coef
-        # Tightly solved: how many rows are zero decides where to go on.
+        # Solved tightly, because the number of zero rows decides where to continue.
         found = l21_regression(X, Y, np.exp(middle) * largest, gram=gram, warm_start=start, tol=tol)
         used = int(np.count_nonzero(found.coef.any(axis=1)))
         if best is None or abs(used - n_rows) < miss:
@@ -120,14 +120,14 @@ def l21_interpolation(X: Columns, Y: Float, *, tol: float = 1e-8, max_iter: int 
     Raises
     ------
     ValueError
-        If no A gives XA = Y.
+        If there is no A with XA = Y.
     """
     n = X.shape[0]
-    ensure_fits(24 * n**2, f"An exact fit of {n} samples", "take exact=False")
+    ensure_fits(24 * n**2, f"An exact fit of {n} samples", "use exact=False")
     A = _interpolated(X, Y, np.ones(X.shape[1]))
     misfit = float(np.linalg.norm(X @ A - Y) / np.linalg.norm(Y))
     if misfit > 1e-6:
-        raise ValueError(f"no combination of the features gives the embedding: the nearest is {misfit:.1%} off.")
+        raise ValueError(f"no combination of the features equals the embedding: the relative error is {misfit:.1%}.")
     objective, n_iter, converged = float(np.linalg.norm(A, axis=1).sum()), 0, False
     while n_iter < max_iter and not converged:
         n_iter += 1

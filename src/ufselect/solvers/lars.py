@@ -1,4 +1,4 @@
-"""Lasso with a number of non-zero coefficients in place of a penalty."""
+"""Lasso with a given number of nonzero coefficients instead of a penalty."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from ufselect._backend.columns import Columns, Float, Indices
 _CANDIDATES = 6
 _FEWEST_CANDIDATES = 200
 _NEAR = 0.6
-_CORNERS_APART = 4
+_KNOTS_APART = 4
 _SPARE_STEPS = 8
 _ROUNDING = 1e-9
 
 
 def lasso_of_size(X: Columns, y: Float, size: int, *, gram: Float | None = None) -> Float:
-    """The last point of the lasso path of y before it has more than ``size`` non-zero coefficients.
+    """Return the last point of the lasso path of y with at most ``size`` nonzero coefficients.
 
     Parameters
     ----------
     X : Columns of shape (n, d)
     y : ndarray of shape (n,)
     size : int
-        At most min(n, d) coefficients are ever non-zero.
+        Maximum number of nonzero coefficients.
     gram : ndarray of shape (d, d), optional
-        XᵀX where it is at hand; with a ridge on its diagonal it is the elastic net's path.
+        XᵀX, if available; with a ridge on its diagonal the path is that of the elastic net.
 
     Returns
     -------
@@ -41,7 +41,7 @@ def lasso_of_size(X: Columns, y: Float, size: int, *, gram: Float | None = None)
     unit = float(np.abs(inner).max()) / X.shape[0]
     if unit == 0.0:
         return np.zeros(X.shape[1])
-    # scikit-learn ends a path at an absolute penalty.
+    # scikit-learn stops at an absolute penalty, so y is scaled.
     if gram is None:
         return unit * _screened(X, y / unit, size)
     inner = inner / unit
@@ -50,19 +50,19 @@ def lasso_of_size(X: Columns, y: Float, size: int, *, gram: Float | None = None)
 
 
 def _screened(X: Columns, y: Float, size: int) -> Float:
-    """The path among columns that come near to entering it, and among more of them until no other would have entered.
+    """Compute the path on the columns that come close to entering it, adding columns until no other would enter.
 
-    Along the path, correlations with the residual are linear between its corners, and so is the largest of them: a
-    column that stays below it at all corners has no part in the path. Which columns come near is first seen along a
-    path among those most correlated with y, which also tells how many steps it takes.
+    Correlations with the residual are linear between the knots of the path, and so is the largest of them: a column
+    that stays below it at all knots does not enter. A first path, on the columns most correlated with y, shows which
+    columns come close and how many steps are needed.
     """
     start = np.abs(X.transposed_matmul(y[:, None])[:, 0])
     candidates = np.sort(np.argsort(-start, kind="stable")[: max(_CANDIDATES * size, _FEWEST_CANDIDATES)])
     columns = np.asarray(X.columns(candidates), dtype=np.float64)
     first = _path_from_columns(columns, y, size + size // 4)
     steps = first.shape[1] * (size + 1) // max(int(np.count_nonzero(first[:, -1])), 1) + _SPARE_STEPS
-    some_corners = first[:, ::_CORNERS_APART]
-    candidates = np.flatnonzero(_nearness(X, y[:, None] - columns @ some_corners, candidates) > _NEAR)
+    some_knots = first[:, ::_KNOTS_APART]
+    candidates = np.flatnonzero(_nearness(X, y[:, None] - columns @ some_knots, candidates) > _NEAR)
     while True:
         columns = np.asarray(X.columns(candidates), dtype=np.float64)
         path = _up_to_size(partial(_path_from_columns, columns, y), size, min(columns.shape), steps)
@@ -76,7 +76,7 @@ def _screened(X: Columns, y: Float, size: int) -> Float:
 
 
 def _nearness(X: Columns, residuals: Float, candidates: Indices) -> Float:
-    """How near every column comes to the largest correlation of a candidate, at any corner; 1 for those in use."""
+    """Return the largest correlation of every column over all knots, relative to the largest of the candidates."""
     correlations = X.transposed_matmul(residuals)
     np.abs(correlations, out=correlations)
     correlations /= np.maximum(correlations[candidates].max(axis=0), np.finfo(float).tiny)
@@ -84,16 +84,16 @@ def _nearness(X: Columns, residuals: Float, candidates: Indices) -> Float:
 
 
 def _up_to_size(path_of: Callable[[int], Float], size: int, most_nonzero: int, steps: int) -> Float:
-    """The corners of a path, zero first, up to the last one before it has more than ``size`` non-zero coefficients."""
+    """Return the knots of a path, from zero up to the last one with at most ``size`` nonzero coefficients."""
     most_steps = 8 * (most_nonzero + size)
     while True:
         path = path_of(steps)
-        # In use on the way to a corner: a coefficient that leaves there is zero at the corner, up to rounding.
+        # In use between two knots: a coefficient that leaves is zero, up to rounding, at the second one.
         used = path != 0.0
         beyond = np.flatnonzero(np.count_nonzero(used[:, 1:] | used[:, :-1], axis=0) > size)
         if len(beyond):
             return path[:, : beyond[0] + 1]
-        # A path may drop coefficients again, so that as many steps need not give as many coefficients.
+        # A path can drop coefficients again, so it may need more steps than coefficients.
         if path.shape[1] <= steps or steps >= most_steps:
             return path
         steps = min(steps + steps // 2, most_steps)
@@ -113,7 +113,7 @@ def _path_from_columns(columns: Float, y: Float, steps: int) -> Float:
 
 @contextmanager
 def _dependent_columns_allowed() -> Iterator[None]:
-    """Dependent columns end a path early; what has been reached by then is still a solution."""
+    """Silence the warning that dependent columns end a path early: what it has reached by then is a solution."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         yield

@@ -1,7 +1,7 @@
-"""Many small lassos that share one dictionary: each sample rebuilt from the other samples.
+"""Many small lassos with a common dictionary: every sample expressed by the other samples.
 
-½‖zₜ − Σⱼ sⱼzⱼ‖² + λₜ‖s‖₁ with s zero at the sample itself, to a relative duality gap. Working sets
-hold the few candidates that matter; one product per round checks all the others.
+Minimise ½‖zₜ − Σⱼ sⱼzⱼ‖² + λₜ‖s‖₁ with s zero at the sample itself, to a relative duality gap. Working sets hold the
+few relevant candidates; one product per round checks all the others.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import scipy.sparse as sp
 from ufselect._backend.columns import Columns, Float, Indices
 from ufselect.solvers._kernels import add_best_candidates, descend_lassos, solve_lassos_by_gram
 
-_CANDIDATES_A_ROUND = 32
+_CANDIDATES_PER_ROUND = 32
 _MOST_ROUNDS = 200
 _SWEEPS = 10
 _FIRST_PRECISION = 0.01
@@ -33,27 +33,27 @@ class Targets:
 
     @cached_property
     def rows(self) -> Float:
-        """Their rows of X."""
+        """The rows of X of these samples."""
         return self.X.rows(self.own).astype(np.float64)
 
     @cached_property
     def correlations(self) -> Float:
-        """zₜ·zⱼ for every sample t of the block and every other sample j; zero for itself."""
+        """zₜ·zⱼ for every target t and every other sample j; zero for itself."""
         return self.correlations_with(self.rows, slice(None))
 
     def correlations_with(self, residuals: Float, which: Indices | slice) -> Float:
-        """rₜ·zⱼ for the named targets t and every other sample j; zero for itself."""
+        """Return rₜ·zⱼ for the given targets t and every other sample j; zero for itself."""
         correlations = self.X.inner_products(residuals)
         correlations[np.arange(len(residuals)), self.own[which]] = 0.0
         return correlations
 
     def largest_correlations(self) -> Float:
-        """max_{j≠t}|zₜ·zⱼ|, the penalty λ from which on s = 0."""
+        """Return max_{j≠t}|zₜ·zⱼ|, the smallest penalty λ for which s = 0."""
         return _largest_magnitudes(self.correlations)
 
 
 class WorkingSets:
-    """For each target its candidates, their coefficients, and room for more."""
+    """The candidates of every target and their coefficients."""
 
     def __init__(self, targets: Targets, guess: sp.csc_array | None) -> None:
         self.targets = targets
@@ -68,18 +68,18 @@ class WorkingSets:
             self.coefs[filled] = guess.data
 
     def renew(self, which: Indices, correlations: Float, floors: Float) -> None:
-        """Keep the candidates in use and add the best correlated others above the floors, for some targets.
+        """Drop unused candidates and add the most correlated others above the floors, for some targets.
 
-        Every solution on a new set is strictly better than the last one, so no set comes back.
+        Every solution on a new set is strictly better than the last one, so no set is repeated.
         """
         self._drop_unused(which)
-        how_many = np.minimum(np.maximum(_CANDIDATES_A_ROUND, self.counts[which]), self.targets.X.shape[0] - 1)
-        extra = int((self.counts[which] + how_many).max()) - self.members.shape[1]
+        n_new = np.minimum(np.maximum(_CANDIDATES_PER_ROUND, self.counts[which]), self.targets.X.shape[0] - 1)
+        extra = int((self.counts[which] + n_new).max()) - self.members.shape[1]
         if extra > 0:
             self.members = np.pad(self.members, ((0, 0), (0, extra)))
             self.coefs = np.pad(self.coefs, ((0, 0), (0, extra)))
         members, counts = self.members[which], self.counts[which]
-        add_best_candidates(correlations, members, counts, floors, how_many)
+        add_best_candidates(correlations, members, counts, floors, n_new)
         self.members[which], self.counts[which] = members, counts
 
     def _drop_unused(self, which: Indices) -> None:
@@ -90,7 +90,7 @@ class WorkingSets:
         self.counts[which] = np.count_nonzero(coefs, axis=1)
 
     def descend(self, which: Indices, penalties: Float, tols: Float) -> Float:
-        """Solve the problems in ``which`` on their working sets; returns their residuals."""
+        """Solve the problems in ``which`` on their working sets and return their residuals."""
         members, coefs = self.members[which], self.coefs[which]
         rows, position = self._candidate_rows(members)
         residuals = descend_lassos(rows, self.targets.rows[which], position, self.counts[which], coefs, penalties, tols)
@@ -98,7 +98,7 @@ class WorkingSets:
         return residuals
 
     def _candidate_rows(self, members: Indices) -> tuple[Float, Indices]:
-        """Rows that hold all candidates, and where in them each one is."""
+        """Return an array that contains the rows of all candidates, and the index of each candidate in it."""
         values = self.targets.X.values
         if not sp.issparse(values):
             return values, members
@@ -116,7 +116,7 @@ class LassoSolutions(NamedTuple):
 
 
 def lassos_without_self(targets: Targets, penalties: Float, guess: sp.csc_array | None, tol: float) -> LassoSolutions:
-    """Minimize ½‖zₜ − Zᵀs‖² + λₜ‖s‖₁, s zero at t, for every target t.
+    """Minimise ½‖zₜ − Zᵀs‖² + λₜ‖s‖₁, s zero at t, for every target t.
 
     Parameters
     ----------
@@ -124,7 +124,7 @@ def lassos_without_self(targets: Targets, penalties: Float, guess: sp.csc_array 
     penalties : ndarray of shape (b,)
         λₜ of every target.
     guess : sparse array of shape (n, b), optional
-        Where to start, one column per target.
+        Initial coefficients, one column per target.
     tol : float
         Duality gap relative to the objective.
 
@@ -149,13 +149,13 @@ def lassos_without_self(targets: Targets, penalties: Float, guess: sp.csc_array 
         if not len(pending):
             break
         working.renew(pending, correlations, penalties[pending])
-        # No use in solving a working set far beyond what its next members will upset.
+        # The next members will change the solution, so a higher precision would be wasted.
         inner_tol = np.maximum(tol / 3.0, _INNER_PRECISION * gap[unsolved] / primal[unsolved])
     return LassoSolutions(working.members, working.counts, working.coefs, len(pending))
 
 
 def lassos_by_gram(gram: Float, own: Indices, penalties: Float, coefs: Float, tol: float) -> tuple[Float, int]:
-    """Minimize ½‖zₜ − Zᵀs‖² + λₜ‖s‖₁, s zero at t, for every t in ``own``, by the Gram matrix ZZᵀ of all samples.
+    """Minimise ½‖zₜ − Zᵀs‖² + λₜ‖s‖₁, s zero at t, for every t in ``own``, by the Gram matrix ZZᵀ of all samples.
 
     In a space of many dimensions a solution may use most of the samples, which working sets collect slowly.
 
@@ -166,7 +166,7 @@ def lassos_by_gram(gram: Float, own: Indices, penalties: Float, coefs: Float, to
     penalties : ndarray of shape (b,)
         λₜ.
     coefs : ndarray of shape (b, n)
-        Where to start.
+        Initial coefficients.
     tol : float
         Duality gap relative to the objective.
 
@@ -187,7 +187,7 @@ def _largest_magnitudes(rows: Float) -> Float:
 def _duality_gaps(
     rows: Float, residuals: Float, l1: Float, penalties: Float, steepest: Float, norms: Float
 ) -> tuple[Float, Float]:
-    """Primal value and duality gap of every problem, the dual point a multiple of its residual."""
+    """Return the primal value and the duality gap of every problem; the dual point is a multiple of the residual."""
     residual2 = np.einsum("tr,tr->t", residuals, residuals)
     along = np.einsum("tr,tr->t", rows, residuals)
     primal = 0.5 * residual2 + penalties * l1
@@ -198,12 +198,12 @@ def _duality_gaps(
 
 
 def omp_without_self(targets: Targets, n_nonzero: int) -> tuple[Indices, Float]:
-    """Choose ``n_nonzero`` other samples for each target, each time the best correlated with what is left.
+    """Select ``n_nonzero`` other samples for every target, each time the one most correlated with the residual.
 
     Returns
     -------
     members, coefs : ndarrays of shape (b, n_nonzero)
-        The chosen and their least-squares coefficients.
+        The selected samples and their least-squares coefficients.
     """
     b = len(targets.own)
     everyone = np.arange(b)
@@ -215,7 +215,7 @@ def omp_without_self(targets: Targets, n_nonzero: int) -> tuple[Indices, Float]:
         np.put_along_axis(strength, np.column_stack([members, targets.own]), -1.0, axis=1)
         members = np.column_stack([members, strength.argmax(axis=1)])
         chosen = targets.X.rows(members.ravel()).reshape(b, members.shape[1], -1)
-        # Not by way of the Gram matrix: repeated samples would cost half the digits.
+        # Not by the Gram matrix: with repeated samples it would lose half of the digits.
         coefs = np.einsum("tra,tr->ta", np.linalg.pinv(chosen, rcond=_RANK_TOLERANCE), targets.rows)
         residuals = targets.rows - np.einsum("ta,tar->tr", coefs, chosen)
         correlations = targets.correlations_with(residuals, everyone)

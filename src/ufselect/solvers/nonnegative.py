@@ -15,29 +15,29 @@ from ufselect._backend.iterations import relative_decrease
 _OFF_CLUSTER = 0.2
 
 GROWING = (1.0, 10.0, 100.0, 1000.0)
-"""Weights of orthogonality, each in its turn."""
+"""Successive weights of the orthogonality term."""
 
 
 def cluster_indicators(points: Float, n_clusters: int, random_state: Any) -> Float:
-    """A positive start: k-means of the points, 0.2 added to the indicators, columns at unit length."""
+    """Return a positive start: indicators of k-means clusters plus 0.2, with columns of unit length."""
     labels = KMeans(n_clusters, n_init=10, random_state=random_state).fit_predict(points)
     return indicators(labels, n_clusters)
 
 
 def indicators(labels: npt.NDArray[Any], n_clusters: int) -> Float:
-    """1 in the cluster of a sample plus 0.2 everywhere, as zeros would stay zero; columns at unit length."""
+    """Return cluster indicators plus 0.2, as zeros would stay zero, with columns of unit length."""
     F = np.full((len(labels), n_clusters), _OFF_CLUSTER)
     F[np.arange(len(labels)), labels] += 1.0
     return unit_columns(F)
 
 
 def unit_columns(F: Float) -> Float:
-    """Columns at unit length."""
+    """Scale the columns to unit length."""
     return F / np.linalg.norm(F, axis=0)
 
 
 def unit_rows(Y: Float) -> Float:
-    """Rows at unit length; a zero row stays."""
+    """Scale the rows to unit length, except zero rows."""
     lengths = np.linalg.norm(Y, axis=1, keepdims=True)
     return Y / np.where(lengths > 0.0, lengths, 1.0)
 
@@ -50,9 +50,9 @@ def orthogonality_cost(F: Float, weight: float) -> float:
 def monotone_step(F: Float, pull: Float, push: Float, weight: float) -> Float:
     """F ∘ [(pull + zF) / (push + zFFᵀF)]^(1/4), which never raises an objective with (z/2)‖FᵀF − I‖².
 
-    The gradient of the rest of that objective is 2(push − pull), both non-negative. Each of its terms has
-    a bound in F⁴ that touches it at the current F: tr(FᵀAF) for A with entries ≥ 0, linear terms, and
-    concave ones after linearisation. Their sum is smallest at the point returned.
+    The gradient of the rest of that objective is 2(push − pull), where both are non-negative. Each of its terms has an
+    upper bound in F⁴ that is tight at the current F: tr(FᵀAF) for A with entries ≥ 0, linear terms, and concave ones
+    after linearisation. The result minimises the sum of these bounds.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ def monotone_step(F: Float, pull: Float, push: Float, weight: float) -> Float:
 def spectral_step(F: Float, affinity: Any, fitted: Float, alpha: float, weight: float) -> Float:
     """The monotone step for tr(FᵀLₙF) + α‖F − fitted‖², Lₙ = I − affinity and fitted = PF for a P that is symmetric.
 
-    Its slope is 2(F − affinity F + α(F − PF)); the affinity is not negative, PF is split by sign.
+    Its gradient is 2(F − affinity F + α(F − PF)); the affinity is non-negative, and PF is split by sign.
     """
     pull = affinity @ F + alpha * np.maximum(fitted, 0.0)
     push = (1.0 + alpha) * F + alpha * np.maximum(-fitted, 0.0)
@@ -75,9 +75,9 @@ def spectral_step(F: Float, affinity: Any, fitted: Float, alpha: float, weight: 
 
 
 def published_step(F: Float, slope: Float, weight: float) -> Float:
-    """The update of the NDFS paper: F ∘ zF/(MF + zFFᵀF), columns at unit length. It has no such guarantee.
+    """The update of the NDFS paper: F ∘ zF/(MF + zFFᵀF), with columns of unit length. It may raise the objective.
 
-    Where MF is so negative that the denominator would vanish, half of its second term is kept.
+    If MF is so negative that the denominator would vanish, half of its second term is kept.
     """
     held = weight * (F @ (F.T @ F))
     below = np.maximum(slope + held, np.maximum(held / 2.0, np.finfo(float).tiny))

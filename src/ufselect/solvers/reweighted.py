@@ -1,7 +1,7 @@
-"""Ridge regression with a weight for each feature, the step that majorises a row-sparse penalty.
+"""Ridge regression with a weight for every feature, the step that majorises a row-sparse penalty.
 
-‖wⱼ‖ ≤ ‖wⱼ‖²/(2‖vⱼ‖) + ‖vⱼ‖/2 turns γ‖W‖₂,₁ into γ Σⱼ ‖wⱼ‖²/hⱼ with hⱼ = 2‖vⱼ‖. Everything below works with
-h and not with 1/h, so that a zero row needs no special care: it stays.
+‖wⱼ‖ ≤ ‖wⱼ‖²/(2‖vⱼ‖) + ‖vⱼ‖/2 turns γ‖W‖₂,₁ into γ Σⱼ ‖wⱼ‖²/hⱼ with hⱼ = 2‖vⱼ‖. Everything below uses h
+instead of 1/h, so that a zero row stays zero without special treatment.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ from ufselect._backend.memory import ensure_fits
 
 
 class ReweightedRidge:
-    """W(F) = argmin_W Σᵢ ‖fᵢ − xᵢᵀW‖²/eᵢ + γ Σⱼ ‖wⱼ‖²/hⱼ for any F, by one factorisation of the smaller size.
+    """W(F) = argmin_W Σᵢ ‖fᵢ − xᵢᵀW‖²/eᵢ + γ Σⱼ ‖wⱼ‖²/hⱼ for any F, by one factorisation of order min(n, d).
 
     Parameters
     ----------
     X : Columns of shape (n, d)
     inverse_weights : ndarray of shape (d,)
-        h, not negative.
+        h, non-negative.
     penalty : float
         γ, positive.
     gram : ndarray of shape (d, d), optional
-        XᵀX where d ≤ n and it is at hand.
+        XᵀX, if d ≤ n and it is available.
     noise : ndarray of shape (n,), optional
-        e, positive; one by default.
+        e, positive; 1 by default.
     """
 
     def __init__(

@@ -8,10 +8,10 @@ from ufselect._backend.columns import Float
 
 
 def project_rows_onto_simplex(A: Float) -> Float:
-    """The point of the simplex {p ≥ 0, Σp = 1} nearest to each row of A, by sorting.
+    """Project every row of A onto the simplex {p ≥ 0, Σp = 1}, by sorting.
 
-    p = (a + τ)₊ with τ = (1 − Σ_{j≤ρ} a₍j₎)/ρ, where a₍1₎ ≥ a₍2₎ ≥ … and ρ is the largest j
-    with a₍j₎ + (1 − Σ_{i≤j} a₍i₎)/j > 0.
+    p = (a + τ)₊ with τ = (1 − Σ_{j≤ρ} a₍j₎)/ρ, where a₍1₎ ≥ a₍2₎ ≥ … and ρ is the largest j with
+    a₍j₎ + (1 − Σ_{i≤j} a₍i₎)/j > 0.
 
     Examples
     --------
@@ -21,7 +21,7 @@ def project_rows_onto_simplex(A: Float) -> Float:
     array([[0.5, 0.5, 0. ],
            [1. , 0. , 0. ]])
     """
-    # Only differences within a row matter; taking the largest off keeps its digits.
+    # Only differences within a row matter; subtracting the largest value keeps their digits.
     A = A - A.max(axis=1, keepdims=True)
     falling = -np.sort(-A, axis=1)
     rank = np.arange(1, A.shape[1] + 1)

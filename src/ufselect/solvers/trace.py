@@ -1,8 +1,8 @@
-"""Row-sparse projections that keep a Laplacian smooth: the exact route to FSASL's W.
+"""Row-sparse projections that are smooth on a graph: the exact solution for FSASL's W.
 
 Minimise tr(WᵀXᵀLXW) + γ‖W‖₂,₁ subject to WᵀXᵀXW = I. With ‖wⱼ‖ ≤ ‖wⱼ‖²/(2‖vⱼ‖) + ‖vⱼ‖/2 at the
 current rows vⱼ, a majoriser is minimised by the c smallest λ of (XᵀLX + γD)w = λXᵀXw,
-D = diag(1/(2‖vⱼ‖)). Both forms below work with D⁻¹, so that a zero row needs no special care: it stays.
+D = diag(1/(2‖vⱼ‖)). Both forms below use D⁻¹, so that a zero row stays zero without special treatment.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ _RANK_TOLERANCE = 1e-12
 
 
 def even_row_norms(X: Columns, count: int) -> Float:
-    """The row norm that all features share before any is preferred: tr(WᵀXᵀXW) = c for uncorrelated columns."""
+    """Return equal initial row norms such that tr(WᵀXᵀXW) = c for uncorrelated columns."""
     return np.full(X.shape[1], np.sqrt(count / X.squared_norms().sum()))
 
 
 def smoother_projection(
     X: Columns, L: Any, row_norms: Float, penalty: float, count: int, *, gram: Float | None = None
 ) -> Float:
-    """One majorisation step for W; it never raises tr(WᵀXᵀLXW) + γ‖W‖₂,₁.
+    """Take one majorisation step for W, which never raises tr(WᵀXᵀLXW) + γ‖W‖₂,₁.
 
     Parameters
     ----------
@@ -37,9 +37,9 @@ def smoother_projection(
     penalty : float
         γ, positive.
     count : int
-        c, the columns of W; fewer come back where X has a lower rank.
+        c, the number of columns of W; the result has fewer if the rank of X is lower.
     gram : ndarray of shape (d, d), optional
-        XᵀX where n ≥ d and it is at hand.
+        XᵀX, if n ≥ d and it is available.
 
     Returns
     -------
@@ -53,9 +53,9 @@ def smoother_projection(
 
 
 def _by_features(X: Columns, L: Any, inverse_weights: Float, penalty: float, count: int, gram: Float | None) -> Float:
-    """n ≥ d. With w = D^(-1/2)v and upside down, X̃ᵀX̃v = θ(X̃ᵀLX̃ + γI)v for the largest θ = 1/λ, X̃ = XD^(-1/2).
+    """For n ≥ d: with w = D^(-1/2)v and X̃ = XD^(-1/2), solve X̃ᵀX̃v = θ(X̃ᵀLX̃ + γI)v for the largest θ = 1/λ.
 
-    The right-hand matrix is positive definite, so a singular XᵀX is no problem.
+    The matrix on the right is positive definite, so XᵀX may be singular.
     """
     used = np.flatnonzero(inverse_weights)
     root = np.sqrt(inverse_weights[used])
@@ -68,13 +68,13 @@ def _by_features(X: Columns, L: Any, inverse_weights: Float, penalty: float, cou
 
 
 def column_smoothness(X: Columns, L: Any) -> Float:
-    """XᵀLX, a dense (d, d) array, by blocks of columns so that a sparse X is never dense as a whole."""
+    """Return XᵀLX as a dense (d, d) array, in blocks of columns so that a sparse X is never dense as a whole."""
     product = np.hstack([X.transposed_matmul(L @ columns) for _, columns in column_blocks(X)])
     return (product + product.T) / 2.0
 
 
 def _by_samples(X: Columns, L: Any, inverse_weights: Float, penalty: float, count: int, _gram: Float | None) -> Float:
-    """d > n. With XD⁻¹Xᵀ = QΛQᵀ, Σ = Λ^½ and w = D⁻¹XᵀQΣ⁻¹u: Λu = θ(ΣQᵀLQΣ + γI)u for the largest θ."""
+    """For d > n: with XD⁻¹Xᵀ = QΛQᵀ, Σ = Λ^½ and w = D⁻¹XᵀQΣ⁻¹u, solve Λu = θ(ΣQᵀLQΣ + γI)u for the largest θ."""
     squares, Q = np.linalg.eigh(X.row_gram(inverse_weights))
     kept = squares > _RANK_TOLERANCE * squares[-1]
     squares, Q = squares[kept], Q[:, kept]
@@ -86,7 +86,7 @@ def _by_samples(X: Columns, L: Any, inverse_weights: Float, penalty: float, coun
 
 
 def _largest_pairs(left: Float, smoothness: Float, penalty: float, count: int) -> tuple[Float, Float]:
-    """Vectors of the largest θ in left·v = θ(smoothness + γI)v, largest first, and θ; only positive ones."""
+    """Return the vectors of the largest positive θ in left·v = θ(smoothness + γI)v, and θ, in descending order."""
     size = len(left)
     right = smoothness + penalty * np.eye(size)
     theta, v = eigh(left, right, subset_by_index=[max(size - count, 0), size - 1])
