@@ -1,0 +1,1 @@
+"""What all layers share: columns, blocks of work, iterations, warnings, numerical policy."""

@@ -55,7 +55,7 @@ def bench(
     jobs: Annotated[int, typer.Option("--jobs", "-j", help="Number of processes; -1 for all cores.")] = 1,
     output: Output = Path("results"),
     dask: Annotated[str, typer.Option(help="Address of a Dask scheduler; its workers do the work.")] = "",
-    debug: Debug = False,
+    debug: Debug = False,  # noqa: ARG001 - read before the arguments are parsed
 ) -> None:
     """Run experiments and write their tables and plots.
 

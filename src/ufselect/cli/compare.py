@@ -69,7 +69,7 @@ def compare(
     transpose: options.Transpose = False,
     seed: options.Seed = 0,
     jobs: options.Jobs = 1,
-    debug: options.Debug = False,
+    debug: options.Debug = False,  # noqa: ARG001 - read before the arguments are parsed
 ) -> None:
     """Compare several methods on the same file, without labels."""
     from ufselect.comparison import compare_selectors

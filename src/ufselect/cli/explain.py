@@ -36,7 +36,7 @@ def explain(
     transpose: options.Transpose = False,
     seed: options.Seed = 0,
     jobs: options.Jobs = 1,
-    debug: options.Debug = False,
+    debug: options.Debug = False,  # noqa: ARG001 - read before the arguments are parsed
     parameters: Mapping[str, Any] = {},
 ) -> None:
     """Explain what columns contribute, and which selected columns resemble them."""

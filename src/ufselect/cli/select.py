@@ -69,7 +69,7 @@ def select(
     transpose: options.Transpose = False,
     seed: options.Seed = 0,
     jobs: options.Jobs = 1,
-    debug: options.Debug = False,
+    debug: options.Debug = False,  # noqa: ARG001 - read before the arguments are parsed
     parameters: Mapping[str, Any] = {},
 ) -> None:
     """Select the informative columns of a file.

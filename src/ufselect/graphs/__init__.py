@@ -1,0 +1,1 @@
+"""Graphs of samples, their Laplacians and eigenvectors."""

@@ -42,7 +42,7 @@ class Laplacian(LinearOperator):  # type: ignore[misc]
         """Return the unit vector that carries no structure: the constant one."""
         return np.full(self.shape[0], self.shape[0] ** -0.5)
 
-    def null_vectors(self, most: int | None = None) -> Float:
+    def null_vectors(self, most: int | None = None) -> Float:  # noqa: ARG002 - subclasses know more
         """Return an orthonormal basis of the null space as far as it is known, at most ``most`` vectors."""
         return np.zeros((self.shape[0], 0))
 

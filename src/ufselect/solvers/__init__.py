@@ -1,0 +1,1 @@
+"""Numerical problems that know neither graphs nor estimators."""
