@@ -144,7 +144,7 @@ def test_a_file_at_hand_is_read_without_asking_anybody(tiny, folder, openml):
     assert openml.asked == []
 
 
-def test_the_folder_is_made_where_it_does_not_exist(tiny, folder, monkeypatch):
+def test_the_folder_is_created_if_it_does_not_exist(tiny, folder, monkeypatch):
     monkeypatch.setenv("UFSELECT_DATA", str(folder / "größer" / "数据"))
     load_dataset("TINY")
     assert (folder / "größer" / "数据" / "TINY.npz").is_file()
@@ -202,7 +202,7 @@ def test_a_garbled_answer_is_a_set_not_at_hand(path, answer, message, tiny, fold
     ("old", "new", "message"),
     [(b"{0,1,3}", b"{0,1,3,red}", "could not convert string to float: 'red'"), (b"-2.5", b"?", "values are missing")],
 )
-def test_values_that_are_no_numbers_are_told(old, new, message, tiny, folder, openml):
+def test_values_that_are_not_numbers_are_named(old, new, message, tiny, folder, openml):
     content = arff().replace(old, new)
     checksums = [hashlib.md5(data).hexdigest().encode() for data in (arff(), content)]
     openml.answers[ARFF_PATH] = content
@@ -219,7 +219,7 @@ def test_values_that_are_no_numbers_are_told(old, new, message, tiny, folder, op
         ({"n_classes": 3}, "but got 4 samples, 3 features and 2 classes"),
     ],
 )
-def test_another_set_is_refused_and_not_saved_unless_one_wants_it(facts, message, tiny, folder, monkeypatch):
+def test_another_dataset_is_refused_and_not_saved_unless_it_is_not_verified(facts, message, tiny, folder, monkeypatch):
     monkeypatch.setitem(registry.PUBLIC_SETS, "TINY", dataclasses.replace(tiny, **facts))
     with pytest.raises(ValueError, match=f"tiny-pixels, version 1, on OpenML .*{message}.*verify=False"):
         load_dataset("TINY")
@@ -230,7 +230,7 @@ def test_another_set_is_refused_and_not_saved_unless_one_wants_it(facts, message
         load_dataset("TINY")
 
 
-def test_a_folder_that_cannot_be_made_is_told_before_anything_is_fetched(tiny, folder, openml, monkeypatch):
+def test_a_folder_that_cannot_be_created_is_an_error_before_the_download(tiny, folder, openml, monkeypatch):
     (folder / "file").touch()
     monkeypatch.setenv("UFSELECT_DATA", str(folder / "file" / "sets"))
     with pytest.raises(OSError, match=r"because .*sets is not writable.*UFSELECT_DATA"):
@@ -239,7 +239,7 @@ def test_a_folder_that_cannot_be_made_is_told_before_anything_is_fetched(tiny, f
 
 
 @pytest.mark.skipif(getattr(os, "geteuid", lambda: 1)() == 0, reason="nothing is write-protected for root")
-def test_a_folder_that_cannot_be_written_to_is_told_before_anything_is_fetched(tiny, folder, openml):
+def test_a_folder_that_is_not_writable_is_an_error_before_the_download(tiny, folder, openml):
     folder.chmod(0o500)
     try:
         with pytest.raises(OSError, match=r"is not writable.*UFSELECT_DATA"):

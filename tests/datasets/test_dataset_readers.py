@@ -90,7 +90,7 @@ def test_noise_is_refused_whatever_it_pretends_to_be(suffix, seed, tmp_path):
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
-def test_a_file_that_is_not_there_is_said_to_be_so(suffix, tmp_path):
+def test_a_missing_file_is_named(suffix, tmp_path):
     with pytest.raises(FileNotFoundError, match="nowhere"):
         read_file(tmp_path / f"nowhere{suffix}")
 

@@ -14,7 +14,7 @@ SELECTION = Selection(np.array([0.5, 0.1, 0.9]), np.array([2, 3, 1]), 2)
 
 @pytest.fixture
 def cells(tmp_path):
-    """Write an AnnData file with something in every place; its X as asked for."""
+    """Write an AnnData file with something in each of its parts."""
 
     def write(X=COUNTS, **changes):
         obs = pd.DataFrame(
@@ -51,7 +51,7 @@ def test_annotations_of_cells_go_aside(cells):
     assert table.aside["depth"].tolist() == [1, 2, 3, 4]
 
 
-def test_a_layer_takes_the_place_of_x(cells):
+def test_a_layer_is_read_instead_of_x(cells):
     table = read_table(cells(), layer="raw counts")
     np.testing.assert_array_equal(table.X.toarray(), 2 * COUNTS)
     with pytest.raises(ValueError, match="has no layer 'counts'; its layers are 'raw counts'"):
@@ -87,14 +87,14 @@ def test_all_that_was_in_the_file_stays(cells, tmp_path):
     assert after.var["ufselect_selected"].tolist() == [False, False, True]
 
 
-def test_a_second_selection_takes_the_place_of_the_first(cells, tmp_path):
+def test_a_second_selection_replaces_the_first(cells, tmp_path):
     path = cells()
     write_table(path, read_table(path), SELECTION)
     write_table(path, read_table(path), Selection(np.ones(3), np.array([1, 2, 3]), 1))
     assert anndata.read_h5ad(path).var["ufselect_selected"].tolist() == [True, False, False]
 
 
-def test_names_and_annotations_of_cells_come_first_elsewhere(cells, tmp_path):
+def test_names_and_annotations_of_cells_come_first_in_other_formats(cells, tmp_path):
     write_table(tmp_path / "out.csv", read_table(cells(sp.csr_matrix(COUNTS))), SELECTION)
     assert (tmp_path / "out.csv").read_text().splitlines()[:3] == [
         "obs_names,kind,depth,g1_obs,g1,g3",

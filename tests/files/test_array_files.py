@@ -1,4 +1,4 @@
-"""Files of NumPy's and MATLAB's arrays."""
+"""Files of NumPy and MATLAB arrays."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""What is written in any format is read again, whatever the names and values are."""
+"""Each format gives back what was written to it, for any names and values."""
 
 import numpy as np
 import pytest
@@ -73,6 +73,6 @@ def test_any_format_becomes_any_other(tmp_path, first, second):
     kept = [0, 1, 2, 3] if second == "h5ad" else [0, 1, 2]
     np.testing.assert_array_equal(again.X, X[:, kept])
     if "npy" not in (first, second):
-        assert again.names == tuple(names[place] for place in kept)
+        assert again.names == tuple(names[index] for index in kept)
         assert again.aside["id"].tolist() == list("vwxyz")
         assert again.samples.tolist() == list("vwxyz")

@@ -1,4 +1,4 @@
-"""Parquet files: every type that Arrow knows has its place."""
+"""Parquet files: numbers of all Arrow types are features, other types are set aside."""
 
 import datetime
 from dataclasses import replace
@@ -74,7 +74,7 @@ def test_what_is_no_number_goes_aside_and_comes_out_again(read, tmp_path, column
     assert again["b"].to_pylist() == wanted.to_pylist()
 
 
-def test_single_precision_stays_where_all_columns_have_it(read):
+def test_single_precision_stays_if_all_columns_have_it(read):
     short, whole = pa.array([0.1, 0.2], pa.float32()), pa.array([1, 2])
     assert read({"a": short, "b": pa.array(np.array([0.5, 1.5], np.float16))}).X.dtype == np.float32
     assert read({"a": short, "b": whole}).X.dtype == np.float64
@@ -107,13 +107,13 @@ def test_columns_asked_for_are_kept_aside_with_their_type(read):
     assert table.reasons == {"y": "requested"}
 
 
-def test_names_that_begin_alike_are_told_apart(read):
+def test_names_with_the_same_prefix_are_distinguished(read):
     table = read({"a": pa.array([1.0]), "a.b": pa.array([2.0]), "c": pa.array([{"d": 1}]), "c.d": pa.array([3.0])})
     assert table.names == ("a", "a.b", "c.d")
     np.testing.assert_array_equal(table.X, [[1, 2, 3]])
 
 
-def test_columns_read_a_few_at_a_time_keep_their_places(read, monkeypatch):
+def test_columns_read_a_few_at_a_time_keep_their_order(read, monkeypatch):
     monkeypatch.setattr("ufselect.files.read_parquet._BYTES", 100)
     X = np.arange(60.0).reshape(5, 12)
     np.testing.assert_array_equal(read({f"g{j}": X[:, j] for j in range(12)}).X, X)

@@ -44,7 +44,7 @@ def test_many_rows_are_counted_in_blocks(monkeypatch):
 
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_medians_take_the_place_of_missing_values(form, dtype):
+def test_medians_replace_missing_values(form, dtype):
     table = table_of(form(VALUES.astype(dtype)))
     filled = with_medians(table)
     assert missing_values(filled) == {}

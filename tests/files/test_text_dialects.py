@@ -1,4 +1,4 @@
-"""Delimiter and decimal mark of text files: found if one reading fits, asked for if several do."""
+"""Delimiter and decimal mark of text files: found if one reading fits, an error if several do."""
 
 import gzip
 

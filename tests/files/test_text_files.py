@@ -1,4 +1,4 @@
-"""Text files: what is a number, what a name, and what is refused."""
+"""Text files: numbers, names, and files that are refused."""
 
 import gzip
 import subprocess
@@ -42,7 +42,7 @@ def everything(table):
         ("m.mat", "mat"),
     ],
 )
-def test_the_suffix_tells_the_format(name, kind):
+def test_the_suffix_gives_the_format(name, kind):
     assert file_format(name) == kind
 
 
@@ -117,7 +117,7 @@ def test_the_texts_among_numbers_are_named(read, others, reason):
     assert table.aside["b"].tolist()[:1000] == values
 
 
-def test_dates_are_told_from_text(read):
+def test_dates_are_distinguished_from_text(read):
     assert read("a,when\n1,2020-01-31\n2,\n3,2021-01-01 12:30\n").reasons == {"when": "dates"}
 
 
@@ -227,7 +227,7 @@ def test_a_first_column_without_a_name_holds_row_labels(read):
     assert table.samples.tolist() == ["r1", "r2"]
 
 
-def test_a_column_without_a_name_is_named_after_its_place(read):
+def test_a_column_without_a_name_is_numbered(read):
     assert read("a,,c\n1,2,3\n").names == ("a", "column 2", "c")
 
 
@@ -435,7 +435,7 @@ def test_a_whole_number_too_long_is_found_far_down(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("name", ["x.tsv.csv", "q.tsv.v2.csv", "q.tsv.csv.gz"])
-def test_only_the_end_of_a_name_tells_the_delimiter(tmp_path, name):
+def test_only_the_end_of_a_name_gives_the_delimiter(tmp_path, name):
     pack = gzip.compress if name.endswith("gz") else bytes
     (tmp_path / name).write_bytes(pack(b"id,a\nx,1\n"))
     table = read_table(tmp_path / name)

@@ -54,7 +54,7 @@ def sparse_from_parts(kind: Any, parts: Mapping[str, Any]) -> Any:
     values = np.require(in_working_precision(np.atleast_1d(data)), requirements="W")
     matrix = build(values, shape, parts)
     matrix.sum_duplicates()
-    if data.dtype.kind == "b":  # where True and True is True
+    if data.dtype.kind == "b":  # True twice is True, not 2
         matrix.data = (matrix.data != 0).astype(matrix.dtype)
     matrix.eliminate_zeros()
     return matrix

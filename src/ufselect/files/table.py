@@ -129,11 +129,8 @@ def check_aside(aside: Sequence[str], names: Sequence[str]) -> None:
     for name in aside:
         if name not in known:
             close = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
-            hint = (
-                f"the closest names are {listed(close, quoted=True)}"
-                if close
-                else f"its columns are {listed(names, quoted=True)}"
-            )
+            found = listed(close or names, quoted=True)
+            hint = f"the closest names are {found}" if close else f"its columns are {found}"
             raise UnreadableError(f"has no column named {shortened(name)!r}; {hint}.")
 
 

@@ -8,14 +8,12 @@ import re
 from collections import defaultdict
 from contextlib import suppress
 from dataclasses import dataclass
-from itertools import islice
 
 from ufselect._backend.wording import shortened
 from ufselect.files.table import UnreadableError
 
 MISSING = ("", "NA", "N/A", "n/a", "NaN", "nan", "-nan", "null", "NULL", "None")
 DELIMITERS = (",", ";", "\t")
-_LINES = 300
 _WITH_COMMA = re.compile(r"[+-]?\d*,\d+(?:[eE][+-]?\d+)?")
 _WITH_POINT = re.compile(r"[+-]?\d*\.\d+(?:[eE][+-]?\d+)?")
 _INTEGER = re.compile(r"[+-]?\d+(?:[eE][+-]?\d+)?")
@@ -61,13 +59,18 @@ def find_dialect(sample: str, delimiter: str | None = None, decimal: str | None 
 
 
 def _lines_without_quotes(sample: str, delimiters: str) -> list[str]:
-    """Return the lines that are not blank, with a letter in place of each quoted value."""
+    """Return the lines that are not blank, with a letter instead of each quoted value."""
+    text = _without_quotes(sample, delimiters) if '"' in sample else sample
+    return [line for line in (line.rstrip("\r") for line in text.split("\n")) if line]
+
+
+def _without_quotes(sample: str, delimiters: str) -> str:
+    """Return the text with a letter instead of each quoted value, up to one that is not closed."""
     border = f"[{delimiters}\r\n]"
     text = re.sub(rf'(?:\A|(?<={border}))"[^"]*(?:""[^"]*)*"(?={border}|\Z)', "q", sample)
-    if opened := re.search(rf'(?:\A|(?<={border}))"', text):  # not closed, or not within the sample
+    if opened := re.search(rf'(?:\A|(?<={border}))"', text):
         text = text[: text.rfind("\n", 0, opened.start()) + 1]
-    lines = (line.rstrip("\r") for line in text.split("\n"))
-    return list(islice(filter(None, lines), _LINES))
+    return text
 
 
 def _fitting_delimiter(lines: list[str], candidates: list[str], decimal: str | None) -> str:
@@ -121,7 +124,7 @@ def _columns_by_kind(sample: str, delimiter: str) -> tuple[_Columns, _Columns, _
     commas, points, texts = _Columns(list), _Columns(list), _Columns(list)
     records = csv.reader(io.StringIO(sample, newline=""), delimiter=delimiter)
     with suppress(csv.Error):  # of a quoted value that does not end within the sample
-        for record in islice(records, _LINES):
+        for record in records:
             for index, field in enumerate(map(str.strip, record)):
                 if _WITH_COMMA.fullmatch(field):
                     commas[index].append(field)

@@ -26,7 +26,8 @@ from ufselect.files.table import RaggedError, UnreadableError
 from ufselect.files.text_dialect import Dialect, find_dialect
 
 _BLOCK = 4 * 1024 * 1024  # bytes of text
-_SAMPLE = 1024 * 1024  # bytes of text in which the dialect is found
+_SAMPLE = 1024 * 1024  # bytes of text in which the dialect is found, and lines
+_SAMPLE_LINES = 300
 _VALUES = 200_000  # values per block if rows are read one by one
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _QUOTE, _LINE_FEED, _RETURN = b'"\n\r'
@@ -86,7 +87,7 @@ def open_text_file(path: Path, delimiter: str | None, decimal: str | None, verbo
         stream.seek(start)
         record = _first_record(stream)
         end = stream.tell()
-        sample = record + stream.read(_SAMPLE) + stream.readline()
+        sample = record + _first_lines(stream)
     if not record:
         raise UnreadableError("is empty.")
     text = _decoded(record)
@@ -117,6 +118,17 @@ def _first_record(stream: IO[bytes]) -> bytes:
     while sum(part.count(b'"') for part in record) % 2 and record[-1]:
         record.append(stream.readline())
     return b"".join(record)
+
+
+def _first_lines(stream: IO[bytes]) -> bytes:
+    """Return the next lines, all of them whole and few enough to be looked at quickly."""
+    lines, size = [], 0
+    for line in islice(stream, _SAMPLE_LINES):
+        lines.append(line)
+        size += len(line)
+        if size >= _SAMPLE:
+            break
+    return b"".join(lines)
 
 
 def _decoded(line: bytes) -> str:
