@@ -425,7 +425,7 @@ class TestNeighborhoods:
 
     @pytest.mark.parametrize("k", [3, 4])
     def test_too_many_neighbours_are_refused(self, k):
-        with pytest.raises(ValueError, match=f"n_neighbors={k} must be less than the number of samples, 3"):
+        with pytest.raises(ValueError, match=f"n_neighbors={k} must be between 1 and 2"):
             neighborhood_preservation(np.eye(3), np.eye(3), k)
 
     def test_no_neighbours_are_refused(self):

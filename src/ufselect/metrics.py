@@ -10,9 +10,10 @@ import numpy.typing as npt
 import scipy.sparse as sp
 from scipy.optimize import linear_sum_assignment
 from scipy.special import entr
-from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import check_array
 from sklearn.utils.sparsefuncs import min_max_axis
+
+from ufselect.graphs.neighbors import nearest_others
 
 Float = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.intp]
@@ -203,12 +204,10 @@ def nearest_neighbors(X: Any, n_neighbors: int = 5) -> Indices:
     array([1, 0, 1])
     """
     X = check_array(X, accept_sparse="csr", dtype=(np.float64, np.float32))
-    if n_neighbors >= X.shape[0]:
-        raise ValueError(f"n_neighbors={n_neighbors} must be less than the number of samples, {X.shape[0]}")
-    # The search may expand the squared distances, which cancel if the mean is large.
-    points = X if sp.issparse(X) else X - X.mean(axis=0)
-    # Without a query, a sample is excluded from its own neighbours by index, even if it has duplicates.
-    return NearestNeighbors(n_neighbors=n_neighbors).fit(points).kneighbors(return_distance=False)
+    n_others = X.shape[0] - 1
+    if not 1 <= n_neighbors <= n_others:
+        raise ValueError(f"n_neighbors={n_neighbors} must be between 1 and {n_others}, the number of other samples.")
+    return nearest_others(X, n_neighbors).index
 
 
 def neighborhood_overlap(before: Any, after: Any) -> float:

@@ -34,8 +34,8 @@ def object_named(name: str, modules: Sequence[str] = ()) -> Any:
     Examples
     --------
     >>> from ufselect._backend.naming import object_named
-    >>> object_named("collections:OrderedDict.fromkeys")("ab")
-    OrderedDict([('a', None), ('b', None)])
+    >>> object_named("datetime:date.fromordinal")(1)
+    datetime.date(1, 1, 1)
     """
     module, _, path = name.rpartition(":")
     searched = [module] if names_a_module(name) else list(modules)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -83,11 +84,16 @@ def arrays_of_mat(path: Path) -> dict[str, Any]:
 
     check_structure(path)
     try:
-        stored = loadmat(path, chars_as_strings=True)
+        stored = loadmat(path, chars_as_strings=True, **_as_sparse_arrays(loadmat))
     except NotImplementedError as error:
         raise UnreadableError("is a MATLAB file of version 7.3, which is not supported; save it with -v7.") from error
     arrays = {name: values for name, values in stored.items() if not name.startswith("__")}
     return {name: checked_sparse(v).tocsr() if _is_real_sparse(v) else v for name, v in arrays.items()}
+
+
+def _as_sparse_arrays(loadmat: Callable[..., Any]) -> dict[str, bool]:
+    """Ask for sparse arrays from a SciPy that can return them: from version 1.18 on it warns unless it is told."""
+    return {"spmatrix": False} if "spmatrix" in inspect.signature(loadmat).parameters else {}
 
 
 def _is_real_sparse(values: Any) -> bool:

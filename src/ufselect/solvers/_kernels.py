@@ -15,7 +15,9 @@ _LARGE_FACTOR = 64  # from this size on LAPACK is faster than a loop
 
 
 @compiled
-def add_best_candidates(correlations: Array, members: Array, counts: Array, floors: Array, n_new: Array) -> None:
+def add_best_candidates(  # noqa: C901 - loops in place of array functions, as in all compiled code
+    correlations: Array, members: Array, counts: Array, floors: Array, n_new: Array
+) -> None:
     """Append the most correlated candidates above a floor to every working set.
 
     ``members[t, :counts[t]]`` is the working set of row t of ``correlations``; it has room for ``n_new[t]`` more.

@@ -136,14 +136,13 @@ def lassos_without_self(targets: Targets, penalties: Float, guess: sp.csc_array 
     working = WorkingSets(targets, guess)
     pending = np.arange(len(targets.own))
     working.renew(pending, targets.correlations, penalties)
-    norms = np.einsum("tr,tr->t", targets.rows, targets.rows)
     inner_tol = np.full(len(pending), max(_FIRST_PRECISION, tol / 3.0))
     for _ in range(_MOST_ROUNDS):
         residuals = working.descend(pending, penalties[pending], inner_tol)
         correlations = targets.correlations_with(residuals, pending)
         steepest = _largest_magnitudes(correlations)
         l1 = np.abs(working.coefs[pending]).sum(axis=1)
-        primal, gap = _duality_gaps(targets.rows[pending], residuals, l1, penalties[pending], steepest, norms[pending])
+        primal, gap = _duality_gaps(targets.rows[pending], residuals, l1, penalties[pending], steepest)
         unsolved = gap > tol * primal
         pending, correlations = pending[unsolved], correlations[unsolved]
         if not len(pending):
@@ -184,9 +183,7 @@ def _largest_magnitudes(rows: Float) -> Float:
     return np.maximum(rows.max(axis=1), -rows.min(axis=1))
 
 
-def _duality_gaps(
-    rows: Float, residuals: Float, l1: Float, penalties: Float, steepest: Float, norms: Float
-) -> tuple[Float, Float]:
+def _duality_gaps(rows: Float, residuals: Float, l1: Float, penalties: Float, steepest: Float) -> tuple[Float, Float]:
     """Return the primal value and the duality gap of every problem; the dual point is a multiple of the residual."""
     residual2 = np.einsum("tr,tr->t", residuals, residuals)
     along = np.einsum("tr,tr->t", rows, residuals)
