@@ -17,6 +17,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 import pytest
+from joblib.externals.loky import get_reusable_executor
 
 from ufselect.benchmark.data import current_version
 from ufselect.benchmark.experiment import identity
@@ -108,6 +109,7 @@ def invoke(arguments):
 def run_in(folder, arguments, monkeypatch):
     """Run the program from that folder to its end in this process, which has imported everything already."""
     monkeypatch.chdir(folder)
+    get_reusable_executor().shutdown(wait=True)  # workers that other tests left run in another folder
     result = invoke(arguments)
     assert result.exit_code == 0, result.stderr
 
