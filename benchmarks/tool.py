@@ -92,7 +92,7 @@ def _cost(arguments: list[str], threads: int) -> tuple[float, float]:
         env={**os.environ, **limits},
     )
     seconds = perf_counter() - start
-    reported = re.search(r"([\d,]+) MB of memory at most", done.stdout)
+    reported = re.search(r"([\d,]+) MB of memory", done.stdout)
     return seconds, float(reported[1].replace(",", ""))
 
 
