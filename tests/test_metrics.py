@@ -464,7 +464,7 @@ class TestNearestNeighborAccuracy:
             nearest_neighbor_accuracy(np.eye(3), classes)
 
     def test_one_sample_is_refused(self):
-        with pytest.raises(ValueError, match="number of samples, 1"):
+        with pytest.raises(ValueError, match="n_neighbors=1 must be between"):
             nearest_neighbor_accuracy([[1.0, 2.0]], [0])
 
 
