@@ -48,8 +48,8 @@ def assert_finite(selector, n_features):
 @pytest.mark.parametrize(
     ("dtype", "exponent"),
     [
-        *((np.float64, exponent) for exponent in (-520, -660, -995, -1030)),
-        *((np.float32, exponent) for exponent in (-65, -76, -145)),
+        *((np.float64, exponent) for exponent in (-660, -1030)),
+        *((np.float32, exponent) for exponent in (-76, -145)),
     ],
 )
 @in_every_form
