@@ -5,6 +5,7 @@ import os
 import pty
 import signal
 import subprocess
+import sys
 import termios
 from contextlib import contextmanager
 from pathlib import Path
@@ -84,6 +85,33 @@ def test_stopped_while_it_compares(tmp_path):
     assert shown.rstrip().endswith(STOPPED)
     assert "Traceback" not in shown
     assert contents(tmp_path) == before
+
+
+INTERRUPTED_IN_A_FINALIZER = """
+import os, signal, sys
+from pathlib import Path
+from ufselect.cli.interruptions import raise_on_signals
+from ufselect.cli.outputs import write_all
+
+class Finalized:
+    def __del__(self):
+        os.kill(os.getpid(), signal.SIGINT)
+
+raise_on_signals()
+sys.unraisablehook = lambda unraisable: print("discarded")
+Finalized()
+try:
+    write_all({}, {Path("page.html"): "page"})
+except KeyboardInterrupt:
+    print("interrupted")
+"""
+
+
+def test_an_interruption_that_python_discards_still_prevents_writing(tmp_path):
+    command = [sys.executable, "-c", INTERRUPTED_IN_A_FINALIZER]
+    answer = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True, timeout=60)
+    assert answer.stdout.split() == ["discarded", "interrupted"]
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_stopped_while_it_reads(tmp_path):

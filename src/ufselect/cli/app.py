@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
 import sys
 import warnings
 from collections.abc import Callable, Sequence
@@ -24,6 +23,7 @@ from ufselect.cli.compare import compare
 from ufselect.cli.demo import demo
 from ufselect.cli.docstrings import docstring_of
 from ufselect.cli.explain import explain
+from ufselect.cli.interruptions import raise_on_signals
 from ufselect.cli.methods import methods
 from ufselect.cli.parameters import refused_value, with_parameters_of
 from ufselect.cli.printing import note, say
@@ -41,10 +41,7 @@ def main() -> None:
     if sys.argv[1:2] == [bench.__name__]:
         _let_modules_here_be_named()
     _escape_what_cannot_be_encoded()
-    for name in ("SIGTERM", "SIGHUP"):  # these must not leave incomplete files either; Windows has no SIGHUP
-        number = getattr(signal, name, None)
-        if number is not None and signal.getsignal(number) is signal.SIG_DFL:  # nohup ignores SIGHUP
-            signal.signal(number, signal.default_int_handler)
+    raise_on_signals()
     _configure_bars()
     warnings.showwarning = _show_plainly
     sys.exit(run(sys.argv[1:]))

@@ -12,6 +12,7 @@ from pathlib import Path
 import typer
 
 from ufselect._backend.writing import whole_file
+from ufselect.cli.interruptions import raise_if_interrupted
 
 
 def ensure_table_can_be_written(path: Path | None, data: Path) -> None:
@@ -59,6 +60,7 @@ def _refuse_other_folders(path: Path) -> None:
 
 def write_all(tables: Mapping[Path, Callable[[Path], None]], pages: Mapping[Path, str]) -> None:
     """Write every file; none appears before all are written."""
+    raise_if_interrupted()
     with ExitStack() as files:
         for path, write in tables.items():
             with _failure_named(path):
