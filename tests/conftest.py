@@ -55,7 +55,7 @@ def load_benchmark_set(name):
 @cache
 def learn_space(name):
     values, y = load_benchmark_set(name)
-    X = Columns.standardized(values[:, ~constant_columns(values)], center=True, unit_variance=True)
+    X = Columns.prepared(values[:, ~constant_columns(values)], center=True, scale="standard")
     L = structure_laplacian(None, adaptive_neighbors(X, 5).P, 1.0)
     Y = smallest_eigenvectors(L, len(np.unique(y))).vectors
     penalty = 0.05 * smallest_penalty_for_zero(X, Y)

@@ -1,4 +1,4 @@
-"""From scores to a ranking of the columns, and how much the best of them explain."""
+"""From scores to a ranking of the columns, and how well the best of them agree with the learned structure."""
 
 from __future__ import annotations
 
@@ -8,15 +8,18 @@ from typing import Any
 
 import numpy as np
 
-from ufselect._backend.columns import Columns, Float, Indices
-from ufselect.solvers.greedy import ridge_path, ridge_share
+from sklearn.utils import check_random_state
 
-SUFFICIENT_SHARE = 0.95
-"""A selection is sufficient if it explains this share of what all columns explain."""
+from ufselect._backend.columns import Columns, Float, Indices
+from ufselect.solvers.alignment import AlignmentPath, alignment_path, alignments_with, r2_curve
+from ufselect.solvers.greedy import ridge_path
+
+MOST_SUFFICIENT = 500
+"""Largest number of columns that "auto" considers; every further one takes a product with X."""
 
 _ROUNDING = 1e-12
-_FIRST_LOOK = 64
-_MOST_TO_SHOW = 100  # the cost of the greedy path grows with the square of its length
+_MOST_TO_SHOW = 100
+_N_SHUFFLED = 3
 
 
 @dataclass(frozen=True)
@@ -35,8 +38,12 @@ class Ranking:
         Weights of the columns; becomes ``coef_``.
     embedding : ndarray of shape (n, q), optional
         Learned embedding of the samples; becomes ``embedding_``.
-    structure_curve : ndarray, optional
-        Share of the embedding that the best 1, 2, … columns explain; becomes ``structure_curve_``.
+    alignment_curve : ndarray, optional
+        Alignment of the best 1, 2, … columns with the learned structure; becomes ``alignment_curve_``.
+    r2_curve : ndarray, optional
+        R² of the embedding on the best 1, 2, … columns; becomes ``r2_curve_``.
+    alignments : ndarray of shape (d,), optional
+        Alignment of every column by itself; becomes ``alignments_``.
     attributes : dict, optional
         Further fitted attributes by name, such as ``n_clusters_``.
     """
@@ -46,7 +53,9 @@ class Ranking:
     n_sufficient: int = field(default=1, kw_only=True)
     coef: Float | None = field(default=None, kw_only=True)
     embedding: Float | None = field(default=None, kw_only=True)
-    structure_curve: Float | None = field(default=None, kw_only=True)
+    alignment_curve: Float | None = field(default=None, kw_only=True)
+    r2_curve: Float | None = field(default=None, kw_only=True)
+    alignments: Float | None = field(default=None, kw_only=True)
     attributes: Mapping[str, Any] = field(default_factory=dict, kw_only=True)
 
     def with_attributes(self, **attributes: Any) -> Ranking:
@@ -92,7 +101,7 @@ def rank_by_explanation(
     coef: Float | None = None,
     also: Float | None = None,
 ) -> Ranking:
-    """Rank columns by score, and measure how much of an embedding the best columns explain.
+    """Rank columns by score, and measure how well the best columns agree with an embedding.
 
     Parameters
     ----------
@@ -101,8 +110,7 @@ def rank_by_explanation(
         Larger is better.
     embedding : ndarray of shape (n, q)
     wanted : int or None
-        Number of columns to select. If None, the fewest columns that explain 95 % of what all columns explain are
-        sufficient.
+        Number of columns to select. If None, the columns up to the peak of the alignment curve are sufficient.
     coef : ndarray of shape (d, q), optional
         Weights of the columns.
     also : ndarray of shape (d,), optional
@@ -118,28 +126,115 @@ def rank_by_explanation(
         residual = target if coef is None else target - X @ coef
         also = np.linalg.norm(X.transposed_matmul(residual), axis=1)
     order = from_best_to_worst(scores, also)
-    enough = SUFFICIENT_SHARE * ridge_share(X, target) if wanted is None else 0.0
-    curve = _structure_curve(X, target, order, steps_to_show(wanted), enough)
-    sufficient = min(int(np.searchsorted(curve, enough)) + 1, len(curve))
-    return Ranking(order, scores, n_sufficient=sufficient, coef=coef, embedding=embedding, structure_curve=curve)
+    # The order is given, so columns beyond those looked at need not be touched.
+    looked_at = order[: steps_to_show(wanted)]
+    path = alignment_path(
+        X.subset(looked_at), target, len(looked_at), order=np.arange(len(looked_at)), past_peak=wanted is None
+    )
+    return Ranking(
+        order,
+        scores,
+        n_sufficient=peak_of(path.curve),
+        coef=coef,
+        embedding=embedding,
+        alignment_curve=path.curve,
+        r2_curve=r2_curve(X, target, looked_at[: len(path.curve)]),
+        alignments=alignments_with(X, target),
+    )
 
 
 def steps_to_show(wanted: int | None) -> int:
-    """Minimum length of a structure curve: it continues past the selected columns to show what more would add."""
-    return 1 if wanted is None else wanted + min(wanted, _MOST_TO_SHOW)
+    """Length of an alignment curve: it continues past the selected columns to show what more would change."""
+    return MOST_SUFFICIENT if wanted is None else wanted + min(wanted, _MOST_TO_SHOW)
 
 
-def _structure_curve(X: Columns, target: Float, order: Indices, n_steps: int, enough: float) -> Float:
-    """Share of the target explained by the first columns, for ``n_steps`` of them and until it is enough."""
-    n_looked_at = max(n_steps, _FIRST_LOOK)
-    while True:
-        # The order is given, so columns beyond those looked at need not be touched.
-        first = X.subset(order[:n_looked_at])
-        in_turn = np.arange(first.shape[1])
-        curve = np.cumsum(ridge_path(first, target, n_steps, order=in_turn, sufficient_share=enough).gains)
-        if curve[-1] >= enough or len(curve) < first.shape[1] or n_looked_at >= X.shape[1]:
-            return curve
-        n_looked_at *= 2
+def peak_of(curve: Float) -> int:
+    """Return the length at which a curve is largest; the first of those that differ only by rounding."""
+    return int(np.argmax(curve >= curve.max() - _ROUNDING)) + 1
+
+
+def rank_by_alignment(
+    X: Columns, T: Float, embedding: Float, wanted: int | None, *, gram: Float | None = None, random_state: Any = 0
+) -> Ranking:
+    """Select columns one by one so that together they agree with the structure TTᵀ.
+
+    The score of a column is its alignment, discounted by what it has in common with the columns before it; of a column
+    after the last selected one, by what it has in common with those. If there are more columns than samples, columns
+    agree by chance, too: then as many are sufficient as exceed the alignment of shuffled columns most.
+
+    Parameters
+    ----------
+    X : Columns of shape (n, d)
+    T : ndarray of shape (n, q)
+        Factor of the structure.
+    embedding : ndarray of shape (n, p)
+        Learned embedding of the samples, for its R².
+    wanted : int or None
+        Number of columns to select; None if the alignment decides.
+    gram : ndarray of shape (d, d), optional
+        XᵀX, if available.
+    random_state : int, RandomState instance or None
+        How columns are shuffled.
+
+    Returns
+    -------
+    Ranking
+    """
+    target = X.centered_like(T)
+    path = alignment_path(X, target, steps_to_show(wanted), past_peak=wanted is None, gram=gram)
+    scores = np.minimum(path.rest, path.gains.min())
+    scores[path.order] = np.minimum.accumulate(path.gains)
+    rest = from_best_to_worst(path.rest)
+    return Ranking(
+        np.concatenate([path.order, rest[~np.isin(rest, path.order)]]),
+        scores,
+        n_sufficient=peak_of(path.curve if wanted is not None else _beyond_chance(X, target, path, random_state)),
+        embedding=embedding,
+        alignment_curve=path.curve,
+        r2_curve=r2_curve(X, X.centered_like(embedding), path.order),
+        alignments=path.alone,
+    )
+
+
+def _beyond_chance(X: Columns, T: Float, path: AlignmentPath, random_state: Any) -> Float:
+    """Return the alignment curve; if d > n, minus what the best of shuffled columns reach on average."""
+    n, d = X.shape
+    if d <= n:
+        return path.curve
+    rng = check_random_state(random_state)
+    length = len(path.curve)
+    by_chance = [alignment_path(X.shuffled(rng), T, length).curve for _ in range(_N_SHUFFLED)]
+    return path.curve - np.mean(by_chance, axis=0)
+
+
+def rank_by_gain(
+    X: Columns, embedding: Float, wanted: int | None, *, coef: Float, gram: Float | None = None
+) -> Ranking:
+    """Select columns one by one so that together they explain an embedding; the rest is ranked by ‖wⱼ‖.
+
+    Parameters
+    ----------
+    X : Columns of shape (n, d)
+    embedding : ndarray of shape (n, q)
+    wanted : int or None
+        Number of columns to select; None if the alignment with the embedding decides.
+    coef : ndarray of shape (d, q)
+        W.
+    gram : ndarray of shape (d, d), optional
+        XᵀX, if available.
+
+    Returns
+    -------
+    Ranking
+    """
+    norms = np.linalg.norm(coef, axis=1)
+    path = ridge_path(X, embedding, min(steps_to_show(wanted), X.shape[1]), gram=gram)
+    gains = np.minimum.accumulate(path.gains)
+    scores = gains[-1] * (norms / max(norms.max(), np.finfo(float).tiny))
+    scores[path.order] = gains
+    ranked = rank_by_explanation(X, scores, embedding, wanted, coef=coef, also=norms)
+    by_norm = np.argsort(-norms, kind="stable")
+    return replace(ranked, order=np.concatenate([path.order, by_norm[~np.isin(by_norm, path.order)]]))
 
 
 def rank_by_row_norm(

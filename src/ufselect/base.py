@@ -31,6 +31,7 @@ from ufselect._backend.columns import (
     holding_dtype,
 )
 from ufselect._backend.convergence import warn_not_converged
+from ufselect._backend.copies import first_equal_columns
 from ufselect._backend.iterations import Iterations
 from ufselect._backend.policy import LARGEST_DENSE_SYSTEM, LARGEST_VALUE, MOST_CLUSTERS_TO_FIND
 from ufselect._backend.progress import waiting
@@ -102,6 +103,15 @@ def affordable_gram(X: Columns) -> Float | None:
     return X.gram() if gram_is_affordable(X) else None
 
 
+def usual_neighbors(n: int) -> int:
+    """Return the number of neighbours that "auto" stands for: n/200, from 5 to 15, but at most n/8 and at least 3.
+
+    Few samples have small groups, which more neighbours would join; many samples have noise, which more neighbours
+    average out.
+    """
+    return min(max(min(max(round(n / 200), 5), 15, n // 8), 3), n - 2)
+
+
 def _refuse_enormous(smallest: Any, largest: Any) -> None:
     """Raise if the squares of a column could overflow."""
     size = np.maximum(np.abs(smallest), np.abs(largest)).astype(np.float64)
@@ -126,7 +136,7 @@ class BaseSelector(SelectorMixin, BaseEstimator, metaclass=ABCMeta):  # type: ig
             Interval(Real, 0, 1, closed="right"),
             StrOptions({"auto"}),
         ],
-        "scale": [None, StrOptions({"standard"})],
+        "scale": [None, StrOptions({"standard", "moderate"})],
         "center": ["boolean"],
         "verbose": ["verbose"],
     }
@@ -165,19 +175,20 @@ class BaseSelector(SelectorMixin, BaseEstimator, metaclass=ABCMeta):  # type: ig
         wanted = self._wanted_features(X.shape[1])
         extremes = column_extremes(X)
         _refuse_enormous(*extremes)
-        constant = constant_columns(X, extremes, common_scale=getattr(self, "scale", "") is None)
+        constant = constant_columns(X, extremes, scale=getattr(self, "scale", "standard"))
         if constant.all():
             raise ValueError(
                 f"X has no informative column: all {X.shape[1]} columns are constant over {X.shape[0]} samples."
             )
-        informative = np.flatnonzero(~constant)
+        first = first_equal_columns(X, extremes)
+        informative = np.flatnonzero(~constant & (first == np.arange(X.shape[1])))
         kept = X if len(informative) == X.shape[1] else X[:, informative]
         # Sparse: centring is a difference of products, for which single precision is not enough.
         # Dense: a slice of columns is laid out differently in memory, and sums over it round differently.
         kept = kept.astype(np.float64) if sp.issparse(kept) else np.ascontiguousarray(kept)
         with self._clock():
             ranking = self._learn(self._prepared(kept), None if wanted is None else min(wanted, len(informative)))
-        self._store(ranking, informative, wanted, X.dtype)
+        self._store(ranking, informative, np.where(constant, -1, first), wanted, X.dtype)
         return self
 
     @contextmanager
@@ -191,7 +202,7 @@ class BaseSelector(SelectorMixin, BaseEstimator, metaclass=ABCMeta):  # type: ig
 
     def _prepared(self, X: Any) -> Columns:
         """The informative columns, centred and scaled as the parameters say."""
-        return Columns.standardized(X, center=self.center, unit_variance=self.scale == "standard")
+        return Columns.prepared(X, center=self.center, scale=self.scale)
 
     @abstractmethod
     def _learn(self, X: Columns, wanted: int | None) -> Ranking:
@@ -220,25 +231,39 @@ class BaseSelector(SelectorMixin, BaseEstimator, metaclass=ABCMeta):  # type: ig
             raise ValueError(f"n_features_to_select={wanted} must not exceed the number of features, {n_features}.")
         return int(wanted)
 
-    def _store(self, ranking: Ranking, informative: Indices, wanted: int | None, dtype: np.dtype[Any]) -> None:
-        """Set the fitted attributes, for all columns; constant columns rank last."""
+    def _store(
+        self, ranking: Ranking, informative: Indices, first: Indices, wanted: int | None, dtype: np.dtype[Any]
+    ) -> None:
+        """Set the fitted attributes, for all columns: copies rank behind all others, and constant columns last.
+
+        ``first`` is the index of the first column that is equal to a column, −1 if it is constant.
+        """
         for name in [name for name in vars(self) if name.endswith("_") and name not in _NOT_LEARNED]:
             delattr(self, name)  # an earlier fit with other parameters may have learned more
         d = self.n_features_in_
-        # A constant column scores no higher than any other: zero, or less if scores can be negative.
+        # A copy or a constant column scores no higher than any other: zero, or less if scores can be negative.
         self.scores_ = np.full(d, min(0.0, float(ranking.scores.min())), dtype=holding_dtype(ranking.scores, dtype))
         self.scores_[informative] = ranking.scores
-        constant = np.delete(np.arange(d), informative)
+        is_copy = (first >= 0) & (first != np.arange(d))
+        self.copies_ = np.where(is_copy, first, -1)
         self.ranking_ = np.empty(d, dtype=np.intp)
-        self.ranking_[np.concatenate([informative[ranking.order], constant])] = np.arange(1, d + 1)
+        self.ranking_[informative[ranking.order]] = np.arange(1, len(informative) + 1)
+        copies = np.flatnonzero(is_copy)
+        copies = copies[np.argsort(self.ranking_[first[copies]], kind="stable")]
+        self.ranking_[np.concatenate([copies, np.flatnonzero(first < 0)])] = np.arange(len(informative) + 1, d + 1)
         self.n_features_ = ranking.n_sufficient if wanted is None else wanted
         if ranking.coef is not None:
             self.coef_ = np.zeros((d, ranking.coef.shape[1]), dtype=dtype)
             self.coef_[informative] = ranking.coef
         if ranking.embedding is not None:
             self.embedding_ = ranking.embedding.astype(dtype)
-        if ranking.structure_curve is not None:
-            self.structure_curve_ = ranking.structure_curve.astype(dtype)
+        if ranking.alignment_curve is not None:
+            self.alignment_curve_ = ranking.alignment_curve.astype(dtype)
+        if ranking.r2_curve is not None:
+            self.r2_curve_ = ranking.r2_curve.astype(dtype)
+        if ranking.alignments is not None:
+            self.alignments_ = np.zeros(d, dtype=dtype)
+            self.alignments_[informative] = ranking.alignments
         for name, value in ranking.attributes.items():
             setattr(self, name, value)
 
@@ -282,17 +307,20 @@ class GraphSelector(BaseSelector):
         "n_jobs": [None, Integral],
     }
 
-    _usual_neighbors: ClassVar[int] = 5
     n_neighbors: int | str
     n_jobs: int | None
 
     def _count_neighbors(self, n: int) -> int:
-        """k as given, or the usual number if n allows it."""
+        """k as given, or by the number of samples."""
         if isinstance(self.n_neighbors, str):
-            return min(self._usual_neighbors, n - 2)
+            return self._usual_neighbors(n)
         if self.n_neighbors >= n:
             raise ValueError(f"n_neighbors={self.n_neighbors} must be less than the number of samples, {n}.")
         return self.n_neighbors
+
+    def _usual_neighbors(self, n: int) -> int:
+        """The number of neighbours that "auto" stands for."""
+        return usual_neighbors(n)
 
     def _neighbors(self, X: Columns) -> Nearest:
         """The k nearest neighbours of each sample."""
@@ -318,7 +346,7 @@ class ClusterSelector(GraphSelector):
     n_clusters: int | str
     random_state: Any
     max_iter: int
-    tol: float
+    tol: float | None
 
     def _dimension(self, n_clusters: int) -> int:
         """Dimension of the embedding: c − 1 if the columns are centred, as they cannot express a constant; else c."""

@@ -83,7 +83,7 @@ def arguments(X, seed):
     seed=st.integers(0, 2**16),
 )
 def test_every_product_equals_that_of_the_explicitly_transformed_matrix(values, layout, center, unit_variance, seed):
-    X = Columns.standardized(LAYOUTS[layout](values), center=center, unit_variance=unit_variance)
+    X = Columns.prepared(LAYOUTS[layout](values), center=center, unit_variance=unit_variance)
     oracle = transformed(values, center, unit_variance)
     given_ = arguments(values, seed)
     for name, method in CHECKED_METHODS.items():
@@ -100,7 +100,7 @@ def test_every_product_equals_that_of_the_explicitly_transformed_matrix(values, 
     unit_variance=st.booleans(),
 )
 def test_single_precision_stays_single_and_agrees_to_its_digits(values, layout, center, unit_variance):
-    X = Columns.standardized(LAYOUTS[layout](values.astype(np.float32)), center=center, unit_variance=unit_variance)
+    X = Columns.prepared(LAYOUTS[layout](values.astype(np.float32)), center=center, unit_variance=unit_variance)
     assert X.values.dtype == X.dtype == np.float32
     oracle = transformed(values.astype(np.float32).astype(np.float64), center, unit_variance)
     given_ = arguments(values, 0)
@@ -112,7 +112,7 @@ def test_single_precision_stays_single_and_agrees_to_its_digits(values, layout, 
 def test_products_and_small_matrices_come_back_in_double_precision(dtype):
     values = np.random.default_rng(0).standard_normal((6, 4)).astype(dtype)
     for layout in LAYOUTS.values():
-        X = Columns.standardized(layout(values), center=True, unit_variance=True)
+        X = Columns.prepared(layout(values), center=True, scale="standard")
         given_ = arguments(values, 1)
         for name in ("matmul", "transposed_matmul", "inner_products", "gram", "row_gram", "squared_norms"):
             assert CHECKED_METHODS[name](X, *given_).dtype == np.float64, name
@@ -124,7 +124,7 @@ def test_a_sparse_matrix_is_never_filled_in(layout, center):
     values = LAYOUTS[layout](
         sp.random_array((40, 25), density=0.1, random_state=np.random.default_rng(0)) + sp.eye_array(40, 25)
     )
-    X = Columns.standardized(values, center=center, unit_variance=True)
+    X = Columns.prepared(values, center=center, scale="standard")
     for method in CHECKED_METHODS.values():
         method(X, *arguments(values, 0))
     assert sp.issparse(X.values)
@@ -136,14 +136,14 @@ def test_a_sparse_matrix_is_never_filled_in(layout, center):
 def test_the_given_matrix_is_left_as_it_was(layout):
     values = np.random.default_rng(0).standard_normal((6, 4))
     given_ = LAYOUTS[layout](values.copy())
-    Columns.standardized(given_, center=True, unit_variance=True)
+    Columns.prepared(given_, center=True, scale="standard")
     assert_array_equal(given_.toarray() if sp.issparse(given_) else given_, values)
 
 
 @pytest.mark.parametrize("layout", sorted(LAYOUTS))
 def test_the_common_scale_changes_no_digit(layout):
     values = np.random.default_rng(0).standard_normal((6, 4)) * 1e20
-    X = Columns.standardized(LAYOUTS[layout](values), center=False, unit_variance=False)
+    X = Columns.prepared(LAYOUTS[layout](values), center=False, scale=None)
     kept = X.values.toarray() if sp.issparse(X.values) else X.values
     ratio = np.unique(values / kept)
     assert len(ratio) == 1

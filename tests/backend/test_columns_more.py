@@ -102,7 +102,7 @@ def test_the_given_matrix_is_left_as_it_was(layout):
     seed=st.integers(0, 2**16),
 )
 def test_every_product_equals_that_of_the_explicit_matrix(values, layout, center, unit_variance, seed):
-    X = Columns.standardized(LAYOUTS[layout](values), center=center, unit_variance=unit_variance)
+    X = Columns.prepared(LAYOUTS[layout](values), center=center, unit_variance=unit_variance)
     rng = np.random.default_rng(seed)
     n, d = values.shape
     row_weights, column_weights, some = rng.standard_normal(n), rng.random(d), rng.permutation(d)[: max(1, d // 2)]
@@ -147,10 +147,10 @@ def test_an_offset_need_not_be_the_mean(layout, seed):
 
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_small_matrices_come_back_in_double_precision(layout):
-    X = Columns.standardized(
+    X = Columns.prepared(
         LAYOUTS[layout](np.random.default_rng(0).standard_normal((8, 3)).astype(np.float32)),
         center=True,
-        unit_variance=True,
+        scale="standard",
     )
     assert X.gram(weights=np.ones(8)).dtype == np.float64
     assert X.squared_row_norms().dtype == np.float64
@@ -165,7 +165,7 @@ def test_small_matrices_come_back_in_double_precision(layout):
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_the_mean_squared_distance_of_standardised_columns_is_twice_their_number(layout):
     values = np.random.default_rng(0).standard_normal((30, 5))
-    X = Columns.standardized(LAYOUTS[layout](values), center=True, unit_variance=True)
+    X = Columns.prepared(LAYOUTS[layout](values), center=True, scale="standard")
     assert_allclose(X.mean_squared_distance(), 10.0, rtol=1e-12)
 
 
@@ -181,7 +181,7 @@ def test_the_mean_squared_distance_keeps_its_digits_beside_a_large_offset(layout
 @pytest.mark.parametrize("layout", SPARSE)
 def test_norms_of_centred_sparse_columns_keep_their_digits_beside_a_large_mean(layout):
     values = np.round(64.0 * np.random.default_rng(0).standard_normal((50, 6))) / 64.0
-    X = Columns.standardized(LAYOUTS[layout](values + 1e3), center=True, unit_variance=True)
+    X = Columns.prepared(LAYOUTS[layout](values + 1e3), center=True, scale="standard")
     # Taking the means off inside the products costs the square of a thousand, six digits of sixteen.
     assert_allclose(X.squared_norms(), 50.0, rtol=1e-8)
     assert_allclose(X.squared_row_norms().sum(), 300.0, rtol=1e-8)
@@ -194,7 +194,7 @@ def test_norms_of_centred_sparse_columns_keep_their_digits_beside_a_large_mean(l
 @pytest.mark.parametrize("center", [False, True])
 def test_scaling_keeps_centring_precision_and_layout(layout, center):
     values = np.random.default_rng(0).standard_normal((8, 4)).astype(np.float32)
-    X = Columns.standardized(LAYOUTS[layout](values), center=center, unit_variance=True)
+    X = Columns.prepared(LAYOUTS[layout](values), center=center, scale="standard")
     scaled = X.scaled(np.array([0.5, 0.0, 2.0, -1.0]))
     assert scaled.centered == center
     assert scaled.dtype == scaled.values.dtype == np.float32
@@ -205,8 +205,8 @@ def test_scaling_keeps_centring_precision_and_layout(layout, center):
 @pytest.mark.parametrize("layout", ["dense", "csr_array"])
 def test_a_target_is_centred_where_the_columns_are(layout):
     values, F = np.random.default_rng(0).standard_normal((8, 4)), np.arange(16.0).reshape(8, 2)
-    centred = Columns.standardized(LAYOUTS[layout](values), center=True, unit_variance=True)
+    centred = Columns.prepared(LAYOUTS[layout](values), center=True, scale="standard")
     assert_allclose(centred.centered_like(F), F - F.mean(axis=0), rtol=0, atol=1e-14)
     assert_allclose(centred.centered_like(F).sum(axis=0), 0.0, rtol=0, atol=1e-13)
-    plain = Columns.standardized(LAYOUTS[layout](values), center=False, unit_variance=True)
+    plain = Columns.prepared(LAYOUTS[layout](values), center=False, scale="standard")
     assert_array_equal(plain.centered_like(F), F)

@@ -183,8 +183,8 @@ def test_a_general_solver_finds_the_same_probabilities(spread):
 @pytest.mark.parametrize("spread", ["row", "mean"])
 def test_sparse_centred_columns_have_the_neighbours_of_dense_ones(layout, spread):
     values = sp.random_array((60, 15), density=0.3, random_state=np.random.default_rng(0)) + sp.eye_array(60, 15)
-    sparse = Columns.standardized(layout(values), center=True, unit_variance=True)
-    dense = Columns.standardized(values.toarray(), center=True, unit_variance=True)
+    sparse = Columns.prepared(layout(values), center=True, scale="standard")
+    dense = Columns.prepared(values.toarray(), center=True, scale="standard")
     P, expected = adaptive_neighbors(sparse, 5, spread=spread), adaptive_neighbors(dense, 5, spread=spread)
     assert_allclose(P.P.toarray(), expected.P.toarray(), rtol=0, atol=1e-10)
     assert_allclose(P.spread, expected.spread, rtol=1e-10)

@@ -67,7 +67,7 @@ def test_the_kernel_follows_the_formula(n, d, width, layout, seed):
 @pytest.mark.parametrize("center", [False, True])
 def test_the_kernel_does_not_see_the_centring(layout, center):
     values = np.random.default_rng(0).integers(0, 3, (40, 6)).astype(np.float64)
-    X = Columns.standardized(LAYOUTS[layout](values), center=center, unit_variance=True)
+    X = Columns.prepared(LAYOUTS[layout](values), center=center, scale="standard")
     assert_allclose(gaussian_kernel(X, 1.0), formula(values / values.std(axis=0), 1.0), rtol=0, atol=1e-13)
 
 
@@ -98,7 +98,7 @@ def test_a_kernel_that_fits_no_machine_is_refused_with_its_size(n_copies):
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_the_whole_factor_rebuilds_the_kernel(centered, layout):
     values = samples(80)
-    X = Columns.standardized(LAYOUTS[layout](values), center=centered, unit_variance=False)
+    X = Columns.prepared(LAYOUTS[layout](values), center=centered, scale=None)
     K = formula(values, 1.0)
     factor = kernel_factor(X, 1.0, count=None)
     # What is left out is below 1e-10 of the largest eigenvalue.
@@ -112,7 +112,7 @@ def test_the_factor_holds_the_largest_eigenpairs(n, count, centered):
     values = samples(n)
     K = formula(values, 1.0)
     K = doubly_centred(K) if centered else K
-    factor = kernel_factor(Columns.standardized(values, center=centered, unit_variance=False), 1.0, count=count)
+    factor = kernel_factor(Columns.prepared(values, center=centered, scale=None), 1.0, count=count)
     squares = np.sum(factor**2, axis=0)
     assert factor.shape == (n, count)
     assert_allclose(squares, eigenvalues(K, count), rtol=1e-10)
@@ -156,7 +156,7 @@ def with_landmarks_above(monkeypatch, limit, landmarks):
 @pytest.mark.parametrize("centered", [False, True])
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_with_all_samples_as_landmarks_the_factor_is_exact(monkeypatch, centered, layout):
-    X = Columns.standardized(LAYOUTS[layout](samples(60)), center=centered, unit_variance=False)
+    X = Columns.prepared(LAYOUTS[layout](samples(60)), center=centered, scale=None)
     exact = kernel_factor(X, 1.0, count=8)
     with_landmarks_above(monkeypatch, 50, 60)
     factor = kernel_factor(X, 1.0, count=8)

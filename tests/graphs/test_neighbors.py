@@ -159,7 +159,7 @@ def test_an_outlier_hides_no_neighbour():
 def test_centring_a_sparse_matrix_does_not_change_its_distances():
     rng = np.random.default_rng(0)
     X = sp.random_array((80, 30), density=0.2, random_state=rng, format="csc") + sp.eye_array(80, 30)
-    plain, centred = (Columns.standardized(sp.csc_array(X), center=c, unit_variance=True) for c in (False, True))
+    plain, centred = (Columns.prepared(sp.csc_array(X), center=c, scale="standard") for c in (False, True))
     one, other = nearest_others(plain, 5), nearest_others(centred, 5)
     assert_array_equal(one.index, other.index)
     assert_array_equal(one.squared_distances, other.squared_distances)
@@ -260,7 +260,7 @@ def test_sparse_data_give_the_same_graph(weights, center):
     values = np.random.default_rng(0).integers(0, 3, (60, 25)).astype(np.float64)
     graphs = []
     for layout in LAYOUTS.values():
-        X = Columns.standardized(layout(values), center=center, unit_variance=True)
+        X = Columns.prepared(layout(values), center=center, scale="standard")
         graphs.append(neighbor_graph(X, nearest_others(X, 5), weights=weights).toarray())
     for graph in graphs[1:]:
         assert_allclose(graph, graphs[0], rtol=0, atol=1e-12)

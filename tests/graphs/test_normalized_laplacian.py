@@ -253,7 +253,7 @@ def test_simple_eigenvectors_only_get_their_signs():
 def test_column_energies_are_the_quadratic_forms(layout, working_memory):
     # So little working memory that every block is a column.
     values = np.random.default_rng(0).integers(0, 3, (60, 9)).astype(np.float64)
-    X = Columns.standardized(layout(values), center=True, unit_variance=True)
+    X = Columns.prepared(layout(values), center=True, scale="standard")
     dense = X.columns(slice(None))
     A = graph_of(values)
     L, K = NormalizedLaplacian(A), np.random.default_rng(1).standard_normal((60, 60))
@@ -268,7 +268,7 @@ def test_column_energies_are_the_quadratic_forms(layout, working_memory):
 @pytest.mark.parametrize("center", [False, True])
 def test_scatters_follow_their_formulas(layout, working_memory, center):
     values = np.random.default_rng(0).integers(0, 3, (60, 9)).astype(np.float64)
-    X = Columns.standardized(layout(values), center=center, unit_variance=True)
+    X = Columns.prepared(layout(values), center=center, scale="standard")
     dense = X.columns(slice(None))
     A = graph_of(values)
     D = np.diag(A.toarray().sum(axis=1))

@@ -121,8 +121,8 @@ def test_penalties_of_a_ratio_give_the_solution_of_that_ratio():
 @pytest.mark.parametrize("layout", [sp.csr_array, sp.csc_array])
 def test_sparse_columns_give_the_graph_of_dense_ones(layout):
     values = sp.random_array((300, 12), density=0.3, random_state=np.random.default_rng(0)) + sp.eye_array(300, 12)
-    dense = Columns.standardized(values.toarray(), center=True, unit_variance=True)
-    sparse = Columns.standardized(layout(values), center=True, unit_variance=True)
+    dense = Columns.prepared(values.toarray(), center=True, scale="standard")
+    sparse = Columns.prepared(layout(values), center=True, scale="standard")
     expected, expected_penalties = sparse_self_expression(dense, 0.1, tol=1e-9)
     S, penalties = sparse_self_expression(sparse, 0.1, tol=1e-9)
     assert_allclose(penalties, expected_penalties, rtol=1e-10)

@@ -59,7 +59,7 @@ def informative_share(data, **params):
 
 
 def standardized(X):
-    return Columns.standardized(X, center=True, unit_variance=True)
+    return Columns.prepared(X, center=True, scale="standard")
 
 
 def share_explained(X, Y, chosen):

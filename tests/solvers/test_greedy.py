@@ -101,8 +101,8 @@ def test_sparse_centred_columns_take_the_path_of_dense_ones(shape, layout):
     n, d = shape
     values = sp.random_array(shape, density=0.3, random_state=np.random.default_rng(0))
     values = values + sp.coo_array((np.ones(d), (np.arange(d) % n, np.arange(d))), shape=shape)
-    sparse = Columns.standardized(layout(values), center=True, unit_variance=True)
-    dense = Columns.standardized(values.toarray(), center=True, unit_variance=True)
+    sparse = Columns.prepared(layout(values), center=True, scale="standard")
+    dense = Columns.prepared(values.toarray(), center=True, scale="standard")
     Y = np.random.default_rng(1).standard_normal((n, 3))
     path, expected = ridge_path(sparse, Y, d), ridge_path(dense, Y, d)
     assert_array_equal(path.order, expected.order)

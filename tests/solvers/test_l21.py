@@ -137,8 +137,8 @@ def test_sparse_centred_columns_give_the_objective_of_dense_ones(shape, layout):
     n, d = shape
     values = sp.random_array(shape, density=0.2, random_state=np.random.default_rng(0)) + sp.eye_array(n, d)
     values = values + sp.coo_array((np.ones(d), (np.arange(d) % n, np.arange(d))), shape=shape)
-    sparse = Columns.standardized(layout(values), center=True, unit_variance=True)
-    X = Columns.standardized(values.toarray(), center=True, unit_variance=True).values
+    sparse = Columns.prepared(layout(values), center=True, scale="standard")
+    X = Columns.prepared(values.toarray(), center=True, scale="standard").values
     Y = np.random.default_rng(1).standard_normal((n, 3))
     penalty = 0.1 * smallest_penalty_for_zero(Columns(X), Y)
     assert_allclose(smallest_penalty_for_zero(sparse, Y), penalty / 0.1, rtol=1e-10)

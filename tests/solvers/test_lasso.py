@@ -172,8 +172,8 @@ def test_a_common_factor_changes_no_coefficient(factor):
 
 def test_sparse_centred_samples_give_the_solutions_of_dense_ones(self_expression_gaps):
     values = sp.random_array((40, 9), density=0.3, random_state=np.random.default_rng(0)) + sp.eye_array(40, 9)
-    sparse = Columns.standardized(sp.csr_array(values), center=True, unit_variance=True)
-    dense = Columns.standardized(values.toarray(), center=True, unit_variance=True)
+    sparse = Columns.prepared(sp.csr_array(values), center=True, scale="standard")
+    dense = Columns.prepared(values.toarray(), center=True, scale="standard")
     S, penalties = solve(dense.values, 0.1, columns=sparse, tol=1e-8)
     expected, expected_penalties = solve(dense.values, 0.1, tol=1e-8)
     assert_solved(self_expression_gaps, dense.values, S, penalties, 1e-7)

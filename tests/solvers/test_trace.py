@@ -141,8 +141,8 @@ def test_sparse_centred_columns_give_the_space_of_dense_ones(shape):
     n, d = shape
     values = sp.random_array(shape, density=0.3, random_state=np.random.default_rng(0))
     values = values + sp.coo_array((np.ones(d), (np.arange(d) % n, np.arange(d))), shape=shape)
-    sparse = Columns.standardized(sp.csr_array(values), center=True, unit_variance=True)
-    dense = Columns.standardized(values.toarray(), center=True, unit_variance=True)
+    sparse = Columns.prepared(sp.csr_array(values), center=True, scale="standard")
+    dense = Columns.prepared(values.toarray(), center=True, scale="standard")
     L = structure_laplacian(None, adaptive_neighbors(dense, 5).P, 1.0)
     norms = even_row_norms(dense, COUNT)
     assert_allclose(even_row_norms(sparse, COUNT), norms, rtol=1e-12)

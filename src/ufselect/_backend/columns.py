@@ -41,24 +41,26 @@ class Columns:
         self.dtype: np.dtype[Any] = values.dtype
 
     @classmethod
-    def standardized(cls, X: Any, *, center: bool, unit_variance: bool) -> Columns:
-        """Centre the columns of X and scale them to unit variance, or by one common factor.
+    def prepared(cls, X: Any, *, center: bool, scale: str | None) -> Columns:
+        """Centre the columns of X and divide each by its scale.
 
-        The common factor is a power of two that brings the root mean square of the result near to 1: it changes no
-        digit of the data and keeps their squares within the range of float32.
+        With a standard deviation s_j, the scale is s_j ("standard"), s_j + s̃ with s̃ the median of all s_j ("moderate":
+        columns that hardly vary stay small), or the same for all columns (None). The common scale is a power of two
+        that brings the root mean square of the result near to 1: it changes no digit of the data and keeps their
+        squares within the range of float32.
         """
         if sp.issparse(X):
             mean, deviation = column_spreads(X)
-            scale = deviation if unit_variance else _common_scale(deviation if center else np.hypot(mean, deviation))
+            divisor = _divisors(deviation, scale) if scale else _common_scale(_roots(mean, deviation, center))
             shift = np.where(np.abs(mean) > MEAN_TO_SHIFT * deviation, mean, 0.0)
             values = _shifted_columns(X.tocsc(copy=True), shift)
-            inplace_column_scale(values, 1.0 / scale)
-            offset = ((mean if center else 0.0) - shift) / scale
+            inplace_column_scale(values, 1.0 / divisor)
+            offset = ((mean if center else 0.0) - shift) / divisor
             return cls(values, offset if offset.any() else None, centered=center)
-        deviations = X - X.mean(axis=0, dtype=np.float64) if center or unit_variance else X
+        deviations = X - X.mean(axis=0, dtype=np.float64) if center or scale else X
         roots = _root_mean_squares(deviations)
-        scale = roots if unit_variance else _common_scale(roots)
-        values = np.divide(deviations, scale, out=deviations) if center else X / scale
+        divisor = _divisors(roots, scale) if scale else _common_scale(roots)
+        values = np.divide(deviations, divisor, out=deviations) if center else X / divisor
         return cls(np.ascontiguousarray(values, dtype=X.dtype), centered=center)
 
     @classmethod
@@ -203,6 +205,20 @@ class Columns:
             values = self.values * weights.astype(self.dtype)
         return Columns(values, None if self.offset is None else self.offset * weights, centered=self.centered)
 
+    def shuffled(self, rng: np.random.RandomState) -> Columns:
+        """Return every column with its values in a random order of its own: all else equal, without structure."""
+        if not sp.issparse(self.values):
+            order = rng.random_sample(self.shape).argsort(axis=0)
+            return Columns(np.take_along_axis(self.values, order, axis=0), centered=self.centered)
+        values = self.values.tocsc(copy=True)
+        lengths = np.diff(values.indptr)
+        values.indices = np.concatenate(
+            [rng.permutation(self.shape[0])[:length] for length in lengths], dtype=values.indices.dtype
+        )
+        values.has_sorted_indices = False
+        values.sort_indices()
+        return Columns(values, self.offset, centered=self.centered)
+
     @staticmethod
     def _filled_in(part: Any, offset: Float | None) -> Float:
         dense = part.toarray() if sp.issparse(part) else part
@@ -224,6 +240,16 @@ def powers_of_two(magnitudes: Any) -> Float:
     """Return the largest power of two below every magnitude; dividing by it changes no digit."""
     exponents = np.frexp(np.asarray(magnitudes, dtype=np.float64))[1] - 1
     return np.ldexp(1.0, np.maximum(exponents, np.finfo(np.float64).minexp))
+
+
+def _divisors(deviation: Float, scale: str) -> Float:
+    """Return the scale of every column, none of which is constant."""
+    return deviation if scale == "standard" else deviation + np.median(deviation)
+
+
+def _roots(mean: Float, deviation: Float, center: bool) -> Float:
+    """Return the root mean squares of columns, centred or not."""
+    return deviation if center else np.hypot(mean, deviation)
 
 
 def _common_scale(roots: Float) -> Float:
@@ -320,7 +346,7 @@ def column_extremes(X: Any) -> tuple[Any, Any]:
 
 
 def constant_columns(
-    X: Any, extremes: tuple[Any, Any] | None = None, *, common_scale: bool = False
+    X: Any, extremes: tuple[Any, Any] | None = None, *, scale: str | None = "standard"
 ) -> npt.NDArray[np.bool_]:
     """Return which columns hold only one value, up to rounding.
 
@@ -329,9 +355,9 @@ def constant_columns(
     X : ndarray or sparse array of shape (n, d)
     extremes : tuple of ndarray, optional
         The smallest and the largest value of every column, if known.
-    common_scale : bool
-        Whether the columns keep their own scales. If so, a column is also constant if it varies so little compared to
-        another one that the squares of its values underflow on their common scale.
+    scale : {"standard", "moderate"} or None
+        How the columns will be scaled. Unless each gets a scale of its own ("standard"), a column is also constant if
+        it varies so little compared to the others that the squares of its scaled values underflow.
 
     Returns
     -------
@@ -347,5 +373,11 @@ def constant_columns(
         _, deviation = column_spreads(X[:, doubtful])
         constant[doubtful] = deviation <= rounding[doubtful]
     tiny = float(np.finfo(X.dtype).tiny)
-    smallest_spread = np.sqrt(tiny) * spread.max() if common_scale else 0.0
-    return np.asarray(constant | (spread <= max(tiny, smallest_spread)))
+    return np.asarray(constant | (spread <= max(tiny, np.sqrt(tiny) * _common_spread(spread[~constant], scale))))
+
+
+def _common_spread(spread: Float, scale: str | None) -> float:
+    """Return the spread, of the columns that are not constant, to which the others are compared when scaled."""
+    if scale == "standard" or not len(spread):
+        return 0.0
+    return float(np.median(spread) if scale == "moderate" else spread.max())

@@ -13,7 +13,7 @@ from ufselect._backend.progress import progress
 
 class _Iterative(Protocol):
     max_iter: int
-    tol: float
+    tol: float | None
     verbose: int
 
 
@@ -21,7 +21,7 @@ class Iterations:
     """Iterate until the recorded change is at most ``tol``, for at most ``max_iter`` iterations.
 
     The body of the loop calls :meth:`record` once. If ``max_iter`` is reached first, a ``ConvergenceWarning`` is
-    issued. Leaving the loop by ``break`` counts as convergence.
+    issued. If ``tol`` is None, there are ``max_iter`` iterations. Leaving the loop by ``break`` counts as convergence.
 
     Parameters
     ----------
@@ -51,8 +51,10 @@ class Iterations:
         name = type(method).__name__
         for iteration in progress(range(method.max_iter), method.verbose, name):
             yield iteration
-            if self._change <= method.tol:
+            if method.tol is not None and self._change <= method.tol:
                 return
+        if method.tol is None:
+            return
         warn_not_converged(
             f"{name} did not converge after max_iter={method.max_iter} iterations: the last change was "
             f"{self._change:.2g}, tol is {method.tol:g}. Increase max_iter or tol."

@@ -93,7 +93,7 @@ def _standardized_selection(study: Study, rows: Indices) -> Float:
     informative = np.flatnonzero(~constant_columns(values))
     if len(informative) == 0:
         return np.zeros((len(rows), 1))
-    return Columns.standardized(values[:, informative], center=True, unit_variance=True).columns(slice(None))
+    return Columns.prepared(values[:, informative], center=True, scale="standard").columns(slice(None))
 
 
 def _principal_components(values: Float) -> Float:

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
-from numbers import Integral
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import StrOptions
 
 from ufselect._backend.columns import Columns, Float
-from ufselect._ranking import SUFFICIENT_SHARE, Ranking, rank_by_row_norm, steps_to_show
+from ufselect._ranking import Ranking, rank_by_alignment, rank_by_gain, rank_by_row_norm
 from ufselect.base import (
-    ITERATIONS,
+    COUNT,
     NOT_NEGATIVE,
     SHARE,
     ClusterSelector,
@@ -22,17 +22,22 @@ from ufselect.base import (
     checked_coef,
 )
 from ufselect.graphs.adaptive import adaptive_neighbors
+from ufselect.graphs.components import principal_components
 from ufselect.graphs.laplacian import StructureLaplacian
 from ufselect.graphs.self_expression import fixed_size_self_expression, sparse_self_expression
+from ufselect.graphs.smooth_target import smooth_target
 from ufselect.graphs.spectral import aligned, smallest_eigenvectors, turn_between
 from ufselect.graphs.structure import Structure
-from ufselect.solvers.greedy import ridge_path, ridge_share
 from ufselect.solvers.l21 import l21_regression, smallest_penalty_for_zero
 from ufselect.solvers.trace import even_row_norms, smoother_projection
 
 
+_TOLERANCE = 1e-4
+_TOLERANCE_WHILE_MOVING = 0.1  # the next graph changes the target by more
+
+
 class FeatureWeights(NamedTuple):
-    """W, the orthonormal target Y that it explains, and γ."""
+    """W, the target Y that it explains, and γ."""
 
     W: Float
     target: Float
@@ -55,20 +60,29 @@ class FSASL(ClusterSelector):
     over row-sparse feature weights W, sparse self-expression S with a zero diagonal, and neighbour probabilities P with
     rows on the simplex.
 
+    By default nothing has to be known about the data: W is regressed on the kernel of the learned graph instead of on
+    c − 1 of its eigenvectors, and features are selected by how well they agree with the kernels of all iterations.
+
     Parameters
     ----------
     n_features_to_select : int, float or "auto", default="auto"
-        Number of features to select, or the fraction of features if a float. "auto" takes the fewest features that
-        explain 95 % of what all features together explain of the learned embedding.
-    n_clusters : int or "auto", default="auto"
-        c, the approximate number of clusters, which sets the dimension of the learned space. "auto" reads it off the
+        Number of features to select, or the fraction of features if a float. "auto" takes the features up to the peak
+        of the alignment curve. If there are more features than samples, it takes as many as agree with the learned
+        structure most beyond what shuffled features reach by chance.
+    n_clusters : int, "auto" or None, default=None
+        c, the approximate number of clusters, which sets the dimension of the learned space. None needs no such number:
+        all directions of the graph count, weighted by how well the graph holds them together. "auto" reads c off the
         widest gap between the eigenvalues of the first neighbour graph, from 2 to √n (at most 50).
     n_neighbors : int or "auto", default="auto"
-        k, the number of neighbours of each sample. "auto" is 5, or fewer if there are few samples.
-    structure : {"both", "global", "local"}, default="both"
-        Learn S and P, S only, or P only.
+        k, the number of neighbours of each sample. "auto" is n/200, from 5 to 15, but at most n/8 and at least 3.
+    graph_components : int or None, default=30
+        Number of principal components in which the neighbours of the first graph are found, or None for all features.
+    structure : {"both", "global", "local"}, default="local"
+        Learn S and P, S only, or P only. S takes most of the time and does not improve selections on average.
     adaptive : bool, default=True
         Whether the structure follows the selected features. If False, it is that of the original features.
+    accumulate : bool, default=True
+        Whether features are selected by the structures of all iterations, or by the last one only.
     w_solver : {"regression", "eigen"}, default="regression"
         How W is found: by row-sparse regression on the eigenvectors of the Laplacian, or by the generalised
         eigenproblem, in which ZᵀZ = I holds exactly. Both are in the paper.
@@ -85,25 +99,27 @@ class FSASL(ClusterSelector):
     row_penalty : float, default=0.05
         γ, as a share of the smallest γ at which W = 0. The larger it is, the fewer features span the learned space. It
         is smaller than the 0.3 of other methods because the structure is learned from the features that W keeps.
-    self_expression_penalty : float, default=0.01
+    self_expression_penalty : float, default=0.05
         αᵢ, as a share of the smallest αᵢ at which no sample expresses sample i.
-    scale : {"standard"} or None, default="standard"
-        Scale the columns to unit variance, or use them as they are if None.
+    scale : {"moderate", "standard"} or None, default="moderate"
+        Divide each column by its standard deviation plus the median of all standard deviations, by its standard
+        deviation, or use the columns as they are if None. Moderate scaling leaves columns that hardly vary small.
     center : bool, default=True
         Whether to centre the columns. A sparse X is centred implicitly.
-    selection : {"greedy", "norm"}, default="greedy"
-        Select features one by one so that together they explain the learned embedding, or rank them by ‖wⱼ‖ as in the
-        paper. The latter ranks redundant features next to each other.
-    max_iter : int, default=12
+    selection : {"alignment", "greedy", "norm"}, default="alignment"
+        Select features one by one so that the samples look alike by these features as they do by the learned structure
+        ("alignment"), or so that together they explain the last embedding ("greedy"); or rank them by ‖wⱼ‖ as in the
+        paper, which ranks redundant features next to each other.
+    max_iter : int, default=3
         Maximum number of iterations. It is smaller than in other methods because each iteration learns the structure
-        anew.
-    tol : float, default=0.05
+        anew, and because the structure gets sharper than the data with many of them.
+    tol : float or None, default=None
         Stop when the learned space turns by at most this between two iterations; 1 is a turn into an orthogonal space.
-        It is larger than in other methods because it bounds an angle, not the change of an objective.
+        None always takes max_iter iterations.
     n_jobs : int or None, default=None
         Number of threads. The result does not depend on it.
     random_state : int, RandomState instance or None, default=0
-        Seed of the iterative eigensolver, which is used above 500 samples.
+        Seed of the iterative solvers for components and eigenvectors, which are used above 500 samples.
     verbose : int, default=0
         If 1, show a progress bar.
 
@@ -115,11 +131,13 @@ class FSASL(ClusterSelector):
         Rank of each feature; 1 is best. Constant features rank last.
     n_features_ : int
         Number of selected features.
-    n_clusters_ : int
-        c, as given or read off the data.
+    copies_ : ndarray of shape (n_features,)
+        Index of the feature that a feature is an exact copy of; −1 if it is none. Copies rank behind all others.
+    n_clusters_ : int or None
+        c, as given or read off the data; None if it is not needed.
     coef_ : ndarray of shape (n_features, n_dimensions)
-        W, for the centred and scaled columns. There are c − 1 dimensions if the columns are centred, as they cannot
-        express a constant, and c otherwise.
+        W, for the centred and scaled columns. There are up to 60 dimensions; given c there are c − 1 if the columns are
+        centred, as they cannot express a constant, and c otherwise.
     embedding_ : ndarray of shape (n_samples, n_dimensions)
         Z = XW.
     self_expression_ : sparse array of shape (n_samples, n_samples) or None
@@ -132,8 +150,13 @@ class FSASL(ClusterSelector):
         Objective after the S, P and W step of each iteration.
     n_iter_ : int
         Number of iterations.
-    structure_curve_ : ndarray
-        Entry m−1 is the share of the learned embedding that the best m features explain.
+    alignment_curve_ : ndarray
+        Entry m−1 is the alignment of the best m features with the learned structure: 1 if the samples look alike by
+        these features exactly as they do by the structure, 0 if the two have nothing in common.
+    alignments_ : ndarray of shape (n_features,)
+        Alignment of each feature by itself.
+    r2_curve_ : ndarray
+        Entry m−1 is R² of the embedding on the best m features.
 
     References
     ----------
@@ -145,46 +168,52 @@ class FSASL(ClusterSelector):
     >>> from sklearn.datasets import load_digits
     >>> from ufselect import FSASL
     >>> X, _ = load_digits(return_X_y=True)
-    >>> selector = FSASL(n_features_to_select=15, n_clusters=10).fit(X[:500])
+    >>> selector = FSASL(n_features_to_select=15).fit(X[:500])
     >>> selector.transform(X).shape
     (1797, 15)
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **ClusterSelector._parameter_constraints,
-        **ITERATIONS,
+        "n_clusters": [None, *COUNT, StrOptions({"auto"})],
+        "graph_components": [None, *COUNT],
         "structure": [StrOptions({"both", "global", "local"})],
         "adaptive": ["boolean"],
+        "accumulate": ["boolean"],
         "w_solver": [StrOptions({"regression", "eigen"})],
         "recalibrate": ["boolean"],
         "spread": [StrOptions({"row", "mean"})],
-        "self_expression_size": [None, Interval(Integral, 1, None, closed="left")],
+        "self_expression_size": [None, *COUNT],
         "local_weight": NOT_NEGATIVE,
         "row_penalty": SHARE,
         "self_expression_penalty": SHARE,
-        "selection": [StrOptions({"greedy", "norm"})],
+        "selection": [StrOptions({"alignment", "greedy", "norm"})],
+        "max_iter": COUNT,
+        "tol": [None, *NOT_NEGATIVE],
     }
 
     def __init__(
         self,
         n_features_to_select: int | float | str = "auto",
         *,
-        n_clusters: int | str = "auto",
+        n_clusters: int | str | None = None,
         n_neighbors: int | str = "auto",
-        structure: str = "both",
+        graph_components: int | None = 30,
+        structure: str = "local",
         adaptive: bool = True,
+        accumulate: bool = True,
         w_solver: str = "regression",
         recalibrate: bool = True,
         spread: str = "row",
         self_expression_size: int | None = None,
         local_weight: float = 1.0,
         row_penalty: float = 0.05,
-        self_expression_penalty: float = 0.01,
-        scale: str | None = "standard",
+        self_expression_penalty: float = 0.05,
+        scale: str | None = "moderate",
         center: bool = True,
-        selection: str = "greedy",
-        max_iter: int = 12,
-        tol: float = 0.05,
+        selection: str = "alignment",
+        max_iter: int = 3,
+        tol: float | None = None,
         n_jobs: int | None = None,
         random_state: Any = 0,
         verbose: int = 0,
@@ -192,8 +221,10 @@ class FSASL(ClusterSelector):
         self.n_features_to_select = n_features_to_select
         self.n_clusters = n_clusters
         self.n_neighbors = n_neighbors
+        self.graph_components = graph_components
         self.structure = structure
         self.adaptive = adaptive
+        self.accumulate = accumulate
         self.w_solver = w_solver
         self.recalibrate = recalibrate
         self.spread = spread
@@ -212,7 +243,10 @@ class FSASL(ClusterSelector):
 
     @classmethod
     def published(cls, **params: Any) -> Self:
-        """FSASL with the choices of the paper: raw columns, one μ for all samples, features ranked by ‖wⱼ‖.
+        """FSASL with the choices of the paper.
+
+        These are raw columns, c eigenvectors as the target, both structures with five neighbours and one μ for all
+        samples, iterations until the learned space settles, and features ranked by ‖wⱼ‖.
 
         Parameters
         ----------
@@ -223,16 +257,29 @@ class FSASL(ClusterSelector):
         -------
         FSASL
         """
-        choices: dict[str, Any] = {"spread": "mean", "scale": None, "center": False, "selection": "norm"}
+        choices: dict[str, Any] = {
+            "n_clusters": "auto",
+            "n_neighbors": 5,
+            "graph_components": None,
+            "structure": "both",
+            "accumulate": False,
+            "spread": "mean",
+            "self_expression_penalty": 0.01,
+            "scale": None,
+            "center": False,
+            "selection": "norm",
+            "max_iter": 12,
+            "tol": 0.05,
+        }
         return cls(**{**choices, **params})
 
     def _learn(self, X: Columns, wanted: int | None) -> Ranking:
         gram = affordable_gram(X)
-        structure = self._structure_of_original_features(X)
-        n_clusters = self._clusters_of_graph(X.shape[0], lambda: self._neighbor_graph(X, structure))
-        dimension = self._dimension(n_clusters)
-        weights = self._fit_weights(X, gram, structure.laplacian, dimension)
+        structure = self._structure_of_original_features(X, gram)
+        n_clusters = self._clusters(X, structure)
+        weights = self._fit_weights(X, gram, structure.laplacian, n_clusters)
         Z = X @ weights.W
+        targets = [weights.target]
         iterations = Iterations(self)
         half_steps: list[tuple[float, float, float]] = []
         for iteration in iterations:
@@ -240,18 +287,30 @@ class FSASL(ClusterSelector):
             expressed = self._express(structure, Z, frozen)
             structure = self._find_neighbors(expressed, Z, frozen)
             costs = expressed.cost(Z) + weights.cost, structure.cost(Z) + weights.cost
-            weights = self._fit_weights(X, gram, structure.laplacian, dimension, weights)
+            weights = self._fit_weights(X, gram, structure.laplacian, n_clusters, weights)
             Z, before = X @ weights.W, Z
+            targets.append(weights.target)
             objective = structure.cost(Z) + weights.cost
             half_steps.append((*costs, objective))
             iterations.record(objective, change=turn_between(Z, before))
-        return self._ranking(X, gram, weights, wanted).with_attributes(
+        if n_clusters is None:
+            weights = self._regressed(X, gram, weights, _TOLERANCE)
+        target = _stacked(targets) if self.accumulate else weights.target
+        return self._ranking(X, gram, weights, target, wanted).with_attributes(
             n_clusters_=n_clusters,
             self_expression_=structure.S,
             neighbor_graph_=structure.P,
             half_step_history_=np.array(half_steps),
             **iterations.attributes(),
         )
+
+    def _clusters(self, X: Columns, structure: Structure) -> int | None:
+        """c as given or by the eigengap; None if the kernel of the graph is the target."""
+        if self.n_clusters is not None:
+            return self._clusters_of_graph(X.shape[0], lambda: self._neighbor_graph(X, structure))
+        if self.w_solver == "eigen":
+            raise ValueError('w_solver="eigen" needs a number of clusters: set n_clusters to a number or to "auto".')
+        return None
 
     def _kind_of_structure(self) -> str:
         """``structure``; with β = 0 neighbours do not count, so "both" is "global"."""
@@ -261,16 +320,24 @@ class FSASL(ClusterSelector):
             raise ValueError('local_weight=0 with structure="local" leaves no structure to learn.')
         return "global"
 
-    def _structure_of_original_features(self, X: Columns) -> Structure:
+    def _structure_of_original_features(self, X: Columns, gram: Float | None) -> Structure:
         """P of the original features, and S as well if it is not learned from the first W."""
         structure = Structure(self.local_weight)
         kind = self._kind_of_structure()
         if kind != "global":
-            found = adaptive_neighbors(X, self._count_neighbors(X.shape[0]), spread=self.spread, n_jobs=self.n_jobs)
+            found = adaptive_neighbors(
+                self._points(X, gram), self._count_neighbors(X.shape[0]), spread=self.spread, n_jobs=self.n_jobs
+            )
             structure = replace(structure, P=found.P, spread=found.spread)
         if kind == "global" or (kind == "both" and not self.adaptive):
             structure = self._expressed(structure, X, None)
         return structure
+
+    def _points(self, X: Columns, gram: Float | None) -> Columns | Float:
+        """The samples as the first graph sees them: in their principal components, or in all features."""
+        if self.graph_components is None or X.shape[1] <= self.graph_components:
+            return X
+        return principal_components(X, self.graph_components, gram=gram, random_state=self.random_state)
 
     def _express(self, structure: Structure, Z: Float, frozen: bool) -> Structure:
         """The S step."""
@@ -306,54 +373,59 @@ class FSASL(ClusterSelector):
         X: Columns,
         gram: Float | None,
         L: StructureLaplacian,
-        dimension: int,
+        n_clusters: int | None,
         last: FeatureWeights | None = None,
     ) -> FeatureWeights:
         """The W step, by either route of the paper."""
         if self.w_solver == "regression":
-            Y = self._embedding(L, dimension, last)
+            Y = self._target(L, n_clusters, last)
             gamma = self._row_penalty(X, Y, last)
-            found = l21_regression(X, Y, gamma, gram=gram, warm_start=None if last is None else last.W)
-            return FeatureWeights(checked_coef(found), Y, gamma)
-        gamma = self._row_penalty(X, self._embedding(L, dimension, None) if last is None else last.target, last)
+            tol = _TOLERANCE if n_clusters is not None else _TOLERANCE_WHILE_MOVING
+            return self._regressed(X, gram, FeatureWeights(None if last is None else last.W, Y, gamma), tol)
+        dimension = self._dimension(n_clusters)
+        gamma = self._row_penalty(X, self._target(L, n_clusters, None) if last is None else last.target, last)
         norms = even_row_norms(X, dimension) if last is None else np.linalg.norm(last.W, axis=1)
         W = smoother_projection(X, L, norms, gamma, dimension, gram=gram)
         return FeatureWeights(W, X @ W, gamma)
 
-    def _embedding(self, L: StructureLaplacian, dimension: int, last: FeatureWeights | None) -> Float:
-        """Y, the eigenvectors of L for its smallest eigenvalues, rotated towards the last ones."""
+    @staticmethod
+    def _regressed(X: Columns, gram: Float | None, start: FeatureWeights, tol: float) -> FeatureWeights:
+        """The row-sparse regression of the target."""
+        found = l21_regression(X, start.target, start.penalty, gram=gram, warm_start=start.W, tol=tol)
+        return start._replace(W=checked_coef(found))
+
+    def _target(self, L: StructureLaplacian, n_clusters: int | None, last: FeatureWeights | None) -> Float:
+        """What W is regressed on: the kernel of L, or its first eigenvectors; rotated towards the last target."""
         near = None if last is None else last.target
-        Y = smallest_eigenvectors(
-            L, dimension, nontrivial=self.center, warm_start=near, random_state=self.random_state
-        ).vectors
-        return Y if near is None else aligned(Y, near)
+        if n_clusters is None:
+            T = smooth_target(L, nontrivial=self.center, warm_start=near, random_state=self.random_state)
+        else:
+            dimension = self._dimension(n_clusters)
+            T = smallest_eigenvectors(
+                L, dimension, nontrivial=self.center, warm_start=near, random_state=self.random_state
+            ).vectors
+        return T if near is None else aligned(T, near)
 
     def _row_penalty(self, X: Columns, Y: Float, last: FeatureWeights | None) -> float:
         if last is not None and not self.recalibrate:
             return last.penalty
         return self.row_penalty * smallest_penalty_for_zero(X, Y)
 
-    def _ranking(self, X: Columns, gram: Float | None, weights: FeatureWeights, wanted: int | None) -> Ranking:
-        """Rank by gain or by norm; beyond the columns that are ranked by gain, rank by norm."""
-        Y = weights.target
+    def _ranking(
+        self, X: Columns, gram: Float | None, weights: FeatureWeights, target: Float, wanted: int | None
+    ) -> Ranking:
+        """Rank by alignment with the target, by gain, or by norm."""
+        Z = X @ weights.W
         if self.selection == "norm":
             # As in the paper: features of equal norm, such as those left out, keep the order of the columns.
             in_order = np.zeros(X.shape[1])
-            return replace(rank_by_row_norm(X, weights.W, Y, wanted, also=in_order), embedding=X @ weights.W)
-        norms = np.linalg.norm(weights.W, axis=1)
-        by_norm = np.argsort(-norms, kind="stable")
-        enough = SUFFICIENT_SHARE * ridge_share(X, Y) if wanted is None else 0.0
-        path = ridge_path(X, Y, steps_to_show(wanted), sufficient_share=enough, gram=gram)
-        curve = np.cumsum(path.gains)
-        gains = np.minimum.accumulate(path.gains)
-        scores = gains[-1] * (norms / max(norms.max(), np.finfo(float).tiny))
-        scores[path.order] = gains
-        rest = by_norm[~np.isin(by_norm, path.order)]
-        return Ranking(
-            np.concatenate([path.order, rest]),
-            scores,
-            n_sufficient=min(int(np.searchsorted(curve, enough)) + 1, len(curve)),
-            coef=weights.W,
-            embedding=X @ weights.W,
-            structure_curve=curve,
-        )
+            return replace(rank_by_row_norm(X, weights.W, weights.target, wanted, also=in_order), embedding=Z)
+        if self.selection == "greedy":
+            return replace(rank_by_gain(X, weights.target, wanted, coef=weights.W, gram=gram), embedding=Z)
+        found = rank_by_alignment(X, target, Z, wanted, gram=gram, random_state=self.random_state)
+        return replace(found, coef=weights.W)
+
+
+def _stacked(targets: Sequence[Float]) -> Float:
+    """[T₁/‖T₁‖, T₂/‖T₂‖, …]: the structures of all iterations count alike."""
+    return np.hstack([T / np.linalg.norm(T) for T in targets])

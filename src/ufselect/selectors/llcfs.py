@@ -117,7 +117,6 @@ class LLCFS(ClusterSelector):
         "neighborhood": [StrOptions({"nearest", "mutual"})],
         "fit_weight": POSITIVE,
     }
-    _usual_neighbors: ClassVar[int] = 20
 
     def __init__(
         self,
@@ -147,6 +146,10 @@ class LLCFS(ClusterSelector):
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
+
+    def _usual_neighbors(self, n: int) -> int:
+        """20, or fewer if there are few samples: each local model is fitted to a neighbourhood."""
+        return min(20, n - 2)
 
     def _learn(self, X: Columns, wanted: int | None) -> Ranking:
         n_clusters = self._count_clusters(X)

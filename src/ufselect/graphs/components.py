@@ -1,0 +1,76 @@
+"""Principal components: the samples in few dimensions, in which neighbours can be told from noise."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from ufselect._backend.columns import Columns, Float
+from ufselect._backend.policy import LARGEST_DENSE_SPECTRUM
+
+_SPARE_COMPONENTS = 10
+_MOST_PASSES = 4  # over X, which is most of the cost
+_MOST_STEPS = 12  # with XᵀX, which is cheap
+
+
+def principal_components(X: Columns, count: int, *, gram: Float | None = None, random_state: Any = 0) -> Float:
+    """Return the samples in their first principal components, X V for the leading right singular vectors V of X.
+
+    They are exact for up to 500 samples or features; above that they are approximated by subspace iteration from a
+    random start. The result depends on the order of the features by rounding only.
+
+    Parameters
+    ----------
+    X : Columns of shape (n, d)
+        Centred, or else the components are those of the second moments.
+    count : int
+        Number of components.
+    gram : ndarray of shape (d, d), optional
+        XᵀX, if available; it replaces most products with X.
+    random_state : int, RandomState instance or None
+        Start of the iteration.
+
+    Returns
+    -------
+    ndarray of shape (n, min(count, n, d))
+        The component of largest variance comes first.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ufselect._backend.columns import Columns
+    >>> from ufselect.graphs.components import principal_components
+    >>> X = np.random.default_rng(0).standard_normal((20, 5))
+    >>> principal_components(Columns(X - X.mean(axis=0)), 2).shape
+    (20, 2)
+    """
+    n, d = X.shape
+    count = min(count, n, d)
+    if d <= min(n, LARGEST_DENSE_SPECTRUM):
+        return X @ _leading(X.gram() if gram is None else gram, count)
+    if n <= LARGEST_DENSE_SPECTRUM:
+        values, vectors = np.linalg.eigh(X.row_gram())
+        return np.asarray((vectors * np.sqrt(np.maximum(values, 0.0)))[:, : -count - 1 : -1])
+    start = check_random_state(random_state).standard_normal((n, min(count + _SPARE_COMPONENTS, n, d)))
+    if gram is not None:
+        return X @ _leading_by_iteration(lambda V: gram @ V, X.transposed_matmul(start), count, _MOST_STEPS)
+    return X @ _leading_by_iteration(
+        lambda V: X.transposed_matmul(X @ V), X.transposed_matmul(start), count, _MOST_PASSES
+    )
+
+
+def _leading(matrix: Float, count: int) -> Float:
+    """Return the eigenvectors of a symmetric matrix for its largest eigenvalues, the largest first."""
+    return np.asarray(np.linalg.eigh(matrix)[1][:, : -count - 1 : -1])
+
+
+def _leading_by_iteration(product: Callable[[Float], Float], start: Float, count: int, steps: int) -> Float:
+    """Return approximate leading eigenvectors of a matrix that is given by its products."""
+    basis, _ = np.linalg.qr(start)
+    for _ in range(steps - 1):
+        basis, _ = np.linalg.qr(product(basis))
+    image = product(basis)
+    return basis @ _leading(basis.T @ image, count)

@@ -1,0 +1,170 @@
+"""How far samples look alike by some columns and by a learned structure, and the columns that agree with it best.
+
+A distance-based method, such as k-means, sees some columns F of X only through K_F = Σ_{j∈F} xⱼxⱼᵀ. With a structure
+K = TTᵀ, aⱼ = ‖Tᵀxⱼ‖² and H_jl = (xⱼᵀx_l)², the cosine between the two kernels is
+
+    cos(K_F, K) = Σ_{j∈F} aⱼ / ( ‖K‖ √(Σ_{j,l∈F} H_jl) ).
+
+It is called the alignment of F with the structure, and lies between 0 and 1. Columns that repeat each other raise the
+denominator, so that three copies of a column are aligned as well as one.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ufselect._backend.columns import Columns, Float, Indices
+
+POWER = 2.2
+"""Greedy selection maximises (Σ a)^p/Σ H: the squared alignment times the structure carried, to the power p − 2.
+
+With p = 2 it prefers few small columns that agree exactly; from 2.1 to 2.5 selections are equally good.
+"""
+
+_ROUNDING = 1e-10
+_BLOCK = 16
+_STEPS_PAST_PEAK = 32
+
+
+class AlignmentPath(NamedTuple):
+    """Columns in the order of selection, and what is known of them.
+
+    ``curve`` holds the alignment of the first 1, 2, … columns, ``alone`` that of every column by itself, and ``rest``
+    that of every column discounted by what it has in common with the selected columns.
+    """
+
+    order: Indices
+    curve: Float
+    alone: Float
+    rest: Float
+    gains: Float
+
+
+def alignment_path(
+    X: Columns,
+    T: Float,
+    n_steps: int,
+    *,
+    order: Indices | None = None,
+    past_peak: bool = False,
+    power: float = POWER,
+    gram: Float | None = None,
+) -> AlignmentPath:
+    """Select columns of X one by one, each time the one that raises (Σ_F a)^p / Σ_{F×F} H most.
+
+    A step costs one column of XᵀX: with h_j = Σ_{l∈F} H_jl, adding column s to F adds a_s to the numerator's sum and
+    2h_s + ‖x_s‖⁴ to the denominator's, and h ← h + (Xᵀx_s)².
+
+    Parameters
+    ----------
+    X : Columns of shape (n, d)
+        Nonzero columns.
+    T : ndarray of shape (n, q)
+        Factor of the structure K = TTᵀ.
+    n_steps : int
+        Number of columns to select, at most d.
+    order : ndarray, optional
+        Add the columns in this order instead; at least ``n_steps`` of them.
+    past_peak : bool
+        Whether to stop earlier, if the alignment has not risen for as many steps as led to its peak, and 32 more.
+    power : float
+        p; 2 maximises the alignment itself.
+    gram : ndarray of shape (d, d), optional
+        XᵀX, if available.
+
+    Returns
+    -------
+    AlignmentPath
+        Of columns that are equally good, the one with the lower index comes first.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ufselect._backend.columns import Columns
+    >>> from ufselect.solvers.alignment import alignment_path
+    >>> X = np.random.default_rng(0).standard_normal((50, 4))
+    >>> path = alignment_path(Columns(X), X[:, [2]], n_steps=4)
+    >>> int(path.order[0]), int(np.argmax(path.curve))
+    (2, 0)
+    """
+    structure = float(np.linalg.norm(T.T @ T))
+    a = np.sum(X.transposed_matmul(T) ** 2, axis=1)
+    squared = X.squared_norms()
+    products = _GramColumns(X, gram)
+    overlap = np.zeros(X.shape[1])
+    carried = total = 0.0
+    taken: list[int] = []
+    curve: list[float] = []
+    gains: list[float] = []
+    while len(taken) < min(n_steps, X.shape[1]) and not (past_peak and _is_past_peak(curve)):
+        added = 2.0 * overlap + squared**2
+        if order is None:
+            candidates = (carried + a) ** power / (total + added)
+            candidates[taken] = -np.inf
+            best = int(np.argmax(candidates >= candidates.max() * (1.0 - _ROUNDING)))
+        else:
+            candidates, best = -np.arange(len(a), dtype=np.float64), int(order[len(taken)])
+        carried, total = carried + a[best], total + added[best]
+        gains.append(a[best] / (np.sqrt(added[best]) * structure))
+        overlap += products.column(best, candidates) ** 2
+        taken.append(best)
+        curve.append(carried / (np.sqrt(total) * structure))
+    rest = a / (np.sqrt(2.0 * overlap + squared**2) * structure)
+    return AlignmentPath(
+        np.array(taken, dtype=np.intp), np.array(curve), a / (squared * structure), rest, np.array(gains)
+    )
+
+
+def _is_past_peak(curve: list[float]) -> bool:
+    return len(curve) > 0 and len(curve) >= 2 * (int(np.argmax(curve)) + 1) + _STEPS_PAST_PEAK
+
+
+class _GramColumns:
+    """Columns of XᵀX, computed for several candidates at once, because the next ones are likely to be among them."""
+
+    def __init__(self, X: Columns, gram: Float | None) -> None:
+        self._X, self._gram = X, gram
+        self._known: dict[int, Float] = {}
+
+    def column(self, j: int, candidates: Float) -> Float:
+        """Return column j of XᵀX; ``candidates`` are large for columns that may be asked for next."""
+        if self._gram is not None:
+            return self._gram[:, j]
+        if j not in self._known:
+            block = np.union1d([j], np.argsort(-candidates, kind="stable")[:_BLOCK])
+            found = self._X.transposed_matmul(self._X.columns(block))
+            self._known = {int(column): found[:, index] for index, column in enumerate(block)}
+        return self._known.pop(j)
+
+
+def alignments_with(X: Columns, T: Float) -> Float:
+    """Return the alignment of every column by itself with the structure TTᵀ."""
+    structure = float(np.linalg.norm(T.T @ T))
+    return np.sum(X.transposed_matmul(T) ** 2, axis=1) / (X.squared_norms() * structure)
+
+
+def r2_curve(X: Columns, Y: Float, order: Indices) -> Float:
+    """Return R² of the least-squares regression of Y on the first 1, 2, … columns in an order.
+
+    Parameters
+    ----------
+    X : Columns of shape (n, d)
+    Y : ndarray of shape (n, q)
+        Centred if X is.
+    order : ndarray of shape (m,)
+
+    Returns
+    -------
+    ndarray of shape (m,)
+    """
+    columns = np.asarray(X.columns(order[: X.shape[0]]), dtype=np.float64)
+    lengths = np.linalg.norm(columns, axis=0)
+    basis, triangle = np.linalg.qr(columns / np.where(lengths > 0.0, lengths, 1.0))
+    # A column that depends on those before it leaves an arbitrary direction behind, which explains nothing.
+    new = np.abs(np.diag(triangle)) > 1e-7
+    explained = np.where(new, np.sum((basis.T @ Y) ** 2, axis=1), 0.0)
+    total = float(np.sum(Y**2))
+    curve = np.minimum(np.cumsum(explained) / (total if total > 0.0 else 1.0), 1.0)
+    return np.concatenate([curve, np.full(len(order) - len(curve), curve[-1])])
