@@ -96,7 +96,7 @@ class FSASL(ClusterSelector):
         Number of samples that express each sample, selected one by one. If None, the penalty decides.
     local_weight : float, default=1.0
         β, the weight of the neighbours against the self-expression.
-    row_penalty : float, default=0.05
+    row_penalty : float, default=0.1
         γ, as a share of the smallest γ at which W = 0. The larger it is, the fewer features span the learned space. It
         is smaller than the 0.3 of other methods because the structure is learned from the features that W keeps.
     self_expression_penalty : float, default=0.05
@@ -110,7 +110,7 @@ class FSASL(ClusterSelector):
         Select features one by one so that the samples look alike by these features as they do by the learned structure
         ("alignment"), or so that together they explain the last embedding ("greedy"); or rank them by ‖wⱼ‖ as in the
         paper, which ranks redundant features next to each other.
-    max_iter : int, default=3
+    max_iter : int, default=2
         Maximum number of iterations. It is smaller than in other methods because each iteration learns the structure
         anew, and because the structure gets sharper than the data with many of them.
     tol : float or None, default=None
@@ -207,12 +207,12 @@ class FSASL(ClusterSelector):
         spread: str = "row",
         self_expression_size: int | None = None,
         local_weight: float = 1.0,
-        row_penalty: float = 0.05,
+        row_penalty: float = 0.1,
         self_expression_penalty: float = 0.05,
         scale: str | None = "moderate",
         center: bool = True,
         selection: str = "alignment",
-        max_iter: int = 3,
+        max_iter: int = 2,
         tol: float | None = None,
         n_jobs: int | None = None,
         random_state: Any = 0,
@@ -264,6 +264,7 @@ class FSASL(ClusterSelector):
             "structure": "both",
             "accumulate": False,
             "spread": "mean",
+            "row_penalty": 0.05,
             "self_expression_penalty": 0.01,
             "scale": None,
             "center": False,
