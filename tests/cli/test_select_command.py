@@ -196,16 +196,13 @@ def test_scales(cells):
     wanted = {
         "standard": fitted("LaplacianScore", X),
         "none": fitted("LaplacianScore", X, scale=None),
-        "log1p": fitted("LaplacianScore", np.log1p(X), scale=None),
     }
     found = {}
     for scale, selector in wanted.items():
         arguments = ["--method", "LaplacianScore", "-m", "5", "--names", "--scale", scale]
         found[scale] = invoke("select", "squares.csv", *arguments).stdout.splitlines()
         assert found[scale] == [NAMES[column] for column in selector.top_features()], scale
-    assert len({*map(tuple, found.values())}) == 3
-    outcome = invoke("select", "squares.csv", "--scale", "log1p", "--method", "LaplacianScore")
-    assert "Every value x was replaced by log(1 + x); " in outcome.stdout
+    assert found["standard"] != found["none"]
 
 
 def test_a_layer_of_an_annotated_file(tmp_path, monkeypatch):

@@ -1,4 +1,4 @@
-"""Missing, infinite and logarithmic values of tables."""
+"""Missing, infinite and negative values of tables."""
 
 from pathlib import Path
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from ufselect.files import Table, infinite_values, missing_values, with_logarithms, with_medians
+from ufselect.files import Table, infinite_values, missing_values, negative_values, with_medians
 
 VALUES = np.array(
     [[1.0, np.nan, 0.0, np.inf], [3.0, np.nan, np.nan, -np.inf], [8.0, 5.0, 0.0, 0.0], [2.0, 7.0, 4.0, 1.0]]
@@ -23,10 +23,11 @@ def as_dense(X):
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_missing_and_infinite_values_are_counted_by_column(form):
+def test_missing_infinite_and_negative_values_are_counted_by_column(form):
     table = table_of(form(VALUES))
     assert missing_values(table) == {"b": 2, "c": 1}
     assert infinite_values(table) == {"d": 2}
+    assert negative_values(table) == {"d": 1}
 
 
 def test_the_worst_columns_come_first():
@@ -63,19 +64,3 @@ def test_nothing_missing_nothing_copied():
 def test_a_column_of_missing_values_has_no_median():
     with pytest.raises(ValueError, match="All values of column 'b' are missing"):
         with_medians(table_of(np.array([[1.0, np.nan], [2.0, np.nan]])))
-
-
-@pytest.mark.parametrize("form", FORMS)
-def test_logarithms(form):
-    counts = np.array([[0.0, 1.0], [9.0, np.nan]])
-    table = table_of(form(counts))
-    result = with_logarithms(table)
-    assert getattr(result.X, "format", None) == getattr(table.X, "format", None)
-    np.testing.assert_allclose(as_dense(result.X), np.log(1 + counts), rtol=1e-15)
-    np.testing.assert_array_equal(as_dense(table.X), counts)
-
-
-@pytest.mark.parametrize("form", FORMS)
-def test_negative_values_have_no_logarithm(form):
-    with pytest.raises(ValueError, match=r"Column 'b' has the negative value -0\.25"):
-        with_logarithms(table_of(form(np.array([[1.0, 3.0], [np.nan, -0.25]]))))

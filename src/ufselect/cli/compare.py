@@ -58,6 +58,7 @@ def compare(
         Path | None,
         typer.Option("--output", "-o", metavar="OUT.csv", readable=False, help="Write the results to this file."),
     ] = None,
+    counts: options.Counting = None,
     scale: options.Scaling = None,
     clusters: options.Clusters = None,
     impute: options.Imputation = None,
@@ -82,7 +83,7 @@ def compare(
     ensure_can_be_written(output, data, "--output", suffix=".csv")
     form = form_of_text(delimiter, decimal, na, transpose)
     kept_aside = (*(aside or ()), *([labels] if labels else ()))
-    numbers = read_numbers(Source(data, kept_aside, impute, scale, layer, form))
+    numbers = read_numbers(Source(data, kept_aside, impute, counts, layer, form))
     classes = _classes(numbers, labels)
     with modest_resources(numbers.X, jobs):
         compared = compare_selectors(
@@ -92,7 +93,7 @@ def compare(
             labels=classes,
             n_repeats=repeats,
             n_random=_N_RANDOM,
-            standardize=scale in (None, options.Scale.standard),
+            standardize=scale is not options.Scale.none,
             random_state=seed,
             verbose=1,
         )

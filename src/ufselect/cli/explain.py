@@ -25,6 +25,7 @@ def explain(
     ],
     features: options.Features = None,
     method: options.Method = DEFAULT_METHOD,
+    counts: options.Counting = None,
     scale: options.Scaling = None,
     clusters: options.Clusters = None,
     impute: options.Imputation = None,
@@ -46,7 +47,7 @@ def explain(
         method, features=features, clusters=clusters, scale=scale, seed=seed, jobs=jobs, parameters=parameters
     )
     form = form_of_text(delimiter, decimal, na, transpose)
-    numbers = read_numbers(Source(data, tuple(aside or ()), impute, scale, layer, form))
+    numbers = read_numbers(Source(data, tuple(aside or ()), impute, counts, layer, form))
     indices = _indices(columns, numbers.table.names, numbers.table.aside)
     fit_with_notes(selector, numbers.X)
     say([*numbers.notes, *choices_made(selector)])

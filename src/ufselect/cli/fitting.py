@@ -14,7 +14,7 @@ import typer
 from ufselect._backend.wording import counted, listed, percent
 from ufselect.cli.classes import class_named
 from ufselect.cli.docstrings import when_auto
-from ufselect.cli.options import DecimalMark, Impute, Scale
+from ufselect.cli.options import Counts, DecimalMark, Impute, Scale
 from ufselect.cli.parameters import SHARED, as_literal
 from ufselect.cli.printing import note
 
@@ -32,7 +32,7 @@ class Source:
     path: Path
     aside: Sequence[str] = ()
     impute: Impute | None = None
-    scale: Scale | None = None
+    counts: Counts | None = None
     layer: str = ""
     form: Mapping[str, Any] = field(default_factory=dict)
 
@@ -57,7 +57,7 @@ def form_of_text(
 
 def read_numbers(source: Source) -> Numbers:
     """Read a file; raise an error that names the columns with infinite or missing values."""
-    from ufselect.files import infinite_values, missing_values, read_table, with_logarithms, with_medians
+    from ufselect.files import infinite_values, missing_values, read_table, with_medians
 
     table = read_table(source.path, aside=source.aside, layer=source.layer or None, verbose=1, **source.form)
     notes = [_what_was_read(table), *_what_is_aside(table)]
@@ -69,10 +69,34 @@ def read_numbers(source: Source) -> Numbers:
             raise ValueError(f"{_values_in('missing', missing)}; --impute median fills them in.")
         ready = with_medians(table)
         notes.append(f"{_values_in('missing', missing)}, replaced by the median of the column.")
-    if source.scale is Scale.log1p:
-        ready = with_logarithms(ready)
-        notes.append("Every value x was replaced by log(1 + x); columns are not scaled to unit variance.")
-    return Numbers(table, ready.X, notes)
+    # Judged by the table as read: medians of counts need not be whole numbers.
+    counts = _what_counts_become(table, source.counts)
+    return Numbers(table, _normalized(ready) if counts else ready.X, [*notes, *counts])
+
+
+def _what_counts_become(table: Table, counts: Counts | None) -> list[str]:
+    """Return a sentence on what is done with counts; none if the values are not counts."""
+    from ufselect.files import looks_like_counts, share_of_zeros
+
+    if counts is Counts.yes:
+        return ["Each sample was divided by its sum, and logarithms were taken, as requested."]
+    if counts is Counts.no or not looks_like_counts(table):
+        return []
+    zeros = percent(share_of_zeros(table))
+    return [
+        f"The values are counts (non-negative whole numbers, {zeros} zeros): each sample was divided by its sum, and "
+        "logarithms were taken. --counts no uses them as they are."
+    ]
+
+
+def _normalized(table: Table) -> Any:
+    """Return the values divided by the sums of their rows, and logarithms taken."""
+    from ufselect.files import negative_values
+    from ufselect.preprocessing import LogNormalize
+
+    if negative := negative_values(table):
+        raise ValueError(f"{_values_in('negative', negative)}; --counts yes needs values of zero or more.")
+    return LogNormalize().fit_transform(table.X)
 
 
 def make_selector(
@@ -94,7 +118,7 @@ def make_selector(
     given = _given(features, clusters, scale)
     taken = inspect.signature(cls).parameters
     if strict:
-        refused = [name for name in given if name not in taken and not (name == "scale" and scale is Scale.log1p)]
+        refused = [name for name in given if name not in taken]
         if refused:
             reason = f"{cls.__name__} has no parameter {refused[0]}"
             raise typer.BadParameter(reason, param_hint=f"--{SHARED[refused[0]]}")
@@ -115,7 +139,7 @@ def _given(features: str | None, clusters: str | None, scale: Scale | None) -> d
     if clusters is not None:
         given["n_clusters"] = as_number(clusters)
     if scale is not None:
-        given["scale"] = "standard" if scale is Scale.standard else None
+        given["scale"] = None if scale is Scale.none else scale.value
     return given
 
 

@@ -12,9 +12,16 @@ import typer
 class Scale(StrEnum):
     """How columns are scaled before the fit."""
 
+    moderate = "moderate"
     standard = "standard"
     none = "none"
-    log1p = "log1p"
+
+
+class Counts(StrEnum):
+    """Whether the values are counts."""
+
+    yes = "yes"
+    no = "no"
 
 
 class Impute(StrEnum):
@@ -118,9 +125,16 @@ Scaling = Annotated[
     Scale | None,
     typer.Option(
         "--scale",
-        help="standard scales every column to unit variance, none leaves columns as they are, log1p replaces x by "
-        "log(1 + x) and then leaves columns as they are.",
+        help="standard scales every column to unit variance, none leaves columns as they are, moderate is in between.",
         show_default="the method's own",
+    ),
+]
+Counting = Annotated[
+    Counts | None,
+    typer.Option(
+        "--counts",
+        help="yes divides each sample by its sum and takes logarithms, no uses the values as they are.",
+        show_default="detected",
     ),
 ]
 Clusters = Annotated[

@@ -58,6 +58,7 @@ def select(
     ] = "",
     names: Annotated[bool, typer.Option("--names", help="Print only the selected names, best first.")] = False,
     method: options.Method = DEFAULT_METHOD,
+    counts: options.Counting = None,
     scale: options.Scaling = None,
     clusters: options.Clusters = None,
     impute: options.Imputation = None,
@@ -84,7 +85,9 @@ def select(
     ensure_table_can_be_written(output, data)
     ensure_can_be_written(report, data, "--report", suffix=".html")
     form = form_of_text(delimiter, decimal, na, transpose)
-    numbers = read_numbers(Source(data, tuple(aside or ()), impute, scale, layer, form))
+    if pixels and counts is None:
+        counts = options.Counts.no
+    numbers = read_numbers(Source(data, tuple(aside or ()), impute, counts, layer, form))
     _refuse_other_shape(pixels, numbers.X.shape[1])
     fit_with_notes(selector, numbers.X)
     pages = {}
@@ -97,7 +100,7 @@ def select(
         say(numbers.notes, err=True)
         say(selected_names(selector, numbers))
         return
-    _print_selection(selector, numbers, standardize=scale in (None, options.Scale.standard))
+    _print_selection(selector, numbers, standardize=scale is not options.Scale.none)
     say([*(f"Wrote {path}." for path in (output, report) if path), _cost(perf_counter() - start)])
 
 

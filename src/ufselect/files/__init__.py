@@ -1,9 +1,10 @@
 """Read tables from files, and write them."""
 
+from ufselect.files.counts import looks_like_counts, share_of_zeros
 from ufselect.files.formats import FORMATS, file_format
 from ufselect.files.read import read_table
 from ufselect.files.table import Selection, Table
-from ufselect.files.values import infinite_values, missing_values, with_logarithms, with_medians
+from ufselect.files.values import infinite_values, missing_values, negative_values, with_medians
 from ufselect.files.write import write_table
 
 __all__ = [
@@ -12,9 +13,11 @@ __all__ = [
     "Table",
     "file_format",
     "infinite_values",
+    "looks_like_counts",
     "missing_values",
+    "negative_values",
     "read_table",
-    "with_logarithms",
+    "share_of_zeros",
     "with_medians",
     "write_table",
 ]

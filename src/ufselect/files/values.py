@@ -1,4 +1,4 @@
-"""Missing, infinite and logarithmic values of tables."""
+"""Missing, infinite and negative values of tables."""
 
 from __future__ import annotations
 
@@ -16,12 +16,17 @@ from ufselect.files.table import Table, row_blocks
 
 def missing_values(table: Table) -> dict[str, int]:
     """Return the number of missing values of each column that has any, most first."""
-    return _counts_by_name(table, np.isnan)
+    return _numbers_by_name(table, np.isnan)
 
 
 def infinite_values(table: Table) -> dict[str, int]:
     """Return the number of infinite values of each column that has any, most first."""
-    return _counts_by_name(table, np.isinf)
+    return _numbers_by_name(table, np.isinf)
+
+
+def negative_values(table: Table) -> dict[str, int]:
+    """Return the number of negative values of each column that has any, most first."""
+    return _numbers_by_name(table, lambda values: values < 0)
 
 
 def with_medians(table: Table) -> Table:
@@ -34,7 +39,7 @@ def with_medians(table: Table) -> Table:
     ValueError
         If all values of a column are missing.
     """
-    columns = np.flatnonzero(_counts(table.X, np.isnan))
+    columns = np.flatnonzero(number_by_column(table.X, np.isnan))
     if not len(columns):
         return table
     X = table.X.tocsc(copy=True) if sp.issparse(table.X) else table.X.copy()
@@ -45,42 +50,7 @@ def with_medians(table: Table) -> Table:
     return replace(table, X=X.asformat(table.X.format) if sp.issparse(X) else X)
 
 
-def with_logarithms(table: Table) -> Table:
-    """Return the table with each value x replaced by log(1 + x); a sparse matrix stays sparse.
-
-    Raises
-    ------
-    ValueError
-        If a value is negative.
-    """
-    negative = np.flatnonzero(_counts(table.X, lambda values: values < 0))
-    if len(negative):
-        column = table.X[:, [negative[0]]]
-        value = np.nanmin(column.data if sp.issparse(column) else column)
-        raise ValueError(
-            f"Column {shortened(table.names[negative[0]])!r} has the negative value {value:g}; "
-            "logarithms need values of zero or more."
-        )
-    if not sp.issparse(table.X):
-        return replace(table, X=np.log1p(table.X))
-    X = table.X.copy()
-    np.log1p(X.data, out=X.data)
-    return replace(table, X=X)
-
-
-def _median(others: NDArray[Any], n_zeros: int, name: str) -> Any:
-    if len(others) + n_zeros == 0:
-        raise ValueError(f"All values of column {shortened(name)!r} are missing; set it aside or remove it.")
-    return np.median(np.concatenate([others, np.zeros(n_zeros, others.dtype)]))
-
-
-def _counts_by_name(table: Table, test: Callable[[Any], Any]) -> dict[str, int]:
-    counts = _counts(table.X, test)
-    worst_first = np.argsort(-counts, kind="stable")[: np.count_nonzero(counts)]
-    return {table.names[j]: int(counts[j]) for j in worst_first}
-
-
-def _counts(X: Any, test: Callable[[Any], Any]) -> NDArray[np.int64]:
+def number_by_column(X: Any, test: Callable[[Any], Any]) -> NDArray[np.int64]:
     """Return the number of values of each column that pass a test, which zero must not."""
     if sp.issparse(X):
         columns = X.indices if X.format == "csr" else np.repeat(np.arange(X.shape[1]), np.diff(X.indptr))
@@ -89,3 +59,15 @@ def _counts(X: Any, test: Callable[[Any], Any]) -> NDArray[np.int64]:
     for rows in row_blocks(X.shape):
         counts += np.count_nonzero(test(X[rows]), axis=0)
     return counts
+
+
+def _median(others: NDArray[Any], n_zeros: int, name: str) -> Any:
+    if len(others) + n_zeros == 0:
+        raise ValueError(f"All values of column {shortened(name)!r} are missing; set it aside or remove it.")
+    return np.median(np.concatenate([others, np.zeros(n_zeros, others.dtype)]))
+
+
+def _numbers_by_name(table: Table, test: Callable[[Any], Any]) -> dict[str, int]:
+    counts = number_by_column(table.X, test)
+    worst_first = np.argsort(-counts, kind="stable")[: np.count_nonzero(counts)]
+    return {table.names[j]: int(counts[j]) for j in worst_first}

@@ -1,0 +1,167 @@
+"""What to do with counts before a selection."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from numbers import Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
+from sklearn.utils._param_validation import Interval
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+__all__ = ["LogNormalize"]
+
+_BLOCK = 1_000_000  # values that are in float64 at the same time
+
+
+class LogNormalize(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """Divide each sample by its sum, multiply it by a common target and take log(1 + x).
+
+    The sum of a sample of counts, such as the molecules of a cell or the words of a document, mostly says how much was
+    counted. Without this step, distances between samples are differences of sums, and a few columns of large counts
+    outweigh all others.
+
+    Samples that sum to zero stay zero. Sparse data stay sparse.
+
+    Parameters
+    ----------
+    target_sum : float or None, default=None
+        Sum of every sample before the logarithm. None takes the median of the sums of the samples seen in ``fit``,
+        leaving out samples that sum to zero.
+
+    Attributes
+    ----------
+    target_sum_ : float
+        Sum of every sample before the logarithm.
+    n_features_in_ : int
+        Number of features seen in ``fit``.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of features seen in ``fit``, if all of them are strings.
+
+    See Also
+    --------
+    sklearn.preprocessing.Normalizer : Divide each sample by a norm.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ufselect.preprocessing import LogNormalize
+    >>> counts = np.array([[1, 3, 0], [10, 30, 0], [0, 2, 6]])
+    >>> normalized = LogNormalize().fit_transform(counts)
+    >>> np.expm1(normalized).round(6)
+    array([[2., 6., 0.],
+           [2., 6., 0.],
+           [0., 2., 6.]])
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "target_sum": [Interval(Real, 0, None, closed="neither"), None]
+    }
+
+    target_sum_: float
+
+    def __init__(self, target_sum: float | None = None) -> None:
+        self.target_sum = target_sum
+
+    def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002 - present for API consistency
+        """Store the target, which is the median of the sums of the samples unless ``target_sum`` is given.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Values of zero or more.
+        y : Ignored
+            Not used, present for API consistency by convention.
+
+        Returns
+        -------
+        self : object
+            The fitted transformer.
+        """
+        self._validate_params()
+        sums = _sums_of_rows(self._checked(X, reset=True))
+        self.target_sum_ = _median_of_positive(sums) if self.target_sum is None else float(self.target_sum)
+        return self
+
+    def transform(self, X: Any) -> Any:
+        """Divide each sample by its sum, multiply it by ``target_sum_`` and take log(1 + x).
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Values of zero or more.
+
+        Returns
+        -------
+        X_new : ndarray or sparse matrix of shape (n_samples, n_features)
+            A new array, float32 if X is float32 and float64 otherwise. CSR and CSC matrices keep their format, other
+            sparse formats become CSR.
+        """
+        check_is_fitted(self)
+        X = self._checked(X, reset=False)
+        sums = _sums_of_rows(X)
+        sums[sums == 0.0] = 1.0
+        if not sp.issparse(X):
+            return _logarithms_of_shares(X, sums[:, None], self.target_sum_)
+        X = X.copy()
+        X.sum_duplicates()
+        rows = X.indices if X.format == "csc" else np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
+        X.data = _logarithms_of_shares(X.data, sums[rows], self.target_sum_)
+        return X
+
+    def _checked(self, X: Any, *, reset: bool) -> Any:
+        return validate_data(
+            self,
+            X,
+            reset=reset,
+            accept_sparse=("csr", "csc"),
+            dtype=[np.float64, np.float32],
+            ensure_non_negative=True,
+        )
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.positive_only = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+def _sums_of_rows(X: Any) -> npt.NDArray[np.float64]:
+    """Return the sums of the rows in double precision.
+
+    Raises
+    ------
+    ValueError
+        If a sum overflows.
+    """
+    with np.errstate(over="ignore"):  # refused below
+        sums = np.asarray(X.sum(axis=1, dtype=np.float64)).reshape(-1)
+    overflowed = np.flatnonzero(np.isinf(sums))
+    if len(overflowed):
+        raise ValueError(f"The sum of row {overflowed[0]} of X is too large for a float; divide X by a constant first.")
+    return sums
+
+
+def _median_of_positive(sums: npt.NDArray[np.float64]) -> float:
+    positive = sums[sums > 0.0]
+    return float(np.median(positive)) if len(positive) else 1.0
+
+
+def _logarithms_of_shares(values: npt.NDArray[Any], sums: npt.NDArray[np.float64], target: float) -> npt.NDArray[Any]:
+    """Return log(1 + target · values / sums) in the precision of the values; only blocks are in double precision."""
+    result = np.empty_like(values)
+    for block in _blocks(values):
+        # Divided first: target / sum overflows for the smallest sums.
+        result[block] = np.log1p(values[block] / sums[block] * target)
+    return result
+
+
+def _blocks(values: npt.NDArray[Any]) -> Iterator[slice]:
+    step = max(1, _BLOCK // max(1, int(np.prod(values.shape[1:]))))
+    for start in range(0, len(values), step):
+        yield slice(start, start + step)

@@ -1,0 +1,172 @@
+"""Tables of counts are recognised, and nothing else is taken for one."""
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.datasets import load_breast_cancer, load_digits, load_wine
+
+from ufselect.files import Table, counts, looks_like_counts, share_of_zeros
+
+RNG = np.random.default_rng(0)
+FORMS = [np.array, sp.csr_matrix, sp.csc_matrix]
+IMAGES = ["AR", "COIL", "JAFFE", "MFEA", "UMIST", "USPS49"]
+OTHERS = [
+    *IMAGES,
+    "TOX",
+    *(f"more/{name}" for name in ["expr_tissues", "hsi_salinas_a", "image_mfeat_all", "sensor_watch_tsfel"]),
+]
+COUNTED = [f"more/{name}" for name in ["sc_baron_h1", "sc_mix_celseq2_5cl", "sc_pbmc3k", "text_20news6"]]
+
+
+def table_of(X):
+    X = X.astype(np.float64) if sp.issparse(X) else np.ascontiguousarray(X, dtype=np.float64)
+    return Table(X, tuple(f"x{j}" for j in range(X.shape[1])), {}, {}, None, Path("x.csv"))
+
+
+def benchmark_table(name):
+    path = Path(os.environ.get("UFSELECT_DATA", ""), f"{name}.npz")
+    if not path.is_file():
+        pytest.skip(f"{path.name} is not in UFSELECT_DATA")
+    with np.load(path) as stored:
+        if "X" in stored:
+            return table_of(stored["X"])
+        return table_of(sp.csr_matrix((stored["data"], stored["indices"], stored["indptr"]), shape=stored["shape"]))
+
+
+def cells(n=80, d=300):
+    """Negative binomial counts of cells of different sizes."""
+    rng = np.random.default_rng(0)
+    mean = rng.lognormal(-1.0, 1.5, d) * rng.lognormal(0.0, 0.5, (n, 1))
+    return rng.poisson(rng.gamma(2.0, mean / 2.0))
+
+
+def documents(n=200, d=400):
+    """Words of documents of different lengths, with frequencies that fall as 1/rank."""
+    rng = np.random.default_rng(1)
+    frequencies = 1.0 / np.arange(1, d + 1)
+    lengths = rng.geometric(1 / 80, n)
+    return np.array([rng.multinomial(length, frequencies / frequencies.sum()) for length in lengths])
+
+
+def tissues(n=30, d=2000, rarest=0.0):
+    """Reads of genes in tissues: few zeros, and rates that span orders of magnitude."""
+    rng = np.random.default_rng(2)
+    rates = rng.lognormal(4.0, 2.5, d)
+    reads = rng.poisson(rates * rng.lognormal(0.0, 0.3, (n, 1)) * rng.lognormal(0.0, 0.4, (n, d)))
+    return reads[:, reads.mean(axis=0) > rarest]
+
+
+def indicators(n=100):
+    """Categories as columns of zeros and ones, beside an age and a price."""
+    rng = np.random.default_rng(3)
+    categories = np.hstack([np.eye(9)[rng.integers(0, 9, n)] for _ in range(12)])
+    return np.hstack([categories, rng.integers(18, 90, (n, 1)), rng.integers(0, 10_000, (n, 1))])
+
+
+def household(n=300):
+    """A few whole numbers in several units, many of them zero or one."""
+    rng = np.random.default_rng(4)
+    few = rng.poisson([0.3, 0.5, 0.2, 0.6], (n, 4))
+    return np.hstack([few, rng.integers(0, 2, (n, 2)), rng.integers(1, 80, (n, 1))])
+
+
+def ratings(n=200, d=100):
+    """One to five stars, zero for what is not rated."""
+    rng = np.random.default_rng(5)
+    return rng.choice([0, 1, 2, 3, 4, 5], (n, d), p=[0.9, 0.006, 0.011, 0.027, 0.034, 0.022])
+
+
+def answers(n=200):
+    """A questionnaire from "never" (0) to "always" (4), mostly "never", beside an age."""
+    rng = np.random.default_rng(6)
+    return np.hstack([rng.choice(5, (n, 40), p=[0.5, 0.25, 0.15, 0.07, 0.03]), rng.integers(18, 90, (n, 1))])
+
+
+def survey(n=200):
+    """Hundreds of answers from 1 to 5, beside a year, an income and an id."""
+    rng = np.random.default_rng(7)
+    others = [rng.integers(1940, 2010, (n, 1)), rng.integers(0, 200_000, (n, 1)), rng.permutation(100 * n)[:n, None]]
+    return np.hstack([rng.integers(1, 6, (n, 250)), *others])
+
+
+def strokes(n=100):
+    """Bright strokes on black, of lengths that differ as much as the sums of cells."""
+    rng = np.random.default_rng(8)
+    drawn = rng.random((n, 784)) < rng.uniform(0.02, 0.3, (n, 1))
+    return np.where(drawn, np.minimum(255, rng.gamma(6.0, 30.0, (n, 784))).astype(int), 0)
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("make", [cells, documents, tissues, lambda: tissues(rarest=10.0)])
+def test_counts_are_recognized(make, form):
+    assert looks_like_counts(table_of(form(make())))
+
+
+NOT_COUNTS = {
+    "digits": load_digits().data,
+    "black and white": load_digits().data > 8,
+    "wine": load_wine().data,
+    "cancer": load_breast_cancer().data,
+    "indicators": indicators(),
+    "household": household(),
+    "ratings": ratings(),
+    "answers": answers(),
+    "survey": survey(),
+    "strokes": strokes(),
+    "genotypes": RNG.binomial(2, RNG.beta(1, 3, 500), (100, 500)),
+    "ranks": np.argsort(RNG.random((50, 200)), axis=0),
+    "hashes": RNG.integers(0, 2**40, (50, 200)),
+    "zeros": np.zeros((20, 30)),
+    "ones": np.ones((20, 30)),
+    "noise": RNG.normal(size=(40, 30)),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("name", NOT_COUNTS)
+def test_other_tables_are_not_counts(name, form):
+    assert not looks_like_counts(table_of(form(NOT_COUNTS[name])))
+
+
+@pytest.mark.parametrize("name", COUNTED)
+def test_counts_of_cells_and_words_are_recognized(name):
+    assert looks_like_counts(benchmark_table(name))
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_images_spectra_and_sensors_are_not_counts(name):
+    assert not looks_like_counts(benchmark_table(name))
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("value", [-1.0, 0.5, 1e-9])
+def test_one_value_that_is_no_count_is_enough(form, value, monkeypatch):
+    X = cells().astype(np.float64)
+    X[51, 7] = value
+    assert not looks_like_counts(table_of(form(X)))
+    monkeypatch.setattr(counts, "_MOST_VALUES", X.size // 4)  # of the rows sampled it is not in one
+    assert not looks_like_counts(table_of(form(X)))
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_sample_of_the_rows_is_enough(form, monkeypatch):
+    monkeypatch.setattr(counts, "_MOST_VALUES", 5000)
+    assert looks_like_counts(table_of(form(cells())))
+    assert not looks_like_counts(table_of(form(load_digits().data)))
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_missing_values_are_ignored(form):
+    X = cells().astype(np.float64)
+    X[RNG.random(X.shape) < 0.1] = np.nan
+    assert looks_like_counts(table_of(form(X)))
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_the_share_of_zeros(form):
+    X = np.array([[0.0, 2.0, -1.0], [0.0, 0.0, np.nan]])
+    assert share_of_zeros(table_of(form(X))) == pytest.approx(3 / 5)
+    assert share_of_zeros(table_of(form(np.full((2, 2), np.nan)))) == 0.0
