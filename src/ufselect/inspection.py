@@ -8,15 +8,17 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.stats import t as student_t
 from sklearn.base import clone
 
 from ufselect._backend.columns import Columns, Float, Indices, column_moments
+from ufselect._backend.progress import progress
 from ufselect._backend.tabular import as_matrix, column_indices, column_names
 from ufselect.base import BaseSelector
 from ufselect.metrics import nearest_neighbors, neighborhood_overlap, selection_stability
-from ufselect.solvers.greedy import ridge_path
 
 _MOST_SAMPLES = 1000
+_SMALLEST_SPREAD = 1e-9
 _NEIGHBORS = 5
 
 
@@ -33,10 +35,10 @@ class Explanation:
     selected : bool
         Whether the feature is selected.
     alone : float or None
-        Share of the learned embedding that the feature explains by itself; None if the method learns no embedding.
+        Alignment of the feature by itself with the learned structure; None if the method learns no embedding.
     gain : float or None
-        What the feature adds to the share explained by the features ranked before it; None beyond the end of the
-        structure curve.
+        What the feature adds to the alignment of the features ranked before it, negative if they agree better without
+        it; None beyond the end of the alignment curve.
     covered : float or None
         Share of the variance of the feature that the other selected features explain (adjusted R²); None if there are
         about as many of them as samples.
@@ -106,17 +108,117 @@ def _explained(
         rank,
         float(selector.scores_[feature]),
         bool(rank <= selector.n_features_),
-        _share_alone(x, getattr(selector, "embedding_", None)),
-        _gain(getattr(selector, "structure_curve_", None), rank),
+        _alone(getattr(selector, "alignments_", None), feature),
+        _gain(getattr(selector, "alignment_curve_", None), rank),
         _adjusted_share(selected[:, others], x),
         tuple((int(chosen[others][index]), float(correlations[index])) for index in order),
     )
 
 
-def structure_kept(selector: BaseSelector) -> float | None:
-    """Return the share of the learned embedding that the selected features explain; None if there is no embedding."""
-    curve = getattr(selector, "structure_curve_", None)
+def alignment_of_selection(selector: BaseSelector) -> float | None:
+    """Return the alignment of the selected features with the learned structure; None if there is no embedding."""
+    curve = getattr(selector, "alignment_curve_", None)
     return None if curve is None else float(curve[min(selector.n_features_, len(curve)) - 1])
+
+
+@dataclass(frozen=True)
+class StructureTest:
+    """How much better selected features agree with a learned structure than if there were none.
+
+    Attributes
+    ----------
+    observed : float
+        Alignment of the selected features with the structure learned from the data.
+    by_chance : ndarray of shape (n_shuffles,)
+        The same for data whose columns were shuffled, each by itself.
+    mean, spread : float
+        Mean and standard deviation of ``by_chance``.
+    p_value : float
+        Probability of the observed alignment or more if there is no structure.
+    """
+
+    observed: float
+    by_chance: Float
+
+    @property
+    def mean(self) -> float:
+        return float(self.by_chance.mean())
+
+    @property
+    def spread(self) -> float:
+        return float(self.by_chance.std(ddof=1))
+
+    @property
+    def p_value(self) -> float:
+        # One more value of the same normal distribution, whose mean and spread are estimated: Student's t.
+        count = len(self.by_chance)
+        unit = max(self.spread, _SMALLEST_SPREAD) * np.sqrt(1.0 + 1.0 / count)
+        return float(student_t.sf((self.observed - self.mean) / unit, count - 1))
+
+
+def structure_test(
+    X: Any,
+    selector: BaseSelector,
+    *,
+    n_shuffles: int = 5,
+    max_samples: int | None = 500,
+    random_state: Any = 0,
+    verbose: int = 0,
+) -> StructureTest:
+    """Test whether there is any structure to select features by.
+
+    Shuffling every column by itself keeps the values of each column and removes whatever the columns have in common.
+    The selector is fitted in the same way to the data and to shuffled data, and the alignments of the selected features
+    with the structures that it learns are compared.
+
+    Parameters
+    ----------
+    X : array-like, data frame or sparse matrix of shape (n_samples, n_features)
+    selector : selector
+        A method that learns an embedding, such as FSASL; fitted or not. Clones of it are fitted.
+    n_shuffles : int, default=5
+        Number of times the columns are shuffled, at least 2.
+    max_samples : int or None, default=500
+        A random subset of so many samples is used if there are more. None uses all.
+    random_state : int
+        Seed of the subset and of the shuffling.
+    verbose : int, default=0
+        If 1, show a progress bar.
+
+    Returns
+    -------
+    StructureTest
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ufselect import FSASL
+    >>> from ufselect.datasets import make_planted_clusters
+    >>> from ufselect.inspection import structure_test
+    >>> X = make_planted_clusters(120, 4, 10, 30, random_state=0).X
+    >>> structure_test(X, FSASL(10)).p_value < 0.05
+    True
+    >>> noise = np.random.default_rng(0).standard_normal((120, 40))
+    >>> structure_test(noise, FSASL(10)).p_value < 0.05
+    False
+    """
+    if n_shuffles < 2:
+        raise ValueError(f"n_shuffles={n_shuffles} must be at least 2.")
+    X = as_matrix(X)
+    points = _drawn_rows(X, min(max_samples or X.shape[0], X.shape[0]), random_state)
+    rng = np.random.RandomState(random_state)
+    alignments = [
+        _alignment_after_fit(selector, points if shuffle == 0 else Columns(points).shuffled(rng).values)
+        for shuffle in progress(range(n_shuffles + 1), verbose, "Test of structure")
+    ]
+    return StructureTest(alignments[0], np.array(alignments[1:]))
+
+
+def _alignment_after_fit(selector: BaseSelector, X: Any) -> float:
+    found = alignment_of_selection(clone(selector).set_params(verbose=0).fit(X))
+    if found is None:
+        raise ValueError(f"{type(selector).__name__} learns no structure that features could be aligned with.")
+    return found
 
 
 def neighborhoods_kept(
@@ -243,14 +345,8 @@ def _dense(X: Any, index: Any, *, standardize: bool = True) -> Float:
     return dense / np.where(lengths > 0.0, lengths, 1.0)
 
 
-def _share_alone(x: Float, embedding: Float | None) -> float | None:
-    """Return the gain of x as the first column of a structure curve."""
-    if embedding is None:
-        return None
-    if not x.any():
-        return 0.0
-    Z = embedding.astype(np.float64) - embedding.mean(axis=0, dtype=np.float64)
-    return float(ridge_path(Columns(x[:, None], centered=True), Z, 1).gains[0])
+def _alone(alignments: Float | None, feature: int) -> float | None:
+    return None if alignments is None else float(alignments[feature])
 
 
 def _gain(curve: Float | None, rank: int) -> float | None:

@@ -1,8 +1,9 @@
-"""The structure of a graph as a kernel: what samples have in common, without a number of clusters.
+"""The structure of a graph as a kernel: what samples have in common, at a coarse and a fine scale.
 
-With eigenpairs (λᵢ, vᵢ) of a Laplacian L, the leading part of the regularised Laplacian kernel ε(L + εI)⁻¹ is
-K = Σᵢ wᵢ vᵢvᵢᵀ with wᵢ = ε/(λᵢ + ε). Directions along which the graph nearly falls apart count fully, others fade, and none
-is cut off.
+With eigenpairs (λᵢ, vᵢ) of a Laplacian, the kernel K = Σᵢ wᵢ vᵢvᵢᵀ, wᵢ = (1−s)·a/(λᵢ + a) + s·b/(λᵢ + b), is a mixture of
+two regularised Laplacian kernels a(L + aI)⁻¹ and b(L + bI)⁻¹. The coarse one counts the directions along which the
+graph nearly falls apart; no number of clusters is needed, because directions fade instead of being cut off. The fine
+one counts all directions nearly alike: groups of a few samples show only there.
 """
 
 from __future__ import annotations
@@ -18,8 +19,8 @@ from ufselect.graphs.spectral import smallest_eigenvectors
 MOST_DIRECTIONS = 60
 """Number of eigenvectors of a kernel. The weights of further ones are small, and from 30 to 120 little changes."""
 
-_EPSILON = 0.01  # the sum of the weights is then near the number of classes of most data sets with known classes
-_RESIDUAL = 1e-3  # of eigenvectors: those with small weights need little precision
+_COARSE, _FINE, _SHARE_OF_FINE = 0.005, 0.5, 0.1
+_RESIDUAL = 1e-3  # of eigenvectors; the weights change by less
 
 
 def smooth_target(
@@ -61,4 +62,6 @@ def directions(n: int) -> int:
 
 def weights_of(eigenvalues: Float) -> Float:
     """Return the weight of every direction, from 1 for an eigenvalue of zero to 0."""
-    return _EPSILON / (np.maximum(eigenvalues, 0.0) + _EPSILON)
+    values = np.maximum(eigenvalues, 0.0)
+    coarse, fine = _COARSE / (values + _COARSE), _FINE / (values + _FINE)
+    return (1.0 - _SHARE_OF_FINE) * coarse + _SHARE_OF_FINE * fine
