@@ -294,6 +294,8 @@ class FSASL(ClusterSelector):
             objective = structure.cost(Z) + weights.cost
             half_steps.append((*costs, objective))
             iterations.record(objective, change=turn_between(Z, before))
+            if not self.adaptive:
+                break
         if n_clusters is None:
             weights = self._regressed(X, gram, weights, _TOLERANCE)
         target = _stacked(targets) if self.accumulate else weights.target
