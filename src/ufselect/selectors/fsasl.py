@@ -34,6 +34,7 @@ from ufselect.solvers.trace import even_row_norms, smoother_projection
 
 _TOLERANCE = 1e-4
 _TOLERANCE_WHILE_MOVING = 0.1  # the next graph changes the target by more
+_MOST_ROWS_PER_SAMPLE, _MOST_ROWS = 3, 2000
 
 
 class FeatureWeights(NamedTuple):
@@ -98,7 +99,9 @@ class FSASL(ClusterSelector):
         β, the weight of the neighbours against the self-expression.
     row_penalty : float, default=0.1
         γ, as a share of the smallest γ at which W = 0. The larger it is, the fewer features span the learned space. It
-        is smaller than the 0.3 of other methods because the structure is learned from the features that W keeps.
+        is smaller than the 0.3 of other methods because the structure is learned from the features that W keeps. If
+        there are more features than samples, and more than 3n or 2000 of them would take part, γ is doubled until fewer
+        do, unless n_clusters is given.
     self_expression_penalty : float, default=0.05
         αᵢ, as a share of the smallest αᵢ at which no sample expresses sample i.
     scale : {"moderate", "standard"} or None, default="moderate"
@@ -297,7 +300,7 @@ class FSASL(ClusterSelector):
             if not self.adaptive:
                 break
         if n_clusters is None:
-            weights = self._regressed(X, gram, weights, _TOLERANCE)
+            weights = self._regressed(X, gram, weights, _TOLERANCE, _most_rows(X))
         target = _stacked(targets) if self.accumulate else weights.target
         return self._ranking(X, gram, weights, target, wanted).with_attributes(
             n_clusters_=n_clusters,
@@ -383,8 +386,10 @@ class FSASL(ClusterSelector):
         if self.w_solver == "regression":
             Y = self._target(L, n_clusters, last)
             gamma = self._row_penalty(X, Y, last)
-            tol = _TOLERANCE if n_clusters is not None else _TOLERANCE_WHILE_MOVING
-            return self._regressed(X, gram, FeatureWeights(None if last is None else last.W, Y, gamma), tol)
+            start = FeatureWeights(None if last is None else last.W, Y, gamma)
+            if n_clusters is not None:
+                return self._regressed(X, gram, start, _TOLERANCE)
+            return self._regressed(X, gram, start, _TOLERANCE_WHILE_MOVING, _most_rows(X))
         dimension = self._dimension(n_clusters)
         gamma = self._row_penalty(X, self._target(L, n_clusters, None) if last is None else last.target, last)
         norms = even_row_norms(X, dimension) if last is None else np.linalg.norm(last.W, axis=1)
@@ -392,10 +397,16 @@ class FSASL(ClusterSelector):
         return FeatureWeights(W, X @ W, gamma)
 
     @staticmethod
-    def _regressed(X: Columns, gram: Float | None, start: FeatureWeights, tol: float) -> FeatureWeights:
-        """The row-sparse regression of the target."""
-        found = l21_regression(X, start.target, start.penalty, gram=gram, warm_start=start.W, tol=tol)
-        return start._replace(W=checked_coef(found))
+    def _regressed(
+        X: Columns, gram: Float | None, start: FeatureWeights, tol: float, most_rows: int | None = None
+    ) -> FeatureWeights:
+        """The row-sparse regression of the target; γ is doubled as long as too many features take part."""
+        Y, gamma, W = start.target, start.penalty, start.W
+        while True:
+            found = l21_regression(X, Y, gamma, gram=gram, warm_start=W, tol=tol, most_rows=most_rows)
+            if most_rows is None or np.count_nonzero(found.coef.any(axis=1)) <= most_rows:
+                return FeatureWeights(checked_coef(found), Y, gamma)
+            gamma, W = 2.0 * gamma, None
 
     def _target(self, L: StructureLaplacian, n_clusters: int | None, last: FeatureWeights | None) -> Float:
         """What W is regressed on: the kernel of L, or its first eigenvectors; rotated towards the last target."""
@@ -427,6 +438,12 @@ class FSASL(ClusterSelector):
             return replace(rank_by_gain(X, weights.target, wanted, coef=weights.W, gram=gram), embedding=Z)
         found = rank_by_alignment(X, target, Z, wanted, gram=gram, random_state=self.random_state)
         return replace(found, coef=weights.W)
+
+
+def _most_rows(X: Columns) -> int | None:
+    """Return the largest number of features that may take part; more than a few times n of them fit any target."""
+    n, d = X.shape
+    return min(_MOST_ROWS_PER_SAMPLE * n, _MOST_ROWS) if d > n else None
 
 
 def _stacked(targets: Sequence[Float]) -> Float:

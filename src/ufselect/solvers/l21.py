@@ -55,6 +55,7 @@ def l21_regression(
     warm_start: Float | None = None,
     tol: float = 1e-4,
     max_iter: int = 100,
+    most_rows: int | None = None,
 ) -> Solution:
     """Minimise ‖Y − XW‖² + γ‖W‖₂,₁ over W.
 
@@ -76,11 +77,13 @@ def l21_regression(
         Largest allowed violation of an optimality condition, as a share of γ/2.
     max_iter : int
         Maximum number of rounds, each with a larger working set.
+    most_rows : int, optional
+        Stop as soon as more rows than this are nonzero: the solution has about as many or more.
 
     Returns
     -------
     Solution
-        Its ``coef`` has shape (d, c).
+        Its ``coef`` has shape (d, c). It has not converged if there are more than ``most_rows`` nonzero rows.
     """
     half = penalty / 2.0
     target = X.transposed_matmul(Y)
@@ -99,6 +102,8 @@ def l21_regression(
         # The next columns will change the solution, so a higher precision would be wasted.
         inner_tol = max(tol / 2.0, _INNER_PRECISION * worst)
         W[working] = _solve_on_working_set(part, target[working], W[working], half, inner_tol)
+        if most_rows is not None and np.count_nonzero(W.any(axis=1)) > most_rows:
+            break
     return Solution(W, l21_objective(X, Y, W, penalty, metric=metric), n_iter, converged)
 
 
