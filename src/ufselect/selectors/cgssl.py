@@ -21,7 +21,7 @@ from ufselect.solvers.nonnegative import (
     spectral_step,
     unit_rows,
 )
-from ufselect.solvers.reweighted import ReweightedRidge, inverse_weights, row_norm_sum
+from ufselect.solvers.reweighted import Remembered, ReweightedRidge, inverse_weights, row_norm_sum
 from ufselect.solvers.trace import even_row_norms
 
 
@@ -205,46 +205,95 @@ class StructuredPrediction:
         gram: Float | None = None,
     ) -> None:
         self.X, self.L, self.alpha, self.beta, self.gamma, self.rank, self.gram = X, L, alpha, beta, gamma, rank, gram
+        self._squared_norms = Remembered(Columns.squared_norms)
+        self._fitted: Remembered[Float] = Remembered(lambda W: self.X @ W)
+        self._structure = Remembered(self._leading_vectors)
 
     def first_weights(self, F: Float, h: Float) -> Float:
         """W by ridge regression, before there is a common structure."""
-        return ReweightedRidge(self.X, h, self.beta / self.alpha, gram=self.gram).coef(self.X.centered_like(F))
+        return self.ridge(h, self.beta / self.alpha).coef(self.X.centered_like(F))
+
+    def ridge(self, h: Float, penalty: float) -> ReweightedRidge:
+        """Ridge regression on X with weights for the features."""
+        return ReweightedRidge(self.X, h, penalty, gram=self.gram, squared_norms=self._squared_norms(self.X))
 
     def step(self, F: Float, W: Float, z: float) -> tuple[Float, Float]:
         """F and W that do not increase the objective, with Q of the previous W."""
-        weights = _StructuredRidge(self, inverse_weights(W), self._structure(W))
         target = self.X.centered_like(F)
-        fitted = F - target + self.X @ weights.coef(target)  # with W eliminated
+        ridge = (_RidgeBySamples if self.X.shape[0] < self.X.shape[1] else _RidgeByFeatures)(
+            self, inverse_weights(W), self._structure(W), target
+        )
+        fitted = F - target + ridge.first_fitted  # with W eliminated
         F = spectral_step(F, self.L.affinity, fitted, self.alpha, z)
-        return F, weights.coef(self.X.centered_like(F))
+        W, fitted = ridge.fit(self.X.centered_like(F))
+        self._fitted.remember(W, fitted)
+        return F, W
 
     def objective(self, F: Float, W: Float, z: float) -> float:
         """The objective with (z/2)‖FᵀF − I‖²."""
-        misfit = float(np.sum((self.X.centered_like(F) - self.X @ W) ** 2))
+        misfit = float(np.sum((self.X.centered_like(F) - self._fitted(W)) ** 2))
         Q = self._structure(W)
         apart = float(np.sum((W - Q @ (Q.T @ W)) ** 2))
         prediction = self.alpha * misfit + self.beta * row_norm_sum(W) + self.gamma * apart
         return quadratic_form(self.L, F) + prediction + orthogonality_cost(F, z)
 
-    def _structure(self, W: Float) -> Float:
+    def _leading_vectors(self, W: Float) -> Float:
         """Q, the leading left singular vectors of W."""
         left, _, _ = np.linalg.svd(W, full_matrices=False)
         return left[:, : self.rank]
 
 
-class _StructuredRidge:
+class _RidgeByFeatures:
     """W(F) for given row weights and Q: αH⁻¹XᵀF with H = αXᵀX + βD + γ(I − QQᵀ), D = diag(1/hⱼ).
 
-    H = B − γQQᵀ, and B = αXᵀX + βD + γI is inverted as a ridge regression with weights of its own.
+    H = B − γQQᵀ, and B = αXᵀX + βD + γI is inverted as a ridge regression with weights of its own. With C = B⁻¹Q and
+    V = αB⁻¹XᵀF, W(F) = V + γC(I − γQᵀC)⁻¹QᵀV.
     """
 
-    def __init__(self, problem: StructuredPrediction, h: Float, Q: Float) -> None:
-        alpha, beta, gamma = problem.alpha, problem.beta, problem.gamma
-        self.ridge = ReweightedRidge(problem.X, h / (beta + gamma * h), 1.0 / alpha, gram=problem.gram)
-        self.Q = Q
-        self.BQ = self.ridge.solve(Q) / alpha
-        self.correction = gamma * np.linalg.inv(np.eye(Q.shape[1]) - gamma * (Q.T @ self.BQ))
+    def __init__(self, problem: StructuredPrediction, h: Float, Q: Float, F: Float) -> None:
+        self.problem, self.Q = problem, Q
+        self.ridge = problem.ridge(h / (problem.beta + problem.gamma * h), 1.0 / problem.alpha)
+        self.C = self.ridge.solve(Q) / problem.alpha
+        self.correction = _correction(problem.gamma, Q.T @ self.C)
+        self.first_fitted = self.fit(F)[1]
 
-    def coef(self, F: Float) -> Float:
-        W = self.ridge.coef(F)
-        return W + self.BQ @ (self.correction @ (self.Q.T @ W))
+    def fit(self, F: Float) -> tuple[Float, Float]:
+        """W(F) and XW(F)."""
+        V = self.ridge.coef(F)
+        W = V + self.C @ (self.correction @ (self.Q.T @ V))
+        return W, self.problem.X @ W
+
+
+class _RidgeBySamples:
+    """The same W(F) for n < d, from systems of order n.
+
+    With K = (βD + γI)⁻¹ and M = XKXᵀ + I/α, V = KXᵀM⁻¹F and C = KQ − KXᵀM⁻¹U, U = XKQ. So
+    W(F) = K(XᵀY + QA) and XW(F) = F − Y/α with A = γ(I − γQᵀC)⁻¹UᵀM⁻¹F and Y = M⁻¹F − M⁻¹UA: one product with
+    Xᵀ, and Q and the first F need one solution together.
+    """
+
+    def __init__(self, problem: StructuredPrediction, h: Float, Q: Float, F: Float) -> None:
+        self.problem, self.Q = problem, Q
+        self.K = (h / (problem.beta + problem.gamma * h))[:, None]
+        self.system = problem.ridge(self.K[:, 0], 1.0 / problem.alpha).system
+        self.U = problem.X @ (self.K * Q)
+        solved = self.system.solve(np.column_stack([self.U, F]))
+        self.MU, MF = np.hsplit(solved, [Q.shape[1]])
+        self.correction = _correction(problem.gamma, Q.T @ (self.K * Q) - self.U.T @ self.MU)
+        self.first_fitted = F - self._dual(MF)[0] / problem.alpha
+
+    def fit(self, F: Float) -> tuple[Float, Float]:
+        """W(F) and XW(F)."""
+        dual, along_structure = self._dual(self.system.solve(F))
+        W = self.K * (self.problem.X.transposed_matmul(dual) + self.Q @ along_structure)
+        return W, F - dual / self.problem.alpha
+
+    def _dual(self, MF: Float) -> tuple[Float, Float]:
+        """Y and A from M⁻¹F."""
+        along_structure = self.correction @ (self.U.T @ MF)
+        return MF - self.MU @ along_structure, along_structure
+
+
+def _correction(gamma: float, inner: Float) -> Float:
+    """γ(I − γQᵀC)⁻¹."""
+    return np.asarray(gamma * np.linalg.inv(np.eye(len(inner)) - gamma * inner))

@@ -204,8 +204,8 @@ def embed_and_regress(
     gram: Float | None = None,
 ) -> JointState:
     """Y and W that minimise tr(YᵀLY) + β(‖XW − Y‖² + α Σⱼ ‖wⱼ‖²/hⱼ) for given h."""
-    ridge = ReweightedRidge(X, weights, alpha, gram=gram)
+    ridge = ReweightedRidge(X, weights, alpha, gram=gram, many_targets=True)
     Y = embedding(PredictedLaplacian(L, ridge, beta), warm_start)
-    W = ridge.coef(Y)
-    misfit = float(np.sum((Y - X @ W) ** 2))
+    W, fitted = ridge.fit(Y)
+    misfit = float(np.sum((Y - fitted) ** 2))
     return JointState(Y, W, quadratic_form(L, Y) + beta * (misfit + alpha * row_norm_sum(W)))

@@ -22,7 +22,7 @@ from ufselect.solvers.nonnegative import (
     spectral_step,
     unit_rows,
 )
-from ufselect.solvers.reweighted import ReweightedRidge, inverse_weights, row_norm_sum
+from ufselect.solvers.reweighted import Remembered, ReweightedRidge, inverse_weights, row_norm_sum
 from ufselect.solvers.trace import even_row_norms
 
 _PUBLISHED_ORTHOGONALITY = 1e8
@@ -198,23 +198,30 @@ class Prediction:
         self, X: Columns, L: NormalizedLaplacian, alpha: float, beta: float, gram: Float | None = None
     ) -> None:
         self.X, self.L, self.alpha, self.beta, self.gram = X, L, alpha, beta, gram
+        self._squared_norms = Remembered(Columns.squared_norms)
+        self._fitted = Remembered(self.X.__matmul__)
 
     def monotone_step(self, F: Float, h: Float, z: float) -> tuple[Float, Float]:
         """F and W that do not increase the objective, with its penalty bounded by Σⱼ ‖wⱼ‖²/hⱼ + hⱼ/4."""
-        ridge = ReweightedRidge(self.X, h, self.beta, gram=self.gram)
+        ridge = self._ridge(h)
         fitted = F - ridge.residual(self.X.centered_like(F))  # with W eliminated
         F = spectral_step(F, self.L.affinity, fitted, self.alpha, z)
-        return F, ridge.coef(self.X.centered_like(F))
+        W, fitted = ridge.fit(self.X.centered_like(F))
+        self._fitted.remember(W, fitted)
+        return F, W
 
     def published_step(self, F: Float, h: Float, z: float) -> tuple[Float, Float]:
         """F as updated in the paper, and the W that belongs to the previous F."""
-        ridge = ReweightedRidge(self.X, h, self.beta, gram=self.gram)
+        ridge = self._ridge(h)
         target = self.X.centered_like(F)
         slope = self.L @ F + self.alpha * ridge.residual(target)
         return published_step(F, slope, z), ridge.coef(target)
 
+    def _ridge(self, h: Float) -> ReweightedRidge:
+        return ReweightedRidge(self.X, h, self.beta, gram=self.gram, squared_norms=self._squared_norms(self.X))
+
     def objective(self, F: Float, W: Float, z: float) -> float:
         """The objective with (z/2)‖FᵀF − I‖²."""
-        misfit = float(np.sum((self.X.centered_like(F) - self.X @ W) ** 2))
+        misfit = float(np.sum((self.X.centered_like(F) - self._fitted(W)) ** 2))
         prediction = self.alpha * (misfit + self.beta * row_norm_sum(W))
         return quadratic_form(self.L, F) + prediction + orthogonality_cost(F, z)

@@ -20,8 +20,9 @@ from ufselect.graphs.local_models import (
     with_self,
 )
 from ufselect.graphs.neighbors import Nearest, squared_width
+from ufselect.solvers.kernel_system import KernelSystem
 from ufselect.solvers.nonnegative import cluster_indicators, monotone_step, orthogonality_cost
-from ufselect.solvers.reweighted import ReweightedRidge, inverse_weights, row_norm_sum
+from ufselect.solvers.reweighted import Remembered, ReweightedRidge, inverse_weights, row_norm_sum
 from ufselect.solvers.trace import even_row_norms
 
 _SMOOTHING = 1e-6
@@ -224,6 +225,9 @@ class RobustPrediction:
         self.rho, self.nu, self.alpha, self.beta = rho, nu, alpha, beta
         self.T_plus, self.T_minus = T.maximum(0.0), (-T).maximum(0.0)
         self.squared_row_norms = X.squared_row_norms()
+        self._squared_norms = predictors.squared_norms()
+        self._predicted = Remembered(predictors.__matmul__)
+        self._projected: Remembered[Float] = Remembered(lambda F: X @ F.T)
 
     def start(self, G: Float) -> RobustState:
         """F by least squares, and W by ridge regression."""
@@ -239,46 +243,56 @@ class RobustPrediction:
 
     def step(self, state: RobustState, z: float) -> RobustState:
         """W and b, F, and G in turn, none of which raises the objective."""
-        W, b = self._weights(state)
-        F = self._basis(state.G, state.F)
-        return RobustState(self._indicators(state.G, F, self.predictors @ W + b, z), F, W, b)
+        weighted = state.G / (2.0 * self.reconstruction_norms(state.G, state.F))[:, None]
+        W, b, pull = self._weights(state, weighted)
+        F = self._basis(state.F, pull, weighted.T @ state.G)
+        return RobustState(self._indicators(state.G, F, self._predicted(W) + b, z), F, W, b)
 
     def objective(self, state: RobustState, z: float) -> float:
         """The objective with (z/2)‖GᵀG − I‖²."""
         G = state.G
         reconstruction = self.rho * float(self.reconstruction_norms(G, state.F).sum())
         smoothness = self.nu * float(np.sum(G * (self.T @ G)))
-        prediction = self.alpha * float(_smoothed_norms(self.predictors @ state.W + state.b - G).sum())
+        prediction = self.alpha * float(_smoothed_norms(self._predicted(state.W) + state.b - G).sum())
         return reconstruction + smoothness + prediction + self.beta * row_norm_sum(state.W) + orthogonality_cost(G, z)
 
     def reconstruction_norms(self, G: Float, F: Float) -> Float:
         """‖xᵢ − gᵢF‖ for every sample, smoothed, without forming X − GF."""
-        cross = np.sum((self.X @ F.T) * G, axis=1)
+        cross = np.sum(self._projected(F) * G, axis=1)
         squares = self.squared_row_norms - 2.0 * cross + np.sum((G @ (F @ F.T)) * G, axis=1)
         return np.sqrt(np.maximum(squares, 0.0) + _SMOOTHING**2)
 
-    def _weights(self, state: RobustState) -> tuple[Float, Float]:
-        """W and b that minimise the quadratic bound at the present ones."""
-        P, G = self.predictors, state.G
-        noise = 2.0 * _smoothed_norms(P @ state.W + state.b - G)
+    def _weights(self, state: RobustState, weighted: Float) -> tuple[Float, Float, Float]:
+        """W and b that minimise the quadratic bound at the present ones, and XᵀEG, which takes no pass of its own."""
+        G, P = state.G, self.predictors
+        noise = 2.0 * _smoothed_norms(self._predicted(state.W) + state.b - G)
         h, penalty = inverse_weights(state.W), self.beta / self.alpha
+        if P.shape[0] < P.shape[1]:
+            system = KernelSystem(P, h, penalty * noise, squared_norms=self._squared_norms, intercept=P.centered)
+            dual, b = system.solve_with_intercept(G) if P.centered else (system.solve(G), state.b)
+            # W = HPᵀY = HXᵀY, as the columns of Y sum to zero if P is not X.
+            products = self.X.transposed_matmul(np.column_stack([dual, weighted]))
+            W, pull = h[:, None] * products[:, : G.shape[1]], products[:, G.shape[1] :]
+            self._predicted.remember(W, G - (penalty * noise)[:, None] * dual - b)
+            return W, b, pull
+        pull = self.X.transposed_matmul(weighted)
         if not P.centered:
-            return ReweightedRidge(P, h, penalty, noise=noise).coef(G), state.b
+            return ReweightedRidge(P, h, penalty, noise=noise).coef(G), state.b, pull
         # Means with the weights of the bound take b out of the problem.
         mean = np.average(G, axis=0, weights=1.0 / noise)
         W = ReweightedRidge(P.less_means(1.0 / noise), h, penalty, noise=noise).coef(G - mean)
-        return W, mean - P.means(1.0 / noise) @ W
+        return W, mean - P.means(1.0 / noise) @ W, pull
 
-    def _basis(self, G: Float, F: Float) -> Float:
+    def _basis(self, F: Float, pull: Float, inner: Float) -> Float:
         """F ∘ √(GᵀEX / GᵀEGF), E = diag(1/(2‖xᵢ−gᵢF‖)); X and G are not negative."""
-        weighted = G / (2.0 * self.reconstruction_norms(G, F))[:, None]
-        pull = np.maximum(self.X.transposed_matmul(weighted).T, 0.0)
-        return F * np.sqrt(pull / np.maximum(weighted.T @ G @ F, np.finfo(float).tiny))
+        return F * np.sqrt(np.maximum(pull.T, 0.0) / np.maximum(inner @ F, np.finfo(float).tiny))
 
     def _indicators(self, G: Float, F: Float, fitted: Float, z: float) -> Float:
         near = self.rho / (2.0 * self.reconstruction_norms(G, F))[:, None]
         sure = self.alpha / (2.0 * _smoothed_norms(fitted - G))[:, None]
-        pull = near * np.maximum(self.X @ F.T, 0.0) + self.nu * (self.T_minus @ G) + sure * np.maximum(fitted, 0.0)
+        pull = (
+            near * np.maximum(self._projected(F), 0.0) + self.nu * (self.T_minus @ G) + sure * np.maximum(fitted, 0.0)
+        )
         push = near * (G @ (F @ F.T)) + self.nu * (self.T_plus @ G) + sure * (G + np.maximum(-fitted, 0.0))
         return monotone_step(G, pull, push, z)
 

@@ -6,13 +6,17 @@ instead of 1/h, so that a zero row stays zero without special treatment.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
 from ufselect._backend.columns import Columns, Float
 from ufselect._backend.memory import ensure_fits
+from ufselect.solvers.kernel_system import KernelSystem
+
+Argument = TypeVar("Argument")
 
 
 class ReweightedRidge:
@@ -29,6 +33,10 @@ class ReweightedRidge:
         XᵀX, if d ≤ n and it is available.
     noise : ndarray of shape (n,), optional
         e, positive; 1 by default.
+    squared_norms : ndarray of shape (d,), optional
+        ‖xⱼ‖², if d > n and they are available.
+    many_targets : bool, default=False
+        Whether W(F) is wanted for many F, as in an eigensolver.
     """
 
     def __init__(
@@ -39,6 +47,8 @@ class ReweightedRidge:
         *,
         gram: Float | None = None,
         noise: Float | None = None,
+        squared_norms: Float | None = None,
+        many_targets: bool = False,
     ) -> None:
         self.X, self.h, self.penalty, self.noise = X, inverse_weights, penalty, noise
         n, d = X.shape
@@ -49,8 +59,10 @@ class ReweightedRidge:
         )
         if self.by_samples:
             # W = HXᵀ(XHXᵀ + γE)⁻¹F
-            system = X.row_gram(inverse_weights)
-            system[np.diag_indices(n)] += penalty * (1.0 if noise is None else noise)
+            shift = penalty * (np.ones(n) if noise is None else noise)
+            self.system = KernelSystem(
+                X, inverse_weights, shift, squared_norms=squared_norms, many_targets=many_targets
+            )
         else:
             # W = S(SXᵀE⁻¹XS + γI)⁻¹SXᵀE⁻¹F, S = H^(1/2)
             if noise is not None:
@@ -58,13 +70,21 @@ class ReweightedRidge:
             root = np.sqrt(inverse_weights)
             system = root[:, None] * (X.gram() if gram is None else gram) * root
             system[np.diag_indices(d)] += penalty
-        system[np.diag_indices(size)] += np.finfo(X.dtype).eps * system.diagonal().max()
-        self.factor: Any = cho_factor(system, lower=True, overwrite_a=True, check_finite=False)
+            system[np.diag_indices(d)] += np.finfo(X.dtype).eps * system.diagonal().max()
+            self.factor: Any = cho_factor(system, lower=True, overwrite_a=True, check_finite=False)
+
+    def fit(self, F: Float) -> tuple[Float, Float]:
+        """W(F) and XW(F)."""
+        if not self.by_samples:
+            W = self.coef(F)
+            return W, self.X @ W
+        dual = self.system.solve(F)
+        return self._coef_of_dual(dual), F - self._residual_of_dual(dual)
 
     def coef(self, F: Float) -> Float:
         """W(F)."""
         if self.by_samples:
-            return self.h[:, None] * self.X.transposed_matmul(cho_solve(self.factor, F, check_finite=False))
+            return self._coef_of_dual(self.system.solve(F))
         root = np.sqrt(self.h)[:, None]
         target = self.X.transposed_matmul(F if self.noise is None else F / self.noise[:, None])
         return root * cho_solve(self.factor, root * target, check_finite=False)
@@ -73,8 +93,7 @@ class ReweightedRidge:
         """(XᵀE⁻¹X + γH⁻¹)⁻¹V, which for n < d is (HV − HXᵀ(XHXᵀ + γE)⁻¹XHV)/γ."""
         if self.by_samples:
             weighted = self.h[:, None] * V
-            inner = cho_solve(self.factor, self.X @ weighted, check_finite=False)
-            return (weighted - self.h[:, None] * self.X.transposed_matmul(inner)) / self.penalty
+            return (weighted - self._coef_of_dual(self.system.solve(self.X @ weighted))) / self.penalty
         root = np.sqrt(self.h)[:, None]
         return root * cho_solve(self.factor, root * V, check_finite=False)
 
@@ -82,8 +101,37 @@ class ReweightedRidge:
         """F − XW(F), which for n < d is γE(XHXᵀ + γE)⁻¹F."""
         if not self.by_samples:
             return F - self.X @ self.coef(F)
-        rest = self.penalty * cho_solve(self.factor, F, check_finite=False)
-        return rest if self.noise is None else self.noise[:, None] * rest
+        return self._residual_of_dual(self.system.solve(F))
+
+    def _coef_of_dual(self, dual: Float) -> Float:
+        return self.h[:, None] * self.X.transposed_matmul(dual)
+
+    def _residual_of_dual(self, dual: Float) -> Float:
+        return self.penalty * (dual if self.noise is None else self.noise[:, None] * dual)
+
+
+class Remembered(Generic[Argument]):
+    """A function of an array or of columns that is not computed again for the same object.
+
+    Parameters
+    ----------
+    function : callable
+    """
+
+    def __init__(self, function: Callable[[Argument], Float]) -> None:
+        self._function = function
+        self._last: tuple[Argument, Float] | None = None
+
+    def __call__(self, argument: Argument) -> Float:
+        """The value of the function."""
+        if self._last is None or self._last[0] is not argument:
+            self.remember(argument, self._function(argument))
+        assert self._last is not None
+        return self._last[1]
+
+    def remember(self, argument: Argument, value: Float) -> None:
+        """Note a value that is known otherwise."""
+        self._last = argument, value
 
 
 def inverse_weights(W: Float) -> Float:
