@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from ufselect.benchmark.data import current_version
+from ufselect.benchmark.data import current_version, preparing_source
 from ufselect.benchmark.experiment import Experiment, Method, identity
 from ufselect.benchmark.pieces import judging_source
 from ufselect.benchmark.runner import Results, Trial, judgements_of, planned_trials
@@ -26,6 +27,7 @@ def record_text(experiment: Experiment, results: Results) -> str:
         "experiment": _described(experiment),
         "code": {trial.method.name: trial.fit.source for trial, _ in results.fits},
         "judging_code": judging_source(),
+        "preparing_code": preparing_source() if experiment.preparations else None,
         "data": {trial.data: trial.fit.data.digest for trial, _ in results.fits},
     }
     return json.dumps(record, indent=1, ensure_ascii=False) + "\n"
@@ -63,6 +65,8 @@ def reasons_out_of_date(experiment: Experiment, folder: str | Path) -> list[str]
         reasons.append(f"The code of {_listed(changed)} has changed.")
     if judging != judging_source():
         reasons.append("The code that judges selections has changed.")
+    if record.get("preparing_code") not in (None, preparing_source()):
+        reasons.append("The code that prepares data sets has changed.")
     if changed := [name for name in data if _digest_now(name) not in (None, data[name])]:
         reasons.append(f"The content of {_listed(changed)} has changed.")
     return reasons
@@ -113,6 +117,7 @@ def _described(experiment: Experiment) -> dict[str, Any]:
     """Return the part of an experiment that determines its figures, as JSON reads it."""
     described = {
         "data": sorted({*experiment.data, *experiment.unavailable}),
+        "preparations": {name: asdict(each) for name, each in experiment.preparations.items()} or None,
         "measures": experiment.measures,
         "counts": experiment.counts,
         "counts_of": experiment.counts_of,
@@ -125,7 +130,7 @@ def _described(experiment: Experiment) -> dict[str, Any]:
 
 
 def _described_method(method: Method) -> dict[str, Any]:
-    names = ("selector", "parameters", "grid", "grid_of", "data", "features")
+    names = ("selector", "parameters", "grid", "grid_of", "data", "features", "values")
     return {name: value for name in names if (value := getattr(method, name))}
 
 

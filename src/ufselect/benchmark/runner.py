@@ -13,7 +13,7 @@ from joblib.parallel import get_active_backend
 from ufselect._backend.naming import names_a_module
 from ufselect._backend.progress import with_progress
 from ufselect.benchmark.data import current_version, load_version
-from ufselect.benchmark.experiment import ALL_FEATURES, Experiment, Method, identity
+from ufselect.benchmark.experiment import ALL_FEATURES, RAW, Experiment, Method, identity
 from ufselect.benchmark.pieces import Fit, Judgement, Outcome, Piece, judgement_of
 from ufselect.benchmark.selecting import selector_folder, selector_named, selector_source
 from ufselect.benchmark.store import Store
@@ -111,14 +111,16 @@ def run_experiment(
 
 
 def _trials_on(experiment: Experiment, data: str, sources: dict[str, tuple[str, str]]) -> Iterator[Trial]:
-    version = current_version(data)
+    version = current_version(data, experiment.preparation(data))
     n_features = load_version(version).X.shape[1]
     for method in experiment.methods_for(data):
         all_features = method.features == ALL_FEATURES
         counts = (n_features,) if all_features else feature_counts(experiment, data, n_features)
         for setting in experiment.settings(method, data):
             parameters = identity({**method.parameters, **setting})
-            fit = Fit(version, method.selector, parameters, max(counts), *sources[method.selector])
+            fit = Fit(
+                version, method.selector, parameters, max(counts), *sources[method.selector], method.values == RAW
+            )
             yield Trial(data, method, identity(setting), fit, counts)
 
 
