@@ -240,6 +240,22 @@ BROKEN = {
         "data must be a list of one or more different names",
     ),
     "other values of a method": (f'{WHOLE}values = "logs"', "methods, third: values must be 'raw', got 'logs'"),
+    "misspelt key of stability": (
+        WHOLE.replace("n_runs = 4", "stability = { fit = 3 }"),
+        "stability: unknown key 'fit'; did you mean 'fits'?",
+    ),
+    "stability of one fit": (
+        WHOLE.replace("n_runs = 4", "stability = { fits = 1 }"),
+        "stability: fits must be an integer of at least 2, got 1",
+    ),
+    "stability over all samples": (
+        WHOLE.replace("n_runs = 4", "stability = { samples = 1.0 }"),
+        "stability: samples must be a number between 0 and 1, got 1.0",
+    ),
+    "stability of another protocol": (
+        WHOLE.replace("n_runs = 4", "stability = { fits = 3 }").replace("no-labels", "published"),
+        "stability is measured by the protocol 'no-labels' only",
+    ),
     "a name": (f'name = "own"\n{WHOLE}', "name is not a key at the top level"),
     "no title": (WHOLE.replace('title = "All there is"', ""), "'title' is missing"),
     "title not text": (WHOLE.replace('"All there is"', "3"), "title must be a non-empty string, got 3"),

@@ -13,7 +13,17 @@ from typing import Any
 from ufselect.benchmark.preparing import Preparation
 from ufselect.benchmark.schema import ALL_FEATURES, RAW, check_file, known, name_of
 
-__all__ = ["ALL_FEATURES", "RAW", "Experiment", "Method", "Quick", "identity", "read_experiment", "varied_values"]
+__all__ = [
+    "ALL_FEATURES",
+    "RAW",
+    "Experiment",
+    "Method",
+    "Quick",
+    "Stability",
+    "identity",
+    "read_experiment",
+    "varied_values",
+]
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,6 +45,7 @@ class Method:
     features: str | None = None
     values: str | None = None
     baseline: bool = False
+    stability: bool = True  # whether it is measured, if the experiment says how
 
     def settings(self, data: str) -> Iterator[dict[str, Any]]:
         """Yield every combination of the grid's values for a data set, in the order of the file."""
@@ -53,6 +64,14 @@ class Quick:
 
 
 @dataclass(frozen=True)
+class Stability:
+    """How stability is measured: the agreement of fits, each on a random share of the samples."""
+
+    samples: float = 0.9
+    fits: int = 10
+
+
+@dataclass(frozen=True)
 class Experiment:
     """The content of an experiment's file."""
 
@@ -66,6 +85,7 @@ class Experiment:
     counts: tuple[int, ...] | None = None
     counts_of: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     n_runs: int = 20
+    stability: Stability | None = None
     quick: Quick = field(default_factory=Quick)
     most_settings: int | None = None
     options: str = ""  # of the command that narrowed it
@@ -128,6 +148,7 @@ class Experiment:
             counts=self.quick.counts or self.counts,
             counts_of={} if self.quick.counts else dict(self.counts_of),
             most_settings=self.quick.settings,
+            stability=self.stability and replace(self.stability, fits=2),
         )
 
 
@@ -171,6 +192,8 @@ def _experiment(name: str, content: Mapping[str, Any]) -> Experiment:
     fields["preparations"] = dict(map(_preparation, filter(_is_prepared, content["data"])))
     fields["methods"] = tuple(Method(**{**entry, "data": _frozen(entry.get("data"))}) for entry in content["methods"])
     fields["quick"] = Quick(**{key: _frozen(value) for key, value in content.get("quick", {}).items()})
+    if "stability" in content:
+        fields["stability"] = Stability(**content["stability"])
     fields["counts_of"] = {data: tuple(counts) for data, counts in content.get("counts_of", {}).items()}
     return Experiment(name=name, **fields)
 

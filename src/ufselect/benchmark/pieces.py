@@ -14,8 +14,10 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import ThreadpoolController
 
+from ufselect._backend.columns import Indices
 from ufselect._backend.convergence import convergence_warnings
 from ufselect._backend.naming import names_a_module
+from ufselect._backend.tabular import draws_of_samples
 from ufselect.benchmark.data import DataVersion, load_version, neighbors_in
 from ufselect.benchmark.experiment import identity
 from ufselect.benchmark.measure import measured
@@ -54,11 +56,23 @@ def judging_source() -> str:
 
 
 @dataclass(frozen=True)
+class Draw:
+    """One of several random shares of the samples, the same for all methods."""
+
+    share: float
+    index: int
+
+    def rows(self, n_samples: int) -> Indices:
+        """Return the samples that are drawn."""
+        return draws_of_samples(n_samples, self.index + 1, self.share)[self.index]
+
+
+@dataclass(frozen=True)
 class Fit:
     """Rank the features of a data set with one setting of a selector.
 
     ``source`` is the digest of the selector's code, ``folder`` where workers find its module, see :func:`fit_of`.
-    A ``raw`` fit sees the values of the file instead of the prepared ones.
+    A ``raw`` fit sees the values of the file instead of the prepared ones, and with a ``draw`` some of the samples.
     """
 
     data: DataVersion
@@ -68,20 +82,24 @@ class Fit:
     source: str
     folder: str = ""
     raw: bool = False
+    draw: Draw | None = None
 
     @property
     def key(self) -> str:
         """The same for the same setting of the same code on the same content."""
         content = {**asdict(self), "data": self.data.identity}
         del content["folder"]
-        if not self.raw:
-            del content["raw"]
+        for name in ("raw", "draw"):
+            if not content[name]:
+                del content[name]
         return _digest({"fit": content})
 
     def run(self) -> Outcome:
         """Return the best features, best first, and the cost of finding them, or why it failed."""
         dataset = load_version(self.data)
         X = dataset.raw if self.raw else dataset.X
+        if self.draw is not None:
+            X = X[self.draw.rows(X.shape[0])]
         unfitted = self._selector(dataset)
         with _one_thread():
             if not names_a_module(self.selector):

@@ -122,6 +122,7 @@ def _described(experiment: Experiment) -> dict[str, Any]:
         "counts": experiment.counts,
         "counts_of": experiment.counts_of,
         "n_runs": experiment.n_runs,
+        "stability": experiment.stability and asdict(experiment.stability),
         "settings": experiment.most_settings,
         "methods": {method.name: _described_method(method) for method in experiment.methods},
     }
@@ -131,7 +132,8 @@ def _described(experiment: Experiment) -> dict[str, Any]:
 
 def _described_method(method: Method) -> dict[str, Any]:
     names = ("selector", "parameters", "grid", "grid_of", "data", "features", "values")
-    return {name: value for name in names if (value := getattr(method, name))}
+    described = {name: value for name in names if (value := getattr(method, name))}
+    return described if method.stability else {**described, "stability": False}
 
 
 def _changes_of_experiment(before: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:

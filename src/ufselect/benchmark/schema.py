@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 
 from ufselect.benchmark.preparing import VALUES
 
-PROTOCOLS = ("published", "no-labels", "ablation", "sensitivity", "convergence")
+NO_LABELS = "no-labels"
+PROTOCOLS = ("published", NO_LABELS, "ablation", "sensitivity", "convergence")
 MEASURES = ("acc", "nmi", "nmi_arithmetic", "nmi_max", "redundancy", "preservation", "nearest_neighbor")
 ALL_FEATURES = "all"  # in place of numbers of features
 RAW = "raw"  # of a method: it sees the values of the file
@@ -37,6 +38,9 @@ def check_file(content: Mapping[str, Any]) -> None:
     for entry in content["data"]:
         _check_data(entry)
     _check_keys(content.get("quick", {}), _OF_QUICK, "quick: ")
+    _check_keys(content.get("stability", {}), _OF_STABILITY, "stability: ")
+    if "stability" in content and content["protocol"] != NO_LABELS:
+        raise ValueError(f"stability is measured by the protocol {NO_LABELS!r} only.")
     for index, method in enumerate(content["methods"], start=1):
         name = method.get("name")
         _check_keys(method, _OF_METHOD, f"methods, {name if _is_text(name) else f'number {index}'}: ")
@@ -168,6 +172,7 @@ _REQUIRED_TEXT = _TEXT._replace(required=True)
 _NAMES = _Key("a list of one or more different names", _is_list_without_repeats)
 _COUNTS = _Key("a list of one or more positive integers", _is_counts)
 _NUMBER = _Key("a positive integer", _is_positive)
+_TRUE_OR_FALSE = _Key("true or false", lambda value: isinstance(value, bool))
 
 _OF_EXPERIMENT = {
     "title": _REQUIRED_TEXT,
@@ -181,7 +186,12 @@ _OF_EXPERIMENT = {
         lambda value: _is_table(value) and all(map(_is_counts, value.values())),
     ),
     "n_runs": _NUMBER,
+    "stability": _Key("a table such as { samples = 0.9, fits = 10 }", _is_table),
     "quick": _Key("a table", _is_table),
+}
+_OF_STABILITY = {
+    "samples": _Key("a number between 0 and 1", lambda value: isinstance(value, float) and 0.0 < value < 1.0),
+    "fits": _Key("an integer of at least 2", lambda value: _is_integer(value) and value >= 2),
 }
 _OF_DATA = {
     "name": _REQUIRED_TEXT,
@@ -203,5 +213,6 @@ _OF_METHOD = {
     "data": _NAMES,
     "features": _Key(f"{ALL_FEATURES!r}", lambda value: value == ALL_FEATURES),
     "values": _Key(f"{RAW!r}", lambda value: value == RAW),
-    "baseline": _Key("true or false", lambda value: isinstance(value, bool)),
+    "baseline": _TRUE_OR_FALSE,
+    "stability": _TRUE_OR_FALSE,
 }
