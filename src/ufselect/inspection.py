@@ -11,9 +11,10 @@ import scipy.sparse as sp
 from scipy.stats import t as student_t
 from sklearn.base import clone
 
+from ufselect._backend import tabular
 from ufselect._backend.columns import Columns, Float, Indices, column_moments
 from ufselect._backend.progress import progress
-from ufselect._backend.tabular import as_matrix, column_indices, column_names
+from ufselect._backend.tabular import as_matrix, column_indices, column_names, dense_part
 from ufselect.base import BaseSelector
 from ufselect.metrics import nearest_neighbors, neighborhood_overlap, selection_stability
 
@@ -89,9 +90,9 @@ def explain_features(
     if X.shape[1] != len(selector.ranking_):
         raise ValueError(f"X has {X.shape[1]} columns, but the selector was fitted on {len(selector.ranking_)}.")
     chosen = np.flatnonzero(selector.get_support())
-    selected = _dense(X, chosen)
+    selected = dense_part(X, chosen, standardize=True)
     return [
-        _explained(selector, _dense(X, [j])[:, 0], int(j), chosen, selected, n_similar)
+        _explained(selector, dense_part(X, [j], standardize=True)[:, 0], int(j), chosen, selected, n_similar)
         for j in column_indices(features, X.shape[1], names)
     ]
 
@@ -265,8 +266,7 @@ def neighborhoods_kept(
 
 def draws_of_samples(n: int, n_draws: int, share: float = 0.8, random_state: Any = 0) -> list[Indices]:
     """Draw random subsets of the samples, each sorted, for :func:`stability_over`."""
-    rng = np.random.default_rng(random_state)
-    return [np.sort(rng.choice(n, size=max(round(share * n), 1), replace=False)) for _ in range(n_draws)]
+    return tabular.draws_of_samples(n, n_draws, share, random_state)
 
 
 def stability_over(selector: BaseSelector, X: Any, draws: Iterable[Indices]) -> float:
@@ -330,19 +330,7 @@ def dense_columns(X: Any, columns: Any, *, standardize: bool = True) -> Float:
     ndarray of shape (n_samples, n_columns)
     """
     names, X = column_names(X), as_matrix(X)
-    return _dense(X, column_indices(columns, X.shape[1], names), standardize=standardize)
-
-
-def _dense(X: Any, index: Any, *, standardize: bool = True) -> Float:
-    part = X[:, index]
-    dense = (part.toarray() if sp.issparse(part) else part).astype(np.float64)
-    if not standardize:
-        return dense
-    constant = dense.min(axis=0) == dense.max(axis=0)
-    dense -= dense.mean(axis=0)
-    dense[:, constant] = 0.0
-    lengths = np.sqrt(np.mean(dense**2, axis=0))
-    return dense / np.where(lengths > 0.0, lengths, 1.0)
+    return dense_part(X, column_indices(columns, X.shape[1], names), standardize=standardize)
 
 
 def _alone(alignments: Float | None, feature: int) -> float | None:

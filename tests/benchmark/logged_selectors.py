@@ -50,6 +50,19 @@ class Failing(BaseEstimator):
         return self
 
 
+class Fragile(BaseEstimator):
+    """Needs so many samples."""
+
+    def __init__(self, n_samples=0):
+        self.n_samples = n_samples
+
+    def fit(self, X):
+        if X.shape[0] < self.n_samples:
+            raise ValueError("too few samples")
+        self.ranking_ = np.arange(X.shape[1]) + 1
+        return self
+
+
 class Keen(BaseEstimator):
     """Sets what it is given as learned attributes."""
 

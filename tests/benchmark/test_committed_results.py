@@ -28,7 +28,8 @@ def test_all_results_are_listed():
 
 
 @pytest.mark.parametrize("name", FOLDERS)
-def test_results_are_current_unless_they_are_marked_as_older(name):
+def test_results_are_current_unless_they_are_marked_as_older(name, monkeypatch):
+    monkeypatch.syspath_prepend(ROOT)  # for methods in the folder of experiments
     if listed()[name]:
         experiment = read_experiment(ROOT / "experiments" / f"{name}.toml")
         reasons = reasons_out_of_date(experiment, ROOT / "results" / name)

@@ -222,6 +222,40 @@ BROKEN = {
     "data not a list": (WHOLE.replace('["iris", "wine", "digits"]', '"JAFFE"'), "data must be a list of one or more"),
     "data twice": (WHOLE.replace('["iris", "wine", "digits"]', '["iris", "wine", "iris"]'), "data must be a list"),
     "data as a number": (WHOLE.replace('["iris", "wine", "digits"]', "[3]"), "data must be a list"),
+    "unknown key of data": (
+        WHOLE.replace('["iris", ', '[{ name = "iris", vals = "counts" }, '),
+        "data, iris: unknown key 'vals'; did you mean 'values'?",
+    ),
+    "data without a name": (WHOLE.replace('["iris", ', '[{ values = "counts" }, "iris", '), "data: 'name' is missing"),
+    "unknown values of data": (
+        WHOLE.replace('["iris", ', '[{ name = "iris", values = "count" }, '),
+        "data, iris: unknown kind of values 'count'; did you mean 'counts'?",
+    ),
+    "no samples of data": (
+        WHOLE.replace('["iris", ', '[{ name = "iris", most_samples = 0 }, '),
+        "data, iris: most_samples must be a positive integer, got 0",
+    ),
+    "prepared data twice": (
+        WHOLE.replace('["iris", ', '[{ name = "wine", values = "counts" }, "iris", '),
+        "data must be a list of one or more different names",
+    ),
+    "other values of a method": (f'{WHOLE}values = "logs"', "methods, third: values must be 'raw', got 'logs'"),
+    "misspelt key of stability": (
+        WHOLE.replace("n_runs = 4", "stability = { fit = 3 }"),
+        "stability: unknown key 'fit'; did you mean 'fits'?",
+    ),
+    "stability of one fit": (
+        WHOLE.replace("n_runs = 4", "stability = { fits = 1 }"),
+        "stability: fits must be an integer of at least 2, got 1",
+    ),
+    "stability over all samples": (
+        WHOLE.replace("n_runs = 4", "stability = { samples = 1.0 }"),
+        "stability: samples must be a number between 0 and 1, got 1.0",
+    ),
+    "stability of another protocol": (
+        WHOLE.replace("n_runs = 4", "stability = { fits = 3 }").replace("no-labels", "published"),
+        "stability is measured by the protocol 'no-labels' only",
+    ),
     "a name": (f'name = "own"\n{WHOLE}', "name is not a key at the top level"),
     "no title": (WHOLE.replace('title = "All there is"', ""), "'title' is missing"),
     "title not text": (WHOLE.replace('"All there is"', "3"), "title must be a non-empty string, got 3"),
@@ -314,7 +348,8 @@ def test_only_what_is_in_the_experiment_can_be_asked_for(whole, wanted, message)
 
 
 @pytest.mark.parametrize("path", EXPERIMENTS, ids=lambda path: path.stem)
-def test_selectors_take_every_value_that_a_file_gives_them(path):
+def test_selectors_take_every_value_that_a_file_gives_them(path, monkeypatch):
+    monkeypatch.syspath_prepend(path.parents[1])
     for method in read_experiment(path).methods:
         make = selector_named(method.selector)
         grids = [method.grid, *method.grid_of.values()]
@@ -342,6 +377,7 @@ def test_there_are_files_for_every_experiment_of_the_paper_and_one_that_needs_no
         "digits",
         "no_labels",
         "published",
+        "real",
         "sensitivity",
     ]
 

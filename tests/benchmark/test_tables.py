@@ -211,7 +211,7 @@ def test_pairs_that_cannot_be_are_found():
         ("iris", "a", "{}"): {"acc": [0.95, 0.96, 0.97], "nmi": [0.1, 0.2, 0.3]},
         ("iris", "b", "{}"): {"acc": [0.95, 0.96, 0.97], "nmi": [0.8, 0.85, 0.9]},
     }
-    pairs = tables.inconsistent_pairs(tables.summary(experiment, results_of(experiment, figures)))
+    pairs = tables.inconsistent_pairs(experiment, tables.summary(experiment, results_of(experiment, figures)))
     assert pairs[["data", "method", "source"]].to_numpy().tolist() == [["iris", "a", "mean"]]
     assert pairs[["acc", "nmi"]].to_numpy()[0] == pytest.approx([96.0, 20.0])
     assert texts.pair_cells(pairs).loc["iris, a"].tolist() == ["ours", "96.00", "20.00"]
@@ -220,7 +220,7 @@ def test_pairs_that_cannot_be_are_found():
 def test_without_both_measures_there_are_no_pairs():
     experiment = experiment_of(Method("a", "MCFS"), measures=("acc",))
     results = results_of(experiment, {("iris", "a", "{}"): {"acc": [0.95, 0.96, 0.97]}})
-    assert tables.inconsistent_pairs(tables.summary(experiment, results)).empty
+    assert tables.inconsistent_pairs(experiment, tables.summary(experiment, results)).empty
 
 
 # Without labels
@@ -459,7 +459,7 @@ def test_cells_show_ours_the_p_value_the_published_and_the_difference():
     assert r"\shortstack{\textbf{75.00 $\pm$ 5.00}\\p 1.00\\paper 79.29 $\pm$ 2.24\\$-$4.29}" in latex
 
 
-def test_mean_cells_have_the_mean_over_data_where_none_is_missing():
+def test_mean_cells_mark_a_mean_over_some_of_the_data():
     table = pd.DataFrame(
         [
             ("acc", "a", "iris", 50.0, 2.0),
@@ -470,7 +470,7 @@ def test_mean_cells_have_the_mean_over_data_where_none_is_missing():
         columns=["metric", "method", "data", "mean", "std"],
     )
     cells = texts.mean_cells(table, "acc")
-    assert cells.to_numpy().tolist() == [["50.0 ± 2.0", "60.0", "55.0"], ["40.0", "", ""]]
+    assert cells.to_numpy().tolist() == [["50.0 ± 2.0", "60.0", "55.0"], ["40.0", "–", "40.0 (1 of 2)"]]
 
 
 def test_differences_that_round_to_nothing_have_no_minus():

@@ -44,9 +44,41 @@ def test_classes_are_numbered_in_the_order_in_which_they_appear(labels):
 
 
 @pytest.mark.parametrize("make", [sp.csr_array, sp.csc_matrix, sp.coo_array])
-def test_sparse_samples_become_dense(make):
-    X = np.array([[0.0, 1.5], [2.0, 0.0]])
-    np.testing.assert_array_equal(dataset_from("mine", make(X), [0, 1]).X, X)
+def test_sparse_samples_stay_sparse_with_the_checksum_of_dense_ones(make):
+    X = np.array([[0.0, 1.5], [2.0, -0.0]])
+    dataset = dataset_from("mine", make(X.astype(np.float32)), [0, 1])
+    assert isinstance(dataset.X, sp.csr_array)
+    assert dataset.X.dtype == np.float64
+    np.testing.assert_array_equal(dataset.X.toarray(), X)
+    assert content_digest(dataset.X, dataset.y) == content_digest(make(X), [0, 1]) == content_digest(X, [0, 1])
+
+
+def test_duplicate_entries_of_sparse_samples_are_added():
+    X = sp.csr_array((np.array([1.0, 2.0, 5.0]), np.array([1, 1, 0]), np.array([0, 2, 3])), shape=(2, 2))
+    dataset = dataset_from("mine", X, [0, 1])
+    np.testing.assert_array_equal(dataset.X.toarray(), [[0.0, 3.0], [5.0, 0.0]])
+    assert dataset.X.nnz == 2
+    assert X.nnz == 3
+
+
+def test_sparse_samples_are_read_only_and_leave_their_source_alone():
+    X = sp.csr_array(np.eye(2))
+    dataset = dataset_from("mine", X, [0, 1])
+    X.data[0] = 9.0
+    assert dataset.X[0, 0] == 1.0
+    for array in (dataset.X.data, dataset.X.indices, dataset.X.indptr):
+        assert not array.flags.writeable
+
+
+def test_a_checksum_of_many_samples_does_not_depend_on_how_many_are_read_at_once():
+    X = np.random.default_rng(0).standard_normal((700, 3)) * (np.arange(700) % 3 > 0)[:, None]
+    assert content_digest(X, np.zeros(700)) == content_digest(sp.csc_array(X), np.zeros(700))
+
+
+def test_the_place_of_a_value_that_is_not_finite_is_named_in_sparse_samples():
+    X = sp.csr_array(np.array([[0.0, 0.0, 1.0], [0.0, np.inf, 0.0]]))
+    with pytest.raises(ValueError, match="got inf at row 1, column 1"):
+        dataset_from("mine", X, [0, 1])
 
 
 def test_sparse_samples_too_large_to_be_dense_are_refused_before_memory_is_allocated():

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 import sklearn.datasets
 from scipy.io import savemat
 
@@ -23,7 +24,16 @@ from ufselect.datasets import (
 from ufselect.datasets.registry import PublicSet
 
 NEED_A_FILE = ("MFEA", "USPS49", "UMIST", "JAFFE", "AR", "COIL", "LUNG", "TOX")
-NEED_NONE = tuple(name for name in dataset_names() if name not in (*NEED_A_FILE, "USPS200"))
+OF_USERS = (
+    "sc_mix_celseq2_5cl",
+    "sc_baron_h1",
+    "text_20news6",
+    "hsi_salinas_a",
+    "sensor_watch_tsfel",
+    "image_mfeat_all",
+    "expr_tissues",
+)
+NEED_NONE = tuple(name for name in dataset_names() if name not in (*NEED_A_FILE, *OF_USERS, "USPS200"))
 
 
 @pytest.fixture
@@ -94,14 +104,23 @@ def test_npz_goes_before_mat_before_csv(tiny, samples, folder):
     assert load_dataset("TINY", verify=False).X[0, 0] == X[0, 0] + 3
 
 
-@pytest.mark.parametrize("name", [name for name in NEED_A_FILE if name != "MFEA"])
+@pytest.mark.parametrize("name", [name for name in (*NEED_A_FILE, *OF_USERS) if name != "MFEA"])
 def test_a_missing_file_says_what_to_get_and_where_to_put_it(name, folder):
     with pytest.raises(FileNotFoundError) as failure:
         load_dataset(name)
     message, public = str(failure.value), describe_dataset(name)
-    files = f"{name}.npz, {name}.mat, {name}.csv, {name}.csv.gz is in {folder}."
+    files = f"{name}.npz, {name}.mat, {name}.csv, {name}.csv.gz is in {folder} or its subfolder more."
     for part in (files, public.size, public.source, "UFSELECT_DATA", "arrays X", "fea and gnd", "label"):
         assert part in message
+
+
+def test_a_set_in_the_subfolder_is_found_unless_the_folder_has_it(tiny, samples, folder):
+    X, y = samples
+    (folder / "more").mkdir()
+    save(folder / "more" / "TINY.npz", X, y)
+    np.testing.assert_array_equal(load_dataset("TINY").X, X)
+    save(folder / "TINY.npz", X + 1.0, y)
+    np.testing.assert_array_equal(load_dataset("TINY", verify=False).X, X + 1.0)
 
 
 def test_a_folder_that_does_not_exist_is_named(folder, monkeypatch):
@@ -138,7 +157,7 @@ def test_the_derived_set_has_the_first_hundred_of_each_class(folder):
 @pytest.mark.parametrize("name", ["tox", "TOXX", "", "my set", "data/mine.txt"])
 def test_an_unknown_name_is_answered_with_the_known_ones(name, folder):
     with pytest.raises(
-        ValueError, match=rf"there is no dataset named '{name}'.*MFEA.*planted; or .* ends in \.npz, \.mat"
+        ValueError, match=rf"there is no dataset named '{name}'.*MFEA.*expr_tissues; or .* ends in \.npz, \.mat"
     ):
         load_dataset(name)
 
@@ -326,6 +345,16 @@ def test_importing_loads_neither_pandas_nor_the_sets_of_scikit_learn():
 
 
 # The files of the benchmark
+
+
+@pytest.mark.parametrize("name", OF_USERS)
+def test_sets_of_users_are_as_described(name):
+    try:
+        dataset = load_dataset(name)
+    except FileNotFoundError:
+        pytest.skip(f"no file {name}.npz in UFSELECT_DATA")
+    assert sp.issparse(dataset.X) == name.startswith(("sc_", "text_"))
+    assert describe_dataset(name).difference_to(dataset) is None
 
 
 @pytest.mark.parametrize("name", NEED_A_FILE)

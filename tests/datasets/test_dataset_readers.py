@@ -11,6 +11,7 @@ from scipy.io import savemat
 
 from ufselect.datasets import content_digest, load_dataset
 from ufselect.datasets.readers import SUFFIXES, known_suffix, read_file
+from ufselect.files import read_table
 
 
 def as_csv(X, y, name="class"):
@@ -33,7 +34,8 @@ def write(path, X, y):
 
 
 def assert_holds(dataset, X, y):
-    np.testing.assert_array_equal(dataset.X, X)
+    values = dataset.X.toarray() if sp.issparse(dataset.X) else dataset.X
+    np.testing.assert_array_equal(values, X)
     assert content_digest(dataset.X, dataset.y) == content_digest(X, y)
 
 
@@ -272,6 +274,24 @@ def test_sparse_samples_are_read_as_write_table_stores_them(tmp_path):
     parts = {"X_data": X.data, "X_indices": X.indices, "X_indptr": X.indptr, "X_shape": np.array(X.shape)}
     np.savez(tmp_path / "mine.npz", y=[1, 2], **parts)
     assert_holds(read_file(tmp_path / "mine.npz"), X.toarray(), [0, 1])
+
+
+def test_sparse_samples_are_read_from_the_parts_of_a_csr_array_beside_other_arrays(tmp_path):
+    X = sp.csr_array(np.array([[0.0, 1.0, 0.0], [2.0, 0.0, 3.0]]))
+    parts = {"data": X.data.astype(np.uint16), "indices": X.indices.astype(np.uint16), "indptr": X.indptr}
+    np.savez(tmp_path / "mine.npz", **parts, shape=np.array(X.shape), y=[1, 2], features=["a", "b", "c"])
+    dataset = read_file(tmp_path / "mine.npz")
+    assert sp.issparse(dataset.X)
+    assert_holds(dataset, X.toarray(), [0, 1])
+    table = read_table(tmp_path / "mine.npz")
+    assert table.names == ("a", "b", "c")
+    np.testing.assert_array_equal(table.X.toarray(), X.toarray())
+
+
+def test_damaged_parts_of_a_csr_array_are_refused(tmp_path):
+    np.savez(tmp_path / "mine.npz", data=[1.0], indices=[7], indptr=[0, 1], shape=[1, 3], y=[0])
+    with pytest.raises(ValueError, match="damaged sparse matrix: an index is outside 0 to 2"):
+        read_file(tmp_path / "mine.npz")
 
 
 def test_sparse_classes_are_refused(tmp_path):

@@ -56,6 +56,28 @@ def column_indices(columns: Iterable[Any], n_columns: int, names: Sequence[str] 
     return np.array([_index_of(column, n_columns, index) for column in columns], dtype=np.intp)
 
 
+def dense_part(X: Any, index: Any, *, standardize: bool) -> npt.NDArray[np.float64]:
+    """Return some columns of a matrix as a dense array; if standardised, with mean 0 and variance 1.
+
+    Standardised constant columns are 0.
+    """
+    part = X[:, index]
+    dense = (part.toarray() if sp.issparse(part) else part).astype(np.float64)
+    if not standardize:
+        return dense
+    constant = dense.min(axis=0) == dense.max(axis=0)
+    dense -= dense.mean(axis=0)
+    dense[:, constant] = 0.0
+    lengths = np.sqrt(np.mean(dense**2, axis=0))
+    return dense / np.where(lengths > 0.0, lengths, 1.0)
+
+
+def draws_of_samples(n: int, n_draws: int, share: float = 0.8, random_state: Any = 0) -> list[Indices]:
+    """Draw random subsets of the samples, each sorted."""
+    rng = np.random.default_rng(random_state)
+    return [np.sort(rng.choice(n, size=max(round(share * n), 1), replace=False)) for _ in range(n_draws)]
+
+
 def _index_of(column: Any, n_columns: int, index: dict[str, int]) -> int:
     if isinstance(column, (int, np.integer)):
         if not 0 <= column < n_columns:

@@ -10,9 +10,20 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from ufselect.benchmark.schema import ALL_FEATURES, check_file, known
+from ufselect.benchmark.preparing import Preparation
+from ufselect.benchmark.schema import ALL_FEATURES, RAW, check_file, known, name_of
 
-__all__ = ["ALL_FEATURES", "Experiment", "Method", "Quick", "identity", "read_experiment", "varied_values"]
+__all__ = [
+    "ALL_FEATURES",
+    "RAW",
+    "Experiment",
+    "Method",
+    "Quick",
+    "Stability",
+    "identity",
+    "read_experiment",
+    "varied_values",
+]
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,7 +32,8 @@ class Method:
 
     ``selector`` is a name in ``ufselect`` ("FSASL", "FSASL.published") or in ``ufselect.benchmark.rankings``, or
     "package.module:name" of any class whose ``fit(X)`` sets ``ranking_`` or ``scores_``. The value "classes" of a
-    parameter means the number of classes of the data set, "none" means None.
+    parameter means the number of classes of the data set, "none" means None. With ``values="raw"`` it sees the values
+    of the file instead of the prepared ones.
     """
 
     name: str
@@ -31,7 +43,9 @@ class Method:
     grid_of: Mapping[str, Mapping[str, Sequence[Any]]] = field(default_factory=dict)
     data: tuple[str, ...] | None = None
     features: str | None = None
+    values: str | None = None
     baseline: bool = False
+    stability: bool = True  # whether it is measured, if the experiment says how
 
     def settings(self, data: str) -> Iterator[dict[str, Any]]:
         """Yield every combination of the grid's values for a data set, in the order of the file."""
@@ -50,6 +64,14 @@ class Quick:
 
 
 @dataclass(frozen=True)
+class Stability:
+    """How stability is measured: the agreement of fits, each on a random share of the samples."""
+
+    samples: float = 0.9
+    fits: int = 10
+
+
+@dataclass(frozen=True)
 class Experiment:
     """The content of an experiment's file."""
 
@@ -58,10 +80,12 @@ class Experiment:
     protocol: str
     data: tuple[str, ...]
     methods: tuple[Method, ...]
+    preparations: Mapping[str, Preparation] = field(default_factory=dict)  # of data sets that are not used as they are
     measures: tuple[str, ...] = ("acc", "nmi")
     counts: tuple[int, ...] | None = None
     counts_of: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     n_runs: int = 20
+    stability: Stability | None = None
     quick: Quick = field(default_factory=Quick)
     most_settings: int | None = None
     options: str = ""  # of the command that narrowed it
@@ -70,6 +94,10 @@ class Experiment:
     def methods_for(self, data: str) -> Iterator[Method]:
         """Yield the methods that run on a data set."""
         return (method for method in self.methods if method.data is None or data in method.data)
+
+    def preparation(self, data: str) -> Preparation:
+        """Return how a data set is prepared before any method sees it."""
+        return self.preparations.get(data, Preparation())
 
     def settings(self, method: Method, data: str) -> list[dict[str, Any]]:
         """Return the settings of a method on a data set: at most ``most_settings``, evenly spread over the grid."""
@@ -120,6 +148,7 @@ class Experiment:
             counts=self.quick.counts or self.counts,
             counts_of={} if self.quick.counts else dict(self.counts_of),
             most_settings=self.quick.settings,
+            stability=self.stability and replace(self.stability, fits=2),
         )
 
 
@@ -159,10 +188,22 @@ def identity(content: Any) -> str:
 
 def _experiment(name: str, content: Mapping[str, Any]) -> Experiment:
     fields = {key: _frozen(value) for key, value in content.items()}
+    fields["data"] = tuple(map(name_of, content["data"]))
+    fields["preparations"] = dict(map(_preparation, filter(_is_prepared, content["data"])))
     fields["methods"] = tuple(Method(**{**entry, "data": _frozen(entry.get("data"))}) for entry in content["methods"])
     fields["quick"] = Quick(**{key: _frozen(value) for key, value in content.get("quick", {}).items()})
+    if "stability" in content:
+        fields["stability"] = Stability(**content["stability"])
     fields["counts_of"] = {data: tuple(counts) for data, counts in content.get("counts_of", {}).items()}
     return Experiment(name=name, **fields)
+
+
+def _is_prepared(entry: Any) -> bool:
+    return isinstance(entry, dict) and len(entry) > 1
+
+
+def _preparation(entry: Mapping[str, Any]) -> tuple[str, Preparation]:
+    return entry["name"], Preparation(**{key: value for key, value in entry.items() if key != "name"})
 
 
 def _check_names(experiment: Experiment) -> None:

@@ -10,9 +10,9 @@ from matplotlib.figure import Figure
 
 from ufselect._backend.writing import whole_file
 from ufselect.benchmark import plots, tables, texts
-from ufselect.benchmark.experiment import Experiment
+from ufselect.benchmark.experiment import RAW, Experiment
 from ufselect.benchmark.provenance import RECORD, record_text
-from ufselect.benchmark.runner import Results
+from ufselect.benchmark.runner import STABILITY, Results
 
 _NAMES = {
     "acc": "Accuracy (%)",
@@ -22,8 +22,20 @@ _NAMES = {
     "redundancy": "Redundancy: mean absolute correlation of the selected features (%); lower is better",
     "preservation": "Neighbourhood preservation: mean Jaccard index of the 5 nearest neighbours, before and after (%)",
     "nearest_neighbor": "Leave-one-out accuracy of the nearest-neighbour classifier (%)",
+    "stability": "Stability: agreement of the selections from random shares of the samples (%); 0 is chance",
     "seconds": "Processor time of a fit in seconds, without compilation",
     "megabytes": "Peak memory of a fit in MB, without the data and the program",
+}
+_BESIDE_MEASURES = (STABILITY, "seconds", "megabytes")
+_SHORT_NAMES = {
+    "acc": "ACC",
+    "nmi": "NMI",
+    "nmi_max": "NMI (larger entropy)",
+    "nmi_arithmetic": "NMI (mean entropy)",
+    "preservation": "neighbours kept",
+    "nearest_neighbor": "1-nn",
+    "seconds": "s",
+    "megabytes": "MB",
 }
 
 
@@ -99,7 +111,7 @@ def _published(experiment: Experiment, results: Results, written: _Written) -> N
         sections.append(f"## {_NAMES[metric]}\n\n{texts.as_markdown(cells)}")
         written.text(f"{metric}.tex", texts.as_latex(cells, f"{experiment.title}: {_NAMES[metric]}"))
     sections += [_of_one_setting(experiment, results, choice) for choice in ("single", "median")]
-    sections.append(_consistency(summary))
+    sections.append(_consistency(experiment, summary))
     written.text("tables.md", "\n".join(sections))
     for metric in _drawn(experiment):
         written.picture(f"{metric}_beside_published", plots.ours_beside_published(summary, metric))
@@ -109,9 +121,11 @@ def _published(experiment: Experiment, results: Results, written: _Written) -> N
 def _no_labels(experiment: Experiment, results: Results, written: _Written) -> None:
     summary = pd.concat([tables.no_label_summary(results), tables.cost_summary(results)], ignore_index=True)
     written.frame("summary.csv", summary)
-    sections = [_heading(experiment, results)]
-    for metric in (*experiment.measures, "seconds", "megabytes"):
-        digits = 2 if metric == "seconds" else 1
+    shown = [metric for metric in (*experiment.measures, *_BESIDE_MEASURES) if metric in set(summary.metric)]
+    metrics = {metric: 2 if metric == "seconds" else 1 for metric in shown}
+    overview = texts.as_markdown(texts.overview_cells(summary, metrics).rename(columns=_SHORT_NAMES))
+    sections = [_heading(experiment, results), f"## Means over the data sets\n\n{overview}"]
+    for metric, digits in metrics.items():
         cells = texts.mean_cells(summary, metric, digits)
         sections.append(f"## {_NAMES[metric]}\n\n{texts.as_markdown(cells)}")
         written.text(f"{metric}.tex", texts.as_latex(cells, f"{experiment.title}: {_NAMES[metric]}"))
@@ -164,7 +178,28 @@ def _heading(experiment: Experiment, results: Results) -> str:
     text += "".join(f"\n{sentence}\n" for sentence in tables.not_converged(results))
     for trial, error in failed:
         text += f"\nFailed: {trial.method.name} on {trial.data} with {trial.setting}: {error}\n"
-    return text
+    for trial, error in results.failed_repeats:
+        text += f"\nFailed: {trial.method.name} on {trial.data} with {trial.setting}, on some of the samples: {error}\n"
+    return text + f"\n{_data(experiment, results)}{_stability(experiment, results)}"
+
+
+def _stability(experiment: Experiment, results: Results) -> str:
+    """Return how stability was measured; nothing if it was not."""
+    if experiment.stability is None:
+        return ""
+    counts = {trial.data: trial.middle_count for trial, _ in results.fits if trial.repeats}
+    listed = ", ".join(f"{count} ({data})" for data, count in counts.items())
+    fits = f"{experiment.stability.fits} fits, each on a random {100 * experiment.stability.samples:g} % of the samples"
+    return f"\nStability is the mean agreement of {fits}, corrected for chance. Features selected: {listed}.\n"
+
+
+def _data(experiment: Experiment, results: Results) -> str:
+    """Return how data sets were prepared and judged."""
+    if not experiment.preparations:
+        return "Methods see the columns as they are; the selected columns are judged as they are, unscaled.\n"
+    text = f"## Data\n\n{texts.as_markdown(texts.data_cells(tables.data_described(results)))}"
+    raw = dict.fromkeys(trial.method.name for trial, _ in results.fits if trial.method.values == RAW)
+    return text + (f"\nThese methods see the values of the file: {', '.join(raw)}.\n" if raw else "")
 
 
 def _settings(summary: pd.DataFrame) -> str:
@@ -177,8 +212,8 @@ def _settings(summary: pd.DataFrame) -> str:
     )
 
 
-def _consistency(summary: pd.DataFrame) -> str:
-    broken = tables.inconsistent_pairs(summary)
+def _consistency(experiment: Experiment, summary: pd.DataFrame) -> str:
+    broken = tables.inconsistent_pairs(experiment, summary)
     text = "## Consistency of accuracy and mutual information\n\n"
     text += "Fano's inequality bounds the mutual information from below, given the accuracy. "
     if broken.empty:

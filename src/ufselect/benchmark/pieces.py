@@ -14,11 +14,14 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import ThreadpoolController
 
+from ufselect._backend.columns import Indices
 from ufselect._backend.convergence import convergence_warnings
 from ufselect._backend.naming import names_a_module
+from ufselect._backend.tabular import draws_of_samples
 from ufselect.benchmark.data import DataVersion, load_version, neighbors_in
 from ufselect.benchmark.experiment import identity
 from ufselect.benchmark.measure import measured
+from ufselect.benchmark.preparing import Prepared
 from ufselect.benchmark.protocol import measures_of
 from ufselect.benchmark.selecting import (
     best_features,
@@ -29,7 +32,6 @@ from ufselect.benchmark.selecting import (
     with_values,
 )
 from ufselect.benchmark.sources import source_digest
-from ufselect.datasets import Dataset
 
 Outcome = dict[str, Any]
 
@@ -54,10 +56,23 @@ def judging_source() -> str:
 
 
 @dataclass(frozen=True)
+class Draw:
+    """One of several random shares of the samples, the same for all methods."""
+
+    share: float
+    index: int
+
+    def rows(self, n_samples: int) -> Indices:
+        """Return the samples that are drawn."""
+        return draws_of_samples(n_samples, self.index + 1, self.share)[self.index]
+
+
+@dataclass(frozen=True)
 class Fit:
     """Rank the features of a data set with one setting of a selector.
 
     ``source`` is the digest of the selector's code, ``folder`` where workers find its module, see :func:`fit_of`.
+    A ``raw`` fit sees the values of the file instead of the prepared ones, and with a ``draw`` some of the samples.
     """
 
     data: DataVersion
@@ -66,29 +81,37 @@ class Fit:
     n_features: int
     source: str
     folder: str = ""
+    raw: bool = False
+    draw: Draw | None = None
 
     @property
     def key(self) -> str:
         """The same for the same setting of the same code on the same content."""
-        content = {**asdict(self), "data": self.data.digest}
+        content = {**asdict(self), "data": self.data.identity}
         del content["folder"]
+        for name in ("raw", "draw"):
+            if not content[name]:
+                del content[name]
         return _digest({"fit": content})
 
     def run(self) -> Outcome:
         """Return the best features, best first, and the cost of finding them, or why it failed."""
         dataset = load_version(self.data)
+        X = dataset.raw if self.raw else dataset.X
+        if self.draw is not None:
+            X = X[self.draw.rows(X.shape[0])]
         unfitted = self._selector(dataset)
         with _one_thread():
             if not names_a_module(self.selector):
                 _load_compiled_code(self.data, self.selector, self.source)
             try:
-                (selector, cost), n_warnings = _counting_warnings(lambda: measured(lambda: unfitted.fit(dataset.X)))
-            except (ValueError, MemoryError, np.linalg.LinAlgError) as error:
+                (selector, cost), n_warnings = _counting_warnings(lambda: measured(lambda: unfitted.fit(X)))
+            except (ValueError, MemoryError, ImportError, np.linalg.LinAlgError) as error:
                 return {"error": f"{type(error).__name__}: {error}"}
         order = best_features(selector, self.n_features).tolist()
         return {"order": order, **asdict(cost), "warnings": n_warnings, **_course(selector)}
 
-    def _selector(self, dataset: Dataset) -> Any:
+    def _selector(self, dataset: Prepared) -> Any:
         make = current_selector(self.selector, self.source, self.folder)
         parameters = with_values(self.parameters, dataset.n_classes)
         if "n_features_to_select" in parameters_of(make):
@@ -112,14 +135,14 @@ class Judgement:
     @property
     def key(self) -> str:
         """The same for the same features, in whatever order they were selected."""
-        return _digest({"judgement": {**asdict(self), "data": self.data.digest}})
+        return _digest({"judgement": {**asdict(self), "data": self.data.identity}})
 
     def run(self) -> Outcome:
         """Return every measure by its name."""
         if self.source != judging_source():
             raise ValueError("ufselect changed during the run, or is different on this worker; start it again.")
         dataset = load_version(self.data)
-        selected = np.ascontiguousarray(dataset.X[:, list(self.features)])
+        selected = dataset.judged(list(self.features))
         with _one_thread():
             return measures_of(selected, dataset.y, self.measures, self.n_runs, lambda: neighbors_in(self.data))
 

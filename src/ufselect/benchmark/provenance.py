@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from ufselect.benchmark.data import current_version
+from ufselect.benchmark.data import current_version, preparing_source
 from ufselect.benchmark.experiment import Experiment, Method, identity
 from ufselect.benchmark.pieces import judging_source
 from ufselect.benchmark.runner import Results, Trial, judgements_of, planned_trials
@@ -26,6 +27,7 @@ def record_text(experiment: Experiment, results: Results) -> str:
         "experiment": _described(experiment),
         "code": {trial.method.name: trial.fit.source for trial, _ in results.fits},
         "judging_code": judging_source(),
+        "preparing_code": preparing_source() if experiment.preparations else None,
         "data": {trial.data: trial.fit.data.digest for trial, _ in results.fits},
     }
     return json.dumps(record, indent=1, ensure_ascii=False) + "\n"
@@ -63,6 +65,8 @@ def reasons_out_of_date(experiment: Experiment, folder: str | Path) -> list[str]
         reasons.append(f"The code of {_listed(changed)} has changed.")
     if judging != judging_source():
         reasons.append("The code that judges selections has changed.")
+    if record.get("preparing_code") not in (None, preparing_source()):
+        reasons.append("The code that prepares data sets has changed.")
     if changed := [name for name in data if _digest_now(name) not in (None, data[name])]:
         reasons.append(f"The content of {_listed(changed)} has changed.")
     return reasons
@@ -113,10 +117,12 @@ def _described(experiment: Experiment) -> dict[str, Any]:
     """Return the part of an experiment that determines its figures, as JSON reads it."""
     described = {
         "data": sorted({*experiment.data, *experiment.unavailable}),
+        "preparations": {name: asdict(each) for name, each in experiment.preparations.items()} or None,
         "measures": experiment.measures,
         "counts": experiment.counts,
         "counts_of": experiment.counts_of,
         "n_runs": experiment.n_runs,
+        "stability": experiment.stability and asdict(experiment.stability),
         "settings": experiment.most_settings,
         "methods": {method.name: _described_method(method) for method in experiment.methods},
     }
@@ -125,8 +131,9 @@ def _described(experiment: Experiment) -> dict[str, Any]:
 
 
 def _described_method(method: Method) -> dict[str, Any]:
-    names = ("selector", "parameters", "grid", "grid_of", "data", "features")
-    return {name: value for name in names if (value := getattr(method, name))}
+    names = ("selector", "parameters", "grid", "grid_of", "data", "features", "values")
+    described = {name: value for name in names if (value := getattr(method, name))}
+    return described if method.stability else {**described, "stability": False}
 
 
 def _changes_of_experiment(before: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from joblib import Parallel, delayed
@@ -13,22 +13,35 @@ from joblib.parallel import get_active_backend
 from ufselect._backend.naming import names_a_module
 from ufselect._backend.progress import with_progress
 from ufselect.benchmark.data import current_version, load_version
-from ufselect.benchmark.experiment import ALL_FEATURES, Experiment, Method, identity
-from ufselect.benchmark.pieces import Fit, Judgement, Outcome, Piece, judgement_of
+from ufselect.benchmark.experiment import ALL_FEATURES, RAW, Experiment, Method, identity
+from ufselect.benchmark.pieces import Draw, Fit, Judgement, Outcome, Piece, judgement_of
 from ufselect.benchmark.selecting import selector_folder, selector_named, selector_source
 from ufselect.benchmark.store import Store
 from ufselect.datasets import default_feature_counts
+from ufselect.metrics import selection_stability
+
+STABILITY = "stability"
 
 
 @dataclass(frozen=True)
 class Trial:
-    """A method with one setting on one data set, and the numbers of features at which it is judged."""
+    """A method with one setting on one data set, and the numbers of features at which it is judged.
+
+    ``repeats`` are the same fit on some of the samples, to measure the stability.
+    """
 
     data: str
     method: Method
     setting: str
     fit: Fit
     counts: tuple[int, ...]
+    repeats: tuple[Fit, ...] = ()
+
+    @property
+    def middle_count(self) -> int:
+        """The number of features at which stability is measured."""
+        counts = sorted(set(self.counts))
+        return counts[len(counts) // 2]
 
 
 @dataclass(frozen=True)
@@ -45,10 +58,11 @@ class Row:
 
 @dataclass(frozen=True)
 class Results:
-    """All figures of a run, and the outcome of every fit."""
+    """All figures of a run, the outcome of every fit, and the errors of fits on some of the samples."""
 
     rows: list[Row]
     fits: list[tuple[Trial, Outcome]]
+    failed_repeats: list[tuple[Trial, str]] = field(default_factory=list)
 
 
 def planned_trials(experiment: Experiment) -> list[Trial]:
@@ -93,7 +107,8 @@ def run_experiment(
     """
     trials = planned_trials(experiment)
     work = _Work(store, n_jobs, verbose, finished_only)
-    fits = work.outcomes((trial.fit for trial in trials), f"{experiment.name}: fits")
+    repeats = itertools.chain(*(trial.repeats for trial in trials))
+    fits = work.outcomes(itertools.chain((trial.fit for trial in trials), repeats), f"{experiment.name}: fits")
     pieces = {trial: _judgements(experiment, trial, fits.get(trial.fit.key, {})) for trial in trials}
     judged = work.outcomes(
         itertools.chain(*(of_trial.values() for of_trial in pieces.values())), f"{experiment.name}: judgements"
@@ -107,19 +122,46 @@ def run_experiment(
         for count, piece in pieces[trial].items()
         for metric, value in judged[piece.key].items()
     ]
-    return Results(rows, [(trial, fits[trial.fit.key]) for trial in complete])
+    rows += [row for trial in complete for row in _stability(trial, fits)]
+    return Results(rows, [(trial, fits[trial.fit.key]) for trial in complete], _failed_repeats(complete, fits))
+
+
+def _stability(trial: Trial, fits: Mapping[str, Outcome]) -> Iterator[Row]:
+    """Yield the agreement of the fits on some of the samples, unless one is missing or failed."""
+    found = [fits[piece.key]["order"] for piece in trial.repeats if "order" in fits.get(piece.key, {})]
+    if found and len(found) == len(trial.repeats):
+        count, n_features = trial.middle_count, load_version(trial.fit.data).X.shape[1]
+        value = selection_stability([order[:count] for order in found], n_features)
+        yield Row(trial.data, trial.method.name, trial.setting, count, STABILITY, value)
+
+
+def _failed_repeats(trials: Sequence[Trial], fits: Mapping[str, Outcome]) -> list[tuple[Trial, str]]:
+    """Return the first error of fits on some of the samples, for every trial whose fit on all of them succeeded."""
+    fitted = [trial for trial in trials if "error" not in fits[trial.fit.key]]
+    outcomes = {trial: [fits.get(piece.key, {}) for piece in trial.repeats] for trial in fitted}
+    errors = {trial: [found["error"] for found in of_trial if "error" in found] for trial, of_trial in outcomes.items()}
+    return [(trial, found[0]) for trial, found in errors.items() if found]
 
 
 def _trials_on(experiment: Experiment, data: str, sources: dict[str, tuple[str, str]]) -> Iterator[Trial]:
-    version = current_version(data)
+    version = current_version(data, experiment.preparation(data))
     n_features = load_version(version).X.shape[1]
     for method in experiment.methods_for(data):
         all_features = method.features == ALL_FEATURES
         counts = (n_features,) if all_features else feature_counts(experiment, data, n_features)
         for setting in experiment.settings(method, data):
             parameters = identity({**method.parameters, **setting})
-            fit = Fit(version, method.selector, parameters, max(counts), *sources[method.selector])
-            yield Trial(data, method, identity(setting), fit, counts)
+            fit = Fit(
+                version, method.selector, parameters, max(counts), *sources[method.selector], method.values == RAW
+            )
+            yield Trial(data, method, identity(setting), fit, counts, _repeats(experiment, method, fit))
+
+
+def _repeats(experiment: Experiment, method: Method, fit: Fit) -> tuple[Fit, ...]:
+    measured = experiment.stability
+    if measured is None or not method.stability or method.features == ALL_FEATURES:
+        return ()
+    return tuple(replace(fit, draw=Draw(measured.samples, index)) for index in range(measured.fits))
 
 
 def feature_counts(experiment: Experiment, data: str, n_features: int) -> tuple[int, ...]:

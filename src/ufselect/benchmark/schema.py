@@ -6,9 +6,13 @@ from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any, NamedTuple
 
-PROTOCOLS = ("published", "no-labels", "ablation", "sensitivity", "convergence")
+from ufselect.benchmark.preparing import VALUES
+
+NO_LABELS = "no-labels"
+PROTOCOLS = ("published", NO_LABELS, "ablation", "sensitivity", "convergence")
 MEASURES = ("acc", "nmi", "nmi_arithmetic", "nmi_max", "redundancy", "preservation", "nearest_neighbor")
 ALL_FEATURES = "all"  # in place of numbers of features
+RAW = "raw"  # of a method: it sees the values of the file
 
 
 class _Key(NamedTuple):
@@ -31,7 +35,12 @@ def check_file(content: Mapping[str, Any]) -> None:
     known(content["protocol"], PROTOCOLS, "protocol")
     for measure in content.get("measures", ()):
         known(measure, MEASURES, "measure")
+    for entry in content["data"]:
+        _check_data(entry)
     _check_keys(content.get("quick", {}), _OF_QUICK, "quick: ")
+    _check_keys(content.get("stability", {}), _OF_STABILITY, "stability: ")
+    if "stability" in content and content["protocol"] != NO_LABELS:
+        raise ValueError(f"stability is measured by the protocol {NO_LABELS!r} only.")
     for index, method in enumerate(content["methods"], start=1):
         name = method.get("name")
         _check_keys(method, _OF_METHOD, f"methods, {name if _is_text(name) else f'number {index}'}: ")
@@ -51,6 +60,11 @@ def known(name: str, names: Sequence[str], what: str, where: str = "") -> str:
     raise ValueError(f"{where}unknown {what} {name!r}{_suggestion(name, names)}")
 
 
+def name_of(entry: Any) -> Any:
+    """Return the name of a data set that is given as a name or as a table."""
+    return entry.get("name") if isinstance(entry, dict) else entry
+
+
 def _check_keys(table: Mapping[str, Any], keys: Mapping[str, _Key], where: str) -> None:
     for name in table:
         if name not in keys:
@@ -61,6 +75,14 @@ def _check_keys(table: Mapping[str, Any], keys: Mapping[str, _Key], where: str) 
                 raise ValueError(f"{where}{name!r} is missing.")
         elif not key.accepts(table[name]):
             raise ValueError(f"{where}{name} must be {key.values}, got {_shown(table[name])}.")
+
+
+def _check_data(entry: Any) -> None:
+    if isinstance(entry, dict):
+        name = entry.get("name")
+        where = f"data, {name}: " if _is_text(name) else "data: "
+        _check_keys(entry, _OF_DATA, where)
+        known(entry.get("values", VALUES[0]), VALUES, "kind of values", where)
 
 
 def _check_grids(method: Mapping[str, Any]) -> None:
@@ -116,6 +138,13 @@ def _is_list_without_repeats(value: Any) -> bool:
     return _is_list(value, _is_text) and len(set(value)) == len(value)
 
 
+def _is_data(value: Any) -> bool:
+    if not _is_list(value, lambda each: _is_text(each) or _is_table(each)):
+        return False
+    named = [name_of(each) for each in value]
+    return all(named.count(name) == 1 for name in named if name is not None)
+
+
 def _is_counts(value: Any) -> bool:
     return _is_list(value, _is_positive)
 
@@ -143,11 +172,12 @@ _REQUIRED_TEXT = _TEXT._replace(required=True)
 _NAMES = _Key("a list of one or more different names", _is_list_without_repeats)
 _COUNTS = _Key("a list of one or more positive integers", _is_counts)
 _NUMBER = _Key("a positive integer", _is_positive)
+_TRUE_OR_FALSE = _Key("true or false", lambda value: isinstance(value, bool))
 
 _OF_EXPERIMENT = {
     "title": _REQUIRED_TEXT,
     "protocol": _REQUIRED_TEXT,
-    "data": _NAMES._replace(required=True),
+    "data": _Key("a list of one or more different names, or [[data]] with different names", _is_data, required=True),
     "methods": _Key("a list of one or more [[methods]]", lambda value: _is_list(value, _is_table), required=True),
     "measures": _NAMES,
     "counts": _COUNTS,
@@ -156,7 +186,18 @@ _OF_EXPERIMENT = {
         lambda value: _is_table(value) and all(map(_is_counts, value.values())),
     ),
     "n_runs": _NUMBER,
+    "stability": _Key("a table such as { samples = 0.9, fits = 10 }", _is_table),
     "quick": _Key("a table", _is_table),
+}
+_OF_STABILITY = {
+    "samples": _Key("a number between 0 and 1", lambda value: isinstance(value, float) and 0.0 < value < 1.0),
+    "fits": _Key("an integer of at least 2", lambda value: _is_integer(value) and value >= 2),
+}
+_OF_DATA = {
+    "name": _REQUIRED_TEXT,
+    "values": _TEXT,
+    "most_samples": _NUMBER,
+    "smallest_class": _NUMBER,
 }
 _OF_QUICK = {"data": _NAMES, "settings": _NUMBER, "counts": _COUNTS}
 _OF_METHOD = {
@@ -171,5 +212,7 @@ _OF_METHOD = {
     "grid_of": _Key("a table with a grid for each data set", _is_table_of_tables),
     "data": _NAMES,
     "features": _Key(f"{ALL_FEATURES!r}", lambda value: value == ALL_FEATURES),
-    "baseline": _Key("true or false", lambda value: isinstance(value, bool)),
+    "values": _Key(f"{RAW!r}", lambda value: value == RAW),
+    "baseline": _TRUE_OR_FALSE,
+    "stability": _TRUE_OR_FALSE,
 }

@@ -13,8 +13,10 @@ import pandas as pd
 from scipy.stats import ttest_rel
 
 from ufselect._backend.columns import Float
+from ufselect.benchmark.data import load_version
 from ufselect.benchmark.experiment import Experiment, varied_values
 from ufselect.benchmark.pieces import Outcome
+from ufselect.benchmark.preparing import Preparation, Prepared, prepared
 from ufselect.benchmark.runner import Results, Trial
 from ufselect.datasets import load_dataset
 from ufselect.metrics import agrees_with_fano
@@ -45,6 +47,18 @@ def not_converged(results: Results) -> list[str]:
     fits = Counter(trial.method.name for trial, outcome in results.fits if "error" not in outcome)
     short = Counter(trial.method.name for trial, outcome in results.fits if outcome.get("warnings"))
     return [f"{name}: {n_fits_short} of {fits[name]} fits did not converge." for name, n_fits_short in short.items()]
+
+
+def data_described(results: Results) -> dict[str, dict[str, Any]]:
+    """Return the size of every data set as it was used, what the methods saw and what was judged."""
+    versions = {trial.data: trial.fit.data for trial, _ in results.fits}
+    return {name: _described(load_version(version), version.preparation) for name, version in versions.items()}
+
+
+def _described(data: Prepared, preparation: Preparation) -> dict[str, Any]:
+    n_samples, n_features = data.X.shape
+    size = {"samples": n_samples, "features": n_features, "classes": data.n_classes}
+    return {**size, "methods see": preparation.seen, "judged": preparation.judged}
 
 
 def published_figures() -> pd.DataFrame:
@@ -253,13 +267,13 @@ def n_settings(experiment: Experiment, name: str, data: str) -> int:
     return next(len(list(method.settings(data))) for method in experiment.methods if method.name == name)
 
 
-def inconsistent_pairs(summary: pd.DataFrame) -> pd.DataFrame:
+def inconsistent_pairs(experiment: Experiment, summary: pd.DataFrame) -> pd.DataFrame:
     """Return the pairs of accuracy and mutual information, ours or published, that violate Fano's inequality."""
     wide = summary.pivot(index=["data", "method"], columns="metric", values=["mean", "published"])
     wide = wide.reindex(columns=pd.MultiIndex.from_product([["mean", "published"], ["acc", "nmi"]]))
     rows = []
     for (data, method), row in wide.iterrows():
-        sizes = np.bincount(load_dataset(str(data)).y)
+        sizes = np.bincount(prepared(load_dataset(str(data)), experiment.preparation(str(data))).y)
         for source in ("mean", "published"):
             acc, nmi = row[source, "acc"] / 100.0, row[source, "nmi"] / 100.0
             if not np.isnan(acc + nmi) and not agrees_with_fano(acc, nmi, sizes, rounding=_ROUNDING):

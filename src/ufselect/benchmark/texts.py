@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from ufselect._backend.columns import Float
+
 AVERAGE = "Average"
+MISSING = "–"
 
 _IN_LATEX = {ord(mark): "\\" + mark for mark in "%_&#${}"} | {
     ord("^"): r"\textasciicircum{}",
@@ -15,6 +19,7 @@ _IN_LATEX = {ord(mark): "\\" + mark for mark in "%_&#${}"} | {
     ord("\\"): r"\textbackslash{}",
     ord("±"): r"$\pm$",
     ord("−"): "$-$",
+    ord("–"): "--",
     ord("α"): r"$\alpha$",
     ord("β"): r"$\beta$",
     ord("γ"): r"$\gamma$",
@@ -85,15 +90,42 @@ def _signed(value: float) -> str:
 
 
 def mean_cells(table: pd.DataFrame, metric: str, digits: int = 1) -> pd.DataFrame:
-    """Return methods by data sets, with the mean over the data sets if none is missing."""
+    """Return methods by data sets, with the mean over the data sets that a method has, marked if some are missing."""
     part = table[table.metric == metric]
     methods, data = part.method.unique(), part.data.unique()
     means = part.pivot(index="method", columns="data", values="mean").reindex(index=methods, columns=data)
     spread = part.pivot(index="method", columns="data", values="std").reindex(index=methods, columns=data)
-    cells = means.map(lambda value: "" if pd.isna(value) else f"{value:.{digits}f}")
+    cells = means.map(lambda value: _number(value, digits))
     cells += spread.astype(float).map(lambda value: "" if pd.isna(value) else f" ± {value:.{digits}f}")
-    cells["mean"] = [f"{value:.{digits}f}" if not np.isnan(value) else "" for value in means.mean(axis=1, skipna=False)]
+    cells["mean"] = [_marked_mean(row, digits) for row in means.to_numpy(dtype=float)]
     return cells
+
+
+def overview_cells(table: pd.DataFrame, digits: Mapping[str, int]) -> pd.DataFrame:
+    """Return methods by metrics: the mean over the data sets, and their number if some are missing.
+
+    ``digits`` gives the metrics and the digits of each.
+    """
+    n_data = table.data.nunique()
+    wide = table.pivot(index="method", columns=["metric", "data"], values="mean").reindex(table.method.unique())
+    cells = pd.DataFrame(index=wide.index)
+    n_found = wide[next(iter(digits))].notna().sum(axis=1)
+    if (n_found < n_data).any():
+        cells["data sets"] = [f"{n} of {n_data}" for n in n_found]
+    for metric, n_digits in digits.items():
+        if metric in wide.columns.get_level_values(0):
+            cells[metric] = [_number(value, n_digits) for value in wide[metric].mean(axis=1)]
+    return cells
+
+
+def _marked_mean(values: Float, digits: int) -> str:
+    found = values[~np.isnan(values)]
+    text = _number(np.mean(found) if len(found) else np.nan, digits)
+    return text if len(found) in (0, len(values)) else f"{text} ({len(found)} of {len(values)})"
+
+
+def _number(value: Any, digits: int) -> str:
+    return MISSING if pd.isna(value) else f"{value:.{digits}f}"
 
 
 def settings_cells(summary: pd.DataFrame) -> pd.DataFrame:
@@ -103,6 +135,12 @@ def settings_cells(summary: pd.DataFrame) -> pd.DataFrame:
     part["cell"] = part.settings.astype(str).where(whole, part.settings.astype(str) + " of " + part.grid.astype(str))
     cells = part.pivot(index="data", columns="method", values="cell")
     return cells.reindex(index=part.data.unique(), columns=part.method.unique()).fillna("")
+
+
+def data_cells(described: Mapping[str, Mapping[str, Any]]) -> pd.DataFrame:
+    """Return data sets by their size and how their values are prepared and judged."""
+    cells = pd.DataFrame.from_dict(described, orient="index")
+    return cells.map(lambda value: f"{value:,}" if isinstance(value, int) else str(value))
 
 
 def pair_cells(pairs: pd.DataFrame) -> pd.DataFrame:

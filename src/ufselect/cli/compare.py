@@ -93,7 +93,7 @@ def compare(
             labels=classes,
             n_repeats=repeats,
             n_random=_N_RANDOM,
-            standardize=scale is not options.Scale.none,
+            standardize=_standardized(scale),
             random_state=seed,
             verbose=1,
         )
@@ -102,7 +102,7 @@ def compare(
     # Before anything is printed: a reader such as head may close the pipe early.
     write_all({}, {output: _as_csv(compared.rows, bool(labels))} if output else {})
     say([*numbers.notes, *_what_counted(compared)])
-    _print_comparison(compared.rows, repeats, bool(labels))
+    _print_comparison(compared.rows, _legend(repeats, bool(labels), scale))
     if output:
         say(["", f"Wrote {output}."])
 
@@ -143,14 +143,15 @@ def _what_counted(compared: Comparison) -> list[str]:
     return [f"Columns: {count:,} for every method, as many as {compared.counted_by} selects."]
 
 
-def _print_comparison(rows: Sequence[ComparedSelection], repeats: int, labelled: bool) -> None:
+def _print_comparison(rows: Sequence[ComparedSelection], legend: Sequence[str]) -> None:
     from ufselect.inspection import selection_overlap
 
     say(["", f"{counted(len(rows[0].chosen), 'column')} selected by each method:", ""])
+    repeats = any(row.stability is not None for row in rows)
     headers = ["method", "redundancy", "neighbours", *(["stability"] if repeats else []), "seconds"]
     cells = [_cells(row, repeats) for row in rows]
-    print_table([*headers, *(["ACC", "NMI"] if labelled else [])], cells, left=[0])
-    say(["", *_legend(repeats, labelled), *_what_did_not_converge(rows)])
+    print_table([*headers, *(["ACC", "NMI"] if rows[0].agreement else [])], cells, left=[0])
+    say(["", *legend, *_what_did_not_converge(rows)])
     fitted = [row for row in rows if row.seconds is not None]
     if len(fitted) > 1:
         overlap = selection_overlap([row.chosen for row in fitted])
@@ -159,14 +160,19 @@ def _print_comparison(rows: Sequence[ComparedSelection], repeats: int, labelled:
         print_table(["", *(row.method for row in fitted)], shares, left=[0])
 
 
-def _cells(row: ComparedSelection, repeats: int) -> list[str]:
+def _cells(row: ComparedSelection, repeats: bool) -> list[str]:
     stability = ["–" if row.stability is None else f"{row.stability:.2f}"] if repeats else []
     seconds = "–" if row.seconds is None else f"{row.seconds:.2f}"
     measured = [percent(row.redundancy), percent(row.neighborhoods), *stability, seconds]
     return [row.method, *measured, *(percent(value, 1) for value in row.agreement.values())]
 
 
-def _legend(repeats: int, labelled: bool) -> list[str]:
+def _standardized(scale: options.Scale | None) -> bool:
+    """Return whether neighbours and clusters are those of scaled columns."""
+    return scale in (None, options.Scale.standard)
+
+
+def _legend(repeats: int, labelled: bool, scale: options.Scale | None) -> list[str]:
     lines = [
         "redundancy: mean absolute correlation of the selected columns; lower is better.",
         "neighbours: overlap of a sample's five nearest neighbours by all and by the selected columns (Jaccard index).",
@@ -176,7 +182,10 @@ def _legend(repeats: int, labelled: bool) -> list[str]:
         lines.append(f"stability: agreement of the selections from {subsets}; 0 is chance, 1 is identical.")
     if labelled:
         lines.append("ACC, NMI: agreement of k-means on the selected columns with the labels, which no method sees.")
-    return [*lines, f"random: mean of {_N_RANDOM} random selections."]
+    judged = "neighbours, ACC and NMI" if labelled else "neighbours"
+    values = "log(1 + x) of the columns" if scale == options.Scale.log1p else "the columns as they are"
+    scaled = "columns scaled to mean 0 and variance 1" if _standardized(scale) else f"{values}, unscaled"
+    return [*lines, f"{judged}: computed from {scaled}.", f"random: mean of {_N_RANDOM} random selections."]
 
 
 def _what_did_not_converge(rows: Sequence[ComparedSelection]) -> list[str]:

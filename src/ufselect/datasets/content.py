@@ -10,16 +10,17 @@ import numpy.typing as npt
 import scipy.sparse as sp
 
 _LARGEST_DENSE_BYTES = 2**32
+_ROWS_AT_ONCE = 256
 
 
 class Dataset(NamedTuple):
     """Raw samples in rows, and the class of each, which only evaluation may see.
 
-    The arrays are read-only, since everyone who loads the dataset shares them.
+    X is sparse if its file is. The arrays are read-only, since everyone who loads the dataset shares them.
     """
 
     name: str
-    X: npt.NDArray[np.float64]
+    X: npt.NDArray[np.float64] | sp.csr_array
     y: npt.NDArray[np.int64]
 
     @property
@@ -43,11 +44,13 @@ def dataset_from(name: str, X: Any, labels: Any) -> Dataset:
     Returns
     -------
     Dataset
+        With X as a CSR array without duplicate entries if it is sparse.
 
     Raises
     ------
     ValueError
-        If X is not a table of finite numbers, or there is not one label for each sample.
+        If X is not a table of finite numbers, or is sparse and too large to be dense, or there is not one label for
+        each sample.
 
     Examples
     --------
@@ -57,14 +60,14 @@ def dataset_from(name: str, X: Any, labels: Any) -> Dataset:
     """
     values = _finite_table(X)
     classes = _numbered_by_appearance(_flat_labels(labels))
-    if len(classes) != len(values):
-        raise ValueError(f"X has {len(values)} samples, but there are {len(classes)} class labels")
-    for array in (values, classes):
+    if len(classes) != values.shape[0]:
+        raise ValueError(f"X has {values.shape[0]} samples, but there are {len(classes)} class labels")
+    for array in (*_arrays_of(values), classes):
         array.setflags(write=False)
     return Dataset(name, values, classes)
 
 
-def content_digest(X: npt.ArrayLike, y: npt.ArrayLike) -> str:
+def content_digest(X: Any, y: npt.ArrayLike) -> str:
     """Return the SHA-256 of samples and classes, which does not depend on the format of their file.
 
     It is taken over the shape of X as two int64, the values of X as float64 row by row (−0 as 0), and the classes,
@@ -72,7 +75,7 @@ def content_digest(X: npt.ArrayLike, y: npt.ArrayLike) -> str:
 
     Parameters
     ----------
-    X : array-like of shape (n_samples, n_features)
+    X : array-like or sparse matrix of shape (n_samples, n_features)
     y : array-like of shape (n_samples,)
 
     Returns
@@ -88,41 +91,63 @@ def content_digest(X: npt.ArrayLike, y: npt.ArrayLike) -> str:
     >>> content_digest(X, ["b", "a", "a"]) == content_digest(X.astype(np.float32), [1, 2, 2])
     True
     """
-    values = np.asarray(X, dtype=np.float64) + 0.0
+    values: Any = sp.csr_array(X) if sp.issparse(X) else np.asarray(X)
     digest = hashlib.sha256(np.array(values.shape, dtype="<i8").tobytes())
-    digest.update(np.ascontiguousarray(values, dtype="<f8").data)
+    for first in range(0, values.shape[0], _ROWS_AT_ONCE):
+        part = values[first : first + _ROWS_AT_ONCE]
+        dense = np.asarray(part.toarray() if sp.issparse(part) else part, dtype=np.float64) + 0.0
+        digest.update(np.ascontiguousarray(dense, dtype="<f8").data)
     digest.update(_numbered_by_appearance(np.asarray(y)).astype("<i8").data)
     return digest.hexdigest()
 
 
-def _finite_table(X: Any) -> npt.NDArray[np.float64]:
-    """Return X as a new two-dimensional float64 array."""
-    values = _dense(X) if sp.issparse(X) else np.asarray(X)
+def _finite_table(X: Any) -> Any:
+    """Return X as a new float64 array with two dimensions, dense or CSR."""
+    values = _checked_sparse(X) if sp.issparse(X) else np.asarray(X)
     if values.dtype.kind not in "biuf":
         raise ValueError(f"X must hold real numbers, got {values.dtype}")
     if values.ndim != 2 or 0 in values.shape:
         raise ValueError(f"X must have samples as rows and features as columns, got shape {values.shape}")
-    table = np.array(values, dtype=np.float64, order="C")
+    table = _canonical(values) if sp.issparse(X) else np.array(values, dtype=np.float64, order="C")
     _ensure_finite(table)
     return table
 
 
-def _dense(X: Any) -> npt.NDArray[Any]:
+def _checked_sparse(X: Any) -> Any:
+    """Return X unless it is too large to be dense: selections from all features are evaluated, too."""
     n_bytes = 8 * X.shape[0] * X.shape[1]
     if n_bytes > _LARGEST_DENSE_BYTES:
         raise ValueError(
             f"X is sparse with shape {X.shape} and takes {n_bytes / 1e9:,.1f} GB as a dense array, but datasets are"
             f" limited to {_LARGEST_DENSE_BYTES / 1e9:,.1f} GB; remove samples or features first"
         )
-    return np.asarray(X.toarray())
+    return X
 
 
-def _ensure_finite(table: npt.NDArray[np.float64]) -> None:
-    bad_rows = ~np.isfinite(table).all(axis=1)
-    if bad_rows.any():
-        row = int(np.argmax(bad_rows))
-        column = int(np.argmin(np.isfinite(table[row])))
-        raise ValueError(f"X must be finite, got {table[row, column]} at row {row}, column {column} (counted from 0)")
+def _canonical(X: Any) -> sp.csr_array:
+    table = sp.csr_array(X, dtype=np.float64, copy=True)
+    table.sum_duplicates()
+    return table
+
+
+def _arrays_of(X: Any) -> tuple[npt.NDArray[Any], ...]:
+    return (X.data, X.indices, X.indptr) if sp.issparse(X) else (X,)
+
+
+def _ensure_finite(table: Any) -> None:
+    stored = table.data if sp.issparse(table) else table
+    if np.isfinite(stored).all():
+        return
+    row, column = (int(at[0]) for at in _places(table))
+    raise ValueError(f"X must be finite, got {table[row, column]} at row {row}, column {column} (counted from 0)")
+
+
+def _places(table: Any) -> tuple[npt.NDArray[Any], ...]:
+    """Return the rows and columns of values that are not finite, row by row."""
+    if not sp.issparse(table):
+        return np.nonzero(~np.isfinite(table))
+    bad = np.flatnonzero(~np.isfinite(table.data))
+    return np.searchsorted(table.indptr, bad, side="right") - 1, table.indices[bad]
 
 
 def _flat_labels(labels: Any) -> npt.NDArray[Any]:

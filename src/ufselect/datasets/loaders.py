@@ -19,21 +19,23 @@ from ufselect.datasets.registry import PublicSet, describe_dataset
 DATA_VARIABLE = "UFSELECT_DATA"
 _IN_SCIKIT_LEARN = ("digits", "wine", "breast_cancer", "iris")
 _USPS200_PER_CLASS = 100
+_SUBFOLDER = "more"
 
 
 def load_dataset(name: str | os.PathLike[str], *, verify: bool = True) -> Dataset:
     """Load a dataset by name, or your own from a file.
 
     Known datasets are searched for as ``NAME.npz``, ``.mat``, ``.csv`` or ``.csv.gz``, in this order, in the folder
-    given by the environment variable ``UFSELECT_DATA``, by default ``ufselect`` in the user's cache folder. If there
-    is no such file, datasets that are on openml.org are downloaded to that folder. Datasets of scikit-learn and
-    generated ones need no file. A file stays in memory until it changes.
+    given by the environment variable ``UFSELECT_DATA``, by default ``ufselect`` in the user's cache folder, and in
+    its subfolder ``more``. If there is no such file, datasets that are on openml.org are downloaded to that folder.
+    Datasets of scikit-learn and generated ones need no file. A file stays in memory until it changes.
 
     Parameters
     ----------
     name : str or path
-        One of ``dataset_names()``, or a path with one of these suffixes. A file holds X and y (.npz), X and Y or fea
-        and gnd (.mat), or a header with one column named y, class, label or target (.csv).
+        One of ``dataset_names()``, or a path with one of these suffixes. A file holds X and y (.npz; a sparse X as
+        data, indices, indptr and shape of a CSR array), X and Y or fea and gnd (.mat), or a header with one column
+        named y, class, label or target (.csv).
     verify : bool, default=True
         Whether to raise an error if the shape, the number of classes or the content of a known dataset is not as
         expected.
@@ -41,7 +43,7 @@ def load_dataset(name: str | os.PathLike[str], *, verify: bool = True) -> Datase
     Returns
     -------
     Dataset
-        With read-only arrays; classes are numbered in order of appearance.
+        With read-only arrays; X is sparse if it is in the file. Classes are numbered in order of appearance.
 
     Raises
     ------
@@ -97,9 +99,10 @@ def _known_set(name: str) -> PublicSet:
 
 def _file_of(public: PublicSet, folder: Path, verify: bool) -> Path:
     """Return the file of a dataset, downloaded if it is missing and on openml.org."""
-    for suffix in SUFFIXES:
-        if (path := folder / f"{public.name}{suffix}").is_file():
-            return path
+    for each in (folder, folder / _SUBFOLDER):
+        for suffix in SUFFIXES:
+            if (path := each / f"{public.name}{suffix}").is_file():
+                return path
     if public.openml_name is None:
         raise FileNotFoundError(_how_to_get(public, folder))
     try:
@@ -110,7 +113,7 @@ def _file_of(public: PublicSet, folder: Path, verify: bool) -> Path:
 
 def _how_to_get(public: PublicSet, folder: Path) -> str:
     files = ", ".join(f"{public.name}{suffix}" for suffix in SUFFIXES)
-    where = folder if folder.is_dir() else f"{folder}, which is not a folder"
+    where = f"{folder} or its subfolder {_SUBFOLDER}" if folder.is_dir() else f"{folder}, which is not a folder"
     return (
         f"{public.name} is not available: none of the files {files} is in {where}."
         f" It must have {public.size}, as {'; '.join(FORMATS)}."

