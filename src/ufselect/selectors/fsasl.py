@@ -67,8 +67,8 @@ class FSASL(ClusterSelector):
     ----------
     n_features_to_select : int, float or "auto", default="auto"
         Number of features to select, or the fraction of features if a float. "auto" takes the features up to the peak
-        of the alignment curve. If there are more features than samples, it takes as many as agree with the learned
-        structure most beyond what shuffled features reach by chance.
+        of the alignment curve. If there are more features than samples, it takes as many as exceed the alignment of
+        shuffled features most.
     n_clusters : int, "auto" or None, default=None
         c, the approximate number of clusters, which sets the dimension of the learned space. None needs no such number:
         all directions of the graph count, weighted by how well the graph holds them together. "auto" reads c off the
