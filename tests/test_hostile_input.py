@@ -34,6 +34,10 @@ def fitted(X, mode="default", **params):
     return FSASL(**{"n_features_to_select": 1, **MODES[mode], **params}).fit(X)
 
 
+def curves_of(selector):
+    return selector.alignment_curve_, selector.alignments_, selector.r2_curve_
+
+
 def assert_well_formed(selector, shape):
     """All that a fit leaves is finite, and the ranking is one."""
     n, d = shape
@@ -42,7 +46,7 @@ def assert_well_formed(selector, shape):
     assert np.all(selector.scores_ >= 0.0)
     assert selector.coef_.shape[0] == d
     assert selector.embedding_.shape[0] == n
-    for learned in (selector.scores_, selector.coef_, selector.embedding_, selector.structure_curve_):
+    for learned in (selector.scores_, selector.coef_, selector.embedding_, *curves_of(selector)):
         assert np.all(np.isfinite(learned))
     assert np.all(np.isfinite(selector.objective_history_))
     assert selector.get_support().sum() == selector.n_features_
@@ -259,7 +263,7 @@ def test_single_precision_stays_single_precision(mode, form):
     X = form(PLANTED.X.astype(np.float32))
     selector = fitted(X, mode, n_features_to_select=4)
     assert_well_formed(selector, X.shape)
-    for learned in (selector.scores_, selector.coef_, selector.embedding_, selector.structure_curve_):
+    for learned in (selector.scores_, selector.coef_, selector.embedding_, *curves_of(selector)):
         assert learned.dtype == np.float32
     assert selector.transform(X).dtype == np.float32
     assert selector.transform(X.astype(np.float64)).dtype == np.float64
