@@ -12,7 +12,7 @@ from ufselect import MaxVariance
 from ufselect.datasets.planted import make_planted_clusters
 
 PLANTED = make_planted_clusters(60, 3, 10, 5, random_state=0).X
-LEARNED = ("scores_", "coef_", "embedding_", "objective_history_", "structure_curve_")
+LEARNED = ("scores_", "coef_", "embedding_", "objective_history_", "alignment_curve_", "alignments_", "r2_curve_")
 
 UNSCALED = ("MaxVariance", "RUFS")  # which have no parameter scale
 FORMS = {"dense": np.asarray, "sparse": sp.csr_array}

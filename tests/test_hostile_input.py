@@ -17,14 +17,16 @@ PLANTED.X.setflags(write=False)
 MODES = {
     "default": {},
     "global": {"structure": "global"},
-    "local": {"structure": "local"},
+    "both": {"structure": "both"},
+    "clusters": {"n_clusters": "auto"},
     "fixed": {"adaptive": False},
-    "eigen": {"w_solver": "eigen"},
-    "one objective": {"w_solver": "eigen", "recalibrate": False},
+    "eigen": {"n_clusters": "auto", "w_solver": "eigen"},
+    "one objective": {"n_clusters": "auto", "w_solver": "eigen", "recalibrate": False},
     "mean": {"spread": "mean"},
     "raw norm": {"scale": None, "selection": "norm"},
-    "size": {"self_expression_size": 2},
-    "published": {"spread": "mean", "scale": None, "center": False, "selection": "norm"},
+    "size": {"structure": "both", "self_expression_size": 2},
+    "greedy": {"selection": "greedy"},
+    "published": FSASL.published(n_neighbors="auto").get_params(),
 }
 in_every_mode = pytest.mark.parametrize("mode", MODES)
 may_stop_early = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -32,6 +34,10 @@ may_stop_early = pytest.mark.filterwarnings("ignore::sklearn.exceptions.Converge
 
 def fitted(X, mode="default", **params):
     return FSASL(**{"n_features_to_select": 1, **MODES[mode], **params}).fit(X)
+
+
+def curves_of(selector):
+    return selector.alignment_curve_, selector.alignments_, selector.r2_curve_
 
 
 def assert_well_formed(selector, shape):
@@ -42,7 +48,7 @@ def assert_well_formed(selector, shape):
     assert np.all(selector.scores_ >= 0.0)
     assert selector.coef_.shape[0] == d
     assert selector.embedding_.shape[0] == n
-    for learned in (selector.scores_, selector.coef_, selector.embedding_, selector.structure_curve_):
+    for learned in (selector.scores_, selector.coef_, selector.embedding_, *curves_of(selector)):
         assert np.all(np.isfinite(learned))
     assert np.all(np.isfinite(selector.objective_history_))
     assert selector.get_support().sum() == selector.n_features_
@@ -123,10 +129,12 @@ def test_as_many_neighbours_or_clusters_as_samples_are_refused(name, value):
     [
         *((name, value) for name in ("row_penalty", "self_expression_penalty") for value in (-0.1, 0, 0.0, 1, 1.5)),
         *(("local_weight", value) for value in (-1, -1e-9)),
-        *((name, value) for name in ("n_neighbors", "n_clusters") for value in (0, -1, 2.5, None)),
+        *((name, value) for name in ("n_neighbors", "n_clusters") for value in (0, -1, 2.5)),
+        ("n_neighbors", None),
+        *(("graph_components", value) for value in (0, -1, 2.5)),
         *(("self_expression_size", value) for value in (0, -1, 0.5)),
         *(("max_iter", value) for value in (0, -1, 1.5, None)),
-        *(("tol", value) for value in (-1e-3, None)),
+        ("tol", -1e-3),
         ("n_jobs", 1.5),
         ("random_state", -1),
         ("verbose", -1),
@@ -219,9 +227,13 @@ def test_a_column_that_differs_from_a_constant_by_rounding_only_is_constant(valu
 @in_every_mode
 def test_duplicated_columns_are_legal(mode):
     X = np.hstack([PLANTED.X] * 3)
-    selector = fitted(X, mode, n_features_to_select=5, n_clusters=3)
+    selector = fitted(X, mode, n_features_to_select=20, n_clusters=3)
     assert_well_formed(selector, X.shape)
-    assert np.tile(PLANTED.informative, 3)[selector.get_support()].all()
+    once = fitted(PLANTED.X, mode, n_features_to_select=15, n_clusters=3)
+    assert_array_equal(selector.copies_, [*[-1] * 15, *range(15), *range(15)])
+    assert_array_equal(selector.top_features(15), once.top_features())
+    assert_array_equal(selector.scores_[:15], once.scores_)
+    assert_array_equal(selector.alignments_, np.tile(once.alignments_, 3))
 
 
 @may_stop_early
@@ -259,7 +271,7 @@ def test_single_precision_stays_single_precision(mode, form):
     X = form(PLANTED.X.astype(np.float32))
     selector = fitted(X, mode, n_features_to_select=4)
     assert_well_formed(selector, X.shape)
-    for learned in (selector.scores_, selector.coef_, selector.embedding_, selector.structure_curve_):
+    for learned in (selector.scores_, selector.coef_, selector.embedding_, *curves_of(selector)):
         assert learned.dtype == np.float32
     assert selector.transform(X).dtype == np.float32
     assert selector.transform(X.astype(np.float64)).dtype == np.float64
@@ -277,10 +289,10 @@ def test_tiny_and_huge_values_rank_as_ordinary_ones(mode, dtype, size):
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_units_of_the_columns_do_not_matter_by_default(dtype):
+def test_units_of_the_columns_do_not_matter_if_scaled_to_unit_variance(dtype):
     units = np.where(np.arange(15) % 2, 1e-12, 1e12).astype(dtype)
     X = PLANTED.X.astype(dtype)
-    ordinary, mixed = fitted(X, n_features_to_select=5), fitted(X * units, n_features_to_select=5)
+    ordinary, mixed = (fitted(values, n_features_to_select=5, scale="standard") for values in (X, X * units))
     assert_well_formed(mixed, X.shape)
     assert_array_equal(mixed.top_features(), ordinary.top_features())
 

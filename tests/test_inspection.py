@@ -12,13 +12,15 @@ from hypothesis.extra import numpy as hnp
 from ufselect import FSASL, MCFS, SPFS, LaplacianScore, MaxVariance
 from ufselect.datasets import make_planted_clusters
 from ufselect.inspection import (
+    StructureTest,
+    alignment_of_selection,
     dense_columns,
     draws_of_samples,
     explain_features,
     neighborhoods_kept,
     selection_overlap,
     stability_over,
-    structure_kept,
+    structure_test,
 )
 
 SELECTIONS = st.lists(st.lists(st.integers(0, 20), unique=True, max_size=12), min_size=1, max_size=6)
@@ -167,22 +169,22 @@ def test_sparse_data_are_explained_as_dense_ones(planted):
         assert (one.rank, one.score, one.gain) == (other.rank, other.score, other.gain)
 
 
-# The structure curve
+# Alignment with the learned structure
 
 
-@pytest.mark.parametrize("selector", [MCFS(6, n_clusters=4), FSASL(6, n_clusters=4)])
-def test_gains_sum_to_the_structure_curve(planted, selector):
+@pytest.mark.parametrize("selector", [MCFS(6, n_clusters=4), FSASL(6)])
+def test_gains_sum_to_the_alignment_curve(planted, selector):
     selector.fit(planted)
-    curve = selector.structure_curve_
+    curve = selector.alignment_curve_
     gains = [each.gain for each in explain_features(selector, planted, selector.top_features(40))]
     known = [gain for gain in gains if gain is not None]
     assert len(known) == min(len(curve), 40)
     assert gains[len(known) :] == [None] * (40 - len(known))
     np.testing.assert_allclose(np.cumsum(known), curve, rtol=1e-12)
-    assert structure_kept(selector) == pytest.approx(sum(known[:6]))
+    assert alignment_of_selection(selector) == pytest.approx(sum(known[:6]))
 
 
-def test_the_best_column_gains_what_it_explains_alone(planted):
+def test_the_best_column_gains_its_own_alignment(planted):
     selector = MCFS(6, n_clusters=4).fit(planted)
     best, *others = explain_features(selector, planted, selector.top_features())
     assert best.alone == pytest.approx(best.gain, rel=1e-9)
@@ -192,20 +194,121 @@ def test_the_best_column_gains_what_it_explains_alone(planted):
 
 @given(SEEDS)
 @settings(deadline=None, max_examples=20)
-def test_what_a_column_explains_alone_is_a_share(seed):
+def test_the_alignment_of_a_column_lies_between_0_and_1(seed):
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((30, 8))
     X[:, :3] += 3.0 * rng.standard_normal((3, 3))[rng.integers(0, 3, 30)]
-    shares = [each.alone for each in explain_features(MCFS(3, n_clusters=3).fit(X), X, range(8))]
-    assert all(0.0 <= share <= 1.0 for share in shares)
+    alignments = [each.alone for each in explain_features(MCFS(3, n_clusters=3).fit(X), X, range(8))]
+    assert all(0.0 <= alignment <= 1.0 for alignment in alignments)
 
 
 def test_methods_without_an_embedding_have_no_structure(planted):
     selector = LaplacianScore(5).fit(planted)
-    assert structure_kept(selector) is None
+    assert alignment_of_selection(selector) is None
     (explanation,) = explain_features(selector, planted, [0])
     assert explanation.alone is None
     assert explanation.gain is None
+
+
+def test_a_gain_is_negative_if_the_columns_before_it_agree_better_without_it(planted):
+    selector = FSASL(30).fit(planted)
+    gains = [each.gain for each in explain_features(selector, planted, selector.top_features(40))]
+    peak = int(np.argmax(selector.alignment_curve_))
+    assert peak < 39
+    assert gains[peak] > 0.0 > gains[peak + 1]
+
+
+def test_a_copy_is_aligned_as_its_original(planted):
+    X = np.hstack([planted, planted[:, [3, 0]]])
+    selector = MCFS(6, n_clusters=4).fit(X)
+    np.testing.assert_array_equal(selector.copies_, [*[-1] * 40, 3, 0])
+    original, copy = explain_features(selector, X, [0, 41])
+    assert original.alone == copy.alone > 0.0
+    assert copy.rank > 40 >= original.rank
+
+
+# The test of structure
+
+
+@pytest.mark.parametrize("selector", [FSASL(), FSASL(8), MCFS(8, n_clusters=4)])
+def test_planted_clusters_are_structure_and_noise_is_none(planted, selector):
+    found = structure_test(planted, selector)
+    assert found.p_value < 0.01
+    assert found.observed > found.mean + 10 * found.spread
+    noise = np.random.default_rng(0).standard_normal((120, 40))
+    assert structure_test(noise, selector).p_value > 0.05
+
+
+def test_noise_is_rarely_taken_for_structure():
+    rng = np.random.default_rng(1)
+    p_values = [structure_test(rng.standard_normal((40, 12)), FSASL(4)).p_value for _ in range(40)]
+    assert sum(p < 0.05 for p in p_values) <= 6  # 2 expected; more than 6 of 40 by chance: 1 in 300
+    assert 0.2 < np.median(p_values) < 0.8
+
+
+def test_the_observed_alignment_is_that_of_the_selector(planted):
+    selector = FSASL().fit(planted)
+    before = selector.get_params(), selector.n_features_
+    assert structure_test(planted, selector).observed == alignment_of_selection(selector)
+    assert (selector.get_params(), selector.n_features_) == before
+
+
+@pytest.mark.parametrize("form", [pd.DataFrame, pl.DataFrame, np.asfortranarray, lambda X: X.tolist()])
+def test_structure_of_frames_and_lists(planted, form):
+    expected = structure_test(planted, FSASL(6), n_shuffles=2)
+    found = structure_test(form(planted), FSASL(6), n_shuffles=2)
+    assert found.observed == pytest.approx(expected.observed, rel=1e-9)
+    np.testing.assert_allclose(found.by_chance, expected.by_chance, rtol=1e-9)
+
+
+@pytest.mark.parametrize("form", [sp.csr_array, sp.csc_array, sp.csr_matrix, sp.coo_matrix])
+def test_structure_of_sparse_data(planted, form):
+    X = np.where(planted > 0.5, planted, 0.0)
+    sparse = structure_test(form(X), FSASL(6))
+    assert sparse.observed == pytest.approx(structure_test(X, FSASL(6)).observed, rel=1e-6)
+    assert sparse.p_value < 0.01
+    assert np.all(sparse.by_chance > 0.0)
+
+
+def test_the_test_of_structure_is_reproducible_and_uses_a_subset_of_many_samples():
+    X = make_planted_clusters(300, 3, 5, 10, random_state=0).X
+    found = [structure_test(X, FSASL(4), max_samples=100, random_state=seed, n_shuffles=2) for seed in (0, 0, 1)]
+    assert found[0].observed == found[1].observed != found[2].observed
+    np.testing.assert_array_equal(found[0].by_chance, found[1].by_chance)
+    whole = structure_test(X, FSASL(4), max_samples=None, n_shuffles=2)
+    assert whole.observed == alignment_of_selection(FSASL(4).fit(X)) != found[0].observed
+
+
+def test_progress_of_the_test_is_one_bar(planted, capfd):
+    structure_test(planted, FSASL(6, verbose=1), n_shuffles=2)
+    assert capfd.readouterr().err == ""
+    structure_test(planted, FSASL(6, verbose=1), n_shuffles=2, verbose=1)
+    shown = capfd.readouterr().err
+    assert "Test of structure" in shown
+    assert "FSASL" not in shown
+
+
+@pytest.mark.parametrize("n_shuffles", [1, 0, -3])
+def test_too_few_shuffles_are_refused(planted, n_shuffles):
+    with pytest.raises(ValueError, match=f"n_shuffles={n_shuffles} must be at least 2"):
+        structure_test(planted, FSASL(6), n_shuffles=n_shuffles)
+
+
+def test_a_method_without_an_embedding_has_no_structure_to_test(planted):
+    with pytest.raises(ValueError, match="LaplacianScore learns no structure"):
+        structure_test(planted, LaplacianScore(5))
+
+
+@pytest.mark.parametrize("max_samples", [0, 2])
+def test_a_subset_of_too_few_samples_is_refused(planted, max_samples):
+    with pytest.raises(ValueError, match="minimum of 3 is required"):
+        structure_test(planted, FSASL(6), max_samples=max_samples)
+
+
+def test_equal_alignments_by_chance_give_a_definite_verdict():
+    assert StructureTest(0.9, np.full(5, 0.2)).p_value < 1e-6
+    assert StructureTest(0.2, np.full(5, 0.2)).p_value == 0.5
+    assert StructureTest(0.1, np.full(5, 0.2)).p_value > 0.99
 
 
 # Neighbourhoods

@@ -11,7 +11,16 @@ from ufselect.datasets.planted import make_planted_clusters
 
 # Rows are processed in blocks of up to 256: 300 of them make two blocks, and so work for two processes.
 PLANTED = make_planted_clusters(300, 3, 10, 10, random_state=0)
-LEARNED = ("scores_", "ranking_", "coef_", "embedding_", "objective_history_", "structure_curve_")
+LEARNED = (
+    "scores_",
+    "ranking_",
+    "coef_",
+    "embedding_",
+    "objective_history_",
+    "alignment_curve_",
+    "alignments_",
+    "r2_curve_",
+)
 BACKENDS = ["sequential", "threading", "loky", "multiprocessing", "dask"]
 
 # Further routes to code that runs in blocks.

@@ -55,7 +55,16 @@ FRAMES = {
     "pandas": lambda: pd.DataFrame(PLANTED.X, columns=NAMES),
     "polars": lambda: pl.DataFrame(PLANTED.X, schema=NAMES),
 }
-LEARNED_ARRAYS = ["scores_", "ranking_", "coef_", "embedding_", "objective_history_", "structure_curve_"]
+LEARNED_ARRAYS = [
+    "scores_",
+    "ranking_",
+    "coef_",
+    "embedding_",
+    "objective_history_",
+    "alignment_curve_",
+    "alignments_",
+    "r2_curve_",
+]
 
 
 def fitted_copy(estimator):

@@ -264,6 +264,7 @@ class BaseSelector(SelectorMixin, BaseEstimator, metaclass=ABCMeta):  # type: ig
         if ranking.alignments is not None:
             self.alignments_ = np.zeros(d, dtype=dtype)
             self.alignments_[informative] = ranking.alignments
+            self.alignments_[copies] = self.alignments_[first[copies]]
         for name, value in ranking.attributes.items():
             setattr(self, name, value)
 

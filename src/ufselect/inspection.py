@@ -143,14 +143,17 @@ class StructureTest:
 
     @property
     def mean(self) -> float:
+        """Mean of the alignments of shuffled columns."""
         return float(self.by_chance.mean())
 
     @property
     def spread(self) -> float:
+        """Their standard deviation."""
         return float(self.by_chance.std(ddof=1))
 
     @property
     def p_value(self) -> float:
+        """Probability of the observed alignment or more if there is no structure."""
         # One more value of the same normal distribution, whose mean and spread are estimated: Student's t.
         count = len(self.by_chance)
         unit = max(self.spread, _SMALLEST_SPREAD) * np.sqrt(1.0 + 1.0 / count)
@@ -170,7 +173,7 @@ def structure_test(
 
     Shuffling every column by itself keeps the values of each column and removes whatever the columns have in common.
     The selector is fitted in the same way to the data and to shuffled data, and the alignments of the selected features
-    with the structures that it learns are compared.
+    with the structures that it learns are compared. As many features are selected from shuffled data as from the data.
 
     Parameters
     ----------
@@ -206,17 +209,27 @@ def structure_test(
     if n_shuffles < 2:
         raise ValueError(f"n_shuffles={n_shuffles} must be at least 2.")
     X = as_matrix(X)
-    points = _drawn_rows(X, min(max_samples or X.shape[0], X.shape[0]), random_state)
+    points = _drawn_rows(X, X.shape[0] if max_samples is None else min(max_samples, X.shape[0]), random_state)
     rng = np.random.RandomState(random_state)
-    alignments = [
-        _alignment_after_fit(selector, points if shuffle == 0 else Columns(points).shuffled(rng).values)
-        for shuffle in progress(range(n_shuffles + 1), verbose, "Test of structure")
-    ]
+    silent = _with_known(selector, verbose=0)
+    alignments: list[float] = []
+    for shuffle in progress(range(n_shuffles + 1), verbose, "Test of structure"):
+        silent.fit(points if shuffle == 0 else Columns(points).shuffled(rng).values)
+        alignments.append(_known_alignment(silent))
+        # "auto" would select another number of columns from every shuffled copy: their alignments differ by that alone.
+        silent = _with_known(silent, n_features_to_select=int(silent.n_features_))
     return StructureTest(alignments[0], np.array(alignments[1:]))
 
 
-def _alignment_after_fit(selector: BaseSelector, X: Any) -> float:
-    found = alignment_of_selection(clone(selector).set_params(verbose=0).fit(X))
+def _with_known(selector: BaseSelector, **params: Any) -> BaseSelector:
+    """Return a clone with other values of those parameters that it has."""
+    known = selector.get_params(deep=False)
+    changed: BaseSelector = clone(selector).set_params(**{key: params[key] for key in params if key in known})
+    return changed
+
+
+def _known_alignment(selector: BaseSelector) -> float:
+    found = alignment_of_selection(selector)
     if found is None:
         raise ValueError(f"{type(selector).__name__} learns no structure that features could be aligned with.")
     return found

@@ -16,15 +16,20 @@ def check_told(text, explanation, names):
     verdict = "selected" if explanation.selected else "not selected"
     assert text.startswith(f"{names[explanation.feature]}: {verdict}, {rank}")
     told = {
-        "alone": re.search(r"By itself it explains ([\d.]+) % of the learned embedding\.", text),
-        "gain": re.search(r"It adds ([\d.]+) % to what the columns ranked before it explain\.", text),
+        "alone": re.search(r"Agreement with the learned structure by itself: ([01]\.\d{3}) of 1\.", text),
+        "gain": re.search(r"It raises the agreement of the columns ranked before it by ([01]\.\d{3})\.", text),
+        "loss": re.search(r"It lowers the agreement of the columns ranked before it by ([01]\.\d{3})\.", text),
         "covered": re.search(r"selected columns together explain (\d+) % of its variance\.", text),
     }
-    for key, digits in [("alone", 1), ("gain", 1), ("covered", 0)]:
-        value = getattr(explanation, key)
-        assert (told[key] is None) == (value is None), key
-        assert value is None or told[key][1] == f"{100.0 * value:.{digits}f}", key
-    assert ("learns no embedding" in text) == (explanation.alone is None)
+    gain = explanation.gain if explanation.rank > 1 else None
+    expected = {
+        "alone": None if explanation.alone is None else f"{explanation.alone:.3f}",
+        "gain": None if gain is None or gain < 0.0 else f"{gain:.3f}",
+        "loss": None if gain is None or gain >= 0.0 else f"{-gain:.3f}",
+        "covered": None if explanation.covered is None else f"{100.0 * explanation.covered:.0f}",
+    }
+    assert {key: found and found[1] for key, found in told.items()} == expected
+    assert ("learns no structure" in text) == (explanation.alone is None)
     most_similar = re.findall(r"(\w[^,]*) \(([+-]\d\.\d\d)\)", text.partition("selected columns: ")[2])
     assert most_similar == [(names[column], f"{value:+.2f}") for column, value in explanation.most_similar]
 
@@ -87,3 +92,14 @@ def test_the_same_options_as_for_a_selection(cells):
     assert re.findall(r"^(gene \d+): selected, rank (\d) of 11", told, flags=re.MULTILINE) == [
         (name, str(rank)) for rank, name in enumerate(chosen, start=1)
     ]
+
+
+def test_an_exact_copy_is_told(cells):
+    table = pd.DataFrame(dense_numbers(), columns=NAMES)
+    table["copy"] = table["gene 3"]
+    table.to_csv("copies.csv", index=False)
+    original, copy = invoke("explain", "copies.csv", "gene 3", "copy", "-m", "4").stdout.split("\n\n")[1:]
+    assert "copy" not in original
+    assert copy.startswith("copy: not selected, rank 13 of 13, score 0.\n  It is an exact copy of gene 3.\n")
+    alone = [re.search(r"by itself: (.*) of 1", text)[1] for text in (original, copy)]
+    assert alone[0] == alone[1] != "0.000"

@@ -25,8 +25,10 @@ from command_line import (
     write_source,
 )
 
-from ufselect import FSSL
+from ufselect import FSASL, FSSL
 from ufselect.cli import fitting
+from ufselect.datasets import make_planted_clusters
+from ufselect.inspection import alignment_of_selection, structure_test
 
 # Every format in, every format out, each method on several.
 ALONE = [
@@ -91,15 +93,26 @@ def check_written(path, source, selector):
 
 def check_printed(stdout, source, selector):
     best = [source.names[column] for column in selector.top_features()]
-    rows = re.findall(r"^ *(\d+)  (\S.*?) +(\S+)(?: +[\d.]+ %)?$", stdout, flags=re.MULTILINE)
-    assert [(int(rank), name) for rank, name, _ in rows] == list(enumerate(best, start=1))
-    scores = [float(score) for *_, score in rows]
+    curve = getattr(selector, "alignment_curve_", None)
+    assert ("agreement so far" in stdout) == (curve is not None)
+    agreement = "" if curve is None else r" +([01]\.\d{3})"
+    rows = re.findall(rf"^ *(\d+)  (\S.*?) +(\S+){agreement}$", stdout, flags=re.MULTILINE)
+    assert [(int(rank), name) for rank, name, *_ in rows] == list(enumerate(best, start=1))
+    scores = [float(score) for _, _, score, *_ in rows]
     assert scores == [float(f"{score:.4g}") for score in selector.scores_[selector.top_features()]]
+    if curve is not None:
+        assert [row[3] for row in rows] == [f"{value:.3f}" for value in curve[:5]]
+        tested = structure_test(source.X, selector)
+        assert tested.p_value < 0.05
+        by_chance = f"{tested.mean:.2f} ± {round(tested.spread, 3):.1g} if columns are shuffled"
+        assert f"learned structure: {curve[4]:.2f} of 1 ({by_chance}; p " in stdout
     assert f"{source.path.name}: 60 samples × 12 numeric columns (" in stdout
     assert "Columns: 5, as requested.\n" in stdout
     assert "5 of 12 columns preserve " in stdout
-    clusters = f"Clusters: {getattr(selector, 'n_clusters_', '')}, by the widest gap between the eigenvalues of"
-    assert (clusters in stdout) == hasattr(selector, "n_clusters_")
+    n_clusters = getattr(selector, "n_clusters_", None)
+    assert ("Clusters: " in stdout) == (n_clusters is not None)
+    if n_clusters is not None:
+        assert f"Clusters: {n_clusters}, by the widest gap between the eigenvalues of" in stdout
 
 
 def test_every_format_is_met():
@@ -149,7 +162,7 @@ def test_the_number_of_columns_and_why(cells):
     assert "Clusters: 4, as requested.\n" in asked
     found = invoke("select", "cells.csv", "--method", "MCFS").stdout
     count = fitted("MCFS", cells.X, "auto").n_features_
-    assert f"Columns: {count}, the fewest columns that explain 95 % of what all columns together explain" in found
+    assert f"Columns: {count}, the columns up to the peak of the agreement with the learned structure.\n" in found
     assert "Clusters: 3, by the widest gap between the eigenvalues" in found
 
 
@@ -276,7 +289,7 @@ def test_as_many_columns_as_from_python_whatever_memory_blocks_may_take(tmp_path
     monkeypatch.setattr(fitting, "_LEAST_WORKING_MEMORY", 0)
     monkeypatch.chdir(tmp_path)
     outcome = invoke("select", "data.npy", "--method", "FSSL", "-c", 20)
-    assert f"Columns: {FSSL(n_clusters=20).fit(X).n_features_}, the fewest" in outcome.stdout
+    assert f"Columns: {FSSL(n_clusters=20).fit(X).n_features_}, the columns up to the peak" in outcome.stdout
 
 
 def test_notes_do_not_get_lost_where_only_names_are_printed(cells):
@@ -309,3 +322,112 @@ def test_a_scale_of_its_own_is_not_overridden(cells):
     outcome = invoke("select", "cells.csv", "--method", "RUFS", "--scale", "none")
     assert outcome.code == 2
     assert "RUFS has no parameter scale" in outcome.stderr
+
+
+# Agreement with the learned structure
+
+
+@pytest.fixture
+def noise(tmp_path, monkeypatch):
+    """A file without structure in the current folder."""
+    monkeypatch.chdir(tmp_path)
+    X = np.random.default_rng(0).standard_normal((120, 40))
+    np.save("noise.npy", X)
+    return X
+
+
+@pytest.mark.parametrize("method", ["FSASL", "MCFS", "UDFS"])
+def test_noise_is_called_noise_and_the_page_says_so(noise, tmp_path, method):
+    outcome = run_alone(tmp_path, "select", "noise.npy", "-m", 8, "--method", method, "--report", "page.html")
+    assert (outcome.code, outcome.stderr) == (0, "")
+    tested = structure_test(noise, fitted(method, noise, 8))
+    found = re.search(r"^No structure was found: .* The selection is arbitrary\.$", outcome.stdout, flags=re.MULTILINE)
+    assert (
+        f"learned structure, {tested.observed:.2f} of 1, is no better than by chance ({tested.mean:.2f} ± " in found[0]
+    )
+    assert f"p = {tested.p_value:.2g})" in found[0]
+    assert found[0] in (tmp_path / "page.html").read_text(encoding="utf-8")
+
+
+def test_agreement_of_structure_stands_on_the_page(cells, tmp_path):
+    outcome = invoke("select", "cells.csv", "-m", 4, "--report", "page.html")
+    (sentence,) = re.findall(r"^Agreement of .*$", outcome.stdout, flags=re.MULTILINE)
+    assert re.search(r"0\.\d\d of 1 \(0\.\d\d ± 0\.\d+ if columns are shuffled; p < 0\.001\)\.$", sentence)
+    assert "No structure" not in outcome.stdout
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert sentence.replace("<", "&lt;") in page
+
+
+def test_without_the_test_the_agreement_is_told_alone(cells, noise):
+    for name, X in (("cells.csv", cells.X), ("noise.npy", noise)):
+        outcome = invoke("select", name, "-m", 4, "--no-test")
+        agreement = alignment_of_selection(fitted("FSASL", X, 4))
+        assert f"selected columns with the learned structure: {agreement:.2f} of 1.\n" in outcome.stdout
+        assert "shuffled" not in outcome.stdout
+        assert "No structure" not in outcome.stdout
+
+
+def test_names_are_printed_without_a_test(cells, monkeypatch):
+    monkeypatch.setattr("ufselect.inspection.structure_test", None)  # calling it would fail
+    outcome = invoke("select", "cells.csv", "-m", 4, "--names")
+    assert (outcome.code, len(outcome.stdout.splitlines())) == (0, 4)
+
+
+def test_a_method_without_an_embedding_is_not_tested(cells):
+    outcome = invoke("select", "cells.csv", "-m", 4, "--method", "LaplacianScore")
+    assert outcome.code == 0
+    assert "greement" not in outcome.stdout
+    assert "shuffled" not in outcome.stdout
+
+
+def test_many_samples_are_tested_on_some_of_them(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    np.save("long.npy", make_planted_clusters(600, 3, 5, 10, random_state=0).X)
+    assert "p < 0.001). Tested on 500 of 600 samples.\n" in invoke("select", "long.npy", "-m", 4).stdout
+
+
+def test_a_test_that_cannot_be_made_is_no_failure(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    np.save("long.npy", make_planted_clusters(520, 3, 5, 5, random_state=0).X)
+    outcome = invoke("select", "long.npy", "-m", 4, "--n-neighbors", 510, "-o", "out.npy")
+    assert outcome.code == 0
+    assert re.search(r"Agreement of .* of 1; it could not be compared with that of shuffled columns\. ", outcome.stdout)
+    assert "n_neighbors=510 must be less than the number of samples, 500." in outcome.stdout
+    assert np.load("out.npy").shape == (520, 4)
+
+
+def test_more_columns_than_samples_are_chosen_beyond_chance(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    X = make_planted_clusters(60, 3, 10, 90, random_state=0).X
+    np.save("wide.npy", X)
+    rule = "as many as exceed the agreement of shuffled columns most"
+    assert f"Columns: {FSASL().fit(X).n_features_}, {rule}.\n" in invoke("select", "wide.npy").stdout
+
+
+def test_clusters_may_be_left_to_the_method_or_asked_for(cells):
+    assert "Clusters: " not in invoke("select", "cells.csv", "-m", 4, "--no-test", "-c", "none").stdout
+    told = invoke("select", "cells.csv", "-m", 4, "--no-test", "-c", "auto").stdout
+    assert re.search(r"^Clusters: \d+, by the widest gap between the eigenvalues", told, flags=re.MULTILINE)
+
+
+# Copies
+
+
+@pytest.mark.parametrize("method", ["FSASL", "MaxVariance"])
+def test_copies_are_counted_and_rank_behind_others(cells, tmp_path, method):
+    table = pd.DataFrame(cells.X, columns=NAMES)
+    without = invoke("select", "cells.csv", "-m", 12, "--method", method, "--no-test").stdout
+    assert "cop" not in without
+    table["again"] = table["gene 0"]
+    table.to_csv("one.csv", index=False)
+    one = invoke("select", "one.csv", "-m", 12, "--method", method, "--no-test", "--report", "page.html").stdout
+    sentence = "1 column is an exact copy of another and ranks behind it."
+    assert f"\n{sentence}\n" in one
+    assert sentence in (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "\n  13  again" not in one
+    table[["and again", "and once more"]] = table[["gene 0", "gene 1"]]
+    table.to_csv("several.csv", index=False)
+    outcome = run_alone(tmp_path, "select", "several.csv", "-m", 15, "--method", method, "--no-test")
+    assert "\n3 columns are exact copies of others and rank behind them.\n" in outcome.stdout
+    last = re.findall(r"^  1[345]  (\S.*?) {2,}", outcome.stdout, flags=re.MULTILINE)
+    assert set(last) == {"again", "and again", "and once more"}

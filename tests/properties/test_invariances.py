@@ -31,7 +31,16 @@ VARIANTS = {
     "LLCFS mutual": ("LLCFS", {"neighborhood": "mutual"}),
     "NDFS published": ("NDFS", {"update": "published", "scale": None}),
 }
-LEARNED = ("scores_", "ranking_", "coef_", "embedding_", "objective_history_", "structure_curve_")
+LEARNED = (
+    "scores_",
+    "ranking_",
+    "coef_",
+    "embedding_",
+    "objective_history_",
+    "alignment_curve_",
+    "alignments_",
+    "r2_curve_",
+)
 # Row-sparse regression stops at violations of 1e-4, and which it leaves depends on the order of the columns.
 SOLVED_BY_REGRESSION = {"FSASL", "FSSL", "GLSPFS", "MRSF", "SPFS"}
 REGRESSION_PRECISION = 1e-3

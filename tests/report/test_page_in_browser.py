@@ -328,12 +328,15 @@ def drawn_path(page, kind):
     return page.locator(f"#scores-drawing path.{kind}").get_attribute("d")
 
 
-def test_structure_curve_tells_shares(open_page, studies):
+def test_agreement_and_r2_are_told(open_page, studies):
     page = open_page("digits")
-    curve = studies["digits"].selector.structure_curve_
+    selector = studies["digits"].selector
+    curve, r2 = selector.alignment_curve_, selector.r2_curve_
     move_over(page, "#structure-drawing", across=0.99)
-    assert tip_lines(page)[0] == f"{100 * curve[-1]:.1f}\u00a0% by the best {len(curve)}"
-    assert page.locator("#structure-drawing .cut-text").text_content() == f"{100 * curve[14]:.1f}\u00a0% with 15"
+    assert tip_lines(page)[:2] == [f"Agreement {curve[-1]:.3f} of the best {len(curve)}", f"R² {r2[-1]:.3f}"]
+    assert page.locator("#structure-drawing .cut-text").text_content() == f"{curve[14]:.2f} with 15"
+    assert page.locator("#structure-drawing path.line").count() == 2
+    assert page.locator("#structure-drawing path.line.beside").count() == 1
 
 
 def test_structure_without_embedding_is_a_sentence(open_page):

@@ -18,7 +18,7 @@ from sklearn.datasets import load_digits
 import ufselect
 from ufselect import FSASL, LaplacianScore, MaxVariance
 from ufselect.datasets import make_planted_clusters
-from ufselect.inspection import structure_kept
+from ufselect.inspection import alignment_of_selection
 from ufselect.metrics import absolute_correlations, matched_accuracy, redundancy
 from ufselect.report import Study, render_page
 from ufselect.report.encoding import as_html, as_json
@@ -72,20 +72,45 @@ def test_names_and_scores_come_best_first(planted, content):
     assert features["selected"] == planted.selector.n_features_ == 12
 
 
-def test_gains_add_up_to_the_structure_curve(planted, content):
-    np.testing.assert_allclose(np.cumsum(content["features"]["gains"]), planted.selector.structure_curve_, atol=1e-5)
-    np.testing.assert_array_equal(content["curve"], planted.selector.structure_curve_)
-    assert f">{100 * planted.selector.structure_curve_[11]:.1f}\u00a0%</dd>" in render_page(planted)
+def test_gains_add_up_to_the_agreement(planted, content):
+    np.testing.assert_allclose(np.cumsum(content["features"]["gains"]), planted.selector.alignment_curve_, atol=1e-5)
+    np.testing.assert_array_equal(content["curves"]["agreement"], planted.selector.alignment_curve_)
+    np.testing.assert_array_equal(content["curves"]["r2"], planted.selector.r2_curve_)
+    assert f">{planted.selector.alignment_curve_[11]:.2f} of 1</dd>" in render_page(planted)
 
 
-def test_structure_kept_is_known_where_constant_columns_are_selected():
+@pytest.mark.parametrize("cls", [FSASL, ufselect.MCFS])
+def test_nothing_on_the_page_of_noise_claims_that_columns_explain_it(cls):
+    X = np.random.default_rng(0).standard_normal((60, 12))
+    study = Study(cls(n_features_to_select=4).fit(X), X, [f"x{i}" for i in range(12)], "noise", "c")
+    figure = re.search(r'<section[^>]*id="structure".*?</section>', render_page(study), flags=re.DOTALL)[0]
+    assert "Agreement of the best columns with the learned structure" in figure
+    assert "Columns of noise agree to some extent, too" in figure
+    assert not re.search("explain|kept|keep", figure)
+
+
+def test_a_method_of_ones_own_may_know_no_r2():
+    study = planted_study(FSASL(n_features_to_select=5))
+    del study.selector.r2_curve_
+    page = render_page(study)
+    assert content_of(page)["curves"]["r2"] is None
+    assert "R² is that" not in page
+
+
+def test_agreement_is_known_where_constant_columns_are_selected():
     X, _, _ = make_planted_clusters(120, 4, 10, 10, random_state=0)
     X = np.hstack([X, np.ones((120, 5))])
     study = Study(FSASL(n_features_to_select=25, n_clusters=4).fit(X), X, [str(i) for i in range(25)], "f", "c")
-    assert len(study.selector.structure_curve_) < 25
-    kept = structure_kept(study.selector)
-    assert kept == study.selector.structure_curve_[-1]
-    assert f'<dt>Structure kept</dt><dd title="{100 * kept:.1f}\u00a0%">' in render_page(study)
+    assert len(study.selector.alignment_curve_) < 25
+    agreement = alignment_of_selection(study.selector)
+    assert agreement == study.selector.alignment_curve_[-1]
+    assert f'<dt>Agreement</dt><dd title="{agreement:.2f} of 1">' in render_page(study)
+
+
+def test_the_number_of_clusters_stands_on_the_page_if_the_method_has_one():
+    assert "<dt>Clusters</dt>" not in render_page(planted_study(FSASL(n_features_to_select=5)))
+    assert "the number with the largest silhouette" in render_page(planted_study(FSASL(n_features_to_select=5)))
+    assert '<dt>Clusters</dt><dd title="4">' in render_page(planted_study(FSASL(5, n_clusters=4)))
 
 
 def test_redundancy_is_that_of_the_selected_columns(planted, content):
@@ -164,10 +189,10 @@ def test_every_method_has_a_page(name):
     content = content_of(page)
     selector = study.selector
     assert content["features"]["names"][:5] == [study.names[column] for column in selector.top_features()]
-    assert (content["curve"] is not None) == hasattr(selector, "structure_curve_")
+    assert (content["curves"] is not None) == hasattr(selector, "alignment_curve_")
     assert ("learns no embedding" in page) == (not hasattr(selector, "embedding_"))
     assert (content["objective"] is not None) == hasattr(selector, "objective_history_") == ('id="convergence"' in page)
-    assert len(content["samples"]["groups"][0]["values"]) == getattr(selector, "n_clusters_", 4)
+    assert len(content["samples"]["groups"][0]["values"]) == (getattr(selector, "n_clusters_", None) or 4)
 
 
 @pytest.mark.parametrize("format", ["csr", "csc"])
@@ -198,7 +223,7 @@ def test_any_kind_of_table_gives_the_page_of_the_array(form):
     )
     assert found["features"]["names"] == wanted["features"]["names"]
     np.testing.assert_allclose(found["features"]["redundancy"], wanted["features"]["redundancy"], atol=2e-6)
-    for part in ("samples", "image", "curve"):
+    for part in ("samples", "image", "curves"):
         if form not in ("coo", "dok") or part != "samples":  # sparse sums round differently
             assert found[part] == wanted[part]
 

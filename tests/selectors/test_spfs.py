@@ -277,4 +277,4 @@ def test_the_number_of_features_may_be_left_to_the_data(solver):
     data = make_planted_clusters(120, 4, 20, 40, random_state=0)
     selector = SPFS(solver=solver, n_clusters=4).fit(data.X)
     assert 1 <= selector.n_features_ < 60
-    assert selector.structure_curve_[selector.n_features_ - 1] == selector.structure_curve_.max()
+    assert selector.alignment_curve_[selector.n_features_ - 1] == selector.alignment_curve_.max()

@@ -78,11 +78,14 @@ def routes(X, M):
     return DiscriminantProblem(Columns(X), X.T @ M @ X, None), DiscriminantProblem(Columns(X), None, root)
 
 
-def share_explained(X, Y, chosen):
-    """‖Y‖² less min_W ‖Y − X_C W‖² + ‖W‖², as a share of ‖Y‖², with unit-norm columns."""
-    part = X[:, chosen] / np.linalg.norm(X[:, chosen], axis=0)
-    W = np.linalg.solve(part.T @ part + np.eye(len(chosen)), part.T @ Y)
-    return 1.0 - (np.sum((Y - part @ W) ** 2) + np.sum(W**2)) / np.sum(Y**2)
+def alignment(part, Z):
+    """The cosine between the kernels XXᵀ and ZZᵀ."""
+    K, L = part @ part.T, Z @ Z.T
+    return np.sum(K * L) / (np.linalg.norm(K) * np.linalg.norm(L))
+
+
+def r_squared(part, Z):
+    return 1.0 - np.sum((Z - part @ np.linalg.lstsq(part, Z, rcond=None)[0]) ** 2) / np.sum(Z**2)
 
 
 # The matrix of local discriminants
@@ -319,22 +322,24 @@ def test_there_is_a_dimension_less_than_clusters_where_columns_are_centred(refer
 
 
 @pytest.mark.parametrize("name", ["syn", "wide"])
-def test_the_structure_curve_follows_the_ranking(reference, name):
+def test_the_alignment_and_r2_follow_the_ranking(reference, name):
     X = samples(reference, name)
     selector = UDFS(20, n_clusters=4).fit(X)
     n_shown = min(40, X.shape[1])  # twice as many as are selected
     values, best = StandardScaler().fit_transform(X), selector.top_features(n_shown)
-    shares = [share_explained(values, selector.embedding_, best[:m]) for m in range(1, n_shown + 1)]
-    assert_allclose(selector.structure_curve_, shares, rtol=1e-9)
+    counts, Z = range(1, n_shown + 1), selector.embedding_
+    assert_allclose(selector.alignment_curve_, [alignment(values[:, best[:m]], Z) for m in counts], rtol=1e-9)
+    assert_allclose(selector.r2_curve_, [r_squared(values[:, best[:m]], Z) for m in counts], rtol=1e-9)
+    assert_allclose(selector.alignments_, [alignment(column[:, None], Z) for column in values.T], rtol=1e-9)
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_auto_selects_the_fewest_of_the_ranking_that_explain_95_percent_of_what_all_explain(seed):
+def test_auto_selects_the_ranking_up_to_the_peak_of_the_alignment(seed):
     X = make_planted_clusters(60, 3, 10, 5, random_state=seed).X
     selector = UDFS(n_clusters=3).fit(X)
     values, best = StandardScaler().fit_transform(X), selector.top_features(15)
-    shares = [share_explained(values, selector.embedding_, best[:m]) for m in range(1, 16)]
-    assert selector.n_features_ == next(m for m, share in enumerate(shares, start=1) if share >= 0.95 * shares[-1])
+    alignments = [alignment(values[:, best[:m]], selector.embedding_) for m in range(1, 16)]
+    assert selector.n_features_ == np.argmax(alignments) + 1
 
 
 def test_samples_that_coincide_with_all_their_neighbours_are_legal():

@@ -58,10 +58,15 @@ def _annotation(parameter: inspect.Parameter) -> str:
     return inspect.formatannotation(parameter.annotation).strip("'")
 
 
-def when_auto(cls: type, parameter: str) -> str:
-    """Return how a method chooses a parameter that is "auto", from its docstring; empty if it does not say."""
+def when_auto(cls: type, parameter: str, *, wide: bool = False) -> str:
+    """Return how a method chooses a parameter that is "auto", from its docstring; empty if it does not say.
+
+    If ``wide``, there are more features than samples, for which some methods have another rule.
+    """
     described = described_parameters(cls).get(parameter)
     if described is None:
         return ""
-    sentence = re.search(r'"auto" (?:takes|selects|reads it off|uses) (.*?)\.(?: |$)', described.text)
+    usual = re.search(r'"auto" (?:takes|selects|reads (?:it|c) off|uses) (.*?)\.(?: |$)', described.text)
+    if_wide = re.search(r"If there are more features than samples, it takes (.*?)\.(?: |$)", described.text)
+    sentence = (wide and if_wide) or usual
     return sentence[1] if sentence else ""

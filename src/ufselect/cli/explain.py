@@ -52,7 +52,8 @@ def explain(
     fit_with_notes(selector, numbers.X)
     say([*numbers.notes, *choices_made(selector)])
     for explanation in explain_features(selector, numbers.X, indices):
-        say(["", *_sentences(explanation, numbers.table.names)])
+        original = int(selector.copies_[explanation.feature])
+        say(["", *_sentences(explanation, numbers.table.names, original)])
 
 
 def _indices(columns: Sequence[str], names: Sequence[str], aside: Mapping[str, Any]) -> list[int]:
@@ -71,21 +72,23 @@ def _why_not(column: str, names: Sequence[str], aside: Mapping[str, Any]) -> str
     return f"there is no column '{shown(column)}'{guess}"
 
 
-def _sentences(explanation: Explanation, names: Sequence[str]) -> list[str]:
+def _sentences(explanation: Explanation, names: Sequence[str], original: int) -> list[str]:
     verdict = "selected" if explanation.selected else "not selected"
     head = f"{shown(names[explanation.feature])}: {verdict}, rank {explanation.rank:,} of {len(names):,}, "
-    details = [*_structure(explanation), *_similar(explanation, names)]
+    copied = [f"It is an exact copy of {shown(names[original])}."] if original >= 0 else []
+    details = [*copied, *_structure(explanation), *_similar(explanation, names)]
     return [f"{head}score {explanation.score:.4g}.", *(f"  {sentence}" for sentence in details)]
 
 
 def _structure(explanation: Explanation) -> list[str]:
     sentences = []
     if explanation.alone is None:
-        sentences.append("This method learns no embedding that a column could explain.")
+        sentences.append("This method learns no structure that a column could agree with.")
     else:
-        sentences.append(f"By itself it explains {percent(explanation.alone, 1)} of the learned embedding.")
-    if explanation.gain is not None:
-        sentences.append(f"It adds {percent(explanation.gain, 1)} to what the columns ranked before it explain.")
+        sentences.append(f"Agreement with the learned structure by itself: {explanation.alone:.3f} of 1.")
+    if explanation.gain is not None and explanation.rank > 1:
+        verb = "raises" if explanation.gain >= 0.0 else "lowers"
+        sentences.append(f"It {verb} the agreement of the columns ranked before it by {abs(explanation.gain):.3f}.")
     return sentences
 
 

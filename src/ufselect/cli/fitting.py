@@ -21,7 +21,15 @@ from ufselect.cli.printing import note
 if TYPE_CHECKING:
     from ufselect.base import BaseSelector
     from ufselect.files import Table
+    from ufselect.inspection import StructureTest
 
+_PLAIN_WORDS = {
+    "features": "columns",
+    "alignment curve": "agreement with the learned structure",
+    "alignment": "agreement",
+}
+_SIGNIFICANT = 0.05
+_MOST_TESTED = 500
 _LEAST_WORKING_MEMORY, _MOST_WORKING_MEMORY = 64, 1024
 
 
@@ -186,34 +194,84 @@ def _working_memory(X: Any) -> int:
 def choices_made(selector: BaseSelector) -> list[str]:
     """Return sentences on the number of clusters and of columns, and where they come from."""
     sentences = [f"Columns: {selector.n_features_:,}, {_reason(selector, 'n_features_to_select')}."]
-    if hasattr(selector, "n_clusters_"):
+    if getattr(selector, "n_clusters_", None) is not None:
         sentences.insert(0, f"Clusters: {selector.n_clusters_:,}, {_reason(selector, 'n_clusters')}.")
     return sentences
 
 
-def what_is_kept(selector: BaseSelector) -> str:
-    """Return the share of the learned structure that the selected columns explain; empty if there is none."""
-    from ufselect._ranking import SUFFICIENT_SHARE
-    from ufselect.inspection import structure_kept
+def copies_found(selector: BaseSelector) -> list[str]:
+    """Return a sentence on columns that are exact copies of others; none if there are no such columns."""
+    count = int((selector.copies_ >= 0).sum())
+    if count == 0:
+        return []
+    if count == 1:
+        return ["1 column is an exact copy of another and ranks behind it."]
+    return [f"{count:,} columns are exact copies of others and rank behind them."]
 
-    kept = structure_kept(selector)
-    if kept is None:
-        return ""
-    auto = selector.n_features_to_select == "auto"
-    # "auto" stops at 95 % of what all columns explain, so all columns explain kept/0.95 at most.
-    of_all = f" (all columns: at most {percent(min(kept / SUFFICIENT_SHARE, 1.0))})" if auto else ""
-    return f"{percent(kept)} of the learned structure{of_all}"
+
+def agreement_found(selector: BaseSelector, X: Any, *, test: bool = True) -> list[str]:
+    """Return a sentence on how well the selected columns agree with the learned structure; none if there is none.
+
+    If ``test``, the agreement is compared with that of shuffled columns.
+    """
+    from sklearn.base import clone
+
+    from ufselect._backend.convergence import convergence_warnings
+    from ufselect.inspection import alignment_of_selection, structure_test
+
+    found = alignment_of_selection(selector)
+    if found is None:
+        return []
+    untested = f"Agreement of the selected columns with the learned structure: {found:.2f} of 1"
+    if not test:
+        return [f"{untested}."]
+    same = clone(selector)
+    if "n_features_to_select" in same.get_params():
+        same.set_params(n_features_to_select=int(selector.n_features_))
+    try:
+        with convergence_warnings(), modest_resources(X, selector.get_params().get("n_jobs", 1)):
+            tested = structure_test(X, same, max_samples=_MOST_TESTED, verbose=1)
+    except ValueError as error:
+        return [f"{untested}; it could not be compared with that of shuffled columns. {error}"]
+    subset = [f"Tested on {_MOST_TESTED:,} of {X.shape[0]:,} samples."] if X.shape[0] > _MOST_TESTED else []
+    return [" ".join([_what_was_tested(tested), *subset])]
+
+
+def _what_was_tested(tested: StructureTest) -> str:
+    p = tested.p_value
+    by_chance = f"{tested.mean:.2f} ± {round(tested.spread, 3):.1g} if columns are shuffled"
+    if p < _SIGNIFICANT:
+        probability = "p < 0.001" if p < 0.001 else f"p = {p:.2g}"
+        found = f"{tested.observed:.2f} of 1 ({by_chance}; {probability})"
+        return f"Agreement of the selected columns with the learned structure: {found}."
+    return (
+        "No structure was found: the agreement of the selected columns with the learned structure, "
+        f"{tested.observed:.2f} of 1, is no better than by chance ({by_chance}; p = {p:.2g}). "
+        "The selection is arbitrary."
+    )
 
 
 def _reason(selector: BaseSelector, parameter: str) -> str:
     given = selector.get_params().get(parameter)
     default = inspect.signature(type(selector)).parameters.get(parameter)
     if given == "auto":
-        rule = when_auto(type(selector), parameter).replace("features", "columns")
+        rule = _in_words_of_files(when_auto(type(selector), parameter, wide=_is_wide(selector)))
         return (f"by {rule}" if parameter == "n_clusters" else rule) if rule else "chosen by the method"
     if default is None or given == default.default:
         return "the default of the method"
     return f"{given:g} of all columns as requested" if isinstance(given, float) else "as requested"
+
+
+def _in_words_of_files(rule: str) -> str:
+    for word, plain in _PLAIN_WORDS.items():
+        rule = rule.replace(word, plain)
+    return rule
+
+
+def _is_wide(selector: BaseSelector) -> bool:
+    """Whether the data had more columns than samples, as far as the selector knows."""
+    embedding = getattr(selector, "embedding_", None)
+    return embedding is not None and selector.n_features_in_ > len(embedding)
 
 
 def _what_was_read(table: Table) -> str:

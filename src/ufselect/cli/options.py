@@ -143,8 +143,8 @@ Clusters = Annotated[
         "--clusters",
         "-c",
         metavar="N",
-        help="Approximate number of clusters, or auto.",
-        show_default="auto, unless the method has another default",
+        help="Approximate number of clusters, or auto. FSASL needs none.",
+        show_default="the method's own",
     ),
 ]
 Seed = Annotated[int, typer.Option("--seed", min=0, metavar="N", help="Seed of the random number generator.")]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Annotated, Any
@@ -18,12 +18,13 @@ from ufselect.cli.classes import DEFAULT_METHOD
 from ufselect.cli.fitting import (
     Numbers,
     Source,
+    agreement_found,
     choices_made,
+    copies_found,
     fit_with_notes,
     form_of_text,
     make_selector,
     read_numbers,
-    what_is_kept,
 )
 from ufselect.cli.outputs import ensure_can_be_written, ensure_table_can_be_written, write_all
 from ufselect.cli.printing import print_table, say
@@ -57,6 +58,14 @@ def select(
         str, typer.Option("--image", metavar="HxW", help="The columns are the pixels of images of this size.")
     ] = "",
     names: Annotated[bool, typer.Option("--names", help="Print only the selected names, best first.")] = False,
+    no_test: Annotated[
+        bool,
+        typer.Option(
+            "--no-test",
+            help="Do not compare the selection with that of shuffled columns, which takes six more fits on up to 500 "
+            "samples.",
+        ),
+    ] = False,
     method: options.Method = DEFAULT_METHOD,
     counts: options.Counting = None,
     scale: options.Scaling = None,
@@ -75,7 +84,7 @@ def select(
 ) -> None:
     """Select the informative columns of a file.
 
-    No option is required: the numbers of clusters and columns are chosen from the data.
+    No option is required: the number of columns is chosen from the data.
     """
     start = perf_counter()
     selector = make_selector(
@@ -90,17 +99,18 @@ def select(
     numbers = read_numbers(Source(data, tuple(aside or ()), impute, counts, layer, form))
     _refuse_other_shape(pixels, numbers.X.shape[1])
     fit_with_notes(selector, numbers.X)
+    agreement = agreement_found(selector, numbers.X, test=not (no_test or names))
     pages = {}
     if report:
         command = shlex.join(["ufselect", *context.obj])
-        pages[report] = _page(selector, numbers, pixels, command, perf_counter() - start)
+        pages[report] = _page(selector, numbers, agreement, pixels, command, perf_counter() - start)
     # Before anything is printed: a reader such as head may close the pipe early.
     write_all({output: _table_writer(selector, numbers)} if output else {}, pages)
     if names:
         say(numbers.notes, err=True)
         say(selected_names(selector, numbers))
         return
-    _print_selection(selector, numbers, standardize=scale is not options.Scale.none)
+    _print_selection(selector, numbers, agreement, standardize=scale is not options.Scale.none)
     say([*(f"Wrote {path}." for path in (output, report) if path), _cost(perf_counter() - start)])
 
 
@@ -109,15 +119,20 @@ def selected_names(selector: BaseSelector, numbers: Numbers) -> list[str]:
     return [numbers.table.names[column] for column in selector.top_features()]
 
 
-def _print_selection(selector: BaseSelector, numbers: Numbers, standardize: bool) -> None:
+def _print_selection(selector: BaseSelector, numbers: Numbers, agreement: Sequence[str], *, standardize: bool) -> None:
     from ufselect.inspection import neighborhoods_kept
 
-    say([*numbers.notes, *choices_made(selector), *_constant_ones(selector, numbers), ""])
+    say([*_notes(selector, numbers), ""])
     _print_ranking(selector, numbers)
     m, d = selector.n_features_, numbers.X.shape[1]
     (neighborhoods,) = neighborhoods_kept(numbers.X, [selector.top_features()], standardize=standardize)
-    kept = [what_is_kept(selector), f"{percent(neighborhoods)} of the samples' nearest neighbours"]
-    say(["", f"{m:,} of {d:,} columns preserve {' and '.join(filter(None, kept))}."])
+    kept = f"{percent(neighborhoods)} of the samples' nearest neighbours"
+    say(["", *agreement, f"{m:,} of {d:,} columns preserve {kept}."])
+
+
+def _notes(selector: BaseSelector, numbers: Numbers) -> list[str]:
+    """Return sentences on the data and on the choices made."""
+    return [*numbers.notes, *choices_made(selector), *_constant_ones(selector, numbers), *copies_found(selector)]
 
 
 def _constant_ones(selector: BaseSelector, numbers: Numbers) -> list[str]:
@@ -130,19 +145,24 @@ def _constant_ones(selector: BaseSelector, numbers: Numbers) -> list[str]:
 
 def _print_ranking(selector: BaseSelector, numbers: Numbers) -> None:
     best = selector.top_features(min(selector.n_features_, _MOST_ROWS))
-    curve = getattr(selector, "structure_curve_", None)
-    headers = ["rank", "column", "score"] + ([] if curve is None else ["structure kept so far"])
+    curve = getattr(selector, "alignment_curve_", None)
+    headers = ["rank", "column", "score"] + ([] if curve is None else ["agreement so far"])
     rows = []
     for rank, column in enumerate(best):
         row = [str(rank + 1), numbers.table.names[column], f"{selector.scores_[column]:.4g}"]
-        rows.append(row if curve is None else [*row, percent(curve[rank] if rank < len(curve) else None, 1)])
+        rows.append(row if curve is None else [*row, f"{curve[rank]:.3f}" if rank < len(curve) else "–"])
     print_table(headers, rows, left=[1])
     if selector.n_features_ > len(best):
         say([f"… and {selector.n_features_ - len(best):,} more; --names lists all, -o writes them."])
 
 
 def _page(
-    selector: BaseSelector, numbers: Numbers, pixels: tuple[int, int] | None, command: str, seconds: float
+    selector: BaseSelector,
+    numbers: Numbers,
+    agreement: Sequence[str],
+    pixels: tuple[int, int] | None,
+    command: str,
+    seconds: float,
 ) -> str:
     from ufselect.report import Study, render_page
 
@@ -156,7 +176,7 @@ def _page(
             command=command,
             samples=None if table.samples is None else table.samples.tolist(),
             groups={name: _as_written(values) for name, values in table.aside.items()},
-            notes=[*numbers.notes, *choices_made(selector), *_constant_ones(selector, numbers)],
+            notes=[*_notes(selector, numbers), *agreement],
             image=pixels,
             facts={"Time": f"{seconds:,.1f} s", "Peak memory": _peak(), "Version": f"ufselect {__version__}"},
         )

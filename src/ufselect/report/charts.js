@@ -1,4 +1,4 @@
-/* Line charts: scores by rank, structure by number of columns, objective by iteration. */
+/* Line charts: scores by rank, agreement by number of columns, objective by iteration. */
 
 const MOST_POINTS = 1000;
 const CHART = { height: 320, left: 58, right: 16, top: 36, bottom: 50 };
@@ -20,16 +20,21 @@ function drawScores({ names, scores, selected }) {
   });
 }
 
-function drawStructure(curve, { names, selected }) {
-  if (!curve) return;
+function drawStructure(curves, { names, selected }) {
+  if (!curves) return;
+  const { agreement, r2 } = curves;
   lineChart(byId("structure-drawing"), () => ({
-    values: curve,
-    cut: Math.min(selected, curve.length),
+    values: agreement,
+    beside: r2 ?? undefined,
+    cut: Math.min(selected, agreement.length),
     dot: true,
     low: 0,
-    titles: ["Columns", "Share explained"],
-    write: (share) => `${Math.round(100 * share)} %`,
-    describe: (i) => [`${percent(curve[i])} by the best ${grouped.format(i + 1)}`, `Last added: ${names[i]}`],
+    titles: ["Columns", r2 ? "Agreement (solid), R² (dashed)" : "Agreement"],
+    describe: (i) => [
+      `Agreement ${agreement[i].toFixed(3)} of the best ${grouped.format(i + 1)}`,
+      ...(r2 ? [`R² ${r2[i].toFixed(3)}`] : []),
+      `Last added: ${names[i]}`,
+    ],
   }));
 }
 
@@ -64,7 +69,7 @@ function lineChart(drawing, what) {
 
 /** Adds the scales to a chart: x of a rank and y of a value, in pixels. */
 function scaled(chart, width) {
-  const known = chart.values.filter((value) => value !== null);
+  const known = [...chart.values, ...(chart.beside ?? [])].filter((value) => value !== null);
   const ticks = niceTicks(chart.low ?? smallest(known), largest(known), 5);
   const [low, high] = [ticks[0], ticks[ticks.length - 1]];
   const { left, right, top, bottom, height } = CHART;
@@ -104,6 +109,7 @@ function lineSvg(chart) {
   svg.append(...gridLines(chart), ...rankTicks(chart), ...axisTitles(chart));
   const kept = thinned(chart.values, chart.cut);
   if (chart.cut) svg.append(...cutAt(chart, kept));
+  if (chart.beside) svg.append(svgElement("path", { class: "line beside", d: pathThrough({ ...chart, values: chart.beside }, kept) }));
   svg.append(svgElement("path", { class: "line", d: pathThrough(chart, kept) }));
   if (chart.dots) svg.append(...kept.map((i) => dotAt(chart, i)));
   if (chart.dot) svg.append(dotAt(chart, chart.cut - 1));
@@ -154,7 +160,7 @@ function cutAt(chart, kept) {
   const between = cut < values.length && !chart.dot;
   const end = between ? (x(cut) + x(cut + 1)) / 2 : x(cut);
   const leftward = end > width / 2;
-  const text = chart.dot ? `${percent(values[cut - 1])} with ${grouped.format(cut)}` : `${grouped.format(cut)} selected`;
+  const text = chart.dot ? `${values[cut - 1].toFixed(2)} with ${grouped.format(cut)}` : `${grouped.format(cut)} selected`;
   return [
     svgElement("path", { class: "area", d: areaUpTo(end, chart, kept.filter((i) => i < cut), base) }),
     svgElement("line", { class: "cut", x1: end, x2: end, y1: CHART.top, y2: base }),

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from ufselect._backend.columns import Float
 from ufselect.report.encoding import packed, packed_range, packed_shares, plain_numbers
-from ufselect.report.features import Correlations, best_first, selected_correlations, structure_curve
+from ufselect.report.features import Correlations, best_first, curves_of, selected_correlations
 from ufselect.report.samples import Blocks, Map, map_of_samples, neighbor_blocks
 from ufselect.report.study import Study
 
@@ -46,7 +46,7 @@ def page_content(findings: Findings) -> dict[str, Any]:
     return {
         "download": _download_name(study.source),
         "features": _features(findings),
-        "curve": _curve(study),
+        "curves": _curves(study),
         "samples": _samples(findings),
         "blocks": _blocks(findings.blocks),
         "correlations": _correlations(findings.correlations),
@@ -72,8 +72,8 @@ def _features(findings: Findings) -> dict[str, Any]:
     """Return names and scores, best first, and the gains and redundancies of the best."""
     study = findings.study
     order, names = best_first(study), study.column_names
-    curve = structure_curve(study)
-    gains = None if curve is None else np.diff(curve.astype(np.float64), prepend=0.0)
+    curves = curves_of(study)
+    gains = None if curves is None else np.diff(curves.agreement, prepend=0.0)
     return {
         "selected": int(study.selector.n_features_),
         "names": [names[column] for column in order],
@@ -83,9 +83,12 @@ def _features(findings: Findings) -> dict[str, Any]:
     }
 
 
-def _curve(study: Study) -> list[float | None] | None:
-    curve = structure_curve(study)
-    return None if curve is None else plain_numbers(curve)
+def _curves(study: Study) -> dict[str, list[float | None] | None] | None:
+    curves = curves_of(study)
+    if curves is None:
+        return None
+    r2 = None if curves.r2 is None else plain_numbers(curves.r2)
+    return {"agreement": plain_numbers(curves.agreement), "r2": r2}
 
 
 def _rounded(values: Float) -> list[float | None]:

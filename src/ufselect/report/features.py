@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -26,17 +26,24 @@ def best_first(study: Study) -> Indices:
     return np.argsort(study.selector.ranking_, kind="stable")
 
 
-def structure_curve(study: Study) -> Float | None:
-    """Return the share of the learned embedding that the best columns explain; None if there is no embedding."""
-    curve = getattr(study.selector, "structure_curve_", None)
-    return None if curve is None or len(curve) == 0 else np.asarray(curve)
+class Curves(NamedTuple):
+    """How well the best 1, 2, … columns agree with the learned structure, and R² of the embedding on them."""
+
+    agreement: Float
+    r2: Float | None
+
+    def of_selected(self, count: int) -> float:
+        """Return the agreement of ``count`` columns; those beyond the curve, such as constant ones, change nothing."""
+        return float(self.agreement[min(count, len(self.agreement)) - 1])
 
 
-def share_kept(study: Study) -> float | None:
-    """Return the share of the learned embedding that the selected columns explain; None if there is no embedding."""
-    curve = structure_curve(study)
-    # Columns that add nothing, such as constant ones, are not part of the curve.
-    return None if curve is None else float(curve[min(study.selector.n_features_, len(curve)) - 1])
+def curves_of(study: Study) -> Curves | None:
+    """Return the agreement of the best columns with the learned structure; None if the method learns none."""
+    agreement = getattr(study.selector, "alignment_curve_", None)
+    if agreement is None or len(agreement) == 0:
+        return None
+    r2 = getattr(study.selector, "r2_curve_", None)
+    return Curves(np.asarray(agreement, dtype=np.float64), None if r2 is None else np.asarray(r2, dtype=np.float64))
 
 
 def part_of(X: Any, rows: Indices, columns: Indices) -> Any:

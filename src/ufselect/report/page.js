@@ -8,7 +8,7 @@ function start() {
   followTheme();
   drawTable(data.features, data.download);
   drawScores(data.features);
-  drawStructure(data.curve, data.features);
+  drawStructure(data.curves, data.features);
   drawSamples(data.samples);
   drawBlocks(data.blocks);
   drawRedundancy(data.correlations, data.features);

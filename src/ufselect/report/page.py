@@ -117,7 +117,7 @@ def _figures(findings: Findings) -> list[str]:
     structure = words.of_structure(study) or Words("", words.no_structure(study))
     found = [
         ("scores", "Scores", words.of_scores(study)),
-        ("structure", "Structure kept", structure),
+        ("structure", "Agreement", structure),
         ("samples", "Samples", words.of_samples(findings)),
         ("blocks", "Neighbours", words.of_blocks(findings)),
         ("redundancy", "Redundancy", words.of_redundancy(findings)),

@@ -48,8 +48,8 @@ function tableFields({ names, scores, selected, gains, redundancy }) {
   ];
   if (gains) {
     const gain = (i) => gains[i] ?? null;
-    fields.push({ key: "gain", title: "Gain", largestFirst: true, hint: "What the column adds to the share of structure explained by those ranked before it",
-      value: gain, text: (i) => (gain(i) === null ? "–" : percent(gain(i))) });
+    fields.push({ key: "gain", title: "Gain", largestFirst: true, hint: "What the column adds to the agreement of those ranked before it with the learned structure",
+      value: gain, text: (i) => (gain(i) === null ? "–" : gain(i).toFixed(3)) });
   }
   const repeated = (i) => redundancy[i] ?? null;
   fields.push({ key: "redundancy", title: "Redundancy", largestFirst: true, hint: "Largest absolute correlation with another selected column",

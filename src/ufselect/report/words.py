@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import numpy as np
+
 from ufselect._backend import wording
 from ufselect._backend.wording import counted
 from ufselect.report.content import MOST_CORRELATIONS_SHOWN, Findings, objective_values
-from ufselect.report.features import MOST_CORRELATED, share_kept, structure_curve
+from ufselect.report.features import MOST_CORRELATED, curves_of
 from ufselect.report.samples import MOST_COLUMNS_COMPARED, N_NEIGHBORS
 from ufselect.report.study import Study
 
@@ -35,11 +37,11 @@ def facts(findings: Findings) -> dict[str, str]:
         "Method": type(study.selector).__name__,
         "Data": f"{counted(n, 'sample')} × {counted(d, 'column')}",
     }
-    if hasattr(study.selector, "n_clusters_"):
+    if getattr(study.selector, "n_clusters_", None) is not None:
         found["Clusters"] = f"{study.selector.n_clusters_:,}"
-    kept = share_kept(study)
-    if kept is not None:
-        found["Structure kept"] = percent(kept)
+    curves = curves_of(study)
+    if curves is not None:
+        found["Agreement"] = f"{curves.of_selected(study.selector.n_features_):.2f} of 1"
     return found | dict(study.facts)
 
 
@@ -57,25 +59,31 @@ def of_scores(study: Study) -> Words:
 
 
 def of_structure(study: Study) -> Words | None:
-    """Describe the structure curve; None if the method learns no embedding."""
-    curve = structure_curve(study)
-    if curve is None:
+    """Describe the agreement with the learned structure; None if the method learns no embedding."""
+    curves = curves_of(study)
+    if curves is None:
         return None
-    label = f"Line chart of the share of structure that the best columns explain, up to {percent(float(curve[-1]))}"
-    caption = (
-        "The share of the learned structure of the samples that the best columns explain together. "
-        "Once the line is flat, further columns add little."
+    count, highest = len(curves.agreement), int(np.argmax(curves.agreement))
+    label = (
+        "Line chart of the agreement of the best columns with the learned structure, up to "
+        f"{curves.agreement[highest]:.2f} with {highest + 1:,} of {counted(count, 'column')}."
     )
-    if study.selector.get_params().get("n_features_to_select") == "auto":
-        caption += " The selected columns are the fewest that explain 95\u00a0% of what all columns explain."
-    return Words(f"{label} with {counted(len(curve), 'column')}.", caption)
+    caption = (
+        "Agreement of the best columns with the learned structure: 1 if the samples look alike by these columns "
+        "exactly as they do by the structure, 0 if the two have nothing in common. It can fall with further columns. "
+        "Columns of noise agree to some extent, too, because the structure is learned from them: what counts is the "
+        "difference from shuffled columns."
+    )
+    if curves.r2 is not None:
+        caption += " R² is that of a linear regression of the learned embedding on the same columns."
+    return Words(label, caption)
 
 
 def no_structure(study: Study) -> str:
-    """Explain why there is no structure curve."""
+    """Explain why there is no agreement to show."""
     return (
-        f"{type(study.selector).__name__} learns no embedding of the samples, so there is no share of it that the "
-        "selected columns could explain."
+        f"{type(study.selector).__name__} learns no embedding of the samples, so there is no structure that the "
+        "selected columns could agree with."
     )
 
 
@@ -192,5 +200,5 @@ def _why_it_may_rise(study: Study) -> str:
 
 
 def _coloring(study: Study, n_clusters: int) -> str:
-    how = "" if hasattr(study.selector, "n_clusters_") else ", the number with the largest silhouette"
+    how = "" if getattr(study.selector, "n_clusters_", None) is not None else ", the number with the largest silhouette"
     return f"Colours and shapes show {counted(n_clusters, 'cluster')} by k-means on these coordinates{how}."

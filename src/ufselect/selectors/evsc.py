@@ -40,7 +40,7 @@ class EVSC(ClusterSelector):
         c, the number of eigenvalues. "auto" reads it off the widest gap between the eigenvalues of a neighbour graph,
         from 2 to √n (at most 50).
     n_neighbors : int or "auto", default="auto"
-        k, the number of neighbours of each sample. "auto" is 5, or fewer if there are few samples.
+        k, the number of neighbours of each sample. "auto" is n/200, from 5 to 15, but at most n/8 and at least 3.
     affinity : {"kernel", "neighbors"}, default="kernel"
         Graph: the Gaussian kernel of all pairs, which is a dense (n, n) array, or the same weights between the k
         nearest neighbours only. The default differs from that of ``SPEC`` because the positive eigenvalues of a
@@ -49,9 +49,10 @@ class EVSC(ClusterSelector):
         σ, as a multiple of the root mean square distance between samples.
     normalized : bool, default=True
         Whether to solve Lu = λDu. If False, solve Lu = λu, and the term in λ above is absent.
-    scale : {"standard"} or None, default="standard"
-        Scale the columns to unit variance, or use them as they are if None. Without scaling, features of large variance
-        score high.
+    scale : {"moderate", "standard"} or None, default="standard"
+        Divide each column by its standard deviation plus the median of all standard deviations, by its standard
+        deviation, or use the columns as they are if None. Moderate scaling leaves columns that hardly vary small.
+        Without scaling, features of large variance score high.
     center : bool, default=True
         Whether to centre the columns. The score does not depend on it.
     n_jobs : int or None, default=None
@@ -69,6 +70,8 @@ class EVSC(ClusterSelector):
         Rank of each feature; 1 is best. Constant features rank last.
     n_features_ : int
         Number of selected features.
+    copies_ : ndarray of shape (n_features,)
+        Index of the feature that a feature is an exact copy of; −1 if it is none. Copies rank behind all others.
     n_clusters_ : int
         c, as given or read off the data.
 

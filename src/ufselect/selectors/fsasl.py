@@ -68,12 +68,12 @@ class FSASL(ClusterSelector):
     ----------
     n_features_to_select : int, float or "auto", default="auto"
         Number of features to select, or the fraction of features if a float. "auto" takes the features up to the peak
-        of the alignment curve. If there are more features than samples, it takes as many as agree with the learned
-        structure most beyond what shuffled features reach by chance.
+        of the alignment curve. If there are more features than samples, it takes as many as exceed the alignment of
+        shuffled features most.
     n_clusters : int, "auto" or None, default=None
-        c, the approximate number of clusters, which sets the dimension of the learned space. None needs no such number:
-        all directions of the graph count, weighted by how well the graph holds them together. "auto" reads c off the
-        widest gap between the eigenvalues of the first neighbour graph, from 2 to √n (at most 50).
+        c, the approximate number of clusters, which sets the dimension of the learned space. None needs no such number,
+        because all directions of the graph count, weighted by how well the graph holds them together. "auto" reads c
+        off the widest gap between the eigenvalues of the first neighbour graph, from 2 to √n (at most 50).
     n_neighbors : int or "auto", default="auto"
         k, the number of neighbours of each sample. "auto" is n/200, from 5 to 15, but at most n/8 and at least 3.
     graph_components : int or None, default=30
@@ -106,7 +106,8 @@ class FSASL(ClusterSelector):
         αᵢ, as a share of the smallest αᵢ at which no sample expresses sample i.
     scale : {"moderate", "standard"} or None, default="moderate"
         Divide each column by its standard deviation plus the median of all standard deviations, by its standard
-        deviation, or use the columns as they are if None. Moderate scaling leaves columns that hardly vary small.
+        deviation, or use the columns as they are if None. Moderate scaling leaves columns that hardly vary small. It is
+        the default because such columns are mostly noise, which would blur the structure that is learned from them.
     center : bool, default=True
         Whether to centre the columns. A sparse X is centred implicitly.
     selection : {"alignment", "greedy", "norm"}, default="alignment"
@@ -118,7 +119,7 @@ class FSASL(ClusterSelector):
         anew, and because the structure gets sharper than the data with many of them.
     tol : float or None, default=None
         Stop when the learned space turns by at most this between two iterations; 1 is a turn into an orthogonal space.
-        None always takes max_iter iterations.
+        None always takes max_iter iterations. It is the default because a structure hardly settles within two.
     n_jobs : int or None, default=None
         Number of threads. The result does not depend on it.
     random_state : int, RandomState instance or None, default=0

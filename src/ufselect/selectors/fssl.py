@@ -30,14 +30,14 @@ class FSSL(ClusterSelector):
     Parameters
     ----------
     n_features_to_select : int, float or "auto", default="auto"
-        Number of features to select, or the fraction of features if a float. "auto" takes the fewest features that
-        explain 95 % of what all features together explain of the embedding.
+        Number of features to select, or the fraction of features if a float. "auto" takes the features up to the peak
+        of the alignment curve.
     n_clusters : int or "auto", default="auto"
         c, the approximate number of clusters. The subspace has c − 1 dimensions, which separate c clusters, or c
         dimensions if the data are not centred. "auto" reads it off the widest gap between the eigenvalues of a
         neighbour graph, from 2 to √n (at most 50).
     n_neighbors : int or "auto", default="auto"
-        k, the number of neighbours of each sample. "auto" is 5, or fewer if there are few samples.
+        k, the number of neighbours of each sample. "auto" is n/200, from 5 to 15, but at most n/8 and at least 3.
     weights : {"heat", "binary", "cosine"}, default="heat"
         Edge weights of the neighbour graph: exp(−‖xᵢ−xⱼ‖²/(2t²)), 1, or the cosine similarity.
     width : float, default=1.0
@@ -46,8 +46,9 @@ class FSSL(ClusterSelector):
         Whether to minimise ‖A‖₂,₁ subject to XA = Y, the first case of the paper. Raises an error if no A satisfies it.
     row_penalty : float, default=0.3
         1/μ, as a share of the smallest 1/μ at which A = 0. The larger it is, the fewer features span the subspace.
-    scale : {"standard"} or None, default="standard"
-        Scale the columns to unit variance, or use them as they are if None.
+    scale : {"moderate", "standard"} or None, default="standard"
+        Divide each column by its standard deviation plus the median of all standard deviations, by its standard
+        deviation, or use the columns as they are if None. Moderate scaling leaves columns that hardly vary small.
     center : bool, default=True
         Whether to centre the columns and the embedding, which amounts to an intercept.
     n_jobs : int or None, default=None
@@ -65,14 +66,21 @@ class FSSL(ClusterSelector):
         Rank of each feature; 1 is best. Constant features rank last.
     n_features_ : int
         Number of selected features.
+    copies_ : ndarray of shape (n_features,)
+        Index of the feature that a feature is an exact copy of; −1 if it is none. Copies rank behind all others.
     n_clusters_ : int
         c, as given or read off the data.
     coef_ : ndarray of shape (n_features, n_dimensions)
         A, for the centred and scaled columns.
     embedding_ : ndarray of shape (n_samples, n_dimensions)
         Y.
-    structure_curve_ : ndarray
-        Entry m−1 is the share of the embedding that the best m features explain.
+    alignment_curve_ : ndarray
+        Entry m−1 is the alignment of the best m features with the embedding: 1 if the samples look alike by these
+        features exactly as they do by the embedding, 0 if the two have nothing in common.
+    alignments_ : ndarray of shape (n_features,)
+        Alignment of each feature by itself.
+    r2_curve_ : ndarray
+        Entry m−1 is R² of the embedding on the best m features.
 
     References
     ----------

@@ -33,14 +33,14 @@ class JELSR(ClusterSelector):
     Parameters
     ----------
     n_features_to_select : int, float or "auto", default="auto"
-        Number of features to select, or the fraction of features if a float. "auto" takes the fewest features that
-        explain 95 % of what all features together explain of the embedding.
+        Number of features to select, or the fraction of features if a float. "auto" takes the features up to the peak
+        of the alignment curve.
     n_clusters : int or "auto", default="auto"
         c, the approximate number of clusters. Y has c − 1 columns, which separate c clusters, or c columns if the data
         are not centred. "auto" reads it off the widest gap between the eigenvalues of a neighbour graph, from 2 to √n
         (at most 50).
     n_neighbors : int or "auto", default="auto"
-        k, the number of neighbours of each sample. "auto" is 5, or fewer if there are few samples.
+        k, the number of neighbours of each sample. "auto" is n/200, from 5 to 15, but at most n/8 and at least 3.
     width : float, default=1.0
         t of the edges exp(−‖xᵢ−xⱼ‖²/(2t²)) of "lpp", as a multiple of the root mean square distance between samples.
     local_model : {"lle", "lpp", "ltsa"}, default="lle"
@@ -50,8 +50,9 @@ class JELSR(ClusterSelector):
         β, the weight of the regression against the local geometry.
     row_penalty : float, default=0.3
         α, as a share of the smallest α at which W = 0 whatever the embedding.
-    scale : {"standard"} or None, default="standard"
-        Scale the columns to unit variance, or use them as they are if None.
+    scale : {"moderate", "standard"} or None, default="standard"
+        Divide each column by its standard deviation plus the median of all standard deviations, by its standard
+        deviation, or use the columns as they are if None. Moderate scaling leaves columns that hardly vary small.
     center : bool, default=True
         Whether to centre the columns. The columns of Y then sum to zero.
     max_iter : int, default=100
@@ -73,6 +74,8 @@ class JELSR(ClusterSelector):
         Rank of each feature; 1 is best. Constant features rank last.
     n_features_ : int
         Number of selected features.
+    copies_ : ndarray of shape (n_features,)
+        Index of the feature that a feature is an exact copy of; −1 if it is none. Copies rank behind all others.
     n_clusters_ : int
         c, as given or read off the data.
     coef_ : ndarray of shape (n_features, n_dimensions)
@@ -83,8 +86,13 @@ class JELSR(ClusterSelector):
         Objective after each iteration. It never increases, up to the precision of the eigensolver above 1500 samples.
     n_iter_ : int
         Number of iterations.
-    structure_curve_ : ndarray
-        Entry m−1 is the share of the embedding that the best m features explain.
+    alignment_curve_ : ndarray
+        Entry m−1 is the alignment of the best m features with the embedding: 1 if the samples look alike by these
+        features exactly as they do by the embedding, 0 if the two have nothing in common.
+    alignments_ : ndarray of shape (n_features,)
+        Alignment of each feature by itself.
+    r2_curve_ : ndarray
+        Entry m−1 is R² of the embedding on the best m features.
 
     References
     ----------

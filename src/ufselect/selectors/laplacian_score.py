@@ -26,14 +26,16 @@ class LaplacianScore(GraphSelector):
         Number of features to select, or the fraction of features if a float. "auto" takes those that score above the
         mean.
     n_neighbors : int or "auto", default="auto"
-        k, the number of neighbours of each sample. "auto" is 5, or fewer if there are few samples.
+        k, the number of neighbours of each sample. "auto" is n/200, from 5 to 15, but at most n/8 and at least 3.
     weights : {"heat", "binary", "cosine"}, default="heat"
         Edge weights of the neighbour graph: exp(−‖xᵢ−xⱼ‖²/(2t²)), 1, or the cosine similarity.
     width : float, default=1.0
         t, as a multiple of the root mean square distance between samples. The value in the paper is close to the mean
         distance.
-    scale : {"standard"} or None, default="standard"
-        Scale the columns to unit variance, or use them as they are if None. Only the graph depends on it.
+    scale : {"moderate", "standard"} or None, default="standard"
+        Divide each column by its standard deviation plus the median of all standard deviations, by its standard
+        deviation, or use the columns as they are if None. Moderate scaling leaves columns that hardly vary small. Only
+        the graph depends on it.
     center : bool, default=True
         Whether to centre the columns. Only the cosine similarity depends on it.
     n_jobs : int or None, default=None
@@ -51,6 +53,8 @@ class LaplacianScore(GraphSelector):
         Rank of each feature; 1 is best. Constant features rank last.
     n_features_ : int
         Number of selected features.
+    copies_ : ndarray of shape (n_features,)
+        Index of the feature that a feature is an exact copy of; −1 if it is none. Copies rank behind all others.
 
     References
     ----------

@@ -46,23 +46,24 @@ class LLCFS(ClusterSelector):
     Parameters
     ----------
     n_features_to_select : int, float or "auto", default="auto"
-        Number of features to select, or the fraction of features if a float. "auto" takes the fewest features that
-        explain 95 % of what all features together explain of the embedding.
+        Number of features to select, or the fraction of features if a float. "auto" takes the features up to the peak
+        of the alignment curve.
     n_clusters : int or "auto", default="auto"
         c, the approximate number of clusters. Y has c − 1 columns, which separate c clusters, or c columns if the data
         are not centred. "auto" reads it off the widest gap between the eigenvalues of a neighbour graph, from 2 to √n
         (at most 50).
     n_neighbors : int or "auto", default="auto"
         k, the number of neighbours of each sample. "auto" is 20, or fewer if there are few samples, or up to 40 as long
-        as the graph of the original features is not connected. It is more than the 5 of other methods because the
+        as the graph of the original features is not connected. It is more than in other methods because the
         neighbours are the training samples of a regression; the paper has about 30.
     neighborhood : {"nearest", "mutual"}, default="nearest"
         Nᵢ: the k nearest samples, or, as in the paper, those among them that have sample i among their own k nearest. A
         sample without any is predicted as zero.
     fit_weight : float, default=0.1
         β, in units in which the samples have unit variance in the weighted space at the start.
-    scale : {"standard"} or None, default="standard"
-        Scale the columns to unit variance, or use them as they are if None.
+    scale : {"moderate", "standard"} or None, default="standard"
+        Divide each column by its standard deviation plus the median of all standard deviations, by its standard
+        deviation, or use the columns as they are if None. Moderate scaling leaves columns that hardly vary small.
     center : bool, default=True
         Whether to centre the columns. The columns of Y then sum to zero.
     max_iter : int, default=20
@@ -86,6 +87,8 @@ class LLCFS(ClusterSelector):
         Rank of each feature; 1 is best. Constant features rank last.
     n_features_ : int
         Number of selected features.
+    copies_ : ndarray of shape (n_features,)
+        Index of the feature that a feature is an exact copy of; −1 if it is none. Copies rank behind all others.
     n_clusters_ : int
         c, as given or read off the data.
     embedding_ : ndarray of shape (n_samples, n_dimensions)
@@ -94,8 +97,13 @@ class LLCFS(ClusterSelector):
         Sum of squared prediction errors after each iteration. It may increase.
     n_iter_ : int
         Number of iterations.
-    structure_curve_ : ndarray
-        Entry m−1 is the share of the embedding that the best m features explain.
+    alignment_curve_ : ndarray
+        Entry m−1 is the alignment of the best m features with the embedding: 1 if the samples look alike by these
+        features exactly as they do by the embedding, 0 if the two have nothing in common.
+    alignments_ : ndarray of shape (n_features,)
+        Alignment of each feature by itself.
+    r2_curve_ : ndarray
+        Entry m−1 is R² of the embedding on the best m features.
 
     References
     ----------

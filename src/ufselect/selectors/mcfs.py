@@ -33,14 +33,14 @@ class MCFS(ClusterSelector):
     Parameters
     ----------
     n_features_to_select : int, float or "auto", default="auto"
-        Number of features to select, or the fraction of features if a float. "auto" takes the fewest features that
-        explain 95 % of what all features together explain of the embedding.
+        Number of features to select, or the fraction of features if a float. "auto" takes the features up to the peak
+        of the alignment curve.
     n_clusters : int or "auto", default="auto"
         c, the approximate number of clusters. c − 1 eigenvectors are used, which separate c clusters, or c if the data
         are not centred. "auto" reads it off the widest gap between the eigenvalues of a neighbour graph, from 2 to √n
         (at most 50).
     n_neighbors : int or "auto", default="auto"
-        k, the number of neighbours of each sample. "auto" is 5, or fewer if there are few samples.
+        k, the number of neighbours of each sample. "auto" is n/200, from 5 to 15, but at most n/8 and at least 3.
     weights : {"heat", "binary", "cosine"}, default="heat"
         Edge weights of the neighbour graph: exp(−‖xᵢ−xⱼ‖²/(2t²)), 1, or the cosine similarity.
     width : float, default=1.0
@@ -49,9 +49,10 @@ class MCFS(ClusterSelector):
         Number of non-zero coefficients of each regression. "auto" divides the number of features to select, or 50 if
         that is "auto", among the eigenvectors. In the paper, each regression has as many as there are features to
         select.
-    scale : {"standard"} or None, default="standard"
-        Scale the columns to unit variance, or use them as they are if None. Without scaling, features of large variance
-        get small coefficients.
+    scale : {"moderate", "standard"} or None, default="standard"
+        Divide each column by its standard deviation plus the median of all standard deviations, by its standard
+        deviation, or use the columns as they are if None. Moderate scaling leaves columns that hardly vary small.
+        Without scaling, features of large variance get small coefficients.
     center : bool, default=True
         Whether to centre the columns and the eigenvectors, which amounts to an intercept.
     n_jobs : int or None, default=None
@@ -69,14 +70,21 @@ class MCFS(ClusterSelector):
         Rank of each feature; 1 is best. Constant features rank last.
     n_features_ : int
         Number of selected features.
+    copies_ : ndarray of shape (n_features,)
+        Index of the feature that a feature is an exact copy of; −1 if it is none. Copies rank behind all others.
     n_clusters_ : int
         c, as given or read off the data.
     coef_ : ndarray of shape (n_features, n_dimensions)
         Column l is w_l, at unit length.
     embedding_ : ndarray of shape (n_samples, n_dimensions)
         Column l is y_l.
-    structure_curve_ : ndarray
-        Entry m−1 is the share of the embedding that the best m features explain.
+    alignment_curve_ : ndarray
+        Entry m−1 is the alignment of the best m features with the embedding: 1 if the samples look alike by these
+        features exactly as they do by the embedding, 0 if the two have nothing in common.
+    alignments_ : ndarray of shape (n_features,)
+        Alignment of each feature by itself.
+    r2_curve_ : ndarray
+        Entry m−1 is R² of the embedding on the best m features.
 
     References
     ----------

@@ -27,20 +27,22 @@ class MRSF(ClusterSelector):
     Parameters
     ----------
     n_features_to_select : int, float or "auto", default="auto"
-        Number of features to select, or the fraction of features if a float. "auto" takes the fewest features that
-        explain 95 % of what all features together explain of the similarity.
+        Number of features to select, or the fraction of features if a float. "auto" takes the features up to the peak
+        of the alignment curve.
     n_clusters : int or "auto", default="auto"
         c, the approximate number of clusters. Y has c − 1 columns, which separate c clusters, or c columns if the data
         are not centred. "auto" reads it off the widest gap between the eigenvalues of a neighbour graph, from 2 to √n
         (at most 50).
     n_neighbors : int or "auto", default="auto"
-        k, the number of neighbours of each sample in the graph from which n_clusters="auto" is read. "auto" is 5, or
-        fewer if there are few samples.
+        k, the number of neighbours of each sample in the graph from which n_clusters="auto" is read. "auto" is n/200,
+        from 5 to 15, but at most n/8 and at least 3.
     width : float, default=1.0
         t of the Gaussian kernel exp(−‖xᵢ−xⱼ‖²/(2t²)), as a multiple of the root mean square distance between samples.
         Above 3000 samples the kernel is approximated from 1000 of them.
-    scale : {"standard"} or None, default="standard"
-        Scale the columns to unit variance, or use them as they are if None. The paper scales.
+    scale : {"moderate", "standard"} or None, default="standard"
+        Divide each column by its standard deviation plus the median of all standard deviations, by its standard
+        deviation, or use the columns as they are if None. Moderate scaling leaves columns that hardly vary small. The
+        paper scales.
     center : bool, default=True
         Whether to centre the columns and the kernel.
     n_jobs : int or None, default=None
@@ -59,14 +61,21 @@ class MRSF(ClusterSelector):
         Rank of each feature; 1 is best. Constant features rank last.
     n_features_ : int
         Number of selected features.
+    copies_ : ndarray of shape (n_features,)
+        Index of the feature that a feature is an exact copy of; −1 if it is none. Copies rank behind all others.
     n_clusters_ : int
         c, as given or read off the data.
     coef_ : ndarray of shape (n_features, n_dimensions)
         W at the end of the path.
     embedding_ : ndarray of shape (n_samples, n_dimensions)
         Y.
-    structure_curve_ : ndarray
-        Entry m−1 is the share of Y that the best m features explain.
+    alignment_curve_ : ndarray
+        Entry m−1 is the alignment of the best m features with Y: 1 if the samples look alike by these features exactly
+        as they do by Y, 0 if the two have nothing in common.
+    alignments_ : ndarray of shape (n_features,)
+        Alignment of each feature by itself.
+    r2_curve_ : ndarray
+        Entry m−1 is R² of Y on the best m features.
 
     References
     ----------

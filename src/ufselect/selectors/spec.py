@@ -36,7 +36,7 @@ class SPEC(ClusterSelector):
         c, the number of clusters, used by φ₃ only. "auto" reads it off the widest gap between the eigenvalues of a
         neighbour graph, from 2 to √n (at most 50).
     n_neighbors : int or "auto", default="auto"
-        k, the number of neighbours of each sample. "auto" is 5, or fewer if there are few samples.
+        k, the number of neighbours of each sample. "auto" is n/200, from 5 to 15, but at most n/8 and at least 3.
     affinity : {"neighbors", "kernel"}, default="neighbors"
         Graph: the k nearest neighbours, or the Gaussian kernel of all pairs as in the paper, which is a dense (n, n)
         array.
@@ -49,8 +49,9 @@ class SPEC(ClusterSelector):
         it.
     power : float, default=1.0
         r. Unless it is an integer, φ₁ and φ₂ need all eigenvectors.
-    scale : {"standard"} or None, default="standard"
-        Scale the columns to unit variance, or use them as they are if None.
+    scale : {"moderate", "standard"} or None, default="standard"
+        Divide each column by its standard deviation plus the median of all standard deviations, by its standard
+        deviation, or use the columns as they are if None. Moderate scaling leaves columns that hardly vary small.
     center : bool, default=True
         Whether to centre the columns. φ₁ and φ₃ depend on it; the paper does not centre.
     n_jobs : int or None, default=None
@@ -68,6 +69,8 @@ class SPEC(ClusterSelector):
         Rank of each feature; 1 is best. Constant features rank last.
     n_features_ : int
         Number of selected features.
+    copies_ : ndarray of shape (n_features,)
+        Index of the feature that a feature is an exact copy of; −1 if it is none. Copies rank behind all others.
     n_clusters_ : int
         c, for φ₃ only.
 

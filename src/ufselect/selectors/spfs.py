@@ -29,15 +29,14 @@ class SPFS(ClusterSelector):
     ----------
     n_features_to_select : int, float or "auto", default="auto"
         m, the number of features to select, or the fraction of features if a float. The best m + 1 features need not
-        contain the best m. "auto" takes the fewest features that explain 95 % of what all features together explain of
-        the similarity.
+        contain the best m. "auto" takes the features up to the peak of the alignment curve.
     n_clusters : int or "auto", default="auto"
         c, the approximate number of clusters. Y has c − 1 columns, which separate c clusters, or c columns if the data
         are not centred. "auto" reads it off the widest gap between the eigenvalues of a neighbour graph, from 2 to √n
         (at most 50).
     n_neighbors : int or "auto", default="auto"
-        k, the number of neighbours of each sample in the graph from which n_clusters="auto" is read. "auto" is 5, or
-        fewer if there are few samples.
+        k, the number of neighbours of each sample in the graph from which n_clusters="auto" is read. "auto" is n/200,
+        from 5 to 15, but at most n/8 and at least 3.
     width : float, default=1.0
         t of the Gaussian kernel exp(−‖xᵢ−xⱼ‖²/(2t²)), as a multiple of the root mean square distance between samples.
         Above 3000 samples the kernel is approximated from 1000 of them.
@@ -45,9 +44,10 @@ class SPFS(ClusterSelector):
         "sfs" selects features one by one, each time the one that lowers the objective most. "nes" and "lar" solve the
         relaxation ½‖Y − XW‖² + λ‖W‖₂,₁: "nes" with λ such that about m rows of W are not zero, ranked by ‖wⱼ‖; "lar"
         follows the solutions from the largest λ down and ranks features by when they enter, as ``MRSF`` does.
-    scale : {"standard"} or None, default="standard"
-        Scale the columns to unit variance, or use them as they are if None. Without scaling, "sfs" prefers columns of
-        small norm.
+    scale : {"moderate", "standard"} or None, default="standard"
+        Divide each column by its standard deviation plus the median of all standard deviations, by its standard
+        deviation, or use the columns as they are if None. Moderate scaling leaves columns that hardly vary small.
+        Without scaling, "sfs" prefers columns of small norm.
     center : bool, default=True
         Whether to centre the columns and the kernel.
     n_jobs : int or None, default=None
@@ -66,14 +66,21 @@ class SPFS(ClusterSelector):
         Rank of each feature; 1 is best. Constant features rank last.
     n_features_ : int
         Number of selected features.
+    copies_ : ndarray of shape (n_features,)
+        Index of the feature that a feature is an exact copy of; −1 if it is none. Copies rank behind all others.
     n_clusters_ : int
         c, as given or read off the data.
     coef_ : ndarray of shape (n_features, n_dimensions)
         W, for "nes" and "lar" only.
     embedding_ : ndarray of shape (n_samples, n_dimensions)
         Y.
-    structure_curve_ : ndarray
-        Entry m−1 is the share of Y that the best m features explain.
+    alignment_curve_ : ndarray
+        Entry m−1 is the alignment of the best m features with Y: 1 if the samples look alike by these features exactly
+        as they do by Y, 0 if the two have nothing in common.
+    alignments_ : ndarray of shape (n_features,)
+        Alignment of each feature by itself.
+    r2_curve_ : ndarray
+        Entry m−1 is R² of Y on the best m features.
 
     References
     ----------

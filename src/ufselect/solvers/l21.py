@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve, solve
+from scipy.linalg import cho_factor, cho_solve
 from scipy.linalg.lapack import dpotrf, dpotri
 
 from ufselect._backend.columns import Columns, Float, Indices
@@ -249,7 +249,9 @@ def _newton_step(stiffness: Float, unit: Float, descent: Float, majorizer_invers
     inner[np.diag_indices(len(inner))] += 1.0 / stiffness.ravel()
     inner[np.diag_indices(len(inner))] *= 1.0 + _ROUNDING  # dependent columns can share their weight in any way
     try:
-        along = solve(inner, np.sum(unit * step, axis=1), assume_a="pos", check_finite=False)
+        # Ill-conditioned or not: a step that does not lower the objective is not taken.
+        factor = cho_factor(inner, lower=True, check_finite=False)
+        along = cho_solve(factor, np.sum(unit * step, axis=1), check_finite=False)
     except np.linalg.LinAlgError:
         return step
     return step + majorizer_inverse @ (unit * along[:, None])
