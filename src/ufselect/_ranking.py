@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-
 from sklearn.utils import check_random_state
 
 from ufselect._backend.columns import Columns, Float, Indices

@@ -344,7 +344,7 @@ class ClusterSelector(GraphSelector):
         "random_state": ["random_state"],
     }
 
-    n_clusters: int | str
+    n_clusters: int | str | None
     random_state: Any
     max_iter: int
     tol: float | None
@@ -378,7 +378,8 @@ class ClusterSelector(GraphSelector):
         return eigengap(smallest_eigenvectors(L, most + 1, tol=1e-4, random_state=self.random_state).values)
 
     @staticmethod
-    def _given_clusters(n: int, n_clusters: int) -> int:
+    def _given_clusters(n: int, n_clusters: int | None) -> int:
+        assert n_clusters is not None  # a method that accepts None does not ask
         if n_clusters >= n:
             raise ValueError(f"n_clusters={n_clusters} must be less than the number of samples, {n}.")
         return n_clusters
@@ -394,7 +395,7 @@ class ClusterSelector(GraphSelector):
 
         Returns the last state and the fitted attributes that tell how the iterations went.
         """
-        tightening = Tightening(self.max_iter, self.tol, weights)
+        tightening = Tightening(self.max_iter, self.tol or 0.0, weights)
         iterations = Iterations(self)
         used: list[float] = []
         for _ in iterations:

@@ -98,11 +98,11 @@ def test_the_given_matrix_is_left_as_it_was(layout):
     values=data_without_constant_columns(),
     layout=st.sampled_from(sorted(LAYOUTS)),
     center=st.booleans(),
-    unit_variance=st.booleans(),
+    scale=st.sampled_from(["standard", "moderate", None]),
     seed=st.integers(0, 2**16),
 )
-def test_every_product_equals_that_of_the_explicit_matrix(values, layout, center, unit_variance, seed):
-    X = Columns.prepared(LAYOUTS[layout](values), center=center, unit_variance=unit_variance)
+def test_every_product_equals_that_of_the_explicit_matrix(values, layout, center, scale, seed):
+    X = Columns.prepared(LAYOUTS[layout](values), center=center, scale=scale)
     rng = np.random.default_rng(seed)
     n, d = values.shape
     row_weights, column_weights, some = rng.standard_normal(n), rng.random(d), rng.permutation(d)[: max(1, d // 2)]
@@ -210,3 +210,14 @@ def test_a_target_is_centred_where_the_columns_are(layout):
     assert_allclose(centred.centered_like(F).sum(axis=0), 0.0, rtol=0, atol=1e-13)
     plain = Columns.prepared(LAYOUTS[layout](values), center=False, scale="standard")
     assert_array_equal(plain.centered_like(F), F)
+
+
+@pytest.mark.parametrize("layout", sorted(LAYOUTS))
+def test_shuffled_columns_keep_their_values_and_lose_their_order(layout):
+    values = np.random.default_rng(0).integers(0, 3, (200, 6)) * np.arange(1.0, 7.0)
+    X = Columns.prepared(LAYOUTS[layout](values), center=True, scale="standard")
+    shuffled = X.shuffled(np.random.RandomState(0))
+    before, after = X.columns(slice(None)), shuffled.columns(slice(None))
+    assert_allclose(np.sort(after, axis=0), np.sort(before, axis=0), rtol=1e-12)
+    assert np.all(np.any(after != before, axis=0))
+    assert np.abs(np.corrcoef(after, rowvar=False) - np.eye(6)).max() < 0.35

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from ufselect.benchmark.preparing import log_normalized
 from ufselect.benchmark.selecting import selector_named
+from ufselect.preprocessing import LogNormalize
 
 PACKAGES = {"Triku": "triku", "Hotspot": "hotspot", "FastCan": "fastcan"}
 
@@ -32,7 +32,8 @@ def counts():
 
 
 @pytest.mark.parametrize(
-    ("flavor", "prepare"), [("seurat", log_normalized), ("pearson_residuals", lambda X: X), ("seurat_v3", lambda X: X)]
+    ("flavor", "prepare"),
+    [("seurat", LogNormalize().fit_transform), ("pearson_residuals", lambda X: X), ("seurat_v3", lambda X: X)],
 )
 def test_highly_variable_genes_are_found_and_constant_columns_come_last(peer, counts, flavor, prepare):
     if flavor == "seurat_v3" and find_spec("skmisc") is None:
@@ -45,7 +46,7 @@ def test_highly_variable_genes_are_found_and_constant_columns_come_last(peer, co
 @pytest.mark.parametrize("name", PACKAGES)
 def test_the_others_score_columns_or_name_the_missing_package(peer, counts, name):
     selector = peer(name)(**({"n_components": 2, "n_features_to_select": 20} if name == "FastCan" else {}))
-    X = counts if name == "Hotspot" else log_normalized(counts)
+    X = counts if name == "Hotspot" else LogNormalize().fit_transform(counts)
     if find_spec(PACKAGES[name]) is None:
         with pytest.raises(ImportError, match=PACKAGES[name]):
             selector.fit(X)

@@ -14,11 +14,12 @@ from ufselect import MaxVariance
 from ufselect.benchmark.data import current_version, load_version
 from ufselect.benchmark.experiment import Method, read_experiment
 from ufselect.benchmark.pieces import fit_of, judgement_of
-from ufselect.benchmark.preparing import Preparation, log_normalized, prepared
+from ufselect.benchmark.preparing import Preparation, prepared
 from ufselect.benchmark.provenance import reasons_out_of_date
 from ufselect.benchmark.selecting import best_features
 from ufselect.comparison import compare_selectors
 from ufselect.datasets.content import dataset_from
+from ufselect.preprocessing import LogNormalize
 
 
 def counts_of_three_classes(n_samples=60, n_features=12):
@@ -48,7 +49,7 @@ def counts(tmp_path):
 @pytest.mark.parametrize("make", [np.asarray, sp.csr_array])
 def test_counts_are_divided_by_row_sums_to_the_median_row_sum_and_logged(make):
     X, _ = counts_of_three_classes()
-    found = log_normalized(make(X))
+    found = LogNormalize().fit_transform(make(X))
     assert sp.issparse(found) == (make is sp.csr_array)
     dense = found.toarray() if sp.issparse(found) else found
     assert_allclose(np.expm1(dense).sum(axis=1), np.median(X.sum(axis=1)))
@@ -125,7 +126,9 @@ def test_prepared_data_have_pieces_of_their_own(counts):
 def test_methods_see_the_logs_of_counts_or_the_values_of_the_file(counts):
     X, _ = counts_of_three_classes()
     seen = fit_of(current_version(counts, Preparation("counts")), "MaxVariance", "{}", 12)
-    on_logs, on_counts = (best_features(MaxVariance(12).fit(values), 12) for values in (log_normalized(X), X))
+    on_logs, on_counts = (
+        best_features(MaxVariance(12).fit(values), 12) for values in (LogNormalize().fit_transform(X), X)
+    )
     assert seen.run()["order"] == on_logs.tolist()
     assert replace(seen, raw=True).run()["order"] == on_counts.tolist()
     assert not np.array_equal(on_logs, on_counts)

@@ -12,6 +12,7 @@ import scipy.sparse as sp
 from ufselect._backend.columns import Float, Indices
 from ufselect._backend.tabular import dense_part
 from ufselect.datasets import Dataset
+from ufselect.preprocessing import LogNormalize
 
 PLAIN, COUNTS, UNLIKE = "plain", "counts", "unlike"
 VALUES = (PLAIN, COUNTS, UNLIKE)
@@ -82,18 +83,8 @@ def prepared(dataset: Dataset, preparation: Preparation) -> Prepared:
     whole = len(rows) == len(dataset.y)
     raw = dataset.X if whole else dataset.X[rows]
     y = dataset.y if whole else np.unique(dataset.y[rows], return_inverse=True)[1]
-    X = log_normalized(raw) if preparation.values == COUNTS else raw
+    X = LogNormalize().fit_transform(raw) if preparation.values == COUNTS else raw
     return Prepared(X, raw, y, preparation.values == UNLIKE)
-
-
-def log_normalized(X: Any) -> Any:
-    """Return counts, dense or sparse, divided by their row sums, times the median row sum, as log(1 + x)."""
-    sums = np.asarray(X.sum(axis=1)).ravel()
-    factors = np.median(sums) / sums
-    if not sp.issparse(X):
-        return np.log1p(X * factors[:, None])
-    values = np.log1p(X.data * np.repeat(factors, np.diff(X.indptr)))
-    return sp.csr_array((values, X.indices, X.indptr), shape=X.shape)
 
 
 def _kept_samples(dataset: Dataset, preparation: Preparation) -> Indices:

@@ -98,10 +98,10 @@ class ReweightedFSASL(FSASL):
         X: Columns,
         gram: Float | None,
         L: StructureLaplacian,
-        dimension: int,
+        n_clusters: int | None,
         last: FeatureWeights | None = None,
     ) -> FeatureWeights:
-        Y = self._embedding(L, dimension, last)
+        Y = self._target(L, n_clusters, last)
         h = np.ones(X.shape[1])
         for _ in range(_REWEIGHTED_STEPS):
             W = ReweightedRidge(X, h, self.row_penalty, gram=gram).coef(Y)

@@ -169,7 +169,7 @@ def _cells(row: ComparedSelection, repeats: bool) -> list[str]:
 
 def _standardized(scale: options.Scale | None) -> bool:
     """Return whether neighbours and clusters are those of scaled columns."""
-    return scale in (None, options.Scale.standard)
+    return scale is not options.Scale.none
 
 
 def _legend(repeats: int, labelled: bool, scale: options.Scale | None) -> list[str]:
@@ -183,8 +183,7 @@ def _legend(repeats: int, labelled: bool, scale: options.Scale | None) -> list[s
     if labelled:
         lines.append("ACC, NMI: agreement of k-means on the selected columns with the labels, which no method sees.")
     judged = "neighbours, ACC and NMI" if labelled else "neighbours"
-    values = "log(1 + x) of the columns" if scale == options.Scale.log1p else "the columns as they are"
-    scaled = "columns scaled to mean 0 and variance 1" if _standardized(scale) else f"{values}, unscaled"
+    scaled = "columns scaled to mean 0 and variance 1" if _standardized(scale) else "unscaled columns"
     return [*lines, f"{judged}: computed from {scaled}.", f"random: mean of {_N_RANDOM} random selections."]
 
 

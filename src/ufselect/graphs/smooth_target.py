@@ -1,7 +1,7 @@
 """The structure of a graph as a kernel: what samples have in common, at a coarse and a fine scale.
 
-With eigenpairs (λᵢ, vᵢ) of a Laplacian, the kernel K = Σᵢ wᵢ vᵢvᵢᵀ, wᵢ = (1−s)·a/(λᵢ + a) + s·b/(λᵢ + b), is a mixture of
-two regularised Laplacian kernels a(L + aI)⁻¹ and b(L + bI)⁻¹. The coarse one counts the directions along which the
+With eigenpairs (λᵢ, vᵢ) of a Laplacian, the kernel K = Σᵢ wᵢ vᵢvᵢᵀ, wᵢ = (1−s)·a/(λᵢ + a) + s·b/(λᵢ + b), is a mixture
+of two regularised Laplacian kernels a(L + aI)⁻¹ and b(L + bI)⁻¹. The coarse one counts the directions along which the
 graph nearly falls apart; no number of clusters is needed, because directions fade instead of being cut off. The fine
 one counts all directions nearly alike: groups of a few samples show only there.
 """
@@ -23,9 +23,7 @@ _COARSE, _FINE, _SHARE_OF_FINE = 0.005, 0.5, 0.1
 _RESIDUAL = 1e-3  # of eigenvectors; the weights change by less
 
 
-def smooth_target(
-    L: Laplacian, *, nontrivial: bool, warm_start: Float | None = None, random_state: Any = 0
-) -> Float:
+def smooth_target(L: Laplacian, *, nontrivial: bool, warm_start: Float | None = None, random_state: Any = 0) -> Float:
     """Return T = [√wᵢ vᵢ], for which K = TTᵀ is the kernel of a Laplacian.
 
     Parameters

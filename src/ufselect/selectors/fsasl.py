@@ -31,7 +31,6 @@ from ufselect.graphs.structure import Structure
 from ufselect.solvers.l21 import l21_regression, smallest_penalty_for_zero
 from ufselect.solvers.trace import even_row_norms, smoother_projection
 
-
 _TOLERANCE = 1e-4
 _TOLERANCE_WHILE_MOVING = 0.1  # the next graph changes the target by more
 _MOST_ROWS_PER_SAMPLE, _MOST_ROWS = 3, 2000
@@ -387,11 +386,12 @@ class FSASL(ClusterSelector):
         if self.w_solver == "regression":
             Y = self._target(L, n_clusters, last)
             gamma = self._row_penalty(X, Y, last)
-            start = FeatureWeights(None if last is None else last.W, Y, gamma)
+            near = np.zeros((X.shape[1], Y.shape[1])) if last is None else last.W
+            start = FeatureWeights(near, Y, gamma)
             if n_clusters is not None:
                 return self._regressed(X, gram, start, _TOLERANCE)
             return self._regressed(X, gram, start, _TOLERANCE_WHILE_MOVING, _most_rows(X))
-        dimension = self._dimension(n_clusters)
+        dimension = self._dimension(n_clusters or 0)  # never None, see _clusters
         gamma = self._row_penalty(X, self._target(L, n_clusters, None) if last is None else last.target, last)
         norms = even_row_norms(X, dimension) if last is None else np.linalg.norm(last.W, axis=1)
         W = smoother_projection(X, L, norms, gamma, dimension, gram=gram)
@@ -407,7 +407,7 @@ class FSASL(ClusterSelector):
             found = l21_regression(X, Y, gamma, gram=gram, warm_start=W, tol=tol, most_rows=most_rows)
             if most_rows is None or np.count_nonzero(found.coef.any(axis=1)) <= most_rows:
                 return FeatureWeights(checked_coef(found), Y, gamma)
-            gamma, W = 2.0 * gamma, None
+            gamma, W = 2.0 * gamma, np.zeros_like(W)
 
     def _target(self, L: StructureLaplacian, n_clusters: int | None, last: FeatureWeights | None) -> Float:
         """What W is regressed on: the kernel of L, or its first eigenvectors; rotated towards the last target."""

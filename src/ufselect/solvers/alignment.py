@@ -24,6 +24,8 @@ With p = 2 it prefers few small columns that agree exactly; from 2.1 to 2.5 sele
 """
 
 _ROUNDING = 1e-10
+_INDEPENDENT = 1e-7
+_TINY = float(np.finfo(np.float64).tiny)
 _BLOCK = 16
 _STEPS_PAST_PEAK = 32
 
@@ -101,17 +103,17 @@ def alignment_path(
     while len(taken) < min(n_steps, X.shape[1]) and not (past_peak and _is_past_peak(curve)):
         added = 2.0 * overlap + squared**2
         if order is None:
-            candidates = (carried + a) ** power / (total + added)
+            candidates = (carried + a) ** power / np.maximum(total + added, _TINY)
             candidates[taken] = -np.inf
             best = int(np.argmax(candidates >= candidates.max() * (1.0 - _ROUNDING)))
         else:
             candidates, best = -np.arange(len(a), dtype=np.float64), int(order[len(taken)])
         carried, total = carried + a[best], total + added[best]
-        gains.append(a[best] / (np.sqrt(added[best]) * structure))
+        gains.append(a[best] / (np.sqrt(max(added[best], _TINY)) * structure))
         overlap += products.column(best, candidates) ** 2
         taken.append(best)
-        curve.append(carried / (np.sqrt(total) * structure))
-    rest = a / (np.sqrt(2.0 * overlap + squared**2) * structure)
+        curve.append(carried / (np.sqrt(max(total, _TINY)) * structure))
+    rest = a / (np.sqrt(np.maximum(2.0 * overlap + squared**2, _TINY)) * structure)
     return AlignmentPath(
         np.array(taken, dtype=np.intp), np.array(curve), a / (squared * structure), rest, np.array(gains)
     )
@@ -159,12 +161,19 @@ def r2_curve(X: Columns, Y: Float, order: Indices) -> Float:
     -------
     ndarray of shape (m,)
     """
-    columns = np.asarray(X.columns(order[: X.shape[0]]), dtype=np.float64)
-    lengths = np.linalg.norm(columns, axis=0)
-    basis, triangle = np.linalg.qr(columns / np.where(lengths > 0.0, lengths, 1.0))
-    # A column that depends on those before it leaves an arbitrary direction behind, which explains nothing.
-    new = np.abs(np.diag(triangle)) > 1e-7
-    explained = np.where(new, np.sum((basis.T @ Y) ** 2, axis=1), 0.0)
-    total = float(np.sum(Y**2))
-    curve = np.minimum(np.cumsum(explained) / (total if total > 0.0 else 1.0), 1.0)
-    return np.concatenate([curve, np.full(len(order) - len(curve), curve[-1])])
+    n = X.shape[0]
+    basis = np.empty((min(n, len(order)), n))
+    rank = 0
+    explained = np.zeros(len(order))
+    for m, x in enumerate(np.asarray(X.columns(order), dtype=np.float64).T):
+        if rank == len(basis):
+            break
+        new = x / max(float(np.linalg.norm(x)), _TINY)
+        for _ in range(2):  # once more, against rounding
+            new = new - basis[:rank].T @ (basis[:rank] @ new)
+        length = float(np.linalg.norm(new))
+        if length > _INDEPENDENT:  # otherwise only rounding is left of the column
+            basis[rank] = new / length
+            explained[m] = np.sum((basis[rank] @ Y) ** 2)
+            rank += 1
+    return np.minimum(np.cumsum(explained) / max(float(np.sum(Y**2)), _TINY), 1.0)

@@ -175,7 +175,9 @@ def _reweighted(gram: Float, target: Float, W: Float, half: float) -> Float:
     """
     length = np.linalg.norm(W, axis=1)
     rows = np.arange(len(W))
-    length = np.where(length > 0.0, length, length.max() / 2.0 if length.any() else np.linalg.norm(target) / np.trace(gram))
+    length = np.where(
+        length > 0.0, length, length.max() / 2.0 if length.any() else np.linalg.norm(target) / np.trace(gram)
+    )
     for _ in range(_REWEIGHTED_STEPS):
         # With R = diag(‖wⱼ‖/λ)^(1/2) it is R(RGR + I)⁻¹RC.
         root = np.sqrt(length / half)
