@@ -103,15 +103,6 @@ def affordable_gram(X: Columns) -> Float | None:
     return X.gram() if gram_is_affordable(X) else None
 
 
-def usual_neighbors(n: int) -> int:
-    """Return the number of neighbours that "auto" stands for: n/200, from 5 to 15, but at most n/8 and at least 3.
-
-    Few samples have small groups, which more neighbours would join; many samples have noise, which more neighbours
-    average out.
-    """
-    return min(max(min(max(round(n / 200), 5), 15, n // 8), 3), n - 2)
-
-
 def _refuse_enormous(smallest: Any, largest: Any) -> None:
     """Raise if the squares of a column could overflow."""
     size = np.maximum(np.abs(smallest), np.abs(largest)).astype(np.float64)
@@ -320,8 +311,8 @@ class GraphSelector(BaseSelector):
         return self.n_neighbors
 
     def _usual_neighbors(self, n: int) -> int:
-        """The number of neighbours that "auto" stands for."""
-        return usual_neighbors(n)
+        """The number of neighbours that "auto" stands for: 5, or fewer if there are few samples."""
+        return min(5, n - 2)
 
     def _neighbors(self, X: Columns) -> Nearest:
         """The k nearest neighbours of each sample."""

@@ -74,7 +74,8 @@ class FSASL(ClusterSelector):
         because all directions of the graph count, weighted by how well the graph holds them together. "auto" reads c
         off the widest gap between the eigenvalues of the first neighbour graph, from 2 to √n (at most 50).
     n_neighbors : int or "auto", default="auto"
-        k, the number of neighbours of each sample. "auto" is n/200, from 5 to 15, but at most n/8 and at least 3.
+        k, the number of neighbours of each sample. "auto" is n/200, from 5 to 15, but at most n/8 and at least 3. It
+        differs from the 5 of other methods because their defaults were chosen with 5.
     graph_components : int or None, default=30
         Number of principal components in which the neighbours of the first graph are found, or None for all features.
     structure : {"both", "global", "local"}, default="local"
@@ -309,6 +310,14 @@ class FSASL(ClusterSelector):
             half_step_history_=np.array(half_steps),
             **iterations.attributes(),
         )
+
+    def _usual_neighbors(self, n: int) -> int:
+        """n/200, from 5 to 15, but at most n/8 and at least 3.
+
+        Few samples have small groups, which more neighbours would join; many samples have noise, which more neighbours
+        average out.
+        """
+        return min(max(min(max(round(n / 200), 5), 15, n // 8), 3), n - 2)
 
     def _clusters(self, X: Columns, structure: Structure) -> int | None:
         """c as given or by the eigengap; None if the kernel of the graph is the target."""
