@@ -22,7 +22,7 @@ def demo(
     say([f"Wrote {data}: 1,797 handwritten digits of 8 × 8 pixels, with the digit itself in the first column."])
     _run("select", data, "--aside", "digit", "-m", "15", "--image", "8x8", "-o", chosen, "--report", page)
     say(["", f"Open {page} in a browser. Then try:"])
-    _suggest("explain", data, "row 3 column 4", "--aside", "digit", "-m", "15")
+    _suggest("explain", data, "row 2 column 4", "--aside", "digit", "-m", "15")
     _suggest("compare", data, "--labels", "digit", "-m", "15", "--methods", "FSASL,MCFS,LaplacianScore,MaxVariance")
 
 
