@@ -134,7 +134,7 @@ def test_features_take_their_scores_along_when_permuted(variant, seed):
 
 @in_every_variant
 @for_several_seeds
-@pytest.mark.parametrize("factor", [1e-6, 3.0, 1e6])
+@pytest.mark.parametrize("factor", [1e-6, 1e6])
 def test_a_common_factor_does_not_matter(variant, seed, factor):
     X = planted(seed)
     original, scaled = original_fit(variant, seed), fitted(factor * X, variant)
