@@ -4,8 +4,10 @@ PYTHON ?= python3
 OLDEST := .venv-oldest
 OLDEST_PYTHON ?= python3.11
 
-# One process per core, each with one thread: threads of several processes would compete for the cores.
-PYTEST = OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto
+# One process per core and one more, as tests also wait, for other processes and for time to pass. Each has one thread:
+# threads of several processes would compete for the cores.
+WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
+PYTEST = OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses $(WORKERS) --dist worksteal
 
 .PHONY: help demo test test-oldest lint format docs bench clean
 

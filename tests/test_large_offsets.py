@@ -10,6 +10,9 @@ import ufselect
 from ufselect import FSASL
 from ufselect.datasets.planted import make_planted_clusters
 
+# What runs here, other tests measure; measuring takes as long as a fit itself.
+pytestmark = pytest.mark.no_cover
+
 # Multiples of 2⁻¹⁰: to add 2²⁷ ≈ 1.3e8 or 2³³ ≈ 8.6e9 to them is exact in double precision.
 PLANTED = np.round(1024.0 * make_planted_clusters(60, 3, 10, 10, random_state=0).X) / 1024.0
 OFFSETS = [2.0**27, 2.0**33]

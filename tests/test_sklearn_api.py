@@ -15,9 +15,14 @@ import ufselect
 from ufselect import FSASL
 from ufselect.datasets.planted import make_planted_clusters
 
+# What runs here, other tests measure; measuring takes as long as a fit itself.
+pytestmark = pytest.mark.no_cover
+
 PLANTED = make_planted_clusters(60, 3, 10, 5, random_state=0)
 NAMES = [f"column {j}" for j in range(15)]
 
+# A few of their many iterations show whether rules are kept.
+FEW_ITERATIONS = {name: {"max_iter": 20} for name in ("CGSSL", "JELSR", "NDFS", "RUFS")}
 OTHER_MODES = [
     ufselect.SPEC(criterion="phi1"),
     ufselect.SPEC(criterion="phi2", power=0.5),
@@ -31,13 +36,13 @@ OTHER_MODES = [
     ufselect.GLSPFS(local_model="lle"),
     ufselect.GLSPFS(local_model="ltsa"),
     ufselect.GLSPFS(n_components="all"),
-    ufselect.JELSR(local_model="lpp"),
-    ufselect.NDFS(update="published"),
-    ufselect.RUFS(center=False),
+    ufselect.JELSR(local_model="lpp", max_iter=20),
+    ufselect.NDFS(update="published", max_iter=20),
+    ufselect.RUFS(center=False, max_iter=20),
     ufselect.LLCFS(neighborhood="mutual"),
 ]
 ESTIMATORS = [
-    *(getattr(ufselect, name)() for name in ufselect.__all__),
+    *(getattr(ufselect, name)(**FEW_ITERATIONS.get(name, {})) for name in ufselect.__all__),
     *OTHER_MODES,
     FSASL(structure="global"),
     FSASL(structure="local"),

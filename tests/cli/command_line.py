@@ -33,18 +33,13 @@ class Outcome(NamedTuple):
     stderr: str
 
 
-def without_coverage():
-    """The environment of a process that cannot write coverage data, and would say so on standard error."""
-    return {name: value for name, value in os.environ.items() if not name.startswith("COVERAGE_")}
-
-
-def run_alone(folder, *arguments, program=SCRIPT, environment=None, base=None, **options):
+def run_alone(folder, *arguments, program=SCRIPT, environment=None, **options):
     """Run the program as a process from that folder."""
     answer = subprocess.run(
         [*program, *map(str, arguments)],
         cwd=folder,
         # Without a delay of its own, a slow machine would show a progress bar in the middle of what a test compares.
-        env={**(base or os.environ), "TQDM_DELAY": "600", **(environment or {})},
+        env={**os.environ, "TQDM_DELAY": "600", **(environment or {})},
         capture_output=True,
         text=True,
         encoding="utf-8",

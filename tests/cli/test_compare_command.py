@@ -29,6 +29,8 @@ from ufselect.cli.fitting import make_selector
 from ufselect.inspection import dense_columns, draws_of_samples, neighborhoods_kept, selection_overlap, stability_over
 from ufselect.metrics import redundancy
 
+# Processes start slowly: some formats are enough to see that a command works in one.
+IN_A_PROCESS = ["cells.csv", "cells.mat", "sparse.npz", "sparse.h5ad"]
 PLAIN = ["method", "columns", "redundancy", "neighbours_kept", "stability", "seconds", "fits", "not_converged"]
 
 
@@ -42,18 +44,12 @@ def table_in(stdout, first):
     )
 
 
-@pytest.mark.parametrize("name", SOURCES)
-def test_a_process_in_an_empty_folder_compares(tmp_path, name):
-    source = write_source(tmp_path, name)
-    methods = ["FSASL", "MaxVariance"] if name in ("cells.csv", "sparse.h5ad") else ["LaplacianScore", "MaxVariance"]
-    arguments = ["-m", "5", "--methods", ",".join(methods), "--repeats", "2", "-o", "figures.csv"]
-    program = SCRIPT if SOURCES.index(name) % 2 else MODULE
-    outcome = run_alone(tmp_path, "compare", name, *arguments, program=program)
-    assert (outcome.code, outcome.stderr) == (0, "")
-    assert {path.name for path in tmp_path.iterdir()} == {name, "figures.csv"}
+def check_compared(folder, source, outcome, methods):
+    """The printed table is complete, and the figures written are those of the library."""
+    assert {path.name for path in folder.iterdir()} == {source.path.name, "figures.csv"}
     assert "\x1b" not in outcome.stdout
     assert [row[0] for row in table_in(outcome.stdout, "method")] == [*methods, "random"]
-    figures = pd.read_csv(tmp_path / "figures.csv", float_precision="round_trip").set_index("method")
+    figures = pd.read_csv(folder / "figures.csv", float_precision="round_trip").set_index("method")
     for method in methods:
         chosen = fitted(method, source.X).top_features()
         assert figures.loc[method, "columns"] == 5
@@ -61,7 +57,28 @@ def test_a_process_in_an_empty_folder_compares(tmp_path, name):
         assert figures.loc[method, "neighbours_kept"] == neighborhoods_kept(source.X, [chosen])[0]
 
 
+@pytest.mark.parametrize("name", IN_A_PROCESS)
+def test_a_process_in_an_empty_folder_compares(tmp_path, name):
+    source = write_source(tmp_path, name)
+    methods = ["FSASL", "MaxVariance"] if name in ("cells.csv", "sparse.h5ad") else ["LaplacianScore", "MaxVariance"]
+    arguments = ["-m", "5", "--methods", ",".join(methods), "--repeats", "2", "-o", "figures.csv"]
+    program = SCRIPT if IN_A_PROCESS.index(name) % 2 else MODULE
+    outcome = run_alone(tmp_path, "compare", name, *arguments, program=program)
+    assert (outcome.code, outcome.stderr) == (0, "")
+    check_compared(tmp_path, source, outcome, methods)
+
+
 # In this process
+
+
+@pytest.mark.parametrize("name", [name for name in SOURCES if name not in IN_A_PROCESS])
+def test_every_other_format_is_compared(tmp_path, monkeypatch, name):
+    monkeypatch.chdir(tmp_path)
+    source = write_source(tmp_path, name)
+    methods = ["LaplacianScore", "MaxVariance"]
+    outcome = invoke("compare", name, "-m", "5", "--methods", ",".join(methods), "--repeats", "2", "-o", "figures.csv")
+    assert outcome.code == 0, outcome.stderr
+    check_compared(tmp_path, source, outcome, methods)
 
 
 @pytest.fixture

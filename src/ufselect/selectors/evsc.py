@@ -40,7 +40,7 @@ class EVSC(ClusterSelector):
         c, the number of eigenvalues. "auto" reads it off the widest gap between the eigenvalues of a neighbour graph,
         from 2 to √n (at most 50).
     n_neighbors : int or "auto", default="auto"
-        k, the number of neighbours of each sample. "auto" is n/200, from 5 to 15, but at most n/8 and at least 3.
+        k, the number of neighbours of each sample. "auto" is 5, or fewer if there are few samples.
     affinity : {"kernel", "neighbors"}, default="kernel"
         Graph: the Gaussian kernel of all pairs, which is a dense (n, n) array, or the same weights between the k
         nearest neighbours only. The default differs from that of ``SPEC`` because the positive eigenvalues of a

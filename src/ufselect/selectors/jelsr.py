@@ -40,7 +40,7 @@ class JELSR(ClusterSelector):
         are not centred. "auto" reads it off the widest gap between the eigenvalues of a neighbour graph, from 2 to √n
         (at most 50).
     n_neighbors : int or "auto", default="auto"
-        k, the number of neighbours of each sample. "auto" is n/200, from 5 to 15, but at most n/8 and at least 3.
+        k, the number of neighbours of each sample. "auto" is 5, or fewer if there are few samples.
     width : float, default=1.0
         t of the edges exp(−‖xᵢ−xⱼ‖²/(2t²)) of "lpp", as a multiple of the root mean square distance between samples.
     local_model : {"lle", "lpp", "ltsa"}, default="lle"
