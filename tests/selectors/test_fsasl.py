@@ -216,28 +216,13 @@ def test_without_a_tolerance_all_iterations_are_done_in_silence():
 
 
 @pytest.mark.parametrize("name", BENCHMARK_SETS)
-<<<<<<< HEAD
 def test_defaults_fit_a_benchmark_set_in_silence(benchmark_set, name):
-    X, _ = benchmark_set(name)
+    X = benchmark_set(name)[0][:720]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         selector = FSASL().fit(X)
     assert selector.n_clusters_ is None
     assert 1 <= selector.n_features_ < X.shape[1]
-=======
-def test_defaults_converge_on_a_benchmark_set_or_say_so_once(benchmark_set, name):
-    X, y = (part[: {"AR": 280, "COIL": 720}.get(name)] for part in benchmark_set(name))  # of these, all is slow
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        selector = FSASL(n_clusters=len(np.unique(y))).fit(X)
-    assert selector.n_iter_ <= selector.max_iter
-    assert 1 <= selector.n_features_ <= X.shape[1]
-    if caught:
-        (warning,) = caught
-        assert warning.category is ConvergenceWarning
-        assert str(warning.message).startswith("FSASL did not converge after max_iter=12")
-        assert selector.n_iter_ == selector.max_iter
->>>>>>> main
 
 
 # What the data may decide
