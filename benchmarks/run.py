@@ -20,7 +20,7 @@ from peer_fits import SYNTHETIC
 from peers import compare_with_skfeature
 from processes import in_fresh_process, say
 from report import machine, number, table, write_section
-from sizes import fit_every_selector
+from sizes import Size, fit_every_selector
 from steps import FUNCTION_OF_STEP
 from threadpoolctl import threadpool_limits
 from tool import large_files, large_page, starting_times
@@ -43,7 +43,7 @@ class Sizes:
     n_of_d_growth: int
     growth_iterations: int
     peer_iterations: dict[str, int]
-    every_selector: tuple[int, int]
+    every_selector: list[Size]
     harness_settings: int
     files: list[tuple[int, int]]
     page: tuple[int, int]
@@ -61,7 +61,7 @@ FULL = Sizes(
     n_of_d_growth=500,
     growth_iterations=3,
     peer_iterations={"COIL": 5, "TOX": 5},
-    every_selector=(20_000, 500),
+    every_selector=[Size(20_000, 500, 20), Size(3000, 10_000, 10, told=False, most_seconds=60.0)],
     harness_settings=55,
     files=[(50_000, 50), (2000, 20_000)],
     page=(20_000, 5000),
@@ -75,7 +75,7 @@ QUICK = Sizes(
     n_of_d_growth=200,
     growth_iterations=1,
     peer_iterations={SYNTHETIC: 3},
-    every_selector=(1200, 100),
+    every_selector=[Size(1200, 100, 20), Size(150, 300, 10, told=False)],
     harness_settings=4,
     files=[(1000, 20), (100, 500)],
     page=(1000, 100),
@@ -209,8 +209,8 @@ def compare_with_peer(sizes: Sizes) -> str | None:
 
 
 def measure_sizes(sizes: Sizes) -> str:
-    """Every selector on one large data set."""
-    return fit_every_selector(*sizes.every_selector, sizes.threads, sizes.time_limit)
+    """Every selector on data with many samples, and on data with many columns."""
+    return "\n\n".join(fit_every_selector(size, sizes.threads, sizes.time_limit) for size in sizes.every_selector)
 
 
 def measure_tool(sizes: Sizes) -> str:

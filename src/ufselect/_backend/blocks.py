@@ -15,6 +15,7 @@ from ufselect._backend.columns import Columns, Float
 _LONGEST_BLOCK = 256
 _BLOCK_BYTES = 2**19
 _FEWEST_COLUMNS = 32
+_WIDE_BLOCK = 1024
 
 
 def affordable_rows(row_bytes: int) -> int:
@@ -68,4 +69,11 @@ def column_blocks(X: Columns) -> Iterator[tuple[slice, Float]]:
     # Callers allocate a few arrays of the size of a block, which should all fit into the cache of the processor.
     size = max(_FEWEST_COLUMNS, _BLOCK_BYTES // (8 * n))
     for block in gen_batches(d, min(d, size, max(1, affordable_rows(8 * n) // 10))):
+        yield block, np.asarray(X.columns(block), dtype=np.float64)
+
+
+def wide_column_blocks(X: Columns) -> Iterator[tuple[slice, Float]]:
+    """The same in wider blocks, for products with a dense matrix, which is read once per block."""
+    n, d = X.shape
+    for block in gen_batches(d, min(d, _WIDE_BLOCK, max(1, affordable_rows(8 * n) // 10))):
         yield block, np.asarray(X.columns(block), dtype=np.float64)

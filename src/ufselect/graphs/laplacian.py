@@ -8,9 +8,12 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import LinearOperator
+from sklearn.utils import gen_batches
 
-from ufselect._backend.blocks import column_blocks
+from ufselect._backend.blocks import column_blocks, wide_column_blocks
 from ufselect._backend.columns import Columns, Float
+
+_ROWS_OF_TRIANGLE = 512
 
 
 def neighbor_laplacian(P: sp.csr_array) -> sp.csr_array:
@@ -176,11 +179,25 @@ def quadratic_form(L: Any, Z: Float) -> float:
 
 
 def column_energies(X: Columns, *laplacians: Any) -> tuple[Float, ...]:
-    """Return fⱼᵀLfⱼ for every column of X, one array for each L."""
+    """Return fⱼᵀLfⱼ for every column of X, one array for each symmetric L."""
     energies = tuple(np.empty(X.shape[1]) for _ in laplacians)
-    for block, columns in column_blocks(X):
+    dense = any(isinstance(L, np.ndarray) for L in laplacians)
+    for block, columns in wide_column_blocks(X) if dense else column_blocks(X):
         for energy, L in zip(energies, laplacians, strict=True):
-            energy[block] = np.einsum("ij,ij->j", columns, L @ columns)
+            if isinstance(L, np.ndarray):
+                energy[block] = dense_energies(L, columns)
+            else:
+                energy[block] = np.einsum("ij,ij->j", columns, L @ columns)
+    return energies
+
+
+def dense_energies(L: Float, columns: Float) -> Float:
+    """Return fᵀLf for every column f, from one triangle of a dense symmetric L: half of the operations of Lf."""
+    energies = np.zeros(columns.shape[1])
+    for rows in gen_batches(len(L), _ROWS_OF_TRIANGLE):
+        here, beyond = columns[rows], columns[rows.stop :]
+        image = L[rows, rows] @ here + 2.0 * (L[rows, rows.stop :] @ beyond)
+        energies += np.einsum("ij,ij->j", here, image)
     return energies
 
 

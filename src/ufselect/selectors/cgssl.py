@@ -14,6 +14,7 @@ from ufselect.base import CHOICE_OF_EDGES, ITERATIONS, NOT_NEGATIVE, POSITIVE, S
 from ufselect.graphs.laplacian import NormalizedLaplacian, quadratic_form
 from ufselect.graphs.neighbors import neighbor_graph
 from ufselect.graphs.spectral import spectral_embedding
+from ufselect.solvers.kernel_system import SharedColumns
 from ufselect.solvers.l21 import penalty_of_share
 from ufselect.solvers.nonnegative import (
     cluster_indicators,
@@ -213,8 +214,8 @@ class StructuredPrediction:
         gram: Float | None = None,
     ) -> None:
         self.X, self.L, self.alpha, self.beta, self.gamma, self.rank, self.gram = X, L, alpha, beta, gamma, rank, gram
-        self._squared_norms = Remembered(Columns.squared_norms)
-        self._fitted: Remembered[Float] = Remembered(lambda W: self.X @ W)
+        self._shared = Remembered(SharedColumns)
+        self._fitted: Remembered[Float, Float] = Remembered(lambda W: self.X @ W)
         self._structure = Remembered(self._leading_vectors)
 
     def first_weights(self, F: Float, h: Float) -> Float:
@@ -223,7 +224,7 @@ class StructuredPrediction:
 
     def ridge(self, h: Float, penalty: float) -> ReweightedRidge:
         """Ridge regression on X with weights for the features."""
-        return ReweightedRidge(self.X, h, penalty, gram=self.gram, squared_norms=self._squared_norms(self.X))
+        return ReweightedRidge(self.X, h, penalty, gram=self.gram, shared=self._shared(self.X))
 
     def step(self, F: Float, W: Float, z: float) -> tuple[Float, Float]:
         """F and W that do not increase the objective, with Q of the previous W."""

@@ -15,6 +15,7 @@ from ufselect.base import ITERATIONS, POSITIVE, SHARE, ClusterSelector, Iteratio
 from ufselect.graphs.laplacian import Laplacian, SparseLaplacian, quadratic_form
 from ufselect.graphs.local_models import local_laplacian
 from ufselect.graphs.spectral import smallest_of_crowded
+from ufselect.solvers.kernel_system import SharedColumns
 from ufselect.solvers.l21 import penalty_for_zero_of_any_embedding
 from ufselect.solvers.reweighted import ReweightedRidge, inverse_weights, row_norm_sum
 from ufselect.solvers.trace import even_row_norms
@@ -158,14 +159,16 @@ class JELSR(ClusterSelector):
         L = SparseLaplacian(
             local_laplacian(X, nearest, self.local_model, width=self.width, dimension=n_clusters, n_jobs=self.n_jobs)
         )
-        gram = affordable_gram(X)
+        gram, shared = affordable_gram(X), SharedColumns(X)
         embedding = partial(self._embedding, self._dimension(n_clusters))
         Y = embedding(L, None)
         alpha = self.row_penalty * penalty_for_zero_of_any_embedding(X)
         weights = 2.0 * even_row_norms(X, Y.shape[1])
         iterations = Iterations(self)
         for _ in iterations:
-            state = embed_and_regress(X, L, weights, alpha, self.regression_weight, embedding, Y, gram=gram)
+            state = embed_and_regress(
+                X, L, weights, alpha, self.regression_weight, embedding, Y, gram=gram, shared=shared
+            )
             Y, weights = state.Y, inverse_weights(state.W)
             iterations.record(state.objective)
         ranking = rank_by_row_norm(X, state.W, Y, wanted)
@@ -210,9 +213,10 @@ def embed_and_regress(
     warm_start: Float | None = None,
     *,
     gram: Float | None = None,
+    shared: SharedColumns | None = None,
 ) -> JointState:
     """Y and W that minimise tr(YᵀLY) + β(‖XW − Y‖² + α Σⱼ ‖wⱼ‖²/hⱼ) for given h."""
-    ridge = ReweightedRidge(X, weights, alpha, gram=gram, many_targets=True)
+    ridge = ReweightedRidge(X, weights, alpha, gram=gram, shared=shared, many_targets=True)
     Y = embedding(PredictedLaplacian(L, ridge, beta), warm_start)
     W, fitted = ridge.fit(Y)
     misfit = float(np.sum((Y - fitted) ** 2))

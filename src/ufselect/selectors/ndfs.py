@@ -13,6 +13,7 @@ from ufselect.base import CHOICE_OF_EDGES, ITERATIONS, POSITIVE, SHARE, ClusterS
 from ufselect.graphs.laplacian import NormalizedLaplacian, quadratic_form
 from ufselect.graphs.neighbors import neighbor_graph
 from ufselect.graphs.spectral import spectral_embedding
+from ufselect.solvers.kernel_system import SharedColumns
 from ufselect.solvers.l21 import penalty_of_share
 from ufselect.solvers.nonnegative import (
     GROWING,
@@ -206,7 +207,7 @@ class Prediction:
         self, X: Columns, L: NormalizedLaplacian, alpha: float, beta: float, gram: Float | None = None
     ) -> None:
         self.X, self.L, self.alpha, self.beta, self.gram = X, L, alpha, beta, gram
-        self._squared_norms = Remembered(Columns.squared_norms)
+        self._shared = Remembered(SharedColumns)
         self._fitted = Remembered(self.X.__matmul__)
 
     def monotone_step(self, F: Float, h: Float, z: float) -> tuple[Float, Float]:
@@ -226,7 +227,7 @@ class Prediction:
         return published_step(F, slope, z), ridge.coef(target)
 
     def _ridge(self, h: Float) -> ReweightedRidge:
-        return ReweightedRidge(self.X, h, self.beta, gram=self.gram, squared_norms=self._squared_norms(self.X))
+        return ReweightedRidge(self.X, h, self.beta, gram=self.gram, shared=self._shared(self.X))
 
     def objective(self, F: Float, W: Float, z: float) -> float:
         """The objective with (z/2)‖FᵀF − I‖²."""

@@ -20,7 +20,7 @@ from ufselect.graphs.local_models import (
     with_self,
 )
 from ufselect.graphs.neighbors import Nearest, squared_width
-from ufselect.solvers.kernel_system import KernelSystem
+from ufselect.solvers.kernel_system import KernelSystem, SharedColumns
 from ufselect.solvers.nonnegative import cluster_indicators, monotone_step, orthogonality_cost
 from ufselect.solvers.reweighted import Remembered, ReweightedRidge, inverse_weights, row_norm_sum
 from ufselect.solvers.trace import even_row_norms
@@ -232,9 +232,9 @@ class RobustPrediction:
         self.rho, self.nu, self.alpha, self.beta = rho, nu, alpha, beta
         self.T_plus, self.T_minus = T.maximum(0.0), (-T).maximum(0.0)
         self.squared_row_norms = X.squared_row_norms()
-        self._squared_norms = predictors.squared_norms()
+        self._shared = SharedColumns(predictors)
         self._predicted = Remembered(predictors.__matmul__)
-        self._projected: Remembered[Float] = Remembered(lambda F: X @ F.T)
+        self._projected: Remembered[Float, Float] = Remembered(lambda F: X @ F.T)
 
     def start(self, G: Float) -> RobustState:
         """F by least squares, and W by ridge regression."""
@@ -275,7 +275,7 @@ class RobustPrediction:
         noise = 2.0 * _smoothed_norms(self._predicted(state.W) + state.b - G)
         h, penalty = inverse_weights(state.W), self.beta / self.alpha
         if P.shape[0] < P.shape[1]:
-            system = KernelSystem(P, h, penalty * noise, squared_norms=self._squared_norms, intercept=P.centered)
+            system = KernelSystem(P, h, penalty * noise, shared=self._shared, intercept=P.centered)
             dual, b = system.solve_with_intercept(G) if P.centered else (system.solve(G), state.b)
             # W = HPᵀY = HXᵀY, as the columns of Y sum to zero if P is not X.
             products = self.X.transposed_matmul(np.column_stack([dual, weighted]))

@@ -7,14 +7,15 @@ from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.linalg import cho_factor, cho_solve, eigh
+from scipy.linalg import eigh, lu_factor, lu_solve
 from scipy.sparse.linalg import LinearOperator, eigsh
 
+from ufselect._backend.blocks import wide_column_blocks
 from ufselect._backend.columns import Columns, Float
 from ufselect._backend.memory import ensure_fits
 from ufselect._ranking import Ranking, rank_by_explanation
 from ufselect.base import ITERATIONS, POSITIVE, SHARE, ClusterSelector, Iterations
-from ufselect.graphs.laplacian import column_energies
+from ufselect.graphs.laplacian import column_energies, dense_energies, quadratic_form
 from ufselect.graphs.local_models import assembled, centered_grams, difference_grams, discriminant_blocks, with_self
 from ufselect.solvers.trace import column_smoothness
 
@@ -180,11 +181,11 @@ def _mean_eigenvalue(grams: Float) -> float:
 
 @dataclass(frozen=True)
 class DiscriminantProblem:
-    """A = XᵀMX, formed if there are no more features than samples; otherwise a root of M is used."""
+    """A = XᵀMX, formed if there are no more features than samples; otherwise M is used."""
 
     X: Columns
     A: Float | None
-    root: Float | None
+    M: sp.csr_array | None
 
     @classmethod
     def of(cls, X: Columns, M: sp.csr_array) -> DiscriminantProblem:
@@ -192,27 +193,23 @@ class DiscriminantProblem:
         n, d = X.shape
         size = min(n, d)
         ensure_fits(24 * size**2, f"UDFS of {n} samples and {d} features", "reduce the smaller of the two numbers")
-        if d <= n:
-            return cls(X, column_smoothness(X, M), None)
-        values, vectors = np.linalg.eigh(M.toarray())
-        return cls(X, None, vectors * np.sqrt(np.maximum(values, 0.0)) @ vectors.T)
+        return cls(X, column_smoothness(X, M), None) if d <= n else cls(X, None, M)
 
     def penalty_for_no_entry(self) -> float:
         """2 maxⱼ‖Aⱼ‖ ≥ 2‖(AW)ⱼ‖, the smallest γ at which a zero row of W stays zero for every W with WᵀW = I."""
         if self.A is not None:
             return 2.0 * float(np.linalg.norm(self.A, axis=1).max())
-        assert self.root is not None
-        # With Z = RX and R² = M, ‖Aⱼ‖² = zⱼᵀ(ZZᵀ)zⱼ = xⱼᵀR(RXXᵀR)Rxⱼ.
-        R = self.root
-        (squares,) = column_energies(self.X, R @ (R @ self.X.row_gram(np.ones(self.X.shape[1])) @ R) @ R)
-        return 2.0 * float(np.sqrt(squares.max()))
+        assert self.M is not None
+        # ‖Aⱼ‖² = ‖XᵀMxⱼ‖² = (Mxⱼ)ᵀXXᵀ(Mxⱼ)
+        gram = self.X.row_gram()
+        squares = [dense_energies(gram, self.M @ columns).max() for _, columns in wide_column_blocks(self.X)]
+        return 2.0 * float(np.sqrt(max(squares)))
 
     def cost(self, W: Float) -> float:
         """tr(WᵀAW)."""
         if self.A is not None:
             return float(np.sum((self.A @ W) * W))
-        assert self.root is not None
-        return float(np.sum((self.root @ (self.X @ W)) ** 2))
+        return quadratic_form(self.M, self.X @ W)
 
     def projection(self, weights: Float, gamma: float, count: int) -> Float:
         """Eigenvectors of A + γ diag(weights) for the smallest eigenvalues."""
@@ -226,16 +223,19 @@ class DiscriminantProblem:
         return W[:, ::-1]
 
     def _inverse(self, weights: Float, gamma: float) -> Any:
-        """v ↦ (XᵀR²X + γD)⁻¹v = (D⁻¹v − D⁻¹XᵀR(RXD⁻¹XᵀR + γI)⁻¹RXD⁻¹v)/γ, R the root of M."""
-        X, R = self.X, self.root
-        assert R is not None
-        small = R @ X.row_gram(1.0 / weights) @ R
-        small[np.diag_indices(len(small))] += gamma + np.finfo(X.dtype).eps * small.diagonal().max()
-        factor = cho_factor(small, check_finite=False)
+        """v ↦ (XᵀMX + γD)⁻¹v = (D⁻¹v − D⁻¹XᵀM(KM + γI)⁻¹XD⁻¹v)/γ, K = XD⁻¹Xᵀ.
+
+        KM has the eigenvalues of M^(1/2)KM^(1/2), none of which is negative.
+        """
+        X, M = self.X, self.M
+        assert M is not None
+        small = (M @ X.scaled(weights**-0.5).row_gram()).T
+        small[np.diag_indices(len(small))] += gamma
+        factor = lu_factor(small, overwrite_a=True, check_finite=False)
 
         def apply(v: Float) -> Float:
             first = (v.ravel() / weights)[:, None]
-            inner = R @ cho_solve(factor, R @ (X @ first), check_finite=False)
+            inner = M @ lu_solve(factor, X @ first, check_finite=False)
             return (first - X.transposed_matmul(inner) / weights[:, None]) / gamma
 
         return apply

@@ -1,8 +1,8 @@
 """Systems with a weighted kernel of the samples, (XHXᵀ + Γ)Y = F with diagonal H ≥ 0 and Γ > 0.
 
 Row-sparse methods solve them again and again with an H that concentrates on few columns. XHXᵀ, which takes n²d
-operations, is then not worth forming: a few strong columns are treated exactly, in their own number, and conjugate
-gradients add the weak ones.
+operations, is then not worth forming: a few strong columns are treated exactly, by a system of their own number, and
+conjugate gradients add the weak ones.
 """
 
 from __future__ import annotations
@@ -18,15 +18,17 @@ from ufselect._backend.columns import Columns, Float, Indices
 
 _MOST_STEPS = 15  # take no longer than forming the kernel
 _ROUNDINGS = 10.0
-_WEAK = 1e-2
+_WEAK = 1e-3
 _TOO_HEAVY = 50.0
+_FEW = 0.7
 
 
 class KernelSystem:
     """Y(F) = (XHXᵀ + Γ)⁻¹F for any F.
 
-    Columns that together change the solution by less than rounding are left out: if D are those with
-    Σ hⱼ‖xⱼ‖² ≤ ε min γᵢ, then X_D H_D X_Dᵀ ≼ ε min γᵢ I ≼ ε(XHXᵀ + Γ).
+    Columns that together change the solution by no more than rounding are left out: if D are those with
+    Σ hⱼ‖xⱼ‖² ≤ δ min γᵢ, then X_D H_D X_Dᵀ ≼ δ min γᵢ I ≼ δ(XHXᵀ + Γ), and δ = √d ε is the relative rounding error to
+    expect in a sum of d terms.
 
     Parameters
     ----------
@@ -35,12 +37,12 @@ class KernelSystem:
         Diagonal of H, non-negative.
     shift : ndarray of shape (n,)
         Diagonal of Γ, positive.
-    squared_norms : ndarray of shape (d,), optional
-        ‖xⱼ‖², if available.
+    shared : SharedColumns, optional
+        What systems with the same X have in common.
     intercept : bool, default=False
         Whether solutions have an intercept; see :meth:`solve_with_intercept`.
     many_targets : bool, default=False
-        Whether solutions for so many F are wanted that forming XHXᵀ is worth it, unless few columns remain.
+        Whether solutions for so many F are wanted that forming XHXᵀ is worth it.
     """
 
     def __init__(
@@ -49,28 +51,35 @@ class KernelSystem:
         weights: Float,
         shift: Float,
         *,
-        squared_norms: Float | None = None,
+        shared: SharedColumns | None = None,
         intercept: bool = False,
         many_targets: bool = False,
     ) -> None:
+        shared = SharedColumns(X) if shared is None else shared
         self._shift = shift
-        masses = weights * (X.squared_norms() if squared_norms is None else squared_norms)
-        used = _heaviest(masses, np.finfo(X.dtype).eps * shift.min())
-        if 2 * len(used) <= X.shape[1]:  # a copy of more columns would cost more than it saves
-            X, weights, masses = X.subset(used), weights[used], masses[used]
-        self._X, self._weights = X, weights
+        masses = weights * shared.squared_norms
+        used = _heaviest(masses, np.sqrt(X.shape[1]) * np.finfo(X.dtype).eps * shift.min())
         # The weight of a column of ones, whose eigenvalue is the mean of the others.
         self._constant = float(masses.sum() + shift.sum()) / len(shift) ** 2 if intercept else 0.0
-        pays = len(used) <= X.shape[0] or not many_targets
-        self._split = self._split_by_strength(masses) if pays else None
+        if 2 * len(used) <= X.shape[1]:  # a copy of more columns would cost more than it saves
+            used, X = shared.containing(used)
+            weights, masses = weights[used], masses[used]
+        self._X, self._weights = X, weights
+        self._quick: _FewColumnsSystem | _SplitSystem | None = None
+        # Otherwise, the inverse would be a difference of terms that are far larger than itself.
+        if masses.sum() + self._constant * len(shift) <= shift.min() / np.sqrt(np.finfo(X.dtype).eps):
+            if X.shape[1] <= _FEW * X.shape[0] and not intercept and np.ptp(shift) == 0.0:
+                self._quick = _FewColumnsSystem(X, shared.gram, weights, float(shift[0]))
+            elif not many_targets:
+                self._quick = self._split_by_strength(masses)
 
     def solve(self, F: Float) -> Float:
         """Y(F)."""
-        if self._split is not None:
-            solution = self._split.solve(F)
+        if self._quick is not None:
+            solution = self._quick.solve(F)
             if solution is not None:
                 return solution
-            self._split = None
+            self._quick = None
         return np.asarray(cho_solve(self._factor, F, check_finite=False))
 
     def solve_with_intercept(self, F: Float) -> tuple[Float, Float]:
@@ -95,15 +104,61 @@ class KernelSystem:
         return cho_factor(system, lower=True, overwrite_a=True, check_finite=False)
 
     def _split_by_strength(self, masses: Float) -> _SplitSystem | None:
-        """The system with its strong columns apart, or None if conjugate gradients would be slow or inexact."""
+        """The system with its strong columns apart, or None if conjugate gradients could be slow."""
         smallest = float(self._shift.min())
         strong = _heaviest(masses, _WEAK * smallest, self._X.shape[0] // 2)
-        total = float(masses.sum()) + self._constant * len(self._shift)
         # ‖X_w H_w X_wᵀ‖ ≤ Σ hⱼ‖xⱼ‖² over the weak columns, and far less if they are not all alike.
-        slow = float(masses.sum() - masses[strong].sum()) > _TOO_HEAVY * smallest
-        # The preconditioner is a difference of terms in the ratio of the masses to the shift.
-        inexact = total * np.sqrt(np.finfo(self._X.dtype).eps) > smallest
-        return None if slow or inexact else _SplitSystem(self._X, self._weights, self._shift, self._constant, strong)
+        if masses.sum() - masses[strong].sum() > _TOO_HEAVY * smallest:
+            return None
+        return _SplitSystem(self._X, self._weights, self._shift, self._constant, strong)
+
+
+class SharedColumns:
+    """What systems with the same X and different weights have in common, to be computed once.
+
+    Parameters
+    ----------
+    X : Columns of shape (n, d)
+    """
+
+    def __init__(self, X: Columns) -> None:
+        self.X = X
+        self._index: Indices = np.arange(X.shape[1])
+        self._part = X
+        self._gram: Float | None = None
+
+    @cached_property
+    def squared_norms(self) -> Float:
+        """‖xⱼ‖² of every column."""
+        return self.X.squared_norms()
+
+    def containing(self, used: Indices) -> tuple[Indices, Columns]:
+        """Indices of some columns, those given among them but not many others, and these columns."""
+        if len(used) <= _FEW * len(self._index) or not np.isin(used, self._index, assume_unique=True).all():
+            self._index, self._part, self._gram = used, self.X.subset(used), None
+        return self._index, self._part
+
+    @property
+    def gram(self) -> Float:
+        """XᵀX of the columns that :meth:`containing` last returned."""
+        if self._gram is None:
+            self._gram = self._part.gram()
+        return self._gram
+
+
+class _FewColumnsSystem:
+    """(XHXᵀ + γI)⁻¹ = (I − XH^(1/2)(H^(1/2)XᵀXH^(1/2) + γI)⁻¹H^(1/2)Xᵀ)/γ, for fewer columns than samples."""
+
+    def __init__(self, X: Columns, gram: Float, weights: Float, shift: float) -> None:
+        self.X, self.shift = X, shift
+        self.root = np.sqrt(weights)[:, None]
+        small = self.root * gram * self.root.T
+        small[np.diag_indices(len(small))] += shift
+        self.factor = cho_factor(small, lower=True, overwrite_a=True, check_finite=False)
+
+    def solve(self, F: Float) -> Float:
+        inner = cho_solve(self.factor, self.root * self.X.transposed_matmul(F), check_finite=False)
+        return np.asarray((F - self.X @ (self.root * inner)) / self.shift)
 
 
 class _SplitSystem:

@@ -14,9 +14,10 @@ from scipy.linalg import cho_factor, cho_solve
 
 from ufselect._backend.columns import Columns, Float
 from ufselect._backend.memory import ensure_fits
-from ufselect.solvers.kernel_system import KernelSystem
+from ufselect.solvers.kernel_system import KernelSystem, SharedColumns
 
 Argument = TypeVar("Argument")
+Value = TypeVar("Value")
 
 
 class ReweightedRidge:
@@ -33,8 +34,8 @@ class ReweightedRidge:
         XᵀX, if d ≤ n and it is available.
     noise : ndarray of shape (n,), optional
         e, positive; 1 by default.
-    squared_norms : ndarray of shape (d,), optional
-        ‖xⱼ‖², if d > n and they are available.
+    shared : SharedColumns, optional
+        What regressions on the same X have in common, if n < d.
     many_targets : bool, default=False
         Whether W(F) is wanted for many F, as in an eigensolver.
     """
@@ -47,7 +48,7 @@ class ReweightedRidge:
         *,
         gram: Float | None = None,
         noise: Float | None = None,
-        squared_norms: Float | None = None,
+        shared: SharedColumns | None = None,
         many_targets: bool = False,
     ) -> None:
         self.X, self.h, self.penalty, self.noise = X, inverse_weights, penalty, noise
@@ -60,9 +61,7 @@ class ReweightedRidge:
         if self.by_samples:
             # W = HXᵀ(XHXᵀ + γE)⁻¹F
             shift = penalty * (np.ones(n) if noise is None else noise)
-            self.system = KernelSystem(
-                X, inverse_weights, shift, squared_norms=squared_norms, many_targets=many_targets
-            )
+            self.system = KernelSystem(X, inverse_weights, shift, shared=shared, many_targets=many_targets)
         else:
             # W = S(SXᵀE⁻¹XS + γI)⁻¹SXᵀE⁻¹F, S = H^(1/2)
             if noise is not None:
@@ -110,26 +109,26 @@ class ReweightedRidge:
         return self.penalty * (dual if self.noise is None else self.noise[:, None] * dual)
 
 
-class Remembered(Generic[Argument]):
-    """A function of an array or of columns that is not computed again for the same object.
+class Remembered(Generic[Argument, Value]):
+    """A function of one argument that is not computed again for the same object.
 
     Parameters
     ----------
     function : callable
     """
 
-    def __init__(self, function: Callable[[Argument], Float]) -> None:
+    def __init__(self, function: Callable[[Argument], Value]) -> None:
         self._function = function
-        self._last: tuple[Argument, Float] | None = None
+        self._last: tuple[Argument, Value] | None = None
 
-    def __call__(self, argument: Argument) -> Float:
+    def __call__(self, argument: Argument) -> Value:
         """The value of the function."""
         if self._last is None or self._last[0] is not argument:
             self.remember(argument, self._function(argument))
         assert self._last is not None
         return self._last[1]
 
-    def remember(self, argument: Argument, value: Float) -> None:
+    def remember(self, argument: Argument, value: Value) -> None:
         """Note a value that is known otherwise."""
         self._last = argument, value
 
