@@ -82,11 +82,11 @@ def test_options_stand_for_the_parameters_that_methods_share():
     text = in_one_line(invoke("select", "--help").stdout)
     for option, default in [
         ("-m, --features", "auto"),
-        ("-c, --clusters", "auto"),
+        ("-c, --clusters", "the method's own"),
         ("--seed", "0"),
         ("-j, --jobs", "1"),
     ]:
-        assert re.search(rf"{option} (?:(?! --).)*\[default: \(?{default}[],;]", text), option
+        assert re.search(rf"{option} (?:(?! --).)*\[default: \(?{default}[],;)]", text), option
 
 
 # Parameters reach the method
