@@ -178,6 +178,7 @@ def test_every_example_is_run_here_and_in_the_gallery():
     assert {name for name in names if re.search(pattern, f"/{name}.py")} == names - {"planted"}
 
 
+@pytest.mark.no_cover  # what examples call, other tests measure
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_examples_run(name, monkeypatch, tmp_path, capsys):
     path = ROOT / "examples" / f"{name}.py"

@@ -10,7 +10,7 @@ from command_line import MODULE, NAMES, SCRIPT, SOURCES, dense_numbers, fitted, 
 from ufselect.inspection import explain_features
 
 # Processes start slowly: some formats are enough to see that a command works in one.
-IN_A_PROCESS = ["cells.csv.gz", "cells.parquet", "cells.npy", "cells.h5ad"]
+IN_A_PROCESS = ["cells.csv", "cells.h5ad"]
 
 
 def check_told(text, explanation, names):

@@ -242,14 +242,14 @@ def test_without_docstrings_everything_is_described_as_with_them(tmp_path, monke
 # Errors
 
 
-def test_with_debug_the_traceback_is_shown(tmp_path):
+def test_with_debug_the_traceback_is_shown(tmp_path, monkeypatch):
     (tmp_path / "empty.csv").touch()
     outcome = run_alone(tmp_path, "select", "empty.csv", "--debug")
     assert outcome.code == 1
     assert outcome.stderr.startswith("Traceback (most recent call last):\n")
     assert outcome.stderr.endswith("ValueError: empty.csv is empty.\n")
-    plain = run_alone(tmp_path, "select", "empty.csv")
-    assert plain == (1, "", "Error: empty.csv is empty.\n")
+    monkeypatch.chdir(tmp_path)
+    assert invoke("select", "empty.csv") == (1, "", "Error: empty.csv is empty.\n")
 
 
 @pytest.mark.parametrize("command", [["select", "gone.csv"], ["compare", "gone.csv"], ["explain", "gone.csv", "a"]])
@@ -304,8 +304,9 @@ def test_a_method_is_shown_with_all_its_parameters(method):
     assert dict(shown) == {name: repr(parameter.default) for name, parameter in parameters.items()}
 
 
-def test_the_demonstration(tmp_path):
-    outcome = run_alone(tmp_path, "demo", "here/there")
+def test_the_demonstration(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    outcome = invoke("demo", "here/there")  # tests of the README run it as a process
     assert outcome.code == 0, outcome.stderr
     folder = tmp_path / "here" / "there"
     assert {path.name for path in folder.iterdir()} == {"digits.csv", "chosen.csv", "digits.html"}

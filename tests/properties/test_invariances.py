@@ -15,8 +15,11 @@ from ufselect.datasets.planted import make_planted_clusters
 
 # Some iterations for certain, so that structure is learned from selected features, too.
 FSASL_ALWAYS = {"tol": 0.0, "max_iter": 3}
+# Of methods with many iterations, some are enough: a difference grows from one to the next.
 VARIANTS = {
     **{name: (name, {}) for name in ufselect.__all__},
+    "JELSR": ("JELSR", {"max_iter": 15}),
+    "RUFS": ("RUFS", {"max_iter": 40}),
     "FSASL": ("FSASL", FSASL_ALWAYS),
     "FSASL eigen": ("FSASL", {**FSASL_ALWAYS, "w_solver": "eigen"}),
     "FSASL global": ("FSASL", {**FSASL_ALWAYS, "structure": "global"}),
@@ -29,8 +32,8 @@ VARIANTS = {
     "FSSL raw": ("FSSL", {"scale": None}),
     "GLSPFS lle": ("GLSPFS", {"local_model": "lle", "n_components": "all"}),
     "GLSPFS ltsa": ("GLSPFS", {"local_model": "ltsa", "scale": None}),
-    "JELSR lpp": ("JELSR", {"local_model": "lpp", "scale": None}),
-    "LLCFS mutual": ("LLCFS", {"neighborhood": "mutual"}),
+    "JELSR lpp": ("JELSR", {"local_model": "lpp", "scale": None, "max_iter": 15}),
+    "LLCFS mutual": ("LLCFS", {"neighborhood": "mutual", "max_iter": 5}),
     "NDFS published": ("NDFS", {"update": "published", "scale": None}),
 }
 LEARNED = (

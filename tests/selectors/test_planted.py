@@ -8,7 +8,11 @@ from ufselect.datasets.planted import make_planted_clusters
 
 SHAPES = {"more samples": (200, 4, 20, 80), "more features": (100, 4, 30, 300)}
 BY_CONSTRUCTION_BLIND = {"MaxVariance"}
-pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+# What runs here, other tests measure; measuring takes as long as a fit itself.
+pytestmark = [
+    pytest.mark.no_cover,
+    pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
+]
 
 
 def recall(selector, shape, seed):

@@ -48,6 +48,7 @@ def samples_and_starts(draw, make=lambda rng, n, m: rng.standard_normal((n, m)))
     return make(rng, n, m), starts
 
 
+@pytest.mark.no_cover  # other tests measure the solver; the plain loop would take twice as long
 class TestPlainLoop:
     @settings(deadline=None, max_examples=200)
     @given(samples_and_starts())
