@@ -33,7 +33,7 @@ from ufselect.solvers.trace import even_row_norms, smoother_projection
 
 _TOLERANCE = 1e-4
 _TOLERANCE_WHILE_MOVING = 0.1  # the next graph changes the target by more
-_MOST_ROWS_PER_SAMPLE, _MOST_ROWS = 3, 2000
+_ALWAYS_ALLOWED_ROWS, _MOST_ROWS = 500, 2000
 
 
 class FeatureWeights(NamedTuple):
@@ -100,8 +100,8 @@ class FSASL(ClusterSelector):
     row_penalty : float, default=0.1
         γ, as a share of the smallest γ at which W = 0. The larger it is, the fewer features span the learned space. It
         is smaller than the 0.3 of other methods because the structure is learned from the features that W keeps. If
-        there are more features than samples, and more than 3n or 2000 of them would take part, γ is doubled until fewer
-        do, unless n_clusters is given.
+        there are more features than samples, and more than n of them (at least 500, at most 2000) would take part, γ is
+        doubled until fewer do, unless n_clusters is given.
     self_expression_penalty : float, default=0.05
         αᵢ, as a share of the smallest αᵢ at which no sample expresses sample i.
     scale : {"moderate", "standard"} or None, default="moderate"
@@ -451,9 +451,9 @@ class FSASL(ClusterSelector):
 
 
 def _most_rows(X: Columns) -> int | None:
-    """Return the largest number of features that may take part; more than a few times n of them fit any target."""
+    """Return the largest number of features that may take part; many more than n of them would fit any target."""
     n, d = X.shape
-    return min(_MOST_ROWS_PER_SAMPLE * n, _MOST_ROWS) if d > n else None
+    return min(max(n, _ALWAYS_ALLOWED_ROWS), _MOST_ROWS) if d > n else None
 
 
 def _stacked(targets: Sequence[Float]) -> Float:

@@ -25,6 +25,7 @@ _FEWEST_SWEEPS = 10
 _NEWTON_STEPS = 5
 _REWEIGHTED_STEPS = 8
 _FAINTEST_ROW = 1e-4
+_MOST_ROWS_PER_DIMENSION = 40
 _ROUNDING = 1e-12
 _NEGLIGIBLE = 1e-10
 
@@ -151,7 +152,9 @@ def _grown_working_set(slope: Float, W: Float, half: float) -> Indices:
 
 def _solve_on_working_set(gram: Float, target: Float, W: Float, half: float, tol: float) -> Float:
     """Alternate block descent, which finds the zero rows, with Newton steps on the others if it gets slow."""
-    W = _reweighted(gram, target, W, half)
+    # Of few dimensions, sweeps are so cheap that a factorisation does not pay.
+    if len(gram) <= _MOST_ROWS_PER_DIMENSION * target.shape[1]:
+        W = _reweighted(gram, target, W, half)
     # A Newton step costs as much as d/c sweeps: neither should take much more time than the other.
     sweeps = max(_FEWEST_SWEEPS, len(gram) // target.shape[1])
     last = np.inf
