@@ -13,7 +13,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 
-from ufselect.benchmark.preparing import log_normalized
+from ufselect.preprocessing import LogNormalize
 
 Scores = npt.NDArray[np.float64]
 
@@ -93,7 +93,7 @@ class Hotspot(Peer):
         import scanpy as sc
 
         varied = _varied_columns(X)
-        logs = _annotated(log_normalized(X)[:, varied])
+        logs = _annotated(LogNormalize().fit_transform(X)[:, varied])
         sc.pp.pca(logs)
         cells = _annotated(X[:, varied])
         cells.obsm["X_pca"] = logs.obsm["X_pca"]

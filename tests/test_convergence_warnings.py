@@ -11,7 +11,7 @@ from sklearn.preprocessing import StandardScaler
 from ufselect import FSASL, MCFS
 from ufselect.datasets.planted import make_planted_clusters
 from ufselect.graphs import spectral
-from ufselect.solvers import greedy, lasso
+from ufselect.solvers import lasso
 
 PLANTED = make_planted_clusters(300, 3, 10, 20, random_state=0)
 
@@ -35,8 +35,6 @@ def impatient(monkeypatch):
     monkeypatch.setattr(spectral, "LARGEST_DENSE_SPECTRUM", 0)
     monkeypatch.setattr(spectral, "LARGEST_DENSE_SYSTEM", 0)
     monkeypatch.setattr(spectral, "_MOST_FILTERINGS", 1)
-    monkeypatch.setattr(greedy, "LARGEST_DENSE_SYSTEM", 0)
-    monkeypatch.setattr(greedy, "MOST_GRADIENT_STEPS", 1)
     monkeypatch.setattr(lasso, "_MOST_ROUNDS", 1)
 
 
@@ -47,15 +45,9 @@ def test_eigenvectors_that_did_not_converge(impatient, in_pipeline):
 
 
 @pytest.mark.parametrize("in_pipeline", [False, True])
-def test_a_share_that_did_not_converge(impatient, in_pipeline):
-    selector = FSASL(n_clusters=3, structure="local", adaptive=False, w_solver="eigen", max_iter=1)
-    assert len(warnings_of(selector, "conjugate gradients did not converge after 1 iter", in_pipeline=in_pipeline)) == 1
-
-
-@pytest.mark.parametrize("in_pipeline", [False, True])
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_lassos_that_did_not_converge_are_counted_over_all_blocks(impatient, in_pipeline, n_jobs):
-    selector = FSASL(5, n_clusters=8, max_iter=1, self_expression_penalty=1e-4, n_jobs=n_jobs)
+    selector = FSASL(5, n_clusters=8, structure="both", max_iter=1, self_expression_penalty=1e-4, n_jobs=n_jobs)
     (message,) = warnings_of(selector, "self-expression", in_pipeline=in_pipeline)
     assert "did not reach a relative duality gap of 0.0001" in message
     assert 0 < int(message.split()[3]) <= 300
@@ -64,5 +56,5 @@ def test_lassos_that_did_not_converge_are_counted_over_all_blocks(impatient, in_
 def test_lassos_of_many_dimensions_that_did_not_converge_are_counted(impatient, monkeypatch):
     monkeypatch.setattr(lasso, "_MOST_ROUNDS", 0)
     X = np.random.default_rng(0).standard_normal((40, 100))
-    selector = FSASL(5, n_clusters=3, adaptive=False, max_iter=1)
+    selector = FSASL(5, n_clusters=3, structure="both", adaptive=False, max_iter=1)
     assert len(warnings_of(selector, "The self-expression of 40 of 40 samples", X)) == 1

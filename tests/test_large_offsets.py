@@ -43,7 +43,8 @@ def kept_neighbors(graph, k):
 @pytest.mark.parametrize("n", [60, 1200])
 def test_neighbours_of_data_that_are_not_centred(form, offset, n):
     X = np.round(1024.0 * make_planted_clusters(n, 3, 10, 10, random_state=0).X) / 1024.0
-    found = FSASL(5, n_clusters=3, adaptive=False, structure="local", center=False, scale=None).fit(form(X + offset))
+    params = {"n_clusters": 3, "n_neighbors": 5, "adaptive": False, "center": False, "scale": None}
+    found = FSASL(5, **params).fit(form(X + offset))
     assert_array_equal(kept_neighbors(found.neighbor_graph_, 5), true_neighbors(X, 5))
 
 

@@ -376,6 +376,8 @@ def test_there_are_files_for_every_experiment_of_the_paper_and_one_that_needs_no
         "convergence",
         "digits",
         "no_labels",
+        "pieces",
+        "pieces_real",
         "published",
         "real",
         "sensitivity",

@@ -297,7 +297,7 @@ def test_reweighted_steps_come_near_the_solution():
     penalty = 0.3 * smallest_penalty_for_zero(X, Y)
 
     class OfTarget(ReweightedFSASL):
-        def _embedding(self, L, dimension, last):
+        def _target(self, L, n_clusters, last):
             return Y
 
     W = OfTarget(row_penalty=penalty)._fit_weights(X, None, None, 3).W

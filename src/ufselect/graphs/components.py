@@ -19,17 +19,18 @@ _MOST_STEPS = 12  # with XᵀX, which is cheap
 def principal_components(X: Columns, count: int, *, gram: Float | None = None, random_state: Any = 0) -> Float:
     """Return the samples in their first principal components, X V for the leading right singular vectors V of X.
 
+    Columns that are not centred are centred first: distances do not depend on it, but their precision does.
+
     They are exact for up to 500 samples or features; above that they are approximated by subspace iteration from a
     random start. The result depends on the order of the features by rounding only.
 
     Parameters
     ----------
     X : Columns of shape (n, d)
-        Centred, or else the components are those of the second moments.
     count : int
         Number of components.
     gram : ndarray of shape (d, d), optional
-        XᵀX, if available; it replaces most products with X.
+        XᵀX, if available; it replaces most products with X if that is centred.
     random_state : int, RandomState instance or None
         Start of the iteration.
 
@@ -47,6 +48,8 @@ def principal_components(X: Columns, count: int, *, gram: Float | None = None, r
     >>> principal_components(Columns(X - X.mean(axis=0)), 2).shape
     (20, 2)
     """
+    if not X.centered:
+        X, gram = X.less_means(), None
     n, d = X.shape
     count = min(count, n, d)
     if d <= min(n, LARGEST_DENSE_SPECTRUM):

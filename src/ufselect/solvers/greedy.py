@@ -5,13 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import solve
-from scipy.sparse.linalg import LinearOperator, cg
 
 from ufselect._backend.blocks import affordable_rows
 from ufselect._backend.columns import Columns, Float, Indices
-from ufselect._backend.convergence import warn_not_converged
-from ufselect._backend.policy import LARGEST_DENSE_SYSTEM, MOST_GRADIENT_STEPS
 
 _ROUNDING = 1e-10
 
@@ -108,40 +104,3 @@ def _column_of_gram(X: Columns, j: int, gram: Float | None) -> Float:
     if gram is not None:
         return gram[:, j]
     return X.transposed_matmul(X.columns(np.array([j])))[:, 0]
-
-
-def ridge_share(X: Columns, Y: Float, *, ridge: float = 1.0) -> float:
-    """Return the share of ‖Y‖² by which all columns of X, scaled to unit norm, lower the ridge objective.
-
-    It is 1 − tr(Yᵀ(I + X̂X̂ᵀ/λ)⁻¹Y)/‖Y‖², computed from a dense system of the smaller size or, if both are large, by
-    conjugate gradients.
-    """
-    n, d = X.shape
-    squared_norms = X.squared_norms()
-    if d <= min(n, LARGEST_DENSE_SYSTEM):
-        norms = np.sqrt(squared_norms)
-        target = X.transposed_matmul(Y) / norms[:, None]
-        gram = X.gram() / np.outer(norms, norms)
-        gram[np.diag_indices(d)] += ridge
-        return float(np.sum(target * solve(gram, target, assume_a="pos")) / np.sum(Y**2))
-    if n <= LARGEST_DENSE_SYSTEM:
-        left = solve(np.eye(n) + X.row_gram(1.0 / squared_norms) / ridge, Y, assume_a="pos")
-    else:
-        kernel = LinearOperator(
-            (n, n),
-            matvec=lambda v: v + X @ (X.transposed_matmul(v) / squared_norms) / ridge,
-            dtype=np.dtype(np.float64),
-        )
-        left = _solved_by_gradients(kernel, Y)
-    return 1.0 - float(np.sum(Y * left) / np.sum(Y**2))
-
-
-def _solved_by_gradients(kernel: LinearOperator, Y: Float) -> Float:
-    """Solve a system for every column of Y by conjugate gradients; warn if one does not converge."""
-    solutions, codes = zip(*(cg(kernel, y, maxiter=MOST_GRADIENT_STEPS) for y in Y.T), strict=True)
-    if any(codes):
-        warn_not_converged(
-            "The share of the embedding that all features explain is approximate: conjugate gradients did not converge "
-            f"after {MOST_GRADIENT_STEPS} iterations."
-        )
-    return np.column_stack(solutions)
