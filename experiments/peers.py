@@ -5,7 +5,11 @@ Each package is imported when its class is fitted. A class whose package is miss
 
 from __future__ import annotations
 
+import os
+import subprocess
+import tempfile
 import warnings
+from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
@@ -128,14 +132,36 @@ class FastCan(Peer):
         from sklearn.preprocessing import StandardScaler
 
         varied = _varied_columns(X)
-        dense = np.asarray(X[:, varied].toarray() if sp.issparse(X) else X[:, varied], dtype=np.float64)
-        Z = StandardScaler().fit_transform(dense)
+        Z = StandardScaler().fit_transform(_dense(X[:, varied]))
         components = PCA(min(self.n_components, *Z.shape), random_state=0).fit_transform(Z)
         n_chosen = min(self.n_features_to_select, len(varied))
         chosen = fastcan.FastCan(n_chosen, verbose=0).fit(Z, components).indices_
         scores = np.full(len(varied), np.nan)
         scores[chosen] = np.arange(n_chosen, 0, -1)
         return _scattered(scores, varied, X.shape[1])
+
+
+class Delve(Peer):
+    """DELVE's Laplacian score over the graph of its dynamic features, by the interpreter UFSELECT_DELVE_PYTHON names.
+
+    ``benchmarks/delve_scores.py`` says how to make that environment. Without it, the cells stay empty.
+    """
+
+    def _scores(self, X: Any) -> Scores:
+        python = os.environ.get("UFSELECT_DELVE_PYTHON")
+        if not python:
+            raise ImportError("UFSELECT_DELVE_PYTHON is not set; see benchmarks/delve_scores.py.")
+        script = Path(__file__).parents[1] / "benchmarks" / "delve_scores.py"
+        varied = _varied_columns(X)
+        with tempfile.TemporaryDirectory() as folder:
+            values, scores = Path(folder, "values.npy"), Path(folder, "scores.npy")
+            np.save(values, _dense(X[:, varied]))
+            subprocess.run([python, script, values, scores], check=True, capture_output=True)
+            return _scattered(np.load(scores), varied, X.shape[1])
+
+
+def _dense(X: Any) -> Scores:
+    return np.asarray(X.toarray() if sp.issparse(X) else X, dtype=np.float64)
 
 
 def _varied_columns(X: Any) -> npt.NDArray[np.intp]:

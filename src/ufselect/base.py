@@ -33,7 +33,13 @@ from ufselect._backend.columns import (
 from ufselect._backend.convergence import warn_not_converged
 from ufselect._backend.copies import first_equal_columns
 from ufselect._backend.iterations import Iterations
-from ufselect._backend.policy import LARGEST_DENSE_SYSTEM, LARGEST_VALUE, MOST_CLUSTERS_TO_FIND
+from ufselect._backend.policy import (
+    FEWEST_CLUSTERS_TO_FIND,
+    LARGEST_DENSE_SYSTEM,
+    LARGEST_VALUE,
+    MOST_CLUSTERS_TO_FIND,
+    NEIGHBORS_TO_COUNT_CLUSTERS,
+)
 from ufselect._backend.progress import waiting
 from ufselect._ranking import Ranking, rank_by_explanation, rank_by_row_norm, rank_by_score
 from ufselect.graphs.adaptive import neighbor_probabilities
@@ -311,8 +317,12 @@ class GraphSelector(BaseSelector):
         return self.n_neighbors
 
     def _usual_neighbors(self, n: int) -> int:
-        """The number of neighbours that "auto" stands for: 5, or fewer if there are few samples."""
-        return min(5, n - 2)
+        """The number of neighbours that "auto" stands for: n/200, from 5 to 15, but at most n/8 and at least 3.
+
+        Few samples have small groups, which more neighbours would join; many samples have noise, which more neighbours
+        average out.
+        """
+        return min(max(min(max(round(n / 200), 5), 15, n // 8), 3), n - 2)
 
     def _neighbors(self, X: Columns) -> Nearest:
         """The k nearest neighbours of each sample."""
@@ -346,27 +356,40 @@ class ClusterSelector(GraphSelector):
 
     def _neighborhood(self, X: Columns) -> Neighborhood:
         """The k nearest neighbours of each sample and the number of clusters, from one neighbour search."""
-        n = X.shape[0]
-        k = self._count_neighbors(n)
-        nearest = nearest_others(X, min(k + 1, n - 1), n_jobs=self.n_jobs)
-        n_clusters = self._clusters_of_graph(n, lambda: neighbor_probabilities(nearest, k))
-        return Neighborhood(Nearest(nearest.squared_distances[:, :k], nearest.index[:, :k]), n_clusters)
+        k = self._count_neighbors(X.shape[0])
+        nearest = nearest_others(X, self._neighbors_to_search(k, X.shape[0]), n_jobs=self.n_jobs)
+        return Neighborhood(nearest.first(k), self._clusters_among(nearest))
 
-    def _count_clusters(self, X: Columns) -> int:
+    def _count_clusters(self, X: Columns | Float) -> int:
         """c as given; neighbours are searched only if it is "auto"."""
-        if isinstance(self.n_clusters, str):
-            return self._neighborhood(X).n_clusters
-        return self._given_clusters(X.shape[0], self.n_clusters)
-
-    def _clusters_of_graph(self, n: int, neighbor_graph: Callable[[], sp.csr_array]) -> int:
-        """c as given, or by the eigengap of the neighbour graph."""
+        n = X.shape[0]
         if not isinstance(self.n_clusters, str):
             return self._given_clusters(n, self.n_clusters)
-        L = structure_laplacian(None, neighbor_graph(), 1.0)
+        return self._clusters_among(nearest_others(X, self._neighbors_to_search(1, n), n_jobs=self.n_jobs))
+
+    def _neighbors_to_search(self, k: int, n: int) -> int:
+        """k, or more if the number of clusters is to be found: its graph also needs the distance to one more."""
+        return max(k, self._neighbors_to_count_clusters(n) + 1) if isinstance(self.n_clusters, str) else k
+
+    def _neighbors_to_count_clusters(self, n: int) -> int:
+        """The number of neighbours in the graph whose eigengap is read."""
+        if isinstance(self.n_neighbors, str):
+            return min(NEIGHBORS_TO_COUNT_CLUSTERS, n - 2)
+        return min(self._count_neighbors(n), n - 2)
+
+    def _clusters_among(self, nearest: Nearest) -> int:
+        """c as given, or by the eigengap of the neighbour graph."""
+        n = len(nearest.index)
+        if not isinstance(self.n_clusters, str):
+            return self._given_clusters(n, self.n_clusters)
+        k = self._neighbors_to_count_clusters(n)
+        L = structure_laplacian(None, neighbor_probabilities(nearest.first(k + 1), k), 1.0)
         # Beyond √n clusters the gaps of a neighbour graph reflect its size rather than clusters.
         most = min(max(int(np.sqrt(n)), 2), MOST_CLUSTERS_TO_FIND)
+        least = min(max(most // 2, 2), FEWEST_CLUSTERS_TO_FIND)
         # The error of an eigenvalue is the square of that of its vector.
-        return eigengap(smallest_eigenvectors(L, most + 1, tol=1e-4, random_state=self.random_state).values)
+        values = smallest_eigenvectors(L, most + 1, tol=1e-4, random_state=self.random_state).values
+        return eigengap(values, least)
 
     @staticmethod
     def _given_clusters(n: int, n_clusters: int | None) -> int:

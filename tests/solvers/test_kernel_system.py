@@ -8,6 +8,7 @@ from ufselect.solvers import kernel_system
 from ufselect.solvers.kernel_system import KernelSystem, SharedColumns, conjugate_gradients
 
 N, D = 40, 150
+PROMISED = 1.5e-8
 
 # Weights of the columns and the way in which the system is solved
 WEIGHTS = {
@@ -40,10 +41,10 @@ def relative_error(system, solution, F):
 @for_all_weights
 @pytest.mark.parametrize("noisy", [False, True])
 @pytest.mark.parametrize("many_targets", [False, True])
-def test_solutions_are_exact_to_rounding(name, noisy, many_targets):
+def test_solutions_are_as_accurate_as_promised(name, noisy, many_targets):
     X, weights, shift, F = problem(name, noisy=noisy)
     solution = KernelSystem(Columns(X), weights, shift, many_targets=many_targets).solve(F)
-    assert relative_error(dense(X, weights, shift), solution, F) <= 1e-13
+    assert relative_error(dense(X, weights, shift), solution, F) <= PROMISED
 
 
 @for_all_weights
@@ -57,7 +58,7 @@ def test_a_zero_target_has_a_zero_solution():
     F[:, 1] = 0.0
     solution = KernelSystem(Columns(X), weights, shift).solve(F)
     assert_array_equal(solution[:, 1], 0.0)
-    assert relative_error(dense(X, weights, shift), solution[:, [0, 2, 3]], F[:, [0, 2, 3]]) <= 1e-13
+    assert relative_error(dense(X, weights, shift), solution[:, [0, 2, 3]], F[:, [0, 2, 3]]) <= PROMISED
 
 
 @for_all_weights
@@ -68,7 +69,7 @@ def test_with_an_intercept_solutions_sum_to_zero(name, smallest):
     shift[:3] *= smallest
     Y, b = KernelSystem(Columns(X, centered=True), weights, shift, intercept=True).solve_with_intercept(F)
     assert_allclose(Y.sum(axis=0), 0.0, rtol=0, atol=1e-12 * np.abs(Y).sum())
-    assert_allclose(dense(X, weights, shift) @ Y + b, F, rtol=0, atol=1e-10)
+    assert_allclose(dense(X, weights, shift) @ Y + b, F, rtol=0, atol=1e-7)
 
 
 def test_if_conjugate_gradients_do_not_converge_the_kernel_is_formed(monkeypatch):
@@ -76,7 +77,7 @@ def test_if_conjugate_gradients_do_not_converge_the_kernel_is_formed(monkeypatch
     monkeypatch.setattr(kernel_system, "_MOST_STEPS", 1)
     system = KernelSystem(Columns(X), weights, shift)
     assert system._quick is not None
-    assert relative_error(dense(X, weights, shift), system.solve(F), F) <= 1e-13
+    assert relative_error(dense(X, weights, shift), system.solve(F), F) <= PROMISED
     assert system._quick is None
 
 
@@ -96,7 +97,7 @@ def test_sparse_columns_give_the_solutions_of_dense_ones(name):
     means = values.mean(axis=0)
     from_dense = KernelSystem(Columns(values - means, centered=True), weights, shift).solve(F)
     from_sparse = KernelSystem(Columns(sp.csc_array(values), means, centered=True), weights, shift).solve(F)
-    assert_allclose(from_sparse, from_dense, rtol=0, atol=1e-12)
+    assert_allclose(from_sparse, from_dense, rtol=0, atol=PROMISED)
 
 
 @for_all_weights
@@ -115,7 +116,7 @@ def test_what_is_shared_does_not_change_solutions_as_weights_come_and_go():
         weights = np.zeros(D)
         weights[rng.permutation(D)[:n_used]] = rng.uniform(0.5, 2.0, n_used)
         solution = KernelSystem(Columns(X), weights, shift, shared=shared).solve(F)
-        assert relative_error(dense(X, weights, shift), solution, F) <= 1e-13
+        assert relative_error(dense(X, weights, shift), solution, F) <= PROMISED
 
 
 def test_columns_shared_contain_those_asked_for_and_not_many_others():

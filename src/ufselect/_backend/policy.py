@@ -41,6 +41,16 @@ MOST_CLUSTERS_TO_FIND = 50
 With more, its eigenvectors would take more time and memory than the rest of a fit of tens of thousands of samples.
 """
 
+FEWEST_CLUSTERS_TO_FIND = 5
+"""Smallest number of clusters that "auto" considers, if there are enough samples.
+
+The widest gap often lies after two or three, whatever the number of groups. Too many directions cost little, but groups
+that share a direction cannot be told apart (docs/methods.md has the figures).
+"""
+
+NEIGHBORS_TO_COUNT_CLUSTERS = 10
+"""Number of neighbours in the graph whose eigengap "auto" reads, unless given; fewer make gaps by chance."""
+
 # Range of the data
 
 LARGEST_VALUE = 1e140

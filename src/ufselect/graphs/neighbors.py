@@ -29,6 +29,10 @@ class Nearest:
     squared_distances: Float
     index: Indices
 
+    def first(self, count: int) -> Nearest:
+        """Return the ``count`` nearest of these."""
+        return Nearest(self.squared_distances[:, :count], self.index[:, :count])
+
 
 def nearest_others(X: Columns | Any, count: int, *, n_jobs: int | None = None) -> Nearest:
     """Return the ``count`` nearest other samples of every sample; see :class:`NeighborSearch`.

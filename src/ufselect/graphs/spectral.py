@@ -165,9 +165,9 @@ def _basis_apart_from(avoided: Float, vectors: Float) -> Float:
     return Q[:, np.abs(np.diag(R)) > 1e-8]
 
 
-def eigengap(values: Float) -> int:
-    """Return the number of ascending eigenvalues before the widest gap, at least two."""
-    return 2 + int(np.argmax(np.diff(values[1:]))) if len(values) > 2 else 2
+def eigengap(values: Float, least: int = 2) -> int:
+    """Return the number of ascending eigenvalues before the widest gap, at least ``least``."""
+    return least + int(np.argmax(np.diff(values[least - 1 :]))) if len(values) > least else least
 
 
 def aligned(vectors: Float, reference: Float) -> Float:

@@ -38,9 +38,9 @@ class EVSC(ClusterSelector):
         mean.
     n_clusters : int or "auto", default="auto"
         c, the number of eigenvalues. "auto" reads it off the widest gap between the eigenvalues of a neighbour graph,
-        from 2 to √n (at most 50).
+        from 5 to √n (at most 50).
     n_neighbors : int or "auto", default="auto"
-        k, the number of neighbours of each sample. "auto" is 5, or fewer if there are few samples.
+        k, the number of neighbours of each sample. "auto" is n/200, from 5 to 15, but at most n/8 and at least 3.
     affinity : {"kernel", "neighbors"}, default="kernel"
         Graph: the Gaussian kernel of all pairs, which is a dense (n, n) array, or the same weights between the k
         nearest neighbours only. The default differs from that of ``SPEC`` because the positive eigenvalues of a
@@ -49,7 +49,7 @@ class EVSC(ClusterSelector):
         σ, as a multiple of the root mean square distance between samples.
     normalized : bool, default=True
         Whether to solve Lu = λDu. If False, solve Lu = λu, and the term in λ above is absent.
-    scale : {"moderate", "standard"} or None, default="standard"
+    scale : {"moderate", "standard"} or None, default="moderate"
         Divide each column by its standard deviation plus the median of all standard deviations, by its standard
         deviation, or use the columns as they are if None. Moderate scaling leaves columns that hardly vary small.
         Without scaling, features of large variance score high.
@@ -104,7 +104,7 @@ class EVSC(ClusterSelector):
         affinity: str = "kernel",
         width: float = 1.0,
         normalized: bool = True,
-        scale: str | None = "standard",
+        scale: str | None = "moderate",
         center: bool = True,
         n_jobs: int | None = None,
         random_state: Any = 0,

@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.utils._param_validation import StrOptions
 
 from ufselect._backend.columns import Columns, Float
@@ -72,10 +71,9 @@ class FSASL(ClusterSelector):
     n_clusters : int, "auto" or None, default=None
         c, the approximate number of clusters, which sets the dimension of the learned space. None needs no such number,
         because all directions of the graph count, weighted by how well the graph holds them together. "auto" reads c
-        off the widest gap between the eigenvalues of the first neighbour graph, from 2 to √n (at most 50).
+        off the widest gap between the eigenvalues of the first neighbour graph, from 5 to √n (at most 50).
     n_neighbors : int or "auto", default="auto"
-        k, the number of neighbours of each sample. "auto" is n/200, from 5 to 15, but at most n/8 and at least 3. It
-        differs from the 5 of other methods because their defaults were chosen with 5.
+        k, the number of neighbours of each sample. "auto" is n/200, from 5 to 15, but at most n/8 and at least 3.
     graph_components : int or None, default=30
         Number of principal components in which the neighbours of the first graph are found, or None for all features.
     structure : {"both", "global", "local"}, default="local"
@@ -281,7 +279,7 @@ class FSASL(ClusterSelector):
     def _learn(self, X: Columns, wanted: int | None) -> Ranking:
         gram = affordable_gram(X)
         structure = self._structure_of_original_features(X, gram)
-        n_clusters = self._clusters(X, structure)
+        n_clusters = self._clusters(X, gram)
         weights = self._fit_weights(X, gram, structure.laplacian, n_clusters)
         Z = X @ weights.W
         targets = [weights.target]
@@ -311,18 +309,10 @@ class FSASL(ClusterSelector):
             **iterations.attributes(),
         )
 
-    def _usual_neighbors(self, n: int) -> int:
-        """n/200, from 5 to 15, but at most n/8 and at least 3.
-
-        Few samples have small groups, which more neighbours would join; many samples have noise, which more neighbours
-        average out.
-        """
-        return min(max(min(max(round(n / 200), 5), 15, n // 8), 3), n - 2)
-
-    def _clusters(self, X: Columns, structure: Structure) -> int | None:
+    def _clusters(self, X: Columns, gram: Float | None) -> int | None:
         """c as given or by the eigengap; None if the kernel of the graph is the target."""
         if self.n_clusters is not None:
-            return self._clusters_of_graph(X.shape[0], lambda: self._neighbor_graph(X, structure))
+            return self._count_clusters(self._points(X, gram))
         if self.w_solver == "eigen":
             raise ValueError('w_solver="eigen" needs a number of clusters: set n_clusters to a number or to "auto".')
         return None
@@ -376,12 +366,6 @@ class FSASL(ClusterSelector):
         spread = structure.spread if frozen and structure.spread is not None else self.spread
         found = adaptive_neighbors(Z, self._count_neighbors(Z.shape[0]), spread=spread, n_jobs=self.n_jobs)
         return replace(structure, P=found.P, spread=found.spread)
-
-    def _neighbor_graph(self, X: Columns, structure: Structure) -> sp.csr_array:
-        """P, or the P of the original features if it is not learned."""
-        if structure.P is not None:
-            return structure.P
-        return adaptive_neighbors(X, self._count_neighbors(X.shape[0]), n_jobs=self.n_jobs).P
 
     def _fit_weights(
         self,

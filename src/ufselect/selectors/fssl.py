@@ -35,9 +35,9 @@ class FSSL(ClusterSelector):
     n_clusters : int or "auto", default="auto"
         c, the approximate number of clusters. The subspace has c − 1 dimensions, which separate c clusters, or c
         dimensions if the data are not centred. "auto" reads it off the widest gap between the eigenvalues of a
-        neighbour graph, from 2 to √n (at most 50).
+        neighbour graph, from 5 to √n (at most 50).
     n_neighbors : int or "auto", default="auto"
-        k, the number of neighbours of each sample. "auto" is 5, or fewer if there are few samples.
+        k, the number of neighbours of each sample. "auto" is n/200, from 5 to 15, but at most n/8 and at least 3.
     weights : {"heat", "binary", "cosine"}, default="heat"
         Edge weights of the neighbour graph: exp(−‖xᵢ−xⱼ‖²/(2t²)), 1, or the cosine similarity.
     width : float, default=1.0

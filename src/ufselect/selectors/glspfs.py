@@ -35,9 +35,9 @@ class GLSPFS(ClusterSelector):
         of the alignment curve.
     n_clusters : int or "auto", default="auto"
         c, the approximate number of clusters, and the dimension of the tangent spaces of "ltsa", which is at most k −
-        2. "auto" reads it off the widest gap between the eigenvalues of a neighbour graph, from 2 to √n (at most 50).
+        2. "auto" reads it off the widest gap between the eigenvalues of a neighbour graph, from 5 to √n (at most 50).
     n_neighbors : int or "auto", default="auto"
-        k, the number of neighbours of each sample. "auto" is 5, or fewer if there are few samples.
+        k, the number of neighbours of each sample. "auto" is n/200, from 5 to 15, but at most n/8 and at least 3.
     width : float, default=1.0
         t of the Gaussian kernel K = exp(−‖xᵢ−xⱼ‖²/(2t²)) and of the edges of "lpp", as a multiple of the root mean
         square distance between samples. Above 3000 samples the kernel is approximated from 1000 of them.

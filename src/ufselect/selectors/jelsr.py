@@ -38,10 +38,10 @@ class JELSR(ClusterSelector):
         of the alignment curve.
     n_clusters : int or "auto", default="auto"
         c, the approximate number of clusters. Y has c − 1 columns, which separate c clusters, or c columns if the data
-        are not centred. "auto" reads it off the widest gap between the eigenvalues of a neighbour graph, from 2 to √n
+        are not centred. "auto" reads it off the widest gap between the eigenvalues of a neighbour graph, from 5 to √n
         (at most 50).
     n_neighbors : int or "auto", default="auto"
-        k, the number of neighbours of each sample. "auto" is 5, or fewer if there are few samples.
+        k, the number of neighbours of each sample. "auto" is n/200, from 5 to 15, but at most n/8 and at least 3.
     width : float, default=1.0
         t of the edges exp(−‖xᵢ−xⱼ‖²/(2t²)) of "lpp", as a multiple of the root mean square distance between samples.
     local_model : {"lle", "lpp", "ltsa"}, default="lle"
@@ -51,7 +51,7 @@ class JELSR(ClusterSelector):
         β, the weight of the regression against the local geometry.
     row_penalty : float, default=0.3
         α, as a share of the smallest α at which W = 0 whatever the embedding.
-    scale : {"moderate", "standard"} or None, default="standard"
+    scale : {"moderate", "standard"} or None, default="moderate"
         Divide each column by its standard deviation plus the median of all standard deviations, by its standard
         deviation, or use the columns as they are if None. Moderate scaling leaves columns that hardly vary small.
     center : bool, default=True
@@ -131,7 +131,7 @@ class JELSR(ClusterSelector):
         local_model: str = "lle",
         regression_weight: float = 1.0,
         row_penalty: float = 0.3,
-        scale: str | None = "standard",
+        scale: str | None = "moderate",
         center: bool = True,
         max_iter: int = 100,
         tol: float = 1e-4,

@@ -50,7 +50,7 @@ class LLCFS(ClusterSelector):
         of the alignment curve.
     n_clusters : int or "auto", default="auto"
         c, the approximate number of clusters. Y has c − 1 columns, which separate c clusters, or c columns if the data
-        are not centred. "auto" reads it off the widest gap between the eigenvalues of a neighbour graph, from 2 to √n
+        are not centred. "auto" reads it off the widest gap between the eigenvalues of a neighbour graph, from 5 to √n
         (at most 50).
     n_neighbors : int or "auto", default="auto"
         k, the number of neighbours of each sample. "auto" is 20, or fewer if there are few samples, or up to 40 as long
@@ -61,7 +61,7 @@ class LLCFS(ClusterSelector):
         sample without any is predicted as zero.
     fit_weight : float, default=0.1
         β, in units in which the samples have unit variance in the weighted space at the start.
-    scale : {"moderate", "standard"} or None, default="standard"
+    scale : {"moderate", "standard"} or None, default="moderate"
         Divide each column by its standard deviation plus the median of all standard deviations, by its standard
         deviation, or use the columns as they are if None. Moderate scaling leaves columns that hardly vary small.
     center : bool, default=True
@@ -134,7 +134,7 @@ class LLCFS(ClusterSelector):
         n_neighbors: int | str = "auto",
         neighborhood: str = "nearest",
         fit_weight: float = 0.1,
-        scale: str | None = "standard",
+        scale: str | None = "moderate",
         center: bool = True,
         max_iter: int = 20,
         tol: float = 0.05,

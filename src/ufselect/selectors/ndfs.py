@@ -46,9 +46,9 @@ class NDFS(ClusterSelector):
         of the alignment curve.
     n_clusters : int or "auto", default="auto"
         c, the number of columns of F. "auto" reads it off the widest gap between the eigenvalues of a neighbour graph,
-        from 2 to √n (at most 50).
+        from 5 to √n (at most 50).
     n_neighbors : int or "auto", default="auto"
-        k, the number of neighbours of each sample. "auto" is 5, or fewer if there are few samples.
+        k, the number of neighbours of each sample. "auto" is n/200, from 5 to 15, but at most n/8 and at least 3.
     weights : {"heat", "binary", "cosine"}, default="heat"
         Edge weights of the neighbour graph: exp(−‖xᵢ−xⱼ‖²/(2t²)), 1, or the cosine similarity.
     width : float, default=1.0
@@ -59,7 +59,7 @@ class NDFS(ClusterSelector):
         α, the weight of the regression against the spectral term.
     row_penalty : float, default=0.3
         β, as a share of the smallest β at which W = 0 for the first F.
-    scale : {"moderate", "standard"} or None, default="standard"
+    scale : {"moderate", "standard"} or None, default="moderate"
         Divide each column by its standard deviation plus the median of all standard deviations, by its standard
         deviation, or use the columns as they are if None. Moderate scaling leaves columns that hardly vary small.
     center : bool, default=True
@@ -140,7 +140,7 @@ class NDFS(ClusterSelector):
         update: str = "monotone",
         regression_weight: float = 1.0,
         row_penalty: float = 0.3,
-        scale: str | None = "standard",
+        scale: str | None = "moderate",
         center: bool = True,
         max_iter: int = 500,
         tol: float = 5e-4,

@@ -49,9 +49,9 @@ class RUFS(ClusterSelector):
         of the alignment curve.
     n_clusters : int or "auto", default="auto"
         c, the number of columns of G. "auto" reads it off the widest gap between the eigenvalues of a neighbour graph,
-        from 2 to √n (at most 50).
+        from 5 to √n (at most 50).
     n_neighbors : int or "auto", default="auto"
-        k, the number of neighbours of each sample. "auto" is 5, or fewer if there are few samples.
+        k, the number of neighbours of each sample. "auto" is n/200, from 5 to 15, but at most n/8 and at least 3.
     width : float, default=1.0
         t of the Gaussian kernel exp(−‖xᵢ−xⱼ‖²/(2t²)) of local learning, as a multiple of the root mean square distance
         between samples.

@@ -34,9 +34,9 @@ class SPEC(ClusterSelector):
         mean.
     n_clusters : int or "auto", default="auto"
         c, the number of clusters, used by φ₃ only. "auto" reads it off the widest gap between the eigenvalues of a
-        neighbour graph, from 2 to √n (at most 50).
+        neighbour graph, from 5 to √n (at most 50).
     n_neighbors : int or "auto", default="auto"
-        k, the number of neighbours of each sample. "auto" is 5, or fewer if there are few samples.
+        k, the number of neighbours of each sample. "auto" is n/200, from 5 to 15, but at most n/8 and at least 3.
     affinity : {"neighbors", "kernel"}, default="neighbors"
         Graph: the k nearest neighbours, or the Gaussian kernel of all pairs as in the paper, which is a dense (n, n)
         array.

@@ -32,10 +32,10 @@ class SPFS(ClusterSelector):
         contain the best m. "auto" takes the features up to the peak of the alignment curve.
     n_clusters : int or "auto", default="auto"
         c, the approximate number of clusters. Y has c − 1 columns, which separate c clusters, or c columns if the data
-        are not centred. "auto" reads it off the widest gap between the eigenvalues of a neighbour graph, from 2 to √n
+        are not centred. "auto" reads it off the widest gap between the eigenvalues of a neighbour graph, from 5 to √n
         (at most 50).
     n_neighbors : int or "auto", default="auto"
-        k, the number of neighbours of each sample in the graph from which n_clusters="auto" is read. "auto" is 5, or
+        k, the number of neighbours of each sample in the graph from which n_clusters="auto" is read. "auto" is 10, or
         fewer if there are few samples.
     width : float, default=1.0
         t of the Gaussian kernel exp(−‖xᵢ−xⱼ‖²/(2t²)), as a multiple of the root mean square distance between samples.
@@ -44,7 +44,7 @@ class SPFS(ClusterSelector):
         "sfs" selects features one by one, each time the one that lowers the objective most. "nes" and "lar" solve the
         relaxation ½‖Y − XW‖² + λ‖W‖₂,₁: "nes" with λ such that about m rows of W are not zero, ranked by ‖wⱼ‖; "lar"
         follows the solutions from the largest λ down and ranks features by when they enter, as ``MRSF`` does.
-    scale : {"moderate", "standard"} or None, default="standard"
+    scale : {"moderate", "standard"} or None, default="moderate"
         Divide each column by its standard deviation plus the median of all standard deviations, by its standard
         deviation, or use the columns as they are if None. Moderate scaling leaves columns that hardly vary small.
         Without scaling, "sfs" prefers columns of small norm.
@@ -110,7 +110,7 @@ class SPFS(ClusterSelector):
         n_neighbors: int | str = "auto",
         width: float = 1.0,
         solver: str = "sfs",
-        scale: str | None = "standard",
+        scale: str | None = "moderate",
         center: bool = True,
         n_jobs: int | None = None,
         random_state: Any = 0,

@@ -29,7 +29,7 @@ class TraceRatio(GraphSelector):
         m, the number of features to select, or the fraction of features if a float. "auto" takes as many features as
         have a ratio bⱼ/sⱼ above that of all features together.
     n_neighbors : int or "auto", default="auto"
-        k, the number of neighbours of each sample. "auto" is 5, or fewer if there are few samples.
+        k, the number of neighbours of each sample. "auto" is n/200, from 5 to 15, but at most n/8 and at least 3.
     weights : {"heat", "binary", "cosine"}, default="heat"
         Edge weights of the neighbour graph: exp(−‖xᵢ−xⱼ‖²/(2t²)), 1, or the cosine similarity.
     width : float, default=1.0

@@ -44,10 +44,10 @@ class UDFS(ClusterSelector):
         of the alignment curve.
     n_clusters : int or "auto", default="auto"
         c, the approximate number of clusters. W has c − 1 columns, which separate c clusters, or c columns if the data
-        are not centred. "auto" reads it off the widest gap between the eigenvalues of a neighbour graph, from 2 to √n
+        are not centred. "auto" reads it off the widest gap between the eigenvalues of a neighbour graph, from 5 to √n
         (at most 50).
     n_neighbors : int or "auto", default="auto"
-        k, the number of neighbours of each sample. "auto" is 5, or fewer if there are few samples.
+        k, the number of neighbours of each sample. "auto" is n/200, from 5 to 15, but at most n/8 and at least 3.
     row_penalty : float, default=0.3
         γ, as a share of the smallest γ at which a feature that is left out stays out whatever W.
     ridge : float, default=1.0

@@ -18,7 +18,8 @@ from ufselect._backend.columns import Columns, Float, Indices
 
 _MOST_STEPS = 15  # take no longer than forming the kernel
 _ROUNDINGS = 10.0
-_WEAK = 1e-3
+_ACCURACY = float(np.sqrt(np.finfo(np.float64).eps))  # such an error of a minimiser changes the minimum by rounding
+_WEAK = 0.3
 _TOO_HEAVY = 50.0
 _FEW = 0.7
 
@@ -26,9 +27,9 @@ _FEW = 0.7
 class KernelSystem:
     """Y(F) = (XHXᵀ + Γ)⁻¹F for any F.
 
-    Columns that together change the solution by no more than rounding are left out: if D are those with
-    Σ hⱼ‖xⱼ‖² ≤ δ min γᵢ, then X_D H_D X_Dᵀ ≼ δ min γᵢ I ≼ δ(XHXᵀ + Γ), and δ = √d ε is the relative rounding error to
-    expect in a sum of d terms.
+    Solutions have a relative error of about δ = 1.5e-8 (1e-6 in single precision). They minimise a function, which such
+    an error changes by δ², less than rounding. Columns that together change the solution by less are left out: if D are
+    those with Σ hⱼ‖xⱼ‖² ≤ δ min γᵢ, then X_D H_D X_Dᵀ ≼ δ min γᵢ I ≼ δ(XHXᵀ + Γ).
 
     Parameters
     ----------
@@ -58,7 +59,7 @@ class KernelSystem:
         shared = SharedColumns(X) if shared is None else shared
         self._shift = shift
         masses = weights * shared.squared_norms
-        used = _heaviest(masses, np.sqrt(X.shape[1]) * np.finfo(X.dtype).eps * shift.min())
+        used = _heaviest(masses, _accuracy(X) * shift.min())
         # The weight of a column of ones, whose eigenvalue is the mean of the others.
         self._constant = float(masses.sum() + shift.sum()) / len(shift) ** 2 if intercept else 0.0
         if 2 * len(used) <= X.shape[1]:  # a copy of more columns would cost more than it saves
@@ -178,9 +179,8 @@ class _SplitSystem:
         self.factor = cho_factor(small, lower=True, overwrite_a=True, check_finite=False)
 
     def solve(self, F: Float) -> Float | None:
-        """Y to rounding, or None if conjugate gradients do not get there."""
-        tol = _ROUNDINGS * float(np.finfo(self.X.dtype).eps)
-        return conjugate_gradients(self._apply, self._precondition, F, tol, _MOST_STEPS)
+        """Y, or None if conjugate gradients do not get there."""
+        return conjugate_gradients(self._apply, self._precondition, F, _accuracy(self.X), _MOST_STEPS)
 
     def _apply(self, V: Float) -> Float:
         image = self.X @ (self.weights[:, None] * self.X.transposed_matmul(V)) + self.shift[:, None] * V
@@ -231,6 +231,11 @@ def conjugate_gradients(
         before, lengths = lengths, np.where(moving, np.einsum("ij,ij->j", R, Z), lengths)
         direction = Z + np.where(moving, lengths / np.where(moving, before, 1.0), 0.0) * direction
     return None
+
+
+def _accuracy(X: Columns) -> float:
+    """The relative error that solutions may have."""
+    return max(_ACCURACY, _ROUNDINGS * float(np.finfo(X.dtype).eps))
 
 
 def _heaviest(masses: Float, negligible: float, most: int | None = None) -> Indices:
