@@ -48,7 +48,8 @@ class FSSL(ClusterSelector):
         1/μ, as a share of the smallest 1/μ at which A = 0. The larger it is, the fewer features span the subspace.
     scale : {"moderate", "standard"} or None, default="standard"
         Divide each column by its standard deviation plus the median of all standard deviations, by its standard
-        deviation, or use the columns as they are if None. Moderate scaling leaves columns that hardly vary small.
+        deviation, or use the columns as they are if None. Moderate scaling leaves columns that hardly vary small. The
+        default is not "moderate", as in other methods, because that scored lower here (see docs/methods.md).
     center : bool, default=True
         Whether to centre the columns and the embedding, which amounts to an intercept.
     n_jobs : int or None, default=None

@@ -53,7 +53,8 @@ class GLSPFS(ClusterSelector):
         r₁, as a share of the smallest r₁ at which W = 0. The larger it is, the fewer features are used.
     scale : {"moderate", "standard"} or None, default="standard"
         Divide each column by its standard deviation plus the median of all standard deviations, by its standard
-        deviation, or use the columns as they are if None. Moderate scaling leaves columns that hardly vary small.
+        deviation, or use the columns as they are if None. Moderate scaling leaves columns that hardly vary small. The
+        default is not "moderate", as in other methods, because that scored lower here (see docs/methods.md).
     center : bool, default=True
         Whether to centre the columns and the kernel.
     n_jobs : int or None, default=None

@@ -35,7 +35,8 @@ class LaplacianScore(GraphSelector):
     scale : {"moderate", "standard"} or None, default="standard"
         Divide each column by its standard deviation plus the median of all standard deviations, by its standard
         deviation, or use the columns as they are if None. Moderate scaling leaves columns that hardly vary small. Only
-        the graph depends on it.
+        the graph depends on it. The default is not "moderate", as in other methods, because that scored lower here (see
+        docs/methods.md).
     center : bool, default=True
         Whether to centre the columns. Only the cosine similarity depends on it.
     n_jobs : int or None, default=None

@@ -52,7 +52,8 @@ class MCFS(ClusterSelector):
     scale : {"moderate", "standard"} or None, default="standard"
         Divide each column by its standard deviation plus the median of all standard deviations, by its standard
         deviation, or use the columns as they are if None. Moderate scaling leaves columns that hardly vary small.
-        Without scaling, features of large variance get small coefficients.
+        Without scaling, features of large variance get small coefficients. The default is not "moderate", as in other
+        methods, because that scored lower here (see docs/methods.md).
     center : bool, default=True
         Whether to centre the columns and the eigenvectors, which amounts to an intercept.
     n_jobs : int or None, default=None

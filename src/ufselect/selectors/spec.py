@@ -51,7 +51,8 @@ class SPEC(ClusterSelector):
         r. Unless it is an integer, φ₁ and φ₂ need all eigenvectors.
     scale : {"moderate", "standard"} or None, default="standard"
         Divide each column by its standard deviation plus the median of all standard deviations, by its standard
-        deviation, or use the columns as they are if None. Moderate scaling leaves columns that hardly vary small.
+        deviation, or use the columns as they are if None. Moderate scaling leaves columns that hardly vary small. The
+        default is not "moderate", as in other methods, because that scored lower here (see docs/methods.md).
     center : bool, default=True
         Whether to centre the columns. φ₁ and φ₃ depend on it; the paper does not centre.
     n_jobs : int or None, default=None

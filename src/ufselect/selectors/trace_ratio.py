@@ -37,7 +37,8 @@ class TraceRatio(GraphSelector):
     scale : {"moderate", "standard"} or None, default="standard"
         Divide each column by its standard deviation plus the median of all standard deviations, by its standard
         deviation, or use the columns as they are if None. Moderate scaling leaves columns that hardly vary small.
-        Without scaling, features of small variance come first once the good features are exhausted.
+        Without scaling, features of small variance come first once the good features are exhausted. The default is not
+        "moderate", as in other methods, because that scored lower here (see docs/methods.md).
     center : bool, default=True
         Whether to centre the columns. Only the cosine similarity depends on it.
     n_jobs : int or None, default=None

@@ -55,7 +55,8 @@ class UDFS(ClusterSelector):
     scale : {"moderate", "standard"} or None, default="standard"
         Divide each column by its standard deviation plus the median of all standard deviations, by its standard
         deviation, or use the columns as they are if None. Moderate scaling leaves columns that hardly vary small.
-        Without scaling, features of small variance come first.
+        Without scaling, features of small variance come first. The default is not "moderate", as in other methods,
+        because that scored lower here (see docs/methods.md).
     center : bool, default=True
         Whether to centre the columns.
     max_iter : int, default=100
