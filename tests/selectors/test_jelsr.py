@@ -266,7 +266,7 @@ def test_the_objective_never_rises(reference, name, model, center):
 def test_the_objective_is_that_of_what_comes_back(reference, name, model, center):
     values = raw(reference, name)
     params = {"local_model": model, "center": center, "regression_weight": 0.5, "tol": 1e-2}
-    selector = JELSR(5, n_clusters=CLUSTERS[name], **params).fit(values)
+    selector = JELSR(5, n_clusters=CLUSTERS[name], scale="standard", **params).fit(values)
     X, L, alpha = pieces(values, selector)
     written = objective(X, L, selector.embedding_, selector.coef_, alpha, 0.5)
     assert_allclose(selector.objective_history_[-1], written, rtol=1e-9)

@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
 from sklearn.preprocessing import StandardScaler
 
 from ufselect import MRSF
@@ -124,7 +125,7 @@ def test_the_order_is_that_of_exact_solutions_which_the_steps_of_the_authors_onl
 @on_every_data_set
 def test_the_weights_meet_the_optimality_conditions_of_their_penalty(reference, name, center):
     values = raw(reference, name)
-    selector = MRSF(10, n_clusters=CLUSTERS[name], center=center).fit(values)
+    selector = MRSF(10, n_clusters=CLUSTERS[name], scale="standard", center=center).fit(values)
     X = StandardScaler(with_mean=center).fit_transform(values)
     W, Y = selector.coef_, selector.embedding_
     slopes, length = steepness(X, Y, W), np.linalg.norm(W, axis=1)
@@ -143,7 +144,7 @@ def test_the_weights_meet_the_optimality_conditions_of_their_penalty(reference, 
 @pytest.mark.parametrize("center", [True, False])
 def test_the_embedding_is_the_leading_part_of_the_kernel(reference, center):
     values = raw(reference, "syn")
-    selector = MRSF(10, n_clusters=4, center=center).fit(values)
+    selector = MRSF(10, n_clusters=4, scale="standard", center=center).fit(values)
     X = StandardScaler(with_mean=center).fit_transform(values)
     squared = np.sum((X[:, None] - X[None]) ** 2, axis=2)
     K = np.exp(-squared / (2.0 * squared.mean()))
@@ -179,11 +180,11 @@ def test_fewer_features_are_the_first_of_more(reference, name):
 
 
 def test_a_feature_that_says_almost_what_an_earlier_one_says_enters_late(reference):
-    X = raw(reference, "syn")
-    best = MRSF(8, n_clusters=4).fit(X).top_features()[0]
+    X, selector = raw(reference, "syn"), MRSF(8, n_clusters=4, scale="standard")
+    best = clone(selector).fit(X).top_features()[0]
     worse = X[:, best] + 0.3 * np.random.default_rng(0).standard_normal(80)
-    beside = MRSF(8, n_clusters=4).fit(np.column_stack([X, worse]))
-    instead = MRSF(8, n_clusters=4).fit(np.column_stack([np.delete(X, best, axis=1), worse]))
+    beside = clone(selector).fit(np.column_stack([X, worse]))
+    instead = clone(selector).fit(np.column_stack([np.delete(X, best, axis=1), worse]))
     assert instead.scores_[-1] > 0.8
     assert beside.scores_[-1] < 0.5 * instead.scores_[-1]
 

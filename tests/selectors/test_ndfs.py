@@ -338,7 +338,7 @@ def test_published_update_stays_finite_for_a_heavy_regression(reference, name, r
 
 @may_stop_early
 def test_scores_are_the_norms_of_the_weights_for_standardised_columns(reference):
-    selector = NDFS(5, n_clusters=4).fit(samples(reference, "syn"))
+    selector = NDFS(5, n_clusters=4, scale="standard").fit(samples(reference, "syn"))
     assert selector.coef_.shape == (30, 4)
     assert_allclose(selector.scores_, np.linalg.norm(selector.coef_, axis=1), rtol=1e-12)
 

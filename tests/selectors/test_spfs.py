@@ -134,7 +134,7 @@ def test_raw_columns_led_the_authors_to_those_of_smallest_norm_and_standard_ones
     assert not set(stored) & set(informative)
     norms = np.linalg.norm(X, axis=0)
     assert norms[stored].max() < np.median(norms)
-    chosen = SPFS(len(informative), n_clusters=4).fit(X).top_features()
+    chosen = SPFS(len(informative), n_clusters=4, scale="standard").fit(X).top_features()
     assert len(set(chosen) & set(informative)) >= least
 
 
@@ -203,7 +203,7 @@ def test_a_copy_of_a_chosen_feature_helps_less_than_the_feature_did():
 @on_every_data_set
 def test_the_fit_is_greedy_for_a_kernel_of_as_much_trace_as_the_wanted_features(reference, name):
     values = raw(reference, name)
-    selector = SPFS(6, n_clusters=CLUSTERS[name]).fit(values)
+    selector = SPFS(6, n_clusters=CLUSTERS[name], scale="standard").fit(values)
     X, Y = StandardScaler().fit_transform(values), selector.embedding_
     X /= np.sqrt(len(X))  # of unit norm
     chosen, gains = naive_greedy(X, 6.0 * Y @ Y.T / np.sum(Y**2), 6)
@@ -224,7 +224,7 @@ def test_gains_never_rise_along_the_ranking(reference, name):
 @pytest.mark.parametrize("center", [True, False])
 def test_weights_meet_the_optimality_conditions_of_their_penalty(reference, name, center):
     values = raw(reference, name)
-    selector = SPFS(10, solver="nes", n_clusters=CLUSTERS[name], center=center).fit(values)
+    selector = SPFS(10, solver="nes", n_clusters=CLUSTERS[name], scale="standard", center=center).fit(values)
     X = StandardScaler(with_mean=center).fit_transform(values)
     W, Y = selector.coef_, selector.embedding_
     slope, length = X.T @ (Y - X @ W), np.linalg.norm(W, axis=1)
@@ -269,7 +269,8 @@ def test_the_embedding_is_that_of_the_centred_kernel(reference, solver):
 @pytest.mark.parametrize("seed", range(2))
 def test_informative_columns_are_found(solver, seed):
     data = make_planted_clusters(120, 4, 20, 40, random_state=seed)
-    assert data.informative[SPFS(10, solver=solver, n_clusters=4).fit(data.X).top_features()].all()
+    selector = SPFS(10, solver=solver, n_clusters=4, scale="standard").fit(data.X)
+    assert data.informative[selector.top_features()].all()
 
 
 @with_every_solver
