@@ -17,9 +17,8 @@ SELECTORS: dict[str, BaseEstimator] = {
     **{name: getattr(ufselect, name)() for name in ufselect.__all__},
     "FSASL, k = 20": ufselect.FSASL(n_neighbors=20),
     "FSASL, by norm": ufselect.FSASL(selection="norm"),
-    "UDFS, k = 20": ufselect.UDFS(n_neighbors=20),
-    "FSSL, k = 20": ufselect.FSSL(n_neighbors=20),
-    "NDFS, k = 20": ufselect.NDFS(n_neighbors=20),
+    "MRSF, standard": ufselect.MRSF(scale="standard"),
+    "NDFS, standard": ufselect.NDFS(scale="standard"),
 }
 
 
@@ -52,10 +51,11 @@ def different_of_12(selector: BaseEstimator, seed: int) -> int:
 
 
 def best(selector: BaseEstimator, X: np.ndarray, count: int, n_clusters: int) -> np.ndarray:
-    """The best columns, with the number of clusters given if the selector has that parameter."""
-    known = {"n_features_to_select": count, "n_clusters": n_clusters}
-    params = selector.get_params()
-    return clone(selector).set_params(**{key: known[key] for key in known if key in params}).fit(X).top_features()
+    """The best columns, with the number of clusters given if the selector needs one."""
+    known: dict[str, int] = {"n_features_to_select": count}
+    if selector.get_params().get("n_clusters") is not None:
+        known["n_clusters"] = n_clusters
+    return clone(selector).set_params(**known).fit(X).top_features()
 
 
 if __name__ == "__main__":
