@@ -1,7 +1,7 @@
 """Markers of blood cells among the best 50 genes of 3,000 cells (10x Genomics pbmc3k), by method.
 
-`UFSELECT_DATA=… python benchmarks/markers.py` reads sc_pbmc3k.npz from that folder or its subfolder "more": the counts as
-a CSR matrix (data, indices, indptr, shape) and the names of the genes (features). Methods of other packages need
+`UFSELECT_DATA=… python benchmarks/markers.py` reads sc_pbmc3k.npz from that folder or its subfolder "more": the counts
+as a CSR matrix (data, indices, indptr, shape) and the names of the genes (features). Methods of other packages need
 `pip install ".[peers]"`.
 """
 
