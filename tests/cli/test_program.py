@@ -178,11 +178,11 @@ def test_progress_goes_to_standard_error(tmp_path):
 
 def test_a_warning_is_a_note_on_standard_error(tmp_path):
     write_source(tmp_path, "cells.csv")
-    fitted("FSASL", dense_numbers(), 3)  # compiles, if need be: no bar
-    outcome = run_alone(tmp_path, "select", "cells.csv", "-m", "3", "--max-iter", "1", "--tol", "0", "--names")
+    fitted("JELSR", dense_numbers(), 3)  # compiles, if need be: no bar
+    outcome = run_alone(tmp_path, "select", "cells.csv", "-m", "3", "--method", "JELSR", "--max-iter", "1", "--names")
     assert outcome.code == 0
     notes = outcome.stderr.removesuffix(NOTES)
-    assert re.fullmatch(r"Note: FSASL .* after max_iter=1 iterations.*\n", notes)
+    assert re.fullmatch(r"Note: JELSR .* after max_iter=1 iterations.*\n", notes)
     assert len(outcome.stdout.splitlines()) == 3
 
 

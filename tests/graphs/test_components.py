@@ -36,7 +36,7 @@ def test_there_are_no_more_components_than_samples_or_columns():
 
 
 def test_sparse_columns_have_the_same_components_and_stay_sparse():
-    values = sp.random_array((700, 900), density=0.05, rng=np.random.default_rng(0))
+    values = sp.random_array((700, 900), density=0.05, random_state=np.random.default_rng(0))
     values = sp.csc_array(values + sp.csc_array(np.outer(np.arange(700) < 50, np.arange(900) < 40) * 3.0))
     sparse = Columns.prepared(values, center=True, scale="moderate")
     dense = Columns.prepared(values.toarray(), center=True, scale="moderate")

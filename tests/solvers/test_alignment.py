@@ -60,7 +60,7 @@ def test_the_structure_itself_is_aligned_perfectly():
 
 @pytest.mark.parametrize("layout", [sp.csr_array, sp.csc_array])
 def test_sparse_columns_are_selected_like_dense_ones(layout):
-    values = sp.random_array((60, 40), density=0.3, rng=np.random.default_rng(0))
+    values = sp.random_array((60, 40), density=0.3, random_state=np.random.default_rng(0))
     T = np.random.default_rng(1).standard_normal((60, 4))
     T -= T.mean(axis=0)
     dense = Columns.prepared(values.toarray(), center=True, scale="moderate")

@@ -92,7 +92,7 @@ class SPFS(ClusterSelector):
     >>> from ufselect import SPFS
     >>> from ufselect.datasets.planted import make_planted_clusters
     >>> X, _, informative = make_planted_clusters(120, 4, 20, 80, random_state=0)
-    >>> int(informative[SPFS(10, n_clusters=4).fit(X).top_features()].sum())
+    >>> int(informative[SPFS(10, n_clusters=4, scale="standard").fit(X).top_features()].sum())
     10
     """
 
