@@ -5,6 +5,7 @@ from functools import cache
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from learned import LEARNED
 from numpy.testing import assert_allclose, assert_array_equal
 
 import ufselect
@@ -15,7 +16,6 @@ from ufselect.datasets.planted import make_planted_clusters
 pytestmark = pytest.mark.no_cover
 
 PLANTED = make_planted_clusters(60, 3, 10, 5, random_state=0).X
-LEARNED = ("scores_", "coef_", "embedding_", "objective_history_", "alignment_curve_", "alignments_", "r2_curve_")
 
 UNSCALED = ("MaxVariance", "RUFS")  # which have no parameter scale
 FORMS = {"dense": np.asarray, "sparse": sp.csr_array}

@@ -4,6 +4,7 @@ import joblib
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from learned import LEARNED
 from numpy.testing import assert_array_equal
 
 import ufselect
@@ -11,16 +12,6 @@ from ufselect.datasets.planted import make_planted_clusters
 
 # Rows are processed in blocks of up to 256: 300 of them make two blocks, and so work for two processes.
 PLANTED = make_planted_clusters(300, 3, 10, 10, random_state=0)
-LEARNED = (
-    "scores_",
-    "ranking_",
-    "coef_",
-    "embedding_",
-    "objective_history_",
-    "alignment_curve_",
-    "alignments_",
-    "r2_curve_",
-)
 BACKENDS = ["sequential", "threading", "loky", "multiprocessing", "dask"]
 
 # Further routes to code that runs in blocks.

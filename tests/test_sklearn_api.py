@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from learned import LEARNED
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.cluster import KMeans
@@ -62,16 +63,6 @@ FRAMES = {
     "pandas": lambda: pd.DataFrame(PLANTED.X, columns=NAMES),
     "polars": lambda: pl.DataFrame(PLANTED.X, schema=NAMES),
 }
-LEARNED_ARRAYS = [
-    "scores_",
-    "ranking_",
-    "coef_",
-    "embedding_",
-    "objective_history_",
-    "alignment_curve_",
-    "alignments_",
-    "r2_curve_",
-]
 
 
 def fitted_copy(estimator):
@@ -184,6 +175,6 @@ def test_pickling_keeps_all_that_was_learned(estimator):
     restored = pickle.loads(pickle.dumps(selector))
     assert restored.get_params() == selector.get_params()
     assert vars(restored).keys() == vars(selector).keys()
-    for name in set(LEARNED_ARRAYS) & vars(selector).keys():
+    for name in set(LEARNED) & vars(selector).keys():
         assert_array_equal(getattr(restored, name), getattr(selector, name))
     assert_array_equal(restored.transform(PLANTED.X), selector.transform(PLANTED.X))

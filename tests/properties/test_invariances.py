@@ -7,6 +7,7 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from learned import LEARNED
 from numpy.testing import assert_allclose, assert_array_equal
 
 import ufselect
@@ -37,16 +38,6 @@ VARIANTS = {
     "LLCFS mutual": ("LLCFS", {"neighborhood": "mutual", "max_iter": 5}),
     "NDFS published": ("NDFS", {"update": "published", "scale": None}),
 }
-LEARNED = (
-    "scores_",
-    "ranking_",
-    "coef_",
-    "embedding_",
-    "objective_history_",
-    "alignment_curve_",
-    "alignments_",
-    "r2_curve_",
-)
 # Row-sparse regression stops at violations of 1e-4, and which it leaves depends on the order of the columns.
 SOLVED_BY_REGRESSION = {"FSASL", "FSSL", "GLSPFS", "MRSF", "SPFS"}
 REGRESSION_PRECISION = 1e-3

@@ -8,7 +8,7 @@ from ufselect.solvers import kernel_system
 from ufselect.solvers.kernel_system import KernelSystem, SharedColumns, conjugate_gradients
 
 N, D = 40, 150
-PROMISED = 1.5e-8
+ROUNDING, PROMISED = 1e-13, 1.5e-8
 
 # Weights of the columns and the way in which the system is solved
 WEIGHTS = {
@@ -16,6 +16,8 @@ WEIGHTS = {
     "decaying": (10.0 ** np.linspace(1.0, -8.0, D), "_SplitSystem"),
     "few": (np.where(np.arange(D) % 10 == 0, 1.0, 1e-30), "_FewColumnsSystem"),
 }
+# Weights that neither leave anything out nor need conjugate gradients are exact.
+PRECISION = {"even": ROUNDING, "decaying": PROMISED, "few": ROUNDING}
 for_all_weights = pytest.mark.parametrize("name", WEIGHTS)
 
 
@@ -44,7 +46,7 @@ def relative_error(system, solution, F):
 def test_solutions_are_as_accurate_as_promised(name, noisy, many_targets):
     X, weights, shift, F = problem(name, noisy=noisy)
     solution = KernelSystem(Columns(X), weights, shift, many_targets=many_targets).solve(F)
-    assert relative_error(dense(X, weights, shift), solution, F) <= PROMISED
+    assert relative_error(dense(X, weights, shift), solution, F) <= PRECISION[name]
 
 
 @for_all_weights
@@ -69,7 +71,7 @@ def test_with_an_intercept_solutions_sum_to_zero(name, smallest):
     shift[:3] *= smallest
     Y, b = KernelSystem(Columns(X, centered=True), weights, shift, intercept=True).solve_with_intercept(F)
     assert_allclose(Y.sum(axis=0), 0.0, rtol=0, atol=1e-12 * np.abs(Y).sum())
-    assert_allclose(dense(X, weights, shift) @ Y + b, F, rtol=0, atol=1e-7)
+    assert_allclose(dense(X, weights, shift) @ Y + b, F, rtol=0, atol=1e-10 if name == "even" else 1e-7)
 
 
 def test_if_conjugate_gradients_do_not_converge_the_kernel_is_formed(monkeypatch):
@@ -97,7 +99,7 @@ def test_sparse_columns_give_the_solutions_of_dense_ones(name):
     means = values.mean(axis=0)
     from_dense = KernelSystem(Columns(values - means, centered=True), weights, shift).solve(F)
     from_sparse = KernelSystem(Columns(sp.csc_array(values), means, centered=True), weights, shift).solve(F)
-    assert_allclose(from_sparse, from_dense, rtol=0, atol=PROMISED)
+    assert_allclose(from_sparse, from_dense, rtol=0, atol=10 * PRECISION[name])
 
 
 @for_all_weights
@@ -116,7 +118,7 @@ def test_what_is_shared_does_not_change_solutions_as_weights_come_and_go():
         weights = np.zeros(D)
         weights[rng.permutation(D)[:n_used]] = rng.uniform(0.5, 2.0, n_used)
         solution = KernelSystem(Columns(X), weights, shift, shared=shared).solve(F)
-        assert relative_error(dense(X, weights, shift), solution, F) <= PROMISED
+        assert relative_error(dense(X, weights, shift), solution, F) <= ROUNDING
 
 
 def test_columns_shared_contain_those_asked_for_and_not_many_others():
