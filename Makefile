@@ -43,6 +43,8 @@ test: $(VENV)/.dev  ## Run all tests and measure their coverage
 test-oldest: BIN := $(OLDEST)/bin
 # A cache of compiled functions apart from that of `make test`: each version of numba discards the other's.
 test-oldest: export NUMBA_CACHE_DIR := $(CURDIR)/$(OLDEST)/numba
+# Without this, the estimator checks of scikit-learn 1.6 cannot be imported beside array_api_compat and SciPy 1.14.
+test-oldest: export SCIPY_ARRAY_API := 1
 test-oldest: $(OLDEST)/.test  ## Run all tests with the oldest versions of the dependencies that pyproject.toml allows
 	$(PYTEST)
 

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from hypothesis import settings
 
 from ufselect._backend.columns import Columns, constant_columns
 from ufselect.benchmark.experiment import read_experiment
@@ -18,6 +19,12 @@ from ufselect.graphs.spectral import smallest_eigenvectors
 from ufselect.solvers.l21 import l21_regression, smallest_penalty_for_zero
 
 REFERENCE = Path(__file__).parent / "reference"
+
+# The same examples in every run: what fails, fails again. `pytest --hypothesis-profile=explore` looks for new ones. There
+# is no deadline, because machines are busy at times.
+settings.register_profile("same", deadline=None, derandomize=True)
+settings.register_profile("explore", deadline=None)
+settings.load_profile("same")
 
 
 class LearnedSpace(NamedTuple):

@@ -57,7 +57,6 @@ def explain(X, columns, feature, **options):
 
 
 @given(SELECTIONS)
-@settings(deadline=None)
 def test_overlap_is_symmetric_and_whole_with_itself(selections):
     overlap = selection_overlap(selections)
     np.testing.assert_array_equal(overlap, overlap.T)
@@ -66,7 +65,6 @@ def test_overlap_is_symmetric_and_whole_with_itself(selections):
 
 
 @given(SELECTIONS, st.randoms())
-@settings(deadline=None)
 def test_overlap_does_not_depend_on_the_order_within_a_selection(selections, random):
     shuffled = [random.sample(selection, len(selection)) for selection in selections]
     np.testing.assert_array_equal(selection_overlap(selections), selection_overlap(shuffled))
@@ -81,7 +79,6 @@ def test_overlap_counts_what_is_common_of_what_there_is():
 
 
 @given(SEEDS, st.floats(-5.0, 5.0).filter(lambda factor: abs(factor) > 0.01), st.floats(-10.0, 10.0))
-@settings(deadline=None)
 def test_a_copy_of_a_selected_column_is_covered_whatever_its_scale(seed, factor, shift):
     X = np.random.default_rng(seed).standard_normal((40, 6))
     X = np.column_stack([X, factor * X[:, 2] + shift])
@@ -92,7 +89,6 @@ def test_a_copy_of_a_selected_column_is_covered_whatever_its_scale(seed, factor,
 
 
 @given(SEEDS)
-@settings(deadline=None)
 def test_a_sum_of_selected_columns_is_covered_too(seed):
     X = np.random.default_rng(seed).standard_normal((40, 6))
     X[:, 5] = X[:, :3] @ [1.0, -2.0, 0.5] + 3.0
@@ -100,7 +96,6 @@ def test_a_sum_of_selected_columns_is_covered_too(seed):
 
 
 @given(SEEDS)
-@settings(deadline=None)
 def test_noise_is_covered_by_nothing(seed):
     X = np.random.default_rng(seed).standard_normal((2000, 21))
     assert explain(X, range(20), 20).covered < 0.05
@@ -124,7 +119,6 @@ def test_with_as_many_columns_as_samples_nothing_is_said_about_what_they_cover()
 
 
 @given(SEEDS, st.integers(1, 6))
-@settings(deadline=None)
 def test_the_most_similar_come_first_and_are_correlations(seed, count):
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((30, 4)) @ rng.standard_normal((4, 8))
@@ -193,7 +187,7 @@ def test_the_best_column_gains_its_own_alignment(planted):
 
 
 @given(SEEDS)
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 def test_the_alignment_of_a_column_lies_between_0_and_1(seed):
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((30, 8))
@@ -316,7 +310,6 @@ def test_equal_alignments_by_chance_give_a_definite_verdict():
 
 @example(np.array([[7.0, 2.0], [9.0, 1e-10], [1e-10, 0.0], *[[1e-10, 1e-10]] * 5], dtype=np.float32).astype(float))
 @given(hnp.arrays(np.float64, st.tuples(st.integers(8, 20), st.integers(1, 6)), elements=st.floats(-9, 9, width=32)))
-@settings(deadline=None)
 def test_all_columns_in_any_order_keep_all_neighbours(X):
     d = X.shape[1]
     in_order, reversed_ = neighborhoods_kept(X, [range(d), range(d)[::-1]], standardize=False)
@@ -371,7 +364,6 @@ def test_few_samples_have_few_neighbours(n):
 
 
 @given(st.integers(1, 200), st.integers(0, 6), st.floats(0.05, 1.0), SEEDS)
-@settings(deadline=None)
 def test_draws_are_parts_of_the_samples_each_once_and_in_order(n, n_draws, share, seed):
     draws = draws_of_samples(n, n_draws, share, random_state=seed)
     assert len(draws) == n_draws
@@ -408,7 +400,6 @@ def test_stability_leaves_the_selector_alone_and_sparse_is_dense(planted):
     hnp.arrays(np.float64, st.tuples(st.integers(3, 12), st.integers(1, 5)), elements=st.floats(-1e6, 1e6)),
     st.booleans(),
 )
-@settings(deadline=None)
 def test_columns_come_with_mean_zero_and_variance_one_and_constant_ones_as_zero(X, sparse):
     found = dense_columns(sp.csc_matrix(X) if sparse else X, range(X.shape[1]))
     constant = X.min(axis=0) == X.max(axis=0)

@@ -63,21 +63,18 @@ def noisy_runs(seed, c, n_runs=8):
 
 
 class TestMatchedAccuracy:
-    @settings(deadline=None)
     @given(labelings(groups=4))
     def test_it_is_the_best_of_all_matchings(self, both):
         classes, clusters = both
         shares = [np.mean(np.array(of_cluster)[clusters] == classes) for of_cluster in permutations(range(4))]
         assert matched_accuracy(classes, clusters) == max(shares)
 
-    @settings(deadline=None)
     @given(labelings(), st.permutations(range(5)), st.permutations(range(5)))
     def test_names_do_not_matter(self, both, of_classes, of_clusters):
         classes, clusters = both
         renamed = np.array(of_classes)[classes], 7 - 3 * np.array(of_clusters)[clusters]
         assert matched_accuracy(*renamed) == matched_accuracy(classes, clusters)
 
-    @settings(deadline=None)
     @given(labelings())
     def test_classes_and_clusters_can_be_exchanged(self, both):
         assert matched_accuracy(*both) == matched_accuracy(*both[::-1])
@@ -95,7 +92,6 @@ class TestMatchedAccuracy:
 
 
 class TestNormalizedMutualInformation:
-    @settings(deadline=None)
     @given(labelings(), st.sampled_from(AVERAGES))
     def test_it_is_that_of_scikit_learn(self, both, average):
         assume(all(len(np.unique(part)) > 1 for part in both))
@@ -109,20 +105,17 @@ class TestNormalizedMutualInformation:
         expected = normalized_mutual_info_score(classes, clusters, average_method=average)
         assert_allclose(normalized_mutual_information(classes, clusters, average), expected, rtol=0, atol=1e-12)
 
-    @settings(deadline=None)
     @given(labelings(), st.permutations(range(5)), st.sampled_from(AVERAGES))
     def test_names_do_not_matter(self, both, names, average):
         classes, clusters = both
         renamed = normalized_mutual_information(np.array(list("edcba"))[classes], np.array(names)[clusters], average)
         assert_allclose(renamed, normalized_mutual_information(classes, clusters, average), rtol=0, atol=1e-14)
 
-    @settings(deadline=None)
     @given(labelings(), st.sampled_from(AVERAGES))
     def test_it_is_symmetric(self, both, average):
         expected = normalized_mutual_information(*both, average)
         assert_allclose(normalized_mutual_information(*both[::-1], average), expected, rtol=0, atol=1e-14)
 
-    @settings(deadline=None)
     @given(labelings(), st.permutations(range(5)), st.sampled_from(AVERAGES))
     def test_it_is_one_for_the_same_groups(self, both, names, average):
         assert normalized_mutual_information(both[0], np.array(names)[both[0]], average) == 1.0
@@ -156,7 +149,6 @@ class TestNormalizedMutualInformation:
 
 
 class TestAgreementOfRuns:
-    @settings(deadline=None)
     @given(classes_and_runs())
     def test_it_is_that_of_every_run_alone(self, given_labels):
         classes, runs = given_labels
@@ -166,7 +158,6 @@ class TestAgreementOfRuns:
             alone = [normalized_mutual_information(classes, run, average) for run in runs]
             assert_allclose(found[name], alone, rtol=0, atol=1e-14)
 
-    @settings(deadline=None)
     @given(classes_and_runs())
     def test_everything_lies_between_zero_and_one(self, given_labels):
         classes, runs = given_labels
@@ -177,7 +168,6 @@ class TestAgreementOfRuns:
             assert values.dtype == np.float64
             assert np.all((values >= 0.0) & (values <= 1.0))
 
-    @settings(deadline=None)
     @given(classes_and_runs(), st.sampled_from([np.int8, np.uint8, np.int32, np.uint64, np.float32]))
     def test_the_type_of_the_labels_does_not_matter(self, given_labels, dtype):
         classes, runs = given_labels
@@ -227,7 +217,7 @@ class TestHostileLabels:
 
 
 class TestFano:
-    @settings(deadline=None, max_examples=200)
+    @settings(max_examples=200)
     @given(st.integers(0, 10**6), st.integers(2, 12), st.sampled_from(AVERAGES))
     def test_no_clustering_breaks_the_bound(self, seed, c, average):
         sizes, classes, runs = noisy_runs(seed, c)
@@ -238,7 +228,7 @@ class TestFano:
         assert agrees_with_fano(accuracy.mean(), nmi.mean(), sizes)
         assert agrees_with_fano(accuracy.max(), nmi.max(), sizes)
 
-    @settings(deadline=None, max_examples=200)
+    @settings(max_examples=200)
     @given(labelings(groups=3), st.sampled_from(AVERAGES))
     def test_no_small_clustering_breaks_the_bound(self, both, average):
         classes, clusters = both
@@ -247,7 +237,6 @@ class TestFano:
         nmi = normalized_mutual_information(classes, clusters, average)
         assert agrees_with_fano(matched_accuracy(classes, clusters), nmi, sizes)
 
-    @settings(deadline=None)
     @given(st.integers(0, 10**6), st.integers(2, 12), st.floats(0.0, 0.01))
     def test_no_printed_figures_break_it_within_their_rounding(self, seed, c, rounding):
         sizes, classes, runs = noisy_runs(seed, c)
@@ -274,7 +263,6 @@ class TestFano:
         expected = 1 - (2 - 0.75 * np.log2(3) + 0.25) / 1.5
         assert_allclose(least_nmi([0.75, 1.0], [2, 1, 1]), [expected, 1.0], rtol=0, atol=1e-15)
 
-    @settings(deadline=None)
     @given(class_sizes())
     def test_it_is_convex_and_never_falls(self, sizes):
         bound = least_nmi(np.linspace(0.0, 1.0, 201), sizes)
@@ -282,12 +270,10 @@ class TestFano:
         assert np.all(np.diff(bound) >= 0.0)
         assert np.all(np.diff(bound, 2) >= -1e-12)
 
-    @settings(deadline=None)
     @given(class_sizes(), st.floats(0.0, 1.0))
     def test_it_is_zero_up_to_the_least_accuracy_of_a_matching(self, sizes, share):
         assert least_nmi(share / len(sizes), sizes) <= 1e-12
 
-    @settings(deadline=None)
     @given(st.integers(0, 10**6), st.integers(2, 12))
     def test_no_matching_is_right_less_often_than_that(self, seed, c):
         _, classes, runs = noisy_runs(seed, c)
@@ -319,19 +305,16 @@ class TestFano:
 
 
 class TestRedundancy:
-    @settings(deadline=None)
     @given(st.integers(2, 12), st.integers(2, 8), st.integers(0, 1000), st.floats(-1e6, 1e6))
     def test_it_is_the_mean_of_the_correlations(self, n, m, seed, shift):
         X = np.random.default_rng(seed).standard_normal((n, m)) + shift
         correlations = np.abs(np.corrcoef(X, rowvar=False))
         assert_allclose(redundancy(X), correlations[np.triu_indices(m, 1)].mean(), rtol=0, atol=1e-12)
 
-    @settings(deadline=None)
     @given(arrays(np.float64, (9, 4), elements=st.integers(-3, 3)), st.sampled_from([sp.csr_array, sp.csc_matrix]))
     def test_sparse_is_as_dense(self, X, container):
         assert_allclose(redundancy(container(X)), redundancy(X), rtol=0, atol=1e-12)
 
-    @settings(deadline=None)
     @given(arrays(np.float64, (9, 4), elements=st.integers(-3, 3)), st.sampled_from([0.1, -7.3, 1e5]))
     def test_neither_scale_nor_shift_nor_sign_matter(self, X, factor):
         assert_allclose(redundancy(factor * X + np.arange(4)), redundancy(X), rtol=0, atol=1e-9)
@@ -386,7 +369,7 @@ class TestNeighborhoods:
         assert_array_equal(nearest_neighbors(sp.csr_array(X), 5), nearest_neighbors(X, 5))
         assert neighborhood_preservation(sp.csr_array(X), X[:, :9]) == neighborhood_preservation(X, X[:, :9])
 
-    @settings(deadline=None, max_examples=30)
+    @settings(max_examples=30)
     @given(arrays(np.float64, (12, 4), elements=st.integers(-2, 2)), st.integers(1, 11))
     def test_the_same_data_preserve_everything(self, X, k):
         assert neighborhood_preservation(X, X, k) == 1.0
@@ -408,7 +391,6 @@ class TestNeighborhoods:
         # 5 of 999 drawn twice share 25/999 on average, of 10.
         assert_allclose(found, 25 / 999 / 10, rtol=0, atol=1e-3)
 
-    @settings(deadline=None)
     @given(st.integers(1, 20), st.integers(1, 8), st.integers(1, 8), st.integers(0, 1000))
     def test_the_overlap_is_that_of_sets(self, n, k_before, k_after, seed):
         rng = np.random.default_rng(seed)
@@ -481,7 +463,6 @@ def selections_of_any_size(draw):
 
 
 class TestSelectionStability:
-    @settings(deadline=None)
     @given(st.integers(2, 15), st.integers(2, 6), st.integers(0, 1000), st.data())
     def test_for_equal_sizes_it_is_the_mean_index_of_kuncheva(self, d, M, seed, data):
         k = data.draw(st.integers(1, d - 1))
@@ -490,14 +471,12 @@ class TestSelectionStability:
         indices = [kuncheva_index(a, b, d) for a, b in combinations(selections, 2)]
         assert_allclose(selection_stability(selections, d), np.mean(indices), rtol=0, atol=1e-12)
 
-    @settings(deadline=None)
     @given(selections_of_any_size())
     @example(([[0], [1]], 2))
     def test_it_lies_between_its_bounds(self, drawn):
         selections, d = drawn
         assert -1.0 / (len(selections) - 1) - 1e-12 <= selection_stability(selections, d) <= 1.0
 
-    @settings(deadline=None)
     @given(selections_of_any_size(), st.randoms(use_true_random=False))
     def test_neither_order_nor_names_of_features_matter(self, drawn, random):
         selections, d = drawn

@@ -76,7 +76,7 @@ def arguments(X, seed):
     return rng.standard_normal((d, 3)), rng.standard_normal((n, 2)), rng.random(d), some_columns, some_rows
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(
     values=data_without_constant_columns(),
     layout=st.sampled_from(sorted(LAYOUTS)),
@@ -94,7 +94,7 @@ def test_every_product_equals_that_of_the_explicitly_transformed_matrix(values, 
         assert_allclose(result, EXPECTED[name](oracle, *given_), rtol=0, atol=1e-11, err_msg=name)
 
 
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(
     values=data_without_constant_columns(),
     layout=st.sampled_from(sorted(LAYOUTS)),
@@ -190,7 +190,7 @@ def test_a_column_is_constant_when_it_differs_by_rounding_only(layout, dtype, na
     assert_array_equal(constant_columns(LAYOUTS[layout](values)), [False, constant])
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(
     scale=st.sampled_from([1e-12, 1.0, 1e12]),
     value=st.floats(-100, 100, allow_subnormal=False),

@@ -48,7 +48,7 @@ def with_any_offset(layout, seed=0):
 # Columns onto [0, 1]
 
 
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 @given(values=data_without_constant_columns(), layout=st.sampled_from(sorted(LAYOUTS)))
 def test_every_column_is_mapped_onto_the_unit_range(values, layout):
     X = Columns.of_unit_range(LAYOUTS[layout](values))
@@ -93,7 +93,7 @@ def test_the_given_matrix_is_left_as_it_was(layout):
 # Products with weights, and beside any offset
 
 
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 @given(
     values=data_without_constant_columns(),
     layout=st.sampled_from(sorted(LAYOUTS)),

@@ -2,7 +2,7 @@ from math import floor
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
@@ -35,7 +35,6 @@ class TestStarts:
         assert_array_equal(kmeans_starts(4, 2, 1), [[2, 0]])
         assert_array_equal(kmeans_starts(100, 2, 1), [[81, 90]])
 
-    @settings(deadline=None)
     @given(sizes())
     def test_they_are_drawn_from_one_stream(self, drawn):
         uniform = np.random.RandomState(SEED).random_sample
@@ -46,7 +45,6 @@ class TestStarts:
         assert set(kmeans_starts(40, 11, 1)[0]) == set(np.argsort(u)[:11])
         assert set(np.floor(40 * u[:10]).astype(int)) <= set(kmeans_starts(40, 10, 1)[0])
 
-    @settings(deadline=None)
     @given(sizes())
     def test_they_are_distinct_samples(self, drawn):
         n, c = drawn
@@ -56,7 +54,6 @@ class TestStarts:
         assert starts.max() < n
         assert np.all(np.diff(np.sort(starts, axis=1), axis=1) > 0)
 
-    @settings(deadline=None)
     @given(sizes(), st.integers(1, 20))
     def test_fewer_runs_are_the_first_of_more(self, drawn, n_runs):
         assert_array_equal(kmeans_starts(*drawn, n_runs), kmeans_starts(*drawn)[:n_runs])

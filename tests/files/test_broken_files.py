@@ -175,7 +175,7 @@ def test_a_sparse_matrix_that_points_outside_itself_is_refused(tmp_path):
 @example(b'"')
 @example(b"a\n\n\r\n")
 @example(b",\n,\n")
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_any_bytes_are_a_table_or_refused_in_a_sentence(tmp_path, content):
     path = tmp_path / "data.csv"
     path.write_bytes(content)

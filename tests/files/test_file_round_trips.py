@@ -37,7 +37,7 @@ def everything(table):
 
 @pytest.mark.parametrize("ending", ENDINGS)
 @given(content=tables(), sparse=st.booleans())
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=60)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60)
 def test_every_format_gives_back_what_it_was_given(tmp_path, ending, content, sparse):
     X, names, aside = content
     path = tmp_path / f"data.{ending}"

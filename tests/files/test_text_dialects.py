@@ -4,7 +4,7 @@ import gzip
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ufselect.files import read_table
@@ -196,7 +196,6 @@ def test_further_missing_values_among_numbers_set_aside(read):
 @given(
     st.lists(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=2, max_size=2), min_size=1, max_size=5)
 )
-@settings(deadline=None)
 def test_decimal_commas_and_points_give_the_same_numbers(tmp_path_factory, rows):
     path = tmp_path_factory.mktemp("decimals") / "data.csv"
     lines = [";".join(map(repr, row)) for row in rows]

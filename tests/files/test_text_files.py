@@ -6,7 +6,7 @@ import sys
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ufselect.files import FORMATS, Selection, file_format, read_table, write_table
@@ -384,7 +384,6 @@ def test_values_aside_that_a_number_would_change_stay_text(read, tmp_path, value
 @given(
     st.lists(st.from_regex(r"[-+]?[0-9]{1,3}(\.[0-9]{1,3})?([eE]-?[0-9])?|", fullmatch=True), min_size=1, max_size=4)
 )
-@settings(deadline=None)
 def test_columns_aside_are_written_as_they_were_read(tmp_path_factory, values):
     folder = tmp_path_factory.mktemp("aside")
     text = "well,a\n" + "".join(f"{value},{row}\n" for row, value in enumerate(values))

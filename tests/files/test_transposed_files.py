@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 import scipy.io
 import scipy.sparse as sp
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pyarrow import parquet
 
@@ -91,7 +91,6 @@ CELLS = st.sampled_from(["1", "2.5", "-3e2", "NA", "", "north", "true", "2020-01
 
 
 @given(st.integers(1, 5), st.integers(1, 4), st.data())
-@settings(deadline=None)
 def test_a_transposed_file_is_read_as_its_transpose(tmp_path_factory, n_samples, n_features, data):
     cells = [[data.draw(CELLS) for _ in range(n_samples)] for _ in range(n_features)]
     rows = [["", *(f"s{i}" for i in range(n_samples))], *([f"g{j}", *row] for j, row in enumerate(cells))]

@@ -64,7 +64,7 @@ def assert_all_spreads_projected(Z, k, samples=None):
     assert_projected(Z, adaptive_neighbors(samples, k, spread=given_), given_)
 
 
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(n=st.integers(4, 50), c=st.integers(1, 30), k=st.integers(1, 8), seed=st.integers(0, 2**16))
 def test_every_row_is_the_projection_over_all_samples(n, c, k, seed):
     assert_all_spreads_projected(random_samples(n, c, seed), min(k, n - 2))
@@ -81,7 +81,7 @@ def test_every_row_of_the_original_features_is_the_projection_over_all_samples(l
     assert_all_spreads_projected(X.values, 5, X)
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(n=st.integers(4, 60), c=st.integers(1, 20), k=st.integers(1, 10), seed=st.integers(0, 2**16))
 def test_every_row_has_its_k_nearest_for_neighbours(n, c, k, seed):
     k = min(k, n - 2)

@@ -47,7 +47,7 @@ def large():
 # The kernel
 
 
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 @given(
     n=st.integers(3, 40),
     d=st.integers(1, 20),

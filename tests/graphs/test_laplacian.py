@@ -36,7 +36,7 @@ def separate_groups(sizes, seed=0):
     return rng.standard_normal((len(group), 3)) + 100.0 * group[:, None], group
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(
     n=st.integers(6, 40),
     part=st.sampled_from(PARTS),
@@ -81,7 +81,7 @@ def test_the_neighbour_laplacian_has_zero_row_sums_and_stays_sparse():
     assert_allclose(L.toarray(), dense_formula(None, P, 1.0, 50), rtol=0, atol=1e-14)
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(sizes=st.lists(st.integers(6, 15), min_size=1, max_size=5), seed=st.integers(0, 2**16))
 def test_null_vectors_are_the_indicators_of_the_components_largest_first(sizes, seed):
     Z, _ = separate_groups(sizes, seed)

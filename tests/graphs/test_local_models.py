@@ -166,7 +166,7 @@ def test_kernel_prediction_gives_the_stored_local_learning_matrix(reference, nam
 # Laplacians of all models
 
 
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 @given(
     n=st.integers(8, 30),
     d=st.integers(1, 12),
@@ -179,7 +179,7 @@ def test_a_local_laplacian_is_positive_semi_definite_and_blind_to_a_constant(mod
     assert_local_laplacian(laplacian_of(samples(n, d, seed), model, k, dimension))
 
 
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 @given(distinct=st.integers(1, 8), copies=st.integers(2, 7), d=st.integers(1, 6), seed=st.integers(0, 999))
 @in_every_model
 def test_that_holds_with_copies_of_samples(model, distinct, copies, d, seed):
@@ -221,7 +221,7 @@ def test_sparse_columns_and_threads_do_not_matter(model):
 # Reconstruction
 
 
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 @given(k=st.integers(1, 8), d=st.integers(1, 12), ridge=st.sampled_from([1e-6, 1e-3, 1.0]), seed=st.integers(0, 999))
 def test_reconstruction_weights_meet_their_optimality_conditions(k, d, ridge, seed):
     """They minimise wᵀCw + r·tr(C)‖w‖² subject to 1ᵀw = 1: the gradient is the same in all directions."""

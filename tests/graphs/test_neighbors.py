@@ -69,14 +69,14 @@ def test_all_others_can_be_asked_for():
     assert_array_equal(np.sort(found.index, axis=1), [[j for j in range(12) if j != i] for i in range(12)])
 
 
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 @given(case=integer_samples(), layout=st.sampled_from(sorted(LAYOUTS)))
 def test_ties_go_to_the_lower_index(case, layout):
     X, count = case
     assert_nearest(nearest_others(Columns(LAYOUTS[layout](X)), count), X, count)
 
 
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 @given(case=integer_samples(), seed=st.integers(0, 2**16))
 def test_ties_that_rounding_has_broken_go_to_the_lower_index_too(case, seed):
     X, count = case
@@ -201,7 +201,7 @@ def test_the_width_of_the_harness_makes_all_edges_weigh_the_same(reference, name
     assert ours.min() < 0.9
 
 
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 @given(
     n=st.integers(4, 40),
     d=st.integers(1, 6),

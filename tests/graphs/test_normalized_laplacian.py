@@ -72,7 +72,7 @@ def assert_same_space(U, V, atol):
 # The operator
 
 
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 @given(n=st.integers(5, 40), k=st.integers(1, 4), dense=st.booleans(), seed=st.integers(0, 2**16))
 def test_the_operator_applies_the_formula(n, k, dense, seed):
     rng = np.random.default_rng(seed)

@@ -32,7 +32,7 @@ def assert_same_graph(one, other):
     assert_array_equal(one.data, other.data)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(n=st.integers(2, 60), c=st.integers(1, 10), ratio=st.floats(1e-3, 0.99), seed=st.integers(0, 2**16))
 def test_every_column_meets_the_gap_with_a_zero_diagonal(self_expression_gaps, n, c, ratio, seed):
     Z = random_samples(n, c, seed)
@@ -147,7 +147,7 @@ def test_repeated_and_zero_samples_meet_the_gap(self_expression_gaps):
     assert S[:, -3:].nnz == S[-3:].nnz == 0
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(n=st.integers(2, 40), c=st.integers(1, 8), size=st.integers(1, 12), seed=st.integers(0, 2**16))
 def test_a_fixed_size_is_kept_exactly_and_the_residual_is_orthogonal_to_the_chosen(n, c, size, seed):
     Z = random_samples(n, c, seed)

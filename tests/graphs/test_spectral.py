@@ -222,7 +222,7 @@ def orthonormal(n, c, seed):
     return np.linalg.qr(np.random.default_rng(seed).standard_normal((n, c)))[0]
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(n=st.integers(4, 20), c=st.integers(1, 4), seed=st.integers(0, 2**16))
 def test_alignment_keeps_the_span_and_comes_nearest(n, c, seed):
     vectors, reference = orthonormal(n, c, seed), orthonormal(n, c, seed + 1)
@@ -240,7 +240,7 @@ def test_alignment_undoes_a_rotation():
     assert_allclose(aligned(reference @ orthonormal(4, 4, 1), reference), reference, rtol=0, atol=1e-12)
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(n=st.integers(6, 20), c=st.integers(1, 3), seed=st.integers(0, 2**16))
 def test_the_turn_is_the_distance_of_projectors_and_sees_spans_only(n, c, seed):
     rng = np.random.default_rng(seed)

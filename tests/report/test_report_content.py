@@ -11,7 +11,7 @@ import pandas as pd
 import polars as pl
 import pytest
 import scipy.sparse as sp
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from sklearn.datasets import load_digits
 
@@ -307,7 +307,6 @@ def utf_16(text):
 
 @given(st.text(st.characters(exclude_categories=())))
 @example("\ud800\udc00")
-@settings(deadline=None)
 def test_any_text_survives_in_json_and_html(text):
     written = as_json({"name": text})
     # In JSON, as in JavaScript, two halves of a character are that character.

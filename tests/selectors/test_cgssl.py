@@ -98,7 +98,7 @@ def test_steps_end_where_an_independent_program_does(reference, name):
 # One step
 
 
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 @given(
     n=st.integers(3, 15),
     d=st.integers(1, 20),

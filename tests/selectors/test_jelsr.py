@@ -171,7 +171,7 @@ def test_the_operator_is_the_laplacian_and_what_regression_cannot_explain(shape)
     assert_allclose(operator @ B[:, 0], operator.toarray() @ B[:, 0], rtol=0, atol=1e-10)
 
 
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 @given(n=st.integers(6, 20), d=st.integers(2, 25), seed=st.integers(0, 999), alpha=st.floats(0.01, 5.0))
 def test_embedding_and_weights_are_the_best_for_given_row_weights(n, d, seed, alpha):
     X, L, h = small_problem(n, d, seed)

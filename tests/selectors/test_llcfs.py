@@ -209,7 +209,7 @@ def test_predictions_and_weights_are_those_of_ridge_regressions_with_an_intercep
     assert_allclose(weights_from(model, Columns(X), tau, Y), np.sqrt(squares) / np.sqrt(squares).sum(), rtol=1e-7)
 
 
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 @given(
     n=st.integers(6, 20),
     d=st.integers(1, 12),

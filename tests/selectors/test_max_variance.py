@@ -43,7 +43,7 @@ def test_of_equal_variances_the_first_comes_first_where_rounding_decides_for_the
     assert_array_equal(np.delete(ours, [51, 52]), np.delete(theirs, [51, 52]))
 
 
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 @given(n=st.integers(3, 30), d=st.integers(1, 8), scale=st.sampled_from([1e-6, 1.0, 1e6]), seed=st.integers(0, 2**16))
 def test_the_score_is_the_variance(n, d, scale, seed):
     X = scale * np.random.default_rng(seed).standard_normal((n, d))

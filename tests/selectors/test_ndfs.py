@@ -175,7 +175,7 @@ def test_the_monotone_update_goes_on_where_the_authors_stop(reference, name):
 # One step
 
 
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 @given(
     n=st.integers(3, 15),
     d=st.integers(1, 20),

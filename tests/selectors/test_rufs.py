@@ -170,7 +170,7 @@ def test_the_authors_scores_are_squared_norms_and_say_something_else(reference, 
 # One step
 
 
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 @given(
     n=st.integers(4, 15),
     d=st.integers(1, 20),

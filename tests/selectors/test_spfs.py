@@ -148,7 +148,7 @@ def test_about_as_many_rows_are_used_as_features_are_wanted(reference, name):
 # Greedy steps
 
 
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 @given(n=st.integers(3, 12), d=st.integers(2, 15), seed=st.integers(0, 999), scale=st.floats(0.1, 5.0))
 def test_steps_are_those_of_the_naive_search(n, d, seed, scale):
     X, factor = small_problem(n, d, seed)

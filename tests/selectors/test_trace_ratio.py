@@ -123,7 +123,7 @@ def test_constants_are_not_taken_where_the_authors_use_them_to_fill_up(reference
 # The optimum
 
 
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 @given(d=st.integers(1, 9), spread=st.sampled_from([0.1, 3.0]), seed=st.integers(0, 2**16))
 def test_no_other_set_has_a_larger_ratio(d, spread, seed):
     between, within = np.exp(spread * np.random.default_rng(seed).standard_normal((2, d)))

@@ -106,7 +106,7 @@ def test_the_matrix_is_semidefinite_and_does_not_see_constants(reference, name):
     assert_allclose(M.sum(axis=0), 0.0, rtol=0, atol=1e-13)
 
 
-@settings(deadline=None, max_examples=15)
+@settings(max_examples=15)
 @given(seed=st.integers(0, 2**16), exponent=st.integers(-6, 6), ridge=st.floats(0.01, 100.0))
 def test_discriminants_do_not_see_the_origin_and_scale_with_the_ridge(seed, exponent, ridge):
     rng = np.random.default_rng(seed)
@@ -153,7 +153,7 @@ def test_both_routes_find_the_smallest_eigenvectors_of_a_dense_decomposition(sha
         assert_allclose(problem.cost(W), np.trace(W.T @ X.T @ M @ X @ W), rtol=1e-9, atol=1e-12)
 
 
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 @given(n=st.integers(7, 20), d=st.integers(3, 40), count=st.integers(1, 2), seed=st.integers(0, 2**16))
 def test_no_other_orthonormal_projection_is_better(n, d, count, seed):
     rng = np.random.default_rng(seed)

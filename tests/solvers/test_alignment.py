@@ -21,7 +21,7 @@ def alignment(X, T):
     return np.sum(left * right) / (np.linalg.norm(left) * np.linalg.norm(right))
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(seed=st.integers(0, 10**6), power=st.sampled_from([2.0, 2.2, 3.0]))
 def test_every_step_takes_the_best_column(seed, power):
     X, T = drawn(seed)
@@ -35,7 +35,7 @@ def test_every_step_takes_the_best_column(seed, power):
         assert values[path.order[m]] == pytest.approx(best, rel=1e-9)
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(seed=st.integers(0, 10**6))
 def test_the_curve_is_the_cosine_between_two_kernels(seed):
     X, T = drawn(seed)
@@ -103,7 +103,7 @@ def test_a_column_that_hardly_varies_is_neither_an_error_nor_first():
     assert np.all(np.isfinite(path.rest))
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(seed=st.integers(0, 10**6))
 def test_r2_is_that_of_least_squares(seed):
     X, Y = drawn(seed, n=20, d=25)

@@ -35,7 +35,7 @@ def refitted_path(X, Y, n_steps, ridge):
     return order, np.diff(shares)
 
 
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(
     n=st.integers(4, 15),
     d=st.integers(1, 9),
@@ -68,7 +68,7 @@ def test_without_ridge_to_speak_of_it_is_orthogonal_least_squares():
     assert_allclose(path.gains.sum(), np.sum(fitted**2) / np.sum(Y**2), rtol=1e-6)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(d=st.integers(2, 6), factor=st.sampled_from([1.0, 2.0, 3.0, -0.7]), seed=st.integers(0, 2**16))
 def test_of_equal_columns_the_lower_comes_first(d, factor, seed):
     X, Y = problem(25, d, seed=seed)
@@ -86,7 +86,7 @@ def test_of_all_equal_columns_the_order_is_theirs():
     assert_array_equal(ridge_path(Columns(np.repeat(x, 8, axis=1)), x, 8).order, np.arange(8))
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(n=st.integers(3, 20), d=st.integers(1, 20), ridge=st.sampled_from([0.1, 1.0, 5.0]), seed=st.integers(0, 2**16))
 def test_the_gains_of_all_columns_sum_to_the_share_of_all(n, d, ridge, seed):
     X, Y = problem(n, d, seed=seed)

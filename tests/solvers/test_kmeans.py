@@ -50,34 +50,34 @@ def samples_and_starts(draw, make=lambda rng, n, m: rng.standard_normal((n, m)))
 
 @pytest.mark.no_cover  # other tests measure the solver; the plain loop would take twice as long
 class TestPlainLoop:
-    @settings(deadline=None, max_examples=200)
+    @settings(max_examples=200)
     @given(samples_and_starts())
     def test_gaussian_samples(self, drawn):
         assert_plain(*drawn)
 
-    @settings(deadline=None, max_examples=200)
+    @settings(max_examples=200)
     @given(samples_and_starts(lambda rng, n, m: rng.integers(1 + rng.integers(5), size=(n, m))))
     def test_ties_and_repeated_samples(self, drawn):
         assert_plain(*drawn)
 
-    @settings(deadline=None, max_examples=200)
+    @settings(max_examples=200)
     @given(samples_and_starts(lambda rng, n, m: rng.integers(4, size=(n, m)) / 10))
     def test_ties_that_rounding_decides(self, drawn):
         assert_plain(*drawn)
 
-    @settings(deadline=None, max_examples=50)
+    @settings(max_examples=50)
     @given(samples_and_starts(lambda rng, n, m: rng.standard_normal((3, m))[rng.integers(3, size=n)]))
     def test_fewer_distinct_samples_than_clusters(self, drawn):
         assert_plain(*drawn)
 
     @pytest.mark.parametrize("spread", [1.0, 1e-5, 1e-7, 1e-8])
-    @settings(deadline=None, max_examples=50)
+    @settings(max_examples=50)
     @given(drawn=samples_and_starts())
     def test_samples_far_from_zero(self, spread, drawn):
         X, starts = drawn
         assert_plain(1e8 + spread * X, starts)
 
-    @settings(deadline=None, max_examples=200)
+    @settings(max_examples=200)
     @given(
         samples_and_starts(lambda rng, n, m: rng.standard_normal((n, m)) * rng.choice([1, 1e16], (n, 1), p=[0.9, 0.1]))
     )
@@ -86,13 +86,13 @@ class TestPlainLoop:
 
     # Squares of 1e-162 are 0 or the least number there is; those of 1e-155 are a few bits short.
     @pytest.mark.parametrize("scale", [1e-300, 1e-162, 1e-160, 1e-155, 1e-150, 1e-139, 1e150])
-    @settings(deadline=None, max_examples=50)
+    @settings(max_examples=50)
     @given(drawn=samples_and_starts())
     def test_small_and_large_units(self, scale, drawn):
         X, starts = drawn
         assert_plain(scale * X, starts)
 
-    @settings(deadline=None, max_examples=100)
+    @settings(max_examples=100)
     @given(samples_and_starts(), st.integers(1, 3))
     def test_before_the_end(self, drawn, max_iter):
         assert_plain(*drawn, max_iter)
@@ -151,14 +151,14 @@ def test_a_cluster_that_gives_away_its_only_sample_keeps_its_centre():
     assert_array_equal(kmeans_labels(X, np.array([[2, 0, 2]])), [[2, 0, 0]])
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(samples_and_starts())
 def test_runs_do_not_see_each_other(drawn):
     X, starts = drawn
     assert_array_equal(kmeans_labels(X, starts), np.vstack([kmeans_labels(X, start[None]) for start in starts]))
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(samples_and_starts())
 def test_inertia_never_rises(drawn):
     X, starts = drawn

@@ -42,7 +42,7 @@ def assert_solved(X, Y, solution, penalty, tol=1e-4):
     assert_allclose(solution.objective, objective(X, Y, solution.coef, penalty), rtol=1e-9)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(
     n=st.integers(3, 40),
     d=st.integers(1, 60),

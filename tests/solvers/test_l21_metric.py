@@ -60,7 +60,7 @@ def transformed(X, Y, M):
     return C.T @ X, np.linalg.solve(C, Y)
 
 
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 @given(
     n=st.integers(6, 30),
     d=st.integers(3, 40),

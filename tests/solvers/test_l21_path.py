@@ -196,7 +196,7 @@ def test_of_one_column_it_is_basis_pursuit(seed):
     assert_allclose(l21_interpolation(Columns(X), Y).objective, program.fun, rtol=1e-6)
 
 
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 @given(n=st.integers(2, 12), extra=st.integers(1, 20), c=st.integers(1, 4), seed=st.integers(0, 999))
 def test_steps_never_lengthen_the_fit_and_keep_it_exact(n, extra, c, seed):
     rng = np.random.default_rng(seed)

@@ -45,7 +45,7 @@ def size_at(X, y, half):
     return np.count_nonzero(model.fit(X, y).coef_)
 
 
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 @given(
     n=st.integers(3, 40),
     d=st.integers(1, 40),

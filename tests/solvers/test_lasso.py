@@ -40,7 +40,7 @@ def assert_solved(gaps, Z, S, penalties, tol=1e-4):
     assert_array_equal(np.diag(S), 0.0)
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(n=st.integers(2, 40), c=st.integers(1, 12), ratio=st.floats(1e-3, 0.99), seed=st.integers(0, 2**16))
 def test_every_problem_is_solved_to_its_duality_gap(self_expression_gaps, n, c, ratio, seed):
     Z = random_samples(n, c, seed)
@@ -88,7 +88,7 @@ def test_a_block_of_targets_gets_the_solutions_of_the_whole(block):
     assert_allclose(part, whole[:, block], rtol=0, atol=1e-6)
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(ratio=st.floats(0.01, 0.8), spoilt=st.floats(0.0, 2.0), seed=st.integers(0, 2**16))
 def test_a_start_is_never_made_worse_and_leads_to_the_same_objective(ratio, spoilt, seed):
     Z = random_samples(30, 6, seed)
@@ -206,7 +206,7 @@ def test_pursuit_agrees_with_that_of_scikit_learn(n_nonzero):
         assert_allclose(S[others, t], coef, rtol=0, atol=1e-10)
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(copies=st.integers(1, 3), n_nonzero=st.integers(1, 11), seed=st.integers(0, 2**16))
 @example(copies=3, n_nonzero=11, seed=515)
 @example(copies=2, n_nonzero=7, seed=949)

@@ -42,7 +42,7 @@ def descended(M, F, z, n_steps):
 # Starts
 
 
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 @given(n=st.integers(1, 20), c=st.integers(1, 5), seed=st.integers(0, 2**16))
 def test_a_start_is_positive_has_unit_columns_and_prefers_the_cluster_of_a_sample(n, c, seed):
     labels = np.random.default_rng(seed).integers(0, c, n)
@@ -79,7 +79,7 @@ def test_orthonormal_columns_cost_nothing_and_others_half_the_squared_distance()
 # The monotone step
 
 
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 @given(
     n=st.integers(2, 15),
     c=st.integers(1, 4),
@@ -98,7 +98,7 @@ def test_no_step_raises_the_objective_for_any_weight_of_orthogonality(n, c, expo
         before = after
 
 
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 @given(n=st.integers(2, 12), c=st.integers(1, 4), exponent=st.floats(-2.0, 4.0), seed=st.integers(0, 2**16))
 def test_linear_and_concave_terms_may_take_part(n, c, exponent, seed):
     """tr(FᵀMF) − 2tr(BᵀF) − tr(FᵀPF), the last one linearised where the step begins."""

@@ -52,7 +52,7 @@ def test_it_agrees_with_the_system_of_the_features_and_with_that_of_the_samples(
     assert_allclose(W, dual(X, F, h, penalty, noise), rtol=0, atol=1e-9)
 
 
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 @given(
     n=st.integers(1, 25),
     d=st.integers(1, 25),
@@ -175,7 +175,7 @@ def reweighted_steps(X, F, penalty, n_steps):
         yield W
 
 
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 @given(n=st.integers(2, 25), d=st.integers(1, 40), ratio=st.floats(0.01, 0.9), seed=st.integers(0, 999))
 def test_steps_never_raise_the_row_sparse_objective(n, d, ratio, seed):
     X, F, _, _ = problem(n, d, seed=seed)

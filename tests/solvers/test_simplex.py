@@ -17,7 +17,7 @@ def project(row):
     return project_rows_onto_simplex(row[None, :])[0]
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(matrices(1e8))
 def test_every_row_lies_on_the_simplex(A):
     P = project_rows_onto_simplex(A)
@@ -26,14 +26,14 @@ def test_every_row_lies_on_the_simplex(A):
     assert_allclose(P.sum(axis=1), 1.0, rtol=0, atol=1e-12)
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(matrices(100.0))
 def test_projecting_twice_changes_nothing(A):
     P = project_rows_onto_simplex(A)
     assert_allclose(project_rows_onto_simplex(P), P, rtol=0, atol=1e-14)
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(matrices(100.0))
 def test_no_point_of_the_simplex_lies_in_the_direction_of_the_remainder(A):
     # p is the projection of a exactly if (a − p)ᵀ(q − p) ≤ 0 on the simplex, that is at its corners.
@@ -43,14 +43,14 @@ def test_no_point_of_the_simplex_lies_in_the_direction_of_the_remainder(A):
     assert towards_corners.max() <= 1e-11
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(matrices(100.0), st.integers(0, 1000))
 def test_permuting_the_entries_permutes_the_projection(A, seed):
     order = np.random.default_rng(seed).permutation(A.shape[1])
     assert_array_equal(project_rows_onto_simplex(A[:, order]), project_rows_onto_simplex(A)[:, order])
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(matrices(100.0))
 def test_larger_entries_get_no_less(A):
     P = project_rows_onto_simplex(A)
@@ -58,7 +58,7 @@ def test_larger_entries_get_no_less(A):
     assert np.all(np.diff(np.take_along_axis(P, order, axis=1), axis=1) >= 0.0)
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(matrices(100.0), st.floats(-1e3, 1e3))
 def test_a_shift_of_a_row_does_not_move_its_projection(A, shift):
     assert_allclose(project_rows_onto_simplex(A + shift), project_rows_onto_simplex(A), rtol=0, atol=1e-11)
