@@ -20,8 +20,8 @@ from ufselect.solvers.l21 import l21_regression, smallest_penalty_for_zero
 
 REFERENCE = Path(__file__).parent / "reference"
 
-# The same examples in every run: what fails, fails again. `pytest --hypothesis-profile=explore` looks for new ones. There
-# is no deadline, because machines are busy at times.
+# The same examples in every run: what fails, fails again. `pytest --hypothesis-profile=explore` looks for new ones.
+# There is no deadline, because machines are busy at times.
 settings.register_profile("same", deadline=None, derandomize=True)
 settings.register_profile("explore", deadline=None)
 settings.load_profile("same")
