@@ -10,7 +10,12 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from ufselect._backend.columns import Columns, Float, Indices
-from ufselect.solvers.alignment import AlignmentPath, alignment_path, alignments_with, r2_curve
+from ufselect.solvers.alignment import (
+    AlignmentPath,
+    alignment_path,
+    alignments_with,
+    r2_curve,
+)
 from ufselect.solvers.greedy import ridge_path
 
 MOST_SUFFICIENT = 500
@@ -127,9 +132,12 @@ def rank_by_explanation(
     order = from_best_to_worst(scores, also)
     # The order is given, so columns beyond those looked at need not be touched.
     looked_at = order[: steps_to_show(wanted)]
+    part = X.subset(looked_at)
+    gram = part.gram()
     path = alignment_path(
-        X.subset(looked_at), target, len(looked_at), order=np.arange(len(looked_at)), past_peak=wanted is None
+        part, target, len(looked_at), order=np.arange(len(looked_at)), past_peak=wanted is None, gram=gram
     )
+    shown = slice(len(path.curve))
     return Ranking(
         order,
         scores,
@@ -137,7 +145,7 @@ def rank_by_explanation(
         coef=coef,
         embedding=embedding,
         alignment_curve=path.curve,
-        r2_curve=r2_curve(X, target, looked_at[: len(path.curve)]),
+        r2_curve=r2_curve(X, target, looked_at[shown], gram=gram[shown, shown]),
         alignments=alignments_with(X, target),
     )
 
@@ -181,16 +189,35 @@ def rank_by_alignment(
     """
     target = X.centered_like(T)
     path = alignment_path(X, target, steps_to_show(wanted), past_peak=wanted is None, gram=gram)
+    curve = path.curve if wanted is not None else _beyond_chance(X, target, path, random_state)
+    Y = X.centered_like(embedding)
+    r2 = r2_curve(X, Y, path.order, gram=None if gram is None else gram[np.ix_(path.order, path.order)])
+    return replace(rank_along(path, r2), n_sufficient=peak_of(curve), embedding=embedding)
+
+
+def rank_along(path: AlignmentPath, r2: Float) -> Ranking:
+    """Rank columns in the order of a path; those beyond its end by what they have in common with those on it.
+
+    Parameters
+    ----------
+    path : AlignmentPath
+    r2 : ndarray
+        R² of the embedding on the first 1, 2, … columns.
+
+    Returns
+    -------
+    Ranking
+        The columns up to the peak of the alignment are sufficient.
+    """
     scores = np.minimum(path.rest, path.gains.min())
     scores[path.order] = np.minimum.accumulate(path.gains)
     rest = from_best_to_worst(path.rest)
     return Ranking(
         np.concatenate([path.order, rest[~np.isin(rest, path.order)]]),
         scores,
-        n_sufficient=peak_of(path.curve if wanted is not None else _beyond_chance(X, target, path, random_state)),
-        embedding=embedding,
+        n_sufficient=peak_of(path.curve),
         alignment_curve=path.curve,
-        r2_curve=r2_curve(X, X.centered_like(embedding), path.order),
+        r2_curve=r2,
         alignments=path.alone,
     )
 

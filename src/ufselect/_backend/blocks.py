@@ -16,6 +16,7 @@ _LONGEST_BLOCK = 256
 _BLOCK_BYTES = 2**19
 _FEWEST_COLUMNS = 32
 _WIDE_BLOCK = 1024
+_FEWEST_ROWS_OF_A_THREAD = 5000  # fewer take less time than starting it
 
 
 def affordable_rows(row_bytes: int) -> int:
@@ -53,6 +54,26 @@ def map_row_blocks(
     return list(
         Parallel(n_jobs=number_of_threads(n_jobs), require="sharedmem")(delayed(function)(rows) for rows in blocks)
     )
+
+
+def in_threads(fill: Callable[[slice], None], n_rows: int, n_jobs: int | None = None) -> None:
+    """Let every thread fill some rows of an array, each of which depends on nothing that others fill.
+
+    Parameters
+    ----------
+    fill : callable
+        Computes the rows of a slice.
+    n_rows : int
+        Number of rows.
+    n_jobs : int, optional
+        Number of threads, as in :func:`map_row_blocks`.
+    """
+    count = effective_n_jobs(number_of_threads(n_jobs))
+    if count == 1 or n_rows < _FEWEST_ROWS_OF_A_THREAD * count:
+        fill(slice(0, n_rows))
+        return
+    blocks = gen_batches(n_rows, -(-n_rows // count))
+    Parallel(n_jobs=count, require="sharedmem")(delayed(fill)(rows) for rows in blocks)
 
 
 def number_of_threads(n_jobs: int | None) -> int:

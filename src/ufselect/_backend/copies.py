@@ -27,8 +27,9 @@ def first_equal_columns(X: Any, extremes: tuple[Any, Any]) -> Indices:
     ndarray of int of shape (d,)
     """
     first = np.arange(X.shape[1])
-    _, group, sizes = np.unique(np.column_stack(extremes), axis=0, return_inverse=True, return_counts=True)
-    doubtful = np.flatnonzero(sizes[group.ravel()] > 1)
+    order = np.lexsort(extremes)
+    alike = np.all([values[order[1:]] == values[order[:-1]] for values in extremes], axis=0)
+    doubtful = np.union1d(order[1:][alike], order[:-1][alike])
     seen: dict[bytes, int] = {}
     for column, content in zip(doubtful, _contents(X, doubtful), strict=True):
         first[column] = seen.setdefault(content, int(column))

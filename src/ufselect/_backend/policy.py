@@ -14,6 +14,18 @@ LARGEST_DENSE_SPECTRUM = 500
 LARGEST_DISTANCE_MATRIX = 1000
 """Number of samples up to which all distances at once, by one product, take less time than a neighbour search."""
 
+SMALLEST_BLOCKED_SEARCH = 5000
+"""Number of samples from which neighbours are searched by blocks in single precision, with exact distances afterwards.
+
+Below it, the search of scikit-learn takes less than a second.
+"""
+
+LARGEST_EXACT_SEARCH = 200_000
+"""Number of samples up to which "auto" searches for exact neighbours; the time grows with its square."""
+
+SMALLEST_SINGLE_PRECISION_SPECTRUM = 5000
+"""Order from which eigenvectors with a residual of 1e-4 or more are iterated in single precision: half the memory."""
+
 LARGEST_CROWDED_SPECTRUM = 1500
 """Order up to which a spectrum with many small eigenvalues is decomposed densely: no iteration tells them apart.
 

@@ -53,7 +53,7 @@ def principal_components(X: Columns, count: int, *, gram: Float | None = None, r
     n, d = X.shape
     count = min(count, n, d)
     if d <= min(n, LARGEST_DENSE_SPECTRUM):
-        return X @ _leading(X.gram() if gram is None else gram, count)
+        return X @ leading_eigenvectors(X.gram() if gram is None else gram, count)
     if n <= LARGEST_DENSE_SPECTRUM:
         values, vectors = np.linalg.eigh(X.row_gram())
         return np.asarray((vectors * np.sqrt(np.maximum(values, 0.0)))[:, : -count - 1 : -1])
@@ -65,7 +65,15 @@ def principal_components(X: Columns, count: int, *, gram: Float | None = None, r
     )
 
 
-def _leading(matrix: Float, count: int) -> Float:
+def principal_directions(gram: Float, count: int, random_state: Any = 0) -> Float:
+    """Return V of :func:`principal_components`, given XᵀX of centred columns: X itself is not needed."""
+    if len(gram) <= LARGEST_DENSE_SPECTRUM:
+        return leading_eigenvectors(gram, count)
+    start = check_random_state(random_state).standard_normal((len(gram), min(count + _SPARE_COMPONENTS, len(gram))))
+    return _leading_by_iteration(lambda V: gram @ V, gram @ start, count, _MOST_STEPS)
+
+
+def leading_eigenvectors(matrix: Float, count: int) -> Float:
     """Return the eigenvectors of a symmetric matrix for its largest eigenvalues, the largest first."""
     return np.asarray(np.linalg.eigh(matrix)[1][:, : -count - 1 : -1])
 
@@ -76,4 +84,4 @@ def _leading_by_iteration(product: Callable[[Float], Float], start: Float, count
     for _ in range(steps - 1):
         basis, _ = np.linalg.qr(product(basis))
     image = product(basis)
-    return basis @ _leading(basis.T @ image, count)
+    return basis @ leading_eigenvectors(basis.T @ image, count)

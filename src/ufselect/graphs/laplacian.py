@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from copy import copy
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.sparse.csgraph import connected_components
+from scipy.sparse.csgraph import connected_components, reverse_cuthill_mckee
 from scipy.sparse.linalg import LinearOperator
 from sklearn.utils import gen_batches
 
-from ufselect._backend.blocks import column_blocks, wide_column_blocks
-from ufselect._backend.columns import Columns, Float
+from ufselect._backend.blocks import column_blocks, in_threads, wide_column_blocks
+from ufselect._backend.columns import Columns, Float, Indices
+from ufselect.solvers._graph_kernels import combine_rows
 
 _ROWS_OF_TRIANGLE = 512
 
@@ -36,6 +38,30 @@ class Laplacian(LinearOperator):  # type: ignore[misc]
 
     def _adjoint(self) -> Laplacian:
         return self
+
+    @property
+    def has_single_precision(self) -> bool:
+        """Whether :meth:`combination` takes float32 arrays."""
+        return False
+
+    def order_of_neighbors(self) -> Indices | None:
+        """Return an order of the samples in which neighbours are near to each other; None if there is none."""
+        return None
+
+    def reordered(self, order: Indices) -> Laplacian:
+        """Return L with its rows and columns in another order."""
+        raise NotImplementedError
+
+    def combination(
+        self,
+        now: Float,
+        before: Float,
+        weights: tuple[float, float, float],
+        n_jobs: int | None = None,  # noqa: ARG002
+    ) -> Float:
+        """Return a·L·now + b·now + c·before for weights a, b, c: a step of a three-term recurrence."""
+        of_image, of_now, of_before = weights
+        return of_image * (self @ now) + of_now * now + of_before * before
 
     def toarray(self) -> Float:
         """Return the matrix as a dense array, for small n."""
@@ -73,6 +99,7 @@ class StructureLaplacian(Laplacian):
             self._unexpressed = sp.csr_array(sp.eye_array(n) - S)
             self._unexpressed_back = sp.csr_array(self._unexpressed.T)
         self._local: Any = None if P is None else local_weight * neighbor_laplacian(P)
+        self._single: Any = None
 
     def _matmat(self, B: Float) -> Float:
         image = np.zeros((self.shape[0], B.shape[1]))
@@ -81,6 +108,46 @@ class StructureLaplacian(Laplacian):
         if self._local is not None:
             image += self._local @ B
         return image
+
+    @property
+    def has_single_precision(self) -> bool:
+        """Whether :meth:`combination` takes float32 arrays."""
+        return self._unexpressed is None
+
+    def order_of_neighbors(self) -> Indices | None:
+        """Return an order of the samples in which neighbours are near to each other, if there is no S."""
+        if self._unexpressed is not None:
+            return None
+        return np.asarray(reverse_cuthill_mckee(sp.csr_matrix(self._local), symmetric_mode=True), dtype=np.intp)
+
+    def reordered(self, order: Indices) -> StructureLaplacian:
+        """Return L with its rows and columns in another order."""
+        result = copy(self)
+        result._local, result._single = sp.csr_array(self._local[order][:, order]), None
+        return result
+
+    def combination(
+        self, now: Float, before: Float, weights: tuple[float, float, float], n_jobs: int | None = None
+    ) -> Float:
+        """Return a·L·now + b·now + c·before for weights a, b, c, in the precision of ``now``."""
+        if self._unexpressed is not None:
+            return super().combination(now, before, weights, n_jobs)
+        L = self._local
+        data, given = self._entries(now.dtype), np.array(weights, dtype=now.dtype)
+        now, before = np.ascontiguousarray(now), np.ascontiguousarray(before)
+        out = np.empty_like(now)
+        in_threads(
+            lambda rows: combine_rows(L.indptr, L.indices, data, now, before, given, rows, out), len(now), n_jobs
+        )
+        return out
+
+    def _entries(self, dtype: Any) -> Float:
+        """Return the entries of the neighbours' part in a precision."""
+        if self._local.dtype == dtype:
+            return self._local.data
+        if self._single is None:
+            self._single = self._local.data.astype(dtype)
+        return self._single
 
     def toarray(self) -> Float:
         """Return L as a dense array, for small n."""

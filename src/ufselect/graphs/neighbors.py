@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -16,10 +16,17 @@ from sklearn.utils.extmath import row_norms
 
 from ufselect._backend.blocks import affordable_rows, map_row_blocks, number_of_threads
 from ufselect._backend.columns import Columns, Float, Indices
-from ufselect._backend.policy import FAINTEST_SIMILARITY, LARGEST_DISTANCE_MATRIX, SAME_DISTANCE
+from ufselect._backend.policy import (
+    FAINTEST_SIMILARITY,
+    LARGEST_DISTANCE_MATRIX,
+    SAME_DISTANCE,
+    SMALLEST_BLOCKED_SEARCH,
+)
+from ufselect.graphs.blocked_search import BlockedSearch
 from ufselect.solvers._kernels import squared_distances_between
 
 _SPARE_CANDIDATES = 4
+_MOST_IN_BLOCKS = 64  # candidates, which are kept in order by insertion
 
 
 @dataclass(frozen=True)
@@ -71,11 +78,9 @@ class NeighborSearch:
     def __init__(self, X: Columns | Any, *, n_jobs: int | None = None) -> None:
         self.points = X.by_row if isinstance(X, Columns) else sp.csr_array(X) if sp.issparse(X) else np.asarray(X)
         self.n_jobs = n_jobs
-        near_origin = centered_points(X)
-        self._candidates, exact = _search_among(near_origin, n_jobs)
-        # The rounding of ‖xᵢ‖² − 2xᵢᵀxⱼ + ‖xⱼ‖² is at most this share of (‖xᵢ‖ + ‖xⱼ‖)².
-        self._rounding = 0.0 if exact else near_origin.shape[1] * np.finfo(np.float64).eps
-        self._lengths = np.sqrt(row_norms(near_origin, squared=True).astype(np.float64))
+        self._near_origin = centered_points(X)
+        self._quick = _search_among(self._near_origin, n_jobs)
+        self._lengths = np.sqrt(row_norms(self._near_origin, squared=True).astype(np.float64))
 
     def nearest(self, count: int, rows: Indices | None = None) -> Nearest:
         """Return the ``count`` nearest others of the samples with the given indices, by default of all."""
@@ -88,18 +93,24 @@ class NeighborSearch:
             # Samples with many ties need many candidates, so only some samples at a time.
             for block in gen_batches(len(pending), affordable_rows(64 * fetched)):
                 part = pending[block]
-                exact, candidates = self._measured(rows[part], fetched)
-                settled = self._settled(rows[part], exact, count)
-                distances[part[settled]] = exact[settled, :count]
-                index[part[settled]] = candidates[settled, :count]
+                candidates = self._search(fetched).candidates(rows[part], fetched)
+                found = measured_in_order(self.points, rows[part], candidates, self.n_jobs)
+                settled = self._settled(rows[part], found.squared_distances, count)
+                distances[part[settled]] = found.squared_distances[settled, :count]
+                index[part[settled]] = found.index[settled, :count]
                 still_open.append(part[~settled])
             pending, fetched = np.concatenate(still_open), min(4 * fetched, n - 1)
         return Nearest(distances, index)
 
-    def _measured(self, rows: Indices, count: int) -> tuple[Float, Indices]:
-        """Return the distances of ``count`` candidates in ascending order, and the candidates."""
-        candidates = self._candidates(rows, count)
-        return _in_order(_squared_distances(self.points, rows, candidates, self.n_jobs), candidates)
+    @cached_property
+    def _thorough(self) -> _Search:
+        """The search for the few samples that need many candidates."""
+        if isinstance(self._quick, BlockedSearch):
+            return _SearchOfSklearn(self._near_origin, self.n_jobs)
+        return self._quick
+
+    def _search(self, count: int) -> _Search:
+        return self._quick if count <= _MOST_IN_BLOCKS else self._thorough
 
     def _settled(self, rows: Indices, distances: Float, count: int) -> npt.NDArray[np.bool_]:
         """Return whether all of the nearest are certainly among the candidates."""
@@ -107,8 +118,9 @@ class NeighborSearch:
             return np.ones(len(rows), dtype=bool)
         farthest = distances[:, count - 1]
         # A sample as near as that is at most ‖xᵢ‖ + √farthest away from the origin.
-        doubt = 2.0 * self._rounding * (2.0 * self._lengths[rows] + np.sqrt(farthest)) ** 2
-        return np.asarray(distances[:, -1] > farthest * (1.0 + SAME_DISTANCE) + doubt)
+        search = self._search(distances.shape[1])
+        doubt = search.underflow + search.rounding * (2.0 * self._lengths[rows] + np.sqrt(farthest)) ** 2
+        return np.asarray(distances[:, -1] > farthest * (1.0 + SAME_DISTANCE) + 2.0 * doubt)
 
 
 def centered_points(X: Columns | Any) -> Any:
@@ -125,30 +137,62 @@ def centered_points(X: Columns | Any) -> Any:
     return points - points.mean(axis=0, dtype=np.float64).astype(points.dtype)
 
 
-def _search_among(points: Any, n_jobs: int | None) -> tuple[Callable[[Indices, int], Indices], bool]:
-    """Return (rows, count) ↦ indices of the nearest others in any order, and whether these are free of rounding."""
-    n = points.shape[0]
-    if n <= LARGEST_DISTANCE_MATRIX and not sp.issparse(points) and points.dtype == np.float64:
-        # Symmetric, so half of the work of a search.
+class _Search(Protocol):
+    """A search whose squared distances have an error of ``rounding`` times (‖xᵢ‖ + ‖xⱼ‖)², plus ``underflow``."""
+
+    rounding: float
+    underflow: float
+
+    def candidates(self, rows: Indices, count: int) -> Indices:
+        """Return the indices of the ``count`` nearest others of some samples, in any order."""
+
+
+def _search_among(points: Any, n_jobs: int | None) -> _Search:
+    """Return the search that is fastest for the number of points."""
+    if not sp.issparse(points) and len(points) >= SMALLEST_BLOCKED_SEARCH:
+        return BlockedSearch(points, n_jobs)
+    if not sp.issparse(points) and len(points) <= LARGEST_DISTANCE_MATRIX and points.dtype == np.float64:
+        return _AllDistances(points)
+    return _SearchOfSklearn(points, n_jobs)
+
+
+class _AllDistances:
+    """All distances by one product, which is symmetric and takes half of the work of a search."""
+
+    underflow = 0.0
+
+    def __init__(self, points: Float) -> None:
         inner = points @ points.T
         squares = inner.diagonal()
-        distances = squares[:, None] + squares - 2.0 * inner
-        np.fill_diagonal(distances, np.inf)
-        return lambda rows, count: np.argpartition(distances[rows], count - 1, axis=1)[:, :count], False
-    search = NearestNeighbors(n_jobs=n_jobs).fit(points)
+        self._distances = squares[:, None] + squares - 2.0 * inner
+        np.fill_diagonal(self._distances, np.inf)
+        self.rounding = points.shape[1] * float(np.finfo(np.float64).eps)
 
-    def candidates(rows: Indices, count: int) -> Indices:
+    def candidates(self, rows: Indices, count: int) -> Indices:
+        return np.argpartition(self._distances[rows], count - 1, axis=1)[:, :count]
+
+
+class _SearchOfSklearn:
+    """A tree in few dimensions, and products in double precision otherwise."""
+
+    underflow = 0.0
+
+    def __init__(self, points: Any, n_jobs: int | None) -> None:
+        self._points, self._n_jobs = points, n_jobs
+        self._neighbors = NearestNeighbors(n_jobs=n_jobs).fit(points)
+        in_a_tree = self._neighbors._fit_method == "kd_tree"  # which uses differences
+        self.rounding = 0.0 if in_a_tree else points.shape[1] * float(np.finfo(np.float64).eps)
+
+    def candidates(self, rows: Indices, count: int) -> Indices:
         # Threads under any joblib backend: every process would get a copy of the points.
-        with parallel_config("threading", n_jobs=number_of_threads(n_jobs)):
-            if len(rows) == n:
-                return search.kneighbors(n_neighbors=count, return_distance=False).astype(np.intp)
-            found = search.kneighbors(points[rows], n_neighbors=count + 1, return_distance=False)
+        with parallel_config("threading", n_jobs=number_of_threads(self._n_jobs)):
+            if len(rows) == self._points.shape[0]:
+                return self._neighbors.kneighbors(n_neighbors=count, return_distance=False).astype(np.intp)
+            found = self._neighbors.kneighbors(self._points[rows], n_neighbors=count + 1, return_distance=False)
         # A sample is removed from its own list by index, not by rank: it may come after its duplicates, or be missing.
         own = found == rows[:, None]
         own[~own.any(axis=1), -1] = True
         return found[~own].reshape(len(rows), count).astype(np.intp)
-
-    return candidates, search._fit_method == "kd_tree"
 
 
 def _squared_distances(points: Any, rows: Indices, candidates: Indices, n_jobs: int | None) -> Float:
@@ -165,15 +209,16 @@ def _squared_distances(points: Any, rows: Indices, candidates: Indices, n_jobs: 
     return np.concatenate(map_row_blocks(of_block, len(rows), row_bytes, n_jobs))
 
 
-def _in_order(distances: Float, candidates: Indices) -> tuple[Float, Indices]:
-    """Sort every row by distance, and by index if distances differ only by rounding."""
+def measured_in_order(points: Any, rows: Indices, candidates: Indices, n_jobs: int | None) -> Nearest:
+    """Return the candidates of every row by distance, and by index if distances differ only by rounding."""
+    distances = _squared_distances(points, rows, candidates, n_jobs)
     order = np.argsort(distances, axis=1, kind="stable")
     distances = np.take_along_axis(distances, order, axis=1)
     candidates = np.take_along_axis(candidates, order, axis=1)
     farther = distances[:, 1:] > distances[:, :-1] * (1.0 + SAME_DISTANCE)
     rank = np.concatenate([np.zeros((len(distances), 1), dtype=np.intp), np.cumsum(farther, axis=1)], axis=1)
     order = np.lexsort((candidates, rank), axis=1)
-    return np.take_along_axis(distances, order, axis=1), np.take_along_axis(candidates, order, axis=1)
+    return Nearest(np.take_along_axis(distances, order, axis=1), np.take_along_axis(candidates, order, axis=1))
 
 
 def neighbor_graph(X: Columns, nearest: Nearest, *, weights: str = "heat", width: float = 1.0) -> sp.csr_array:

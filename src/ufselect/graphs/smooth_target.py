@@ -20,10 +20,17 @@ MOST_DIRECTIONS = 60
 """Number of eigenvectors of a kernel. The weights of further ones are small, and from 30 to 120 little changes."""
 
 _COARSE, _FINE, _SHARE_OF_FINE = 0.005, 0.5, 0.1
-_RESIDUAL = 1e-3  # of eigenvectors; the weights change by less
+RESIDUAL = 1e-3  # of eigenvectors; the weights change by less
 
 
-def smooth_target(L: Laplacian, *, nontrivial: bool, warm_start: Float | None = None, random_state: Any = 0) -> Float:
+def smooth_target(
+    L: Laplacian,
+    *,
+    nontrivial: bool,
+    warm_start: Float | None = None,
+    n_jobs: int | None = None,
+    random_state: Any = 0,
+) -> Float:
     """Return T = [√wᵢ vᵢ], for which K = TTᵀ is the kernel of a Laplacian.
 
     Parameters
@@ -34,6 +41,8 @@ def smooth_target(L: Laplacian, *, nontrivial: bool, warm_start: Float | None = 
         Whether to leave out the trivial vector, which is constant.
     warm_start : ndarray of shape (n, q), optional
         T of a similar Laplacian.
+    n_jobs : int, optional
+        Number of threads.
     random_state : int, RandomState instance or None
         Start of the iterative eigensolver.
 
@@ -47,10 +56,11 @@ def smooth_target(L: Laplacian, *, nontrivial: bool, warm_start: Float | None = 
         directions(L.shape[0]),
         nontrivial=nontrivial,
         warm_start=warm_start,
-        tol=_RESIDUAL,
+        tol=RESIDUAL,
+        n_jobs=n_jobs,
         random_state=random_state,
     )
-    return spectrum.vectors * np.sqrt(weights_of(spectrum.values))
+    return spectrum.vectors * np.sqrt(weights_of(spectrum.values)).astype(spectrum.vectors.dtype)
 
 
 def directions(n: int) -> int:

@@ -18,15 +18,18 @@ from ufselect._backend.policy import (
     LARGEST_DENSE_SPECTRUM,
     LARGEST_DENSE_SYSTEM,
     SAME_EIGENVALUE,
+    SMALLEST_SINGLE_PRECISION_SPECTRUM,
 )
 from ufselect.graphs.laplacian import Laplacian, NormalizedLaplacian
 
-_ABOVE_ESTIMATE = 1.02
+ABOVE_ESTIMATE = 1.02
 _FEWEST_SPARE_VECTORS = 8
 _LOWEST_DEGREE = 16
 _NARROWEST_GAP = 1e-4
-_MOST_FILTERINGS = 60
+MOST_FILTERINGS = 60
 _SLICE_BYTES = 2**23
+_COARSEST_OF_DOUBLE = 1e-4  # single precision is enough for larger residuals
+_LARGEST_DRIFT = 1e3
 
 
 class Spectrum(NamedTuple):
@@ -44,6 +47,7 @@ def smallest_eigenvectors(
     warm_start: Float | None = None,
     dense: bool | None = None,
     tol: float = 1e-7,
+    n_jobs: int | None = None,
     random_state: Any = 0,
 ) -> Spectrum:
     """Return the ``count`` smallest eigenpairs of L.
@@ -64,7 +68,10 @@ def smallest_eigenvectors(
     dense : bool, optional
         Whether to use a dense or the iterative solver; by default the size decides.
     tol : float
-        Residual ‖Ly − λy‖ of the iterative solver, relative to the largest eigenvalue.
+        Residual ‖Ly − λy‖ of the iterative solver, relative to the largest eigenvalue. If it is 1e-4 or more, many
+        samples are treated in single precision.
+    n_jobs : int, optional
+        Number of threads of the iterative solver.
     random_state : int, RandomState instance or None
         Start of the iterative solver.
 
@@ -84,13 +91,16 @@ def smallest_eigenvectors(
     if dense:
         return _decompose(L, count, nontrivial)
     avoided = np.column_stack([known, L.trivial_vector()]) if nontrivial else known
-    values, vectors, converged = _iterate(L, count - known.shape[1], avoided, warm_start, tol, random_state)
+    values, vectors, converged = _iterate_in_order_of_neighbors(
+        L, count - known.shape[1], avoided, warm_start, tol, n_jobs, random_state
+    )
     if not converged and n <= LARGEST_DENSE_SYSTEM:
         return _decompose(L, count, nontrivial)
     if not converged:
         warn_not_converged(
-            f"The eigenvectors of the Laplacian did not converge to tol={tol} after {_MOST_FILTERINGS} iterations."
+            f"The eigenvectors of the Laplacian did not converge to tol={tol} after {MOST_FILTERINGS} iterations."
         )
+    known = known.astype(vectors.dtype, copy=False)
     return Spectrum(
         np.concatenate([np.zeros(known.shape[1]), values]), with_fixed_signs(np.column_stack([known, vectors]))
     )
@@ -173,7 +183,7 @@ def eigengap(values: Float, least: int = 2) -> int:
 def aligned(vectors: Float, reference: Float) -> Float:
     """Rotate orthonormal vectors within their span to be as close as possible to a reference."""
     left, _, right = np.linalg.svd(vectors.T @ reference)
-    return vectors @ (left @ right)
+    return vectors @ (left @ right).astype(vectors.dtype)
 
 
 def turn_between(Z: Float, other: Float) -> float:
@@ -188,12 +198,37 @@ def turn_between(Z: Float, other: Float) -> float:
 
 
 def _basis(Z: Float) -> Float:
-    left, weight, _ = np.linalg.svd(Z, full_matrices=False)
-    return left[:, weight > 1e-10 * weight[0]]
+    """Return an orthonormal basis of the columns; from ZᵀZ if there are many rows, which loses half of the digits."""
+    if len(Z) < SMALLEST_SINGLE_PRECISION_SPECTRUM:
+        left, weight, _ = np.linalg.svd(Z, full_matrices=False)
+        return left[:, weight > 1e-10 * weight[0]]
+    squares, directions = np.linalg.eigh(Z.T @ Z)
+    kept = squares > 1e-12 * squares[-1]
+    return Z @ (directions[:, kept] / np.sqrt(squares[kept]))
+
+
+def _iterate_in_order_of_neighbors(
+    L: Laplacian, count: int, avoided: Float, warm_start: Float | None, *options: Any
+) -> tuple[Float, Float, bool]:
+    """Iterate with neighbours near to each other in memory, if there are so many samples that it matters."""
+    order = L.order_of_neighbors() if L.shape[0] >= SMALLEST_SINGLE_PRECISION_SPECTRUM else None
+    if order is None:
+        return _iterate(L, count, avoided, warm_start, *options)
+    start = None if warm_start is None else warm_start[order]
+    values, vectors, converged = _iterate(L.reordered(order), count, avoided[order], start, *options)
+    restored = np.empty_like(vectors)
+    restored[order] = vectors
+    return values, restored, converged
 
 
 def _iterate(
-    L: Laplacian, count: int, avoided: Float, warm_start: Float | None, tol: float, random_state: Any
+    L: Laplacian,
+    count: int,
+    avoided: Float,
+    warm_start: Float | None,
+    tol: float,
+    n_jobs: int | None,
+    random_state: Any,
 ) -> tuple[Float, Float, bool]:
     """Subspace iteration with a Chebyshev filter, in the complement of some orthonormal vectors.
 
@@ -204,13 +239,15 @@ def _iterate(
     returns whether all vectors have converged.
     """
     rng = check_random_state(random_state)
+    dtype = _precision(L, tol)
+    avoided = avoided.astype(dtype, copy=False)
     block = _start(rng, L.shape[0], count, avoided, warm_start)
-    top = _ABOVE_ESTIMATE * _largest_eigenvalue(L, rng)
-    found, values = np.zeros((L.shape[0], 0)), np.zeros(0)
-    for filterings_left in reversed(range(_MOST_FILTERINGS)):
+    top = ABOVE_ESTIMATE * _largest_eigenvalue(L, rng)
+    found, values = np.zeros((L.shape[0], 0), dtype=dtype), np.zeros(0)
+    for filterings_left in reversed(range(MOST_FILTERINGS)):
         block, _ = np.linalg.qr(_apart_from(avoided, block))
-        ritz, block, residuals = _rayleigh_ritz(L, block, avoided)
-        top = max(top, _ABOVE_ESTIMATE * ritz[-1])  # eigenvalues above the top would grow; they show here
+        ritz, block, residuals = _rayleigh_ritz(L, block, avoided, n_jobs)
+        top = max(top, ABOVE_ESTIMATE * ritz[-1])  # eigenvalues above the top would grow; they show here
         # Converged vectors leave the block, or their growth would drown the others.
         wanted = count - len(values)
         done = int(np.argmin(np.append(residuals[:wanted] <= tol * top, False)))
@@ -219,19 +256,32 @@ def _iterate(
         if taken == wanted:
             break
         avoided = np.column_stack([avoided, block[:, :done]])
-        block = _chebyshev_filtered(L, block[:, done:], ritz[done:], wanted - done, top, avoided)
+        block = _chebyshev_filtered(L, block[:, done:], ritz[done:], wanted - done, top, avoided, n_jobs)
     order = np.argsort(values, kind="stable")
     return values[order], found[:, order], done == wanted
 
 
+def _precision(L: Laplacian, tol: float) -> Any:
+    """Single precision if the vectors are many and need not be accurate, else double precision."""
+    large = L.shape[0] >= SMALLEST_SINGLE_PRECISION_SPECTRUM
+    return np.float32 if large and L.has_single_precision and tol >= _COARSEST_OF_DOUBLE else np.float64
+
+
 def _start(rng: Any, n: int, count: int, avoided: Float, warm_start: Float | None) -> Float:
     """Return a random block with a few spare vectors, the first ones replaced by the warm start."""
-    block: Float = rng.standard_normal((n, count + max(_FEWEST_SPARE_VECTORS, count // 2)))
+    block: Float = rng.standard_normal((n, count + spare_vectors(count))).astype(avoided.dtype)
     if warm_start is not None:
-        near, weight, _ = np.linalg.svd(_apart_from(avoided, warm_start), full_matrices=False)
-        kept = min(int(np.count_nonzero(weight > 1e-3)), count)
-        block[:, :kept] = near[:, :kept]
+        near = _apart_from(avoided, warm_start.astype(avoided.dtype, copy=False))
+        squares, directions = np.linalg.eigh((near.T @ near).astype(np.float64))
+        kept = min(int(np.count_nonzero(squares > 1e-6)), count)
+        leading = directions[:, ::-1][:, :kept] / np.sqrt(squares[::-1][:kept])
+        block[:, :kept] = near @ leading.astype(near.dtype)
     return block
+
+
+def spare_vectors(count: int) -> int:
+    """Return the number of vectors of a block beyond those that are wanted."""
+    return max(_FEWEST_SPARE_VECTORS, count // 2)
 
 
 def _largest_eigenvalue(L: Laplacian, rng: Any) -> float:
@@ -239,40 +289,77 @@ def _largest_eigenvalue(L: Laplacian, rng: Any) -> float:
     return float(eigsh(L, k=1, which="LA", tol=1e-2, v0=start, return_eigenvectors=False)[0])
 
 
-def _rayleigh_ritz(L: Laplacian, block: Float, avoided: Float) -> tuple[Float, Float, Float]:
+def _rayleigh_ritz(L: Laplacian, block: Float, avoided: Float, n_jobs: int | None) -> tuple[Float, Float, Float]:
     """Return the best approximations of eigenpairs within the span of an orthonormal block, and their residuals."""
-    image = _by_slices(lambda part: _apart_from(avoided, L @ part), block)
-    values, rotation = np.linalg.eigh(block.T @ image)
+    image = _by_slices(lambda part: _apart_from(avoided, L.combination(part, part, (1.0, 0.0, 0.0), n_jobs)), block)
+    values, rotation = np.linalg.eigh((block.T @ image).astype(np.float64))
+    rotation = rotation.astype(block.dtype, copy=False)
     block = block @ rotation
     residuals = [
-        np.linalg.norm(image @ rotation[:, part] - block[:, part] * values[part], axis=0) for part in _slices(block)
+        np.linalg.norm(image @ rotation[:, part] - block[:, part] * values[part].astype(block.dtype), axis=0)
+        for part in _slices(block)
     ]
     return values, block, np.concatenate(residuals)
 
 
-def _chebyshev_filtered(L: Laplacian, block: Float, values: Float, count: int, top: float, avoided: Float) -> Float:
+def _chebyshev_filtered(
+    L: Laplacian, block: Float, values: Float, count: int, top: float, avoided: Float, n_jobs: int | None
+) -> Float:
     """Apply the Chebyshev polynomial that is bounded between the block's last Ritz value and ``top``."""
-    low, wanted, cut = values[0], values[count - 1], values[-1]
-    centre, radius = (top + cut) / 2.0, (top - cut) / 2.0
-    # Damp the unwanted part by e⁵, but not so much that the lowest vector drowns the others.
-    enough, safe = (2.5 / np.sqrt((cut - value) / (top - cut) + _NARROWEST_GAP) for value in (wanted, low))
-    degree = max(_LOWEST_DEGREE, int(min(enough, 4.0 * safe)))
+    steps = chebyshev_filter(values, count, top, in_double_precision=block.dtype == np.float64)
 
-    def filtered(before: Float) -> Float:
-        sigma = first = radius / (low - centre)
-        now = _apart_from(avoided, L @ before - centre * before) * (sigma / radius)
-        for _ in range(degree - 1):
-            following = 1.0 / (2.0 / first - sigma)
-            image = _apart_from(avoided, L @ now - centre * now)
-            before, now = now, image * (2.0 * following / radius) - (sigma * following) * before
-            sigma = following
+    def filtered(now: Float) -> Float:
+        before = now
+        for weights, drifted in steps:
+            before, now = now, L.combination(now, before, weights, n_jobs)
+            if drifted:
+                before, now = _apart_from(avoided, before), _apart_from(avoided, now)
         return now
 
     return _by_slices(filtered, block)
 
 
+class FilterStep(NamedTuple):
+    """Weights a, b, c of aL·now + b·now + c·before, and whether avoided vectors may have come back by rounding."""
+
+    weights: tuple[float, float, float]
+    drifted: bool
+
+
+def chebyshev_filter(values: Float, count: int, top: float, *, in_double_precision: bool) -> list[FilterStep]:
+    """Return the steps of a polynomial in L that is small above the last of a block's Ritz values, and grows below it.
+
+    Parameters
+    ----------
+    values : ndarray of shape (m,)
+        Ritz values of the block, ascending.
+    count : int
+        Number of them that are wanted.
+    top : float
+        Upper bound of the spectrum of L.
+    in_double_precision : bool
+        Otherwise the lowest vector must not grow as much.
+    """
+    low, wanted, cut = values[0], values[count - 1], values[-1]
+    centre, radius = (top + cut) / 2.0, (top - cut) / 2.0
+    # Damp the unwanted part by e⁵, but not so much that the lowest vector drowns the others: not by more than e²⁰, or
+    # e¹⁰ in single precision.
+    enough, safe = (2.5 / np.sqrt((cut - value) / (top - cut) + _NARROWEST_GAP) for value in (wanted, low))
+    degree = max(_LOWEST_DEGREE, int(min(enough, (4.0 if in_double_precision else 2.0) * safe)))
+    # Avoided vectors grow at most like those of eigenvalue 0: e^arccosh(centre/radius) per step.
+    patience = max(1, int(np.log(_LARGEST_DRIFT) / np.arccosh(centre / radius)))
+    sigma = first = radius / (low - centre)
+    steps = [FilterStep((sigma / radius, -centre * sigma / radius, 0.0), False)]
+    for step in range(1, degree):
+        following = 1.0 / (2.0 / first - sigma)
+        scale = 2.0 * following / radius
+        steps.append(FilterStep((scale, -centre * scale, -sigma * following), step % patience == 0))
+        sigma = following
+    return steps
+
+
 def _by_slices(function: Callable[[Float], Float], block: Float) -> Float:
-    """Apply a columnwise function to a few columns at a time, to keep its temporary arrays small."""
+    """Apply a columnwise function to a few columns at a time, to keep its temporary arrays in the cache."""
     result = np.empty_like(block)
     for part in _slices(block):
         result[:, part] = function(block[:, part])
@@ -281,7 +368,9 @@ def _by_slices(function: Callable[[Float], Float], block: Float) -> Float:
 
 def _slices(block: Float) -> list[slice]:
     n, width = block.shape
-    return list(gen_batches(width, max(1, _SLICE_BYTES // (8 * n))))
+    fitting = max(1, _SLICE_BYTES // (block.itemsize * n))
+    # Rows that do not fit are read from memory, which takes as long for few columns as for many.
+    return list(gen_batches(width, fitting if n < SMALLEST_SINGLE_PRECISION_SPECTRUM else width))
 
 
 def _apart_from(avoided: Float, vectors: Float) -> Float:

@@ -11,9 +11,11 @@ denominator, so that three copies of a column are aligned as well as one.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
+from scipy.linalg import solve_triangular
 
 from ufselect._backend.columns import Columns, Float, Indices
 
@@ -25,6 +27,7 @@ With p = 2 it prefers few small columns that agree exactly; from 2.1 to 2.5 sele
 
 _ROUNDING = 1e-10
 _INDEPENDENT = 1e-7
+_INDEPENDENT_SQUARE = 1e-6
 _TINY = float(np.finfo(np.float64).tiny)
 _BLOCK = 16
 _STEPS_PAST_PEAK = 32
@@ -91,16 +94,35 @@ def alignment_path(
     >>> int(path.order[0]), int(np.argmax(path.curve))
     (2, 0)
     """
-    structure = float(np.linalg.norm(T.T @ T))
     a = np.sum(X.transposed_matmul(T) ** 2, axis=1)
-    squared = X.squared_norms()
-    products = _GramColumns(X, gram)
-    overlap = np.zeros(X.shape[1])
+    structure = float(np.linalg.norm(T.T @ T))
+    return _path(a, X.squared_norms(), structure, _GramColumns(X, gram).column, n_steps, order, past_peak, power)
+
+
+def alignment_path_of_products(
+    gram: Float, products: Float, structure: float, n_steps: int, *, past_peak: bool = False
+) -> AlignmentPath:
+    """Select columns of X one by one as :func:`alignment_path` does, given XᵀX, XᵀT and ‖TTᵀ‖: X is not needed."""
+    a = np.sum(products**2, axis=1)
+    return _path(a, np.diag(gram), structure, lambda j, _: gram[:, j], n_steps, None, past_peak, POWER)
+
+
+def _path(
+    a: Float,
+    squared: Float,
+    structure: float,
+    gram_column: Callable[[int, Float], Float],
+    n_steps: int,
+    order: Indices | None,
+    past_peak: bool,
+    power: float,
+) -> AlignmentPath:
+    overlap = np.zeros(len(a))
     carried = total = 0.0
     taken: list[int] = []
     curve: list[float] = []
     gains: list[float] = []
-    while len(taken) < min(n_steps, X.shape[1]) and not (past_peak and _is_past_peak(curve)):
+    while len(taken) < min(n_steps, len(a)) and not (past_peak and _is_past_peak(curve)):
         added = 2.0 * overlap + squared**2
         if order is None:
             candidates = (carried + a) ** power / np.maximum(total + added, _TINY)
@@ -110,7 +132,7 @@ def alignment_path(
             candidates, best = -np.arange(len(a), dtype=np.float64), int(order[len(taken)])
         carried, total = carried + a[best], total + added[best]
         gains.append(a[best] / (np.sqrt(max(added[best], _TINY)) * structure))
-        overlap += products.column(best, candidates) ** 2
+        overlap += gram_column(best, candidates) ** 2
         taken.append(best)
         curve.append(carried / (np.sqrt(max(total, _TINY)) * structure))
     rest = a / (np.sqrt(np.maximum(2.0 * overlap + squared**2, _TINY)) * structure)
@@ -147,7 +169,7 @@ def alignments_with(X: Columns, T: Float) -> Float:
     return np.sum(X.transposed_matmul(T) ** 2, axis=1) / (X.squared_norms() * structure)
 
 
-def r2_curve(X: Columns, Y: Float, order: Indices) -> Float:
+def r2_curve(X: Columns, Y: Float, order: Indices, *, gram: Float | None = None) -> Float:
     """Return R² of the least-squares regression of Y on the first 1, 2, … columns in an order.
 
     Parameters
@@ -156,16 +178,47 @@ def r2_curve(X: Columns, Y: Float, order: Indices) -> Float:
     Y : ndarray of shape (n, q)
         Centred if X is.
     order : ndarray of shape (m,)
+    gram : ndarray of shape (m, m), optional
+        XᵀX of these columns, if available. It is enough unless some of them nearly depend on others.
 
     Returns
     -------
     ndarray of shape (m,)
     """
-    n = X.shape[0]
-    basis = np.empty((min(n, len(order)), n))
+    part = X.subset(order)
+    explained = explained_by_columns(part.gram() if gram is None else gram, part.transposed_matmul(Y))
+    if explained is None:
+        explained = _explained_by_dependent_columns(np.asarray(part.columns(slice(None)), dtype=np.float64), Y)
+    return shares_of(explained, float(np.sum(Y**2)))
+
+
+def shares_of(explained: Float, total: float) -> Float:
+    """Return cumulative shares of a total, at most 1."""
+    return np.minimum(np.cumsum(explained) / max(total, _TINY), 1.0)
+
+
+def explained_by_columns(gram: Float, products: Float) -> Float | None:
+    """Return how much of ‖Y‖² every column explains beyond those before it, given XᵀX and XᵀY.
+
+    With the Cholesky factor XᵀX = RRᵀ, the rows of R⁻¹XᵀY are the parts of Y along the columns, each less its
+    projection onto those before it. None if too few digits are left, because columns nearly depend on others.
+    """
+    try:
+        factor = np.linalg.cholesky(gram)
+    except np.linalg.LinAlgError:
+        return None
+    if np.any(np.diag(factor) ** 2 < _INDEPENDENT_SQUARE * np.diag(gram)):
+        return None
+    return np.asarray(np.sum(solve_triangular(factor, products, lower=True) ** 2, axis=1))
+
+
+def _explained_by_dependent_columns(columns: Float, Y: Float) -> Float:
+    """Return how much of ‖Y‖² every column explains beyond those before it, by orthogonalising the columns."""
+    n, m = columns.shape
+    basis = np.empty((min(n, m), n))
     rank = 0
-    explained = np.zeros(len(order))
-    for m, x in enumerate(np.asarray(X.columns(order), dtype=np.float64).T):
+    explained = np.zeros(m)
+    for j, x in enumerate(columns.T):
         if rank == len(basis):
             break
         new = x / max(float(np.linalg.norm(x)), _TINY)
@@ -174,6 +227,6 @@ def r2_curve(X: Columns, Y: Float, order: Indices) -> Float:
         length = float(np.linalg.norm(new))
         if length > _INDEPENDENT:  # otherwise only rounding is left of the column
             basis[rank] = new / length
-            explained[m] = np.sum((basis[rank] @ Y) ** 2)
+            explained[j] = np.sum((basis[rank] @ Y) ** 2)
             rank += 1
-    return np.minimum(np.cumsum(explained) / max(float(np.sum(Y**2)), _TINY), 1.0)
+    return explained

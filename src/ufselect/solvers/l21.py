@@ -23,9 +23,6 @@ _INNER_PRECISION = 0.05
 _MOST_ALTERNATIONS = 100
 _FEWEST_SWEEPS = 10
 _NEWTON_STEPS = 5
-_REWEIGHTED_STEPS = 8
-_FAINTEST_ROW = 1e-4
-_MOST_ROWS_PER_DIMENSION = 40
 _ROUNDING = 1e-12
 _NEGLIGIBLE = 1e-10
 
@@ -86,26 +83,94 @@ def l21_regression(
     Solution
         Its ``coef`` has shape (d, c). It has not converged if there are more than ``most_rows`` nonzero rows.
     """
-    half = penalty / 2.0
     target = X.transposed_matmul(Y)
+    W, n_iter, converged = _solve(
+        _Products(X, metric, gram), target, penalty / 2.0, warm_start, tol, max_iter, most_rows
+    )
+    return Solution(W, l21_objective(X, Y, W, penalty, metric=metric), n_iter, converged)
+
+
+def l21_regression_of_products(
+    gram: Float,
+    target: Float,
+    penalty: float,
+    *,
+    warm_start: Float | None = None,
+    tol: float = 1e-4,
+    max_iter: int = 100,
+) -> Solution:
+    """Minimise tr(WᵀXᵀXW) − 2tr(WᵀXᵀY) + γ‖W‖₂,₁ over W, given XᵀX and XᵀY: X itself is not needed.
+
+    Parameters
+    ----------
+    gram : ndarray of shape (d, d)
+        XᵀX.
+    target : ndarray of shape (d, c)
+        XᵀY.
+    penalty, warm_start, tol, max_iter
+        As in :func:`l21_regression`.
+
+    Returns
+    -------
+    Solution
+        Its objective lacks ‖Y‖².
+    """
+    W, n_iter, converged = _solve(_Products(None, None, gram), target, penalty / 2.0, warm_start, tol, max_iter, None)
+    return Solution(W, 2.0 * _objective(gram, target, W, penalty / 2.0), n_iter, converged)
+
+
+class _Products:
+    """XᵀMX, whole or of some columns, from the Gram matrix if it is available."""
+
+    def __init__(self, X: Columns | None, metric: Any, gram: Float | None) -> None:
+        self._X, self._metric, self._gram = X, metric, gram
+
+    def fitted(self, W: Float, working: Indices) -> Float:
+        """Return XᵀMXW for a W that is zero outside the working set, by the Gram matrix or the fitted values."""
+        if self._gram is not None:
+            return self._gram[:, working] @ W[working]
+        assert self._X is not None
+        fitted = self._X.combined(working, W[working])
+        return self._X.transposed_matmul(fitted if self._metric is None else self._metric @ fitted)
+
+    def gram(self, working: Indices) -> Float:
+        """XᵀMX of the working set."""
+        if self._gram is not None:
+            return self._gram[np.ix_(working, working)]
+        assert self._X is not None
+        if self._metric is None:
+            return self._X.gram(working)
+        columns = np.asarray(self._X.columns(working), dtype=np.float64)
+        return columns.T @ (self._metric @ columns)
+
+
+def _solve(
+    products: _Products,
+    target: Float,
+    half: float,
+    warm_start: Float | None,
+    tol: float,
+    max_iter: int,
+    most_rows: int | None,
+) -> tuple[Float, int, bool]:
+    """Return W, the number of rounds and whether W meets its conditions."""
     W = np.zeros_like(target) if warm_start is None else warm_start.astype(np.float64)
     working: Indices = np.flatnonzero(W.any(axis=1))
     n_iter, converged = 0, False
     while n_iter < max_iter:
         n_iter += 1
-        slope = target - _fitted(X, W, working, metric, gram)
+        slope = target - products.fitted(W, working)
         worst = _worst_violation(slope, W, half)
         converged = worst <= tol
         if converged:
             break
         working = _grown_working_set(slope, W, half)
-        part = _working_gram(X, working, metric) if gram is None else gram[np.ix_(working, working)]
         # The next columns will change the solution, so a higher precision would be wasted.
         inner_tol = max(tol / 2.0, _INNER_PRECISION * worst)
-        W[working] = _solve_on_working_set(part, target[working], W[working], half, inner_tol)
+        W[working] = _solve_on_working_set(products.gram(working), target[working], W[working], half, inner_tol)
         if most_rows is not None and np.count_nonzero(W.any(axis=1)) > most_rows:
             break
-    return Solution(W, l21_objective(X, Y, W, penalty, metric=metric), n_iter, converged)
+    return W, n_iter, converged
 
 
 def l21_objective(X: Columns, Y: Float, W: Float, penalty: float, *, metric: Any = None) -> float:
@@ -115,14 +180,6 @@ def l21_objective(X: Columns, Y: Float, W: Float, penalty: float, *, metric: Any
     return value if metric is None else value + float(np.sum(fitted * (metric @ fitted - fitted)))
 
 
-def _working_gram(X: Columns, working: Indices, metric: Any) -> Float:
-    """XᵀMX of the working set."""
-    if metric is None:
-        return X.gram(working)
-    columns = np.asarray(X.columns(working), dtype=np.float64)
-    return columns.T @ (metric @ columns)
-
-
 def _worst_violation(slope: Float, W: Float, half: float) -> float:
     """The largest violation of an optimality condition, as a share of γ/2."""
     length = np.linalg.norm(W, axis=1, keepdims=True)
@@ -130,14 +187,6 @@ def _worst_violation(slope: Float, W: Float, half: float) -> float:
     unit = np.divide(W, length, out=np.zeros_like(W), where=in_use)
     off = np.linalg.norm(slope - half * unit, axis=1) - half * ~in_use.ravel()
     return max(float(off.max()), 0.0) / half
-
-
-def _fitted(X: Columns, W: Float, working: Indices, metric: Any, gram: Float | None) -> Float:
-    """Return XᵀMXW for a W that is zero outside the working set, by the Gram matrix or the fitted values."""
-    if gram is not None:
-        return gram[:, working] @ W[working]
-    fitted = X.combined(working, W[working])
-    return X.transposed_matmul(fitted if metric is None else metric @ fitted)
 
 
 def _grown_working_set(slope: Float, W: Float, half: float) -> Indices:
@@ -152,9 +201,6 @@ def _grown_working_set(slope: Float, W: Float, half: float) -> Indices:
 
 def _solve_on_working_set(gram: Float, target: Float, W: Float, half: float, tol: float) -> Float:
     """Alternate block descent, which finds the zero rows, with Newton steps on the others if it gets slow."""
-    # Of few dimensions, sweeps are so cheap that a factorisation does not pay.
-    if len(gram) <= _MOST_ROWS_PER_DIMENSION * target.shape[1]:
-        W = _reweighted(gram, target, W, half)
     # A Newton step costs as much as d/c sweeps: neither should take much more time than the other.
     sweeps = max(_FEWEST_SWEEPS, len(gram) // target.shape[1])
     last = np.inf
@@ -168,32 +214,6 @@ def _solve_on_working_set(gram: Float, target: Float, W: Float, half: float, tol
             W = _newton_steps(gram, target, W, half, tol)
         last = violation
     return W
-
-
-def _reweighted(gram: Float, target: Float, W: Float, half: float) -> Float:
-    """Take a few steps W ← (G + λ diag(1/‖wⱼ‖))⁻¹C, which minimise a majoriser, from rows that are all nonzero.
-
-    They come near the solution within a few factorisations, wherever they start, but never make a row exactly zero:
-    rows that have become negligible are left out.
-    """
-    length = np.linalg.norm(W, axis=1)
-    rows = np.arange(len(W))
-    length = np.where(
-        length > 0.0, length, length.max() / 2.0 if length.any() else np.linalg.norm(target) / np.trace(gram)
-    )
-    for _ in range(_REWEIGHTED_STEPS):
-        # With R = diag(‖wⱼ‖/λ)^(1/2) it is R(RGR + I)⁻¹RC.
-        root = np.sqrt(length / half)
-        system = root[:, None] * gram[np.ix_(rows, rows)] * root
-        system[np.diag_indices(len(rows))] += 1.0
-        factor = cho_factor(system, lower=True, overwrite_a=True, check_finite=False)
-        found = root[:, None] * cho_solve(factor, root[:, None] * target[rows], check_finite=False)
-        length = np.linalg.norm(found, axis=1)
-        kept = length > _FAINTEST_ROW * length.max()
-        rows, length, found = rows[kept], length[kept], found[kept]
-    result = np.zeros_like(W)
-    result[rows] = found
-    return result
 
 
 def _newton_steps(gram: Float, target: Float, W: Float, half: float, tol: float) -> Float:
