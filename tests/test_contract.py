@@ -23,6 +23,7 @@ ORDER = [
     "n_clusters",
     # the graph: number of neighbours, then its shape
     "n_neighbors",
+    "neighbors",
     "affinity",
     "weights",
     "width",
@@ -60,6 +61,7 @@ ORDER = [
     "max_iter",
     "tol",
     "n_jobs",
+    "device",
     "random_state",
     "verbose",
 ]

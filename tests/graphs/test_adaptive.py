@@ -162,7 +162,7 @@ def test_samples_at_equal_distances_share_evenly():
 @pytest.mark.parametrize("spread", ["row", "mean"])
 def test_a_general_solver_finds_the_same_probabilities(spread):
     Z = random_samples(9, 3)
-    P, mu = adaptive_neighbors(Z, 3, spread=spread)
+    P, mu, _ = adaptive_neighbors(Z, 3, spread=spread)
     distances = distances_to_others(Z)
     for i in range(9):
         others = np.arange(9) != i
@@ -212,7 +212,7 @@ def test_probabilities_of_the_published_program_are_met(reference, name):
     data = reference(f"data_{name.removesuffix('nc')}")
     X = data["X"].astype(np.float64)
     X = X[:, data["nonconstant"]] if "nonconstant" in data else X
-    P, spread = adaptive_neighbors(X, 5, spread="mean")
+    P, spread, _ = adaptive_neighbors(X, 5, spread="mean")
     assert_allclose(spread, stored["mu_estimateReg"].item(), rtol=1e-10)
     assert_allclose(P.toarray(), stored["P_full"], rtol=0, atol=1e-10)
     explicit = adaptive_neighbors(X, 5, spread=np.full(len(X), stored["mu_estimateReg"].item())).P

@@ -54,7 +54,7 @@ class Columns:
         """
         if sp.issparse(X):
             mean, deviation = column_spreads(X)
-            divisor = _divisors(deviation, scale) if scale else _common_scale(_roots(mean, deviation, center))
+            divisor = divisors(deviation, scale) if scale else _common_scale(_roots(mean, deviation, center))
             shift = np.where(np.abs(mean) > MEAN_TO_SHIFT * deviation, mean, 0.0)
             values = _shifted_columns(X.tocsc(copy=True), shift)
             inplace_column_scale(values, 1.0 / divisor)
@@ -62,7 +62,7 @@ class Columns:
             return cls(values, offset if offset.any() else None, centered=center)
         deviations = X - X.mean(axis=0, dtype=np.float64) if center or scale else X
         roots = _root_mean_squares(deviations)
-        divisor = _divisors(roots, scale) if scale else _common_scale(roots)
+        divisor = divisors(roots, scale) if scale else _common_scale(roots)
         values = np.divide(deviations, divisor, out=deviations) if center else X / divisor
         return cls(np.ascontiguousarray(values, dtype=X.dtype), centered=center)
 
@@ -254,8 +254,10 @@ def powers_of_two(magnitudes: Any) -> Float:
     return np.ldexp(1.0, np.maximum(exponents, np.finfo(np.float64).minexp))
 
 
-def _divisors(deviation: Float, scale: str) -> Float:
-    """Return the scale of every column, none of which is constant."""
+def divisors(deviation: Float, scale: str | None) -> Float:
+    """Return the scale of every centred column, none of which is constant."""
+    if scale is None:
+        return _common_scale(deviation)
     return deviation if scale == "standard" else deviation + np.median(deviation)
 
 

@@ -1,4 +1,4 @@
-"""Convergence warnings that point at the line of the user."""
+"""Warnings that point at the line of the user, above all those about convergence."""
 
 from __future__ import annotations
 
@@ -22,15 +22,20 @@ def warn_not_converged(message: str) -> None:
     message : str
         What did not converge, after how many iterations, and what to do.
     """
-    warnings.warn(message, ConvergenceWarning, stacklevel=_depth_of_user() + 1)
+    warn_user(message, ConvergenceWarning)
+
+
+def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
+    """Issue a warning for the line of user code that called this library."""
+    warnings.warn(message, category, stacklevel=_depth_of_user())
 
 
 def _depth_of_user() -> int:
-    """Return the number of frames from ``warn_not_converged`` up to user code, or to the outermost frame."""
+    """Return the number of frames from the caller of this function up to user code, or to the outermost frame."""
     depth, frame = 1, sys._getframe(1)
     while frame.f_back is not None and _package_of(frame.f_globals) in _NOT_THE_USER:
         depth, frame = depth + 1, frame.f_back
-    return depth - 1
+    return depth
 
 
 def _package_of(module: dict[str, object]) -> str:

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
 from ufselect._backend.columns import Columns, Float, Indices
+from ufselect.graphs.approximate import approximate_others
 from ufselect.graphs.neighbors import Nearest, NeighborSearch
 from ufselect.solvers.simplex import project_rows_onto_simplex
 
 
 class Neighborhoods(NamedTuple):
-    """P, and the spreads μᵢ of its rows."""
+    """P, the spreads μᵢ of its rows, and the share of the true neighbours that were found."""
 
     P: sp.csr_array
     spread: Float
+    recall: float = 1.0
 
 
 def adaptive_neighbors(
@@ -24,7 +26,9 @@ def adaptive_neighbors(
     n_neighbors: int,
     *,
     spread: str | Float = "row",
+    approximate: bool = False,
     n_jobs: int | None = None,
+    random_state: Any = 0,
 ) -> Neighborhoods:
     """Minimise Σⱼ ½‖zᵢ−zⱼ‖²Pᵢⱼ + (μᵢ/2)Pᵢⱼ² over the simplex, exactly, for every sample i.
 
@@ -41,16 +45,25 @@ def adaptive_neighbors(
     spread : {"row", "mean"} or ndarray of shape (n,)
         "row": μᵢ = ½(k·dᵢ₍k+1₎ − Σ_{j≤k} dᵢ₍j₎), which gives every sample k neighbours; "mean": the mean of these for
         all rows, as in the paper; or the values themselves.
+    approximate : bool, default=False
+        Whether approximate neighbours will do; with spread="row" only.
     n_jobs : int, optional
         Number of threads.
+    random_state : int, RandomState instance or None
+        Start of an approximate search.
 
     Returns
     -------
     Neighborhoods
         P of shape (n, n), with rows on the simplex and a zero diagonal, and μ of shape (n,).
     """
+    count = min(n_neighbors + 1, Z.shape[0] - 1)
+    if approximate:
+        found = approximate_others(Z, count, n_jobs=n_jobs, random_state=random_state)
+        by_row = _spread_of_k_neighbors(found.nearest.squared_distances, n_neighbors)
+        return Neighborhoods(neighbor_probabilities(found.nearest, n_neighbors), by_row, found.recall)
     search = NeighborSearch(Z, n_jobs=n_jobs)
-    nearest = search.nearest(min(n_neighbors + 1, Z.shape[0] - 1))
+    nearest = search.nearest(count)
     if isinstance(spread, str):
         by_row = _spread_of_k_neighbors(nearest.squared_distances, n_neighbors)
         if spread == "row":

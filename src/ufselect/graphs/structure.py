@@ -13,13 +13,17 @@ from ufselect.graphs.laplacian import StructureLaplacian, quadratic_form, struct
 
 @dataclass(frozen=True)
 class Structure:
-    """Self-expression S with penalties αᵢ, and neighbour probabilities P with spreads μᵢ; either may be None."""
+    """Self-expression S with penalties αᵢ, and neighbour probabilities P with spreads μᵢ; either may be None.
+
+    ``recall`` is the lowest share of the true neighbours that a search has found.
+    """
 
     local_weight: float
     S: sp.csc_array | None = None
     penalties: Float | None = None
     P: sp.csr_array | None = None
     spread: Float | None = None
+    recall: float = 1.0
 
     @cached_property
     def laplacian(self) -> StructureLaplacian:

@@ -1,0 +1,110 @@
+"""From a selector and its data to a fit on a device."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils import check_random_state
+
+from ufselect._backend.columns import Columns, divisors
+from ufselect._backend.iterations import Iterations
+from ufselect._backend.policy import LARGEST_DENSE_SYSTEM, LARGEST_VALUE
+from ufselect._ranking import Ranking
+
+try:
+    import torch
+except ImportError as error:  # pragma: no cover - PyTorch is installed wherever this is tested
+    raise ImportError('device="cuda" needs PyTorch: run `pip install "ufselect[gpu]"`.') from error
+
+from ufselect.gpu.columns import DeviceColumns, column_moments, first_equal_columns, placed
+from ufselect.gpu.learning import Settings, learn
+
+_WHILE_MOVING, _AT_LAST = 0.1, 1e-4
+_REQUIRED = {
+    "n_clusters": None,
+    "structure": "local",
+    "w_solver": "regression",
+    "recalibrate": True,
+    "spread": "row",
+    "center": True,
+    "selection": "alignment",
+}
+
+
+def learn_on_device(selector: Any, X: Columns, wanted: int | None) -> Ranking:
+    """Rank columns that are centred and scaled, in memory, on the device of a selector."""
+    device = _device(selector.device)
+    if sp.issparse(X.values):
+        raise ValueError(f"device={selector.device!r} needs a dense X; use X.toarray(), or device=None.")
+    values = placed(torch.from_numpy(np.ascontiguousarray(X.values, dtype=np.float32)), device)
+    return _learn(selector, DeviceColumns(values, device), wanted)
+
+
+def fit_tensor(selector: Any, X: torch.Tensor) -> Any:
+    """Fit a selector to a tensor, on its device or on that of the selector."""
+    device = X.device if selector.device is None else _device(selector.device)
+    if X.ndim != 2 or len(X) < 3 or X.shape[1] < 1:
+        raise ValueError(f"X must be a matrix of at least 3 samples and 1 feature, but its shape is {tuple(X.shape)}.")
+    X = X.detach() if X.is_floating_point() else X.double()
+    n, d = X.shape
+    wanted = selector._wanted_features(d)
+    moments = column_moments(X, device)
+    largest = np.maximum(np.abs(moments.smallest), np.abs(moments.largest))
+    if not np.all(np.isfinite(moments.mean)):
+        raise ValueError(f"Column {int(np.argmin(np.isfinite(moments.mean)))} of X contains NaN or infinity.")
+    if largest.max() > LARGEST_VALUE:
+        raise ValueError(f"X has values of magnitude {largest.max():.0e}, too large to be squared. Scale X.")
+    constant = moments.deviation <= 10.0 * torch.finfo(X.dtype).eps * largest
+    if constant.all():
+        raise ValueError(f"X has no informative column: all {d} columns are constant over {n} samples.")
+    first = first_equal_columns(X, moments)
+    informative = np.flatnonzero(~constant & (first == np.arange(d)))
+    columns = DeviceColumns(
+        placed(X, device),
+        device,
+        informative,
+        moments.mean[informative],
+        divisors(moments.deviation[informative], selector.scale),
+    )
+    with selector._clock():
+        ranking = _learn(selector, columns, None if wanted is None else min(wanted, len(informative)))
+    selector.n_features_in_ = d
+    if hasattr(selector, "feature_names_in_"):
+        del selector.feature_names_in_
+    selector._store(ranking, informative, np.where(constant, -1, first), wanted, np.dtype(np.float32))
+    return selector
+
+
+def _learn(selector: Any, X: DeviceColumns, wanted: int | None) -> Ranking:
+    n, d = X.shape
+    other = {name: getattr(selector, name) for name, value in _REQUIRED.items() if getattr(selector, name) != value}
+    if other:
+        name, value = next(iter(other.items()))
+        raise ValueError(f"{name}={value!r} does not work on a device; use {name}={_REQUIRED[name]!r} or device=None.")
+    if d > min(n, LARGEST_DENSE_SYSTEM):
+        raise ValueError(
+            f"A device needs at most as many features as samples, and at most {LARGEST_DENSE_SYSTEM}; "
+            f"X has {n} samples and {d} features. Use device=None."
+        )
+    settings = Settings(
+        n_neighbors=selector._count_neighbors(n),
+        graph_components=selector.graph_components,
+        adaptive=selector.adaptive,
+        accumulate=selector.accumulate,
+        local_weight=selector.local_weight,
+        row_penalty=selector.row_penalty,
+        loose=_WHILE_MOVING,
+        tight=_AT_LAST,
+        seed=int(check_random_state(selector.random_state).randint(2**31 - 1)),
+    )
+    return learn(X, settings, Iterations(selector), wanted)
+
+
+def _device(name: Any) -> torch.device:
+    """Return the device of a name, or raise one sentence."""
+    device = torch.device(name)
+    if device.type == "cuda" and not torch.cuda.is_available():
+        raise ValueError(f"device={name!r} needs a GPU, and PyTorch finds none here; use device=None.")
+    return device

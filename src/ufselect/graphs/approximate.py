@@ -1,0 +1,99 @@
+"""Approximate nearest neighbours of very many samples, with a measured recall."""
+
+from __future__ import annotations
+
+import importlib.util
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from ufselect._backend.blocks import number_of_threads
+from ufselect._backend.columns import Columns, Float, Indices
+from ufselect._backend.convergence import warn_user
+from ufselect._backend.policy import LARGEST_EXACT_SEARCH
+from ufselect.graphs.neighbors import Nearest, NeighborSearch, centered_points, measured_in_order
+
+_SPARE = 6  # neighbours per sample beyond those asked for, which improve the recall
+_SAMPLE = 1000  # samples of which the recall is measured
+
+
+class FoundNeighbors(NamedTuple):
+    """The neighbours that were found, and the share of the true ones among them."""
+
+    nearest: Nearest
+    recall: float
+
+
+def searches_approximately(neighbors: str, n: int) -> bool:
+    """Return whether to search for approximate neighbours: as told or, if that is "auto", if n is large.
+
+    Parameters
+    ----------
+    neighbors : {"auto", "exact", "approximate"}
+    n : int
+        Number of samples.
+    """
+    if neighbors == "exact" or (neighbors == "auto" and n <= LARGEST_EXACT_SEARCH):
+        return False
+    if importlib.util.find_spec("pynndescent") is not None:
+        return True
+    remedy = 'run `pip install "ufselect[approximate]"`'
+    if neighbors == "approximate":
+        raise ImportError(f'neighbors="approximate" needs pynndescent: {remedy}.')
+    warn_user(f"Exact neighbours of {n:,} samples take long. For approximate ones, {remedy}.")
+    return False
+
+
+def approximate_others(
+    X: Columns | Float, count: int, *, n_jobs: int | None = None, random_state: Any = 0
+) -> FoundNeighbors:
+    """Return about the ``count`` nearest other samples of every sample, by nearest-neighbour descent.
+
+    Parameters
+    ----------
+    X : Columns or ndarray of shape (n, d)
+        Dense.
+    count : int
+        Fewer than n.
+    n_jobs : int, optional
+        Number of threads.
+    random_state : int, RandomState instance or None
+        Start of the search, and the samples of which the recall is measured.
+
+    Returns
+    -------
+    FoundNeighbors
+        Distances are exact; the recall is that of 1000 samples.
+    """
+    from pynndescent import NNDescent
+
+    rng = check_random_state(random_state)
+    points = centered_points(X)
+    n = len(points)
+    index = NNDescent(
+        points.astype(np.float32),
+        n_neighbors=min(count + 1 + _SPARE, n),
+        random_state=rng.randint(2**31 - 1),
+        n_jobs=number_of_threads(n_jobs),
+    ).neighbor_graph[0]
+    found = measured_in_order(points, np.arange(n), _without_self(index), n_jobs).first(count)
+    rows = np.sort(rng.choice(n, size=min(_SAMPLE, n), replace=False))
+    exact = NeighborSearch(points, n_jobs=n_jobs).nearest(count, rows)
+    return FoundNeighbors(found, _recall(found.index[rows], exact.index))
+
+
+def _without_self(index: Any) -> Indices:
+    """Return the neighbours of every sample without itself, or without the last one if it is not among them."""
+    n, width = index.shape
+    own = index == np.arange(n)[:, None]
+    own[~own.any(axis=1), -1] = True
+    others = index[~own].reshape(n, width - 1).astype(np.intp)
+    missing = others < 0  # not found: another sample takes the place, far away as it may be
+    others[missing] = (np.nonzero(missing)[0] + 1) % n
+    return others
+
+
+def _recall(found: Indices, exact: Indices) -> float:
+    """Return the share of the exact neighbours that were found."""
+    return float(np.mean([np.isin(there, here).mean() for here, there in zip(found, exact, strict=True)]))

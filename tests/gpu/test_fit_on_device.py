@@ -1,0 +1,129 @@
+"""FSASL by PyTorch, on its CPU device: the same features as by NumPy, and values to the precision of eigenvectors."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_allclose, assert_array_equal
+
+from ufselect import FSASL, MaxVariance
+from ufselect.datasets import make_planted_clusters
+
+torch = pytest.importorskip("torch", reason='PyTorch is not installed: run `pip install "ufselect[gpu]"`')
+
+
+# Eigenvectors have residuals of 1e-3 by either route, which leaves this much of an alignment.
+PRECISION = 5e-4
+
+
+def planted(n, seed=0):
+    return make_planted_clusters(n, 6, 20, 60, separation=4.0, random_state=seed).X.astype(np.float32)
+
+
+@pytest.mark.parametrize("n", [150, 800, 6000])
+@pytest.mark.parametrize("scale", ["moderate", "standard", None])
+def test_features_are_those_of_numpy(n, scale):
+    X = planted(n)
+    expected = FSASL(12, scale=scale).fit(X)
+    for found in (FSASL(12, scale=scale).fit(torch.from_numpy(X)), FSASL(12, scale=scale, device="cpu").fit(X)):
+        assert_array_equal(found.top_features(), expected.top_features())
+        assert_allclose(found.scores_, expected.scores_, rtol=0, atol=PRECISION + 1e-3 * expected.scores_.max())
+        assert_allclose(found.alignment_curve_, expected.alignment_curve_, rtol=0, atol=PRECISION)
+        assert_allclose(found.r2_curve_, expected.r2_curve_, rtol=0, atol=1e-3)
+        assert_allclose(found.objective_history_, expected.objective_history_, rtol=2e-3)
+        assert found.embedding_.shape == expected.embedding_.shape
+        assert found.scores_.dtype == np.float32
+
+
+def test_the_first_graph_is_that_of_numpy():
+    X = planted(700)
+    settings = {"adaptive": False, "graph_components": None}
+    expected, found = (FSASL(12, **settings).fit(data).neighbor_graph_ for data in (X, torch.from_numpy(X)))
+    assert_allclose(found.toarray(), expected.toarray(), rtol=0, atol=1e-5)
+
+
+def test_constant_columns_and_copies_are_set_aside():
+    X = planted(300)
+    X[:, 3], X[:, 7] = 2.5, X[:, 5]
+    expected, found = FSASL(12).fit(X), FSASL(12).fit(torch.from_numpy(X))
+    assert_array_equal(found.copies_, expected.copies_)
+    assert_array_equal(found.top_features(), expected.top_features())
+    assert found.ranking_[3] == X.shape[1]
+    assert found.ranking_[7] == X.shape[1] - 1
+
+
+def test_offsets_and_precision_of_the_tensor_do_not_matter():
+    X = planted(400).astype(np.float64)
+    expected = FSASL(12).fit(torch.from_numpy(X))
+    for other in (X + 1e6, 1e-20 * X):
+        found = FSASL(12).fit(torch.from_numpy(other))
+        assert_array_equal(found.top_features(), expected.top_features())
+        assert_allclose(found.scores_, expected.scores_, rtol=1e-3, atol=1e-4)
+
+
+def test_the_data_are_left_as_they_were_and_a_fit_can_be_repeated():
+    X = torch.from_numpy(planted(300))
+    before = X.clone()
+    first, second = FSASL(12).fit(X), FSASL(12).fit(X)
+    assert torch.equal(X, before)
+    assert_array_equal(first.scores_, second.scores_)
+    assert_array_equal(first.embedding_, second.embedding_)
+
+
+def test_the_number_of_features_may_be_left_to_the_data():
+    X = planted(500)
+    assert FSASL().fit(torch.from_numpy(X)).n_features_ == FSASL().fit(X).n_features_
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"structure": "both"}, "structure='both' does not work on a device; use structure='local' or device=None"),
+        ({"n_clusters": 3}, "n_clusters=3 does not work on a device; use n_clusters=None or device=None"),
+        ({"selection": "norm"}, "selection='norm' does not work on a device"),
+        ({"center": False}, "center=False does not work on a device"),
+    ],
+)
+def test_what_a_device_does_not_do_is_refused(params, message):
+    with pytest.raises(ValueError, match=message):
+        FSASL(5, device="cpu", **params).fit(planted(100))
+
+
+def test_more_features_than_samples_are_refused():
+    with pytest.raises(ValueError, match="X has 50 samples and 80 features"):
+        FSASL(5, device="cpu").fit(planted(50))
+
+
+def test_sparse_data_are_refused():
+    with pytest.raises(ValueError, match=r"device='cpu' needs a dense X; use X\.toarray\(\), or device=None"):
+        FSASL(5, device="cpu").fit(sp.csr_array(planted(100)))
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
+def test_without_a_gpu_one_sentence_says_so():
+    with pytest.raises(ValueError, match="device='cuda' needs a GPU, and PyTorch finds none here; use device=None"):
+        FSASL(5, device="cuda").fit(planted(100))
+
+
+@pytest.mark.parametrize(
+    ("X", "message"),
+    [
+        (torch.zeros(5), r"its shape is \(5,\)"),
+        (torch.zeros(2, 4), r"its shape is \(2, 4\)"),
+        (torch.full((9, 2), torch.nan), "Column 0 of X contains NaN or infinity"),
+        (torch.ones(9, 2), "all 2 columns are constant over 9 samples"),
+        (torch.rand(9, 2, dtype=torch.float64) * 1e200, "too large to be squared"),
+    ],
+)
+def test_hostile_tensors_are_refused(X, message):
+    with pytest.raises(ValueError, match=message):
+        FSASL(1).fit(X)
+
+
+def test_whole_numbers_are_taken_as_their_values():
+    X = torch.randint(0, 50, (200, 10), generator=torch.Generator().manual_seed(0))
+    assert_array_equal(FSASL(3).fit(X).top_features(), FSASL(3).fit(X.double()).top_features())
+
+
+def test_other_methods_take_a_tensor_in_memory():
+    X = planted(50)
+    assert_array_equal(MaxVariance(3).fit(torch.from_numpy(X)).top_features(), MaxVariance(3).fit(X).top_features())

@@ -1,0 +1,52 @@
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from ufselect.graphs.neighbors import nearest_others as exact_others
+
+torch = pytest.importorskip("torch", reason='PyTorch is not installed: run `pip install "ufselect[gpu]"`')
+on_every_device = pytest.mark.parametrize("device", ["cpu", *(["cuda"] if torch.cuda.is_available() else [])])
+
+
+def points(n, d):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((n, d)) + 3.0 * rng.standard_normal((9, d))[rng.integers(0, 9, n)]
+    return (X - X.mean(axis=0)).astype(np.float32)
+
+
+@on_every_device
+@pytest.mark.parametrize(("n", "d"), [(40, 3), (900, 30), (9000, 60)])
+def test_neighbours_are_exact(device, n, d):
+    from ufselect.gpu.neighbors import nearest_others
+
+    X = points(n, d)
+    found, expected = nearest_others(torch.from_numpy(X).to(device), 8), exact_others(X, 8)
+    assert_allclose(found.squared_distances.cpu(), expected.squared_distances, rtol=1e-4)
+    assert_array_equal(np.sort(found.index.cpu(), axis=1), np.sort(expected.index, axis=1))
+
+
+@on_every_device
+def test_copies_are_the_nearest(device):
+    from ufselect.gpu.neighbors import nearest_others
+
+    X = points(500, 5)
+    X[10:40] = X[10]
+    found = nearest_others(torch.from_numpy(X).to(device), 4)
+    assert float(found.squared_distances[10:40].max()) == 0.0
+    assert {*found.index[10:40].cpu().numpy().ravel()} <= {*range(10, 40)}
+    assert not np.any(found.index.cpu().numpy() == np.arange(500)[:, None])
+
+
+@on_every_device
+def test_eigenvectors_have_small_residuals_and_are_orthonormal(device):
+    from ufselect.gpu.graphs import NeighborLaplacian, adaptive_neighbors, smallest_eigenvectors
+    from ufselect.graphs.laplacian import neighbor_laplacian
+
+    P = adaptive_neighbors(torch.from_numpy(points(2000, 10)).to(device), 8)
+    values, vectors = smallest_eigenvectors(NeighborLaplacian(P, 1.0), 20, None, 0)
+    V, L = vectors.double().cpu().numpy(), neighbor_laplacian(P.to_scipy())
+    assert_allclose(V.T @ V, np.eye(20), atol=1e-4)
+    assert_allclose(V.sum(axis=0), 0.0, atol=1e-3)
+    assert np.linalg.norm(L @ V - V * values, axis=0).max() < 4e-3
+    expected = np.linalg.eigvalsh(L.toarray())[1:21]
+    assert_allclose(values, expected, rtol=0, atol=1e-3)
