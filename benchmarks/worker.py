@@ -53,6 +53,32 @@ def growth(n: int, d: int, n_clusters: int, max_iter: int, threads: int) -> dict
     }
 
 
+def many_samples(n: int, d: int, neighbors: str, threads: int) -> dict[str, Any]:
+    """Seconds and peak memory of a default fit of clusters in single precision that differ in the first 50 columns."""
+    import numpy as np
+
+    from ufselect import FSASL
+
+    rng = np.random.default_rng(0)
+    centres = 3.0 * rng.standard_normal((20, 50), dtype=np.float32)
+    X = np.empty((n, d), dtype=np.float32)
+    for start in range(0, n, 10_000):
+        block = X[start : start + 10_000]
+        block[...] = rng.standard_normal(block.shape, dtype=np.float32)
+        block[:, :50] += centres[rng.integers(0, 20, len(block))]
+    selector = FSASL(50, neighbors=neighbors, n_jobs=threads)
+    FSASL(10, neighbors=neighbors, n_jobs=threads).fit(X[:6000, :60])  # compiles
+    start_of_fit = perf_counter()
+    selector.fit(X)
+    return {
+        "seconds": perf_counter() - start_of_fit,
+        "peak_mb": peak_memory_mb(),
+        "matrix_mb": X.nbytes / 2**20,
+        "recall": selector.neighbor_recall_,
+        "useful": int((selector.top_features() < 50).sum()),
+    }
+
+
 def startup() -> dict[str, float]:
     """Seconds of the import and of two small fits on one core, with the cache of compiled code as it is."""
     if hasattr(os, "sched_setaffinity"):
@@ -127,7 +153,14 @@ def _data(kind: str, n: int, d: int, n_clusters: int) -> Any:
     return sp.csr_array(X * (X > 1.0)) if kind == "sparse" else X
 
 
-MEASUREMENTS = {"growth": growth, "startup": startup, "peer": peer, "size": size_fit, "fits": fits}
+MEASUREMENTS = {
+    "growth": growth,
+    "many_samples": many_samples,
+    "startup": startup,
+    "peer": peer,
+    "size": size_fit,
+    "fits": fits,
+}
 
 if __name__ == "__main__":
     warnings.simplefilter("ignore")
