@@ -34,7 +34,7 @@ def impatient(monkeypatch):
     """Give every solver one iteration, at any size."""
     monkeypatch.setattr(spectral, "LARGEST_DENSE_SPECTRUM", 0)
     monkeypatch.setattr(spectral, "LARGEST_DENSE_SYSTEM", 0)
-    monkeypatch.setattr(spectral, "_MOST_FILTERINGS", 1)
+    monkeypatch.setattr(spectral, "MOST_FILTERINGS", 1)
     monkeypatch.setattr(lasso, "_MOST_ROUNDS", 1)
 
 
