@@ -9,7 +9,7 @@ OLDEST_PYTHON ?= python3.11
 WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 PYTEST = OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses $(WORKERS) --dist worksteal
 
-.PHONY: help demo test test-oldest lint format docs bench clean
+.PHONY: help demo test test-oldest test-gpu lint format docs bench clean
 
 help:  ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*  ## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -23,6 +23,10 @@ $(VENV)/.dev: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --editable ".[dev]"
 	touch $@ $(VENV)/.demo
+
+$(VENV)/.gpu: $(VENV)/.dev
+	$(BIN)/python -m pip install --quiet --editable ".[gpu]"
+	touch $@
 
 $(VENV)/.bench: $(VENV)/.dev
 	$(BIN)/python -m pip install --quiet --editable ".[bench]"
@@ -47,6 +51,9 @@ test-oldest: export NUMBA_CACHE_DIR := $(CURDIR)/$(OLDEST)/numba
 test-oldest: export SCIPY_ARRAY_API := 1
 test-oldest: $(OLDEST)/.test  ## Run all tests with the oldest versions of the dependencies that pyproject.toml allows
 	$(PYTEST)
+
+test-gpu: $(VENV)/.gpu  ## Install PyTorch and run the tests of FSASL on tensors; they need no GPU
+	$(PYTEST) tests/gpu
 
 lint: $(VENV)/.dev  ## Check style, types and layers
 	$(BIN)/ruff check .

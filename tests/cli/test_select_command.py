@@ -434,3 +434,23 @@ def test_copies_are_counted_and_rank_behind_others(cells, tmp_path, method):
     assert "\n3 columns are exact copies of others and rank behind them.\n" in outcome.stdout
     last = re.findall(r"^  1[345]  (\S.*?) {2,}", outcome.stdout, flags=re.MULTILINE)
     assert set(last) == {"again", "and again", "and once more"}
+
+
+# Where and how it computes
+
+
+def test_without_pytorch_a_gpu_is_refused_in_one_sentence(cells, monkeypatch):
+    monkeypatch.setitem(sys.modules, "torch", None)
+    for name in [name for name in sys.modules if name.startswith("ufselect.gpu")]:
+        monkeypatch.delitem(sys.modules, name)
+    outcome = invoke("select", "cells.csv", "-m", 4, "--device", "cuda")
+    assert outcome.code == 1
+    assert outcome.stderr == 'Error: device="cuda" needs PyTorch: run `pip install "ufselect[gpu]"`.\n'
+
+
+def test_the_recall_of_approximate_neighbours_is_told(cells):
+    selector = FSASL(4).fit(cells.X)
+    assert not any("Neighbours" in sentence for sentence in fitting.choices_made(selector))
+    selector.neighbor_recall_ = 0.987
+    told = "Neighbours: approximate, with 98.7 % of the true ones, measured on 1,000 samples."
+    assert told in fitting.choices_made(selector)

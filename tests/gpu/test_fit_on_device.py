@@ -127,3 +127,12 @@ def test_whole_numbers_are_taken_as_their_values():
 def test_other_methods_take_a_tensor_in_memory():
     X = planted(50)
     assert_array_equal(MaxVariance(3).fit(torch.from_numpy(X)).top_features(), MaxVariance(3).fit(X).top_features())
+
+
+def test_data_that_are_streamed_by_blocks_give_the_same(monkeypatch):
+    X = torch.from_numpy(planted(700))
+    expected = FSASL(12).fit(X)
+    monkeypatch.setattr("ufselect.gpu.columns._BLOCK_BYTES", 8 * 80 * 97)  # 97 rows
+    found = FSASL(12).fit(X)
+    assert_array_equal(found.top_features(), expected.top_features())
+    assert_allclose(found.scores_, expected.scores_, rtol=0, atol=PRECISION)
