@@ -17,7 +17,7 @@ from ufselect.graphs.laplacian import Laplacian
 from ufselect.graphs.spectral import smallest_eigenvectors
 
 MOST_DIRECTIONS = 60
-"""Number of eigenvectors of a kernel. The weights of further ones are small, and from 30 to 120 little changes."""
+"""Number of eigenvectors of a kernel. The weights of further ones are small; results/README.md has figures."""
 
 _COARSE, _FINE, _SHARE_OF_FINE = 0.005, 0.5, 0.1
 RESIDUAL = 1e-3  # of eigenvectors; the weights change by less
