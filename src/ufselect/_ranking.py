@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from ufselect._backend.columns import Columns, Float, Indices
+from ufselect._backend.policy import LARGEST_DENSE_SYSTEM
 from ufselect.solvers.alignment import (
     AlignmentPath,
     alignment_path,
@@ -133,7 +134,7 @@ def rank_by_explanation(
     # The order is given, so columns beyond those looked at need not be touched.
     looked_at = order[: steps_to_show(wanted)]
     part = X.subset(looked_at)
-    gram = part.gram()
+    gram = part.gram() if part.shape[1] <= min(part.shape[0], LARGEST_DENSE_SYSTEM) else None
     path = alignment_path(
         part, target, len(looked_at), order=np.arange(len(looked_at)), past_peak=wanted is None, gram=gram
     )
@@ -145,7 +146,7 @@ def rank_by_explanation(
         coef=coef,
         embedding=embedding,
         alignment_curve=path.curve,
-        r2_curve=r2_curve(X, target, looked_at[shown], gram=gram[shown, shown]),
+        r2_curve=r2_curve(X, target, looked_at[shown], gram=None if gram is None else gram[shown, shown]),
         alignments=alignments_with(X, target),
     )
 

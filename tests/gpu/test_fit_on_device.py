@@ -26,7 +26,9 @@ def test_features_are_those_of_numpy(n, scale):
     expected = FSASL(12, scale=scale).fit(X)
     for found in (FSASL(12, scale=scale).fit(torch.from_numpy(X)), FSASL(12, scale=scale, device="cpu").fit(X)):
         assert_array_equal(found.top_features(), expected.top_features())
-        assert_allclose(found.scores_, expected.scores_, rtol=0, atol=PRECISION + 1e-3 * expected.scores_.max())
+        best = expected.top_features()  # the scores of others, which are near zero, depend on the last of the curve
+        assert_allclose(found.scores_[best], expected.scores_[best], rtol=0, atol=PRECISION)
+        assert_allclose(found.alignments_, expected.alignments_, rtol=0, atol=PRECISION)
         assert_allclose(found.alignment_curve_, expected.alignment_curve_, rtol=0, atol=PRECISION)
         assert_allclose(found.r2_curve_, expected.r2_curve_, rtol=0, atol=1e-3)
         assert_allclose(found.objective_history_, expected.objective_history_, rtol=2e-3)
@@ -77,8 +79,10 @@ def test_the_number_of_features_may_be_left_to_the_data():
 @pytest.mark.parametrize(
     ("params", "message"),
     [
-        ({"structure": "both"}, "structure='both' does not work on a device; use structure='local' or device=None"),
-        ({"n_clusters": 3}, "n_clusters=3 does not work on a device; use n_clusters=None or device=None"),
+        ({"structure": "both"}, "structure='both' does not work on a device; use structure='local', or a NumPy array"),
+        ({"n_clusters": 3}, "n_clusters=3 does not work on a device; use n_clusters=None, or a NumPy array"),
+        ({"neighbors": "approximate"}, 'neighbors="approximate" does not work on a device'),
+        ({"local_weight": 0.0}, "local_weight=0 with structure"),
         ({"selection": "norm"}, "selection='norm' does not work on a device"),
         ({"center": False}, "center=False does not work on a device"),
     ],
@@ -136,3 +140,45 @@ def test_data_that_are_streamed_by_blocks_give_the_same(monkeypatch):
     found = FSASL(12).fit(X)
     assert_array_equal(found.top_features(), expected.top_features())
     assert_allclose(found.scores_, expected.scores_, rtol=0, atol=PRECISION)
+
+
+@pytest.mark.parametrize("n", [4, 5, 9, 30])
+def test_very_few_samples_are_legal(n):
+    X = np.random.default_rng(0).standard_normal((n, 3)).astype(np.float32)
+    expected, found = FSASL(2).fit(X), FSASL(2).fit(torch.from_numpy(X))
+    assert_allclose(found.scores_, expected.scores_, rtol=0, atol=1e-3)
+
+
+def test_a_column_whose_squares_underflow_ranks_last():
+    X = torch.from_numpy(planted(200).astype(np.float64))
+    X[:, 4] *= 1e-27
+    for found in (FSASL(5).fit(X), FSASL(5, device="cpu").fit(X.numpy())):
+        assert found.ranking_[4] == X.shape[1]
+        assert np.all(np.isfinite(found.alignments_))
+
+
+def test_settings_of_pytorch_do_not_matter():
+    X = torch.from_numpy(planted(700))
+    expected = FSASL(12).fit(X)
+    torch.set_default_dtype(torch.float64)
+    torch.set_float32_matmul_precision("high")
+    try:
+        assert_array_equal(FSASL(12).fit(X).scores_, expected.scores_)
+        assert torch.get_float32_matmul_precision() == "high"
+    finally:
+        torch.set_default_dtype(torch.float32)
+        torch.set_float32_matmul_precision("highest")
+
+
+def test_a_tensor_is_transformed_into_a_tensor():
+    X = torch.from_numpy(planted(100))
+    selector = FSASL(5)
+    assert torch.equal(selector.fit_transform(X), X[:, selector.get_support(indices=True)])
+    with pytest.raises(ValueError, match="X has 79 features, but FSASL was fitted with 80"):
+        selector.transform(X[:, 1:])
+
+
+def test_strong_penalties_leave_something():
+    X = planted(300)
+    assert FSASL(5, row_penalty=0.97).fit(torch.from_numpy(X)).coef_.any()
+    assert FSASL(5, row_penalty=0.97).fit(X).coef_.any()

@@ -15,14 +15,30 @@ def points(n, d):
 
 
 @on_every_device
-@pytest.mark.parametrize(("n", "d"), [(40, 3), (900, 30), (9000, 60)])
-def test_neighbours_are_exact(device, n, d):
+@pytest.mark.parametrize(("n", "d"), [(9, 1), (40, 3), (900, 30), (9001, 60)])
+def test_neighbours_are_exact(device, n, d, monkeypatch):
     from ufselect.gpu.neighbors import nearest_others
 
+    monkeypatch.setattr("ufselect.gpu.neighbors._FEW_PAIRS", 2**20)  # so that a GPU uses its kernel
+
     X = points(n, d)
-    found, expected = nearest_others(torch.from_numpy(X).to(device), 8), exact_others(X, 8)
+    found, expected = (
+        search(data, min(8, n - 1))
+        for search, data in ((nearest_others, torch.from_numpy(X).to(device)), (exact_others, X))
+    )
     assert_allclose(found.squared_distances.cpu(), expected.squared_distances, rtol=1e-4)
     assert_array_equal(np.sort(found.index.cpu(), axis=1), np.sort(expected.index, axis=1))
+
+
+@on_every_device
+def test_groups_far_tighter_than_their_distance_are_settled(device):
+    from ufselect.gpu.neighbors import nearest_others
+
+    X = points(600, 5)
+    X[:300] = 1e-4 * X[:300] + 50.0
+    X -= X.mean(axis=0)
+    found, expected = nearest_others(torch.from_numpy(X).to(device), 6), exact_others(X, 6)
+    assert_allclose(found.squared_distances.cpu(), expected.squared_distances, rtol=1e-3)
 
 
 @on_every_device

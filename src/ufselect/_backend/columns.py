@@ -387,10 +387,10 @@ def constant_columns(
         _, deviation = column_spreads(X[:, doubtful])
         constant[doubtful] = deviation <= rounding[doubtful]
     tiny = float(np.finfo(X.dtype).tiny)
-    return np.asarray(constant | (spread <= max(tiny, np.sqrt(tiny) * _common_spread(spread[~constant], scale))))
+    return np.asarray(constant | (spread <= max(tiny, np.sqrt(tiny) * common_spread(spread[~constant], scale))))
 
 
-def _common_spread(spread: Float, scale: str | None) -> float:
+def common_spread(spread: Float, scale: str | None) -> float:
     """Return the spread, of the columns that are not constant, to which the others are compared when scaled."""
     if scale == "standard" or not len(spread):
         return 0.0

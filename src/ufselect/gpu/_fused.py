@@ -65,7 +65,6 @@ class FusedSearch:
     """
 
     rounding = 2.0**-20
-    """Squared distances are in error by up to this share of (‖xᵢ‖ + ‖xⱼ‖)²."""
 
     def __init__(self, points: torch.Tensor) -> None:
         n, q = points.shape
@@ -74,6 +73,8 @@ class FusedSearch:
         self._high = self._points.half()
         self._low = (self._points - self._high).half()
         self._squares = self._points.square().sum(dim=1)
+        # The smaller of two float16 halves of a number has no digits below 2⁻²⁴ of the unit.
+        self.underflow = 2.0**-24 * q**0.5 * self._unit
         n_tiles = triton.cdiv(n, LANES)
         self._low_bits = max(1, (n_tiles - 1).bit_length())
         missing = n_tiles * LANES - n
@@ -86,11 +87,12 @@ class FusedSearch:
         """Return the nearest of some points, themselves included, and what is known of those that were left out."""
         best = torch.empty((len(rows), 2 * LANES), dtype=torch.int32, device=rows.device)
         launch: Any = _keep_two_per_lane[(triton.cdiv(len(rows), _ROWS),)]
-        launch(
-            self._high[rows], self._low[rows], self._squares[rows], self._high, self._low, self._squares, best,
-            len(rows), len(self._high),
-            LOW_BITS=self._low_bits, D=self._high.shape[1], ROWS=_ROWS, LANES=LANES, num_warps=_WARPS, num_stages=2,
-        )  # fmt: skip
+        with torch.cuda.device(rows.device):
+            launch(
+                self._high[rows], self._low[rows], self._squares[rows], self._high, self._low, self._squares, best,
+                len(rows), len(self._high),
+                LOW_BITS=self._low_bits, D=self._high.shape[1], ROWS=_ROWS, LANES=LANES, num_warps=_WARPS, num_stages=2,
+            )  # fmt: skip
         chosen = best.topk(count + 1, dim=1, largest=False)
         tile = chosen.values[:, :-1] & ((1 << self._low_bits) - 1)
         kept = tile.long() * LANES + chosen.indices[:, :-1] % LANES
@@ -107,17 +109,26 @@ class FusedSearch:
         place = torch.arange(len(lane), device=lane.device) - (sizes.cumsum(0) - sizes)[lane]
         table = torch.full((LANES, max(int(sizes.max()), 1)), -1, device=lane.device)
         table[lane, place] = row[order]
-        size = max(1, _TABLE_BYTES // (4 * table.shape[1] * self._by_lane.shape[2]))
-        for part, points, squares in zip(
-            table.split(size), self._by_lane.split(size), self._squares_by_lane.split(size), strict=True
-        ):
-            here = rows[part.clamp(min=0)]
-            # ‖yⱼ‖² − 2xᵢᵀyⱼ < limit − ‖xᵢ‖²; two of the lane were kept.
-            values = torch.baddbmm(squares[:, None, :], self._points[here], points, alpha=-2.0)
-            floor = limits[part.clamp(min=0)] - self._squares[here]
-            dropped = (values < floor[:, :, None]).sum(dim=2) > 2
-            nearer[part[dropped & (part >= 0)]] = True
+        n_tiles = self._by_lane.shape[2]
+        lanes_at_once = max(1, _TABLE_BYTES // (4 * table.shape[1] * n_tiles))
+        rows_at_once = max(1, _TABLE_BYTES // (4 * lanes_at_once * n_tiles))
+        for lanes in torch.arange(LANES, device=lane.device).split(lanes_at_once):
+            for part in table[lanes].split(rows_at_once, dim=1):
+                nearer[part[self._dropped_within(lanes, rows, part, limits) & (part >= 0)]] = True
         return nearer
+
+    def _dropped_within(
+        self, lanes: torch.Tensor, rows: torch.Tensor, part: torch.Tensor, limits: torch.Tensor
+    ) -> torch.Tensor:
+        """Return for a table of rows, one line for each lane, whether the lane has more than two within a limit."""
+        chosen = part.clamp(min=0)
+        here = rows[chosen]
+        # ‖yⱼ‖² − 2xᵢᵀyⱼ < limit − ‖xᵢ‖²
+        values = torch.baddbmm(
+            self._squares_by_lane[lanes][:, None, :], self._points[here], self._by_lane[lanes], alpha=-2.0
+        )
+        floor = limits[chosen] - self._squares[here]
+        return (values < floor[:, :, None]).sum(dim=2) > 2
 
     def _distances_of(self, keys: torch.Tensor) -> torch.Tensor:
         return (keys & (-1 << self._low_bits)).view(torch.float32)

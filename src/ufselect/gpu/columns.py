@@ -67,7 +67,7 @@ class DeviceColumns:
     def __matmul__(self, W: Float) -> torch.Tensor:
         """XW."""
         weights = torch.as_tensor(np.ascontiguousarray(W), dtype=torch.float32, device=self.device)
-        product = torch.empty((self.shape[0], W.shape[1]), device=self.device)
+        product = torch.empty((self.shape[0], W.shape[1]), dtype=torch.float32, device=self.device)
         for rows, part in self.blocks():
             torch.matmul(part, weights, out=product[rows])
         return product
@@ -94,11 +94,12 @@ def row_blocks(values: torch.Tensor, device: torch.device) -> Iterator[tuple[sli
     n, d = values.shape
     size = max(1, _BLOCK_BYTES // (8 * d))
     slices = [slice(start, min(start + size, n)) for start in range(0, n, size)]
-    following = values[slices[0]].to(device, non_blocking=True)
+    to_gpu = device.type == "cuda"  # an asynchronous copy from a GPU would be read before it is complete
+    following = values[slices[0]].to(device, non_blocking=to_gpu)
     for rows, after in zip(slices, [*slices[1:], None], strict=True):
         part = following
         if after is not None:
-            following = values[after].to(device, non_blocking=True)
+            following = values[after].to(device, non_blocking=to_gpu)
         yield rows, part
 
 
@@ -126,16 +127,24 @@ def column_moments(values: torch.Tensor, device: torch.device) -> ColumnMoments:
     return ColumnMoments(*(np.asarray(value.double().cpu().numpy()) for value in found))
 
 
-def first_equal_columns(values: torch.Tensor, moments: ColumnMoments) -> Indices:
+def first_equal_columns(values: torch.Tensor, device: torch.device) -> Indices:
     """Return for every column the index of the first column with the same values, which may be itself."""
     first = np.arange(values.shape[1])
-    _, group, sizes = np.unique(np.column_stack(moments), axis=0, return_inverse=True, return_counts=True)
-    group = group.ravel()
-    for number in np.flatnonzero(sizes > 1):
-        originals: list[int] = []
-        for column in np.flatnonzero(group == number):
-            same = (j for j in originals if torch.equal(values[:, j], values[:, column]))
-            first[column] = next(same, int(column))
-            if first[column] == column:
-                originals.append(int(column))
+    seen: dict[int, int] = {}
+    for column, digest in enumerate(_digests(values, device)):
+        original = seen.setdefault(digest, column)
+        if original != column and torch.equal(values[:, original], values[:, column]):
+            first[column] = original
     return first
+
+
+def _digests(values: torch.Tensor, device: torch.device) -> list[int]:
+    """Return a sum of the bits of every column, in whole numbers and with random weights, so that order counts."""
+    generator = torch.Generator(device=device).manual_seed(0)
+    bits = {torch.float64: torch.int64, torch.float32: torch.int32}.get(values.dtype, torch.int16)
+    total = torch.zeros(values.shape[1], dtype=torch.int64, device=device)
+    for _, part in row_blocks(values, device):
+        weights = torch.randint(2**62, (len(part), 1), generator=generator, device=device)
+        # Adding zero makes minus zero zero.
+        total += ((part + 0.0).contiguous().view(bits).long() * weights).sum(dim=0)
+    return [int(digest) for digest in total.cpu()]

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import check_random_state
 
-from ufselect._backend.columns import Columns, divisors
+from ufselect._backend.columns import Columns, common_spread, divisors
 from ufselect._backend.iterations import Iterations
 from ufselect._backend.policy import LARGEST_DENSE_SYSTEM, LARGEST_VALUE
 from ufselect._ranking import Ranking
@@ -16,12 +18,13 @@ from ufselect._ranking import Ranking
 try:
     import torch
 except ImportError as error:  # pragma: no cover - PyTorch is installed wherever this is tested
-    raise ImportError('device="cuda" needs PyTorch: run `pip install "ufselect[gpu]"`.') from error
+    raise ImportError('The parameter device needs PyTorch: run `pip install "ufselect[gpu]"`.') from error
 
 from ufselect.gpu.columns import DeviceColumns, column_moments, first_equal_columns, placed
 from ufselect.gpu.learning import Settings, learn
+from ufselect.solvers.l21 import tolerance_while_moving
 
-_WHILE_MOVING, _AT_LAST = 0.1, 1e-4
+_AT_LAST = 1e-4
 _REQUIRED = {
     "n_clusters": None,
     "structure": "local",
@@ -52,14 +55,18 @@ def fit_tensor(selector: Any, X: torch.Tensor) -> Any:
     wanted = selector._wanted_features(d)
     moments = column_moments(X, device)
     largest = np.maximum(np.abs(moments.smallest), np.abs(moments.largest))
-    if not np.all(np.isfinite(moments.mean)):
-        raise ValueError(f"Column {int(np.argmin(np.isfinite(moments.mean)))} of X contains NaN or infinity.")
+    if not np.all(np.isfinite(largest)):
+        raise ValueError(f"Column {int(np.argmin(np.isfinite(largest)))} of X contains NaN or infinity.")
     if largest.max() > LARGEST_VALUE:
         raise ValueError(f"X has values of magnitude {largest.max():.0e}, too large to be squared. Scale X.")
     constant = moments.deviation <= 10.0 * torch.finfo(X.dtype).eps * largest
+    spread = moments.largest - moments.smallest
+    # Squares of smaller values underflow in single precision.
+    tiny = float(np.finfo(np.float32).tiny)
+    constant |= spread <= np.sqrt(tiny) * common_spread(spread[~constant], selector.scale)
     if constant.all():
         raise ValueError(f"X has no informative column: all {d} columns are constant over {n} samples.")
-    first = first_equal_columns(X, moments)
+    first = first_equal_columns(X, device)
     informative = np.flatnonzero(~constant & (first == np.arange(d)))
     columns = DeviceColumns(
         placed(X, device),
@@ -82,11 +89,17 @@ def _learn(selector: Any, X: DeviceColumns, wanted: int | None) -> Ranking:
     other = {name: getattr(selector, name) for name, value in _REQUIRED.items() if getattr(selector, name) != value}
     if other:
         name, value = next(iter(other.items()))
-        raise ValueError(f"{name}={value!r} does not work on a device; use {name}={_REQUIRED[name]!r} or device=None.")
+        raise ValueError(
+            f"{name}={value!r} does not work on a device; use {name}={_REQUIRED[name]!r}, "
+            "or a NumPy array and device=None."
+        )
+    if selector.neighbors == "approximate":
+        raise ValueError('neighbors="approximate" does not work on a device, where the search is exact and fast.')
+    selector._kind_of_structure()
     if d > min(n, LARGEST_DENSE_SYSTEM):
         raise ValueError(
             f"A device needs at most as many features as samples, and at most {LARGEST_DENSE_SYSTEM}; "
-            f"X has {n} samples and {d} features. Use device=None."
+            f"X has {n} samples and {d} features. Use a NumPy array and device=None."
         )
     settings = Settings(
         n_neighbors=selector._count_neighbors(n),
@@ -95,11 +108,23 @@ def _learn(selector: Any, X: DeviceColumns, wanted: int | None) -> Ranking:
         accumulate=selector.accumulate,
         local_weight=selector.local_weight,
         row_penalty=selector.row_penalty,
-        loose=_WHILE_MOVING,
+        loose=tolerance_while_moving(selector.row_penalty),
         tight=_AT_LAST,
         seed=int(check_random_state(selector.random_state).randint(2**31 - 1)),
     )
-    return learn(X, settings, Iterations(selector), wanted)
+    with _full_precision():
+        return learn(X, settings, Iterations(selector), wanted)
+
+
+@contextmanager
+def _full_precision() -> Iterator[None]:
+    """Products in single precision, whatever the user has allowed: the search for neighbours counts on it."""
+    before = torch.get_float32_matmul_precision()
+    torch.set_float32_matmul_precision("highest")
+    try:
+        yield
+    finally:
+        torch.set_float32_matmul_precision(before)
 
 
 def _device(name: Any) -> torch.device:

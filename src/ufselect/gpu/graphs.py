@@ -10,8 +10,12 @@ import scipy.sparse as sp
 import torch
 
 from ufselect._backend.columns import Float
+from ufselect._backend.convergence import warn_not_converged
+from ufselect._backend.policy import LARGEST_DENSE_SPECTRUM
 from ufselect.gpu.neighbors import nearest_others
+from ufselect.graphs.laplacian import structure_laplacian
 from ufselect.graphs.smooth_target import RESIDUAL, directions, weights_of
+from ufselect.graphs.smooth_target import smooth_target as smooth_target_in_memory
 from ufselect.graphs.spectral import ABOVE_ESTIMATE, MOST_FILTERINGS, chebyshev_filter, spare_vectors
 
 _FAINT = 1e-6  # squared length of a direction of the warm start that is not worth keeping
@@ -49,14 +53,14 @@ def adaptive_neighbors(Z: torch.Tensor, k: int) -> NeighborGraph:
     Z : Tensor of shape (n, q)
         float32.
     k : int
-        Fewer than n − 1.
+        Fewer than n.
 
     Returns
     -------
     NeighborGraph
     """
-    nearest = nearest_others(Z - Z.mean(dim=0), k + 1)
-    nearness = nearest.squared_distances[:, k:] - nearest.squared_distances[:, :k]
+    nearest = nearest_others(Z - Z.mean(dim=0), min(k + 1, len(Z) - 1))
+    nearness = nearest.squared_distances[:, -1:] - nearest.squared_distances[:, :k]
     total = nearness.sum(dim=1, keepdim=True)
     even = torch.full_like(nearness, 1.0 / k)
     probabilities = torch.where(total > 0.0, nearness / total.clamp(min=torch.finfo(torch.float32).tiny), even)
@@ -78,7 +82,7 @@ class NeighborLaplacian:
         here = torch.arange(n, device=graph.index.device).repeat_interleave(k)
         there, values = graph.index.ravel(), 0.5 * weight * graph.probabilities.ravel()
         both = torch.stack([torch.cat([here, there]), torch.cat([there, here])])
-        degrees = torch.zeros(n, device=values.device).index_add_(0, both[0], values.repeat(2))
+        degrees = torch.zeros(n, dtype=torch.float32, device=values.device).index_add_(0, both[0], values.repeat(2))
         diagonal = torch.arange(n, device=values.device).expand(2, n)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # support of sparse tensors is in beta state
@@ -98,9 +102,13 @@ class NeighborLaplacian:
         return torch.addmm(rest, self._matrix, now, alpha=of_image)
 
 
-def smooth_target(L: NeighborLaplacian, warm_start: torch.Tensor | None, seed: int) -> torch.Tensor:
-    """Return T for which TTᵀ is the kernel of a Laplacian; see :func:`ufselect.graphs.smooth_target.smooth_target`."""
-    values, vectors = smallest_eigenvectors(L, directions(L.size), warm_start, seed)
+def smooth_target(graph: NeighborGraph, weight: float, warm_start: torch.Tensor | None, seed: int) -> torch.Tensor:
+    """Return T for which TTᵀ is the kernel of βL_P; see :func:`ufselect.graphs.smooth_target.smooth_target`."""
+    n = len(graph.index)
+    if n <= LARGEST_DENSE_SPECTRUM:  # so few that the graph is decomposed in memory
+        T = smooth_target_in_memory(structure_laplacian(None, graph.to_scipy(), weight), nontrivial=True)
+        return torch.as_tensor(T, dtype=torch.float32, device=graph.index.device)
+    values, vectors = smallest_eigenvectors(NeighborLaplacian(graph, weight), directions(n), warm_start, seed)
     return vectors * torch.as_tensor(np.sqrt(weights_of(values)), dtype=torch.float32, device=vectors.device)
 
 
@@ -113,8 +121,9 @@ def smallest_eigenvectors(
     """
     device = L._matrix.device
     generator = torch.Generator(device=device).manual_seed(seed)
-    avoided = torch.full((L.size, 1), L.size**-0.5, device=device)
-    block = torch.randn((L.size, count + spare_vectors(count)), generator=generator, device=device)
+    avoided = torch.full((L.size, 1), L.size**-0.5, dtype=torch.float32, device=device)
+    size = L.size, count + spare_vectors(count)
+    block = torch.randn(size, generator=generator, dtype=torch.float32, device=device)
     if warm_start is not None:
         near = _leading_directions(_apart_from(avoided, warm_start))[:, :count]
         block[:, : near.shape[1]] = near
@@ -137,6 +146,10 @@ def smallest_eigenvectors(
             if drifted:
                 before, now = _apart_from(avoided, before), _apart_from(avoided, now)
         block = now
+    if done < wanted:
+        warn_not_converged(
+            f"The eigenvectors on {device} did not converge to {RESIDUAL} after {MOST_FILTERINGS} steps."
+        )
     order = np.argsort(values, kind="stable")
     return values[order], found[:, torch.as_tensor(order, device=device)]
 
@@ -173,8 +186,8 @@ def _leading_directions(A: torch.Tensor) -> torch.Tensor:
 
 def _largest_eigenvalue(L: NeighborLaplacian, generator: torch.Generator) -> float:
     """Return the largest eigenvalue that a few steps of Lanczos' method find, plus its residual."""
-    basis = torch.zeros((L.size, _LANCZOS_STEPS), device=generator.device)
-    following = torch.randn(L.size, generator=generator, device=generator.device)
+    basis = torch.zeros((L.size, _LANCZOS_STEPS), dtype=torch.float32, device=generator.device)
+    following = torch.randn(L.size, generator=generator, dtype=torch.float32, device=generator.device)
     inner = torch.zeros((_LANCZOS_STEPS, _LANCZOS_STEPS), dtype=torch.float64, device=generator.device)
     for step in range(_LANCZOS_STEPS):
         basis[:, step] = following / torch.linalg.vector_norm(following)

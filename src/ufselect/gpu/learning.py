@@ -10,10 +10,16 @@ import torch
 from ufselect._backend.columns import Float, Indices
 from ufselect._backend.iterations import Iterations
 from ufselect._ranking import Ranking, rank_along, steps_to_show
+from ufselect.base import checked_coef
 from ufselect.gpu.columns import DeviceColumns
-from ufselect.gpu.graphs import NeighborGraph, NeighborLaplacian, adaptive_neighbors, smooth_target
+from ufselect.gpu.graphs import NeighborGraph, adaptive_neighbors, smooth_target
 from ufselect.graphs.components import principal_directions
-from ufselect.solvers.alignment import alignment_path_of_products, explained_by_columns, shares_of
+from ufselect.solvers.alignment import (
+    alignment_path_of_products,
+    explained_beside_dependent_columns,
+    explained_by_columns,
+    shares_of,
+)
 from ufselect.solvers.l21 import l21_regression_of_products
 
 _ROWS_AT_ONCE = 2**17
@@ -72,7 +78,7 @@ def learn(X: DeviceColumns, settings: Settings, iterations: Iterations, wanted: 
         iterations.record(objective, change=turn_between(Z, last))
         if not settings.adaptive:
             break
-    W = l21_regression_of_products(gram, target.products, gamma, warm_start=W, tol=settings.tight).coef
+    W = checked_coef(l21_regression_of_products(gram, target.products, gamma, warm_start=W, tol=settings.tight))
     Z = X @ W
     ranking = _ranking(gram, X, targets if settings.accumulate else [target], Z, wanted)
     return replace(ranking, coef=W, embedding=Z.cpu().numpy()).with_attributes(
@@ -95,7 +101,7 @@ class _Target:
     @classmethod
     def of(cls, P: NeighborGraph, X: DeviceColumns, settings: Settings, near: torch.Tensor | None) -> _Target:
         """Return the kernel of a graph, rotated towards the last one."""
-        T = smooth_target(NeighborLaplacian(P, settings.local_weight), near, settings.seed)
+        T = smooth_target(P, settings.local_weight, near, settings.seed)
         if near is not None:
             left, _, right = torch.linalg.svd((T.T @ near).double())
             T = T @ (left @ right).float()
@@ -113,7 +119,7 @@ def _weights(gram: Float, target: _Target, settings: Settings, start: Float) -> 
     """W, and γ."""
     gamma = 2.0 * settings.row_penalty * float(np.linalg.norm(target.products, axis=1).max())
     found = l21_regression_of_products(gram, target.products, gamma, warm_start=start, tol=settings.loose)
-    return found.coef, gamma
+    return checked_coef(found), gamma
 
 
 def _cost(P: NeighborGraph, Z: torch.Tensor, settings: Settings) -> float:
@@ -134,13 +140,15 @@ def turn_between(Z: torch.Tensor, other: torch.Tensor) -> float:
     """Return the distance between the column spaces of two tensors, as :mod:`ufselect.graphs.spectral` defines it."""
     bases = [_basis(Z), _basis(other)]
     ranks = sum(Q.shape[1] for Q in bases)
+    if ranks == 0:
+        return 0.0
     common = float((bases[0].T @ bases[1]).square().sum())
     return float(np.sqrt(max(1.0 - 2.0 * common / ranks, 0.0)))
 
 
 def _basis(Z: torch.Tensor) -> torch.Tensor:
     squares, vectors = torch.linalg.eigh((Z.T @ Z).double())
-    kept = squares > 1e-6 * squares[-1]
+    kept = (squares > 1e-6 * squares[-1]) & (squares > 0.0)
     return Z @ (vectors[:, kept] / squares[kept].sqrt()).float()
 
 
@@ -160,12 +168,9 @@ def _ranking(gram: Float, X: DeviceColumns, targets: list[_Target], Z: torch.Ten
 
 
 def _r2_curve(gram: Float, X: DeviceColumns, Z: torch.Tensor, order: Indices) -> Float:
-    """R² of the embedding on the first 1, 2, … columns; of those before the first that nearly depends on others."""
-    products = X.transposed_matmul(Z)[order]
-    inner = gram[np.ix_(order, order)]
-    explained, length = None, len(order)
-    while explained is None:
-        explained = explained_by_columns(inner[:length, :length], products[:length])
-        length -= 1
-    padded = np.concatenate([explained, np.zeros(len(order) - len(explained))])
-    return shares_of(padded, float(Z.double().square().sum()))
+    """R² of the embedding on the first 1, 2, … columns."""
+    inner, products = gram[np.ix_(order, order)], X.transposed_matmul(Z)[order]
+    explained = explained_by_columns(inner, products)
+    if explained is None:
+        explained = explained_beside_dependent_columns(inner, products)
+    return shares_of(explained, float(Z.double().square().sum()))

@@ -5,13 +5,15 @@ from __future__ import annotations
 import importlib.util
 from typing import Any, NamedTuple
 
+import numba
 import numpy as np
+from joblib import effective_n_jobs
 from sklearn.utils import check_random_state
 
 from ufselect._backend.blocks import number_of_threads
 from ufselect._backend.columns import Columns, Float, Indices
 from ufselect._backend.convergence import warn_user
-from ufselect._backend.policy import LARGEST_EXACT_SEARCH
+from ufselect._backend.policy import LARGEST_EXACT_SEARCH, SAME_DISTANCE
 from ufselect.graphs.neighbors import Nearest, NeighborSearch, centered_points, measured_in_order
 
 _SPARE = 6  # neighbours per sample beyond those asked for, which improve the recall
@@ -41,7 +43,7 @@ def searches_approximately(neighbors: str, n: int) -> bool:
     remedy = 'run `pip install "ufselect[approximate]"`'
     if neighbors == "approximate":
         raise ImportError(f'neighbors="approximate" needs pynndescent: {remedy}.')
-    warn_user(f"Exact neighbours of {n:,} samples take long. For approximate ones, {remedy}.")
+    warn_user(f"Exact neighbours of {n:,} samples take a long time. For approximate ones, {remedy}.")
     return False
 
 
@@ -71,16 +73,23 @@ def approximate_others(
     rng = check_random_state(random_state)
     points = centered_points(X)
     n = len(points)
+    threads = effective_n_jobs(number_of_threads(n_jobs))
     index = NNDescent(
         points.astype(np.float32),
         n_neighbors=min(count + 1 + _SPARE, n),
         random_state=rng.randint(2**31 - 1),
-        n_jobs=number_of_threads(n_jobs),
+        n_jobs=min(threads, numba.get_num_threads()),
     ).neighbor_graph[0]
-    found = measured_in_order(points, np.arange(n), _without_self(index), n_jobs).first(count)
+    others = _without_self(index)
+    search = NeighborSearch(points, n_jobs=n_jobs)
+    missed = np.flatnonzero((others < 0).any(axis=1))  # whose neighbours the descent has not all found
+    if len(missed):
+        others[missed] = search.nearest(others.shape[1], missed).index
+    found = measured_in_order(points, np.arange(n), others, n_jobs).first(count)
     rows = np.sort(rng.choice(n, size=min(_SAMPLE, n), replace=False))
-    exact = NeighborSearch(points, n_jobs=n_jobs).nearest(count, rows)
-    return FoundNeighbors(found, _recall(found.index[rows], exact.index))
+    farthest = search.nearest(count, rows).squared_distances[:, -1:]
+    recall = np.mean(found.squared_distances[rows] <= farthest * (1.0 + SAME_DISTANCE))
+    return FoundNeighbors(found, float(recall))
 
 
 def _without_self(index: Any) -> Indices:
@@ -88,12 +97,4 @@ def _without_self(index: Any) -> Indices:
     n, width = index.shape
     own = index == np.arange(n)[:, None]
     own[~own.any(axis=1), -1] = True
-    others = index[~own].reshape(n, width - 1).astype(np.intp)
-    missing = others < 0  # not found: another sample takes the place, far away as it may be
-    others[missing] = (np.nonzero(missing)[0] + 1) % n
-    return others
-
-
-def _recall(found: Indices, exact: Indices) -> float:
-    """Return the share of the exact neighbours that were found."""
-    return float(np.mean([np.isin(there, here).mean() for here, there in zip(found, exact, strict=True)]))
+    return index[~own].reshape(n, width - 1).astype(np.intp)

@@ -28,7 +28,7 @@ _LOWEST_DEGREE = 16
 _NARROWEST_GAP = 1e-4
 MOST_FILTERINGS = 60
 _SLICE_BYTES = 2**23
-_COARSEST_OF_DOUBLE = 1e-4  # single precision is enough for larger residuals
+_FINEST_OF_SINGLE = 1e-4  # residual for which single precision is enough
 _LARGEST_DRIFT = 1e3
 
 
@@ -193,6 +193,8 @@ def turn_between(Z: Float, other: Float) -> float:
     """
     bases = [_basis(Z), _basis(other)]
     ranks = sum(Q.shape[1] for Q in bases)
+    if ranks == 0:
+        return 0.0
     common = float(np.sum((bases[0].T @ bases[1]) ** 2))
     return float(np.sqrt(max(1.0 - 2.0 * common / ranks, 0.0)))
 
@@ -201,9 +203,9 @@ def _basis(Z: Float) -> Float:
     """Return an orthonormal basis of the columns; from ZᵀZ if there are many rows, which loses half of the digits."""
     if len(Z) < SMALLEST_SINGLE_PRECISION_SPECTRUM:
         left, weight, _ = np.linalg.svd(Z, full_matrices=False)
-        return left[:, weight > 1e-10 * weight[0]]
+        return left[:, weight > max(1e-10 * weight[0], 0.0)]
     squares, directions = np.linalg.eigh(Z.T @ Z)
-    kept = squares > 1e-12 * squares[-1]
+    kept = squares > max(1e-12 * squares[-1], 0.0)
     return Z @ (directions[:, kept] / np.sqrt(squares[kept]))
 
 
@@ -264,7 +266,7 @@ def _iterate(
 def _precision(L: Laplacian, tol: float) -> Any:
     """Single precision if the vectors are many and need not be accurate, else double precision."""
     large = L.shape[0] >= SMALLEST_SINGLE_PRECISION_SPECTRUM
-    return np.float32 if large and L.has_single_precision and tol >= _COARSEST_OF_DOUBLE else np.float64
+    return np.float32 if large and L.has_single_precision and tol >= _FINEST_OF_SINGLE else np.float64
 
 
 def _start(rng: Any, n: int, count: int, avoided: Float, warm_start: Float | None) -> Float:

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 import scipy.sparse as sp
 from sklearn.utils._param_validation import StrOptions
+from sklearn.utils.validation import check_is_fitted
 
 from ufselect._backend.columns import Columns, Float
 from ufselect._backend.tensors import is_tensor
@@ -30,11 +31,10 @@ from ufselect.graphs.self_expression import fixed_size_self_expression, sparse_s
 from ufselect.graphs.smooth_target import smooth_target
 from ufselect.graphs.spectral import aligned, smallest_eigenvectors, turn_between
 from ufselect.graphs.structure import Structure
-from ufselect.solvers.l21 import l21_regression, smallest_penalty_for_zero
+from ufselect.solvers.l21 import l21_regression, smallest_penalty_for_zero, tolerance_while_moving
 from ufselect.solvers.trace import even_row_norms, smoother_projection
 
-_TOLERANCE = 1e-4
-_TOLERANCE_WHILE_MOVING = 0.1  # the next graph changes the target by more
+_TOLERANCE = 1e-4  # of W at last
 _ALWAYS_ALLOWED_ROWS, _MOST_ROWS = 500, 2000
 
 
@@ -125,14 +125,15 @@ class FSASL(ClusterSelector):
         Stop when the learned space turns by at most this between two iterations; 1 is a turn into an orthogonal space.
         None always takes max_iter iterations. It is the default because a structure hardly settles within two.
     n_jobs : int or None, default=None
-        Number of threads. The result does not depend on it.
+        Number of threads. The result does not depend on it, unless neighbours are approximate.
     device : {"cuda", "cpu"} or None, default=None
         Where PyTorch computes (``pip install "ufselect[gpu]"``): "cuda" is the GPU. It takes a dense X with at least as
-        many samples as features, and the default structure; an X that does not fit into the memory of the GPU is
-        streamed. If None, NumPy computes, or PyTorch on the device of X if that is a tensor. The scores of the two
-        differ by about 1e-4.
+        many samples as features, at most 5000 of these, and the default structure; an X that does not fit into the
+        memory of the GPU is streamed. If None, NumPy computes, or PyTorch on the device of X if that is a tensor. The
+        scores of the two differ by about 1e-4.
     random_state : int, RandomState instance or None, default=0
-        Seed of the iterative solvers for components and eigenvectors, which are used above 500 samples.
+        Seed of the iterative solvers for components and eigenvectors, which are used above 500 samples, and of the
+        search for approximate neighbours.
     verbose : int, default=0
         If 1, show a progress bar.
 
@@ -158,8 +159,8 @@ class FSASL(ClusterSelector):
     neighbor_graph_ : sparse array of shape (n_samples, n_samples) or None
         P; row i holds the neighbours of sample i.
     neighbor_recall_ : float
-        Share of the true neighbours among those found, measured on 1000 samples, the lowest of all searches; 1 if the
-        search is exact.
+        Share of the true neighbours among those found, measured on up to 1000 samples, the lowest of all searches; 1
+        if the search is exact.
     objective_history_ : ndarray of shape (n_iter_,)
         Objective after each iteration.
     half_step_history_ : ndarray of shape (n_iter_, 3)
@@ -318,6 +319,25 @@ class FSASL(ClusterSelector):
         self._validate_params()
         return fit_tensor(self, X)
 
+    def transform(self, X: Any) -> Any:
+        """Keep the selected columns of X.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or PyTorch tensor of shape (n_samples, n_features)
+
+        Returns
+        -------
+        array of shape (n_samples, n_selected_features)
+            A tensor if X is one.
+        """
+        if not is_tensor(X):
+            return super().transform(X)
+        check_is_fitted(self, "ranking_")
+        if X.shape[1] != self.n_features_in_:
+            raise ValueError(f"X has {X.shape[1]} features, but FSASL was fitted with {self.n_features_in_}.")
+        return X[:, self.get_support(indices=True)]
+
     def _learn(self, X: Columns, wanted: int | None) -> Ranking:
         if self.device is not None:
             from ufselect.gpu.fitting import learn_on_device
@@ -418,22 +438,20 @@ class FSASL(ClusterSelector):
             points,
             self._count_neighbors(n),
             spread=spread,
-            approximate=self._approximate(points, spread),
+            approximate=self._approximate(points),
             n_jobs=self.n_jobs,
             random_state=self.random_state,
         )
         return replace(structure, P=found.P, spread=found.spread, recall=min(structure.recall, found.recall))
 
-    def _approximate(self, points: Columns | Float, spread: str | Float) -> bool:
+    def _approximate(self, points: Columns | Float) -> bool:
         """Whether neighbours are searched approximately, which is possible for dense points and k neighbours each."""
-        possible = (
-            isinstance(spread, str)
-            and spread == "row"
-            and not (isinstance(points, Columns) and sp.issparse(points.values))
-        )
+        dense = not (isinstance(points, Columns) and sp.issparse(points.values))
+        possible = dense and self.spread == "row" and self.recalibrate
         if self.neighbors == "approximate" and not possible:
             raise ValueError(
-                'neighbors="approximate" needs spread="row", recalibrate=True and a dense X or graph_components.'
+                'neighbors="approximate" needs spread="row", recalibrate=True, and a dense X or more features than '
+                "graph_components."
             )
         return possible and searches_approximately(self.neighbors, points.shape[0])
 
@@ -453,7 +471,7 @@ class FSASL(ClusterSelector):
             start = FeatureWeights(near, Y, gamma)
             if n_clusters is not None:
                 return self._regressed(X, gram, start, _TOLERANCE)
-            return self._regressed(X, gram, start, _TOLERANCE_WHILE_MOVING, _most_rows(X))
+            return self._regressed(X, gram, start, tolerance_while_moving(self.row_penalty), _most_rows(X))
         dimension = self._dimension(n_clusters or 0)  # never None, see _clusters
         gamma = self._row_penalty(X, self._target(L, n_clusters, None) if last is None else last.target, last)
         norms = even_row_norms(X, dimension) if last is None else np.linalg.norm(last.W, axis=1)

@@ -18,6 +18,7 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from ufselect._backend.columns import Columns, Float, Indices
+from ufselect._backend.policy import LARGEST_DENSE_SYSTEM
 
 POWER = 2.2
 """Greedy selection maximises (Σ a)^p/Σ H: the squared alignment times the structure carried, to the power p − 2.
@@ -102,8 +103,11 @@ def alignment_path(
 def alignment_path_of_products(
     gram: Float, products: Float, structure: float, n_steps: int, *, past_peak: bool = False
 ) -> AlignmentPath:
-    """Select columns of X one by one as :func:`alignment_path` does, given XᵀX, XᵀT and ‖TTᵀ‖: X is not needed."""
-    a = np.sum(products**2, axis=1)
+    """Select columns of X one by one as :func:`alignment_path` does, given XᵀX, XᵀT and ‖TTᵀ‖: X is not needed.
+
+    Columns so small that the squares of their values underflow in single precision come last.
+    """
+    a = np.where(np.diag(gram) > float(np.finfo(np.float32).tiny), np.sum(products**2, axis=1), 0.0)
     return _path(a, np.diag(gram), structure, lambda j, _: gram[:, j], n_steps, None, past_peak, POWER)
 
 
@@ -137,7 +141,11 @@ def _path(
         curve.append(carried / (np.sqrt(max(total, _TINY)) * structure))
     rest = a / (np.sqrt(np.maximum(2.0 * overlap + squared**2, _TINY)) * structure)
     return AlignmentPath(
-        np.array(taken, dtype=np.intp), np.array(curve), a / (squared * structure), rest, np.array(gains)
+        np.array(taken, dtype=np.intp),
+        np.array(curve),
+        a / (np.maximum(squared, _TINY) * structure),
+        rest,
+        np.array(gains),
     )
 
 
@@ -186,7 +194,9 @@ def r2_curve(X: Columns, Y: Float, order: Indices, *, gram: Float | None = None)
     ndarray of shape (m,)
     """
     part = X.subset(order)
-    explained = explained_by_columns(part.gram() if gram is None else gram, part.transposed_matmul(Y))
+    explained = None
+    if len(order) <= min(X.shape[0], LARGEST_DENSE_SYSTEM):  # more columns than samples depend on each other
+        explained = explained_by_columns(part.gram() if gram is None else gram, part.transposed_matmul(Y))
     if explained is None:
         explained = _explained_by_dependent_columns(np.asarray(part.columns(slice(None)), dtype=np.float64), Y)
     return shares_of(explained, float(np.sum(Y**2)))
@@ -210,6 +220,24 @@ def explained_by_columns(gram: Float, products: Float) -> Float | None:
     if np.any(np.diag(factor) ** 2 < _INDEPENDENT_SQUARE * np.diag(gram)):
         return None
     return np.asarray(np.sum(solve_triangular(factor, products, lower=True) ** 2, axis=1))
+
+
+def explained_beside_dependent_columns(gram: Float, products: Float) -> Float:
+    """Return the same, column by column; those that nearly depend on others explain nothing."""
+    factor = np.zeros_like(gram)
+    parts = np.zeros_like(products)
+    independent: list[int] = []
+    explained = np.zeros(len(gram))
+    for j in range(len(gram)):
+        rank = len(independent)
+        along = solve_triangular(factor[:rank, :rank], gram[independent, j], lower=True) if rank else np.zeros(0)
+        rest = gram[j, j] - along @ along
+        if rest > _INDEPENDENT_SQUARE * gram[j, j]:
+            factor[rank, :rank], factor[rank, rank] = along, np.sqrt(rest)
+            parts[rank] = (products[j] - along @ parts[:rank]) / np.sqrt(rest)
+            explained[j] = parts[rank] @ parts[rank]
+            independent.append(j)
+    return explained
 
 
 def _explained_by_dependent_columns(columns: Float, Y: Float) -> Float:

@@ -41,6 +41,14 @@ def penalty_for_zero_of_any_embedding(X: Columns) -> float:
     return 2.0 * float(np.sqrt(X.squared_norms().max()))
 
 
+def tolerance_while_moving(share: float) -> float:
+    """Return a loose tolerance for a target that will change by more, at which W = 0 does not meet its conditions.
+
+    At a share p of the smallest penalty for W = 0, zero violates them by (1 − p)/p.
+    """
+    return min(0.1, 0.5 * (1.0 - share) / share)
+
+
 def penalty_of_share(X: Columns, Y: Float, share: float) -> float:
     """Return γ as a share of γ_max; positive even if Y is orthogonal to all columns."""
     smallest = _NEGLIGIBLE * penalty_for_zero_of_any_embedding(X)
@@ -205,7 +213,7 @@ def _grown_working_set(slope: Float, W: Float, half: float) -> Indices:
 
 def _solve_on_working_set(gram: Float, target: Float, W: Float, half: float, tol: float) -> Float:
     """Alternate block descent, which finds the zero rows, with Newton steps on the others if it gets slow."""
-    # Near the solution, and of few dimensions, sweeps are so cheap that a factorisation does not pay.
+    # Near the solution, or in few dimensions, sweeps are so cheap that a factorisation does not pay.
     if len(gram) <= _MOST_ROWS_PER_DIMENSION * target.shape[1] and (
         _worst_violation(target - gram @ W, W, half) > _FAR_FROM_SOLUTION
     ):
