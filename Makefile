@@ -4,12 +4,12 @@ PYTHON ?= python3
 OLDEST := .venv-oldest
 OLDEST_PYTHON ?= python3.11
 
-# One process per core and one more, as tests also wait, for other processes and for time to pass. Each has one thread:
+# One process per core and two more, as tests also wait, for other processes and for time to pass. Each has one thread:
 # threads of several processes would compete for the cores.
-WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
+WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 2)
 PYTEST = OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses $(WORKERS) --dist worksteal
 
-.PHONY: help demo test test-oldest test-gpu lint format docs bench clean
+.PHONY: help demo test test-oldest test-more lint format docs bench clean
 
 help:  ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*  ## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -52,8 +52,8 @@ test-oldest: export SCIPY_ARRAY_API := 1
 test-oldest: $(OLDEST)/.test  ## Run all tests with the oldest versions of the dependencies that pyproject.toml allows
 	$(PYTEST)
 
-test-gpu: $(VENV)/.gpu  ## Install PyTorch and run the tests of FSASL on tensors; they need no GPU
-	$(PYTEST) tests/gpu
+test-more: $(VENV)/.gpu  ## Install PyTorch and test FSASL on tensors, which needs no GPU, and with approximate neighbours
+	$(PYTEST) -m more tests
 
 lint: $(VENV)/.dev  ## Check style, types and layers
 	$(BIN)/ruff check .

@@ -1,12 +1,12 @@
 """FSASL on many samples: seconds and memory of a default fit, each in a new process.
 
 ``python benchmarks/many_samples.py`` writes the section many_samples of README.md and the figure of docs/scaling.md;
-``--quick`` only prints a table of small sizes.
+``--quick`` only prints a table of small sizes, and ``--most-samples N`` leaves out larger ones.
 """
 
 from __future__ import annotations
 
-import sys
+import argparse
 from pathlib import Path
 from typing import Any
 
@@ -99,8 +99,12 @@ def draw(fits: dict[tuple[int, int, str], dict[str, Any]]) -> None:
 
 
 def main() -> None:
-    quick = "--quick" in sys.argv
-    fits = {size: measured(*size) for size in (QUICK if quick else FULL)}
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--most-samples", type=int, default=FULL[-1][0])
+    options = parser.parse_args()
+    quick = options.quick
+    fits = {size: measured(*size) for size in (QUICK if quick else FULL) if size[0] <= options.most_samples}
     text = f"{tables(fits)}\n\nMachine: {machine()} Threads: {THREADS}."
     print(text)
     if not quick:

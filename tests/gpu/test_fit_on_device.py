@@ -10,6 +10,8 @@ from ufselect.datasets import make_planted_clusters
 
 torch = pytest.importorskip("torch", reason='PyTorch is not installed: run `pip install "ufselect[gpu]"`')
 
+pytestmark = pytest.mark.more
+
 
 # Eigenvectors have residuals of 1e-3 by either route, which leaves this much of an alignment.
 PRECISION = 5e-4

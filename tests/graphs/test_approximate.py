@@ -13,7 +13,7 @@ from ufselect.graphs.neighbors import nearest_others
 PLANTED = make_planted_clusters(600, 5, 12, 8, random_state=0)
 
 
-@pytest.mark.no_cover  # it would trace how pynndescent is compiled, which takes minutes
+@pytest.mark.more  # pynndescent is compiled, which takes a minute
 def test_most_neighbours_are_found_with_exact_distances_and_a_measured_recall():
     # One test, as every process that searches compiles pynndescent.
     X = PLANTED.X
