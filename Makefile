@@ -53,7 +53,7 @@ test-oldest: $(OLDEST)/.test  ## Run all tests with the oldest versions of the d
 	$(PYTEST)
 
 test-more: $(VENV)/.gpu  ## Install PyTorch and test FSASL on tensors, which needs no GPU, and with approximate neighbours
-	$(PYTEST) -m more tests
+	$(PYTEST) -m more tests/gpu tests/graphs/test_approximate.py
 
 lint: $(VENV)/.dev  ## Check style, types and layers
 	$(BIN)/ruff check .

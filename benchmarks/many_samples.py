@@ -93,6 +93,9 @@ def draw(fits: dict[tuple[int, int, str], dict[str, Any]]) -> None:
         label = f"{neighbors} neighbours, {d:,} columns: exponent {slope:.2f}"
         axes.loglog([size[0] for size in sizes], seconds, marker=marker, label=label)
     axes.set(xlabel="samples", ylabel="seconds of a default fit, two threads")
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_major_formatter("{x:,.0f}")
+        axis.set_minor_formatter("")
     axes.grid(which="major", alpha=0.3)
     axes.legend(frameon=False)
     figure.savefig(PICTURE, dpi=150)
