@@ -474,3 +474,8 @@ def test_sparse_data_in_single_precision_are_solved_as_well_as_in_double():
     single, double = FSASL(**params).fit(X), FSASL(**params).fit(X.astype(np.float64))
     assert single.scores_.dtype == np.float32
     assert_array_equal(single.ranking_, double.ranking_)
+
+
+def test_a_penalty_near_the_largest_leaves_something():
+    X = make_planted_clusters(90, 3, 12, 8, random_state=0).X
+    assert FSASL(5, row_penalty=0.97).fit(X).coef_.any()
