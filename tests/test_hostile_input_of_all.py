@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from learned import LEARNED
 from numpy.testing import assert_array_equal
 from sklearn.exceptions import NotFittedError
 
@@ -39,15 +40,7 @@ def assert_well_formed(selector, shape):
     n, d = shape
     assert_array_equal(np.sort(selector.ranking_), np.arange(1, d + 1))
     assert 1 <= selector.n_features_ <= d
-    for attribute in (
-        "scores_",
-        "coef_",
-        "embedding_",
-        "objective_history_",
-        "alignment_curve_",
-        "alignments_",
-        "r2_curve_",
-    ):
+    for attribute in LEARNED:
         assert np.all(np.isfinite(getattr(selector, attribute, 0.0))), attribute
     if hasattr(selector, "embedding_"):
         assert selector.embedding_.shape[0] == n

@@ -44,13 +44,9 @@ class Laplacian(LinearOperator):  # type: ignore[misc]
         """Whether :meth:`combination` takes float32 arrays."""
         return False
 
-    def order_of_neighbors(self) -> Indices | None:
-        """Return an order of the samples in which neighbours are near to each other; None if there is none."""
+    def in_order_of_neighbors(self) -> tuple[Laplacian, Indices] | None:
+        """Return L with neighbours near to each other, and that order of the samples; None if it is not sparse."""
         return None
-
-    def reordered(self, order: Indices) -> Laplacian:
-        """Return L with its rows and columns in another order."""
-        raise NotImplementedError
 
     def combination(
         self,
@@ -114,17 +110,14 @@ class StructureLaplacian(Laplacian):
         """Whether :meth:`combination` takes float32 arrays."""
         return self._unexpressed is None
 
-    def order_of_neighbors(self) -> Indices | None:
-        """Return an order of the samples in which neighbours are near to each other, if there is no S."""
+    def in_order_of_neighbors(self) -> tuple[Laplacian, Indices] | None:
+        """Return L with neighbours near to each other, and that order of the samples; None if there is an S."""
         if self._unexpressed is not None:
             return None
-        return np.asarray(reverse_cuthill_mckee(sp.csr_matrix(self._local), symmetric_mode=True), dtype=np.intp)
-
-    def reordered(self, order: Indices) -> StructureLaplacian:
-        """Return L with its rows and columns in another order."""
+        order = np.asarray(reverse_cuthill_mckee(sp.csr_matrix(self._local), symmetric_mode=True), dtype=np.intp)
         result = copy(self)
         result._local, result._single = sp.csr_array(self._local[order][:, order]), None
-        return result
+        return result, order
 
     def combination(
         self, now: Float, before: Float, weights: tuple[float, float, float], n_jobs: int | None = None

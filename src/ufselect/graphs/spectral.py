@@ -203,7 +203,7 @@ def _basis(Z: Float) -> Float:
     """Return an orthonormal basis of the columns; from ZᵀZ if there are many rows, which loses half of the digits."""
     if len(Z) < SMALLEST_SINGLE_PRECISION_SPECTRUM:
         left, weight, _ = np.linalg.svd(Z, full_matrices=False)
-        return left[:, weight > max(1e-10 * weight[0], 0.0)]
+        return left[:, weight > 1e-10 * weight[0]]
     squares, directions = np.linalg.eigh(Z.T @ Z)
     kept = squares > max(1e-12 * squares[-1], 0.0)
     return Z @ (directions[:, kept] / np.sqrt(squares[kept]))
@@ -213,11 +213,12 @@ def _iterate_in_order_of_neighbors(
     L: Laplacian, count: int, avoided: Float, warm_start: Float | None, *options: Any
 ) -> tuple[Float, Float, bool]:
     """Iterate with neighbours near to each other in memory, if there are so many samples that it matters."""
-    order = L.order_of_neighbors() if L.shape[0] >= SMALLEST_SINGLE_PRECISION_SPECTRUM else None
-    if order is None:
+    arranged = L.in_order_of_neighbors() if L.shape[0] >= SMALLEST_SINGLE_PRECISION_SPECTRUM else None
+    if arranged is None:
         return _iterate(L, count, avoided, warm_start, *options)
+    L, order = arranged
     start = None if warm_start is None else warm_start[order]
-    values, vectors, converged = _iterate(L.reordered(order), count, avoided[order], start, *options)
+    values, vectors, converged = _iterate(L, count, avoided[order], start, *options)
     restored = np.empty_like(vectors)
     restored[order] = vectors
     return values, restored, converged
