@@ -168,3 +168,16 @@ def folder(tmp_path, monkeypatch):
     monkeypatch.setenv("UFSELECT_DATA", str(tmp_path))
     loaders._read_once.cache_clear()
     return tmp_path
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    """A client of a Dask cluster of two processes."""
+    distributed = pytest.importorskip("distributed")
+    with (
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0", silence_logs="CRITICAL"
+        ) as opened,
+        distributed.Client(opened, set_as_default=True) as client,
+    ):
+        yield client

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -13,7 +13,9 @@ from ufselect._backend.columns import Columns, Float, Indices
 from ufselect._backend.policy import LARGEST_DENSE_SYSTEM
 from ufselect.solvers.alignment import (
     AlignmentPath,
+    StructureFactor,
     alignment_path,
+    alignment_path_of_several,
     alignments_with,
     r2_curve,
 )
@@ -162,9 +164,15 @@ def peak_of(curve: Float) -> int:
 
 
 def rank_by_alignment(
-    X: Columns, T: Float, embedding: Float, wanted: int | None, *, gram: Float | None = None, random_state: Any = 0
+    X: Columns,
+    structures: Sequence[StructureFactor],
+    embedding: Float,
+    wanted: int | None,
+    *,
+    gram: Float | None = None,
+    random_state: Any = 0,
 ) -> Ranking:
-    """Select columns one by one so that together they agree with the structure TTᵀ.
+    """Select columns one by one so that together they agree with structures TTᵀ, which count alike.
 
     The score of a column is its alignment, discounted by what it has in common with the columns before it; of a column
     after the last selected one, by what it has in common with those. If there are more columns than samples, columns
@@ -173,10 +181,10 @@ def rank_by_alignment(
     Parameters
     ----------
     X : Columns of shape (n, d)
-    T : ndarray of shape (n, q)
-        Factor of the structure.
+    structures : sequence of StructureFactor
+        The learned structures.
     embedding : ndarray of shape (n, p)
-        Learned embedding of the samples, for its R².
+        Learned embedding of the samples, for its R²; centred if X is.
     wanted : int or None
         Number of columns to select; None if the alignment decides.
     gram : ndarray of shape (d, d), optional
@@ -188,11 +196,9 @@ def rank_by_alignment(
     -------
     Ranking
     """
-    target = X.centered_like(T)
-    path = alignment_path(X, target, steps_to_show(wanted), past_peak=wanted is None, gram=gram)
-    curve = path.curve if wanted is not None else _beyond_chance(X, target, path, random_state)
-    Y = X.centered_like(embedding)
-    r2 = r2_curve(X, Y, path.order, gram=None if gram is None else gram[np.ix_(path.order, path.order)])
+    path = alignment_path_of_several(X, structures, steps_to_show(wanted), past_peak=wanted is None, gram=gram)
+    curve = path.curve if wanted is not None else _beyond_chance(X, structures, path, random_state)
+    r2 = r2_curve(X, embedding, path.order, gram=None if gram is None else gram[np.ix_(path.order, path.order)])
     return replace(rank_along(path, r2), n_sufficient=peak_of(curve), embedding=embedding)
 
 
@@ -223,13 +229,14 @@ def rank_along(path: AlignmentPath, r2: Float) -> Ranking:
     )
 
 
-def _beyond_chance(X: Columns, T: Float, path: AlignmentPath, random_state: Any) -> Float:
+def _beyond_chance(X: Columns, structures: Sequence[StructureFactor], path: AlignmentPath, random_state: Any) -> Float:
     """Return the alignment curve; if d > n, minus what the best of shuffled columns reach on average."""
     n, d = X.shape
     if d <= n:
         return path.curve
     rng = check_random_state(random_state)
     length = len(path.curve)
+    T = X.centered_like(np.hstack([each.T / np.linalg.norm(each.T) for each in structures]))
     by_chance = [alignment_path(X.shuffled(rng), T, length).curve for _ in range(_N_SHUFFLED)]
     return path.curve - np.mean(by_chance, axis=0)
 

@@ -32,6 +32,7 @@ from ufselect._backend.columns import (
 )
 from ufselect._backend.convergence import warn_not_converged
 from ufselect._backend.copies import first_equal_columns
+from ufselect._backend.dask_arrays import refuse_dask_collection
 from ufselect._backend.iterations import Iterations
 from ufselect._backend.policy import (
     FEWEST_CLUSTERS_TO_FIND,
@@ -160,6 +161,7 @@ class BaseSelector(SelectorMixin, BaseEstimator, metaclass=ABCMeta):  # type: ig
             The fitted selector.
         """
         self._validate_params()
+        refuse_dask_collection(X, type(self).__name__)
         X = validate_data(
             self,
             X,

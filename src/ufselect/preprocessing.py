@@ -84,7 +84,7 @@ class LogNormalize(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # ty
         """
         self._validate_params()
         sums = _sums_of_rows(self._checked(X, reset=True))
-        self.target_sum_ = _median_of_positive(sums) if self.target_sum is None else float(self.target_sum)
+        self.target_sum_ = median_of_positive(sums) if self.target_sum is None else float(self.target_sum)
         return self
 
     def transform(self, X: Any) -> Any:
@@ -147,7 +147,8 @@ def _sums_of_rows(X: Any) -> npt.NDArray[np.float64]:
     return sums
 
 
-def _median_of_positive(sums: npt.NDArray[np.float64]) -> float:
+def median_of_positive(sums: npt.NDArray[np.float64]) -> float:
+    """Return the median of those sums that are positive, or 1 if none is."""
     positive = sums[sums > 0.0]
     return float(np.median(positive)) if len(positive) else 1.0
 

@@ -54,14 +54,14 @@ class Columns:
         """
         if sp.issparse(X):
             mean, deviation = column_spreads(X)
-            divisor = divisors(deviation, scale) if scale else _common_scale(_roots(mean, deviation, center))
+            divisor = divisors_of_moments(mean, deviation, center=center, scale=scale)
             shift = np.where(np.abs(mean) > MEAN_TO_SHIFT * deviation, mean, 0.0)
             values = _shifted_columns(X.tocsc(copy=True), shift)
             inplace_column_scale(values, 1.0 / divisor)
             offset = ((mean if center else 0.0) - shift) / divisor
             return cls(values, offset if offset.any() else None, centered=center)
         deviations = X - X.mean(axis=0, dtype=np.float64) if center or scale else X
-        roots = _root_mean_squares(deviations)
+        roots = root_mean_squares(deviations)
         divisor = divisors(roots, scale) if scale else _common_scale(roots)
         values = np.divide(deviations, divisor, out=deviations) if center else X / divisor
         return cls(np.ascontiguousarray(values, dtype=X.dtype), centered=center)
@@ -146,6 +146,10 @@ class Columns:
             cross = X.by_row @ X.offset
             product += X.offset @ X.offset - cross[:, None] - cross
         return product
+
+    def in_memory(self) -> Columns:
+        """The same columns with their values in memory, as they are here."""
+        return self
 
     def in_double_precision(self) -> Columns:
         """The same columns with float64 values."""
@@ -237,7 +241,7 @@ def _sparse_self_product(V: Any) -> Float:
     return product
 
 
-def _root_mean_squares(X: Any) -> Float:
+def root_mean_squares(X: Any) -> Float:
     """Return the root mean square of every column of a dense X, even if the squares of its values underflow."""
     squares = np.einsum("ij,ij->j", X, X, dtype=np.float64) / X.shape[0]
     tiny = squares < SMALLEST_SAFE_SQUARE
@@ -261,9 +265,9 @@ def divisors(deviation: Float, scale: str | None) -> Float:
     return deviation if scale == "standard" else deviation + np.median(deviation)
 
 
-def _roots(mean: Float, deviation: Float, center: bool) -> Float:
-    """Return the root mean squares of columns, centred or not."""
-    return deviation if center else np.hypot(mean, deviation)
+def divisors_of_moments(mean: Float, deviation: Float, *, center: bool, scale: str | None) -> Float:
+    """Return the scale of every column, centred or not, as :meth:`Columns.prepared` describes it."""
+    return divisors(deviation, scale) if scale or center else _common_scale(np.hypot(mean, deviation))
 
 
 def _common_scale(roots: Float) -> Float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -26,17 +27,27 @@ def first_equal_columns(X: Any, extremes: tuple[Any, Any]) -> Indices:
     -------
     ndarray of int of shape (d,)
     """
-    first = np.arange(X.shape[1])
+    doubtful = columns_of_equal_extremes(extremes)
+    return first_of_equal_content(X.shape[1], doubtful, _contents(X, doubtful))
+
+
+def columns_of_equal_extremes(extremes: tuple[Any, Any]) -> Indices:
+    """Return the indices of the columns whose smallest and largest value are those of another column."""
     order = np.lexsort(extremes)
     alike = np.all([values[order[1:]] == values[order[:-1]] for values in extremes], axis=0)
-    doubtful = np.union1d(order[1:][alike], order[:-1][alike])
+    return np.union1d(order[1:][alike], order[:-1][alike])
+
+
+def first_of_equal_content(n_columns: int, index: Indices, contents: Iterable[bytes]) -> Indices:
+    """Return for every column the first one with the same content, which is known of some; for the others itself."""
+    first = np.arange(n_columns)
     seen: dict[bytes, int] = {}
-    for column, content in zip(doubtful, _contents(X, doubtful), strict=True):
+    for column, content in zip(index, contents, strict=True):
         first[column] = seen.setdefault(content, int(column))
     return first
 
 
-def _contents(X: Any, index: Indices) -> Any:
+def _contents(X: Any, index: Indices) -> Iterator[bytes]:
     """Yield the values of columns as bytes; zero and minus zero are the same value."""
     if sp.issparse(X):
         columns = X.tocsc() if len(index) else X

@@ -229,7 +229,7 @@ def _finished_on_dask(pieces: Sequence[Piece], client: Any) -> Iterator[tuple[st
     from distributed import KilledWorker, as_completed
 
     deadly = []
-    for future in as_completed(client.map(_run, pieces, pure=False)):  # type: ignore[no-untyped-call]
+    for future in as_completed(client.map(_run, pieces, pure=False)):
         try:
             yield future.result()
         except KilledWorker as error:

@@ -157,6 +157,6 @@ def _workers(dask: str) -> Iterator[None]:
         raise ModuleNotFoundError("--dask needs Dask: pip install 'ufselect[dask]'.") from error
     import joblib
 
-    client = Client(dask)  # type: ignore[no-untyped-call]
+    client = Client(dask)
     with client, joblib.parallel_config(backend="dask", client=client):
         yield

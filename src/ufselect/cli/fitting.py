@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -68,7 +68,7 @@ def read_numbers(source: Source) -> Numbers:
     from ufselect.files import infinite_values, missing_values, read_table, with_medians
 
     table = read_table(source.path, aside=source.aside, layer=source.layer or None, verbose=1, **source.form)
-    notes = [_what_was_read(table), *_what_is_aside(table)]
+    notes = [_what_was_read(table), *what_is_aside(table.reasons)]
     if infinite := infinite_values(table):
         raise ValueError(f"{_values_in('infinite', infinite)}; replace them, or keep the columns aside (--aside).")
     ready = table
@@ -157,12 +157,12 @@ def as_number(text: str) -> Any:
     return text if isinstance(value, bool) else value
 
 
-def fit_with_notes(selector: BaseSelector, X: Any) -> None:
-    """Fit a selector; print a note if it did not converge."""
+def fit_with_notes(selector: BaseSelector, X: Any, fit: Callable[[], Any] | None = None) -> None:
+    """Fit a selector, by its own method if no other is given; print a note if it did not converge."""
     from ufselect._backend.convergence import convergence_warnings
 
     with convergence_warnings() as messages, modest_resources(X, selector.get_params().get("n_jobs", 1)):
-        selector.fit(X)
+        fit() if fit else selector.fit(X)
     for message in dict.fromkeys(messages):
         note(message)
 
@@ -289,10 +289,9 @@ def _what_was_read(table: Table) -> str:
     return f"{table.path.name}: {n:,} samples × {d:,} numeric columns ({kind}{table.memory / 1e6:,.1f} MB)."
 
 
-def _what_is_aside(table: Table) -> list[str]:
-    if not table.aside:
-        return []
-    return [f"Kept aside: {listed([f'{name} ({table.reasons[name]})' for name in table.aside])}."]
+def what_is_aside(reasons: Mapping[str, str]) -> list[str]:
+    """Return a sentence on the columns that are not features, and why; none if there are no such columns."""
+    return [f"Kept aside: {listed([f'{name} ({reason})' for name, reason in reasons.items()])}."] if reasons else []
 
 
 def _values_in(what: str, counts: Mapping[str, int]) -> str:

@@ -27,12 +27,12 @@ from ufselect.cli.fitting import (
     read_numbers,
 )
 from ufselect.cli.outputs import ensure_can_be_written, ensure_table_can_be_written, write_all
-from ufselect.cli.printing import print_table, say
+from ufselect.cli.printing import say
+from ufselect.cli.select_parts import refuse_with_parts, select_from_parts
+from ufselect.cli.selection import cost, peak, print_ranking, selected_names
 
 if TYPE_CHECKING:
     from ufselect.base import BaseSelector
-
-_MOST_ROWS = 20
 
 
 def select(
@@ -79,6 +79,15 @@ def select(
     transpose: options.Transpose = False,
     seed: options.Seed = 0,
     jobs: options.Jobs = 1,
+    dask: Annotated[
+        str | None,
+        typer.Option(
+            "--dask",
+            metavar="ADDRESS",
+            help="Read DATA, Parquet files such as 'parts/*.parquet', block by block on the Dask cluster with this "
+            "scheduler, or on the cores of this machine if it is local.",
+        ),
+    ] = None,
     debug: options.Debug = False,  # noqa: ARG001 - read before the arguments are parsed
     parameters: Mapping[str, Any] = {},
 ) -> None:
@@ -90,6 +99,11 @@ def select(
     selector = make_selector(
         method, features=features, clusters=clusters, scale=scale, seed=seed, jobs=jobs, parameters=parameters
     )
+    if dask is not None:
+        of_one_file = {"output": output, "report": report, "image": image, "impute": impute, "layer": layer}
+        refuse_with_parts(of_one_file | form_of_text(delimiter, decimal, na, transpose))
+        select_from_parts(data, selector, scheduler=dask, aside=tuple(aside or ()), counts=counts, names=names)
+        return
     pixels = _height_and_width(image)
     ensure_table_can_be_written(output, data)
     ensure_can_be_written(report, data, "--report", suffix=".html")
@@ -108,22 +122,17 @@ def select(
     write_all({output: _table_writer(selector, numbers)} if output else {}, pages)
     if names:
         say(numbers.notes, err=True)
-        say(selected_names(selector, numbers))
+        say(selected_names(selector, numbers.table.names))
         return
     _print_selection(selector, numbers, agreement, standardize=scale is not options.Scale.none)
-    say([*(f"Wrote {path}." for path in (output, report) if path), _cost(perf_counter() - start)])
-
-
-def selected_names(selector: BaseSelector, numbers: Numbers) -> list[str]:
-    """Return the names of the selected columns, best first."""
-    return [numbers.table.names[column] for column in selector.top_features()]
+    say([*(f"Wrote {path}." for path in (output, report) if path), cost(perf_counter() - start)])
 
 
 def _print_selection(selector: BaseSelector, numbers: Numbers, agreement: Sequence[str], *, standardize: bool) -> None:
     from ufselect.inspection import neighborhoods_kept
 
     say([*_notes(selector, numbers), ""])
-    _print_ranking(selector, numbers)
+    print_ranking(selector, numbers.table.names, further="--names lists all, -o writes them")
     m, d = selector.n_features_, numbers.X.shape[1]
     (neighborhoods,) = neighborhoods_kept(numbers.X, [selector.top_features()], standardize=standardize)
     kept = f"{percent(neighborhoods)} of the samples' nearest neighbours"
@@ -141,19 +150,6 @@ def _constant_ones(selector: BaseSelector, numbers: Numbers) -> list[str]:
 
     count = int(constant_columns(numbers.X[:, selector.top_features()]).sum())
     return [f"{count:,} of them are constant: no other columns are left."] if count else []
-
-
-def _print_ranking(selector: BaseSelector, numbers: Numbers) -> None:
-    best = selector.top_features(min(selector.n_features_, _MOST_ROWS))
-    curve = getattr(selector, "alignment_curve_", None)
-    headers = ["rank", "column", "score"] + ([] if curve is None else ["agreement so far"])
-    rows = []
-    for rank, column in enumerate(best):
-        row = [str(rank + 1), numbers.table.names[column], f"{selector.scores_[column]:.4g}"]
-        rows.append(row if curve is None else [*row, f"{curve[rank]:.3f}" if rank < len(curve) else "–"])
-    print_table(headers, rows, left=[1])
-    if selector.n_features_ > len(best):
-        say([f"… and {selector.n_features_ - len(best):,} more; --names lists all, -o writes them."])
 
 
 def _page(
@@ -178,7 +174,7 @@ def _page(
             groups={name: _as_written(values) for name, values in table.aside.items()},
             notes=[*_notes(selector, numbers), *agreement],
             image=pixels,
-            facts={"Time": f"{seconds:,.1f} s", "Peak memory": _peak(), "Version": f"ufselect {__version__}"},
+            facts={"Time": f"{seconds:,.1f} s", "Peak memory": peak(), "Version": f"ufselect {__version__}"},
         )
     )
 
@@ -210,14 +206,3 @@ def _refuse_other_shape(pixels: tuple[int, int] | None, n_columns: int) -> None:
             f"{pixels[0]} × {pixels[1]} is {pixels[0] * pixels[1]:,} pixels, but there are {n_columns:,} columns",
             param_hint="--image",
         )
-
-
-def _cost(seconds: float) -> str:
-    return f"Took {seconds:,.1f} s and {_peak()} of memory."
-
-
-def _peak() -> str:
-    from ufselect._backend.memory import peak_memory
-
-    peak = peak_memory()
-    return "an unknown amount" if peak is None else f"{peak / 1e6:,.0f} MB"

@@ -113,7 +113,7 @@ def read_table(
     }
     _check_options(path, given, accepted)
     check_file(path)
-    with _errors_named(path, known):
+    with errors_named(path):
         read = _function(module, function)
         table: Table = read(Path(path), tuple(aside), **{name: given[name] for name in accepted})
         _check_table(table)
@@ -143,7 +143,7 @@ def read_arrays(path: str | Path) -> dict[str, Any]:
     """
     known = _readable_format(path)
     check_file(path)
-    with _errors_named(path, known):
+    with errors_named(path):
         return _function("read_arrays", _ARRAYS[known.name])(Path(path))
 
 
@@ -201,7 +201,7 @@ def _shown(value: Any) -> str:
 
 
 @contextmanager
-def _errors_named(path: str | Path, known: Format) -> Iterator[None]:
+def errors_named(path: str | Path) -> Iterator[None]:
     """Turn whatever a reader fails with into one sentence that names the file."""
     try:
         yield
@@ -212,7 +212,8 @@ def _errors_named(path: str | Path, known: Format) -> Iterator[None]:
     except UnreadableError as error:
         raise ValueError(f"{path} {error}") from error
     except Exception as error:  # libraries fail with anything on damaged files
-        raise ValueError(f"{path} cannot be read as {known.title}: the file is damaged or incomplete.") from error
+        title = _readable_format(path).title
+        raise ValueError(f"{path} cannot be read as {title}: the file is damaged or incomplete.") from error
 
 
 def _function(module: str, name: str) -> Callable[..., Any]:

@@ -42,17 +42,21 @@ def read_parquet(path: Path, aside: Sequence[str], transpose: bool = False) -> T
 
 
 def _table(path: Path, file: Any, aside: Sequence[str]) -> Table:
-    schema = file.schema_arrow
-    names = checked_names(schema.names)
-    check_aside(aside, names)
-    reasons = {name: why for name in names if (why := _why_aside(name, schema, aside))}
-    numeric = [name for name in names if name not in reasons]
+    numeric, reasons = features_of(file.schema_arrow, aside)
     X, late = _numbers(file, numeric)
-    reasons = {name: why for name in names if (why := (reasons | late).get(name))}
+    reasons = {name: why for name in file.schema_arrow.names if (why := (reasons | late).get(name))}
     others = {name: column_values(column, reasons[name]) for name, column in columns_of(file, [*reasons])}
     if late:
         X = np.ascontiguousarray(X[:, [name not in late for name in numeric]])
     return Table(X, tuple(name for name in numeric if name not in late), others, reasons, row_labels(others), path)
+
+
+def features_of(schema: Any, aside: Sequence[str]) -> tuple[list[str], dict[str, str]]:
+    """Return the names of the numeric columns, and why the others are no features."""
+    names = checked_names(schema.names)
+    check_aside(aside, names)
+    reasons = {name: why for name in names if (why := _why_aside(name, schema, aside))}
+    return [name for name in names if name not in reasons], reasons
 
 
 def _transposed_table(path: Path, file: Any) -> Table:
@@ -114,7 +118,7 @@ def why_not_numeric(kind: Any) -> str | None:
 def _numbers(file: Any, names: list[str]) -> tuple[NDArray[Any], dict[str, str]]:
     """Return these columns as a matrix, and why some of them cannot be features after all."""
     n_rows = file.metadata.num_rows
-    X = np.empty((n_rows, len(names)), dtype=_precision(file.schema_arrow, names))
+    X = np.empty((n_rows, len(names)), dtype=precision_of(file.schema_arrow, names))
     reasons = {}
     for index, (name, column) in enumerate(columns_of(file, names)):
         X[:, index] = floats(column)
@@ -125,7 +129,8 @@ def _numbers(file: Any, names: list[str]) -> tuple[NDArray[Any], dict[str, str]]
     return X, reasons
 
 
-def _precision(schema: Any, names: list[str]) -> Any:
+def precision_of(schema: Any, names: list[str]) -> Any:
+    """Return float32 if all of these columns hold floats of at most that size, else float64."""
     from pyarrow import types
 
     kinds = [schema.field(name).type for name in names]

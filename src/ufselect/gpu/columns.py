@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import torch
 
 from ufselect._backend.columns import Float, Indices
+from ufselect._backend.moments import ColumnMoments
 
 _BLOCK_BYTES = 2**29
 _SHARE_OF_MEMORY = 0.5  # of a device that X may take
@@ -78,15 +79,6 @@ class DeviceColumns:
         for rows, part in self.blocks():
             total = total + product(rows, part).double()
         return np.asarray(total.cpu().numpy())
-
-
-class ColumnMoments(NamedTuple):
-    """Smallest and largest value, mean and standard deviation of every column, in float64."""
-
-    smallest: Float
-    largest: Float
-    mean: Float
-    deviation: Float
 
 
 def row_blocks(values: torch.Tensor, device: torch.device) -> Iterator[tuple[slice, torch.Tensor]]:

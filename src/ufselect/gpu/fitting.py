@@ -10,9 +10,9 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import check_random_state
 
-from ufselect._backend.columns import Columns, common_spread, divisors
+from ufselect._backend.columns import Columns, divisors
 from ufselect._backend.iterations import Iterations
-from ufselect._backend.policy import LARGEST_DENSE_SYSTEM, LARGEST_VALUE
+from ufselect._backend.policy import LARGEST_DENSE_SYSTEM
 from ufselect._ranking import Ranking
 
 try:
@@ -54,18 +54,7 @@ def fit_tensor(selector: Any, X: torch.Tensor) -> Any:
     n, d = X.shape
     wanted = selector._wanted_features(d)
     moments = column_moments(X, device)
-    largest = np.maximum(np.abs(moments.smallest), np.abs(moments.largest))
-    if not np.all(np.isfinite(largest)):
-        raise ValueError(f"Column {int(np.argmin(np.isfinite(largest)))} of X contains NaN or infinity.")
-    if largest.max() > LARGEST_VALUE:
-        raise ValueError(f"X has values of magnitude {largest.max():.0e}, too large to be squared. Scale X.")
-    constant = moments.deviation <= 10.0 * torch.finfo(X.dtype).eps * largest
-    spread = moments.largest - moments.smallest
-    # Squares of smaller values underflow in single precision.
-    tiny = float(np.finfo(np.float32).tiny)
-    constant |= spread <= np.sqrt(tiny) * common_spread(spread[~constant], selector.scale)
-    if constant.all():
-        raise ValueError(f"X has no informative column: all {d} columns are constant over {n} samples.")
+    constant = moments.constant_columns(n, torch.finfo(X.dtype), selector.scale, computed_in=np.finfo(np.float32))
     first = first_equal_columns(X, device)
     informative = np.flatnonzero(~constant & (first == np.arange(d)))
     columns = DeviceColumns(

@@ -20,7 +20,7 @@ from ufselect.solvers.alignment import (
     explained_by_columns,
     shares_of,
 )
-from ufselect.solvers.l21 import l21_regression_of_products
+from ufselect.solvers.l21 import l21_regression_of_products, smallest_penalty_of_products
 
 _ROWS_AT_ONCE = 2**17
 
@@ -117,7 +117,7 @@ def _points(X: DeviceColumns, gram: Float, count: int | None, seed: int) -> torc
 
 def _weights(gram: Float, target: _Target, settings: Settings, start: Float) -> tuple[Float, float]:
     """W, and γ."""
-    gamma = 2.0 * settings.row_penalty * float(np.linalg.norm(target.products, axis=1).max())
+    gamma = settings.row_penalty * smallest_penalty_of_products(target.products)
     found = l21_regression_of_products(gram, target.products, gamma, warm_start=start, tol=settings.loose)
     return checked_coef(found), gamma
 

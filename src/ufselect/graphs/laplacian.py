@@ -16,6 +16,7 @@ from ufselect._backend.columns import Columns, Float, Indices
 from ufselect.solvers._graph_kernels import combine_rows
 
 _ROWS_OF_TRIANGLE = 512
+_COLUMNS_AT_ONCE = 16
 
 
 def neighbor_laplacian(P: sp.csr_array) -> sp.csr_array:
@@ -235,7 +236,7 @@ def structure_laplacian(S: sp.csc_array | None, P: sp.csr_array | None, local_we
 
 def quadratic_form(L: Any, Z: Float) -> float:
     """tr(ZᵀLZ)."""
-    return float(np.sum(Z * (L @ Z)))
+    return sum(float(np.sum(Z[:, part] * (L @ Z[:, part]))) for part in gen_batches(Z.shape[1], _COLUMNS_AT_ONCE))
 
 
 def column_energies(X: Columns, *laplacians: Any) -> tuple[Float, ...]:

@@ -12,6 +12,7 @@ from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from ufselect._backend.columns import Columns, Float
+from ufselect._backend.dask_arrays import is_dask_collection
 from ufselect._backend.tensors import is_tensor
 from ufselect._ranking import Ranking, rank_by_alignment, rank_by_gain, rank_by_row_norm
 from ufselect.base import (
@@ -31,7 +32,8 @@ from ufselect.graphs.self_expression import fixed_size_self_expression, sparse_s
 from ufselect.graphs.smooth_target import smooth_target
 from ufselect.graphs.spectral import aligned, smallest_eigenvectors, turn_between
 from ufselect.graphs.structure import Structure
-from ufselect.solvers.l21 import l21_regression, smallest_penalty_for_zero, tolerance_while_moving
+from ufselect.solvers.alignment import StructureFactor
+from ufselect.solvers.l21 import l21_regression, smallest_penalty_of_products, tolerance_while_moving
 from ufselect.solvers.trace import even_row_norms, smoother_projection
 
 _TOLERANCE = 1e-4  # of W at last
@@ -39,16 +41,22 @@ _ALWAYS_ALLOWED_ROWS, _MOST_ROWS = 500, 2000
 
 
 class FeatureWeights(NamedTuple):
-    """W, the target Y that it explains, and γ."""
+    """W, the target Y that it explains, XᵀY, and γ."""
 
     W: Float
     target: Float
+    products: Float
     penalty: float
 
     @property
     def cost(self) -> float:
         """γ‖W‖₂,₁."""
         return self.penalty * float(np.linalg.norm(self.W, axis=1).sum())
+
+    @property
+    def structure(self) -> StructureFactor:
+        """The target as a factor of a structure."""
+        return StructureFactor(self.target, self.products)
 
 
 class FSASL(ClusterSelector):
@@ -302,8 +310,9 @@ class FSASL(ClusterSelector):
 
         Parameters
         ----------
-        X : array-like, sparse matrix or PyTorch tensor of shape (n_samples, n_features)
-            Data without labels. A tensor is treated on its device.
+        X : array-like, sparse matrix, PyTorch tensor or Dask array of shape (n_samples, n_features)
+            Data without labels. A tensor is treated on its device, a Dask array or data frame block by block where its
+            blocks are.
         y : Ignored
             Not used, present for API consistency by convention.
 
@@ -312,31 +321,37 @@ class FSASL(ClusterSelector):
         self : object
             The fitted selector.
         """
-        if not is_tensor(X):
-            return super().fit(X, y)
-        from ufselect.gpu.fitting import fit_tensor
+        if is_tensor(X):
+            from ufselect.gpu.fitting import fit_tensor
 
-        self._validate_params()
-        return fit_tensor(self, X)
+            self._validate_params()
+            return fit_tensor(self, X)
+        if is_dask_collection(X):
+            from ufselect.distributed.fitting import fit_blocks
+
+            self._validate_params()
+            return fit_blocks(self, X)
+        return super().fit(X, y)
 
     def transform(self, X: Any) -> Any:
         """Keep the selected columns of X.
 
         Parameters
         ----------
-        X : array-like, sparse matrix or PyTorch tensor of shape (n_samples, n_features)
+        X : array-like, sparse matrix, PyTorch tensor or Dask array of shape (n_samples, n_features)
 
         Returns
         -------
         array of shape (n_samples, n_selected_features)
-            A tensor if X is one.
+            A tensor if X is one, a Dask array or data frame if X is one.
         """
-        if not is_tensor(X):
+        if not (is_tensor(X) or is_dask_collection(X)):
             return super().transform(X)
         check_is_fitted(self, "ranking_")
         if X.shape[1] != self.n_features_in_:
             raise ValueError(f"X has {X.shape[1]} features, but FSASL was fitted with {self.n_features_in_}.")
-        return X[:, self.get_support(indices=True)]
+        index = self.get_support(indices=True)
+        return X.iloc[:, index] if hasattr(X, "iloc") else X[:, index]
 
     def _learn(self, X: Columns, wanted: int | None) -> Ranking:
         if self.device is not None:
@@ -348,7 +363,7 @@ class FSASL(ClusterSelector):
         n_clusters = self._clusters(X, gram)
         weights = self._fit_weights(X, gram, structure.laplacian, n_clusters)
         Z = X @ weights.W
-        targets = [weights.target]
+        structures = [weights.structure]
         iterations = Iterations(self)
         half_steps: list[tuple[float, float, float]] = []
         for iteration in iterations:
@@ -358,7 +373,7 @@ class FSASL(ClusterSelector):
             costs = expressed.cost(Z) + weights.cost, structure.cost(Z) + weights.cost
             weights = self._fit_weights(X, gram, structure.laplacian, n_clusters, weights)
             Z, before = X @ weights.W, Z
-            targets.append(weights.target)
+            structures.append(weights.structure)
             objective = structure.cost(Z) + weights.cost
             half_steps.append((*costs, objective))
             iterations.record(objective, change=turn_between(Z, before))
@@ -366,8 +381,8 @@ class FSASL(ClusterSelector):
                 break
         if n_clusters is None:
             weights = self._regressed(X, gram, weights, _TOLERANCE, _most_rows(X))
-        target = _stacked(targets) if self.accumulate else weights.target
-        return self._ranking(X, gram, weights, target, wanted).with_attributes(
+        counted = structures if self.accumulate else [weights.structure]
+        return self._ranking(X, gram, weights, counted, wanted).with_attributes(
             n_clusters_=n_clusters,
             self_expression_=structure.S,
             neighbor_graph_=structure.P,
@@ -404,8 +419,10 @@ class FSASL(ClusterSelector):
 
     def _points(self, X: Columns, gram: Float | None) -> Columns | Float:
         """The samples as the first graph sees them: in their principal components, or in all features."""
-        if self.graph_components is None or X.shape[1] <= self.graph_components:
+        if self.graph_components is None:
             return X
+        if X.shape[1] <= self.graph_components:
+            return X.in_memory()
         return principal_components(X, self.graph_components, gram=gram, random_state=self.random_state)
 
     def _express(self, structure: Structure, Z: Float, frozen: bool) -> Structure:
@@ -466,28 +483,33 @@ class FSASL(ClusterSelector):
         """The W step, by either route of the paper."""
         if self.w_solver == "regression":
             Y = self._target(L, n_clusters, last)
-            gamma = self._row_penalty(X, Y, last)
+            products = X.transposed_matmul(Y)
+            gamma = self._row_penalty(products, last)
             near = np.zeros((X.shape[1], Y.shape[1])) if last is None else last.W
-            start = FeatureWeights(near, Y, gamma)
+            start = FeatureWeights(near, Y, products, gamma)
             if n_clusters is not None:
                 return self._regressed(X, gram, start, _TOLERANCE)
             return self._regressed(X, gram, start, tolerance_while_moving(self.row_penalty), _most_rows(X))
         dimension = self._dimension(n_clusters or 0)  # never None, see _clusters
-        gamma = self._row_penalty(X, self._target(L, n_clusters, None) if last is None else last.target, last)
+        first = X.transposed_matmul(self._target(L, n_clusters, None)) if last is None else last.products
+        gamma = self._row_penalty(first, last)
         norms = even_row_norms(X, dimension) if last is None else np.linalg.norm(last.W, axis=1)
         W = smoother_projection(X, L, norms, gamma, dimension, gram=gram)
-        return FeatureWeights(W, X @ W, gamma)
+        Y = X @ W
+        return FeatureWeights(W, Y, X.transposed_matmul(Y), gamma)
 
     @staticmethod
     def _regressed(
         X: Columns, gram: Float | None, start: FeatureWeights, tol: float, most_rows: int | None = None
     ) -> FeatureWeights:
         """The row-sparse regression of the target; γ is doubled as long as too many features take part."""
-        Y, gamma, W = start.target, start.penalty, start.W
+        W, Y, products, gamma = start
         while True:
-            found = l21_regression(X, Y, gamma, gram=gram, warm_start=W, tol=tol, most_rows=most_rows)
+            found = l21_regression(
+                X, Y, gamma, gram=gram, products=products, warm_start=W, tol=tol, most_rows=most_rows
+            )
             if most_rows is None or np.count_nonzero(found.coef.any(axis=1)) <= most_rows:
-                return FeatureWeights(checked_coef(found), Y, gamma)
+                return FeatureWeights(checked_coef(found), Y, products, gamma)
             gamma, W = 2.0 * gamma, np.zeros_like(W)
 
     def _target(self, L: StructureLaplacian, n_clusters: int | None, last: FeatureWeights | None) -> Float:
@@ -509,15 +531,20 @@ class FSASL(ClusterSelector):
             ).vectors
         return T if near is None else aligned(T, near)
 
-    def _row_penalty(self, X: Columns, Y: Float, last: FeatureWeights | None) -> float:
+    def _row_penalty(self, products: Float, last: FeatureWeights | None) -> float:
         if last is not None and not self.recalibrate:
             return last.penalty
-        return self.row_penalty * smallest_penalty_for_zero(X, Y)
+        return self.row_penalty * smallest_penalty_of_products(products)
 
     def _ranking(
-        self, X: Columns, gram: Float | None, weights: FeatureWeights, target: Float, wanted: int | None
+        self,
+        X: Columns,
+        gram: Float | None,
+        weights: FeatureWeights,
+        structures: Sequence[StructureFactor],
+        wanted: int | None,
     ) -> Ranking:
-        """Rank by alignment with the target, by gain, or by norm."""
+        """Rank by alignment with the structures, by gain, or by norm."""
         Z = X @ weights.W
         if self.selection == "norm":
             # As in the paper: features of equal norm, such as those left out, keep the order of the columns.
@@ -525,7 +552,7 @@ class FSASL(ClusterSelector):
             return replace(rank_by_row_norm(X, weights.W, weights.target, wanted, also=in_order), embedding=Z)
         if self.selection == "greedy":
             return replace(rank_by_gain(X, weights.target, wanted, coef=weights.W, gram=gram), embedding=Z)
-        found = rank_by_alignment(X, target, Z, wanted, gram=gram, random_state=self.random_state)
+        found = rank_by_alignment(X, structures, Z, wanted, gram=gram, random_state=self.random_state)
         return replace(found, coef=weights.W)
 
 
@@ -533,8 +560,3 @@ def _most_rows(X: Columns) -> int | None:
     """Return the largest number of features that may take part; many more than n of them would fit any target."""
     n, d = X.shape
     return min(max(n, _ALWAYS_ALLOWED_ROWS), _MOST_ROWS) if d > n else None
-
-
-def _stacked(targets: Sequence[Float]) -> Float:
-    """[T₁/‖T₁‖, T₂/‖T₂‖, …]: the structures of all iterations count alike."""
-    return np.hstack([T / np.linalg.norm(T) for T in targets])

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 from ufselect._backend.columns import Float
 
 
 @dataclass(frozen=True)
 class Solution:
-    """A solution, its objective value, the number of iterations, and whether the solver converged."""
+    """A solution, how to evaluate its objective, the number of iterations, and whether the solver converged."""
 
     coef: Float
-    objective: float
+    evaluate: Callable[[], float]
     n_iter: int
     converged: bool
+
+    @cached_property
+    def objective(self) -> float:
+        """The objective value; it is computed when it is asked for, because it takes a product with X."""
+        return self.evaluate()

@@ -11,7 +11,7 @@ denominator, so that three copies of a column are aligned as well as one.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -46,6 +46,13 @@ class AlignmentPath(NamedTuple):
     alone: Float
     rest: Float
     gains: Float
+
+
+class StructureFactor(NamedTuple):
+    """T of a structure TTᵀ, and XᵀT."""
+
+    T: Float
+    products: Float
 
 
 def alignment_path(
@@ -98,6 +105,38 @@ def alignment_path(
     a = np.sum(X.transposed_matmul(T) ** 2, axis=1)
     structure = float(np.linalg.norm(T.T @ T))
     return _path(a, X.squared_norms(), structure, _GramColumns(X, gram).column, n_steps, order, past_peak, power)
+
+
+def alignment_path_of_several(
+    X: Columns,
+    structures: Sequence[StructureFactor],
+    n_steps: int,
+    *,
+    past_peak: bool = False,
+    gram: Float | None = None,
+) -> AlignmentPath:
+    """Select columns one by one as :func:`alignment_path` does, by the structure Σ TTᵀ/‖T‖².
+
+    The factors are never joined: of many samples, that would take more memory than all else. If X is centred, only what
+    is left of the factors without their means counts.
+    """
+    norms = [float(np.linalg.norm(each.T)) for each in structures]
+    a = sum(np.sum(each.products**2, axis=1) / norm**2 for each, norm in zip(structures, norms, strict=True))
+    squares = sum(
+        float(np.sum(_inner_products(X, one.T, other.T) ** 2)) / (norm * other_norm) ** 2
+        for one, norm in zip(structures, norms, strict=True)
+        for other, other_norm in zip(structures, norms, strict=True)
+    )
+    gram_columns = _GramColumns(X, gram)
+    return _path(a, X.squared_norms(), float(np.sqrt(squares)), gram_columns.column, n_steps, None, past_peak, POWER)
+
+
+def _inner_products(X: Columns, T: Float, other: Float) -> Float:
+    """TᵀT', without the means of both if X is centred."""
+    product = (T.T @ other).astype(np.float64)
+    if X.centered:
+        product -= len(T) * np.outer(T.mean(axis=0, dtype=np.float64), other.mean(axis=0, dtype=np.float64))
+    return product
 
 
 def alignment_path_of_products(

@@ -33,7 +33,12 @@ _NEGLIGIBLE = 1e-10
 
 def smallest_penalty_for_zero(X: Columns, Y: Float) -> float:
     """γ_max = 2 maxⱼ‖xⱼᵀY‖, the smallest γ whose solution is W = 0."""
-    return 2.0 * float(np.linalg.norm(X.transposed_matmul(Y), axis=1).max())
+    return smallest_penalty_of_products(X.transposed_matmul(Y))
+
+
+def smallest_penalty_of_products(products: Float) -> float:
+    """Return the same, given XᵀY."""
+    return 2.0 * float(np.linalg.norm(products, axis=1).max())
 
 
 def penalty_for_zero_of_any_embedding(X: Columns) -> float:
@@ -62,6 +67,7 @@ def l21_regression(
     *,
     metric: Any = None,
     gram: Float | None = None,
+    products: Float | None = None,
     warm_start: Float | None = None,
     tol: float = 1e-4,
     max_iter: int = 100,
@@ -81,6 +87,8 @@ def l21_regression(
         M, symmetric and positive semi-definite; the identity by default.
     gram : ndarray of shape (d, d), optional
         XᵀX, or XᵀMX, if available; it replaces all products with X.
+    products : ndarray of shape (d, c), optional
+        XᵀY, if available.
     warm_start : ndarray of shape (d, c), optional
         Initial W, such as the solution for a similar Y.
     tol : float
@@ -95,11 +103,11 @@ def l21_regression(
     Solution
         Its ``coef`` has shape (d, c). It has not converged if there are more than ``most_rows`` nonzero rows.
     """
-    target = X.transposed_matmul(Y)
+    target = X.transposed_matmul(Y) if products is None else products
     W, n_iter, converged = _solve(
         _Products(X, metric, gram), target, penalty / 2.0, warm_start, tol, max_iter, most_rows
     )
-    return Solution(W, l21_objective(X, Y, W, penalty, metric=metric), n_iter, converged)
+    return Solution(W, lambda: l21_objective(X, Y, W, penalty, metric=metric), n_iter, converged)
 
 
 def l21_regression_of_products(
@@ -128,7 +136,7 @@ def l21_regression_of_products(
         Its objective lacks ‖Y‖².
     """
     W, n_iter, converged = _solve(_Products(None, None, gram), target, penalty / 2.0, warm_start, tol, max_iter, None)
-    return Solution(W, 2.0 * _objective(gram, target, W, penalty / 2.0), n_iter, converged)
+    return Solution(W, lambda: 2.0 * _objective(gram, target, W, penalty / 2.0), n_iter, converged)
 
 
 class _Products:

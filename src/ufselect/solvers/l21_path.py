@@ -134,7 +134,7 @@ def l21_interpolation(X: Columns, Y: Float, *, tol: float = 1e-8, max_iter: int 
         A = _interpolated(X, Y, np.linalg.norm(A, axis=1))
         last, objective = objective, float(np.linalg.norm(A, axis=1).sum())
         converged = last - objective <= tol * objective
-    return Solution(A, objective, n_iter, converged)
+    return Solution(A, lambda: objective, n_iter, converged)
 
 
 def _interpolated(X: Columns, Y: Float, norms: Float) -> Float:

@@ -1,0 +1,112 @@
+"""``ufselect select --dask``: the informative columns of Parquet files that are larger than the memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from ufselect._backend.wording import counted
+from ufselect.cli.fitting import agreement_found, choices_made, copies_found, fit_with_notes, what_is_aside
+from ufselect.cli.options import Counts
+from ufselect.cli.printing import say
+from ufselect.cli.selection import cost, print_ranking, selected_names
+
+if TYPE_CHECKING:
+    from ufselect.base import BaseSelector
+    from ufselect.files.parquet_parts import ParquetParts
+
+_SECONDS_TO_CONNECT = 10
+
+
+def refuse_with_parts(options: Mapping[str, Any]) -> None:
+    """Raise an error if one of these options was given, which need a whole table in memory."""
+    for name, value in options.items():
+        if value:
+            raise typer.BadParameter("does not work with --dask", param_hint=f"--{name}")
+
+
+def select_from_parts(
+    pattern: Path,
+    selector: BaseSelector,
+    *,
+    scheduler: str,
+    aside: Sequence[str] = (),
+    counts: Counts | None = None,
+    names: bool = False,
+) -> None:
+    """Select the informative columns of Parquet files, block by block, and print them."""
+    start = perf_counter()
+    from ufselect.files.parquet_parts import parquet_parts
+
+    files = parquet_parts(pattern, aside=aside)
+    with _connected(scheduler):
+        from ufselect.distributed.fitting import fit_blocks
+        from ufselect.distributed.parquet import array_of_parts
+
+        X = array_of_parts(files)
+        normalized = _are_counts(files, counts)
+        values = _normalized(X) if normalized else X
+        fit_with_notes(selector, values, lambda: fit_blocks(selector, values, files.names))
+    notes = [_what_was_found(pattern, files, X), *what_is_aside(files.reasons), *_what_counts_became(normalized)]
+    if names:
+        say(notes, err=True)
+        say(selected_names(selector, files.names))
+        return
+    say([*notes, *choices_made(selector), *copies_found(selector), ""])
+    print_ranking(selector, files.names, further="--names lists all")
+    say(["", *agreement_found(selector, X, test=False), cost(perf_counter() - start)])
+
+
+@contextmanager
+def _connected(scheduler: str) -> Iterator[None]:
+    """Let Dask compute on a cluster, or on the cores of this machine if the scheduler is "local"."""
+    try:
+        from distributed import Client
+    except ImportError as error:
+        raise typer.BadParameter('needs Dask: pip install "ufselect[dask]"', param_hint="--dask") from error
+    if scheduler == "local":
+        with Client(threads_per_worker=1, dashboard_address=None):
+            yield
+        return
+    try:
+        client = Client(scheduler, timeout=_SECONDS_TO_CONNECT)
+    except (OSError, ValueError, TimeoutError) as error:
+        reason = f"there is no Dask scheduler at {scheduler}; give its address, such as tcp://host:8786, or local"
+        raise typer.BadParameter(reason, param_hint="--dask") from error
+    with client:
+        yield
+
+
+def _are_counts(files: ParquetParts, counts: Counts | None) -> bool:
+    """Whether the values are counts, as told or by the first part."""
+    if counts is not None:
+        return counts is Counts.yes
+    from ufselect.files import Table, looks_like_counts
+
+    part = next(part for part in files.parts if part.n_rows)
+    values = part.read(files.names, files.dtype)
+    return looks_like_counts(Table(values, files.names, {}, {}, None, part.path))
+
+
+def _normalized(X: Any) -> Any:
+    """Return the blocks divided by the sums of their rows, and logarithms taken; all with the same target."""
+    from ufselect.preprocessing import LogNormalize, median_of_positive
+
+    target = median_of_positive(X.sum(axis=1, dtype="float64").compute())
+    return X.map_blocks(LogNormalize(target_sum=target).fit_transform, dtype=X.dtype)
+
+
+def _what_was_found(pattern: Path, files: ParquetParts, X: Any) -> str:
+    n, d = files.shape
+    where = f"{counted(files.n_files, 'file')}, {counted(X.numblocks[0], 'block')}, {X.nbytes / 1e6:,.1f} MB"
+    return f"{pattern.name}: {n:,} samples × {d:,} numeric columns ({where})."
+
+
+def _what_counts_became(normalized: bool) -> list[str]:
+    done = "Each sample was divided by its sum, and logarithms were taken. --counts no uses the values as they are."
+    return [done] if normalized else []

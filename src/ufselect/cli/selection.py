@@ -1,0 +1,45 @@
+"""A selection on the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from ufselect.cli.printing import print_table, say
+
+if TYPE_CHECKING:
+    from ufselect.base import BaseSelector
+
+_MOST_ROWS = 20
+
+
+def selected_names(selector: BaseSelector, names: Sequence[str]) -> list[str]:
+    """Return the names of the selected columns, best first, given those of all columns."""
+    return [names[column] for column in selector.top_features()]
+
+
+def print_ranking(selector: BaseSelector, names: Sequence[str], *, further: str) -> None:
+    """Print the best of the selected columns; ``further`` says where to find the others."""
+    count = min(selector.n_features_, _MOST_ROWS)
+    curve = getattr(selector, "alignment_curve_", None)
+    headers = ["rank", "column", "score"] + ([] if curve is None else ["agreement so far"])
+    rows = []
+    for rank, column in enumerate(selector.top_features(count)):
+        row = [str(rank + 1), names[column], f"{selector.scores_[column]:.4g}"]
+        rows.append(row if curve is None else [*row, f"{curve[rank]:.3f}" if rank < len(curve) else "–"])
+    print_table(headers, rows, left=[1])
+    if selector.n_features_ > count:
+        say([f"… and {selector.n_features_ - count:,} more; {further}."])
+
+
+def cost(seconds: float) -> str:
+    """Return a sentence on the time and the memory that a command took."""
+    return f"Took {seconds:,.1f} s and {peak()} of memory."
+
+
+def peak() -> str:
+    """Return the largest amount of memory in use so far."""
+    from ufselect._backend.memory import peak_memory
+
+    found = peak_memory()
+    return "an unknown amount" if found is None else f"{found / 1e6:,.0f} MB"

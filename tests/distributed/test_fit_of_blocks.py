@@ -1,0 +1,202 @@
+"""FSASL of a Dask array is FSASL of the same array in memory."""
+
+import os
+import signal
+from pathlib import Path
+
+import dask
+import dask.array as da
+import dask.dataframe as dd
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from learned import LEARNED
+from numpy.testing import assert_allclose, assert_array_equal
+
+import ufselect
+from ufselect import FSASL
+from ufselect.datasets.planted import make_planted_clusters
+
+PLANTED = make_planted_clusters(600, 4, 20, 40, random_state=0)
+X = PLANTED.X
+
+
+def assert_same(found, expected, atol=1e-6):
+    assert_array_equal(found.ranking_, expected.ranking_)
+    assert_array_equal(found.copies_, expected.copies_)
+    for name in LEARNED:
+        assert hasattr(found, name) == hasattr(expected, name), name
+        if hasattr(expected, name):
+            assert getattr(found, name).dtype == getattr(expected, name).dtype
+            assert_allclose(getattr(found, name), getattr(expected, name), rtol=1e-6, atol=atol, err_msg=name)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_two_processes_give_the_result_of_one(cluster, dtype):
+    values = X.astype(dtype)
+    found = FSASL(15).fit(da.from_array(values, chunks=(130, -1)))
+    assert_same(found, FSASL(15).fit(values), atol=1e-6)
+
+
+PARAMETERS = [
+    {},
+    {"n_features_to_select": "auto"},
+    {"scale": "standard"},
+    {"scale": None},
+    {"center": False},
+    {"center": False, "scale": None},
+    {"n_clusters": 4},
+    {"n_clusters": "auto"},
+    {"structure": "both", "max_iter": 1},
+    {"selection": "greedy"},
+    {"selection": "norm"},
+    {"accumulate": False},
+    {"w_solver": "eigen", "n_clusters": 3},
+    {"graph_components": 60},
+]
+
+
+@pytest.mark.parametrize("parameters", PARAMETERS, ids=str)
+def test_every_setting_gives_the_result_in_memory(parameters):
+    selector = FSASL(**{"n_features_to_select": 10, **parameters})
+    with dask.config.set(scheduler="synchronous"):
+        found = selector.fit(da.from_array(X, chunks=(170, -1)))
+    assert_same(found, FSASL(**{"n_features_to_select": 10, **parameters}).fit(X))
+
+
+def unknown_lengths(values):
+    blocks = [dask.delayed(values[start : start + 200]) for start in range(0, len(values), 200)]
+    return da.concatenate(
+        [da.from_delayed(block, shape=(np.nan, values.shape[1]), dtype=values.dtype) for block in blocks]
+    )
+
+
+FORMS = {
+    "chunks of columns": lambda values: da.from_array(values, chunks=(250, 7)),
+    "uneven chunks": lambda values: da.from_array(values, chunks=((1, 0, 598, 1), (60,))),
+    "unknown lengths": unknown_lengths,
+    "one chunk": lambda values: da.from_array(values, chunks=(-1, -1)),
+    "sparse chunks": lambda values: da.from_array(values, chunks=(200, -1)).map_blocks(sp.csr_matrix),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_form_of_the_blocks_changes_nothing(form):
+    with dask.config.set(scheduler="synchronous"):
+        found = FSASL(10).fit(FORMS[form](X))
+    assert_same(found, FSASL(10).fit(X))
+
+
+HOSTILE = {
+    "whole numbers": np.round(10.0 * X).astype(np.int64),
+    "constant columns": np.column_stack([X, np.full(600, 3.0), np.zeros(600), np.full(600, 1e8)]),
+    "copies": np.column_stack([X, X[:, 3], X[:, 0], -X[:, 1]]),
+    "negative zero": np.column_stack([np.where(X[:, 0] > 0, X[:, 0], 0.0), np.where(X[:, 0] > 0, X[:, 0], -0.0), X]),
+    "large offsets": X + np.where(np.arange(60) % 2, 1e7, 0.0),
+    "tiny values": X * np.where(np.arange(60) % 3, 1.0, 1e-160),
+}
+
+
+@pytest.mark.parametrize("scale", ["moderate", "standard"])
+@pytest.mark.parametrize("kind", HOSTILE)
+def test_hostile_columns_are_treated_alike(kind, scale):
+    values = HOSTILE[kind]
+    with dask.config.set(scheduler="synchronous"):
+        found = FSASL(10, scale=scale).fit(da.from_array(values, chunks=(150, -1)))
+    assert_same(found, FSASL(10, scale=scale).fit(values))
+
+
+def test_data_frame_keeps_its_names():
+    frame = pd.DataFrame(X, columns=[f"gene {column}" for column in range(60)])
+    with dask.config.set(scheduler="synchronous"):
+        lazy = dd.from_pandas(frame, npartitions=3)
+        found = FSASL(10).fit(lazy)
+        assert_array_equal(found.top_features(), FSASL(10).fit(frame).top_features())
+        kept = found.transform(lazy)
+        assert_array_equal(kept.compute().to_numpy(), FSASL(10).fit(frame).transform(frame))
+    assert list(kept.columns) == list(found.get_feature_names_out())
+
+
+def test_names_of_an_earlier_fit_are_forgotten():
+    selector = FSASL(10).fit(pd.DataFrame(X, columns=[f"gene {column}" for column in range(60)]))
+    with dask.config.set(scheduler="synchronous"):
+        selector.fit(da.from_array(X, chunks=(300, -1)))
+    assert not hasattr(selector, "feature_names_in_")
+
+
+def test_transform_of_a_dask_array_is_lazy():
+    selector = FSASL(10).fit(X)
+    kept = selector.transform(da.from_array(X, chunks=(250, -1)))
+    assert isinstance(kept, da.Array)
+    assert_array_equal(kept.compute(scheduler="synchronous"), selector.transform(X))
+    with pytest.raises(ValueError, match="X has 59 features, but FSASL was fitted with 60"):
+        selector.transform(da.from_array(X[:, :59], chunks=(250, -1)))
+
+
+def with_value(value):
+    values = X.copy()
+    values[400, 7] = value
+    return values
+
+
+REFUSED = [
+    (X, {"graph_components": None}, "These settings need all values of X at once"),
+    (X, {"structure": "global"}, "These settings need all values of X at once"),
+    (X, {"device": "cpu"}, "device='cpu' does not work with a Dask array"),
+    (X, {"n_features_to_select": 61}, "must not exceed the number of features, 60"),
+    (X[:50], {}, "at most as many features as samples"),
+    (X[:2], {}, "at least 3 samples"),
+    (X[:, 0], {}, "X must be a matrix, but it has 1 dimension\\."),
+    (X.astype(complex), {}, "X must hold real numbers, but its type is complex128"),
+    (np.ones((30, 5)), {}, "all 5 columns are constant over 30 samples"),
+    (with_value(np.nan), {}, "Column 7 of X contains NaN or infinity"),
+    (with_value(-np.inf), {}, "Column 7 of X contains NaN or infinity"),
+    (with_value(1e200), {}, "Column 7 of X has a value of magnitude 1e\\+200, too large to be squared"),
+]
+
+
+@pytest.mark.parametrize(("values", "parameters", "message"), REFUSED, ids=[case[2] for case in REFUSED])
+def test_what_cannot_be_fitted_is_said_in_a_sentence(values, parameters, message):
+    with dask.config.set(scheduler="synchronous"), pytest.raises(ValueError, match=message):
+        FSASL(**{"n_features_to_select": 3, **parameters}).fit(da.from_array(values, chunks=300))
+
+
+@pytest.mark.parametrize("method", [name for name in ufselect.__all__ if name != "FSASL"])
+def test_other_methods_refuse_a_dask_array(method):
+    with pytest.raises(ValueError, match=f"{method} needs all values of X at once, but X is a Dask array"):
+        getattr(ufselect, method)(3).fit(da.from_array(X, chunks=300))
+
+
+def block_that_kills_its_worker_once(values, flag):
+    """Return a block; the first worker that is asked for it dies."""
+    try:
+        Path(flag).touch(exist_ok=False)
+    except FileExistsError:
+        return values
+    os.kill(os.getpid(), signal.SIGKILL)
+    return None
+
+
+@pytest.mark.parametrize("pass_over_the_data", [0, 4])
+def test_a_killed_worker_is_survived(cluster, tmp_path, pass_over_the_data):
+    calls = tmp_path / "calls"
+    calls.mkdir()
+
+    def block(number):
+        values = X[number * 200 : (number + 1) * 200]
+        if number != 1:
+            return values
+        earlier = len(list(calls.iterdir()))
+        (calls / f"{earlier} {os.getpid()}").touch()
+        return block_that_kills_its_worker_once(values, tmp_path / "killed") if earlier >= pass_over_the_data else values
+
+    lazy = da.concatenate(
+        [da.from_delayed(dask.delayed(block, pure=False)(number), shape=(200, 60), dtype=X.dtype) for number in range(3)]
+    )
+    workers = set(cluster.scheduler_info()["workers"])
+    found = FSASL(15).fit(lazy)
+    assert (tmp_path / "killed").exists()
+    cluster.wait_for_workers(2)
+    assert set(cluster.scheduler_info()["workers"]) != workers
+    assert_same(found, FSASL(15).fit(X))
