@@ -74,14 +74,15 @@ def approximate_others(
     points = centered_points(X)
     n = len(points)
     threads = effective_n_jobs(number_of_threads(n_jobs))
-    index = NNDescent(
+    descent = NNDescent(
         points.astype(np.float32),
         n_neighbors=min(count + 1 + _SPARE, n),
         random_state=rng.randint(2**31 - 1),
         n_jobs=min(threads, numba.get_num_threads()),
-    ).neighbor_graph[0]
-    others = _without_self(index)
-    search = NeighborSearch(points, n_jobs=n_jobs)
+    )
+    others = _without_self(descent.neighbor_graph[0])
+    vars(descent).clear()  # it refers to itself, so that its copy of the points would stay until garbage is collected
+    search = NeighborSearch(Columns(points, centered=True), n_jobs=n_jobs)
     missed = np.flatnonzero((others < 0).any(axis=1))  # whose neighbours the descent has not all found
     if len(missed):
         others[missed] = search.nearest(others.shape[1], missed).index

@@ -39,8 +39,9 @@ class BlockedSearch:
     """
 
     def __init__(self, points: Float, n_jobs: int | None = None) -> None:
-        unit = float(powers_of_two(max(np.abs(points).max(), np.finfo(np.float64).tiny)))
-        self._points = np.ascontiguousarray(points / unit, dtype=np.float32)
+        unit = float(powers_of_two(max(-float(points.min()), float(points.max()), np.finfo(np.float64).tiny)))
+        self._points = np.empty(points.shape, dtype=np.float32)
+        np.divide(points, unit, out=self._points, casting="same_kind")
         self._squares = np.einsum("ij,ij->i", self._points, self._points)
         self._n_jobs = n_jobs
         # Every product of d terms has d roundings, and three come from the points and the sum.

@@ -45,8 +45,11 @@ class Laplacian(LinearOperator):  # type: ignore[misc]
         """Whether :meth:`combination` takes float32 arrays."""
         return False
 
-    def in_order_of_neighbors(self) -> tuple[Laplacian, Indices] | None:
-        """Return L with neighbours near to each other, and that order of the samples; None if it is not sparse."""
+    def in_order_of_neighbors(self, dtype: Any) -> tuple[Laplacian, Indices] | None:  # noqa: ARG002
+        """Return L with neighbours near to each other, in a precision, and that order of the samples.
+
+        None if it is not sparse.
+        """
         return None
 
     def combination(
@@ -55,8 +58,13 @@ class Laplacian(LinearOperator):  # type: ignore[misc]
         before: Float,
         weights: tuple[float, float, float],
         n_jobs: int | None = None,  # noqa: ARG002
+        *,
+        overwrite: bool = False,  # noqa: ARG002
     ) -> Float:
-        """Return a·L·now + b·now + c·before for weights a, b, c: a step of a three-term recurrence."""
+        """Return a·L·now + b·now + c·before for weights a, b, c: a step of a three-term recurrence.
+
+        If ``overwrite``, the result may take the place of ``before``.
+        """
         of_image, of_now, of_before = weights
         return of_image * (self @ now) + of_now * now + of_before * before
 
@@ -111,17 +119,23 @@ class StructureLaplacian(Laplacian):
         """Whether :meth:`combination` takes float32 arrays."""
         return self._unexpressed is None
 
-    def in_order_of_neighbors(self) -> tuple[Laplacian, Indices] | None:
-        """Return L with neighbours near to each other, and that order of the samples; None if there is an S."""
+    def in_order_of_neighbors(self, dtype: Any) -> tuple[Laplacian, Indices] | None:
+        """Return L with neighbours near to each other, in a precision, and that order; None if there is an S."""
         if self._unexpressed is not None:
             return None
         order = np.asarray(reverse_cuthill_mckee(sp.csr_matrix(self._local), symmetric_mode=True), dtype=np.intp)
         result = copy(self)
-        result._local, result._single = sp.csr_array(self._local[order][:, order]), None
+        result._local, result._single = sp.csr_array(self._local.astype(dtype)[order][:, order]), None
         return result, order
 
     def combination(
-        self, now: Float, before: Float, weights: tuple[float, float, float], n_jobs: int | None = None
+        self,
+        now: Float,
+        before: Float,
+        weights: tuple[float, float, float],
+        n_jobs: int | None = None,
+        *,
+        overwrite: bool = False,
     ) -> Float:
         """Return a·L·now + b·now + c·before for weights a, b, c, in the precision of ``now``."""
         if self._unexpressed is not None:
@@ -129,7 +143,7 @@ class StructureLaplacian(Laplacian):
         L = self._local
         data, given = self._entries(now.dtype), np.array(weights, dtype=now.dtype)
         now, before = np.ascontiguousarray(now), np.ascontiguousarray(before)
-        out = np.empty_like(now)
+        out = before if overwrite else np.empty_like(now)
         in_threads(
             lambda rows: combine_rows(L.indptr, L.indices, data, now, before, given, rows, out), len(now), n_jobs
         )

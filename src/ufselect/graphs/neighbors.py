@@ -26,6 +26,7 @@ from ufselect.graphs.blocked_search import BlockedSearch
 from ufselect.solvers._kernels import squared_distances_between
 
 _SPARE_CANDIDATES = 4
+_ROWS_TO_SORT = 2**14
 _MOST_IN_BLOCKS = 64  # candidates, which are kept in order by insertion
 
 
@@ -212,13 +213,21 @@ def _squared_distances(points: Any, rows: Indices, candidates: Indices, n_jobs: 
 def measured_in_order(points: Any, rows: Indices, candidates: Indices, n_jobs: int | None) -> Nearest:
     """Return the candidates of every row by distance, and by index if distances differ only by rounding."""
     distances = _squared_distances(points, rows, candidates, n_jobs)
+    index = np.empty_like(candidates)
+    for block in gen_batches(len(rows), _ROWS_TO_SORT):
+        distances[block], index[block] = _in_order(distances[block], candidates[block])
+    return Nearest(distances, index)
+
+
+def _in_order(distances: Float, candidates: Indices) -> tuple[Float, Indices]:
+    """Sort every row by distance, and by index if distances differ only by rounding."""
     order = np.argsort(distances, axis=1, kind="stable")
     distances = np.take_along_axis(distances, order, axis=1)
     candidates = np.take_along_axis(candidates, order, axis=1)
     farther = distances[:, 1:] > distances[:, :-1] * (1.0 + SAME_DISTANCE)
     rank = np.concatenate([np.zeros((len(distances), 1), dtype=np.intp), np.cumsum(farther, axis=1)], axis=1)
     order = np.lexsort((candidates, rank), axis=1)
-    return Nearest(np.take_along_axis(distances, order, axis=1), np.take_along_axis(candidates, order, axis=1))
+    return np.take_along_axis(distances, order, axis=1), np.take_along_axis(candidates, order, axis=1)
 
 
 def neighbor_graph(X: Columns, nearest: Nearest, *, weights: str = "heat", width: float = 1.0) -> sp.csr_array:

@@ -10,7 +10,7 @@ from scipy.linalg import eigh
 from scipy.sparse.linalg import eigsh
 from sklearn.utils import check_random_state, gen_batches
 
-from ufselect._backend.columns import Columns, Float
+from ufselect._backend.columns import Columns, Float, Indices
 from ufselect._backend.convergence import warn_not_converged
 from ufselect._backend.policy import (
     CROWDED_TOLERANCE,
@@ -21,6 +21,7 @@ from ufselect._backend.policy import (
     SMALLEST_SINGLE_PRECISION_SPECTRUM,
 )
 from ufselect.graphs.laplacian import Laplacian, NormalizedLaplacian
+from ufselect.graphs.tall import orthonormalize, project_out, residuals, rotate
 
 ABOVE_ESTIMATE = 1.02
 _FEWEST_SPARE_VECTORS = 8
@@ -30,6 +31,7 @@ MOST_FILTERINGS = 60
 _SLICE_BYTES = 2**23
 _FINEST_OF_SINGLE = 1e-4  # residual for which single precision is enough
 _LARGEST_DRIFT = 1e3
+_ROWS_DRAWN_AT_ONCE = 2**14
 
 
 class Spectrum(NamedTuple):
@@ -90,9 +92,15 @@ def smallest_eigenvectors(
         dense = n <= LARGEST_DENSE_SPECTRUM or 5 * count >= n
     if dense:
         return _decompose(L, count, nontrivial)
-    avoided = np.column_stack([known, L.trivial_vector()]) if nontrivial else known
+    known = known.astype(_precision(L, tol), copy=False)
     values, vectors, converged = _iterate_in_order_of_neighbors(
-        L, count - known.shape[1], avoided, warm_start, tol, n_jobs, random_state
+        L,
+        count - known.shape[1],
+        np.column_stack([known, L.trivial_vector().astype(known.dtype)]) if nontrivial else known,
+        warm_start,
+        tol,
+        n_jobs,
+        random_state,
     )
     if not converged and n <= LARGEST_DENSE_SYSTEM:
         return _decompose(L, count, nontrivial)
@@ -100,7 +108,6 @@ def smallest_eigenvectors(
         warn_not_converged(
             f"The eigenvectors of the Laplacian did not converge to tol={tol} after {MOST_FILTERINGS} iterations."
         )
-    known = known.astype(vectors.dtype, copy=False)
     return Spectrum(
         np.concatenate([np.zeros(known.shape[1]), values]), with_fixed_signs(np.column_stack([known, vectors]))
     )
@@ -170,8 +177,8 @@ def _decompose(L: Laplacian, count: int, nontrivial: bool) -> Spectrum:
 
 
 def _basis_apart_from(avoided: Float, vectors: Float) -> Float:
-    """Orthonormalise the vectors in order after projecting out the avoided ones, dropping those that vanish."""
-    Q, R = np.linalg.qr(_apart_from(avoided, vectors))
+    """Orthonormalise vectors, which are overwritten, after projecting out the avoided ones; drop those that vanish."""
+    Q, R = np.linalg.qr(project_out(avoided, vectors))
     return Q[:, np.abs(np.diag(R)) > 1e-8]
 
 
@@ -191,34 +198,41 @@ def turn_between(Z: Float, other: Float) -> float:
 
     It is the Frobenius distance of the projectors, ‖QQᵀ − Q'Q'ᵀ‖, divided by its largest possible value.
     """
-    bases = [_basis(Z), _basis(other)]
-    ranks = sum(Q.shape[1] for Q in bases)
+    if len(Z) < SMALLEST_SINGLE_PRECISION_SPECTRUM:
+        bases = [_basis(Z), _basis(other)]
+        inner = bases[0].T @ bases[1]
+    else:  # by products of all columns, which loses half of the digits but takes no memory
+        turns = [_orthonormalizing(Z), _orthonormalizing(other)]
+        inner = turns[0].T @ (Z.T @ other) @ turns[1]
+    ranks = sum(inner.shape)
     if ranks == 0:
         return 0.0
-    common = float(np.sum((bases[0].T @ bases[1]) ** 2))
-    return float(np.sqrt(max(1.0 - 2.0 * common / ranks, 0.0)))
+    return float(np.sqrt(max(1.0 - 2.0 * float(np.sum(inner**2)) / ranks, 0.0)))
 
 
 def _basis(Z: Float) -> Float:
-    """Return an orthonormal basis of the columns; from ZᵀZ if there are many rows, which loses half of the digits."""
-    if len(Z) < SMALLEST_SINGLE_PRECISION_SPECTRUM:
-        left, weight, _ = np.linalg.svd(Z, full_matrices=False)
-        return left[:, weight > 1e-10 * weight[0]]
-    squares, directions = np.linalg.eigh(Z.T @ Z)
-    kept = squares > max(1e-12 * squares[-1], 0.0)
-    return Z @ (directions[:, kept] / np.sqrt(squares[kept]))
+    """Return an orthonormal basis of the columns."""
+    left, weight, _ = np.linalg.svd(Z, full_matrices=False)
+    return left[:, weight > 1e-10 * weight[0]]
+
+
+def _orthonormalizing(Z: Float) -> Float:
+    """Return R for which ZR is an orthonormal basis of the columns."""
+    squares, directions = np.linalg.eigh((Z.T @ Z).astype(np.float64))
+    kept = squares > max((1e-6 if Z.dtype == np.float32 else 1e-12) * squares[-1], 0.0)
+    return directions[:, kept] / np.sqrt(squares[kept])
 
 
 def _iterate_in_order_of_neighbors(
     L: Laplacian, count: int, avoided: Float, warm_start: Float | None, *options: Any
 ) -> tuple[Float, Float, bool]:
     """Iterate with neighbours near to each other in memory, if there are so many samples that it matters."""
-    arranged = L.in_order_of_neighbors() if L.shape[0] >= SMALLEST_SINGLE_PRECISION_SPECTRUM else None
+    large = L.shape[0] >= SMALLEST_SINGLE_PRECISION_SPECTRUM
+    arranged = L.in_order_of_neighbors(avoided.dtype) if large else None
     if arranged is None:
-        return _iterate(L, count, avoided, warm_start, *options)
+        return _iterate(L, slice(None), count, avoided, warm_start, *options)
     L, order = arranged
-    start = None if warm_start is None else warm_start[order]
-    values, vectors, converged = _iterate(L, count, avoided[order], start, *options)
+    values, vectors, converged = _iterate(L, order, count, avoided[order], warm_start, *options)
     restored = np.empty_like(vectors)
     restored[order] = vectors
     return values, restored, converged
@@ -226,6 +240,7 @@ def _iterate_in_order_of_neighbors(
 
 def _iterate(
     L: Laplacian,
+    order: Indices | slice,
     count: int,
     avoided: Float,
     warm_start: Float | None,
@@ -238,30 +253,35 @@ def _iterate(
     The filter is a polynomial in L that is small on the unwanted part of the spectrum and grows fast below it: it
     replaces a preconditioner and only needs products with L. A few spare vectors make the convergence depend on a gap
     further up the spectrum, and find copies of a repeated eigenvalue that a warm start has missed. Unlike LOBPCG, it
-    never inverts a Gram matrix that a good start makes singular, and it does not wait for the spare vectors. Also
-    returns whether all vectors have converged.
+    never inverts a Gram matrix that a good start makes singular, and it does not wait for the spare vectors. Its
+    precision is that of the avoided vectors. Also returns whether all vectors have converged.
+
+    ``order`` is the order of the samples in L; only the warm start is in another one.
     """
     rng = check_random_state(random_state)
-    dtype = _precision(L, tol)
-    avoided = avoided.astype(dtype, copy=False)
-    block = _start(rng, L.shape[0], count, avoided, warm_start)
+    block = _start(rng, order, count, avoided, warm_start)
     top = ABOVE_ESTIMATE * _largest_eigenvalue(L, rng)
-    found, values = np.zeros((L.shape[0], 0), dtype=dtype), np.zeros(0)
+    # The avoided vectors and those that have converged, which are avoided from then on.
+    n_avoided, values = avoided.shape[1], np.zeros(0)
+    kept = np.empty((L.shape[0], n_avoided + count), dtype=avoided.dtype)
+    kept[:, :n_avoided] = avoided
     for filterings_left in reversed(range(MOST_FILTERINGS)):
-        block, _ = np.linalg.qr(_apart_from(avoided, block))
-        ritz, block, residuals = _rayleigh_ritz(L, block, avoided, n_jobs)
+        avoided = kept[:, : n_avoided + len(values)]
+        block = orthonormalize(project_out(avoided, block))
+        ritz, block, errors = _rayleigh_ritz(L, block, avoided, n_jobs)
         top = max(top, ABOVE_ESTIMATE * ritz[-1])  # eigenvalues above the top would grow; they show here
         # Converged vectors leave the block, or their growth would drown the others.
         wanted = count - len(values)
-        done = int(np.argmin(np.append(residuals[:wanted] <= tol * top, False)))
+        done = int(np.argmin(np.append(errors[:wanted] <= tol * top, False)))
         taken = done if filterings_left else wanted
-        found, values = np.column_stack([found, block[:, :taken]]), np.append(values, ritz[:taken])
+        kept[:, avoided.shape[1] : avoided.shape[1] + taken] = block[:, :taken]
+        values = np.append(values, ritz[:taken])
         if taken == wanted:
             break
-        avoided = np.column_stack([avoided, block[:, :done]])
-        block = _chebyshev_filtered(L, block[:, done:], ritz[done:], wanted - done, top, avoided, n_jobs)
-    order = np.argsort(values, kind="stable")
-    return values[order], found[:, order], done == wanted
+        avoided, block = kept[:, : n_avoided + len(values)], np.ascontiguousarray(block[:, done:])
+        block = _chebyshev_filtered(L, block, ritz[done:], wanted - done, top, avoided, n_jobs)
+    ascending = np.argsort(values, kind="stable")
+    return values[ascending], kept[:, n_avoided + ascending], done == wanted
 
 
 def _precision(L: Laplacian, tol: float) -> Any:
@@ -270,11 +290,13 @@ def _precision(L: Laplacian, tol: float) -> Any:
     return np.float32 if large and L.has_single_precision and tol >= _FINEST_OF_SINGLE else np.float64
 
 
-def _start(rng: Any, n: int, count: int, avoided: Float, warm_start: Float | None) -> Float:
+def _start(rng: Any, order: Indices | slice, count: int, avoided: Float, warm_start: Float | None) -> Float:
     """Return a random block with a few spare vectors, the first ones replaced by the warm start."""
-    block: Float = rng.standard_normal((n, count + spare_vectors(count))).astype(avoided.dtype)
+    block: Float = np.empty((len(avoided), count + spare_vectors(count)), dtype=avoided.dtype)
+    for rows in gen_batches(len(block), _ROWS_DRAWN_AT_ONCE):
+        block[rows] = rng.standard_normal(block[rows].shape)
     if warm_start is not None:
-        near = _apart_from(avoided, warm_start.astype(avoided.dtype, copy=False))
+        near = project_out(avoided, np.array(warm_start[order], dtype=avoided.dtype))
         squares, directions = np.linalg.eigh((near.T @ near).astype(np.float64))
         kept = min(int(np.count_nonzero(squares > 1e-6)), count)
         leading = directions[:, ::-1][:, :kept] / np.sqrt(squares[::-1][:kept])
@@ -294,29 +316,27 @@ def _largest_eigenvalue(L: Laplacian, rng: Any) -> float:
 
 def _rayleigh_ritz(L: Laplacian, block: Float, avoided: Float, n_jobs: int | None) -> tuple[Float, Float, Float]:
     """Return the best approximations of eigenpairs within the span of an orthonormal block, and their residuals."""
-    image = _by_slices(lambda part: _apart_from(avoided, L.combination(part, part, (1.0, 0.0, 0.0), n_jobs)), block)
+    image = _by_slices(lambda part: project_out(avoided, L.combination(part, part, (1.0, 0.0, 0.0), n_jobs)), block)
     values, rotation = np.linalg.eigh((block.T @ image).astype(np.float64))
-    rotation = rotation.astype(block.dtype, copy=False)
-    block = block @ rotation
-    residuals = [
-        np.linalg.norm(image @ rotation[:, part] - block[:, part] * values[part].astype(block.dtype), axis=0)
-        for part in _slices(block)
-    ]
-    return values, block, np.concatenate(residuals)
+    rotate(block, rotation)
+    return values, block, residuals(image, rotation, block, values)
 
 
 def _chebyshev_filtered(
     L: Laplacian, block: Float, values: Float, count: int, top: float, avoided: Float, n_jobs: int | None
 ) -> Float:
-    """Apply the Chebyshev polynomial that is bounded between the block's last Ritz value and ``top``."""
+    """Apply the Chebyshev polynomial that is bounded between the block's last Ritz value and ``top``.
+
+    The block may be overwritten.
+    """
     steps = chebyshev_filter(values, count, top, in_double_precision=block.dtype == np.float64)
 
     def filtered(now: Float) -> Float:
         before = now
         for weights, drifted in steps:
-            before, now = now, L.combination(now, before, weights, n_jobs)
+            before, now = now, L.combination(now, before, weights, n_jobs, overwrite=before is not now)
             if drifted:
-                before, now = _apart_from(avoided, before), _apart_from(avoided, now)
+                before, now = project_out(avoided, before), project_out(avoided, now)
         return now
 
     return _by_slices(filtered, block)
@@ -363,8 +383,11 @@ def chebyshev_filter(values: Float, count: int, top: float, *, in_double_precisi
 
 def _by_slices(function: Callable[[Float], Float], block: Float) -> Float:
     """Apply a columnwise function to a few columns at a time, to keep its temporary arrays in the cache."""
+    slices = _slices(block)
+    if len(slices) == 1:
+        return function(block)
     result = np.empty_like(block)
-    for part in _slices(block):
+    for part in slices:
         result[:, part] = function(block[:, part])
     return result
 
@@ -374,11 +397,6 @@ def _slices(block: Float) -> list[slice]:
     fitting = max(1, _SLICE_BYTES // (block.itemsize * n))
     # Rows that do not fit are read from memory, which takes as long for few columns as for many.
     return list(gen_batches(width, fitting if n < SMALLEST_SINGLE_PRECISION_SPECTRUM else width))
-
-
-def _apart_from(avoided: Float, vectors: Float) -> Float:
-    """Project the vectors onto the complement of an orthonormal set."""
-    return vectors - avoided @ (avoided.T @ vectors) if avoided.shape[1] else vectors
 
 
 def with_fixed_signs(vectors: Float) -> Float:

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ufselect._backend.columns import Columns, Float
 from ufselect._backend.dask_arrays import is_dask_collection
+from ufselect._backend.policy import SMALLEST_SINGLE_PRECISION_SPECTRUM
 from ufselect._backend.tensors import is_tensor
 from ufselect._ranking import Ranking, rank_by_alignment, rank_by_gain, rank_by_row_norm
 from ufselect.base import (
@@ -362,7 +363,7 @@ class FSASL(ClusterSelector):
         structure = self._structure_of_original_features(X, gram)
         n_clusters = self._clusters(X, gram)
         weights = self._fit_weights(X, gram, structure.laplacian, n_clusters)
-        Z = X @ weights.W
+        Z = _embedded(X, weights.W)
         structures = [weights.structure]
         iterations = Iterations(self)
         half_steps: list[tuple[float, float, float]] = []
@@ -371,12 +372,15 @@ class FSASL(ClusterSelector):
             expressed = self._express(structure, Z, frozen)
             structure = self._find_neighbors(expressed, Z, frozen)
             costs = expressed.cost(Z) + weights.cost, structure.cost(Z) + weights.cost
+            del expressed  # and the Laplacian before, which is as large as the next one
             weights = self._fit_weights(X, gram, structure.laplacian, n_clusters, weights)
-            Z, before = X @ weights.W, Z
             structures.append(weights.structure)
+            moved = _embedded(X, weights.W)
+            change = turn_between(moved, Z)
+            Z = moved
             objective = structure.cost(Z) + weights.cost
             half_steps.append((*costs, objective))
-            iterations.record(objective, change=turn_between(Z, before))
+            iterations.record(objective, change=change)
             if not self.adaptive:
                 break
         if n_clusters is None:
@@ -545,7 +549,7 @@ class FSASL(ClusterSelector):
         wanted: int | None,
     ) -> Ranking:
         """Rank by alignment with the structures, by gain, or by norm."""
-        Z = X @ weights.W
+        Z = _embedded(X, weights.W)
         if self.selection == "norm":
             # As in the paper: features of equal norm, such as those left out, keep the order of the columns.
             in_order = np.zeros(X.shape[1])
@@ -554,6 +558,12 @@ class FSASL(ClusterSelector):
             return replace(rank_by_gain(X, weights.target, wanted, coef=weights.W, gram=gram), embedding=Z)
         found = rank_by_alignment(X, structures, Z, wanted, gram=gram, random_state=self.random_state)
         return replace(found, coef=weights.W)
+
+
+def _embedded(X: Columns, W: Float) -> Float:
+    """XW; of many samples in the precision of X, because more would double the memory for nothing."""
+    Z = X @ W
+    return Z.astype(X.dtype, copy=False) if len(Z) >= SMALLEST_SINGLE_PRECISION_SPECTRUM else Z
 
 
 def _most_rows(X: Columns) -> int | None:
