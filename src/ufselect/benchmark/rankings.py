@@ -13,8 +13,9 @@ from sklearn.utils._param_validation import Interval
 
 from ufselect._backend.columns import Columns, Float
 from ufselect.graphs.laplacian import StructureLaplacian
-from ufselect.selectors.fsasl import FSASL, FeatureWeights
+from ufselect.selectors.fsasl import FSASL
 from ufselect.selectors.laplacian_score import LaplacianScore
+from ufselect.solvers.feature_weights import FeatureWeights
 from ufselect.solvers.reweighted import ReweightedRidge, inverse_weights
 
 _REWEIGHTED_STEPS = 10

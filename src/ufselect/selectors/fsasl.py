@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -13,7 +13,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from ufselect._backend.columns import Columns, Float
 from ufselect._backend.dask_arrays import is_dask_collection
-from ufselect._backend.policy import SMALLEST_SINGLE_PRECISION_SPECTRUM
 from ufselect._backend.tensors import is_tensor
 from ufselect._ranking import Ranking, rank_by_alignment, rank_by_gain, rank_by_row_norm
 from ufselect.base import (
@@ -34,30 +33,11 @@ from ufselect.graphs.smooth_target import smooth_target
 from ufselect.graphs.spectral import aligned, smallest_eigenvectors, turn_between
 from ufselect.graphs.structure import Structure
 from ufselect.solvers.alignment import StructureFactor
+from ufselect.solvers.feature_weights import FeatureWeights, embedded, most_rows_of
 from ufselect.solvers.l21 import l21_regression, smallest_penalty_of_products, tolerance_while_moving
 from ufselect.solvers.trace import even_row_norms, smoother_projection
 
 _TOLERANCE = 1e-4  # of W at last
-_ALWAYS_ALLOWED_ROWS, _MOST_ROWS = 500, 2000
-
-
-class FeatureWeights(NamedTuple):
-    """W, the target Y that it explains, XᵀY, and γ."""
-
-    W: Float
-    target: Float
-    products: Float
-    penalty: float
-
-    @property
-    def cost(self) -> float:
-        """γ‖W‖₂,₁."""
-        return self.penalty * float(np.linalg.norm(self.W, axis=1).sum())
-
-    @property
-    def structure(self) -> StructureFactor:
-        """The target as a factor of a structure."""
-        return StructureFactor(self.target, self.products)
 
 
 class FSASL(ClusterSelector):
@@ -363,7 +343,7 @@ class FSASL(ClusterSelector):
         structure = self._structure_of_original_features(X, gram)
         n_clusters = self._clusters(X, gram)
         weights = self._fit_weights(X, gram, structure.laplacian, n_clusters)
-        Z = _embedded(X, weights.W)
+        Z = embedded(X, weights.W)
         structures = [weights.structure]
         iterations = Iterations(self)
         half_steps: list[tuple[float, float, float]] = []
@@ -375,7 +355,7 @@ class FSASL(ClusterSelector):
             del expressed  # and the Laplacian before, which is as large as the next one
             weights = self._fit_weights(X, gram, structure.laplacian, n_clusters, weights)
             structures.append(weights.structure)
-            moved = _embedded(X, weights.W)
+            moved = embedded(X, weights.W)
             change = turn_between(moved, Z)
             Z = moved
             objective = structure.cost(Z) + weights.cost
@@ -384,7 +364,7 @@ class FSASL(ClusterSelector):
             if not self.adaptive:
                 break
         if n_clusters is None:
-            weights = self._regressed(X, gram, weights, _TOLERANCE, _most_rows(X))
+            weights = self._regressed(X, gram, weights, _TOLERANCE, most_rows_of(X))
         counted = structures if self.accumulate else [weights.structure]
         return self._ranking(X, gram, weights, counted, wanted).with_attributes(
             n_clusters_=n_clusters,
@@ -493,7 +473,7 @@ class FSASL(ClusterSelector):
             start = FeatureWeights(near, Y, products, gamma)
             if n_clusters is not None:
                 return self._regressed(X, gram, start, _TOLERANCE)
-            return self._regressed(X, gram, start, tolerance_while_moving(self.row_penalty), _most_rows(X))
+            return self._regressed(X, gram, start, tolerance_while_moving(self.row_penalty), most_rows_of(X))
         dimension = self._dimension(n_clusters or 0)  # never None, see _clusters
         first = X.transposed_matmul(self._target(L, n_clusters, None)) if last is None else last.products
         gamma = self._row_penalty(first, last)
@@ -549,7 +529,7 @@ class FSASL(ClusterSelector):
         wanted: int | None,
     ) -> Ranking:
         """Rank by alignment with the structures, by gain, or by norm."""
-        Z = _embedded(X, weights.W)
+        Z = embedded(X, weights.W)
         if self.selection == "norm":
             # As in the paper: features of equal norm, such as those left out, keep the order of the columns.
             in_order = np.zeros(X.shape[1])
@@ -558,15 +538,3 @@ class FSASL(ClusterSelector):
             return replace(rank_by_gain(X, weights.target, wanted, coef=weights.W, gram=gram), embedding=Z)
         found = rank_by_alignment(X, structures, Z, wanted, gram=gram, random_state=self.random_state)
         return replace(found, coef=weights.W)
-
-
-def _embedded(X: Columns, W: Float) -> Float:
-    """XW; of many samples in the precision of X, because more would double the memory for nothing."""
-    Z = X @ W
-    return Z.astype(X.dtype, copy=False) if len(Z) >= SMALLEST_SINGLE_PRECISION_SPECTRUM else Z
-
-
-def _most_rows(X: Columns) -> int | None:
-    """Return the largest number of features that may take part; many more than n of them would fit any target."""
-    n, d = X.shape
-    return min(max(n, _ALWAYS_ALLOWED_ROWS), _MOST_ROWS) if d > n else None
