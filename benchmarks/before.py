@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import math
+import os
 import subprocess
 import sys
 import tarfile
@@ -74,16 +75,16 @@ class Timing:
 def compare_with_revision(revision: str, shapes: list[Shape], threads: int) -> str | None:
     """Tables of all methods at their defaults; None if git cannot export the revision."""
     with tempfile.TemporaryDirectory() as folder:
-        if not _export(revision, Path(folder)):
+        if not export(revision, Path(folder)):
             print(f"before skipped: git cannot export revision {revision!r}.\n")
             return None
-        with _fitting(Path(folder, "src"), threads) as before, _fitting(ROOT / "src", threads) as now:
+        with fitting(Path(folder, "src"), threads) as before, fitting(ROOT / "src", threads) as now:
             timings = [_timing(before, now, name, shape) for shape in shapes for name in selectors()]
-    tables = [_table_of(shape, timings) for shape in shapes]
-    return "\n\n".join([f"Before: revision {revision}.", *tables, _summary(timings)])
+    tables = [table_of(shape, timings) for shape in shapes]
+    return "\n\n".join([f"Before: revision {revision}.", *tables, summary(timings)])
 
 
-def _export(revision: str, folder: Path) -> bool:
+def export(revision: str, folder: Path) -> bool:
     """Write the package as of a revision to a folder; return whether it worked."""
     command = ["git", "-C", str(ROOT), "archive", "--format=tar", revision, "src"]
     try:
@@ -96,10 +97,11 @@ def _export(revision: str, folder: Path) -> bool:
 
 
 @contextmanager
-def _fitting(source: Path, threads: int) -> Iterator[subprocess.Popen[str]]:
+def fitting(source: Path, threads: int) -> Iterator[subprocess.Popen[str]]:
     """A process that imports ufselect from a source folder and fits on request."""
     command = [sys.executable, str(Path(__file__).with_name("worker.py")), "fits", json.dumps({"source": str(source)})]
-    environment = {**environment_for(threads), "PYTHONPATH": str(source)}
+    path = os.pathsep.join(filter(None, [str(source), os.environ.get("PYTHONPATH", "")]))
+    environment = {**environment_for(threads), "PYTHONPATH": path}
     process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment)
     try:
         yield process
@@ -108,7 +110,8 @@ def _fitting(source: Path, threads: int) -> Iterator[subprocess.Popen[str]]:
         process.wait()
 
 
-def _fit(process: subprocess.Popen[str], name: str, shape: Shape) -> dict[str, Any]:
+def fit(process: subprocess.Popen[str], name: str, shape: Shape) -> dict[str, Any]:
+    """Ask a process for one fit."""
     print(json.dumps({"name": name, **shape._asdict()}), file=process.stdin, flush=True)
     answer = process.stdout.readline()
     if not answer:
@@ -119,7 +122,7 @@ def _fit(process: subprocess.Popen[str], name: str, shape: Shape) -> dict[str, A
 def _timing(before: subprocess.Popen[str], now: subprocess.Popen[str], name: str, shape: Shape) -> Timing:
     """Fit by both versions in turn; the first fit of each, which may compile functions, does not count."""
     say(f"before: {name} on {shape}")
-    warm_up = [_fit(version, name, shape) for version in (before, now)]
+    warm_up = [fit(version, name, shape) for version in (before, now)]
     if any("problem" in fit for fit in warm_up):
         return Timing(name, shape, warm_up[:1], warm_up[1:])
     timing, spent = Timing(name, shape, [], []), 0.0
@@ -127,7 +130,7 @@ def _timing(before: subprocess.Popen[str], now: subprocess.Popen[str], name: str
         pairs = [(before, timing.before), (now, timing.now)]
         # Neither version is always the first.
         for version, fits in pairs if len(timing.now) % 2 else reversed(pairs):
-            fits.append(_fit(version, name, shape))
+            fits.append(fit(version, name, shape))
             spent += fits[-1]["seconds"]
     say(f"    {timing.row()[1]} s before, {timing.row()[2]} s now, ratio {timing.ratio:.2f}")
     return timing
@@ -137,7 +140,8 @@ def _shortest(fits: list[dict[str, Any]]) -> float:
     return min(fit["seconds"] for fit in fits)
 
 
-def _table_of(shape: Shape, timings: list[Timing]) -> str:
+def table_of(shape: Shape, timings: list[Timing]) -> str:
+    """The fits of all methods on one data set."""
     header = [
         str(shape),
         "before, s",
@@ -149,13 +153,13 @@ def _table_of(shape: Shape, timings: list[Timing]) -> str:
     return table(header, [timing.row() for timing in timings if timing.shape == shape])
 
 
-def _summary(timings: list[Timing]) -> str:
+def summary(timings: list[Timing], largest: float = LARGEST_RATIO) -> str:
     """The largest ratio, beside the requirement, and the geometric mean."""
     ratios = {f"{timing.method}, {timing.shape}": timing.ratio for timing in timings if not timing.problem}
-    worst, largest = max(ratios.items(), key=lambda item: item[1])
+    worst, ratio = max(ratios.items(), key=lambda item: item[1])
     mean = math.exp(sum(map(math.log, ratios.values())) / len(ratios))
     rows = [
-        [f"largest ratio ({worst})", f"**{largest:.2f}**", f"≤ {LARGEST_RATIO}"],
+        [f"largest ratio ({worst})", f"**{ratio:.2f}**", f"≤ {largest}"],
         [f"geometric mean of {len(ratios)} of {len(timings)} ratios", f"{mean:.2f}", ""],
     ]
     return table(["measure", "value", "required"], rows)

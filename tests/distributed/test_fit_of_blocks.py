@@ -189,11 +189,12 @@ def test_a_killed_worker_is_survived(cluster, tmp_path, pass_over_the_data):
             return values
         earlier = len(list(calls.iterdir()))
         (calls / f"{earlier} {os.getpid()}").touch()
-        return block_that_kills_its_worker_once(values, tmp_path / "killed") if earlier >= pass_over_the_data else values
+        if earlier < pass_over_the_data:
+            return values
+        return block_that_kills_its_worker_once(values, tmp_path / "killed")
 
-    lazy = da.concatenate(
-        [da.from_delayed(dask.delayed(block, pure=False)(number), shape=(200, 60), dtype=X.dtype) for number in range(3)]
-    )
+    blocks = [dask.delayed(block, pure=False)(number) for number in range(3)]
+    lazy = da.concatenate([da.from_delayed(each, shape=(200, 60), dtype=X.dtype) for each in blocks])
     workers = set(cluster.scheduler_info()["workers"])
     found = FSASL(15).fit(lazy)
     assert (tmp_path / "killed").exists()

@@ -30,6 +30,15 @@ def refuse_with_parts(options: Mapping[str, Any]) -> None:
             raise typer.BadParameter("does not work with --dask", param_hint=f"--{name}")
 
 
+def refuse_methods_in_memory(selector: BaseSelector) -> None:
+    """Raise an error if a method cannot be fitted block by block."""
+    from ufselect.selectors.fsasl import FSASL
+
+    if not isinstance(selector, FSASL):
+        reason = f"{type(selector).__name__} needs a whole table in memory; only FSASL works with --dask"
+        raise typer.BadParameter(reason, param_hint="--method")
+
+
 def select_from_parts(
     pattern: Path,
     selector: BaseSelector,
@@ -41,6 +50,7 @@ def select_from_parts(
 ) -> None:
     """Select the informative columns of Parquet files, block by block, and print them."""
     start = perf_counter()
+    refuse_methods_in_memory(selector)
     from ufselect.files.parquet_parts import parquet_parts
 
     files = parquet_parts(pattern, aside=aside)
@@ -104,7 +114,7 @@ def _normalized(X: Any) -> Any:
 def _what_was_found(pattern: Path, files: ParquetParts, X: Any) -> str:
     n, d = files.shape
     where = f"{counted(files.n_files, 'file')}, {counted(X.numblocks[0], 'block')}, {X.nbytes / 1e6:,.1f} MB"
-    return f"{pattern.name}: {n:,} samples × {d:,} numeric columns ({where})."
+    return f"{pattern}: {n:,} samples × {d:,} numeric columns ({where})."
 
 
 def _what_counts_became(normalized: bool) -> list[str]:

@@ -15,7 +15,12 @@ _MOST_ROWS = 20
 
 def selected_names(selector: BaseSelector, names: Sequence[str]) -> list[str]:
     """Return the names of the selected columns, best first, given those of all columns."""
-    return [names[column] for column in selector.top_features()]
+    return [names[column] for column in _best(selector, selector.n_features_)]
+
+
+def _best(selector: BaseSelector, count: int) -> list[int]:
+    """Return the indices of the best columns, whether the selector knows their names or not."""
+    return [int(column) for column in selector.ranking_.argsort(kind="stable")[:count]]
 
 
 def print_ranking(selector: BaseSelector, names: Sequence[str], *, further: str) -> None:
@@ -24,7 +29,7 @@ def print_ranking(selector: BaseSelector, names: Sequence[str], *, further: str)
     curve = getattr(selector, "alignment_curve_", None)
     headers = ["rank", "column", "score"] + ([] if curve is None else ["agreement so far"])
     rows = []
-    for rank, column in enumerate(selector.top_features(count)):
+    for rank, column in enumerate(_best(selector, count)):
         row = [str(rank + 1), names[column], f"{selector.scores_[column]:.4g}"]
         rows.append(row if curve is None else [*row, f"{curve[rank]:.3f}" if rank < len(curve) else "–"])
     print_table(headers, rows, left=[1])

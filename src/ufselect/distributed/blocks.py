@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -96,7 +97,8 @@ def _added(first: Any, second: Any = None) -> Any:
 
 
 def _computed(tasks: list[Any]) -> tuple[Any, ...]:
-    with dask.config.set(_ALLOWED_TO_SEND):
+    # Only if it is imported: its defaults would be gone after the block if they were loaded in between.
+    with dask.config.set(_ALLOWED_TO_SEND if "distributed" in sys.modules else {}):
         return dask.compute(*tasks)
 
 
