@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from sklearn.utils import gen_batches
 
 _VALUES_AT_ONCE = 2**22  # of a block that are converted to double precision
-_BYTES_AT_ONCE = 2**26  # sent to the workers, or returned by them
+_BYTES_AT_ONCE = 2**25  # sent to the workers, or returned by them
 _ALLOWED_TO_SEND = {"distributed.admin.large-graph-warning-threshold": "1GB"}
 
 

@@ -75,7 +75,7 @@ def approximate_others(
     n = len(points)
     threads = effective_n_jobs(number_of_threads(n_jobs))
     descent = NNDescent(
-        points.astype(np.float32),
+        points.astype(np.float32, copy=False),
         n_neighbors=min(count + 1 + _SPARE, n),
         random_state=rng.randint(2**31 - 1),
         n_jobs=min(threads, numba.get_num_threads()),

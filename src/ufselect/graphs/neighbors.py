@@ -27,6 +27,7 @@ from ufselect.solvers._kernels import squared_distances_between
 
 _SPARE_CANDIDATES = 4
 _ROWS_TO_SORT = 2**14
+_NEARLY_CENTERED = 1e-6  # largest mean, compared to the largest value, that costs no precision worth a copy
 _MOST_IN_BLOCKS = 64  # candidates, which are kept in order by insertion
 
 
@@ -135,7 +136,10 @@ def centered_points(X: Columns | Any) -> Any:
     points = np.asarray(points)
     if isinstance(X, Columns) and X.centered:
         return points
-    return points - points.mean(axis=0, dtype=np.float64).astype(points.dtype)
+    mean = points.mean(axis=0, dtype=np.float64)
+    if np.abs(mean).max() <= _NEARLY_CENTERED * max(-float(points.min()), float(points.max())):
+        return points
+    return points - mean.astype(points.dtype)
 
 
 class _Search(Protocol):

@@ -30,6 +30,10 @@ class Structure:
         """L = (I−S)(I−S)ᵀ + βL_P."""
         return structure_laplacian(self.S, self.P, self.local_weight)
 
+    def forget_laplacian(self) -> None:
+        """Free the memory of the Laplacian, which is computed again if it is asked for."""
+        vars(self).pop("laplacian", None)
+
     def cost(self, Z: Float) -> float:
         """tr(ZᵀLZ) + Σᵢ αᵢ‖sᵢ‖₁ + β Σᵢ (μᵢ/2)‖pᵢ‖²."""
         value = quadratic_form(self.laplacian, Z)

@@ -349,17 +349,17 @@ class FSASL(ClusterSelector):
         half_steps: list[tuple[float, float, float]] = []
         for iteration in iterations:
             frozen = iteration > 0 and not self.recalibrate
-            expressed = self._express(structure, Z, frozen)
-            structure = self._find_neighbors(expressed, Z, frozen)
-            costs = expressed.cost(Z) + weights.cost, structure.cost(Z) + weights.cost
-            del expressed  # and the Laplacian before, which is as large as the next one
+            structure = self._express(structure, Z, frozen)
+            cost_of_expression = structure.cost(Z) + weights.cost
+            structure = self._find_neighbors(structure, Z, frozen)
+            cost_of_neighbors = structure.cost(Z) + weights.cost
             weights = self._fit_weights(X, gram, structure.laplacian, n_clusters, weights)
             structures.append(weights.structure)
             moved = embedded(X, weights.W)
             change = turn_between(moved, Z)
             Z = moved
             objective = structure.cost(Z) + weights.cost
-            half_steps.append((*costs, objective))
+            half_steps.append((cost_of_expression, cost_of_neighbors, objective))
             iterations.record(objective, change=change)
             if not self.adaptive:
                 break
@@ -428,6 +428,7 @@ class FSASL(ClusterSelector):
         """The P step."""
         if not self.adaptive or structure.P is None:
             return structure
+        structure.forget_laplacian()  # that of the neighbours before, which takes more memory than P
         return self._with_neighbors(
             structure, Z, structure.spread if frozen and structure.spread is not None else self.spread
         )
