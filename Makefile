@@ -5,9 +5,11 @@ OLDEST := .venv-oldest
 OLDEST_PYTHON ?= python3.11
 
 # One process per core and two more, as tests also wait, for other processes and for time to pass. Each has one thread:
-# threads of several processes would compete for the cores.
+# threads of several processes would compete for the cores. Python may keep what it compiles: else every process would
+# compile the tests and the package again.
 WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 2)
-PYTEST = OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses $(WORKERS) --dist worksteal
+TESTING = OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE=
+PYTEST = $(TESTING) $(BIN)/python -m pytest --numprocesses $(WORKERS) --dist worksteal
 
 .PHONY: help demo test test-oldest test-more lint format docs bench clean
 
@@ -42,7 +44,7 @@ demo: $(VENV)/.demo  ## Select pixels of handwritten digits; writes the results 
 	$(BIN)/ufselect demo demo-output
 
 test: $(VENV)/.dev  ## Run all tests and measure their coverage
-	$(PYTEST) --cov --cov-report=term-missing:skip-covered
+	$(TESTING) $(BIN)/python tests/compile_first.py & $(PYTEST) --cov --cov-report=term-missing:skip-covered
 
 test-oldest: BIN := $(OLDEST)/bin
 # A cache of compiled functions apart from that of `make test`: each version of numba discards the other's.
@@ -50,7 +52,7 @@ test-oldest: export NUMBA_CACHE_DIR := $(CURDIR)/$(OLDEST)/numba
 # Without this, the estimator checks of scikit-learn 1.6 cannot be imported beside array_api_compat and SciPy 1.14.
 test-oldest: export SCIPY_ARRAY_API := 1
 test-oldest: $(OLDEST)/.test  ## Run all tests with the oldest versions of the dependencies that pyproject.toml allows
-	$(PYTEST)
+	$(TESTING) $(BIN)/python tests/compile_first.py & $(PYTEST)
 
 test-more: $(VENV)/.gpu  ## Install PyTorch and test FSASL on tensors, which needs no GPU, and with approximate neighbours
 	$(PYTEST) -m more tests/gpu tests/graphs/test_approximate.py

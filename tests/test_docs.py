@@ -194,10 +194,8 @@ def test_examples_run(name, monkeypatch, tmp_path, capsys):
     assert capsys.readouterr().out
 
 
-@pytest.fixture(scope="module")
-def site(tmp_path_factory):
-    """The documentation built from a copy of docs/, without running the examples."""
-    folder = tmp_path_factory.mktemp("project")
+def built_site(folder):
+    """The documentation built from a copy of docs/ in that folder, without running the examples."""
     generated = shutil.ignore_patterns("_build", "auto_examples", "project", "api")
     shutil.copytree(ROOT / "docs", folder / "docs", ignore=generated)
     for name in OUTSIDE:
@@ -210,7 +208,14 @@ def site(tmp_path_factory):
     return folder / "html"
 
 
-def test_every_page_is_built(site):
+@pytest.mark.no_cover
+def test_every_page_is_built_and_all_links_work(tmp_path):  # one test, as building takes long
+    site = built_site(tmp_path)
+    check_pages(site)
+    check_links(site)
+
+
+def check_pages(site):
     for page in (page for page in PAGES if page.parent.name == "docs"):
         assert (site / f"{page.stem}.html").is_file(), page
     for name in ufselect.__all__:
@@ -224,7 +229,7 @@ def text_of(page):
     return re.sub(r"<[^>]+>", "", page.read_text("utf-8"))
 
 
-def test_links_in_the_built_pages_work(site):
+def check_links(site):
     pages = {path.resolve(): Parsed(path.read_text("utf-8")) for path in site.rglob("*.html")}
     for path, page in pages.items():
         for link in page.links:

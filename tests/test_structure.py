@@ -4,6 +4,7 @@ import ast
 import importlib
 import inspect
 import re
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -32,9 +33,14 @@ def lines_of_body(function):
     return function.end_lineno - (first.lineno - 1 if ast.get_docstring(function) is None else first.end_lineno)
 
 
+@cache
+def code(name):
+    """The code of a module without comments and docstrings."""
+    return ast.unparse(_without_docstrings(ast.parse(source(name))))
+
+
 def modules_with(pattern):
-    """The modules in whose code, comments and docstrings aside, a pattern occurs."""
-    return {name for name in MODULES if re.search(pattern, ast.unparse(_without_docstrings(ast.parse(source(name)))))}
+    return {name for name in MODULES if re.search(pattern, code(name))}
 
 
 def _without_docstrings(tree):

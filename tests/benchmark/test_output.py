@@ -75,6 +75,14 @@ def test_a_single_number_of_features_and_a_single_measure_do(run, tmp_path):
     assert "nan" not in (tmp_path / "out" / "tables.md").read_text(encoding="utf-8")
 
 
+def test_methods_are_drawn_beside_random_rankings(run, tmp_path):
+    random = '[[methods]]\nname = "random"\nselector = "RandomRanking"\ngrid = { random_state = [0, 1] }\n'
+    experiment, results = run(METHODS + random, protocol="no-labels")
+    write_results(experiment, results, tmp_path / "out")
+    drawn = {path.name for path in (tmp_path / "out").iterdir() if path.suffix in (".png", ".svg")}
+    assert drawn == pictures("acc_beside_random", "nmi_beside_random")
+
+
 def test_where_every_fit_failed_there_is_nothing_to_write(run, tmp_path):
     with pytest.raises(ValueError, match="all fits failed; the first, failing on iris, with ValueError: out of luck"):
         write_results(*run(FAILING), tmp_path / "out")

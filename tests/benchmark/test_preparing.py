@@ -17,6 +17,7 @@ from ufselect.benchmark.pieces import fit_of, judgement_of
 from ufselect.benchmark.preparing import Preparation, prepared
 from ufselect.benchmark.provenance import reasons_out_of_date
 from ufselect.benchmark.selecting import best_features
+from ufselect.cli.app import run
 from ufselect.comparison import compare_selectors
 from ufselect.datasets.content import dataset_from
 from ufselect.preprocessing import LogNormalize
@@ -211,11 +212,6 @@ selector = "needs_another_package:Absent"
 """
 
 
-def bench(folder, *options):
-    command = [sys.executable, "-m", "ufselect", "bench", "two.toml", "--output", "out", *options]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300)
-
-
 @pytest.fixture
 def folder(counts, tmp_path, monkeypatch):
     X, y = counts_of_three_classes()
@@ -229,7 +225,8 @@ def folder(counts, tmp_path, monkeypatch):
 
 
 def test_the_tables_say_how_each_set_was_prepared_and_judged(folder):
-    done = bench(folder)
+    command = [sys.executable, "-m", "ufselect", "bench", "two.toml", "--output", "out"]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     assert "Left out: LUNG is not available" in done.stderr
     text = (folder / "out" / "two" / "tables.md").read_text(encoding="utf-8")
@@ -250,14 +247,16 @@ def test_the_tables_say_how_each_set_was_prepared_and_judged(folder):
     assert f"{100 * means['variance', 'unlike.npz']:.1f}" in text
 
 
-def test_another_preparation_is_another_result(folder):
-    assert bench(folder, "--methods", "variance").returncode == 0
+def test_another_preparation_is_another_result(folder, monkeypatch):
+    monkeypatch.chdir(folder)
+    command = ["bench", "two.toml", "--output", "out", "--methods", "variance"]
+    assert run(command) == 0
     part = folder / "out" / "two-part"
     first = pd.read_parquet(part / "figures.parquet").set_index(["data", "count", "metric"]).value
     (folder / "two.toml").write_text(EXPERIMENT.replace('values = "unlike"', 'values = "plain"'), encoding="utf-8")
     experiment = replace(read_experiment(folder / "two.toml").narrowed(methods=["variance"]), options="part")
     assert "preparations in the experiment has changed." in reasons_out_of_date(experiment, part)
-    assert bench(folder, "--methods", "variance").returncode == 0
+    assert run(command) == 0
     second = pd.read_parquet(part / "figures.parquet").set_index(["data", "count", "metric"]).value
     assert first["counts.npz"].equals(second["counts.npz"])
     assert not first["unlike.npz"].equals(second["unlike.npz"])

@@ -25,8 +25,9 @@ selector = "MaxVariance"
 
 
 @pytest.fixture
-def made(make_experiment, small_set, tmp_path):
-    """An experiment and the folder of its results."""
+def made(make_experiment, small_set, tmp_path, monkeypatch):
+    """An experiment and the folder of its results, without the pictures, which take longest and are not compared."""
+    monkeypatch.setattr("ufselect.benchmark.output._drawn", lambda experiment: [])
     experiment = make_experiment(METHODS, data=["iris", small_set], protocol="no-labels", counts="[2]")
     with Store(tmp_path / "pieces.sqlite") as store:
         write_results(experiment, run_experiment(experiment, store), tmp_path / "out")

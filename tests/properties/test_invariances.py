@@ -79,9 +79,9 @@ def fitted(X, variant, **params):
 
 
 @cache
-def original_fit(variant, seed):
+def original_fit(variant, seed, form=np.asarray):
     """The fit with which tests compare; it is fitted once and must not be changed."""
-    return fitted(planted(seed), variant)
+    return fitted(form(planted(seed)), variant)
 
 
 @cache
@@ -217,7 +217,7 @@ def test_neither_threads_nor_another_fit_change_a_bit(variant, data):
 @in_every_variant
 def test_threads_change_no_bit_for_sparse_data(variant):
     X = sp.csr_array(planted(0))
-    assert_identical(fitted(X, variant, n_jobs=2), fitted(X, variant, n_jobs=1))
+    assert_identical(fitted(X, variant, n_jobs=2), original_fit(variant, 0, sp.csr_array))
 
 
 @in_every_variant
@@ -237,7 +237,7 @@ def test_the_start_of_iterations_does_not_matter(variant):
 def test_constant_columns_change_no_bit_of_the_others(variant, seed, form):
     X = planted(seed)
     constant = np.tile([0.0, 1.0, -0.1], (len(X), 1))
-    original = fitted(form(X), variant)
+    original = original_fit(variant, seed, form)
     extended = fitted(form(np.hstack([constant[:, :2], X, constant[:, 2:]])), variant)
     for name in ("scores_", "ranking_", "coef_"):
         if hasattr(original, name):
@@ -266,7 +266,7 @@ def test_a_mirrored_feature_scores_the_same(variant, seed):
 @pytest.mark.parametrize("form", [np.asarray, sp.csc_array])
 def test_copies_change_nothing_and_rank_behind_all_others(variant, form):
     X = planted(0)
-    once = fitted(form(X), variant)
+    once = original_fit(variant, 0, form)
     # Copies of the worst feature and, twice, of the best; and a constant column.
     best, worst = int(np.argmin(once.ranking_)), int(np.argmax(once.ranking_))
     several = fitted(form(np.hstack([np.ones((len(X), 1)), X, X[:, [worst, best, best]]])), variant)

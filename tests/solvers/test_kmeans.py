@@ -19,8 +19,9 @@ def plain_lloyd(X, start, max_iter=100):
         before, distances = labels, squared_distances(X, centres)
         labels = distances.argmin(axis=1)
         empty = np.setdiff1d(np.arange(len(centres)), labels)
-        farthest = np.argsort(-distances.min(axis=1), kind="stable")
-        labels[farthest[: len(empty)]] = empty
+        if len(empty):
+            farthest = np.argsort(-distances.min(axis=1), kind="stable")
+            labels[farthest[: len(empty)]] = empty
         if np.array_equal(labels, before):
             break
         for j in np.unique(labels):
