@@ -12,6 +12,7 @@ from ufselect.solvers._compiling import compiled
 Array = npt.NDArray[Any]
 
 _LARGE_FACTOR = 64  # from this size on LAPACK is faster than a loop
+_ROWS_AT_ONCE = 32
 
 
 @compiled
@@ -300,32 +301,49 @@ def descend_row_blocks(gram: Array, slope: Array, coef: Array, penalty: float, t
     ``coef`` is Wᵀ and ``slope`` is (C − GW)ᵀ, both of shape (c, d), so that the long axis is contiguous. Stops when no
     optimality condition is violated by more than ``tol`` λ. Returns the worst violation as a multiple of λ.
     """
-    tasks, d = coef.shape
-    pull = np.empty(tasks)
+    d = coef.shape[1]
     worst = np.inf
     for _ in range(max_sweeps):
-        for j in range(d):
-            curvature = gram[j, j]
-            if curvature <= 0.0:
-                continue
-            length = 0.0
-            for l in range(tasks):
-                pull[l] = slope[l, j] + curvature * coef[l, j]
-                length += pull[l] * pull[l]
-            length = np.sqrt(length)
-            shrink = 0.0
-            if length > penalty:
-                shrink = (1.0 - penalty / length) / curvature
-            for l in range(tasks):
-                change = shrink * pull[l] - coef[l, j]
-                if change != 0.0:
-                    coef[l, j] += change
-                    for i in range(d):
-                        slope[l, i] -= change * gram[j, i]
+        for start in range(0, d, _ROWS_AT_ONCE):
+            stop = min(start + _ROWS_AT_ONCE, d)
+            near = slope[:, start:stop].copy()
+            change = descend_some_rows(gram[start:stop, start:stop].copy(), near, coef[:, start:stop], penalty)
+            # The slopes of all the other rows by one product, which is several times faster than row by row.
+            slope -= change @ gram[start:stop]
+            slope[:, start:stop] = near
         worst = worst_row_violation(slope, coef, penalty) / penalty
         if worst <= tol:
             break
     return worst
+
+
+@compiled
+def descend_some_rows(gram: Array, slope: Array, coef: Array, penalty: float) -> Array:
+    """One sweep over some rows of W, as in ``descend_row_blocks``, in place; return the change of Wᵀ."""
+    tasks, d = coef.shape
+    change = np.empty((tasks, d))
+    pull = np.empty(tasks)
+    for j in range(d):
+        curvature = gram[j, j]
+        if curvature <= 0.0:
+            change[:, j] = 0.0
+            continue
+        length = 0.0
+        for l in range(tasks):
+            pull[l] = slope[l, j] + curvature * coef[l, j]
+            length += pull[l] * pull[l]
+        length = np.sqrt(length)
+        shrink = 0.0
+        if length > penalty:
+            shrink = (1.0 - penalty / length) / curvature
+        for l in range(tasks):
+            move = shrink * pull[l] - coef[l, j]
+            change[l, j] = move
+            if move != 0.0:
+                coef[l, j] += move
+                for i in range(d):
+                    slope[l, i] -= move * gram[j, i]
+    return change
 
 
 @compiled
