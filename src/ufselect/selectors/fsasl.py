@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -12,6 +12,8 @@ from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from ufselect._backend.columns import Columns, Float
+from ufselect._backend.policy import LARGEST_CROWDED_SPECTRUM
+from ufselect._backend.sharing import Result, shared
 from ufselect._backend.tensors import is_tensor
 from ufselect._ranking import Ranking, rank_by_alignment, rank_by_gain, rank_by_row_norm
 from ufselect.base import (
@@ -36,6 +38,7 @@ from ufselect.solvers.trace import even_row_norms, smoother_projection
 
 _TOLERANCE = 1e-4  # of W at last
 _ALWAYS_ALLOWED_ROWS, _MOST_ROWS = 500, 2000
+_OF_THE_STRUCTURE = ("self_expression_penalty", "local_weight")  # parameters on which no first W depends
 
 
 class FeatureWeights(NamedTuple):
@@ -343,18 +346,20 @@ class FSASL(ClusterSelector):
             from ufselect.gpu.fitting import learn_on_device
 
             return learn_on_device(self, X, wanted)
-        gram = affordable_gram(X)
-        structure = self._structure_of_original_features(X, gram)
-        n_clusters = self._clusters(X, gram)
-        weights = self._fit_weights(X, gram, structure.laplacian, n_clusters)
+        gram = self._shared("gram", lambda: affordable_gram(X), "row_penalty", *_OF_THE_STRUCTURE)
+        structure, n_clusters, weights = self._shared("start", lambda: self._start(X, gram), *_OF_THE_STRUCTURE)
+        structure = replace(structure, local_weight=self.local_weight)
         Z = X @ weights.W
         targets = [weights.target]
         iterations = Iterations(self)
         half_steps: list[tuple[float, float, float]] = []
         for iteration in iterations:
             frozen = iteration > 0 and not self.recalibrate
-            expressed = self._express(structure, Z, frozen)
-            structure = self._find_neighbors(expressed, Z, frozen)
+            if iteration == 0:
+                expressed, structure = self._first_learned_structure(structure, Z)
+            else:
+                expressed = self._express(structure, Z, frozen)
+                structure = self._find_neighbors(expressed, Z, frozen)
             costs = expressed.cost(Z) + weights.cost, structure.cost(Z) + weights.cost
             weights = self._fit_weights(X, gram, structure.laplacian, n_clusters, weights)
             Z, before = X @ weights.W, Z
@@ -375,6 +380,35 @@ class FSASL(ClusterSelector):
             half_step_history_=np.array(half_steps),
             **iterations.attributes(),
         )
+
+    def _shared(self, name: str, compute: Callable[[], Result], *whatever: str) -> Result:
+        """A part of the first steps, which other settings share if it does not depend on the parameters named.
+
+        They do not if S is learned from the original features, or if W depends on more than the eigenvectors of P.
+        """
+        return shared(self, name, compute, whatever=whatever) if self._starts_with_eigenvectors_of_P() else compute()
+
+    def _starts_with_eigenvectors_of_P(self) -> bool:
+        local = self._kind_of_structure() != "global" and self.adaptive
+        return local and self.w_solver == "regression" and self.n_clusters is not None
+
+    def _start(self, X: Columns, gram: Float | None) -> tuple[Structure, int | None, FeatureWeights]:
+        """The structure of the original features, c, and the first weights."""
+        structure = self._structure_of_original_features(X, gram)
+        n_clusters = self._clusters(X, gram)
+        # β does not change the eigenvectors of βL_P, so that they should not even round differently.
+        unweighted = replace(structure, local_weight=1.0) if self._starts_with_eigenvectors_of_P() else structure
+        return structure, n_clusters, self._fit_weights(X, gram, unweighted.laplacian, n_clusters)
+
+    def _first_learned_structure(self, structure: Structure, Z: Float) -> tuple[Structure, Structure]:
+        """The first S step and the first P step; the structures after each of them."""
+
+        def learned() -> tuple[Structure, Structure]:
+            expressed = self._express(structure, Z, frozen=False)
+            return expressed, self._find_neighbors(expressed, Z, frozen=False)
+
+        expressed, found = self._shared("structure", learned, "local_weight")
+        return replace(expressed, local_weight=self.local_weight), replace(found, local_weight=self.local_weight)
 
     def _clusters(self, X: Columns, gram: Float | None) -> int | None:
         """c as given or by the eigengap; None if the kernel of the graph is the target."""
@@ -504,6 +538,8 @@ class FSASL(ClusterSelector):
                 dimension,
                 nontrivial=self.center,
                 warm_start=near,
+                # S leaves many small eigenvalues, which no iteration tells apart.
+                dense=True if L.has_self_expression and L.shape[0] <= LARGEST_CROWDED_SPECTRUM else None,
                 n_jobs=self.n_jobs,
                 random_state=self.random_state,
             ).vectors
