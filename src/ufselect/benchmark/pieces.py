@@ -17,6 +17,7 @@ from threadpoolctl import ThreadpoolController
 from ufselect._backend.columns import Indices
 from ufselect._backend.convergence import convergence_warnings
 from ufselect._backend.naming import names_a_module
+from ufselect._backend.sharing import Shared, sharing
 from ufselect._backend.tabular import draws_of_samples
 from ufselect.benchmark.data import DataVersion, load_version, neighbors_in
 from ufselect.benchmark.experiment import identity
@@ -105,11 +106,13 @@ class Fit:
             if not names_a_module(self.selector):
                 _load_compiled_code(self.data, self.selector, self.source)
             try:
-                (selector, cost), n_warnings = _counting_warnings(lambda: measured(lambda: unfitted.fit(X)))
+                with sharing(_shared_parts(self.data, self.raw, self.draw)) as saved:
+                    (selector, cost), n_warnings = _counting_warnings(lambda: measured(lambda: unfitted.fit(X)))
             except (ValueError, MemoryError, ImportError, np.linalg.LinAlgError) as error:
                 return {"error": f"{type(error).__name__}: {error}"}
         order = best_features(selector, self.n_features).tolist()
-        return {"order": order, **asdict(cost), "warnings": n_warnings, **_course(selector)}
+        seconds = cost.seconds + saved()  # those of a fit by itself
+        return {"order": order, **asdict(cost), "seconds": seconds, "warnings": n_warnings, **_course(selector)}
 
     def _selector(self, dataset: Prepared) -> Any:
         make = current_selector(self.selector, self.source, self.folder)
@@ -176,6 +179,12 @@ def _course(selector: Any) -> Outcome:
         if (history := getattr(selector, attribute, None)) is not None:
             course[name] = np.asarray(history, dtype=float).tolist()
     return course
+
+
+@lru_cache(maxsize=1)
+def _shared_parts(data: DataVersion, raw: bool, draw: Draw | None) -> Shared:  # noqa: ARG001 - one for each of them
+    """Return what settings share on the same samples; only that of the last ones is kept in memory."""
+    return Shared()
 
 
 @lru_cache(maxsize=64)

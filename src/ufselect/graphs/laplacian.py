@@ -106,6 +106,11 @@ class StructureLaplacian(Laplacian):
         self._local: Any = None if P is None else local_weight * neighbor_laplacian(P)
         self._single: Any = None
 
+    @property
+    def has_self_expression(self) -> bool:
+        """Whether there is an S."""
+        return self._unexpressed is not None
+
     def _matmat(self, B: Float) -> Float:
         image = np.zeros((self.shape[0], B.shape[1]))
         if self._unexpressed is not None:

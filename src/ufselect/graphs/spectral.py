@@ -24,6 +24,7 @@ from ufselect.graphs.laplacian import Laplacian, NormalizedLaplacian
 from ufselect.graphs.tall import orthonormalize, project_out, residuals, rotate
 
 ABOVE_ESTIMATE = 1.02
+_SAMPLES_PER_VECTOR = 10  # for up to that many, a dense decomposition takes less time
 _FEWEST_SPARE_VECTORS = 8
 _LOWEST_DEGREE = 16
 _NARROWEST_GAP = 1e-4
@@ -89,7 +90,7 @@ def smallest_eigenvectors(
     if known.shape[1] == count:
         return Spectrum(np.zeros(count), with_fixed_signs(known))
     if dense is None:
-        dense = n <= LARGEST_DENSE_SPECTRUM or 5 * count >= n
+        dense = n <= LARGEST_DENSE_SPECTRUM or _SAMPLES_PER_VECTOR * count >= n
     if dense:
         return _decompose(L, count, nontrivial)
     known = known.astype(_precision(L, tol), copy=False)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import scipy.sparse as sp
@@ -29,6 +29,10 @@ class Structure:
     def laplacian(self) -> StructureLaplacian:
         """L = (I−S)(I−S)ᵀ + βL_P."""
         return structure_laplacian(self.S, self.P, self.local_weight)
+
+    def weighted(self, local_weight: float) -> Structure:
+        """The same structure with another β."""
+        return self if local_weight == self.local_weight else replace(self, local_weight=local_weight)
 
     def forget_laplacian(self) -> None:
         """Free the memory of the Laplacian, which is computed again if it is asked for."""

@@ -14,9 +14,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from ufselect._backend.columns import Columns, Float, Indices
-from ufselect.solvers._kernels import add_best_candidates, descend_lassos, solve_lassos_by_gram
+from ufselect.solvers._kernels import add_best_candidates, descend_lassos
+from ufselect.solvers._lasso_kernels import solve_lassos_on_growing_sets
 
 _CANDIDATES_PER_ROUND = 32
+_CANDIDATES_BY_GRAM = 16
 _MOST_ROUNDS = 200
 _SWEEPS = 10
 _FIRST_PRECISION = 0.01
@@ -176,7 +178,7 @@ def lassos_by_gram(gram: Float, own: Indices, penalties: Float, coefs: Float, to
         The number of problems that did not reach ``tol``.
     """
     coefs = coefs.copy()
-    return coefs, solve_lassos_by_gram(gram, own, penalties, coefs, tol, _SWEEPS, _MOST_ROUNDS)
+    return coefs, solve_lassos_on_growing_sets(gram, own, penalties, coefs, tol, _CANDIDATES_BY_GRAM, _MOST_ROUNDS)
 
 
 def _largest_magnitudes(rows: Float) -> Float:

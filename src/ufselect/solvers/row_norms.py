@@ -1,0 +1,172 @@
+"""Row-sparse regression as a smooth problem in the norms of the rows.
+
+As ‖w‖ = min_η (‖w‖²/η + η)/2 over η ≥ 0, the minimum of ½tr(WᵀGW) − tr(WᵀC) + λ Σ‖wⱼ‖ over W is that of
+
+    f(η) = −½tr(CᵀW(η)) + (λ/2) Σ ηⱼ,   W(η) = E(GE + λI)⁻¹C,   E = diag(η),
+
+over η ≥ 0; at the solution ηⱼ = ‖wⱼ‖. This function is convex and smooth even at ηⱼ = 0, where a norm is not, and has
+one variable per row, whatever the number of columns of W. Newton's method with bounds therefore drops and adds many
+rows in one step.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve, solve_triangular
+
+from ufselect._backend.columns import Float, Indices
+
+_MOST_STEPS = 50
+_SHORTEST_STEP = 1e-3
+_LEAST_DECREASE = 1e-4  # as a share of what the slope promises
+_ROUNDING = 1e-13
+_RIDGE = 1e-10  # dependent columns can share their weight in any way
+
+
+def l21_solution_by_norms(gram: Float, target: Float, W: Float, half: float, tol: float) -> Float:
+    """Minimise ½tr(WᵀGW) − tr(WᵀC) + λ Σ‖wⱼ‖ by Newton steps in the norms of the rows.
+
+    Parameters
+    ----------
+    gram : ndarray of shape (d, d)
+        G, positive semi-definite.
+    target : ndarray of shape (d, c)
+        C.
+    W : ndarray of shape (d, c)
+        Start, of which only the norms of the rows count.
+    half : float
+        λ.
+    tol : float
+        Largest allowed violation of an optimality condition, as a share of λ.
+
+    Returns
+    -------
+    ndarray of shape (d, c)
+        W. Rounding may prevent it from reaching ``tol``; it is never worse than ``W(‖w₁‖, ‖w₂‖, …)`` of the start.
+    """
+    norms = np.linalg.norm(W, axis=1)
+    if not norms.any():
+        norms = np.full(len(gram), np.linalg.norm(target) / np.trace(gram))
+    point = _Point(gram, target, half, norms)
+    for _ in range(_MOST_STEPS):
+        if point.worst_violation <= tol:
+            break
+        following = _lower(point)
+        if following is None:
+            break
+        point = following
+    return point.W
+
+
+def weights_of_norms(gram: Float, target: Float, half: float, norms: Float) -> Float:
+    """W(η), the best W if ‖wⱼ‖ is replaced by (‖wⱼ‖²/ηⱼ + ηⱼ)/2; rows with ηⱼ = 0 are zero."""
+    return _Point(gram, target, half, norms).W
+
+
+@dataclass(frozen=True)
+class _Point:
+    """Norms η, and f and its derivatives there."""
+
+    gram: Float
+    target: Float
+    half: float
+    norms: Float
+
+    @cached_property
+    def in_use(self) -> Indices:
+        """The rows with η > 0."""
+        return np.flatnonzero(self.norms)
+
+    @cached_property
+    def root(self) -> Float:
+        """√η of these rows, as a column."""
+        return np.sqrt(self.norms[self.in_use])[:, None]
+
+    @cached_property
+    def factor(self) -> Float:
+        """The Cholesky factor of E^½GE^½ + λI, for the rows in use."""
+        system = self.root * self.gram[np.ix_(self.in_use, self.in_use)] * self.root.T
+        system[np.diag_indices(len(system))] += self.half
+        return np.asarray(cho_factor(system, lower=True, overwrite_a=True, check_finite=False)[0])
+
+    @cached_property
+    def W(self) -> Float:
+        """W(η) = E^½(E^½GE^½ + λI)⁻¹E^½C."""
+        W = np.zeros_like(self.target)
+        scaled = self.root * self.target[self.in_use]
+        W[self.in_use] = self.root * cho_solve((self.factor, True), scaled, check_finite=False)
+        return W
+
+    @cached_property
+    def slope(self) -> Float:
+        """C − GW; its rows in use are λwⱼ/ηⱼ."""
+        return self.target - self.gram[:, self.in_use] @ self.W[self.in_use]
+
+    @cached_property
+    def value(self) -> float:
+        """f(η)."""
+        return -0.5 * float(np.sum(self.W * self.target)) + 0.5 * self.half * float(self.norms.sum())
+
+    @cached_property
+    def gradient(self) -> Float:
+        """½(λ − ‖slopeⱼ‖²/λ)."""
+        return 0.5 * (self.half - np.sum(self.slope**2, axis=1) / self.half)
+
+    @property
+    def worst_violation(self) -> float:
+        """The largest violation of an optimality condition of W, as a share of λ."""
+        steepness = np.linalg.norm(self.slope, axis=1) / self.half
+        off = np.where(self.norms > 0.0, np.abs(steepness - 1.0), np.maximum(steepness - 1.0, 0.0))
+        return float(off.max())
+
+    def hessian(self, rows: Indices) -> Float:
+        """(1/λ)(slopeⱼ·slopeₖ) [(λI + GE)⁻¹G]ⱼₖ of some rows, a product of two positive semi-definite matrices."""
+        reached = solve_triangular(
+            self.factor, self.root * self.gram[np.ix_(self.in_use, rows)], lower=True, check_finite=False
+        )
+        stiffness = self.gram[np.ix_(rows, rows)] - reached.T @ reached
+        slope = self.slope[rows] / self.half
+        hessian: Float = (slope @ slope.T) * stiffness
+        diagonal = np.diag_indices(len(rows))
+        hessian[diagonal] = (1.0 + _RIDGE) * np.maximum(hessian[diagonal], 0.0) + _RIDGE**2 * hessian[diagonal].max()
+        return hessian
+
+
+def _lower(point: _Point) -> _Point | None:
+    """Take a Newton step towards the minimum of f with η ≥ 0; None if no step lowers f."""
+    rows = np.flatnonzero((point.norms > 0.0) | (point.gradient < 0.0))
+    now, gradient = point.norms[rows], point.gradient[rows]
+    try:
+        least = _least_with_bounds(point.hessian(rows), gradient, now)
+    except np.linalg.LinAlgError:  # by rounding
+        return None
+    promised = float(gradient @ (least - now))
+    size = 1.0
+    while size >= _SHORTEST_STEP:
+        norms = point.norms.copy()
+        norms[rows] = least if size == 1.0 else now + size * (least - now)
+        trial = _Point(point.gram, point.target, point.half, norms)
+        if trial.value <= point.value + _LEAST_DECREASE * size * promised + _ROUNDING * abs(point.value):
+            return trial
+        size /= 2.0
+    return None
+
+
+def _least_with_bounds(hessian: Float, gradient: Float, now: Float) -> Float:
+    """Return where the quadratic model is least for η ≥ 0, given that no η increases that was found to become negative."""
+    free = np.ones(len(now), dtype=bool)
+    least = now.copy()
+    while free.any():
+        inside = np.flatnonzero(free)
+        pull = gradient[inside] - hessian[np.ix_(inside, ~free)] @ now[~free]
+        factor = cho_factor(hessian[np.ix_(inside, inside)], lower=True, overwrite_a=True, check_finite=False)
+        least[inside] = now[inside] - cho_solve(factor, pull, check_finite=False)
+        negative = inside[least[inside] <= 0.0]
+        if not len(negative):
+            break
+        least[negative] = 0.0
+        free[negative] = False
+    return least
