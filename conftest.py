@@ -1,6 +1,8 @@
-"""Which modules have no doctests here, and which tests come first."""
+"""Which modules have no doctests here, which tests come first, and which are not measured."""
 
 from importlib.util import find_spec
+
+import pytest
 
 # Modules that need PyTorch, if it is not installed.
 collect_ignore_glob = [] if find_spec("torch") else ["src/ufselect/gpu/*"]
@@ -11,3 +13,7 @@ _LONGEST = ("test_docs.py", "test_readme.py", "test_large_files.py", "test_cli_b
 def pytest_collection_modifyitems(items):
     """Start with the modules whose tests take longest: at the end, one process would work on them alone."""
     items.sort(key=lambda item: item.path.name not in _LONGEST)
+    # Tests with many examples of the same lines: measuring takes as long as the examples themselves.
+    for item in items:
+        if getattr(getattr(item, "function", None), "is_hypothesis_test", False):
+            item.add_marker(pytest.mark.no_cover)
