@@ -74,16 +74,16 @@ class Timing:
 def compare_with_revision(revision: str, shapes: list[Shape], threads: int) -> str | None:
     """Tables of all methods at their defaults; None if git cannot export the revision."""
     with tempfile.TemporaryDirectory() as folder:
-        if not _export(revision, Path(folder)):
+        if not export(revision, Path(folder)):
             print(f"before skipped: git cannot export revision {revision!r}.\n")
             return None
-        with _fitting(Path(folder, "src"), threads) as before, _fitting(ROOT / "src", threads) as now:
+        with answering("fits", Path(folder, "src"), threads) as before, answering("fits", ROOT / "src", threads) as now:
             timings = [_timing(before, now, name, shape) for shape in shapes for name in selectors()]
     tables = [_table_of(shape, timings) for shape in shapes]
     return "\n\n".join([f"Before: revision {revision}.", *tables, _summary(timings)])
 
 
-def _export(revision: str, folder: Path) -> bool:
+def export(revision: str, folder: Path) -> bool:
     """Write the package as of a revision to a folder; return whether it worked."""
     command = ["git", "-C", str(ROOT), "archive", "--format=tar", revision, "src"]
     try:
@@ -96,9 +96,10 @@ def _export(revision: str, folder: Path) -> bool:
 
 
 @contextmanager
-def _fitting(source: Path, threads: int) -> Iterator[subprocess.Popen[str]]:
-    """A process that imports ufselect from a source folder and fits on request."""
-    command = [sys.executable, str(Path(__file__).with_name("worker.py")), "fits", json.dumps({"source": str(source)})]
+def answering(measure: str, source: Path, threads: int, **arguments: Any) -> Iterator[subprocess.Popen[str]]:
+    """A process that imports ufselect from a source folder and answers requests, one per line."""
+    given = json.dumps({"source": str(source), **arguments})
+    command = [sys.executable, str(Path(__file__).with_name("worker.py")), measure, given]
     environment = {**environment_for(threads), "PYTHONPATH": str(source)}
     process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment)
     try:

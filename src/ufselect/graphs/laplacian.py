@@ -44,6 +44,11 @@ class Laplacian(LinearOperator):  # type: ignore[misc]
         """Whether :meth:`combination` takes float32 arrays."""
         return False
 
+    @property
+    def is_crowded(self) -> bool:
+        """Whether there are many small eigenvalues, which no iteration tells apart."""
+        return False
+
     def in_order_of_neighbors(self) -> tuple[Laplacian, Indices] | None:
         """Return L with neighbours near to each other, and that order of the samples; None if it is not sparse."""
         return None
@@ -98,8 +103,8 @@ class StructureLaplacian(Laplacian):
         self._single: Any = None
 
     @property
-    def has_self_expression(self) -> bool:
-        """Whether there is an S."""
+    def is_crowded(self) -> bool:
+        """Whether there are many small eigenvalues, as those of an S are."""
         return self._unexpressed is not None
 
     def _matmat(self, B: Float) -> Float:
