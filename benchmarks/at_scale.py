@@ -12,7 +12,7 @@ import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from before import ROOT, Shape, Timing, export, fit, fitting, summary, table_of
+from before import ROOT, Shape, Timing, answering, export, fit, summary, table_of
 from processes import say
 from report import machine, write_section
 from sizes import selectors
@@ -27,7 +27,7 @@ FITS = 3
 def timing(source: Path, name: str, shape: Shape) -> Timing:
     """One fit by each version or, if they are short, three in turn."""
     found = Timing(name, shape, [], [])
-    with fitting(source, 1) as before, fitting(ROOT / "src", 1) as now:
+    with answering("fits", source, 1) as before, answering("fits", ROOT / "src", 1) as now:
         for version in (before, now):
             for small in WARM_UP:
                 fit(version, name, small)

@@ -78,7 +78,7 @@ def compare_with_revision(revision: str, shapes: list[Shape], threads: int) -> s
         if not export(revision, Path(folder)):
             print(f"before skipped: git cannot export revision {revision!r}.\n")
             return None
-        with fitting(Path(folder, "src"), threads) as before, fitting(ROOT / "src", threads) as now:
+        with answering("fits", Path(folder, "src"), threads) as before, answering("fits", ROOT / "src", threads) as now:
             timings = [_timing(before, now, name, shape) for shape in shapes for name in selectors()]
     tables = [table_of(shape, timings) for shape in shapes]
     return "\n\n".join([f"Before: revision {revision}.", *tables, summary(timings)])
@@ -97,9 +97,10 @@ def export(revision: str, folder: Path) -> bool:
 
 
 @contextmanager
-def fitting(source: Path, threads: int) -> Iterator[subprocess.Popen[str]]:
-    """A process that imports ufselect from a source folder and fits on request."""
-    command = [sys.executable, str(Path(__file__).with_name("worker.py")), "fits", json.dumps({"source": str(source)})]
+def answering(measure: str, source: Path, threads: int, **arguments: Any) -> Iterator[subprocess.Popen[str]]:
+    """A process that imports ufselect from a source folder and answers requests, one per line."""
+    given = json.dumps({"source": str(source), **arguments})
+    command = [sys.executable, str(Path(__file__).with_name("worker.py")), measure, given]
     path = os.pathsep.join(filter(None, [str(source), os.environ.get("PYTHONPATH", "")]))
     environment = {**environment_for(threads), "PYTHONPATH": path}
     process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment)

@@ -13,7 +13,7 @@ import sys
 import warnings
 from functools import cache
 from pathlib import Path
-from time import perf_counter
+from time import perf_counter, process_time
 from typing import Any
 
 
@@ -119,12 +119,40 @@ def size_fit(most_memory: int, **arguments: Any) -> dict[str, Any]:
 
 def fits(source: str) -> None:
     """Answer requests, one per line: each asks for one fit of a selector from the package in ``source``."""
+    _check_source(source)
+    for line in sys.stdin:
+        print(json.dumps(_timed_fit(**json.loads(line))), flush=True)
+
+
+def _check_source(source: str) -> None:
     import ufselect
 
     if not Path(ufselect.__file__).resolve().is_relative_to(Path(source).resolve()):
         raise ImportError(f"ufselect was imported from {ufselect.__file__} instead of {source}.")
+
+
+def settings(source: str, data: str, n_settings: int) -> None:
+    """Answer requests, one per line: each asks for one setting of FSASL's published grid, evenly thinned."""
+    _check_source(source)
+    from certificates import Certificates
+
+    from ufselect import FSASL
+    from ufselect.benchmark.experiment import read_experiment
+    from ufselect.benchmark.runner import planned_trials
+    from ufselect.datasets import load_dataset
+
+    published = Path(__file__).parents[1] / "experiments" / "published.toml"
+    experiment = read_experiment(published).narrowed(data=[data], methods=["FSASL"], settings=n_settings)
+    pieces = [trial.fit for trial in planned_trials(experiment)]
+    certificates = Certificates()
+    FSASL.published(n_clusters=5, spread="row").fit(load_dataset(data).X[:150, ::8])  # loads compiled code
     for line in sys.stdin:
-        print(json.dumps(_timed_fit(**json.loads(line))), flush=True)
+        with certificates.checked() as worst:
+            start = process_time()
+            outcome = pieces[json.loads(line)["index"]].run()
+            seconds = process_time() - start - worst.seconds
+        answer = {"seconds": seconds, "best": outcome["order"][:50], "gap": worst.gap, "violation": worst.violation}
+        print(json.dumps(answer), flush=True)
 
 
 def _timed_fit(name: str, **shape: Any) -> dict[str, Any]:
@@ -164,6 +192,7 @@ MEASUREMENTS = {
     "peer": peer,
     "size": size_fit,
     "fits": fits,
+    "settings": settings,
 }
 
 if __name__ == "__main__":

@@ -5,16 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import wraps
 from time import thread_time
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 Result = TypeVar("Result")
-
-
-class _Estimator(Protocol):
-    random_state: Any
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]: ...
 
 
 class Shared:
@@ -57,28 +52,24 @@ def sharing(parts: Shared) -> Iterator[Callable[[], float]]:
         _active.reset(token)
 
 
-def shared(estimator: _Estimator, name: str, compute: Callable[[], Result], *, whatever: tuple[str, ...]) -> Result:
-    """Return a part of a fit: within :func:`sharing` it is computed once, for all values of some parameters.
+def shared_whatever(*parameters: str) -> Callable[[Callable[..., Result]], Callable[..., Result]]:
+    """Decorate a method whose result settings share that differ in the given parameters only.
 
-    Parameters
-    ----------
-    estimator : estimator
-        The part belongs to its class and to its parameters. Unless its ``random_state`` is an integer, it shares none.
-    name : str
-        The part among others of the same fit.
-    compute : callable
-        Returns the part. It must be the same for all values of the parameters in ``whatever``, and nobody may change
-        it.
-    whatever : tuple of str
-        Parameters that have no influence on the part.
-
-    Returns
-    -------
-    object
-        What ``compute`` returns.
+    Within :func:`sharing` it is computed once for them, if ``_shares_first_steps()`` of the selector is true and its
+    ``random_state`` is an integer. Its arguments must follow from the data and from the other parameters, and nobody
+    may change the result.
     """
-    parts = _active.get()
-    if parts is None or not isinstance(estimator.random_state, int):
-        return compute()
-    parameters = {key: value for key, value in estimator.get_params(deep=False).items() if key not in whatever}
-    return parts.part((type(estimator), name, tuple(sorted(parameters.items()))), compute)
+
+    def decorate(method: Callable[..., Result]) -> Callable[..., Result]:
+        @wraps(method)
+        def shared(selector: Any, *arguments: Any) -> Result:
+            parts = _active.get()
+            if parts is None or not isinstance(selector.random_state, int) or not selector._shares_first_steps():
+                return method(selector, *arguments)
+            others = {name: value for name, value in selector.get_params().items() if name not in parameters}
+            key = type(selector), method.__name__, tuple(sorted(others.items()))
+            return parts.part(key, lambda: method(selector, *arguments))
+
+        return shared
+
+    return decorate

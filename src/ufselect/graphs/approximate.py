@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numba
 import numpy as np
+import scipy.sparse as sp
 from joblib import effective_n_jobs
 from sklearn.utils import check_random_state
 
@@ -45,6 +46,25 @@ def searches_approximately(neighbors: str, n: int) -> bool:
         raise ImportError(f'neighbors="approximate" needs pynndescent: {remedy}.')
     warn_user(f"Exact neighbours of {n:,} samples take a long time. For approximate ones, {remedy}.")
     return False
+
+
+def uses_approximate(points: Columns | Float, neighbors: str, same_number: bool) -> bool:
+    """Return whether to search for approximate neighbours, which is possible for dense points.
+
+    Parameters
+    ----------
+    points : Columns or ndarray of shape (n, d)
+    neighbors : {"auto", "exact", "approximate"}
+    same_number : bool
+        Whether all samples have the same number of neighbours, which a search that finds only some of them requires.
+    """
+    possible = same_number and not (isinstance(points, Columns) and sp.issparse(points.values))
+    if neighbors == "approximate" and not possible:
+        raise ValueError(
+            'neighbors="approximate" needs spread="row", recalibrate=True, and a dense X or more features than '
+            "graph_components."
+        )
+    return possible and searches_approximately(neighbors, points.shape[0])
 
 
 def approximate_others(

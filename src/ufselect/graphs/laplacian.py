@@ -45,6 +45,11 @@ class Laplacian(LinearOperator):  # type: ignore[misc]
         """Whether :meth:`combination` takes float32 arrays."""
         return False
 
+    @property
+    def is_crowded(self) -> bool:
+        """Whether there are many small eigenvalues, which no iteration tells apart."""
+        return False
+
     def in_order_of_neighbors(self, dtype: Any) -> tuple[Laplacian, Indices] | None:  # noqa: ARG002
         """Return L with neighbours near to each other, in a precision, and that order of the samples.
 
@@ -107,8 +112,8 @@ class StructureLaplacian(Laplacian):
         self._single: Any = None
 
     @property
-    def has_self_expression(self) -> bool:
-        """Whether there is an S."""
+    def is_crowded(self) -> bool:
+        """Whether there are many small eigenvalues, as those of an S are."""
         return self._unexpressed is not None
 
     def _matmat(self, B: Float) -> Float:

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from ufselect._backend.blocks import map_row_blocks
 from ufselect._backend.columns import Columns, Float, Indices
 from ufselect._backend.convergence import warn_not_converged
-from ufselect._backend.policy import LARGEST_EXACT_KERNEL
+from ufselect._backend.policy import LARGEST_DENSE_SYSTEM, LARGEST_EXACT_KERNEL
 from ufselect.solvers.lasso import Targets, lassos_by_gram, lassos_without_self, omp_without_self
 
 
@@ -96,9 +96,10 @@ class _Gathered(NamedTuple):
 
 
 def _gram_of_few_samples(X: Columns) -> Float | None:
-    """Return XXᵀ if X has many more dimensions than samples, and not too many samples, else None."""
-    n = X.shape[0]
-    return X.in_double_precision().row_gram() if n <= LARGEST_EXACT_KERNEL else None
+    """Return XXᵀ if X has few samples, or many more dimensions than samples, and not too many samples, else None."""
+    n, d = X.shape
+    few = n <= (LARGEST_DENSE_SYSTEM if 2 * n <= d else LARGEST_EXACT_KERNEL)
+    return X.in_double_precision().row_gram() if few else None
 
 
 def _solve_block(

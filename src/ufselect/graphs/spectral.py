@@ -90,7 +90,8 @@ def smallest_eigenvectors(
     if known.shape[1] == count:
         return Spectrum(np.zeros(count), with_fixed_signs(known))
     if dense is None:
-        dense = n <= LARGEST_DENSE_SPECTRUM or _SAMPLES_PER_VECTOR * count >= n
+        largest = LARGEST_CROWDED_SPECTRUM if L.is_crowded else LARGEST_DENSE_SPECTRUM
+        dense = n <= largest or _SAMPLES_PER_VECTOR * count >= n
     if dense:
         return _decompose(L, count, nontrivial)
     known = known.astype(_precision(L, tol), copy=False)

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from ufselect._backend.columns import Columns, Float
 from ufselect._backend.dask_arrays import is_dask_collection
-from ufselect._backend.policy import LARGEST_CROWDED_SPECTRUM
-from ufselect._backend.sharing import Result, shared
+from ufselect._backend.sharing import shared_whatever
 from ufselect._backend.tensors import is_tensor
 from ufselect._ranking import Ranking, rank_by_alignment, rank_by_gain, rank_by_row_norm
 from ufselect.base import (
@@ -27,7 +25,7 @@ from ufselect.base import (
     checked_coef,
 )
 from ufselect.graphs.adaptive import adaptive_neighbors
-from ufselect.graphs.approximate import searches_approximately
+from ufselect.graphs.approximate import uses_approximate
 from ufselect.graphs.components import principal_components
 from ufselect.graphs.laplacian import StructureLaplacian
 from ufselect.graphs.self_expression import fixed_size_self_expression, sparse_self_expression
@@ -40,7 +38,6 @@ from ufselect.solvers.l21 import l21_regression, smallest_penalty_of_products, t
 from ufselect.solvers.trace import even_row_norms, smoother_projection
 
 _TOLERANCE = 1e-4  # of W at last
-_OF_THE_STRUCTURE = ("self_expression_penalty", "local_weight")  # parameters on which no first W depends
 
 
 class FSASL(ClusterSelector):
@@ -342,8 +339,7 @@ class FSASL(ClusterSelector):
             from ufselect.gpu.fitting import learn_on_device
 
             return learn_on_device(self, X, wanted)
-        gram = self._shared("gram", lambda: affordable_gram(X), "row_penalty", *_OF_THE_STRUCTURE)
-        structure, n_clusters, weights = self._shared("start", lambda: self._start(X, gram), *_OF_THE_STRUCTURE)
+        gram, structure, n_clusters, weights = self._start(X)
         structure = structure.weighted(self.local_weight)
         Z = embedded(X, weights.W)
         structures = [weights.structure]
@@ -351,9 +347,11 @@ class FSASL(ClusterSelector):
         half_steps: list[tuple[float, float, float]] = []
         for iteration in iterations:
             frozen = iteration > 0 and not self.recalibrate
-            structure = self._express(structure, Z, iteration, frozen)
+            structure = (self._express if iteration else self._express_first)(structure, Z, frozen)
+            structure = structure.weighted(self.local_weight)
             cost_of_expression = structure.cost(Z) + weights.cost
-            structure = self._find_neighbors(structure, Z, iteration, frozen)
+            structure = (self._find_neighbors if iteration else self._find_first_neighbors)(structure, Z, frozen)
+            structure = structure.weighted(self.local_weight)
             cost_of_neighbors = structure.cost(Z) + weights.cost
             weights = self._fit_weights(X, gram, structure.laplacian, n_clusters, weights)
             structures.append(weights.structure)
@@ -377,30 +375,18 @@ class FSASL(ClusterSelector):
             **iterations.attributes(),
         )
 
-    def _shared(self, name: str, compute: Callable[[], Result], *whatever: str) -> Result:
-        """A part of the first steps, which other settings share if it does not depend on the parameters named.
-
-        They do not if S is learned from the original features, or if W depends on more than the eigenvectors of P.
-        """
-        return shared(self, name, compute, whatever=whatever) if self._starts_with_eigenvectors_of_P() else compute()
-
-    def _starts_with_eigenvectors_of_P(self) -> bool:
-        local = self._kind_of_structure() != "global" and self.adaptive
-        return local and self.w_solver == "regression" and self.n_clusters is not None
-
-    def _start(self, X: Columns, gram: Float | None) -> tuple[Structure, int | None, FeatureWeights]:
-        """The structure of the original features, c, and the first weights."""
+    @shared_whatever("self_expression_penalty", "local_weight")
+    def _start(self, X: Columns) -> tuple[Float | None, Structure, int | None, FeatureWeights]:
+        """XᵀX, the structure of the original features, c, and the first weights."""
+        gram = affordable_gram(X)
         structure = self._structure_of_original_features(X, gram)
         n_clusters = self._clusters(X, gram)
-        # β does not change the eigenvectors of βL_P, so that they should not even round differently.
-        unweighted = structure.weighted(1.0) if self._starts_with_eigenvectors_of_P() else structure
-        return structure, n_clusters, self._fit_weights(X, gram, unweighted.laplacian, n_clusters)
+        return gram, structure, n_clusters, self._fit_weights(X, gram, structure.laplacian, n_clusters)
 
-    def _learned(self, step: str, learn: Callable[[], Structure], iteration: int) -> Structure:
-        """The structure after a step; the first S and the first P do not depend on β."""
-        if iteration > 0:
-            return learn()
-        return self._shared(step, learn, "local_weight").weighted(self.local_weight)
+    def _shares_first_steps(self) -> bool:
+        """Whether W is first regressed on the eigenvectors of L_P, which depend on neither α nor β."""
+        by_eigenvectors = self.w_solver == "regression" and self.n_clusters is not None
+        return by_eigenvectors and self.adaptive and self._kind_of_structure() != "global"
 
     def _clusters(self, X: Columns, gram: Float | None) -> int | None:
         """c as given or by the eigengap; None if the kernel of the graph is the target."""
@@ -420,7 +406,7 @@ class FSASL(ClusterSelector):
 
     def _structure_of_original_features(self, X: Columns, gram: Float | None) -> Structure:
         """P of the original features, and S as well if it is not learned from the first W."""
-        structure = Structure(self.local_weight)
+        structure = Structure(1.0 if self._shares_first_steps() else self.local_weight)
         kind = self._kind_of_structure()
         if kind != "global":
             structure = self._with_neighbors(structure, self._points(X, gram), self.spread)
@@ -436,12 +422,14 @@ class FSASL(ClusterSelector):
             return X.in_memory()
         return principal_components(X, self.graph_components, gram=gram, random_state=self.random_state)
 
-    def _express(self, structure: Structure, Z: Float, iteration: int, frozen: bool) -> Structure:
+    def _express(self, structure: Structure, Z: Float, frozen: bool) -> Structure:
         """The S step."""
         if not self.adaptive or self.structure == "local":
             return structure
         penalties = structure.penalties if frozen else None
-        return self._learned("S", lambda: self._expressed(structure, Z, penalties), iteration)
+        return self._expressed(structure, Z, penalties)
+
+    _express_first = shared_whatever("local_weight")(_express)
 
     def _expressed(self, structure: Structure, Z: Columns | Float, penalties: Float | None) -> Structure:
         if self.self_expression_size is not None:
@@ -452,37 +440,27 @@ class FSASL(ClusterSelector):
         )
         return replace(structure, S=found.S, penalties=found.penalties)
 
-    def _find_neighbors(self, structure: Structure, Z: Float, iteration: int, frozen: bool) -> Structure:
+    def _find_neighbors(self, structure: Structure, Z: Float, frozen: bool) -> Structure:
         """The P step."""
         if not self.adaptive or structure.P is None:
             return structure
         structure.forget_laplacian()  # that of the neighbours before, which takes more memory than P
         spread = structure.spread if frozen and structure.spread is not None else self.spread
-        return self._learned("P", lambda: self._with_neighbors(structure, Z, spread), iteration)
+        return self._with_neighbors(structure, Z, spread)
+
+    _find_first_neighbors = shared_whatever("local_weight")(_find_neighbors)
 
     def _with_neighbors(self, structure: Structure, points: Columns | Float, spread: str | Float) -> Structure:
         """The structure with P of some points."""
-        n = points.shape[0]
         found = adaptive_neighbors(
             points,
-            self._count_neighbors(n),
+            self._count_neighbors(points.shape[0]),
             spread=spread,
-            approximate=self._approximate(points),
+            approximate=uses_approximate(points, self.neighbors, self.spread == "row" and self.recalibrate),
             n_jobs=self.n_jobs,
             random_state=self.random_state,
         )
         return replace(structure, P=found.P, spread=found.spread, recall=min(structure.recall, found.recall))
-
-    def _approximate(self, points: Columns | Float) -> bool:
-        """Whether neighbours are searched approximately, which is possible for dense points and k neighbours each."""
-        dense = not (isinstance(points, Columns) and sp.issparse(points.values))
-        possible = dense and self.spread == "row" and self.recalibrate
-        if self.neighbors == "approximate" and not possible:
-            raise ValueError(
-                'neighbors="approximate" needs spread="row", recalibrate=True, and a dense X or more features than '
-                "graph_components."
-            )
-        return possible and searches_approximately(self.neighbors, points.shape[0])
 
     def _fit_weights(
         self,
@@ -532,14 +510,11 @@ class FSASL(ClusterSelector):
                 L, nontrivial=self.center, warm_start=near, n_jobs=self.n_jobs, random_state=self.random_state
             )
         else:
-            dimension = self._dimension(n_clusters)
             T = smallest_eigenvectors(
                 L,
-                dimension,
+                self._dimension(n_clusters),
                 nontrivial=self.center,
                 warm_start=near,
-                # S leaves many small eigenvalues, which no iteration tells apart.
-                dense=True if L.has_self_expression and L.shape[0] <= LARGEST_CROWDED_SPECTRUM else None,
                 n_jobs=self.n_jobs,
                 random_state=self.random_state,
             ).vectors

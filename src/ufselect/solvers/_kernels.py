@@ -1,4 +1,4 @@
-"""Compiled functions for lassos, row-sparse regression and distances."""
+"""Compiled functions for lassos and distances."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from ufselect.solvers._compiling import compiled
 Array = npt.NDArray[Any]
 
 _LARGE_FACTOR = 64  # from this size on LAPACK is faster than a loop
-_ROWS_AT_ONCE = 32
 _RIDGE = 1e-10
 _TINY = 1e-200
 
@@ -90,8 +89,8 @@ def rotate(vector: Array, other: Array, cosine: float, sine: float) -> None:
 def append_to_factor(gram: Array, active: Array, factor: Array, used: int, j: int) -> None:
     """Extend the factor of G_AA by candidate j, which becomes the last active one.
 
-    The factor F is upper triangular with FᵀF = G_AA, so that all loops run along its rows. A small ridge keeps the system
-    of dependent candidates solvable and its solution a descent step, so that one of them is dropped.
+    The factor F is upper triangular with FᵀF = G_AA, so that all loops run along its rows. A small ridge keeps the
+    system of dependent candidates solvable and its solution a descent step, so that one of them is dropped.
     """
     pull = np.empty(used)
     for a in range(used):
@@ -250,7 +249,7 @@ def descend_lasso(gram: Array, linear: Array, norm2: float, coef: Array, penalty
     factor = np.empty((size, size))
     used = factorize_active(gram, coef, active, factor)
     slope = linear - gram @ coef
-    descend_from_factor(gram, linear, norm2, slope, coef, penalty, tol, active, factor, used, 1)
+    descend_from_factor(gram, linear, norm2, slope, coef, penalty, tol, (active, factor, used), 1)
 
 
 @compiled
@@ -262,16 +261,15 @@ def descend_from_factor(
     coef: Array,
     penalty: float,
     tol: float,
-    active: Array,
-    factor: Array,
-    used: int,
+    state: tuple[Array, Array, int],
     n_entering: int,
 ) -> int:
-    """Descend as ``descend_lasso``, given the factor of the nonzero coefficients; return how many there are.
+    """Descend as ``descend_lasso``, given the active coefficients, their factor and their number; return the number.
 
-    Steepest coordinate descent, each step followed by the exact minimum over the nonzero coefficients. The Gram matrix
-    and the factor may have more rows than there are coefficients.
+    Steepest coordinate descent, by a few coordinates at a time, each time followed by the exact minimum over the
+    nonzero coefficients. The Gram matrix and the factor may have more rows than there are coefficients.
     """
+    active, factor, used = state
     for _ in range(100 * len(coef)):
         used = move_to_minimum_of_signs(gram, slope, coef, penalty, active, factor, used)
         if lasso_is_solved(norm2, linear, slope, coef, penalty, tol):
@@ -308,126 +306,6 @@ def descend_lassos(
         descend_lasso(chosen @ chosen.T, chosen @ targets[t], targets[t] @ targets[t], coef, penalties[t], tols[t])
         residuals[t] -= coef @ chosen
     return residuals
-
-
-@compiled
-def sweep_lasso(gram: Array, i: int, slope: Array, coef: Array, penalty: float) -> None:
-    """One sweep of coordinate descent on ½‖zᵢ − Zᵀs‖² + λ‖s‖₁ with sᵢ = 0, in place, by the Gram matrix ZZᵀ."""
-    for j in range(len(gram)):
-        curvature = gram[j, j]
-        if j == i or curvature <= 0.0:
-            continue
-        pull = slope[j] + curvature * coef[j]
-        change = np.sign(pull) * max(abs(pull) - penalty, 0.0) / curvature - coef[j]
-        if change != 0.0:
-            coef[j] += change
-            subtract_multiple(slope, gram[j], change)
-
-
-@compiled
-def solve_lassos_by_gram(
-    gram: Array, own: Array, penalties: Array, coefs: Array, tol: float, n_sweeps: int, max_rounds: int
-) -> int:
-    """Minimise ½‖zᵢ − Zᵀs‖² + λ‖s‖₁ with sᵢ = 0 for every i in ``own``, in place, by the Gram matrix ZZᵀ.
-
-    ``coefs`` has a row for each of them. Sweeps find most of the signs; then the exact minimum over the nonzero
-    coefficients alternates with adding all that violate their optimality conditions. Returns the number of
-    problems that did not reach a relative duality gap of ``tol``.
-    """
-    n_unsolved = 0
-    for t in range(len(own)):
-        i, coef, penalty = own[t], coefs[t], penalties[t]
-        slope = gram[i] - coef @ gram
-        for _ in range(n_sweeps):
-            sweep_lasso(gram, i, slope, coef, penalty)
-        solved = False
-        for _ in range(max_rounds):
-            slope = gram[i] - coef @ gram
-            slope[i] = 0.0  # the sample itself is not a candidate
-            solved = lasso_is_solved(gram[i, i], gram[i], slope, coef, penalty, tol)
-            if solved:
-                break
-            members = np.flatnonzero((coef != 0.0) | (np.abs(slope) > penalty))
-            part = coef[members]
-            descend_lasso(gram[members][:, members], gram[i][members], gram[i, i], part, penalty, tol / 3.0)
-            coef[members] = part
-        n_unsolved += not solved
-    return n_unsolved
-
-
-@compiled
-def descend_row_blocks(gram: Array, slope: Array, coef: Array, penalty: float, tol: float, max_sweeps: int) -> float:
-    """Minimise ½tr(WᵀGW) − tr(WᵀC) + λ Σⱼ‖wⱼ‖ by sweeps of block descent, in place.
-
-    ``coef`` is Wᵀ and ``slope`` is (C − GW)ᵀ, both of shape (c, d), so that the long axis is contiguous. Stops when no
-    optimality condition is violated by more than ``tol`` λ. Returns the worst violation as a multiple of λ.
-    """
-    d = coef.shape[1]
-    worst = np.inf
-    for _ in range(max_sweeps):
-        for start in range(0, d, _ROWS_AT_ONCE):
-            stop = min(start + _ROWS_AT_ONCE, d)
-            near = slope[:, start:stop].copy()
-            change = descend_some_rows(gram[start:stop, start:stop].copy(), near, coef[:, start:stop], penalty)
-            # The slopes of all the other rows by one product, which is several times faster than row by row.
-            slope -= change @ gram[start:stop]
-            slope[:, start:stop] = near
-        worst = worst_row_violation(slope, coef, penalty) / penalty
-        if worst <= tol:
-            break
-    return worst
-
-
-@compiled
-def descend_some_rows(gram: Array, slope: Array, coef: Array, penalty: float) -> Array:
-    """One sweep over some rows of W, as in ``descend_row_blocks``, in place; return the change of Wᵀ."""
-    tasks, d = coef.shape
-    change = np.empty((tasks, d))
-    pull = np.empty(tasks)
-    for j in range(d):
-        curvature = gram[j, j]
-        if curvature <= 0.0:
-            change[:, j] = 0.0
-            continue
-        length = 0.0
-        for l in range(tasks):
-            pull[l] = slope[l, j] + curvature * coef[l, j]
-            length += pull[l] * pull[l]
-        length = np.sqrt(length)
-        shrink = 0.0
-        if length > penalty:
-            shrink = (1.0 - penalty / length) / curvature
-        for l in range(tasks):
-            move = shrink * pull[l] - coef[l, j]
-            change[l, j] = move
-            if move != 0.0:
-                coef[l, j] += move
-                for i in range(d):
-                    slope[l, i] -= move * gram[j, i]
-    return change
-
-
-@compiled
-def worst_row_violation(slope: Array, coef: Array, penalty: float) -> float:
-    """Return the worst violation of the conditions: slope λwⱼ/‖wⱼ‖ if wⱼ ≠ 0, else within the ball of radius λ."""
-    tasks, d = coef.shape
-    worst = 0.0
-    for j in range(d):
-        length = 0.0
-        for l in range(tasks):
-            length += coef[l, j] * coef[l, j]
-        length = np.sqrt(length)
-        off = 0.0
-        if length > 0.0:
-            for l in range(tasks):
-                off += (slope[l, j] - penalty * coef[l, j] / length) ** 2
-            off = np.sqrt(off)
-        else:
-            for l in range(tasks):
-                off += slope[l, j] * slope[l, j]
-            off = max(np.sqrt(off) - penalty, 0.0)
-        worst = max(worst, off)
-    return worst
 
 
 @compiled

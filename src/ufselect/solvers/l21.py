@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ufselect._backend.columns import Columns, Float, Indices
-from ufselect.solvers._kernels import descend_row_blocks
+from ufselect.solvers._row_kernels import descend_row_blocks
 from ufselect.solvers._solution import Solution
 from ufselect.solvers.row_norms import l21_solution_by_norms, weights_of_norms
 

@@ -20,7 +20,6 @@ from ufselect.solvers._lasso_kernels import solve_lassos_on_growing_sets
 _CANDIDATES_PER_ROUND = 32
 _CANDIDATES_BY_GRAM = 16
 _MOST_ROUNDS = 200
-_SWEEPS = 10
 _FIRST_PRECISION = 0.01
 _INNER_PRECISION = 0.1
 _RANK_TOLERANCE = 1e-10
@@ -158,7 +157,7 @@ def lassos_without_self(targets: Targets, penalties: Float, guess: sp.csc_array 
 def lassos_by_gram(gram: Float, own: Indices, penalties: Float, coefs: Float, tol: float) -> tuple[Float, int]:
     """Minimise ½‖zₜ − Zᵀs‖² + λₜ‖s‖₁, s zero at t, for every t in ``own``, by the Gram matrix ZZᵀ of all samples.
 
-    In a space of many dimensions a solution may use most of the samples, which working sets collect slowly.
+    It is faster than working sets without the Gram matrix, above all if solutions have many entries.
 
     Parameters
     ----------

@@ -156,7 +156,7 @@ def _lower(point: _Point) -> _Point | None:
 
 
 def _least_with_bounds(hessian: Float, gradient: Float, now: Float) -> Float:
-    """Return where the quadratic model is least for η ≥ 0, given that no η increases that was found to become negative."""
+    """Return where the quadratic model is least for η ≥ 0; an η that would once become negative stays zero."""
     free = np.ones(len(now), dtype=bool)
     least = now.copy()
     while free.any():

@@ -1,0 +1,58 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_array_equal
+
+from ufselect.solvers.lasso import lassos_by_gram
+
+
+def solved(Z, ratio, start=None, tol=1e-4):
+    gram = Z @ Z.T
+    others = np.abs(gram - np.diag(np.diag(gram)))
+    penalties = ratio * others.max(axis=1)
+    start = np.zeros_like(gram) if start is None else start
+    coefs, n_unsolved = lassos_by_gram(gram, np.arange(len(Z)), penalties, start, tol)
+    assert n_unsolved == 0
+    return coefs, penalties
+
+
+def assert_solved(gaps, Z, coefs, penalties, tol=1e-4):
+    values, gap = gaps(Z, coefs.T, 2.0 * penalties)
+    assert np.all(gap <= tol * values + 1e-14 * np.sum(Z**2, axis=1))
+    assert_array_equal(np.diag(coefs), 0.0)
+
+
+@settings(max_examples=40)
+@given(n=st.integers(2, 60), c=st.integers(1, 30), ratio=st.floats(1e-3, 0.99), seed=st.integers(0, 2**16))
+def test_every_problem_is_solved_from_zero_and_from_any_start(self_expression_gaps, n, c, ratio, seed):
+    rng = np.random.default_rng(seed)
+    Z = rng.standard_normal((n, c))
+    start = rng.standard_normal((n, n)) * (rng.random((n, n)) < 0.3)
+    np.fill_diagonal(start, 0.0)
+    for given_start in (None, start):
+        coefs, penalties = solved(Z, ratio, given_start)
+        assert_solved(self_expression_gaps, Z, coefs, penalties)
+
+
+@pytest.mark.parametrize("tol", [1e-2, 1e-6, 1e-9])
+def test_the_gap_asked_for_is_the_gap_reached(self_expression_gaps, tol):
+    Z = np.random.default_rng(0).standard_normal((80, 30))
+    coefs, penalties = solved(Z, 0.01, tol=tol)
+    assert_solved(self_expression_gaps, Z, coefs, penalties, tol)
+
+
+def test_a_solution_is_kept_as_it_is_and_the_start_is_not_changed():
+    Z = np.random.default_rng(0).standard_normal((80, 30))
+    coefs, _ = solved(Z, 0.01)
+    before = coefs.copy()
+    again, _ = solved(Z, 0.01, coefs)
+    assert_array_equal(again, coefs)
+    assert_array_equal(coefs, before)
+
+
+def test_zero_and_repeated_samples_and_other_lengths_are_no_obstacle(self_expression_gaps):
+    Z = np.repeat(np.random.default_rng(0).standard_normal((30, 25)), 2, axis=0) * np.geomspace(1e-3, 1e3, 60)[:, None]
+    Z[[0, 7]] = 0.0
+    coefs, penalties = solved(Z, 0.05)
+    assert_solved(self_expression_gaps, Z, coefs, penalties)

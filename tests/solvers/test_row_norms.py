@@ -1,0 +1,67 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+
+from ufselect._backend.columns import Columns
+from ufselect.solvers.l21 import l21_regression, smallest_penalty_for_zero
+from ufselect.solvers.row_norms import l21_solution_by_norms
+
+
+def worst_violation(gram, target, W, half):
+    """By how much the worst row misses its optimality condition, as a share of λ."""
+    slope, lengths = target - gram @ W, np.linalg.norm(W, axis=1)
+    unit = W / np.where(lengths > 0.0, lengths, 1.0)[:, None]
+    return (np.linalg.norm(slope - half * unit, axis=1) - half * (lengths == 0.0)).max() / half
+
+
+def problem(n, d, c, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, d)) + 3.0 * rng.standard_normal((n, 1))
+    return X, X[:, :2] @ rng.standard_normal((2, c)) + rng.standard_normal((n, c))
+
+
+@settings(max_examples=40)
+@given(
+    n=st.integers(3, 40),
+    d=st.integers(2, 40),
+    c=st.integers(1, 6),
+    ratio=st.floats(0.01, 0.95),
+    seed=st.integers(0, 2**16),
+)
+def test_optimality_conditions_hold_from_any_start(n, d, c, ratio, seed):
+    X, Y = problem(n, d, c, seed)
+    gram, target = X.T @ X, X.T @ Y
+    half = ratio * np.linalg.norm(target, axis=1).max()
+    for start in (np.zeros((d, c)), np.random.default_rng(seed).standard_normal((d, c))):
+        W = l21_solution_by_norms(gram, target, start, half, 1e-6)
+        assert worst_violation(gram, target, W, half) <= 1e-5
+
+
+@pytest.mark.parametrize("ratio", [0.01, 0.1, 0.5])
+def test_the_solution_is_that_of_the_regression(ratio):
+    X, Y = problem(60, 30, 4)
+    penalty = ratio * smallest_penalty_for_zero(Columns(X), Y)
+    found = l21_solution_by_norms(X.T @ X, X.T @ Y, np.zeros((30, 4)), penalty / 2.0, 1e-8)
+    assert_allclose(found, l21_regression(Columns(X), Y, penalty, tol=1e-8).coef, rtol=0, atol=1e-6)
+
+
+def test_rows_of_zero_are_exactly_zero_and_may_enter_again():
+    X, Y = problem(60, 30, 4)
+    gram, target = X.T @ X, X.T @ Y
+    half = 0.3 * np.linalg.norm(target, axis=1).max()
+    W = l21_solution_by_norms(gram, target, np.zeros((30, 4)), half, 1e-8)
+    zero = ~W.any(axis=1)
+    assert 0 < zero.sum() < 30
+    other = np.where(zero[:, None], 1.0, 0.0) * np.ones((30, 4))
+    assert_array_equal(~l21_solution_by_norms(gram, target, other, half, 1e-8).any(axis=1), zero)
+
+
+def test_copies_of_columns_are_no_obstacle():
+    X, Y = problem(40, 10, 3)
+    X = np.hstack([X, X])
+    gram, target = X.T @ X, X.T @ Y
+    half = 0.1 * np.linalg.norm(target, axis=1).max()
+    W = l21_solution_by_norms(gram, target, np.zeros((20, 3)), half, 1e-6)
+    assert worst_violation(gram, target, W, half) <= 1e-5
