@@ -18,7 +18,7 @@ import ufselect
 from ufselect import FSASL
 from ufselect.datasets.planted import make_planted_clusters
 
-PLANTED = make_planted_clusters(600, 4, 20, 40, random_state=0)
+PLANTED = make_planted_clusters(700, 4, 20, 40, random_state=0)
 X = PLANTED.X
 
 
@@ -74,7 +74,7 @@ def unknown_lengths(values):
 
 FORMS = {
     "chunks of columns": lambda values: da.from_array(values, chunks=(250, 7)),
-    "uneven chunks": lambda values: da.from_array(values, chunks=((1, 0, 598, 1), (60,))),
+    "uneven chunks": lambda values: da.from_array(values, chunks=((1, 0, 698, 1), (60,))),
     "unknown lengths": unknown_lengths,
     "one chunk": lambda values: da.from_array(values, chunks=(-1, -1)),
     "sparse chunks": lambda values: da.from_array(values, chunks=(200, -1)).map_blocks(sp.csr_matrix),
@@ -90,7 +90,7 @@ def test_form_of_the_blocks_changes_nothing(form):
 
 HOSTILE = {
     "whole numbers": np.round(10.0 * X).astype(np.int64),
-    "constant columns": np.column_stack([X, np.full(600, 3.0), np.zeros(600), np.full(600, 1e8)]),
+    "constant columns": np.column_stack([X, np.full(700, 3.0), np.zeros(700), np.full(700, 1e8)]),
     "copies": np.column_stack([X, X[:, 3], X[:, 0], -X[:, 1]]),
     "negative zero": np.column_stack([np.where(X[:, 0] > 0, X[:, 0], 0.0), np.where(X[:, 0] > 0, X[:, 0], -0.0), X]),
     "large offsets": X + np.where(np.arange(60) % 2, 1e7, 0.0),
@@ -184,7 +184,7 @@ def test_a_killed_worker_is_survived(cluster, tmp_path, pass_over_the_data):
     calls.mkdir()
 
     def block(number):
-        values = X[number * 200 : (number + 1) * 200]
+        values = X[number * 350 : (number + 1) * 350]
         if number != 1:
             return values
         earlier = len(list(calls.iterdir()))
@@ -193,8 +193,8 @@ def test_a_killed_worker_is_survived(cluster, tmp_path, pass_over_the_data):
             return values
         return block_that_kills_its_worker_once(values, tmp_path / "killed")
 
-    blocks = [dask.delayed(block, pure=False)(number) for number in range(3)]
-    lazy = da.concatenate([da.from_delayed(each, shape=(200, 60), dtype=X.dtype) for each in blocks])
+    blocks = [dask.delayed(block, pure=False)(number) for number in range(2)]
+    lazy = da.concatenate([da.from_delayed(each, shape=(350, 60), dtype=X.dtype) for each in blocks])
     workers = set(cluster.scheduler_info()["workers"])
     found = FSASL(15).fit(lazy)
     assert (tmp_path / "killed").exists()

@@ -21,6 +21,7 @@ from ufselect.solvers.row_norms import l21_solution_by_norms, weights_of_norms
 _SMALLEST_WORKING_SET = 64
 _INNER_PRECISION = 0.01
 _MOST_BATCHES = 1000
+_ROWS_THAT_NEED_NO_SWEEPS = 20  # per dimension
 _SWEEPS = 10
 _SWEEPS_PER_SOLUTION = 4
 _NEGLIGIBLE = 1e-10
@@ -222,6 +223,8 @@ def _solve_on_working_set(gram: Float, target: Float, W: Float, half: float, tol
     """Solve by sweeps of block descent or, if these would take longer, by Newton steps in the norms of the rows."""
     rows_per_dimension = len(gram) / target.shape[1]
     batch = min(_SWEEPS, max(1, round(rows_per_dimension)))
+    if rows_per_dimension <= _ROWS_THAT_NEED_NO_SWEEPS:
+        W = l21_solution_by_norms(gram, target, W, half, tol)
     slope = target - gram @ W
     violation = _worst_violation(slope, W, half)
     for _ in range(_MOST_BATCHES):
