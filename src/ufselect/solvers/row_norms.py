@@ -45,7 +45,7 @@ def l21_solution_by_norms(gram: Float, target: Float, W: Float, half: float, tol
     Returns
     -------
     ndarray of shape (d, c)
-        W. Rounding may prevent it from reaching ``tol``; it is never worse than ``W(‖w₁‖, ‖w₂‖, …)`` of the start.
+        W. It may miss ``tol``, by rounding or after 50 steps; its objective is never higher than that of the start.
     """
     norms = np.linalg.norm(W, axis=1)
     if not norms.any():
@@ -167,7 +167,7 @@ def _lower_along(point: _Point, rows: Indices, step: Float) -> _Point | None:
 
 
 def _up_to_first_bound(hessian: Float, gradient: Float, now: Float) -> Float:
-    """Return the step to the minimum without bounds, cut where the first η becomes zero: f always decreases along it."""
+    """Return the step to the minimum without bounds, cut where the first η becomes zero: f decreases along it."""
     rows = np.flatnonzero(now > 0.0)
     factor = cho_factor(hessian[np.ix_(rows, rows)], lower=True, overwrite_a=True, check_finite=False)
     step = np.zeros_like(now)
