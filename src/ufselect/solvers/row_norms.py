@@ -11,7 +11,7 @@ rows in one step.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -45,7 +45,7 @@ def l21_solution_by_norms(gram: Float, target: Float, W: Float, half: float, tol
     Returns
     -------
     ndarray of shape (d, c)
-        W. Rounding may prevent it from reaching ``tol``; it is never worse than ``W(‖w₁‖, ‖w₂‖, …)`` of the start.
+        W. It may miss ``tol``, by rounding or after 50 steps; its objective is never higher than that of the start.
     """
     norms = np.linalg.norm(W, axis=1)
     if not norms.any():
@@ -136,23 +136,49 @@ class _Point:
 
 
 def _lower(point: _Point) -> _Point | None:
-    """Take a Newton step towards the minimum of f with η ≥ 0; None if no step lowers f."""
+    """Take a Newton step or, if it does not lower f, a reweighted one, which does; None if rounding prevents both."""
+    newton = _newton(point)
+    if newton is not None:
+        return newton
+    reweighted = replace(point, norms=np.linalg.norm(point.W, axis=1))
+    return reweighted if reweighted.value < point.value - _ROUNDING * abs(point.value) else None
+
+
+def _newton(point: _Point) -> _Point | None:
+    """Take a step towards the minimum of the quadratic model of f with η ≥ 0; None if no such step lowers f."""
     rows = np.flatnonzero((point.norms > 0.0) | (point.gradient < 0.0))
     now, gradient = point.norms[rows], point.gradient[rows]
     try:
-        least = _least_with_bounds(point.hessian(rows), gradient, now)
+        hessian = point.hessian(rows)
+        least = _least_with_bounds(hessian, gradient, now)
+        lower = _lower_along(point, rows, least - now)
+        return lower if lower is not None else _lower_along(point, rows, _up_to_first_bound(hessian, gradient, now))
     except np.linalg.LinAlgError:  # by rounding
         return None
-    promised = float(gradient @ (least - now))
+
+
+def _lower_along(point: _Point, rows: Indices, step: Float) -> _Point | None:
+    """Take a step, or a part of it, that lowers f enough; None if there is none."""
+    promised = min(float(point.gradient[rows] @ step), 0.0)
     size = 1.0
     while size >= _SHORTEST_STEP:
         norms = point.norms.copy()
-        norms[rows] = least if size == 1.0 else now + size * (least - now)
-        trial = _Point(point.gram, point.target, point.half, norms)
+        norms[rows] = np.maximum(norms[rows] + size * step, 0.0)
+        trial = replace(point, norms=norms)
         if trial.value <= point.value + _LEAST_DECREASE * size * promised + _ROUNDING * abs(point.value):
             return trial
         size /= 2.0
     return None
+
+
+def _up_to_first_bound(hessian: Float, gradient: Float, now: Float) -> Float:
+    """Return the step to the minimum without bounds, cut where the first η becomes zero: f decreases along it."""
+    rows = np.flatnonzero(now > 0.0)
+    factor = cho_factor(hessian[np.ix_(rows, rows)], lower=True, overwrite_a=True, check_finite=False)
+    step = np.zeros_like(now)
+    step[rows] = -cho_solve(factor, gradient[rows], check_finite=False)
+    shrinking = step < 0.0
+    return step * min(1.0, float(np.min(now[shrinking] / -step[shrinking], initial=1.0)))
 
 
 def _least_with_bounds(hessian: Float, gradient: Float, now: Float) -> Float:
