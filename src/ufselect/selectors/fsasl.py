@@ -303,16 +303,13 @@ class FSASL(ClusterSelector):
             The fitted selector.
         """
         if is_tensor(X):
-            from ufselect.gpu.fitting import fit_tensor
-
-            self._validate_params()
-            return fit_tensor(self, X)
-        if is_dask_collection(X):
-            from ufselect.distributed.fitting import fit_blocks
-
-            self._validate_params()
-            return fit_blocks(self, X)
-        return super().fit(X, y)
+            from ufselect.gpu.fitting import fit_tensor as fit_where_it_is
+        elif is_dask_collection(X):
+            from ufselect.distributed.fitting import fit_blocks as fit_where_it_is
+        else:
+            return super().fit(X, y)
+        self._validate_params()
+        return fit_where_it_is(self, X)
 
     def transform(self, X: Any) -> Any:
         """Keep the selected columns of X.
@@ -347,11 +344,11 @@ class FSASL(ClusterSelector):
         half_steps: list[tuple[float, float, float]] = []
         for iteration in iterations:
             frozen = iteration > 0 and not self.recalibrate
-            structure = (self._express if iteration else self._express_first)(structure, Z, frozen)
-            structure = structure.weighted(self.local_weight)
+            express = self._express if iteration else self._express_first
+            find = self._find_neighbors if iteration else self._find_first_neighbors
+            structure = express(structure, Z, frozen).weighted(self.local_weight)
             cost_of_expression = structure.cost(Z) + weights.cost
-            structure = (self._find_neighbors if iteration else self._find_first_neighbors)(structure, Z, frozen)
-            structure = structure.weighted(self.local_weight)
+            structure = find(structure, Z, frozen).weighted(self.local_weight)
             cost_of_neighbors = structure.cost(Z) + weights.cost
             weights = self._fit_weights(X, gram, structure.laplacian, n_clusters, weights)
             structures.append(weights.structure)
@@ -416,18 +413,15 @@ class FSASL(ClusterSelector):
 
     def _points(self, X: Columns, gram: Float | None) -> Columns | Float:
         """The samples as the first graph sees them: in their principal components, or in all features."""
-        if self.graph_components is None:
-            return X
-        if X.shape[1] <= self.graph_components:
-            return X.in_memory()
+        if self.graph_components is None or X.shape[1] <= self.graph_components:
+            return X if self.graph_components is None else X.in_memory()
         return principal_components(X, self.graph_components, gram=gram, random_state=self.random_state)
 
     def _express(self, structure: Structure, Z: Float, frozen: bool) -> Structure:
         """The S step."""
         if not self.adaptive or self.structure == "local":
             return structure
-        penalties = structure.penalties if frozen else None
-        return self._expressed(structure, Z, penalties)
+        return self._expressed(structure, Z, structure.penalties if frozen else None)
 
     _express_first = shared_whatever("local_weight")(_express)
 

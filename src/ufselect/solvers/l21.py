@@ -2,8 +2,9 @@
 
 With H = Xᵀ(Y − XW) these are H_j = (γ/2) w_j/‖w_j‖ if w_j ≠ 0, and ‖H_j‖ ≤ γ/2 otherwise. Every subproblem is solved
 on a working set of columns by their Gram matrix, so that all of X is only used in one product per round. On a working
-set, sweeps of block descent find the zero rows and Newton steps find the values of the others: descent alone needs
-thousands of sweeps on correlated columns.
+set, sweeps of block descent are followed by Newton steps in the norms of the rows if these take less time: descent
+alone needs thousands of sweeps on correlated columns. A loose tolerance has a route of its own, whose result depends on
+neither the order of the columns nor the rotation of Y.
 """
 
 from __future__ import annotations
@@ -16,12 +17,13 @@ import numpy as np
 from ufselect._backend.columns import Columns, Float, Indices
 from ufselect.solvers._row_kernels import descend_row_blocks
 from ufselect.solvers._solution import Solution
-from ufselect.solvers.row_norms import l21_solution_by_norms, weights_of_norms
+from ufselect.solvers.l21_rough import l21_value, rough_l21_solution, worst_violation
+from ufselect.solvers.row_norms import l21_solution_by_norms
 
 _SMALLEST_WORKING_SET = 64
 _INNER_PRECISION = 0.01
 _MOST_BATCHES = 1000
-_ROWS_THAT_NEED_NO_SWEEPS = 20  # per dimension
+_LOOSE, _INNER_PRECISION_IF_LOOSE = 1e-3, 0.05
 _SWEEPS = 10
 _SWEEPS_PER_SOLUTION = 4
 _NEGLIGIBLE = 1e-10
@@ -132,7 +134,7 @@ def l21_regression_of_products(
         Its objective lacks ‖Y‖².
     """
     W, n_iter, converged = _solve(_Products(None, None, gram), target, penalty / 2.0, warm_start, tol, max_iter, None)
-    return Solution(W, lambda: 2.0 * _objective(gram, target, W, penalty / 2.0), n_iter, converged)
+    return Solution(W, lambda: 2.0 * l21_value(gram, target, W, penalty / 2.0), n_iter, converged)
 
 
 class _Products:
@@ -173,21 +175,20 @@ def _solve(
     W = np.zeros_like(target) if warm_start is None else warm_start.astype(np.float64)
     working: Indices = np.flatnonzero(W.any(axis=1))
     n_iter, converged = 0, False
+    solve, precision = _solve_on_working_set, _INNER_PRECISION
+    if tol > _LOOSE:
+        solve, precision = rough_l21_solution, _INNER_PRECISION_IF_LOOSE
     while n_iter < max_iter:
         n_iter += 1
         slope = target - products.fitted(W, working)
-        worst = _worst_violation(slope, W, half)
+        worst = worst_violation(slope, W, half)
         converged = worst <= tol
         if converged:
             break
         working = _grown_working_set(slope, W, half)
         # The next columns will change the solution, so a higher precision would be wasted.
-        inner_tol = max(tol / 2.0, _INNER_PRECISION * worst)
-        gram = products.gram(working)
-        if n_iter == 1:
-            # Only the norms of a start count: its directions may depend on how the target was rotated by chance.
-            W[working] = weights_of_norms(gram, target[working], half, np.linalg.norm(W[working], axis=1))
-        W[working] = _solve_on_working_set(gram, target[working], W[working], half, inner_tol)
+        inner_tol = max(tol / 2.0, precision * worst)
+        W[working] = solve(products.gram(working), target[working], W[working], half, inner_tol)
         if most_rows is not None and np.count_nonzero(W.any(axis=1)) > most_rows:
             break
     return W, n_iter, converged
@@ -198,15 +199,6 @@ def l21_objective(X: Columns, Y: Float, W: Float, penalty: float, *, metric: Any
     fitted = X @ W
     value = float(np.sum((Y - fitted) ** 2)) + penalty * float(np.linalg.norm(W, axis=1).sum())
     return value if metric is None else value + float(np.sum(fitted * (metric @ fitted - fitted)))
-
-
-def _worst_violation(slope: Float, W: Float, half: float) -> float:
-    """The largest violation of an optimality condition, as a share of γ/2."""
-    length = np.linalg.norm(W, axis=1, keepdims=True)
-    in_use = length > 0.0
-    unit = np.divide(W, length, out=np.zeros_like(W), where=in_use)
-    off = np.linalg.norm(slope - half * unit, axis=1) - half * ~in_use.ravel()
-    return max(float(off.max()), 0.0) / half
 
 
 def _grown_working_set(slope: Float, W: Float, half: float) -> Indices:
@@ -223,10 +215,8 @@ def _solve_on_working_set(gram: Float, target: Float, W: Float, half: float, tol
     """Solve by sweeps of block descent or, if these would take longer, by Newton steps in the norms of the rows."""
     rows_per_dimension = len(gram) / target.shape[1]
     batch = min(_SWEEPS, max(1, round(rows_per_dimension)))
-    if rows_per_dimension <= _ROWS_THAT_NEED_NO_SWEEPS:
-        W = l21_solution_by_norms(gram, target, W, half, tol)
     slope = target - gram @ W
-    violation = _worst_violation(slope, W, half)
+    violation = worst_violation(slope, W, half)
     for _ in range(_MOST_BATCHES):
         if violation <= tol:
             break
@@ -238,7 +228,7 @@ def _solve_on_working_set(gram: Float, target: Float, W: Float, half: float, tol
         if batch * _batches_left(last, violation, tol) > _SWEEPS_PER_SOLUTION * rows_per_dimension:
             W = l21_solution_by_norms(gram, target, W, half, tol)
             slope = target - gram @ W
-            violation = _worst_violation(slope, W, half)
+            violation = worst_violation(slope, W, half)
     return W
 
 
@@ -247,8 +237,3 @@ def _batches_left(before: float, after: float, tol: float) -> float:
     if after <= tol:
         return 0.0
     return math.log(after / tol) / math.log(before / after) if after < before else math.inf
-
-
-def _objective(gram: Float, target: Float, W: Float, half: float) -> float:
-    quadratic = 0.5 * float(np.sum(W * (gram @ W))) - float(np.sum(W * target))
-    return quadratic + half * float(np.linalg.norm(W, axis=1).sum())

@@ -61,11 +61,6 @@ def l21_solution_by_norms(gram: Float, target: Float, W: Float, half: float, tol
     return point.W
 
 
-def weights_of_norms(gram: Float, target: Float, half: float, norms: Float) -> Float:
-    """W(η), the best W if ‖wⱼ‖ is replaced by (‖wⱼ‖²/ηⱼ + ηⱼ)/2; rows with ηⱼ = 0 are zero."""
-    return _Point(gram, target, half, norms).W
-
-
 @dataclass(frozen=True)
 class _Point:
     """Norms η, and f and its derivatives there."""
