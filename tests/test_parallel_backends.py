@@ -60,19 +60,6 @@ def plain_fits():
     return plain
 
 
-@pytest.fixture(scope="module")
-def cluster():
-    """A Dask cluster of two processes."""
-    distributed = pytest.importorskip("distributed")
-    with (
-        distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0", silence_logs="CRITICAL"
-        ) as opened,
-        distributed.Client(opened, set_as_default=True) as client,
-    ):
-        yield client
-
-
 @pytest.fixture(params=BACKENDS)
 def backend(request):
     if request.param == "dask":
