@@ -1,6 +1,7 @@
 """Data and methods that change between two runs: figures belong to the content, not to the name."""
 
 import os
+import py_compile
 import sys
 
 import numpy as np
@@ -123,6 +124,19 @@ def test_a_method_edited_between_two_runs_is_fitted_again(make_experiment, tmp_p
             experiment = make_experiment(OWN.format(module=module), data=[tmp_path / "own.npz"])
             best.append(orders(run_experiment(experiment, store, n_jobs=n_jobs))[0][0])
     assert best == [5, 0, 5]
+
+
+def test_code_that_another_process_compiled_before_the_edit_is_not_used(make_experiment, tmp_path, own_method):
+    write_data(tmp_path / "own.npz", 1)
+    module = own_method("+1")
+    path = tmp_path / "modules" / f"{module}.py"
+    py_compile.compile(str(path))
+    second = path.stat().st_mtime
+    own_method("-1")
+    os.utime(path, (second, second))
+    experiment = make_experiment(OWN.format(module=module), data=[tmp_path / "own.npz"])
+    with Store(tmp_path / "pieces.sqlite") as store:
+        assert orders(run_experiment(experiment, store))[0][0] == 0
 
 
 def test_a_method_whose_comments_were_edited_is_not_fitted_again(make_experiment, tmp_path, own_method):

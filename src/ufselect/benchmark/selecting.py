@@ -8,6 +8,7 @@ import inspect
 import json
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 from types import ModuleType
@@ -122,16 +123,20 @@ def _import_again_if_edited(module: str) -> None:
     A module that the caller's own program imported first is taken as it is.
     """
     source = source_digest(module)
-    if _imported_from.setdefault(module, source) != source:
+    if _imported_from.get(module) != source:
         for name, path in local_files(module).items():
-            _forget(name, path)
+            if name.partition(".")[0] != "ufselect":
+                _forget(name, path, even_if_imported=module in _imported_from)
         importlib.invalidate_caches()
         _imported_from[module] = source
 
 
-def _forget(name: str, path: Path) -> None:
+def _forget(name: str, path: Path, *, even_if_imported: bool) -> None:
     module: ModuleType | None = sys.modules.get(name)
-    if name.partition(".")[0] != "ufselect" and module is not None and getattr(module, "__file__", None) == str(path):
-        del sys.modules[name]
-        # Python takes compiled code for current if second and size of the source are the same.
-        Path(importlib.util.cache_from_source(str(path))).unlink(missing_ok=True)
+    if module is not None and not (even_if_imported and getattr(module, "__file__", None) == str(path)):
+        return
+    sys.modules.pop(name, None)
+    # Python takes compiled code for current if second and size of the source are the same. It may come from another
+    # process, which imported the module before it was edited.
+    with suppress(OSError):
+        Path(importlib.util.cache_from_source(str(path))).unlink()
