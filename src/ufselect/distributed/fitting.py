@@ -51,12 +51,12 @@ def fit_blocks(selector: Any, X: Any, names: Sequence[str] | None = None) -> Any
     constant = moments.constant_columns(n, np.finfo(dtype), selector.scale, names=names)
     first = _first_equal_columns(blocks, moments)
     informative = np.flatnonzero(~constant & (first == np.arange(d)))
-    columns = _prepared(blocks, moments, informative, dtype, center=selector.center, scale=selector.scale)
     if len(informative) > min(n, LARGEST_DENSE_SYSTEM):
         raise ValueError(
             f"A Dask array may have at most as many features as samples, and at most {LARGEST_DENSE_SYSTEM:,}; "
             f"X has {n:,} samples and {len(informative):,} features. Use X.compute() if it fits into memory."
         )
+    columns = _prepared(blocks, moments, informative, dtype, center=selector.center, scale=selector.scale)
     with selector._clock():
         ranking = selector._learn(columns, None if wanted is None else min(wanted, len(informative)))
     selector.n_features_in_ = d

@@ -155,10 +155,10 @@ def _parts(path: Path, lengths: Sequence[int], fewest_rows: int) -> list[Part]:
 
 def _check_alike(path: Path, other: _Contents, first_path: Path, first: _Contents) -> None:
     """Raise an error if a file has other numeric columns than the first one, or in another precision."""
-    missing = [name for name in first.names if name not in set(other.names)]
-    further = [name for name in other.names if name not in set(first.names)]
-    if missing or further:
-        name = shortened((missing or further)[0])
+    expected, found = set(first.names), set(other.names)
+    missing = [name for name in first.names if name not in found]
+    if expected != found:
+        name = shortened(missing[0] if missing else next(name for name in other.names if name not in expected))
         difference = f"no numeric column {name!r}" if missing else f"a column {name!r}"
         raise ValueError(f"{path} has {difference}, unlike {first_path}; all files must have the same columns.")
     if other.dtype != first.dtype:
