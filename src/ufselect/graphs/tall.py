@@ -39,7 +39,7 @@ def orthonormalize(block: Float) -> Float:
                 factor = np.linalg.cholesky(_squares(block))
                 rotate(block, solve_triangular(factor, np.eye(len(factor)), lower=True).T)
         except np.linalg.LinAlgError:
-            pass
+            pass  # the columns depend on each other, which the slower factorisation below can take
         else:
             return block
     return np.linalg.qr(block)[0]
