@@ -15,7 +15,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils._param_validation import StrOptions
 
 import ufselect
-from ufselect.base import BaseSelector, Ranking
+from ufselect.base import BaseSelector, Ranking, Wanted
 from ufselect.datasets import make_planted_clusters
 
 ORDER = [
@@ -58,6 +58,9 @@ ORDER = [
     "scale",
     "center",
     "selection",
+    "keep",
+    "exclude",
+    "min_distance",
     "max_iter",
     "tol",
     "n_jobs",
@@ -191,7 +194,7 @@ def test_learning_sets_no_attribute_and_returns_everything(name):
     prepared = selector._prepared(PLANTED.X)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        learned = selector._learn(prepared, 5)
+        learned = selector._learn(prepared, Wanted(5))
         fitted = clone(selector).fit(PLANTED.X)
     assert set(vars(selector)) == before
     assert isinstance(learned, Ranking)

@@ -11,6 +11,7 @@ from sklearn.utils import check_random_state
 
 from ufselect._backend.columns import Columns, Float, Indices
 from ufselect._backend.policy import LARGEST_DENSE_SYSTEM
+from ufselect._backend.wanted import Wanted
 from ufselect.solvers.alignment import (
     AlignmentPath,
     StructureFactor,
@@ -103,7 +104,7 @@ def rank_by_explanation(
     X: Columns,
     scores: Float,
     embedding: Float,
-    wanted: int | None,
+    wanted: Wanted,
     *,
     coef: Float | None = None,
     also: Float | None = None,
@@ -116,8 +117,9 @@ def rank_by_explanation(
     scores : ndarray of shape (d,)
         Larger is better.
     embedding : ndarray of shape (n, q)
-    wanted : int or None
-        Number of columns to select. If None, the columns up to the peak of the alignment curve are sufficient.
+    wanted : Wanted
+        Number of columns to select, and which come first. If the number is None, the columns up to the peak of the
+        alignment curve are sufficient.
     coef : ndarray of shape (d, q), optional
         Weights of the columns.
     also : ndarray of shape (d,), optional
@@ -132,13 +134,13 @@ def rank_by_explanation(
     if also is None:
         residual = target if coef is None else target - X @ coef
         also = np.linalg.norm(X.transposed_matmul(residual), axis=1)
-    order = from_best_to_worst(scores, also)
+    order, n_open = wanted.arranged(from_best_to_worst(scores, also))
     # The order is given, so columns beyond those looked at need not be touched.
-    looked_at = order[: steps_to_show(wanted)]
+    looked_at = order[: min(steps_to_show(wanted.count), n_open)]
     part = X.subset(looked_at)
     gram = part.gram() if part.shape[1] <= min(part.shape[0], LARGEST_DENSE_SYSTEM) else None
     path = alignment_path(
-        part, target, len(looked_at), order=np.arange(len(looked_at)), past_peak=wanted is None, gram=gram
+        part, target, len(looked_at), order=np.arange(len(looked_at)), past_peak=wanted.count is None, gram=gram
     )
     shown = slice(len(path.curve))
     return Ranking(
@@ -153,9 +155,9 @@ def rank_by_explanation(
     )
 
 
-def steps_to_show(wanted: int | None) -> int:
+def steps_to_show(count: int | None) -> int:
     """Length of an alignment curve: it continues past the selected columns to show what more would change."""
-    return MOST_SUFFICIENT if wanted is None else wanted + min(wanted, _MOST_TO_SHOW)
+    return MOST_SUFFICIENT if count is None else count + min(count, _MOST_TO_SHOW)
 
 
 def peak_of(curve: Float) -> int:
@@ -167,7 +169,7 @@ def rank_by_alignment(
     X: Columns,
     structures: Sequence[StructureFactor],
     embedding: Float,
-    wanted: int | None,
+    wanted: Wanted,
     *,
     gram: Float | None = None,
     random_state: Any = 0,
@@ -185,8 +187,8 @@ def rank_by_alignment(
         The learned structures.
     embedding : ndarray of shape (n, p)
         Learned embedding of the samples, for its R²; centred if X is.
-    wanted : int or None
-        Number of columns to select; None if the alignment decides.
+    wanted : Wanted
+        Number of columns to select, None if the alignment decides, and which come first.
     gram : ndarray of shape (d, d), optional
         XᵀX, if available.
     random_state : int, RandomState instance or None
@@ -196,13 +198,16 @@ def rank_by_alignment(
     -------
     Ranking
     """
-    path = alignment_path_of_several(X, structures, steps_to_show(wanted), past_peak=wanted is None, gram=gram)
-    curve = path.curve if wanted is not None else _beyond_chance(X, structures, path, random_state)
+    path = alignment_path_of_several(
+        X, structures, steps_to_show(wanted.count), past_peak=wanted.count is None, gram=gram, wanted=wanted
+    )
+    curve = path.curve if wanted.count is not None else _beyond_chance(X, structures, path, random_state)
     r2 = r2_curve(X, embedding, path.order, gram=None if gram is None else gram[np.ix_(path.order, path.order)])
-    return replace(rank_along(path, r2), n_sufficient=peak_of(curve), embedding=embedding)
+    ranked = rank_along(path, r2, len(wanted.first))
+    return replace(ranked, n_sufficient=peak_of(curve), embedding=embedding)
 
 
-def rank_along(path: AlignmentPath, r2: Float) -> Ranking:
+def rank_along(path: AlignmentPath, r2: Float, n_first: int = 0) -> Ranking:
     """Rank columns in the order of a path; those beyond its end by what they have in common with those on it.
 
     Parameters
@@ -210,14 +215,17 @@ def rank_along(path: AlignmentPath, r2: Float) -> Ranking:
     path : AlignmentPath
     r2 : ndarray
         R² of the embedding on the first 1, 2, … columns.
+    n_first : int
+        Number of columns that come first whatever their gain.
 
     Returns
     -------
     Ranking
         The columns up to the peak of the alignment are sufficient.
     """
-    scores = np.minimum(path.rest, path.gains.min())
-    scores[path.order] = np.minimum.accumulate(path.gains)
+    gains = falling_after(path.gains, n_first)
+    scores = np.minimum(path.rest, gains[-1]) if len(gains) > n_first else path.rest.copy()
+    scores[path.order] = gains
     rest = from_best_to_worst(path.rest)
     return Ranking(
         np.concatenate([path.order, rest[~np.isin(rest, path.order)]]),
@@ -227,6 +235,11 @@ def rank_along(path: AlignmentPath, r2: Float) -> Ranking:
         r2_curve=r2,
         alignments=path.alone,
     )
+
+
+def falling_after(gains: Float, n_first: int) -> Float:
+    """Return gains that do not rise, except among the first ones and after them."""
+    return np.concatenate([gains[:n_first], np.minimum.accumulate(gains[n_first:])])
 
 
 def _beyond_chance(X: Columns, structures: Sequence[StructureFactor], path: AlignmentPath, random_state: Any) -> Float:
@@ -241,17 +254,15 @@ def _beyond_chance(X: Columns, structures: Sequence[StructureFactor], path: Alig
     return path.curve - np.mean(by_chance, axis=0)
 
 
-def rank_by_gain(
-    X: Columns, embedding: Float, wanted: int | None, *, coef: Float, gram: Float | None = None
-) -> Ranking:
+def rank_by_gain(X: Columns, embedding: Float, wanted: Wanted, *, coef: Float, gram: Float | None = None) -> Ranking:
     """Select columns one by one so that together they explain an embedding; the rest is ranked by ‖wⱼ‖.
 
     Parameters
     ----------
     X : Columns of shape (n, d)
     embedding : ndarray of shape (n, q)
-    wanted : int or None
-        Number of columns to select; None if the alignment with the embedding decides.
+    wanted : Wanted
+        Number of columns to select, None if the alignment with the embedding decides, and which come first.
     coef : ndarray of shape (d, q)
         W.
     gram : ndarray of shape (d, d), optional
@@ -262,8 +273,8 @@ def rank_by_gain(
     Ranking
     """
     norms = np.linalg.norm(coef, axis=1)
-    path = ridge_path(X, embedding, min(steps_to_show(wanted), X.shape[1]), gram=gram)
-    gains = np.minimum.accumulate(path.gains)
+    path = ridge_path(X, embedding, min(steps_to_show(wanted.count), X.shape[1]), gram=gram, wanted=wanted)
+    gains = falling_after(path.gains, len(wanted.first))
     scores = gains[-1] * (norms / max(norms.max(), np.finfo(float).tiny))
     scores[path.order] = gains
     ranked = rank_by_explanation(X, scores, embedding, wanted, coef=coef, also=norms)
@@ -271,9 +282,7 @@ def rank_by_gain(
     return replace(ranked, order=np.concatenate([path.order, by_norm[~np.isin(by_norm, path.order)]]))
 
 
-def rank_by_row_norm(
-    X: Columns, W: Float, embedding: Float, wanted: int | None, *, also: Float | None = None
-) -> Ranking:
+def rank_by_row_norm(X: Columns, W: Float, embedding: Float, wanted: Wanted, *, also: Float | None = None) -> Ranking:
     """Rank columns by ‖wⱼ‖ times the root mean square of the columns, so that X and aX get the same scores.
 
     Parameters

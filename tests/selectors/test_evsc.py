@@ -259,7 +259,7 @@ def test_a_kernel_that_does_not_fit_is_refused_before_anything_else_is_computed(
         raise AssertionError("neighbours were searched for first")
 
     monkeypatch.setattr("ufselect._backend.memory.memory_limit", lambda: 1e4)
-    monkeypatch.setattr("ufselect.base.nearest_others", searched)
+    monkeypatch.setattr("ufselect.base.graph_selectors.nearest_others", searched)
     with pytest.raises(MemoryError, match='use affinity="neighbors" or fewer samples'):
         EVSC().fit(samples(reference, "syn"))
 

@@ -9,6 +9,7 @@ from ufselect import FSASL
 from ufselect._backend.columns import Columns
 from ufselect._backend.sharing import Shared, sharing
 from ufselect.datasets.planted import make_planted_clusters
+from ufselect.solvers import feature_weights
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
@@ -97,7 +98,7 @@ def test_a_subset_of_the_block_saves_no_seconds_of_another(X):
 
 
 def test_lassos_and_regressions_of_a_shared_grid_meet_their_certificates(X, monkeypatch, self_expression_gaps):
-    express, regress = module.sparse_self_expression, module.l21_regression
+    express, regress = module.sparse_self_expression, feature_weights.l21_regression
     checked = []
 
     def expressed(Z, *arguments, **options):
@@ -116,7 +117,7 @@ def test_lassos_and_regressions_of_a_shared_grid_meet_their_certificates(X, monk
         return found
 
     monkeypatch.setattr(module, "sparse_self_expression", expressed)
-    monkeypatch.setattr(module, "l21_regression", regressed)
+    monkeypatch.setattr(feature_weights, "l21_regression", regressed)
     shared_fits(X, GRID)
     assert len(checked) > 2 * len(GRID)
     assert all(checked)

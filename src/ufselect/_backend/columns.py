@@ -283,14 +283,18 @@ def _shifted_columns(X: sp.csc_array, shift: Float) -> sp.csc_array:
     The mean of such a column is large compared to its standard deviation, so it has hardly any zeros.
     """
     columns = np.flatnonzero(shift)
-    if not len(columns):
-        return X
+    return with_dense_columns(X, columns, X[:, columns].toarray() - shift[columns]) if len(columns) else X
+
+
+def with_dense_columns(X: sp.csc_array, columns: Indices, dense: Float) -> sp.csc_array:
+    """Replace some columns, whose indices ascend, by dense ones."""
     n, lengths = X.shape[0], np.diff(X.indptr)
-    dense = X[:, columns].toarray() - shift[columns]
-    kept = np.repeat(shift == 0.0, lengths)
-    light = sp.csc_array((X.data[kept], X.indices[kept], _pointers(np.where(shift == 0.0, lengths, 0))), shape=X.shape)
+    is_light = np.ones(X.shape[1], dtype=bool)
+    is_light[columns] = False
+    kept = np.repeat(is_light, lengths)
+    light = sp.csc_array((X.data[kept], X.indices[kept], _pointers(np.where(is_light, lengths, 0))), shape=X.shape)
     rows = np.tile(np.arange(n), len(columns))
-    heavy = sp.csc_array((dense.ravel(order="F"), rows, _pointers(np.where(shift == 0.0, 0, n))), shape=X.shape)
+    heavy = sp.csc_array((dense.ravel(order="F"), rows, _pointers(np.where(is_light, 0, n))), shape=X.shape)
     return _with_short_indices(sp.csc_array(light + heavy))
 
 

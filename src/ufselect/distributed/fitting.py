@@ -15,6 +15,7 @@ from ufselect._backend.columns import Indices, divisors_of_moments
 from ufselect._backend.copies import columns_of_equal_extremes, first_of_equal_content
 from ufselect._backend.moments import ColumnMoments
 from ufselect._backend.policy import LARGEST_DENSE_SYSTEM
+from ufselect._survey import Survey, panel_of
 from ufselect.distributed.blocks import RowBlocks, dense_pieces
 from ufselect.distributed.columns import DaskColumns, Preparation
 
@@ -45,26 +46,26 @@ def fit_blocks(selector: Any, X: Any, names: Sequence[str] | None = None) -> Any
     n, d = blocks.shape
     if n < 3 or d < 1:
         raise ValueError(f"X must have at least 3 samples and 1 feature, but its shape is {blocks.shape}.")
-    wanted = selector._wanted_features(d)
+    panel = panel_of(selector, d, names)
+    count = selector._wanted_features(d, panel)
     dtype = np.dtype(np.float32 if array.dtype == np.float32 else np.float64)
     moments = _moments(blocks)
     constant = moments.constant_columns(n, np.finfo(dtype), selector.scale, names=names)
-    first = _first_equal_columns(blocks, moments)
-    informative = np.flatnonzero(~constant & (first == np.arange(d)))
+    survey = Survey(constant, _first_equal_columns(blocks, moments), panel, names)
+    informative = survey.informative
     if len(informative) > min(n, LARGEST_DENSE_SYSTEM):
         raise ValueError(
             f"A Dask array may have at most as many features as samples, and at most {LARGEST_DENSE_SYSTEM:,}; "
             f"X has {n:,} samples and {len(informative):,} features. Use X.compute() if it fits into memory."
         )
     columns = _prepared(blocks, moments, informative, dtype, center=selector.center, scale=selector.scale)
-    with selector._clock():
-        ranking = selector._learn(columns, None if wanted is None else min(wanted, len(informative)))
     selector.n_features_in_ = d
     if names is not None:
         selector.feature_names_in_ = np.array(names, dtype=object)
     elif hasattr(selector, "feature_names_in_"):
         del selector.feature_names_in_
-    selector._store(ranking, informative, np.where(constant, -1, first), wanted, dtype)
+    with selector._clock():
+        selector._rank_and_store(partial(selector._learn, columns), survey, count, dtype)
     return selector
 
 

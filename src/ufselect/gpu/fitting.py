@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,9 @@ from sklearn.utils import check_random_state
 from ufselect._backend.columns import Columns, divisors
 from ufselect._backend.iterations import Iterations
 from ufselect._backend.policy import LARGEST_DENSE_SYSTEM
+from ufselect._backend.wanted import Wanted
 from ufselect._ranking import Ranking
+from ufselect._survey import Survey, panel_of
 
 try:
     import torch
@@ -36,7 +39,7 @@ _REQUIRED = {
 }
 
 
-def learn_on_device(selector: Any, X: Columns, wanted: int | None) -> Ranking:
+def learn_on_device(selector: Any, X: Columns, wanted: Wanted) -> Ranking:
     """Rank columns that are centred and scaled, in memory, on the device of a selector."""
     device = _device(selector.device)
     if sp.issparse(X.values):
@@ -52,11 +55,12 @@ def fit_tensor(selector: Any, X: torch.Tensor) -> Any:
         raise ValueError(f"X must be a matrix of at least 3 samples and 1 feature, but its shape is {tuple(X.shape)}.")
     X = X.detach() if X.is_floating_point() else X.double()
     n, d = X.shape
-    wanted = selector._wanted_features(d)
+    panel = panel_of(selector, d, None)
+    count = selector._wanted_features(d, panel)
     moments = column_moments(X, device)
     constant = moments.constant_columns(n, torch.finfo(X.dtype), selector.scale, computed_in=np.finfo(np.float32))
-    first = first_equal_columns(X, device)
-    informative = np.flatnonzero(~constant & (first == np.arange(d)))
+    survey = Survey(constant, first_equal_columns(X, device), panel)
+    informative = survey.informative
     columns = DeviceColumns(
         placed(X, device),
         device,
@@ -64,16 +68,15 @@ def fit_tensor(selector: Any, X: torch.Tensor) -> Any:
         moments.mean[informative],
         divisors(moments.deviation[informative], selector.scale),
     )
-    with selector._clock():
-        ranking = _learn(selector, columns, None if wanted is None else min(wanted, len(informative)))
     selector.n_features_in_ = d
     if hasattr(selector, "feature_names_in_"):
         del selector.feature_names_in_
-    selector._store(ranking, informative, np.where(constant, -1, first), wanted, np.dtype(np.float32))
+    with selector._clock():
+        selector._rank_and_store(partial(_learn, selector, columns), survey, count, np.dtype(np.float32))
     return selector
 
 
-def _learn(selector: Any, X: DeviceColumns, wanted: int | None) -> Ranking:
+def _learn(selector: Any, X: DeviceColumns, wanted: Wanted) -> Ranking:
     n, d = X.shape
     other = {name: getattr(selector, name) for name, value in _REQUIRED.items() if getattr(selector, name) != value}
     if other:

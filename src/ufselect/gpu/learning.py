@@ -9,6 +9,7 @@ import torch
 
 from ufselect._backend.columns import Float, Indices
 from ufselect._backend.iterations import Iterations
+from ufselect._backend.wanted import Wanted
 from ufselect._ranking import Ranking, rank_along, steps_to_show
 from ufselect.base import checked_coef
 from ufselect.gpu.columns import DeviceColumns
@@ -40,7 +41,7 @@ class Settings:
     seed: int
 
 
-def learn(X: DeviceColumns, settings: Settings, iterations: Iterations, wanted: int | None) -> Ranking:
+def learn(X: DeviceColumns, settings: Settings, iterations: Iterations, wanted: Wanted) -> Ranking:
     """Learn structure and features in turn, and rank the features by alignment.
 
     Parameters
@@ -50,8 +51,8 @@ def learn(X: DeviceColumns, settings: Settings, iterations: Iterations, wanted: 
     settings : Settings
     iterations : Iterations
         The loop.
-    wanted : int or None
-        Number of features to select; None if the alignment decides.
+    wanted : Wanted
+        Number of features to select, None if the alignment decides, and which come first.
 
     Returns
     -------
@@ -152,7 +153,7 @@ def _basis(Z: torch.Tensor) -> torch.Tensor:
     return Z @ (vectors[:, kept] / squares[kept].sqrt()).float()
 
 
-def _ranking(gram: Float, X: DeviceColumns, targets: list[_Target], Z: torch.Tensor, wanted: int | None) -> Ranking:
+def _ranking(gram: Float, X: DeviceColumns, targets: list[_Target], Z: torch.Tensor, wanted: Wanted) -> Ranking:
     """Rank by alignment with the structures of all iterations, which count alike."""
     norms = [float(torch.linalg.matrix_norm(target.T)) for target in targets]
     products = np.hstack([target.products / norm for target, norm in zip(targets, norms, strict=True)])
@@ -162,9 +163,14 @@ def _ranking(gram: Float, X: DeviceColumns, targets: list[_Target], Z: torch.Ten
         for b, norm_b in zip(targets, norms, strict=True)
     )
     path = alignment_path_of_products(
-        gram, products, float(np.sqrt(squares)), steps_to_show(wanted), past_peak=wanted is None
+        gram,
+        products,
+        float(np.sqrt(squares)),
+        steps_to_show(wanted.count),
+        past_peak=wanted.count is None,
+        wanted=wanted,
     )
-    return rank_along(path, _r2_curve(gram, X, Z, path.order))
+    return rank_along(path, _r2_curve(gram, X, Z, path.order), len(wanted.first))
 
 
 def _r2_curve(gram: Float, X: DeviceColumns, Z: torch.Tensor, order: Indices) -> Float:

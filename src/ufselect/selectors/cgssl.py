@@ -10,7 +10,16 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from ufselect._backend.columns import Columns, Float
 from ufselect._ranking import Ranking, rank_by_row_norm
-from ufselect.base import CHOICE_OF_EDGES, ITERATIONS, NOT_NEGATIVE, POSITIVE, SHARE, ClusterSelector, affordable_gram
+from ufselect.base import (
+    CHOICE_OF_EDGES,
+    ITERATIONS,
+    NOT_NEGATIVE,
+    POSITIVE,
+    SHARE,
+    ClusterSelector,
+    Wanted,
+    affordable_gram,
+)
 from ufselect.graphs.laplacian import NormalizedLaplacian, quadratic_form
 from ufselect.graphs.neighbors import neighbor_graph
 from ufselect.graphs.spectral import spectral_embedding
@@ -65,6 +74,12 @@ class CGSSL(ClusterSelector):
         deviation, or use the columns as they are if None. Moderate scaling leaves columns that hardly vary small.
     center : bool, default=True
         Whether to centre the columns and regress with an intercept.
+    keep : list of str or int, or None, default=None
+        Features to select before all others, by name or number. The others follow by score.
+    exclude : list of str or int, or None, default=None
+        Features that take no part and rank last.
+    min_distance : int, default=1
+        Smallest distance between the indices of two selected features, for features in an order, such as wavelengths.
     max_iter : int, default=500
         Maximum number of iterations. It is larger than in other methods because each value of z takes its share.
     tol : float, default=5e-4
@@ -145,6 +160,9 @@ class CGSSL(ClusterSelector):
         row_penalty: float = 0.3,
         scale: str | None = "moderate",
         center: bool = True,
+        keep: Any = None,
+        exclude: Any = None,
+        min_distance: int = 1,
         max_iter: int = 500,
         tol: float = 5e-4,
         n_jobs: int | None = None,
@@ -162,13 +180,16 @@ class CGSSL(ClusterSelector):
         self.row_penalty = row_penalty
         self.scale = scale
         self.center = center
+        self.keep = keep
+        self.exclude = exclude
+        self.min_distance = min_distance
         self.max_iter = max_iter
         self.tol = tol
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
 
-    def _learn(self, X: Columns, wanted: int | None) -> Ranking:
+    def _learn(self, X: Columns, wanted: Wanted) -> Ranking:
         nearest, n_clusters = self._neighborhood(X)
         A = neighbor_graph(X, nearest, weights=self.weights, width=self.width)
         Y = spectral_embedding(A, max(n_clusters - 1, 1), random_state=self.random_state).vectors

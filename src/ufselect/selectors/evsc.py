@@ -12,7 +12,7 @@ from sklearn.utils._param_validation import StrOptions
 from ufselect._backend.columns import Columns, Float
 from ufselect._backend.policy import SAME_EIGENVALUE
 from ufselect._ranking import Ranking, rank_by_score
-from ufselect.base import POSITIVE, ClusterSelector
+from ufselect.base import POSITIVE, ClusterSelector, Wanted
 from ufselect.graphs.kernel import gaussian_kernel
 from ufselect.graphs.laplacian import Laplacian, NormalizedLaplacian, column_energies, structure_laplacian
 from ufselect.graphs.neighbors import neighbor_graph, squared_width
@@ -55,6 +55,12 @@ class EVSC(ClusterSelector):
         Without scaling, features of large variance score high.
     center : bool, default=True
         Whether to centre the columns. The score does not depend on it.
+    keep : list of str or int, or None, default=None
+        Features to select before all others, by name or number. The others follow by score.
+    exclude : list of str or int, or None, default=None
+        Features that take no part and rank last.
+    min_distance : int, default=1
+        Smallest distance between the indices of two selected features, for features in an order, such as wavelengths.
     n_jobs : int or None, default=None
         Number of threads of the neighbour search. The result does not depend on it.
     random_state : int, RandomState instance or None, default=0
@@ -106,6 +112,9 @@ class EVSC(ClusterSelector):
         normalized: bool = True,
         scale: str | None = "moderate",
         center: bool = True,
+        keep: Any = None,
+        exclude: Any = None,
+        min_distance: int = 1,
         n_jobs: int | None = None,
         random_state: Any = 0,
         verbose: int = 0,
@@ -118,11 +127,14 @@ class EVSC(ClusterSelector):
         self.normalized = normalized
         self.scale = scale
         self.center = center
+        self.keep = keep
+        self.exclude = exclude
+        self.min_distance = min_distance
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
 
-    def _learn(self, X: Columns, wanted: int | None) -> Ranking:
+    def _learn(self, X: Columns, wanted: Wanted) -> Ranking:
         S, n_clusters = self._affinity_and_clusters(X)
         scores = eigenvalue_sensitivities(X, S, n_clusters, normalized=self.normalized, random_state=self.random_state)
         ranking = rank_by_score(scores / (4.0 * squared_width(X, self.width)))

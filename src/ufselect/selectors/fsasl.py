@@ -8,7 +8,6 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.utils._param_validation import StrOptions
-from sklearn.utils.validation import check_is_fitted
 
 from ufselect._backend.columns import Columns, Float
 from ufselect._backend.dask_arrays import is_dask_collection
@@ -21,6 +20,7 @@ from ufselect.base import (
     SHARE,
     ClusterSelector,
     Iterations,
+    Wanted,
     affordable_gram,
     checked_coef,
 )
@@ -33,8 +33,8 @@ from ufselect.graphs.smooth_target import smooth_target
 from ufselect.graphs.spectral import aligned, smallest_eigenvectors, turn_between
 from ufselect.graphs.structure import Structure
 from ufselect.solvers.alignment import StructureFactor
-from ufselect.solvers.feature_weights import FeatureWeights, embedded, most_rows_of
-from ufselect.solvers.l21 import l21_regression, smallest_penalty_of_products, tolerance_while_moving
+from ufselect.solvers.feature_weights import FeatureWeights, embedded, most_rows_of, regressed_weights
+from ufselect.solvers.l21 import smallest_penalty_of_products, tolerance_while_moving
 from ufselect.solvers.trace import even_row_norms, smoother_projection
 
 _TOLERANCE = 1e-4  # of W at last
@@ -107,6 +107,12 @@ class FSASL(ClusterSelector):
         Select features one by one so that the samples look alike by these features as they do by the learned structure
         ("alignment"), or so that together they explain the last embedding ("greedy"); or rank them by ‖wⱼ‖ as in the
         paper, which ranks redundant features next to each other.
+    keep : list of str or int, or None, default=None
+        Features to select before all others, by name or number. The others complement them.
+    exclude : list of str or int, or None, default=None
+        Features that take no part and rank last.
+    min_distance : int, default=1
+        Smallest distance between the indices of two selected features, for features in an order, such as wavelengths.
     max_iter : int, default=2
         Maximum number of iterations. It is smaller than in other methods because each iteration learns the structure
         anew, and because the structure gets sharper than the data with many of them.
@@ -221,6 +227,9 @@ class FSASL(ClusterSelector):
         scale: str | None = "moderate",
         center: bool = True,
         selection: str = "alignment",
+        keep: Any = None,
+        exclude: Any = None,
+        min_distance: int = 1,
         max_iter: int = 2,
         tol: float | None = None,
         n_jobs: int | None = None,
@@ -246,6 +255,9 @@ class FSASL(ClusterSelector):
         self.scale = scale
         self.center = center
         self.selection = selection
+        self.keep = keep
+        self.exclude = exclude
+        self.min_distance = min_distance
         self.max_iter = max_iter
         self.tol = tol
         self.n_jobs = n_jobs
@@ -286,7 +298,7 @@ class FSASL(ClusterSelector):
         }
         return cls(**{**choices, **params})
 
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, *, batch: Any = None) -> Self:
         """Rank the columns of X.
 
         Parameters
@@ -296,6 +308,9 @@ class FSASL(ClusterSelector):
             blocks are.
         y : Ignored
             Not used, present for API consistency by convention.
+        batch : array-like of shape (n_samples,), optional
+            Batch of each sample, such as its plate or its donor. Every column is centred within each batch first, so
+            that only the structure within batches counts. Neither a tensor nor a Dask array can have batches.
 
         Returns
         -------
@@ -307,7 +322,9 @@ class FSASL(ClusterSelector):
         elif is_dask_collection(X):
             from ufselect.distributed.fitting import fit_blocks as fit_where_it_is
         else:
-            return super().fit(X, y)
+            return super().fit(X, y, batch=batch)
+        if batch is not None:
+            raise ValueError("batch needs an array in memory, not a tensor or a Dask array.")
         self._validate_params()
         return fit_where_it_is(self, X)
 
@@ -325,13 +342,12 @@ class FSASL(ClusterSelector):
         """
         if not (is_tensor(X) or is_dask_collection(X)):
             return super().transform(X)
-        check_is_fitted(self, "ranking_")
+        index = self.get_support(indices=True)
         if X.shape[1] != self.n_features_in_:
             raise ValueError(f"X has {X.shape[1]} features, but FSASL was fitted with {self.n_features_in_}.")
-        index = self.get_support(indices=True)
         return X.iloc[:, index] if hasattr(X, "iloc") else X[:, index]
 
-    def _learn(self, X: Columns, wanted: int | None) -> Ranking:
+    def _learn(self, X: Columns, wanted: Wanted) -> Ranking:
         if self.device is not None:
             from ufselect.gpu.fitting import learn_on_device
 
@@ -486,15 +502,9 @@ class FSASL(ClusterSelector):
     def _regressed(
         X: Columns, gram: Float | None, start: FeatureWeights, tol: float, most_rows: int | None = None
     ) -> FeatureWeights:
-        """The row-sparse regression of the target; γ is doubled as long as too many features take part."""
-        W, Y, products, gamma = start
-        while True:
-            found = l21_regression(
-                X, Y, gamma, gram=gram, products=products, warm_start=W, tol=tol, most_rows=most_rows
-            )
-            if most_rows is None or np.count_nonzero(found.coef.any(axis=1)) <= most_rows:
-                return FeatureWeights(checked_coef(found), Y, products, gamma)
-            gamma, W = 2.0 * gamma, np.zeros_like(W)
+        """The row-sparse regression of the target."""
+        weights, found = regressed_weights(X, gram, start, tol, most_rows)
+        return weights._replace(W=checked_coef(found))
 
     def _target(self, L: StructureLaplacian, n_clusters: int | None, last: FeatureWeights | None) -> Float:
         """What W is regressed on: the kernel of L, or its first eigenvectors; rotated towards the last target."""
@@ -525,14 +535,14 @@ class FSASL(ClusterSelector):
         gram: Float | None,
         weights: FeatureWeights,
         structures: Sequence[StructureFactor],
-        wanted: int | None,
+        wanted: Wanted,
     ) -> Ranking:
         """Rank by alignment with the structures, by gain, or by norm."""
         Z = embedded(X, weights.W)
         if self.selection == "norm":
             # As in the paper: features of equal norm, such as those left out, keep the order of the columns.
-            in_order = np.zeros(X.shape[1])
-            return replace(rank_by_row_norm(X, weights.W, weights.target, wanted, also=in_order), embedding=Z)
+            by_norm = rank_by_row_norm(X, weights.W, weights.target, wanted, also=np.zeros(X.shape[1]))
+            return replace(by_norm, embedding=Z)
         if self.selection == "greedy":
             return replace(rank_by_gain(X, weights.target, wanted, coef=weights.W, gram=gram), embedding=Z)
         found = rank_by_alignment(X, structures, Z, wanted, gram=gram, random_state=self.random_state)

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from ufselect._backend.columns import Columns, Float
 from ufselect._ranking import Ranking, rank_by_row_norm
-from ufselect.base import CHOICE_OF_EDGES, SHARE, ClusterSelector, affordable_gram, checked_coef
+from ufselect.base import CHOICE_OF_EDGES, SHARE, ClusterSelector, Wanted, affordable_gram, checked_coef
 from ufselect.graphs.neighbors import neighbor_graph
 from ufselect.graphs.spectral import spectral_embedding
 from ufselect.solvers.l21 import l21_regression, penalty_of_share
@@ -52,6 +52,12 @@ class FSSL(ClusterSelector):
         default is not "moderate", as in other methods, because that scored lower here (see docs/methods.md).
     center : bool, default=True
         Whether to centre the columns and the embedding, which amounts to an intercept.
+    keep : list of str or int, or None, default=None
+        Features to select before all others, by name or number. The others follow by score.
+    exclude : list of str or int, or None, default=None
+        Features that take no part and rank last.
+    min_distance : int, default=1
+        Smallest distance between the indices of two selected features, for features in an order, such as wavelengths.
     n_jobs : int or None, default=None
         Number of threads of the neighbour search. The result does not depend on it.
     random_state : int, RandomState instance or None, default=0
@@ -115,6 +121,9 @@ class FSSL(ClusterSelector):
         row_penalty: float = 0.3,
         scale: str | None = "standard",
         center: bool = True,
+        keep: Any = None,
+        exclude: Any = None,
+        min_distance: int = 1,
         n_jobs: int | None = None,
         random_state: Any = 0,
         verbose: int = 0,
@@ -128,11 +137,14 @@ class FSSL(ClusterSelector):
         self.row_penalty = row_penalty
         self.scale = scale
         self.center = center
+        self.keep = keep
+        self.exclude = exclude
+        self.min_distance = min_distance
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
 
-    def _learn(self, X: Columns, wanted: int | None) -> Ranking:
+    def _learn(self, X: Columns, wanted: Wanted) -> Ranking:
         nearest, n_clusters = self._neighborhood(X)
         graph = neighbor_graph(X, nearest, weights=self.weights, width=self.width)
         Y = spectral_embedding(graph, self._dimension(n_clusters), random_state=self.random_state).vectors

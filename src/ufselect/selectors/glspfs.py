@@ -11,7 +11,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from ufselect._backend.columns import Columns, Float
 from ufselect._ranking import Ranking, rank_by_row_norm
-from ufselect.base import NOT_NEGATIVE, POSITIVE, SHARE, ClusterSelector, checked_coef, gram_is_affordable
+from ufselect.base import NOT_NEGATIVE, POSITIVE, SHARE, ClusterSelector, Wanted, checked_coef, gram_is_affordable
 from ufselect.graphs.kernel import kernel_factor
 from ufselect.graphs.local_models import local_laplacian
 from ufselect.solvers.l21 import l21_regression, penalty_of_share
@@ -57,6 +57,12 @@ class GLSPFS(ClusterSelector):
         default is not "moderate", as in other methods, because that scored lower here (see docs/methods.md).
     center : bool, default=True
         Whether to centre the columns and the kernel.
+    keep : list of str or int, or None, default=None
+        Features to select before all others, by name or number. The others follow by score.
+    exclude : list of str or int, or None, default=None
+        Features that take no part and rank last.
+    min_distance : int, default=1
+        Smallest distance between the indices of two selected features, for features in an order, such as wavelengths.
     n_jobs : int or None, default=None
         Number of threads. The result does not depend on it.
     random_state : int, RandomState instance or None, default=0
@@ -124,6 +130,9 @@ class GLSPFS(ClusterSelector):
         row_penalty: float = 0.3,
         scale: str | None = "standard",
         center: bool = True,
+        keep: Any = None,
+        exclude: Any = None,
+        min_distance: int = 1,
         n_jobs: int | None = None,
         random_state: Any = 0,
         verbose: int = 0,
@@ -138,11 +147,14 @@ class GLSPFS(ClusterSelector):
         self.row_penalty = row_penalty
         self.scale = scale
         self.center = center
+        self.keep = keep
+        self.exclude = exclude
+        self.min_distance = min_distance
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
 
-    def _learn(self, X: Columns, wanted: int | None) -> Ranking:
+    def _learn(self, X: Columns, wanted: Wanted) -> Ranking:
         nearest, n_clusters = self._neighborhood(X)
         L = local_laplacian(X, nearest, self.local_model, width=self.width, dimension=n_clusters, n_jobs=self.n_jobs)
         Y = self._similarity_factor(X, n_clusters)

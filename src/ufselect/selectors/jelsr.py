@@ -11,7 +11,7 @@ from sklearn.utils._param_validation import StrOptions
 
 from ufselect._backend.columns import Columns, Float
 from ufselect._ranking import Ranking, rank_by_row_norm
-from ufselect.base import ITERATIONS, POSITIVE, SHARE, ClusterSelector, Iterations, affordable_gram
+from ufselect.base import ITERATIONS, POSITIVE, SHARE, ClusterSelector, Iterations, Wanted, affordable_gram
 from ufselect.graphs.laplacian import Laplacian, SparseLaplacian, quadratic_form
 from ufselect.graphs.local_models import local_laplacian
 from ufselect.graphs.spectral import smallest_of_crowded
@@ -56,6 +56,12 @@ class JELSR(ClusterSelector):
         deviation, or use the columns as they are if None. Moderate scaling leaves columns that hardly vary small.
     center : bool, default=True
         Whether to centre the columns. The columns of Y then sum to zero.
+    keep : list of str or int, or None, default=None
+        Features to select before all others, by name or number. The others follow by score.
+    exclude : list of str or int, or None, default=None
+        Features that take no part and rank last.
+    min_distance : int, default=1
+        Smallest distance between the indices of two selected features, for features in an order, such as wavelengths.
     max_iter : int, default=100
         Maximum number of iterations.
     tol : float, default=1e-4
@@ -133,6 +139,9 @@ class JELSR(ClusterSelector):
         row_penalty: float = 0.3,
         scale: str | None = "moderate",
         center: bool = True,
+        keep: Any = None,
+        exclude: Any = None,
+        min_distance: int = 1,
         max_iter: int = 100,
         tol: float = 1e-4,
         n_jobs: int | None = None,
@@ -148,13 +157,16 @@ class JELSR(ClusterSelector):
         self.row_penalty = row_penalty
         self.scale = scale
         self.center = center
+        self.keep = keep
+        self.exclude = exclude
+        self.min_distance = min_distance
         self.max_iter = max_iter
         self.tol = tol
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
 
-    def _learn(self, X: Columns, wanted: int | None) -> Ranking:
+    def _learn(self, X: Columns, wanted: Wanted) -> Ranking:
         nearest, n_clusters = self._neighborhood(X)
         L = SparseLaplacian(
             local_laplacian(X, nearest, self.local_model, width=self.width, dimension=n_clusters, n_jobs=self.n_jobs)

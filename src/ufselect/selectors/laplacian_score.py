@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from ufselect._backend.columns import Columns
 from ufselect._ranking import Ranking, rank_by_score
-from ufselect.base import CHOICE_OF_EDGES, GraphSelector
+from ufselect.base import CHOICE_OF_EDGES, GraphSelector, Wanted
 from ufselect.graphs.laplacian import neighbor_scatters
 from ufselect.graphs.neighbors import neighbor_graph
 
@@ -39,6 +39,12 @@ class LaplacianScore(GraphSelector):
         docs/methods.md).
     center : bool, default=True
         Whether to centre the columns. Only the cosine similarity depends on it.
+    keep : list of str or int, or None, default=None
+        Features to select before all others, by name or number. The others follow by score.
+    exclude : list of str or int, or None, default=None
+        Features that take no part and rank last.
+    min_distance : int, default=1
+        Smallest distance between the indices of two selected features, for features in an order, such as wavelengths.
     n_jobs : int or None, default=None
         Number of threads of the neighbour search. The result does not depend on it.
     verbose : int, default=0
@@ -85,6 +91,9 @@ class LaplacianScore(GraphSelector):
         width: float = 1.0,
         scale: str | None = "standard",
         center: bool = True,
+        keep: Any = None,
+        exclude: Any = None,
+        min_distance: int = 1,
         n_jobs: int | None = None,
         verbose: int = 0,
     ) -> None:
@@ -94,10 +103,13 @@ class LaplacianScore(GraphSelector):
         self.width = width
         self.scale = scale
         self.center = center
+        self.keep = keep
+        self.exclude = exclude
+        self.min_distance = min_distance
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def _learn(self, X: Columns, wanted: int | None) -> Ranking:
+    def _learn(self, X: Columns, wanted: Wanted) -> Ranking:
         A = neighbor_graph(X, self._neighbors(X), weights=self.weights, width=self.width)
         between, within = neighbor_scatters(X, A)
         return rank_by_score(2.0 - within / between)

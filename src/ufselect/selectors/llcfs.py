@@ -12,7 +12,7 @@ from sklearn.utils._param_validation import StrOptions
 
 from ufselect._backend.columns import Columns, Float, Indices
 from ufselect._ranking import Ranking, rank_by_explanation
-from ufselect.base import ITERATIONS, POSITIVE, ClusterSelector, Iterations, warn_not_converged
+from ufselect.base import ITERATIONS, POSITIVE, ClusterSelector, Iterations, Wanted, warn_not_converged
 from ufselect.graphs.laplacian import SparseLaplacian, column_energies
 from ufselect.graphs.local_models import (
     assembled,
@@ -66,6 +66,12 @@ class LLCFS(ClusterSelector):
         deviation, or use the columns as they are if None. Moderate scaling leaves columns that hardly vary small.
     center : bool, default=True
         Whether to centre the columns. The columns of Y then sum to zero.
+    keep : list of str or int, or None, default=None
+        Features to select before all others, by name or number. The others follow by score.
+    exclude : list of str or int, or None, default=None
+        Features that take no part and rank last.
+    min_distance : int, default=1
+        Smallest distance between the indices of two selected features, for features in an order, such as wavelengths.
     max_iter : int, default=20
         Maximum number of iterations. It is smaller than in other methods because weights that have not settled by then
         usually never do.
@@ -136,6 +142,9 @@ class LLCFS(ClusterSelector):
         fit_weight: float = 0.1,
         scale: str | None = "moderate",
         center: bool = True,
+        keep: Any = None,
+        exclude: Any = None,
+        min_distance: int = 1,
         max_iter: int = 20,
         tol: float = 0.05,
         n_jobs: int | None = None,
@@ -149,6 +158,9 @@ class LLCFS(ClusterSelector):
         self.fit_weight = fit_weight
         self.scale = scale
         self.center = center
+        self.keep = keep
+        self.exclude = exclude
+        self.min_distance = min_distance
         self.max_iter = max_iter
         self.tol = tol
         self.n_jobs = n_jobs
@@ -159,7 +171,7 @@ class LLCFS(ClusterSelector):
         """20, or fewer if there are few samples: each local model is fitted to a neighbourhood."""
         return min(20, n - 2)
 
-    def _learn(self, X: Columns, wanted: int | None) -> Ranking:
+    def _learn(self, X: Columns, wanted: Wanted) -> Ranking:
         n_clusters = self._count_clusters(X)
         k, neighborhoods = self._first_neighborhoods(X, n_clusters)
         d = X.shape[1]

@@ -7,7 +7,9 @@ from typing import Any, ClassVar
 
 from ufselect._backend.columns import Columns, column_spreads, powers_of_two
 from ufselect._ranking import Ranking, rank_by_score
-from ufselect.base import BaseSelector
+from ufselect.base import BaseSelector, Wanted
+
+_PARAMETERS = ("n_features_to_select", "keep", "exclude", "min_distance", "verbose")
 
 
 class MaxVariance(BaseSelector):
@@ -21,6 +23,12 @@ class MaxVariance(BaseSelector):
     n_features_to_select : int, float or "auto", default="auto"
         Number of features to select, or the fraction of features if a float. "auto" takes those whose variance is above
         the mean.
+    keep : list of str or int, or None, default=None
+        Features to select before all others, by name or number. The others follow by score.
+    exclude : list of str or int, or None, default=None
+        Features that take no part and rank last.
+    min_distance : int, default=1
+        Smallest distance between the indices of two selected features, for features in an order, such as wavelengths.
     verbose : int, default=0
         If 1, show the elapsed time on a terminal.
 
@@ -50,22 +58,28 @@ class MaxVariance(BaseSelector):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        name: BaseSelector._parameter_constraints[name] for name in ("n_features_to_select", "verbose")
+        name: BaseSelector._parameter_constraints[name] for name in _PARAMETERS
     }
 
     def __init__(
         self,
         n_features_to_select: int | float | str = "auto",
         *,
+        keep: Any = None,
+        exclude: Any = None,
+        min_distance: int = 1,
         verbose: int = 0,
     ) -> None:
         self.n_features_to_select = n_features_to_select
+        self.keep = keep
+        self.exclude = exclude
+        self.min_distance = min_distance
         self.verbose = verbose
 
     def _prepared(self, X: Any) -> Columns:
         return Columns(X)
 
-    def _learn(self, X: Columns, wanted: int | None) -> Ranking:
+    def _learn(self, X: Columns, wanted: Wanted) -> Ranking:
         n = X.shape[0]
         _, deviations = column_spreads(X.values)
         # Variances may underflow; those in units of a power of two rank the columns all the same.

@@ -11,7 +11,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from ufselect._backend.columns import Columns, Float
 from ufselect._backend.progress import progress
 from ufselect._ranking import Ranking, rank_by_explanation
-from ufselect.base import CHOICE_OF_EDGES, ClusterSelector, affordable_gram
+from ufselect.base import CHOICE_OF_EDGES, ClusterSelector, Wanted, affordable_gram
 from ufselect.graphs.neighbors import neighbor_graph
 from ufselect.graphs.spectral import settled_within_repeats, spectral_embedding
 from ufselect.solvers.lars import lasso_of_size
@@ -56,6 +56,12 @@ class MCFS(ClusterSelector):
         methods, because that scored lower here (see docs/methods.md).
     center : bool, default=True
         Whether to centre the columns and the eigenvectors, which amounts to an intercept.
+    keep : list of str or int, or None, default=None
+        Features to select before all others, by name or number. The others follow by score.
+    exclude : list of str or int, or None, default=None
+        Features that take no part and rank last.
+    min_distance : int, default=1
+        Smallest distance between the indices of two selected features, for features in an order, such as wavelengths.
     n_jobs : int or None, default=None
         Number of threads of the neighbour search. The result does not depend on it.
     random_state : int, RandomState instance or None, default=0
@@ -118,6 +124,9 @@ class MCFS(ClusterSelector):
         n_nonzero: int | str = "auto",
         scale: str | None = "standard",
         center: bool = True,
+        keep: Any = None,
+        exclude: Any = None,
+        min_distance: int = 1,
         n_jobs: int | None = None,
         random_state: Any = 0,
         verbose: int = 0,
@@ -130,11 +139,14 @@ class MCFS(ClusterSelector):
         self.n_nonzero = n_nonzero
         self.scale = scale
         self.center = center
+        self.keep = keep
+        self.exclude = exclude
+        self.min_distance = min_distance
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
 
-    def _learn(self, X: Columns, wanted: int | None) -> Ranking:
+    def _learn(self, X: Columns, wanted: Wanted) -> Ranking:
         nearest, n_clusters = self._neighborhood(X)
         A = neighbor_graph(X, nearest, weights=self.weights, width=self.width)
         spectrum = spectral_embedding(A, self._dimension(n_clusters), random_state=self.random_state)
@@ -146,9 +158,9 @@ class MCFS(ClusterSelector):
         ranking = rank_by_explanation(X, np.abs(W).max(axis=1), Y, wanted, coef=W, also=left)
         return ranking.with_attributes(n_clusters_=n_clusters)
 
-    def _regression_size(self, wanted: int | None, n_regressions: int) -> int:
+    def _regression_size(self, wanted: Wanted, n_regressions: int) -> int:
         if isinstance(self.n_nonzero, str):
-            return max(round((wanted or _USUAL_NONZERO) / n_regressions), 1)
+            return max(round((wanted.count or _USUAL_NONZERO) / n_regressions), 1)
         return self.n_nonzero
 
     def _sparse_regressions(self, X: Columns, Y: Float, size: int, gram: Float | None) -> Float:

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from ufselect._backend.columns import Columns
 from ufselect._ranking import Ranking, rank_by_explanation
-from ufselect.base import POSITIVE, ClusterSelector, affordable_gram, checked_coef
+from ufselect.base import POSITIVE, ClusterSelector, Wanted, affordable_gram, checked_coef
 from ufselect.graphs.kernel import kernel_factor
 from ufselect.solvers.l21_path import l21_path
 
@@ -45,6 +45,12 @@ class MRSF(ClusterSelector):
         paper scales.
     center : bool, default=True
         Whether to centre the columns and the kernel.
+    keep : list of str or int, or None, default=None
+        Features to select before all others, by name or number. The others follow by score.
+    exclude : list of str or int, or None, default=None
+        Features that take no part and rank last.
+    min_distance : int, default=1
+        Smallest distance between the indices of two selected features, for features in an order, such as wavelengths.
     n_jobs : int or None, default=None
         Number of threads of the neighbour search. The result does not depend on it.
     random_state : int, RandomState instance or None, default=0
@@ -105,6 +111,9 @@ class MRSF(ClusterSelector):
         width: float = 1.0,
         scale: str | None = "moderate",
         center: bool = True,
+        keep: Any = None,
+        exclude: Any = None,
+        min_distance: int = 1,
         n_jobs: int | None = None,
         random_state: Any = 0,
         verbose: int = 0,
@@ -115,13 +124,16 @@ class MRSF(ClusterSelector):
         self.width = width
         self.scale = scale
         self.center = center
+        self.keep = keep
+        self.exclude = exclude
+        self.min_distance = min_distance
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
 
-    def _learn(self, X: Columns, wanted: int | None) -> Ranking:
+    def _learn(self, X: Columns, wanted: Wanted) -> Ranking:
         n_clusters = self._count_clusters(X)
         Y = kernel_factor(X, self.width, count=self._dimension(n_clusters), random_state=self.random_state)
-        path = l21_path(X, Y, min(wanted or _USUAL_ROWS, X.shape[1]), gram=affordable_gram(X))
+        path = l21_path(X, Y, min(wanted.count or _USUAL_ROWS, X.shape[1]), gram=affordable_gram(X))
         ranking = rank_by_explanation(X, path.entries, Y, wanted, coef=checked_coef(path))
         return ranking.with_attributes(n_clusters_=n_clusters)

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 
 from ufselect._backend.columns import Columns, Float
 from ufselect._ranking import Ranking, rank_by_row_norm
-from ufselect.base import ITERATIONS, NOT_NEGATIVE, POSITIVE, SHARE, ClusterSelector
+from ufselect.base import ITERATIONS, NOT_NEGATIVE, POSITIVE, SHARE, ClusterSelector, Wanted
 from ufselect.graphs.local_models import (
     difference_grams,
     gaussian_of_grams,
@@ -64,6 +64,12 @@ class RUFS(ClusterSelector):
     center : bool, default=True
         Whether to predict G from centred columns with an intercept. The paper has no intercept: then any column may
         take its role, whether it is informative or not.
+    keep : list of str or int, or None, default=None
+        Features to select before all others, by name or number. The others follow by score.
+    exclude : list of str or int, or None, default=None
+        Features that take no part and rank last.
+    min_distance : int, default=1
+        Smallest distance between the indices of two selected features, for features in an order, such as wavelengths.
     max_iter : int, default=500
         Maximum number of iterations. It is larger than in other methods because each value of z takes its share.
     tol : float, default=5e-4
@@ -140,6 +146,9 @@ class RUFS(ClusterSelector):
         regression_weight: float = 1.0,
         row_penalty: float = 0.3,
         center: bool = True,
+        keep: Any = None,
+        exclude: Any = None,
+        min_distance: int = 1,
         max_iter: int = 500,
         tol: float = 5e-4,
         n_jobs: int | None = None,
@@ -154,6 +163,9 @@ class RUFS(ClusterSelector):
         self.regression_weight = regression_weight
         self.row_penalty = row_penalty
         self.center = center
+        self.keep = keep
+        self.exclude = exclude
+        self.min_distance = min_distance
         self.max_iter = max_iter
         self.tol = tol
         self.n_jobs = n_jobs
@@ -163,7 +175,7 @@ class RUFS(ClusterSelector):
     def _prepared(self, X: Any) -> Columns:
         return Columns.of_unit_range(X)
 
-    def _learn(self, X: Columns, wanted: int | None) -> Ranking:
+    def _learn(self, X: Columns, wanted: Wanted) -> Ranking:
         nearest, n_clusters = self._neighborhood(X)
         T = self._local_learning(X, nearest)
         G = cluster_indicators(X.by_row, n_clusters, self.random_state)

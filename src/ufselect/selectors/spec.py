@@ -11,7 +11,7 @@ from ufselect._backend.blocks import column_blocks
 from ufselect._backend.columns import Columns, Float
 from ufselect._backend.memory import ensure_fits
 from ufselect._ranking import Ranking, rank_by_score
-from ufselect.base import CHOICE_OF_EDGES, POSITIVE, ClusterSelector
+from ufselect.base import CHOICE_OF_EDGES, POSITIVE, ClusterSelector, Wanted
 from ufselect.graphs.kernel import gaussian_kernel
 from ufselect.graphs.laplacian import Laplacian, NormalizedLaplacian
 from ufselect.graphs.neighbors import Nearest, neighbor_graph
@@ -55,6 +55,12 @@ class SPEC(ClusterSelector):
         default is not "moderate", as in other methods, because that scored lower here (see docs/methods.md).
     center : bool, default=True
         Whether to centre the columns. φ₁ and φ₃ depend on it; the paper does not centre.
+    keep : list of str or int, or None, default=None
+        Features to select before all others, by name or number. The others follow by score.
+    exclude : list of str or int, or None, default=None
+        Features that take no part and rank last.
+    min_distance : int, default=1
+        Smallest distance between the indices of two selected features, for features in an order, such as wavelengths.
     n_jobs : int or None, default=None
         Number of threads of the neighbour search. The result does not depend on it.
     random_state : int, RandomState instance or None, default=0
@@ -110,6 +116,9 @@ class SPEC(ClusterSelector):
         power: float = 1.0,
         scale: str | None = "standard",
         center: bool = True,
+        keep: Any = None,
+        exclude: Any = None,
+        min_distance: int = 1,
         n_jobs: int | None = None,
         random_state: Any = 0,
         verbose: int = 0,
@@ -124,11 +133,14 @@ class SPEC(ClusterSelector):
         self.power = power
         self.scale = scale
         self.center = center
+        self.keep = keep
+        self.exclude = exclude
+        self.min_distance = min_distance
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
 
-    def _learn(self, X: Columns, wanted: int | None) -> Ranking:
+    def _learn(self, X: Columns, wanted: Wanted) -> Ranking:
         if self.criterion == "phi3":
             A, n_clusters = self._affinity_and_clusters(X)
             L = NormalizedLaplacian(A)

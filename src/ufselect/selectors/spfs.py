@@ -9,7 +9,7 @@ from sklearn.utils._param_validation import StrOptions
 
 from ufselect._backend.columns import Columns, Float
 from ufselect._ranking import Ranking, rank_by_explanation, rank_by_row_norm
-from ufselect.base import POSITIVE, ClusterSelector, affordable_gram, checked_coef
+from ufselect.base import POSITIVE, ClusterSelector, Wanted, affordable_gram, checked_coef
 from ufselect.graphs.kernel import kernel_factor
 from ufselect.solvers.l21_path import l21_path, l21_regression_of_size
 
@@ -50,6 +50,12 @@ class SPFS(ClusterSelector):
         Without scaling, "sfs" prefers columns of small norm.
     center : bool, default=True
         Whether to centre the columns and the kernel.
+    keep : list of str or int, or None, default=None
+        Features to select before all others, by name or number. The others follow by score.
+    exclude : list of str or int, or None, default=None
+        Features that take no part and rank last.
+    min_distance : int, default=1
+        Smallest distance between the indices of two selected features, for features in an order, such as wavelengths.
     n_jobs : int or None, default=None
         Number of threads of the neighbour search. The result does not depend on it.
     random_state : int, RandomState instance or None, default=0
@@ -112,6 +118,9 @@ class SPFS(ClusterSelector):
         solver: str = "sfs",
         scale: str | None = "moderate",
         center: bool = True,
+        keep: Any = None,
+        exclude: Any = None,
+        min_distance: int = 1,
         n_jobs: int | None = None,
         random_state: Any = 0,
         verbose: int = 0,
@@ -123,17 +132,20 @@ class SPFS(ClusterSelector):
         self.solver = solver
         self.scale = scale
         self.center = center
+        self.keep = keep
+        self.exclude = exclude
+        self.min_distance = min_distance
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
 
-    def _learn(self, X: Columns, wanted: int | None) -> Ranking:
+    def _learn(self, X: Columns, wanted: Wanted) -> Ranking:
         n_clusters = self._count_clusters(X)
         Y = kernel_factor(X, self.width, count=self._dimension(n_clusters), random_state=self.random_state)
         return self._ranking(X, Y, wanted).with_attributes(n_clusters_=n_clusters)
 
-    def _ranking(self, X: Columns, Y: Float, wanted: int | None) -> Ranking:
-        n_rows = min(wanted or _USUAL_ROWS, X.shape[1])
+    def _ranking(self, X: Columns, Y: Float, wanted: Wanted) -> Ranking:
+        n_rows = min(wanted.count or _USUAL_ROWS, X.shape[1])
         if self.solver == "sfs":
             gains = similarity_gains(*_on_one_scale(X, Y, n_rows), n_rows)
             return rank_by_explanation(X, gains, Y, wanted)

@@ -8,7 +8,7 @@ import numpy as np
 
 from ufselect._backend.columns import Columns, Float, Indices
 from ufselect._ranking import Ranking, from_best_to_worst
-from ufselect.base import CHOICE_OF_EDGES, GraphSelector
+from ufselect.base import CHOICE_OF_EDGES, GraphSelector, Wanted
 from ufselect.graphs.laplacian import neighbor_scatters
 from ufselect.graphs.neighbors import neighbor_graph
 
@@ -41,6 +41,12 @@ class TraceRatio(GraphSelector):
         "moderate", as in other methods, because that scored lower here (see docs/methods.md).
     center : bool, default=True
         Whether to centre the columns. Only the cosine similarity depends on it.
+    keep : list of str or int, or None, default=None
+        Features to select before all others, by name or number. The others follow by score.
+    exclude : list of str or int, or None, default=None
+        Features that take no part and rank last.
+    min_distance : int, default=1
+        Smallest distance between the indices of two selected features, for features in an order, such as wavelengths.
     n_jobs : int or None, default=None
         Number of threads of the neighbour search. The result does not depend on it.
     verbose : int, default=0
@@ -88,6 +94,9 @@ class TraceRatio(GraphSelector):
         width: float = 1.0,
         scale: str | None = "standard",
         center: bool = True,
+        keep: Any = None,
+        exclude: Any = None,
+        min_distance: int = 1,
         n_jobs: int | None = None,
         verbose: int = 0,
     ) -> None:
@@ -97,19 +106,23 @@ class TraceRatio(GraphSelector):
         self.width = width
         self.scale = scale
         self.center = center
+        self.keep = keep
+        self.exclude = exclude
+        self.min_distance = min_distance
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def _learn(self, X: Columns, wanted: int | None) -> Ranking:
+    def _learn(self, X: Columns, wanted: Wanted) -> Ranking:
         A = neighbor_graph(X, self._neighbors(X), weights=self.weights, width=self.width)
         between, within = neighbor_scatters(X, A)
-        if wanted is None:
-            wanted = max(int(np.count_nonzero(between * within.sum() > within * between.sum())), 1)
+        count = wanted.count
+        if count is None:
+            count = max(int(np.count_nonzero(between * within.sum() > within * between.sum())), 1)
         # The ratio of a feature that never varies between neighbours is bounded by rounding only.
         within = np.maximum(within, np.finfo(float).eps * between)
-        best = best_ratio(between, within, wanted)
+        best = best_ratio(between, within, count)
         scores = (between - best.ratio * within) / between.mean()
-        ranking = Ranking(from_best_to_worst(scores), scores, n_sufficient=wanted)
+        ranking = Ranking(from_best_to_worst(scores), scores, n_sufficient=count)
         return ranking.with_attributes(trace_ratio_=best.ratio)
 
 

@@ -14,7 +14,7 @@ from ufselect._backend.blocks import wide_column_blocks
 from ufselect._backend.columns import Columns, Float
 from ufselect._backend.memory import ensure_fits
 from ufselect._ranking import Ranking, rank_by_explanation
-from ufselect.base import ITERATIONS, POSITIVE, SHARE, ClusterSelector, Iterations
+from ufselect.base import ITERATIONS, POSITIVE, SHARE, ClusterSelector, Iterations, Wanted
 from ufselect.graphs.laplacian import column_energies, dense_energies, quadratic_form
 from ufselect.graphs.local_models import assembled, centered_grams, difference_grams, discriminant_blocks, with_self
 from ufselect.solvers.trace import column_smoothness
@@ -59,6 +59,12 @@ class UDFS(ClusterSelector):
         because that scored lower here (see docs/methods.md).
     center : bool, default=True
         Whether to centre the columns.
+    keep : list of str or int, or None, default=None
+        Features to select before all others, by name or number. The others follow by score.
+    exclude : list of str or int, or None, default=None
+        Features that take no part and rank last.
+    min_distance : int, default=1
+        Smallest distance between the indices of two selected features, for features in an order, such as wavelengths.
     max_iter : int, default=100
         Maximum number of iterations.
     tol : float, default=1e-4
@@ -129,6 +135,9 @@ class UDFS(ClusterSelector):
         ridge: float = 1.0,
         scale: str | None = "standard",
         center: bool = True,
+        keep: Any = None,
+        exclude: Any = None,
+        min_distance: int = 1,
         max_iter: int = 100,
         tol: float = 1e-4,
         n_jobs: int | None = None,
@@ -142,13 +151,16 @@ class UDFS(ClusterSelector):
         self.ridge = ridge
         self.scale = scale
         self.center = center
+        self.keep = keep
+        self.exclude = exclude
+        self.min_distance = min_distance
         self.max_iter = max_iter
         self.tol = tol
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
 
-    def _learn(self, X: Columns, wanted: int | None) -> Ranking:
+    def _learn(self, X: Columns, wanted: Wanted) -> Ranking:
         nearest, n_clusters = self._neighborhood(X)
         index, grams = with_self(nearest.index, difference_grams(X, nearest.index, n_jobs=self.n_jobs))
         local = centered_grams(grams)
@@ -168,7 +180,7 @@ class UDFS(ClusterSelector):
         ranking = self._ranking(X, W, costs, wanted)
         return ranking.with_attributes(n_clusters_=n_clusters, **iterations.attributes())
 
-    def _ranking(self, X: Columns, W: Float, costs: Float, wanted: int | None) -> Ranking:
+    def _ranking(self, X: Columns, W: Float, costs: Float, wanted: Wanted) -> Ranking:
         """By ‖wⱼ‖; features that W leaves out by their cost on their own."""
         norms = np.linalg.norm(W, axis=1)
         left_out = norms <= _LEFT_OUT * norms.max()

@@ -19,6 +19,7 @@ from scipy.linalg import solve_triangular
 
 from ufselect._backend.columns import Columns, Float, Indices
 from ufselect._backend.policy import LARGEST_DENSE_SYSTEM
+from ufselect._backend.wanted import Wanted
 
 POWER = 2.2
 """Greedy selection maximises (Σ a)^p/Σ H: the squared alignment times the structure carried, to the power p − 2.
@@ -32,6 +33,7 @@ _INDEPENDENT_SQUARE = 1e-6
 _TINY = float(np.finfo(np.float64).tiny)
 _BLOCK = 16
 _STEPS_PAST_PEAK = 32
+_FREE = Wanted()
 
 
 class AlignmentPath(NamedTuple):
@@ -104,7 +106,8 @@ def alignment_path(
     """
     a = np.sum(X.transposed_matmul(T) ** 2, axis=1)
     structure = float(np.linalg.norm(T.T @ T))
-    return _path(a, X.squared_norms(), structure, _GramColumns(X, gram).column, n_steps, order, past_peak, power)
+    choice = _Choice(n_steps, order, past_peak, power)
+    return _path(a, X.squared_norms(), structure, _GramColumns(X, gram).column, choice)
 
 
 def alignment_path_of_several(
@@ -114,11 +117,13 @@ def alignment_path_of_several(
     *,
     past_peak: bool = False,
     gram: Float | None = None,
+    wanted: Wanted = _FREE,
 ) -> AlignmentPath:
     """Select columns one by one as :func:`alignment_path` does, by the structure Σ TTᵀ/‖T‖².
 
     The factors are never joined: of many samples, that would take more memory than all else. If X is centred, only what
-    is left of the factors without their means counts.
+    is left of the factors without their means counts. ``wanted`` says which columns come first and how far apart others
+    have to be.
     """
     norms = [float(np.linalg.norm(each.T)) for each in structures]
     a = sum(np.sum(each.products**2, axis=1) / norm**2 for each, norm in zip(structures, norms, strict=True))
@@ -127,8 +132,8 @@ def alignment_path_of_several(
         for one, norm in zip(structures, norms, strict=True)
         for other, other_norm in zip(structures, norms, strict=True)
     )
-    gram_columns = _GramColumns(X, gram)
-    return _path(a, X.squared_norms(), float(np.sqrt(squares)), gram_columns.column, n_steps, None, past_peak, POWER)
+    choice = _Choice(n_steps, None, past_peak, POWER, wanted)
+    return _path(a, X.squared_norms(), float(np.sqrt(squares)), _GramColumns(X, gram).column, choice)
 
 
 def _inner_products(X: Columns, T: Float, other: Float) -> Float:
@@ -140,42 +145,66 @@ def _inner_products(X: Columns, T: Float, other: Float) -> Float:
 
 
 def alignment_path_of_products(
-    gram: Float, products: Float, structure: float, n_steps: int, *, past_peak: bool = False
+    gram: Float,
+    products: Float,
+    structure: float,
+    n_steps: int,
+    *,
+    past_peak: bool = False,
+    wanted: Wanted = _FREE,
 ) -> AlignmentPath:
     """Select columns of X one by one as :func:`alignment_path` does, given XᵀX, XᵀT and ‖TTᵀ‖: X is not needed.
 
     Columns so small that the squares of their values underflow in single precision come last.
     """
     a = np.where(np.diag(gram) > float(np.finfo(np.float32).tiny), np.sum(products**2, axis=1), 0.0)
-    return _path(a, np.diag(gram), structure, lambda j, _: gram[:, j], n_steps, None, past_peak, POWER)
+    choice = _Choice(n_steps, None, past_peak, POWER, wanted)
+    return _path(a, np.diag(gram), structure, lambda j, _: gram[:, j], choice)
+
+
+class _Choice(NamedTuple):
+    """How the columns of a path are chosen."""
+
+    n_steps: int
+    order: Indices | None
+    past_peak: bool
+    power: float
+    wanted: Wanted = _FREE
+
+    def goes_on(self, curve: list[float], d: int) -> bool:
+        """Whether another column is to be chosen."""
+        return len(curve) < min(self.n_steps, d) and not (self.past_peak and _is_past_peak(curve))
+
+    def merits(self, carried: Float, total: Float, taken: list[int]) -> Float:
+        """Return (Σ a)^p/Σ H with each of the columns; −∞ for those that may not follow, and ranks of a given order."""
+        if self.order is not None:
+            merits = np.full(len(carried), -np.inf)
+            merits[self.order[len(taken) :]] = -np.arange(len(self.order) - len(taken), dtype=np.float64)
+            return merits
+        merits = carried**self.power / np.maximum(total, _TINY)
+        merits[taken] = -np.inf
+        if not self.wanted.is_free:
+            merits[~self.wanted.open_columns(taken, len(merits))] = -np.inf
+        return merits
 
 
 def _path(
-    a: Float,
-    squared: Float,
-    structure: float,
-    gram_column: Callable[[int, Float], Float],
-    n_steps: int,
-    order: Indices | None,
-    past_peak: bool,
-    power: float,
+    a: Float, squared: Float, structure: float, gram_column: Callable[[int, Float], Float], choice: _Choice
 ) -> AlignmentPath:
     overlap = np.zeros(len(a))
     carried = total = 0.0
     taken: list[int] = []
     curve: list[float] = []
     gains: list[float] = []
-    while len(taken) < min(n_steps, len(a)) and not (past_peak and _is_past_peak(curve)):
+    while choice.goes_on(curve, len(a)):
         added = 2.0 * overlap + squared**2
-        if order is None:
-            candidates = (carried + a) ** power / np.maximum(total + added, _TINY)
-            candidates[taken] = -np.inf
-            best = int(np.argmax(candidates >= candidates.max() * (1.0 - _ROUNDING)))
-        else:
-            candidates, best = -np.arange(len(a), dtype=np.float64), int(order[len(taken)])
+        merits = choice.merits(carried + a, total + added, taken)
+        if np.isneginf(merits.max()):
+            break
+        best = int(np.argmax(merits >= merits.max() * (1.0 - _ROUNDING)))
         carried, total = carried + a[best], total + added[best]
         gains.append(a[best] / (np.sqrt(max(added[best], _TINY)) * structure))
-        overlap += gram_column(best, candidates) ** 2
+        overlap += gram_column(best, merits) ** 2
         taken.append(best)
         curve.append(carried / (np.sqrt(max(total, _TINY)) * structure))
     rest = a / (np.sqrt(np.maximum(2.0 * overlap + squared**2, _TINY)) * structure)

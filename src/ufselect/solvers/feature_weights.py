@@ -8,7 +8,9 @@ import numpy as np
 
 from ufselect._backend.columns import Columns, Float
 from ufselect._backend.policy import SMALLEST_SINGLE_PRECISION_SPECTRUM
+from ufselect.solvers._solution import Solution
 from ufselect.solvers.alignment import StructureFactor
+from ufselect.solvers.l21 import l21_regression
 
 _ALWAYS_ALLOWED_ROWS, _MOST_ROWS = 500, 2000
 
@@ -42,3 +44,15 @@ def most_rows_of(X: Columns) -> int | None:
     """Return the largest number of features that may take part; many more than n of them would fit any target."""
     n, d = X.shape
     return min(max(n, _ALWAYS_ALLOWED_ROWS), _MOST_ROWS) if d > n else None
+
+
+def regressed_weights(
+    X: Columns, gram: Float | None, start: FeatureWeights, tol: float, most_rows: int | None = None
+) -> tuple[FeatureWeights, Solution]:
+    """Return the row-sparse regression of a target; γ is doubled as long as too many features take part."""
+    W, Y, products, gamma = start
+    while True:
+        found = l21_regression(X, Y, gamma, gram=gram, products=products, warm_start=W, tol=tol, most_rows=most_rows)
+        if most_rows is None or np.count_nonzero(found.coef.any(axis=1)) <= most_rows:
+            return FeatureWeights(found.coef, Y, products, gamma), found
+        gamma, W = 2.0 * gamma, np.zeros_like(W)

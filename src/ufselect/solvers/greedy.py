@@ -5,11 +5,14 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from ufselect._backend.blocks import affordable_rows
 from ufselect._backend.columns import Columns, Float, Indices
+from ufselect._backend.wanted import Wanted
 
 _ROUNDING = 1e-10
+_FREE = Wanted()
 
 
 class RidgePath(NamedTuple):
@@ -28,6 +31,7 @@ def ridge_path(
     sufficient_share: float = 0.0,
     ridge: float = 1.0,
     gram: Float | None = None,
+    wanted: Wanted = _FREE,
 ) -> RidgePath:
     """Select columns of X one by one, each time the one that lowers min_W ‖Y − X_C W‖² + λ‖W‖² most.
 
@@ -52,6 +56,8 @@ def ridge_path(
         λ. The default of 1 avoids fitting noise; the limit of zero is orthogonal least squares.
     gram : ndarray of shape (d, d), optional
         XᵀX, if available.
+    wanted : Wanted
+        Which columns come first, and how far apart others have to be.
 
     Returns
     -------
@@ -81,7 +87,10 @@ def ridge_path(
     while len(taken) < most and (len(taken) < n_steps or sum(gains) < sufficient_share):
         gain = np.einsum("jl,jl->j", inner, inner) / (ridge + spread)
         step = len(taken)
-        best = _largest_untaken(gain, taken) if order is None else int(order[step])
+        closed = _closed(wanted, taken, d)
+        if closed.all():
+            break
+        best = _largest_open(gain, closed) if order is None else int(order[step])
         if step == len(images):
             images = np.concatenate([images, np.empty_like(images)])
         images[step] = _column_of_gram(X, best, gram) / (norms * norms[best])
@@ -94,9 +103,18 @@ def ridge_path(
     return RidgePath(np.array(taken, dtype=np.intp), np.array(gains))
 
 
-def _largest_untaken(gain: Float, taken: list[int]) -> int:
+def _closed(wanted: Wanted, taken: list[int], d: int) -> npt.NDArray[np.bool_]:
+    """Return which columns may not come next."""
+    if not wanted.is_free:
+        return ~wanted.open_columns(taken, d)
+    closed = np.zeros(d, dtype=bool)
+    closed[taken] = True
+    return closed
+
+
+def _largest_open(gain: Float, closed: npt.NDArray[np.bool_]) -> int:
     """Return the index of the largest gain, the first of those that differ only by rounding."""
-    gain[taken] = -np.inf
+    gain[closed] = -np.inf
     return int(np.argmax(gain >= gain.max() * (1.0 - _ROUNDING)))
 
 

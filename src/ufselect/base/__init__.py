@@ -1,0 +1,49 @@
+"""Base classes of all selectors, public for authors of methods.
+
+A method subclasses :class:`BaseSelector`, :class:`GraphSelector` or :class:`ClusterSelector` and implements ``_learn``,
+which receives the informative columns as :class:`Columns` and returns a :class:`Ranking`.
+"""
+
+from ufselect._backend.blocks import column_blocks
+from ufselect._backend.columns import Columns
+from ufselect._backend.convergence import warn_not_converged
+from ufselect._backend.iterations import Iterations
+from ufselect._backend.wanted import Wanted
+from ufselect._ranking import Ranking, rank_by_explanation, rank_by_row_norm, rank_by_score
+from ufselect.base.graph_selectors import ClusterSelector, GraphSelector
+from ufselect.base.selector import (
+    CHOICE_OF_EDGES,
+    COUNT,
+    ITERATIONS,
+    NOT_NEGATIVE,
+    POSITIVE,
+    SHARE,
+    BaseSelector,
+    affordable_gram,
+    checked_coef,
+    gram_is_affordable,
+)
+
+__all__ = [
+    "CHOICE_OF_EDGES",
+    "COUNT",
+    "ITERATIONS",
+    "NOT_NEGATIVE",
+    "POSITIVE",
+    "SHARE",
+    "BaseSelector",
+    "ClusterSelector",
+    "Columns",
+    "GraphSelector",
+    "Iterations",
+    "Ranking",
+    "Wanted",
+    "affordable_gram",
+    "checked_coef",
+    "column_blocks",
+    "gram_is_affordable",
+    "rank_by_explanation",
+    "rank_by_row_norm",
+    "rank_by_score",
+    "warn_not_converged",
+]

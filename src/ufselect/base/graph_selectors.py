@@ -1,0 +1,150 @@
+"""Base classes of selectors that start from a neighbour graph, with or without a number of clusters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from numbers import Integral
+from typing import Any, ClassVar, NamedTuple, TypeVar
+
+import numpy as np
+from sklearn.utils._param_validation import StrOptions
+
+from ufselect._backend.columns import Columns, Float
+from ufselect._backend.iterations import Iterations
+from ufselect._backend.policy import (
+    FEWEST_CLUSTERS_TO_FIND,
+    MOST_CLUSTERS_TO_FIND,
+    NEIGHBORS_TO_COUNT_CLUSTERS,
+)
+from ufselect.base.selector import COUNT, BaseSelector
+from ufselect.graphs.adaptive import neighbor_probabilities
+from ufselect.graphs.laplacian import structure_laplacian
+from ufselect.graphs.neighbors import Nearest, nearest_others
+from ufselect.graphs.spectral import eigengap, smallest_eigenvectors
+from ufselect.solvers.nonnegative import GROWING, Tightening
+
+State = TypeVar("State")
+
+
+class GraphSelector(BaseSelector):
+    """Base class of selectors that start from the nearest neighbours of each sample."""
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **BaseSelector._parameter_constraints,
+        "n_neighbors": [*COUNT, StrOptions({"auto"})],
+        "n_jobs": [None, Integral],
+    }
+
+    n_neighbors: int | str
+    n_jobs: int | None
+
+    def _count_neighbors(self, n: int) -> int:
+        """k as given, or by the number of samples."""
+        if isinstance(self.n_neighbors, str):
+            return self._usual_neighbors(n)
+        if self.n_neighbors >= n:
+            raise ValueError(f"n_neighbors={self.n_neighbors} must be less than the number of samples, {n}.")
+        return self.n_neighbors
+
+    def _usual_neighbors(self, n: int) -> int:
+        """The number of neighbours that "auto" stands for: n/200, from 5 to 15, but at most n/8 and at least 3.
+
+        Few samples have small groups, which more neighbours would join; many samples have noise, which more neighbours
+        average out.
+        """
+        return min(max(min(max(round(n / 200), 5), 15, n // 8), 3), n - 2)
+
+    def _neighbors(self, X: Columns) -> Nearest:
+        """The k nearest neighbours of each sample."""
+        return nearest_others(X, self._count_neighbors(X.shape[0]), n_jobs=self.n_jobs)
+
+
+class Neighborhood(NamedTuple):
+    """The k nearest neighbours of each sample, and the number of clusters."""
+
+    nearest: Nearest
+    n_clusters: int
+
+
+class ClusterSelector(GraphSelector):
+    """Base class of selectors with a number of clusters, given or read off the neighbour graph."""
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **GraphSelector._parameter_constraints,
+        "n_clusters": [*COUNT, StrOptions({"auto"})],
+        "random_state": ["random_state"],
+    }
+
+    n_clusters: int | str | None
+    random_state: Any
+    max_iter: int
+    tol: float | None
+
+    def _dimension(self, n_clusters: int) -> int:
+        """Dimension of the embedding: c − 1 if the columns are centred, as they cannot express a constant; else c."""
+        return max(n_clusters - 1, 1) if self.center else n_clusters
+
+    def _neighborhood(self, X: Columns) -> Neighborhood:
+        """The k nearest neighbours of each sample and the number of clusters, from one neighbour search."""
+        k = self._count_neighbors(X.shape[0])
+        nearest = nearest_others(X, self._neighbors_to_search(k, X.shape[0]), n_jobs=self.n_jobs)
+        return Neighborhood(nearest.first(k), self._clusters_among(nearest))
+
+    def _count_clusters(self, X: Columns | Float) -> int:
+        """c as given; neighbours are searched only if it is "auto"."""
+        n = X.shape[0]
+        if not isinstance(self.n_clusters, str):
+            return self._given_clusters(n, self.n_clusters)
+        return self._clusters_among(nearest_others(X, self._neighbors_to_search(1, n), n_jobs=self.n_jobs))
+
+    def _neighbors_to_search(self, k: int, n: int) -> int:
+        """k, or more if the number of clusters is to be found: its graph also needs the distance to one more."""
+        return max(k, self._neighbors_to_count_clusters(n) + 1) if isinstance(self.n_clusters, str) else k
+
+    def _neighbors_to_count_clusters(self, n: int) -> int:
+        """The number of neighbours in the graph whose eigengap is read."""
+        if isinstance(self.n_neighbors, str):
+            return min(NEIGHBORS_TO_COUNT_CLUSTERS, n - 2)
+        return min(self._count_neighbors(n), n - 2)
+
+    def _clusters_among(self, nearest: Nearest) -> int:
+        """c as given, or by the eigengap of the neighbour graph."""
+        n = len(nearest.index)
+        if not isinstance(self.n_clusters, str):
+            return self._given_clusters(n, self.n_clusters)
+        k = self._neighbors_to_count_clusters(n)
+        L = structure_laplacian(None, neighbor_probabilities(nearest.first(k + 1), k), 1.0)
+        # Beyond √n clusters the gaps of a neighbour graph reflect its size rather than clusters.
+        most = min(max(int(np.sqrt(n)), 2), MOST_CLUSTERS_TO_FIND)
+        least = min(max(most // 2, 2), FEWEST_CLUSTERS_TO_FIND)
+        # The error of an eigenvalue is the square of that of its vector.
+        values = smallest_eigenvectors(L, most + 1, tol=1e-4, random_state=self.random_state).values
+        return eigengap(values, least)
+
+    @staticmethod
+    def _given_clusters(n: int, n_clusters: int | None) -> int:
+        assert n_clusters is not None  # a method that accepts None does not ask
+        if n_clusters >= n:
+            raise ValueError(f"n_clusters={n_clusters} must be less than the number of samples, {n}.")
+        return n_clusters
+
+    def _tighten(
+        self,
+        state: State,
+        step: Callable[[State, float], State],
+        objective: Callable[[State, float], float],
+        weights: Sequence[float] = GROWING,
+    ) -> tuple[State, dict[str, Any]]:
+        """Repeat a step, for each weight z of the orthogonality penalty in turn, until the objective settles.
+
+        Returns the last state and the fitted attributes that tell how the iterations went.
+        """
+        tightening = Tightening(self.max_iter, self.tol or 0.0, weights)
+        iterations = Iterations(self)
+        used: list[float] = []
+        for _ in iterations:
+            used.append(tightening.weight)
+            state = step(state, used[-1])
+            value = objective(state, used[-1])
+            iterations.record(value, tightening.change_after(value))
+        return state, {**iterations.attributes(), "orthogonality_history_": np.array(used)}

@@ -1,0 +1,296 @@
+"""The base class of all selectors: from X to a ranking of its columns."""
+
+from __future__ import annotations
+
+from abc import ABCMeta, abstractmethod
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator
+from sklearn.feature_selection import SelectorMixin
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from ufselect._backend.batches import Batches, SparseWithinBatches
+from ufselect._backend.columns import (
+    Columns,
+    Float,
+    canonical,
+    column_extremes,
+    constant_columns,
+    holding_dtype,
+)
+from ufselect._backend.convergence import warn_not_converged
+from ufselect._backend.copies import first_equal_columns
+from ufselect._backend.dask_arrays import refuse_dask_collection
+from ufselect._backend.policy import (
+    LARGEST_DENSE_SYSTEM,
+    LARGEST_VALUE,
+)
+from ufselect._backend.progress import waiting
+from ufselect._backend.wanted import Wanted
+from ufselect._ranking import Ranking
+from ufselect._survey import Panel, Survey, panel_of
+from ufselect.solvers._solution import Solution
+from ufselect.solvers.l21_path import EntryPath
+
+COUNT: list[Any] = [Interval(Integral, 1, None, closed="left")]
+POSITIVE: list[Any] = [Interval(Real, 0, None, closed="neither")]
+NOT_NEGATIVE: list[Any] = [Interval(Real, 0, None, closed="left")]
+SHARE: list[Any] = [Interval(Real, 0, 1, closed="neither")]
+
+ITERATIONS: dict[str, list[Any]] = {"max_iter": COUNT, "tol": NOT_NEGATIVE}
+"""Constraints on the parameters of an iterative method."""
+
+CHOICE_OF_EDGES: dict[str, list[Any]] = {
+    "weights": [StrOptions({"heat", "binary", "cosine"})],
+    "width": POSITIVE,
+}
+"""Constraints on the parameters that weight the edges of a neighbour graph."""
+
+_NOT_LEARNED = ("n_features_in_", "feature_names_in_")
+
+
+def checked_coef(found: Solution | EntryPath) -> Float:
+    """The weights that a solver found; warns if it did not reach its tolerance."""
+    if not found.converged:
+        warn_not_converged("The sparse regression did not reach its tolerance: its weights are approximate.")
+    return found.coef
+
+
+def gram_is_affordable(X: Columns) -> bool:
+    """Whether a (d, d) array is smaller than X and not too large."""
+    return X.shape[1] <= min(X.shape[0], LARGEST_DENSE_SYSTEM)
+
+
+def affordable_gram(X: Columns) -> Float | None:
+    """XᵀX if it is affordable, else None."""
+    return X.gram() if gram_is_affordable(X) else None
+
+
+def _refuse_enormous(smallest: Any, largest: Any) -> None:
+    """Raise if the squares of a column could overflow."""
+    size = np.maximum(np.abs(smallest), np.abs(largest)).astype(np.float64)
+    enormous = np.flatnonzero(size > LARGEST_VALUE)
+    if len(enormous):
+        raise ValueError(
+            f"Column {enormous[0]} of X has a value of magnitude {size[enormous[0]]:.0e}, too large to be squared. "
+            f"Scale X to values of at most {LARGEST_VALUE:.0e}."
+        )
+
+
+class BaseSelector(SelectorMixin, BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
+    """Base class of selectors, which rank all columns in one fit.
+
+    Subclasses implement ``_learn``. It receives the columns that are not constant, centred and scaled, and returns a
+    :class:`Ranking` with everything that was learned; ``fit`` turns it into fitted attributes of all columns.
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "n_features_to_select": [
+            Interval(Integral, 1, None, closed="left"),
+            Interval(Real, 0, 1, closed="right"),
+            StrOptions({"auto"}),
+        ],
+        "scale": [None, StrOptions({"standard", "moderate"})],
+        "center": ["boolean"],
+        "keep": [None, str, "array-like"],
+        "exclude": [None, str, "array-like"],
+        "min_distance": COUNT,
+        "verbose": ["verbose"],
+    }
+
+    n_features_: int
+    n_features_to_select: int | float | str
+    scale: str | None
+    center: bool
+    verbose: int
+
+    def fit(self, X: Any, y: Any = None, *, batch: Any = None) -> Self:
+        """Rank the columns of X.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Data without labels.
+        y : Ignored
+            Not used, present for API consistency by convention.
+        batch : array-like of shape (n_samples,), optional
+            Batch of each sample, such as its plate or its donor. Every column is centred within each batch first, so
+            that only the structure within batches counts.
+
+        Returns
+        -------
+        self : object
+            The fitted selector.
+        """
+        self._validate_params()
+        refuse_dask_collection(X, type(self).__name__)
+        X = validate_data(
+            self,
+            X,
+            accept_sparse=("csr", "csc"),
+            dtype=[np.float64, np.float32],
+            order="C",
+            ensure_min_samples=3,
+        )
+        X = canonical(X)
+        names = list(self.feature_names_in_) if hasattr(self, "feature_names_in_") else None
+        panel = panel_of(self, X.shape[1], names)
+        count = self._wanted_features(X.shape[1], panel)
+        batches = None if batch is None else Batches.of(batch, X.shape[0])
+        extremes = column_extremes(X)
+        _refuse_enormous(*extremes)
+        scale = getattr(self, "scale", "standard")
+        constant = constant_columns(X, extremes, scale=scale)
+        if batches is not None:
+            constant |= batches.constant_columns(X, scale=scale)
+        if constant.all():
+            within = "" if batches is None else " within every batch"
+            raise ValueError(
+                f"X has no informative column: all {X.shape[1]} columns are constant{within} over {X.shape[0]} samples."
+            )
+        survey = Survey(constant, first_equal_columns(X, extremes), panel, names)
+        informative = survey.informative
+        kept = X if len(informative) == X.shape[1] else X[:, informative]
+        # Sparse: centring is a difference of products, for which single precision is not enough.
+        # Dense: a slice of columns is laid out differently in memory, and sums over it round differently.
+        kept = kept.astype(np.float64) if sp.issparse(kept) else np.ascontiguousarray(kept)
+        with self._clock():
+            columns = self._prepared(kept) if batches is None else self._prepared_within(kept, batches)
+            self._rank_and_store(lambda wanted: self._learn(columns, wanted), survey, count, X.dtype)
+        return self
+
+    def _rank_and_store(
+        self, learn: Callable[[Wanted], Ranking], survey: Survey, count: int | None, dtype: np.dtype[Any]
+    ) -> None:
+        """Rank the informative columns, and set the fitted attributes of all columns."""
+        wanted = survey.wanted(count, getattr(self, "min_distance", 1))
+        ranking = learn(wanted)
+        order, n_open = wanted.arranged(ranking.order)
+        if wanted.min_distance > 1 and (count or 1) > n_open:
+            raise ValueError(
+                f"Only {n_open} columns are at least min_distance={wanted.min_distance} apart, but {count} are to be "
+                "selected. Use a smaller min_distance, or select fewer."
+            )
+        sufficient = min(max(ranking.n_sufficient, len(wanted.first)), n_open)
+        self._store(replace(ranking, order=order, n_sufficient=sufficient), survey, count, dtype)
+
+    @contextmanager
+    def _clock(self) -> Iterator[None]:
+        """Show the elapsed time on a terminal if ``verbose``: methods without iterations have no progress bar."""
+        if not self.verbose:
+            yield
+            return
+        with waiting(type(self).__name__):
+            yield
+
+    def _prepared(self, X: Any) -> Columns:
+        """The informative columns, centred and scaled as the parameters say."""
+        return Columns.prepared(X, center=self.center, scale=self.scale)
+
+    def _prepared_within(self, X: Any, batches: Batches) -> Columns:
+        """The same, with the means of batches removed first."""
+        if not sp.issparse(X):
+            return self._prepared(batches.without_means(X))
+        if type(self)._prepared is not BaseSelector._prepared:
+            raise ValueError(f"{type(self).__name__} needs a dense X if batch is given; use X.toarray().")
+        return SparseWithinBatches.of(X, batches, center=self.center, scale=self.scale)
+
+    @abstractmethod
+    def _learn(self, X: Columns, wanted: Wanted) -> Ranking:
+        """Rank the columns of X.
+
+        Parameters
+        ----------
+        X : Columns of shape (n, d)
+            Columns that are not constant, centred and scaled. Their values must not be changed.
+        wanted : Wanted
+            ``wanted.count`` is the number of features to select; None if the data decide. What else it says, such as
+            which columns come first, is for methods that select columns one by one; the others need not care, as
+            ``fit`` rearranges their ranking.
+
+        Returns
+        -------
+        Ranking
+            Everything that was learned. A subclass sets no attributes itself.
+        """
+
+    def _wanted_features(self, n_features: int, panel: Panel) -> int | None:
+        wanted = self.n_features_to_select
+        if isinstance(wanted, str):
+            return None
+        most = n_features - len(panel.exclude)
+        count = int(wanted) if isinstance(wanted, Integral) else max(1, round(wanted * most))
+        if count > most:
+            of_which = " that are not excluded" if len(panel.exclude) else ""
+            raise ValueError(f"n_features_to_select={wanted} must not exceed the number of features{of_which}, {most}.")
+        if count < len(panel.keep):
+            raise ValueError(
+                f"n_features_to_select={wanted} selects {count} features, but keep contains {len(panel.keep)}."
+            )
+        return count
+
+    def _store(self, ranking: Ranking, survey: Survey, count: int | None, dtype: np.dtype[Any]) -> None:
+        """Set the fitted attributes, of all columns."""
+        for name in [name for name in vars(self) if name.endswith("_") and name not in _NOT_LEARNED]:
+            delattr(self, name)  # an earlier fit with other parameters may have learned more
+        d, informative = self.n_features_in_, survey.informative
+        # A column that took no part scores no higher than any other: zero, or less if scores can be negative.
+        self.scores_ = np.full(d, min(0.0, float(ranking.scores.min())), dtype=holding_dtype(ranking.scores, dtype))
+        self.scores_[informative] = ranking.scores
+        self.copies_ = survey.copies
+        self.ranking_ = survey.ranks(ranking.order)
+        self.n_features_ = ranking.n_sufficient if count is None else count
+        if ranking.coef is not None:
+            self.coef_ = np.zeros((d, ranking.coef.shape[1]), dtype=dtype)
+            self.coef_[informative] = ranking.coef
+        if ranking.embedding is not None:
+            self.embedding_ = ranking.embedding.astype(dtype)
+        if ranking.alignment_curve is not None:
+            self.alignment_curve_ = ranking.alignment_curve.astype(dtype)
+        if ranking.r2_curve is not None:
+            self.r2_curve_ = ranking.r2_curve.astype(dtype)
+        if ranking.alignments is not None:
+            self.alignments_ = np.zeros(d, dtype=dtype)
+            self.alignments_[informative] = ranking.alignments
+            copies = np.flatnonzero(survey.copies >= 0)
+            self.alignments_[copies] = self.alignments_[survey.copies[copies]]
+        for name, value in ranking.attributes.items():
+            setattr(self, name, value)
+
+    def _get_support_mask(self) -> npt.NDArray[np.bool_]:
+        check_is_fitted(self, "ranking_")
+        return self.ranking_ <= self.n_features_
+
+    def top_features(self, n_features: int | None = None) -> npt.NDArray[Any]:
+        """Return the best features, best first.
+
+        Parameters
+        ----------
+        n_features : int, optional
+            Number of features; by default the number of selected features.
+
+        Returns
+        -------
+        ndarray of shape (n_features,)
+            Feature names if X had names, else column indices.
+        """
+        check_is_fitted(self, "ranking_")
+        count = self.n_features_ if n_features is None else n_features
+        if not 0 <= count <= len(self.ranking_):
+            raise ValueError(f"n_features={count} must be between 0 and the number of features, {len(self.ranking_)}.")
+        best = np.argsort(self.ranking_, kind="stable")[:count]
+        names = getattr(self, "feature_names_in_", None)
+        return best if names is None else np.asarray(names)[best]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags

@@ -1,0 +1,140 @@
+"""Columns to keep, to exclude and to hold apart, in all selectors."""
+
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_array_equal
+from sklearn.exceptions import ConvergenceWarning
+
+import ufselect
+from ufselect import FSASL, LaplacianScore
+from ufselect.base import Wanted
+from ufselect.datasets import make_planted_clusters
+
+METHODS = {name: getattr(ufselect, name) for name in ufselect.__all__}
+PLANTED = make_planted_clusters(90, 3, 12, 18, random_state=0)
+
+
+def fitted(name, count=8, X=PLANTED.X, **params):
+    given = {"n_clusters": 3, "max_iter": 3, **params}
+    known = METHODS[name]().get_params()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return METHODS[name](count, **{key: value for key, value in given.items() if key in known}).fit(X)
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_kept_columns_come_first_excluded_ones_last_and_the_others_in_between(name):
+    keep, exclude = [25, 3], [0, 1, 29]
+    selector = fitted(name, keep=keep, exclude=exclude)
+    assert set(selector.ranking_[keep]) == {1, 2}
+    assert set(selector.ranking_[exclude]) == {28, 29, 30}
+    assert sorted(selector.ranking_) == list(range(1, 31))
+    assert selector.get_support().sum() == 8
+    assert np.all(selector.scores_[exclude] <= selector.scores_.min())
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_selected_columns_are_apart(name):
+    chosen = np.sort(fitted(name, 5, min_distance=3).top_features())
+    assert np.diff(chosen).min() >= 3
+
+
+@pytest.mark.parametrize("name", ["FSASL", "MCFS", "LaplacianScore"])
+def test_an_excluded_column_does_not_count_at_all(name):
+    without = fitted(name, 5, X=PLANTED.X[:, 4:])
+    excluded = fitted(name, 5, exclude=[0, 1, 2, 3])
+    assert_array_equal(excluded.top_features(), without.top_features() + 4)
+
+
+@pytest.mark.parametrize("selection", ["alignment", "greedy", "norm"])
+def test_the_curve_follows_the_ranking_with_kept_columns(selection):
+    selector = fitted("FSASL", 8, keep=[25, 3], selection=selection)
+    order = selector.top_features()
+    again = fitted("FSASL", 8, keep=list(order), selection=selection)
+    assert selector.alignment_curve_[7] == pytest.approx(again.alignment_curve_[7], rel=1e-9)
+
+
+def test_a_kept_column_is_not_repeated_by_its_likes():
+    rng = np.random.default_rng(0)
+    informative = np.flatnonzero(PLANTED.informative)
+    best = int(FSASL(1).fit(PLANTED.X).top_features()[0])
+    # Five columns that say nearly the same as the best one: once that is kept, none of them is worth its place.
+    likes = PLANTED.X[:, [best]] + 1e-3 * rng.standard_normal((len(PLANTED.X), 5))
+    X = np.hstack([PLANTED.X, likes])
+    kept = FSASL(6, keep=[best]).fit(X).top_features()
+    assert kept[0] == best
+    assert np.all(np.isin(kept, informative))
+
+
+def test_all_that_is_kept_is_selected_even_by_auto():
+    noise = np.flatnonzero(~PLANTED.informative)
+    selector = FSASL(keep=noise[:9]).fit(PLANTED.X)
+    assert selector.n_features_ >= 9
+    assert np.all(selector.get_support()[noise[:9]])
+
+
+def test_names_masks_and_single_names_are_accepted():
+    import pandas as pd
+
+    frame = pd.DataFrame(PLANTED.X, columns=[f"gene {j}" for j in range(30)])
+    by_name = FSASL(5, keep=["gene 25"], exclude="gene 0").fit(frame)
+    by_mask = FSASL(5, keep=np.arange(30) == 25, exclude=[0]).fit(PLANTED.X)
+    assert_array_equal(by_name.ranking_, by_mask.ranking_)
+    assert by_name.top_features()[0] == "gene 25"
+
+
+def test_a_kept_copy_stands_for_the_others_and_an_excluded_one_for_none():
+    X = np.hstack([PLANTED.X, PLANTED.X[:, [2, 5]]])
+    selector = FSASL(5, keep=[30], exclude=[5]).fit(X)
+    assert_array_equal(np.flatnonzero(selector.copies_ >= 0), [2, 5])
+    assert_array_equal(selector.copies_[[2, 5]], [30, 31])
+    assert selector.ranking_[30] == 1
+    assert selector.ranking_[2] == 31
+    assert selector.ranking_[5] == 32
+
+
+HOSTILE = {
+    "keep: there is no column named 'x': the columns of X have no names.": {"keep": ["x"]},
+    "exclude: there is no column 30: X has 30 columns, counted from 0.": {"exclude": [30]},
+    "Column 3 is in keep and in exclude.": {"keep": [3], "exclude": [3, 4]},
+    "exclude contains all 30 columns.": {"exclude": range(30)},
+    "keep contains column 7, a constant column.": {"keep": [7]},
+    "keep contains column 9, an exact copy of column 8: keep one of them.": {"keep": [8, 9]},
+    "n_features_to_select=5 selects 5 features, but keep contains 6.": {"keep": [0, 1, 2, 3, 4, 5]},
+    "n_features_to_select=5 must not exceed the number of features that are not excluded, 4.": {"exclude": range(26)},
+    r"keep is a mask of shape \(2,\), but X has 30 columns.": {"keep": [True, False]},
+    "Only 2 columns are at least min_distance=15 apart, but 5 are to be selected.": {"min_distance": 15},
+    "All columns that are not excluded are constant.": {
+        "exclude": [j for j in range(30) if j != 7],
+        "n_features_to_select": 1,
+    },
+}
+
+
+@pytest.mark.parametrize("message", HOSTILE)
+def test_what_cannot_be_respected_is_one_sentence(message):
+    X = PLANTED.X.copy()
+    X[:, 7], X[:, 9] = 1.0, X[:, 8]
+    with pytest.raises(ValueError, match=f"^{message}"):
+        LaplacianScore(**{"n_features_to_select": 5, **HOSTILE[message]}).fit(X)
+
+
+@given(st.permutations(range(12)), st.sets(st.integers(0, 11), max_size=4), st.integers(1, 4))
+def test_an_arrangement_is_greedy(order, first, min_distance):
+    order, first = np.array(order), np.array(sorted(first), dtype=int)
+    wanted = Wanted(None, first, np.arange(0, 24, 2), 2 * min_distance)
+    arranged, n_open = wanted.arranged(order)
+    assert sorted(arranged) == list(range(12))
+    assert set(arranged[: len(first)]) == set(first)
+    chosen = list(arranged[:n_open])
+    for place, column in enumerate(chosen):
+        assert wanted.open_columns(chosen[:place], 12)[column]
+    # Whatever is closed at the end is too near to a column that is ranked before it, or to one that is kept.
+    rank = {column: place for place, column in enumerate(order)}
+    for column in arranged[n_open:]:
+        near = [other for other in chosen if abs(other - column) < min_distance]
+        assert any(rank[other] < rank[column] or other in first for other in near)
