@@ -12,6 +12,7 @@ from scipy.stats import t as student_t
 from sklearn.base import clone
 
 from ufselect._backend import tabular
+from ufselect._backend.batches import Batches
 from ufselect._backend.columns import Columns, Float, Indices, column_moments
 from ufselect._backend.progress import progress
 from ufselect._backend.tabular import as_matrix, column_indices, column_names, dense_part
@@ -166,6 +167,7 @@ def structure_test(
     *,
     n_shuffles: int = 5,
     max_samples: int | None = 500,
+    batch: Any = None,
     random_state: Any = 0,
     verbose: int = 0,
 ) -> StructureTest:
@@ -184,6 +186,8 @@ def structure_test(
         Number of times the columns are shuffled, at least 2.
     max_samples : int or None, default=500
         A random subset of so many samples is used if there are more. None uses all.
+    batch : array-like of shape (n_samples,), optional
+        Batch of each sample. If given, columns are shuffled within batches.
     random_state : int
         Seed of the subset and of the shuffling.
     verbose : int, default=0
@@ -209,16 +213,25 @@ def structure_test(
     if n_shuffles < 2:
         raise ValueError(f"n_shuffles={n_shuffles} must be at least 2.")
     X = as_matrix(X)
-    points = _drawn_rows(X, X.shape[0] if max_samples is None else min(max_samples, X.shape[0]), random_state)
+    rows = _drawn(X.shape[0], X.shape[0] if max_samples is None else max_samples, random_state)
+    batches = None
+    if batch is not None:
+        rows, batches = Batches.of(batch, X.shape[0]).among(np.arange(X.shape[0])[rows])
+    points = (X.tocsr() if sp.issparse(X) else X)[rows]
     rng = np.random.RandomState(random_state)
     silent = _with_known(selector, verbose=0)
     alignments: list[float] = []
     for shuffle in progress(range(n_shuffles + 1), verbose, "Test of structure"):
-        silent.fit(points if shuffle == 0 else Columns(points).shuffled(rng).values)
+        values = points if shuffle == 0 else _shuffled(points, batches, rng)
+        silent.fit(values, batch=None if batches is None else batches.codes)
         alignments.append(_known_alignment(silent))
         # "auto" would select another number of columns from every shuffled copy: their alignments differ by that alone.
         silent = _with_known(silent, n_features_to_select=int(silent.n_features_))
     return StructureTest(alignments[0], np.array(alignments[1:]))
+
+
+def _shuffled(X: Any, batches: Batches | None, rng: np.random.RandomState) -> Any:
+    return Columns(X).shuffled(rng).values if batches is None else batches.shuffled(X, rng)
 
 
 def _with_known(selector: BaseSelector, **params: Any) -> BaseSelector:
@@ -374,7 +387,11 @@ def _columns_of(points: Any, index: Indices) -> Any:
 
 
 def _drawn_rows(X: Any, count: int, random_state: Any) -> Any:
-    rows_of = X.tocsr() if sp.issparse(X) else X
-    if count == X.shape[0]:
-        return rows_of
-    return rows_of[np.sort(np.random.default_rng(random_state).choice(X.shape[0], size=count, replace=False))]
+    return (X.tocsr() if sp.issparse(X) else X)[_drawn(X.shape[0], count, random_state)]
+
+
+def _drawn(n: int, count: int, random_state: Any) -> Any:
+    """Return the indices of some of n samples, sorted; a slice of all if there are no more."""
+    if count >= n:
+        return slice(None)
+    return np.sort(np.random.default_rng(random_state).choice(n, size=count, replace=False))

@@ -56,6 +56,12 @@ class Batches:
             )
         return cls(codes.astype(np.intp))
 
+    def among(self, rows: Indices) -> tuple[Indices, Batches]:
+        """Return some of the samples, less those that are single in their batch then, and their batches."""
+        codes = self.codes[rows]
+        several = np.bincount(codes)[codes] > 1
+        return rows[several], Batches(np.unique(codes[several], return_inverse=True)[1])
+
     @cached_property
     def sizes(self) -> Float:
         """Number of samples in each batch."""

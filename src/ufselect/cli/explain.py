@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -12,6 +11,7 @@ from ufselect._backend.wording import percent, shown
 from ufselect.cli import options
 from ufselect.cli.classes import DEFAULT_METHOD
 from ufselect.cli.fitting import Source, choices_made, fit_with_notes, form_of_text, make_selector, read_numbers
+from ufselect.cli.panel import Panel, why_not_a_column
 from ufselect.cli.printing import say
 
 if TYPE_CHECKING:
@@ -28,6 +28,11 @@ def explain(
     counts: options.Counting = None,
     scale: options.Scaling = None,
     clusters: options.Clusters = None,
+    keep: options.Keep = None,
+    keep_file: options.KeepFile = None,
+    exclude: options.Exclude = None,
+    exclude_file: options.ExcludeFile = None,
+    batch: options.Batch = "",
     impute: options.Imputation = None,
     aside: options.Aside = None,
     layer: options.Layer = "",
@@ -47,10 +52,12 @@ def explain(
         method, features=features, clusters=clusters, scale=scale, seed=seed, jobs=jobs, parameters=parameters
     )
     form = form_of_text(delimiter, decimal, na, transpose)
-    numbers = read_numbers(Source(data, tuple(aside or ()), impute, counts, layer, form))
+    panel = Panel.of_options(keep, keep_file, exclude, exclude_file, batch)
+    numbers = read_numbers(Source(data, (*(aside or ()), *panel.aside), impute, counts, layer, form))
     indices = _indices(columns, numbers.table.names, numbers.table.aside)
-    fit_with_notes(selector, numbers.X)
-    say([*numbers.notes, *choices_made(selector)])
+    notes = [*numbers.notes, *panel.apply(selector, numbers)]
+    fit_with_notes(selector, numbers.X, batch=panel.batch_of_samples(numbers))
+    say([*notes, *choices_made(selector)])
     for explanation in explain_features(selector, numbers.X, indices):
         original = int(selector.copies_[explanation.feature])
         say(["", *_sentences(explanation, numbers.table.names, original)])
@@ -60,16 +67,8 @@ def _indices(columns: Sequence[str], names: Sequence[str], aside: Mapping[str, A
     index = {name: number for number, name in enumerate(names)}
     for column in columns:
         if column not in index:
-            raise typer.BadParameter(_why_not(column, names, aside))
+            raise typer.BadParameter(why_not_a_column(column, names, aside))
     return [index[column] for column in columns]
-
-
-def _why_not(column: str, names: Sequence[str], aside: Mapping[str, Any]) -> str:
-    if column in aside:
-        return f"column '{shown(column)}' was kept aside and takes no part in the selection"
-    near = get_close_matches(column, names, n=1)
-    guess = f"; did you mean '{shown(near[0])}'?" if near else ""
-    return f"there is no column '{shown(column)}'{guess}"
 
 
 def _sentences(explanation: Explanation, names: Sequence[str], original: int) -> list[str]:

@@ -157,12 +157,12 @@ def as_number(text: str) -> Any:
     return text if isinstance(value, bool) else value
 
 
-def fit_with_notes(selector: BaseSelector, X: Any, fit: Callable[[], Any] | None = None) -> None:
+def fit_with_notes(selector: BaseSelector, X: Any, fit: Callable[[], Any] | None = None, *, batch: Any = None) -> None:
     """Fit a selector, by its own method if no other is given; print a note if it did not converge."""
     from ufselect._backend.convergence import convergence_warnings
 
     with convergence_warnings() as messages, modest_resources(X, selector.get_params().get("n_jobs", 1)):
-        fit() if fit else selector.fit(X)
+        fit() if fit else selector.fit(X, batch=batch)
     for message in dict.fromkeys(messages):
         note(message)
 
@@ -214,7 +214,7 @@ def copies_found(selector: BaseSelector) -> list[str]:
     return [f"{count:,} columns are exact copies of others and rank behind them."]
 
 
-def agreement_found(selector: BaseSelector, X: Any, *, test: bool = True) -> list[str]:
+def agreement_found(selector: BaseSelector, X: Any, *, test: bool = True, batch: Any = None) -> list[str]:
     """Return a sentence on how well the selected columns agree with the learned structure; none if there is none.
 
     If ``test``, the agreement is compared with that of shuffled columns.
@@ -237,7 +237,7 @@ def agreement_found(selector: BaseSelector, X: Any, *, test: bool = True) -> lis
         same.set_params(device=None)  # a test takes few samples
     try:
         with convergence_warnings(), modest_resources(X, selector.get_params().get("n_jobs", 1)):
-            tested = structure_test(X, same, max_samples=_MOST_TESTED, verbose=1)
+            tested = structure_test(X, same, max_samples=_MOST_TESTED, batch=batch, verbose=1)
     except ValueError as error:
         return [f"{untested}; it could not be compared with that of shuffled columns. {error}"]
     subset = [f"Tested on {_MOST_TESTED:,} of {X.shape[0]:,} samples."] if X.shape[0] > _MOST_TESTED else []

@@ -87,6 +87,39 @@ Aside = Annotated[
         help="Keep this column out of the selection but carry it through, as is done with text. Repeatable.",
     ),
 ]
+Keep = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--keep",
+        metavar="NAMES",
+        help="Select these columns before all others, which complement them: names or patterns such as 'CD3*', "
+        "separated by commas. Repeatable.",
+    ),
+]
+KeepFile = Annotated[
+    Path | None,
+    typer.Option("--keep-file", metavar="FILE", readable=False, help="The same, with one name per line of a file."),
+]
+Exclude = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--exclude",
+        metavar="NAMES",
+        help="Leave these columns out of the fit: names or patterns such as 'MT-*', separated by commas. Repeatable.",
+    ),
+]
+ExcludeFile = Annotated[
+    Path | None,
+    typer.Option("--exclude-file", metavar="FILE", readable=False, help="The same, with one name per line of a file."),
+]
+Batch = Annotated[
+    str,
+    typer.Option(
+        "--batch",
+        metavar="COLUMN",
+        help="Column with the batch of each sample, such as its plate: only structure within batches counts.",
+    ),
+]
 Imputation = Annotated[
     Impute | None, typer.Option("--impute", help="Replace missing values; without this option they are an error.")
 ]

@@ -19,6 +19,8 @@ SHARED = {
     "random_state": "seed",
     "n_jobs": "jobs",
     "scale": "scale",
+    "keep": "keep",
+    "exclude": "exclude",
     "verbose": "",
 }
 

@@ -27,6 +27,7 @@ from ufselect.cli.fitting import (
     read_numbers,
 )
 from ufselect.cli.outputs import ensure_can_be_written, ensure_table_can_be_written, write_all
+from ufselect.cli.panel import Panel
 from ufselect.cli.printing import say
 from ufselect.cli.select_parts import refuse_with_parts, select_from_parts
 from ufselect.cli.selection import cost, peak, print_ranking, selected_names
@@ -70,6 +71,11 @@ def select(
     counts: options.Counting = None,
     scale: options.Scaling = None,
     clusters: options.Clusters = None,
+    keep: options.Keep = None,
+    keep_file: options.KeepFile = None,
+    exclude: options.Exclude = None,
+    exclude_file: options.ExcludeFile = None,
+    batch: options.Batch = "",
     impute: options.Imputation = None,
     aside: options.Aside = None,
     layer: options.Layer = "",
@@ -99,9 +105,11 @@ def select(
     selector = make_selector(
         method, features=features, clusters=clusters, scale=scale, seed=seed, jobs=jobs, parameters=parameters
     )
+    panel = Panel.of_options(keep, keep_file, exclude, exclude_file, batch)
     if dask is not None:
         of_one_file = {"output": output, "report": report, "image": image, "impute": impute, "layer": layer}
-        refuse_with_parts(of_one_file | form_of_text(delimiter, decimal, na, transpose))
+        of_panel = {"keep": panel.keep, "exclude": panel.exclude, "batch": batch}
+        refuse_with_parts(of_one_file | of_panel | form_of_text(delimiter, decimal, na, transpose))
         select_from_parts(data, selector, scheduler=dask, aside=tuple(aside or ()), counts=counts, names=names)
         return
     pixels = _height_and_width(image)
@@ -110,10 +118,12 @@ def select(
     form = form_of_text(delimiter, decimal, na, transpose)
     if pixels and counts is None:
         counts = options.Counts.no
-    numbers = read_numbers(Source(data, tuple(aside or ()), impute, counts, layer, form))
+    numbers = read_numbers(Source(data, (*(aside or ()), *panel.aside), impute, counts, layer, form))
     _refuse_other_shape(pixels, numbers.X.shape[1])
-    fit_with_notes(selector, numbers.X)
-    agreement = agreement_found(selector, numbers.X, test=not (no_test or names))
+    numbers.notes.extend(panel.apply(selector, numbers))
+    batches = panel.batch_of_samples(numbers)
+    fit_with_notes(selector, numbers.X, batch=batches)
+    agreement = agreement_found(selector, numbers.X, test=not (no_test or names), batch=batches)
     pages = {}
     if report:
         command = shlex.join(["ufselect", *context.obj])

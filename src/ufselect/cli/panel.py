@@ -1,0 +1,137 @@
+"""Columns to keep and to exclude, by name or pattern, and the batch of every sample."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from ufselect._backend.wording import counted, shown
+
+if TYPE_CHECKING:
+    from ufselect.base import BaseSelector
+    from ufselect.cli.fitting import Numbers
+
+_WILDCARDS = frozenset("*?[")
+
+
+@dataclass(frozen=True)
+class Panel:
+    """What was given on the command line; names and patterns are resolved when the table is known."""
+
+    keep: Sequence[str] = ()
+    exclude: Sequence[str] = ()
+    batch: str = ""
+
+    @classmethod
+    def of_options(
+        cls,
+        keep: Sequence[str] | None,
+        keep_file: Path | None,
+        exclude: Sequence[str] | None,
+        exclude_file: Path | None,
+        batch: str,
+    ) -> Panel:
+        """Read the files of names; raise an error before the table is read if one cannot be."""
+        kept = [*(keep or ()), *_lines(keep_file, "--keep-file")]
+        return cls(kept, [*(exclude or ()), *_lines(exclude_file, "--exclude-file")], batch)
+
+    @property
+    def aside(self) -> tuple[str, ...]:
+        """Names of columns that are not features."""
+        return (self.batch,) if self.batch else ()
+
+    def apply(self, selector: BaseSelector, numbers: Numbers) -> list[str]:
+        """Set the parameters of a selector, and return sentences on what they do."""
+        names, aside = numbers.table.names, numbers.table.aside
+        found = {
+            option: columns_matching(texts, names, aside, f"--{option}")
+            for option, texts in (("keep", self.keep), ("exclude", self.exclude))
+            if texts
+        }
+        if not found and not self.batch:
+            return []
+        refused = [name for name in found if name not in selector.get_params()]
+        if refused:
+            reason = f"{type(selector).__name__} has no parameter {refused[0]}"
+            raise typer.BadParameter(reason, param_hint=f"--{refused[0]}")
+        _refuse_useless(found.get("keep", []), numbers)
+        selector.set_params(**found)
+        return [f"{_VERBS[option]}: {counted(len(columns), 'column')}." for option, columns in found.items()]
+
+    def batch_of_samples(self, numbers: Numbers) -> Any:
+        """Return the batch of every sample, or None."""
+        return numbers.table.aside[self.batch] if self.batch else None
+
+
+_VERBS = {"keep": "Kept whatever their score", "exclude": "Excluded"}
+
+
+def columns_matching(texts: Sequence[str], names: Sequence[str], aside: Mapping[str, Any], option: str) -> list[int]:
+    """Return the indices of the columns that names or shell patterns, also several separated by commas, stand for."""
+    index = {name: number for number, name in enumerate(names)}
+    found: dict[int, None] = {}
+    for text in texts:
+        for part in [text] if text in index else [part.strip() for part in text.split(",")]:
+            if part:
+                found.update(dict.fromkeys(_matches(part, index, aside, option)))
+    if not found:
+        raise typer.BadParameter("no column is given", param_hint=option)
+    return list(found)
+
+
+def _matches(text: str, index: Mapping[str, int], aside: Mapping[str, Any], option: str) -> list[int]:
+    if text in index:
+        return [index[text]]
+    if _WILDCARDS & set(text):
+        matching = [number for name, number in index.items() if fnmatchcase(name, text)]
+        if not matching:
+            raise typer.BadParameter(f"no column matches '{shown(text)}'", param_hint=option)
+        return matching
+    raise typer.BadParameter(why_not_a_column(text, list(index), aside), param_hint=option)
+
+
+def why_not_a_column(name: str, names: Sequence[str], aside: Mapping[str, Any]) -> str:
+    """Return why a name is not that of a column, and which name may have been meant."""
+    if name in aside:
+        return f"column '{shown(name)}' was kept aside and takes no part in the selection"
+    near = get_close_matches(name, names, n=1)
+    guess = f"; did you mean '{shown(near[0])}'?" if near else ""
+    return f"there is no column '{shown(name)}'{guess}"
+
+
+def _refuse_useless(keep: Sequence[int], numbers: Numbers) -> None:
+    """Raise an error that names a column to keep if it is constant or an exact copy of another one to keep."""
+    from ufselect._backend.columns import column_extremes, constant_columns
+    from ufselect._backend.copies import first_equal_columns
+
+    if not keep:
+        return
+    part, names = numbers.X[:, list(keep)], [f"'{shown(numbers.table.names[column])}'" for column in keep]
+    constant = constant_columns(part)
+    if constant.any():
+        raise typer.BadParameter(f"column {names[int(constant.argmax())]} is constant", param_hint="--keep")
+    for number, first in enumerate(first_equal_columns(part, column_extremes(part))):
+        if first != number:
+            reason = f"column {names[number]} is an exact copy of {names[first]}; keep one of them"
+            raise typer.BadParameter(reason, param_hint="--keep")
+
+
+def _lines(path: Path | None, option: str) -> list[str]:
+    """Return the names in a file, one per line; empty lines and lines that begin with # do not count."""
+    if path is None:
+        return []
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        raise typer.BadParameter(f"{shown(str(path))} cannot be read: {reason}", param_hint=option) from error
+    names = [line.strip() for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#")]
+    if not names:
+        raise typer.BadParameter(f"{shown(str(path))} contains no names", param_hint=option)
+    return names
