@@ -42,6 +42,7 @@ def test_two_processes_give_the_result_of_one(cluster, dtype):
 PARAMETERS = [
     {},
     {"n_features_to_select": "auto"},
+    {"keep": [55, 3], "exclude": [0, 59], "min_distance": 2},
     {"scale": "standard"},
     {"scale": None},
     {"center": False},

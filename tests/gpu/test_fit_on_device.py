@@ -144,6 +144,13 @@ def test_data_that_are_streamed_by_blocks_give_the_same(monkeypatch):
     assert_allclose(found.scores_, expected.scores_, rtol=0, atol=PRECISION)
 
 
+def test_columns_to_keep_and_to_exclude_are_respected():
+    X = planted(300)
+    params = {"keep": [X.shape[1] - 1, 3], "exclude": [0, 1], "min_distance": 2}
+    expected, found = FSASL(8, **params).fit(X), FSASL(8, **params).fit(torch.from_numpy(X))
+    assert_array_equal(found.top_features(), expected.top_features())
+
+
 @pytest.mark.parametrize("n", [4, 5, 9, 30])
 def test_very_few_samples_are_legal(n):
     X = np.random.default_rng(0).standard_normal((n, 3)).astype(np.float32)
