@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from gpu_limits import steps_beside_limits
 from report import machine, number, table, write_section
 
 import ufselect.gpu.learning as learning
@@ -182,8 +183,15 @@ def beside_processor(n: int = 131_072, d: int = 1000) -> str:
     )
 
 
+def beside_limits() -> str:
+    """The steps of the largest fit, and what the device could do at best."""
+    X = clusters(*SIZES[-1])
+    FSASL(N_COLUMNS).fit(X)
+    return steps_beside_limits(lambda: FSASL(N_COLUMNS).fit(X))
+
+
 def main() -> None:
-    text = "\n\n".join([whole_fits(), neighbours(), beside_processor()])
+    text = "\n\n".join([whole_fits(), beside_limits(), neighbours(), beside_processor()])
     text += f"\n\nMachine: {torch.cuda.get_device_name()}, PyTorch {torch.__version__}; {machine()}"
     print(text)
     if "--print" not in sys.argv:

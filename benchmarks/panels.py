@@ -79,9 +79,8 @@ def report_batches() -> None:
         "ranks of batches, geometric mean": lambda X: combined_ranks(X, plates, np.log),
         "ranks of batches, harmonic mean": lambda X: combined_ranks(X, plates, lambda ranks: -1.0 / ranks),
     }
-    print(
-        "\n| effect of plates | way | columns of plates among the best 50 | ACC | NMI |\n| --- | --- | --- | --- | --- |"
-    )
+    print("\n| effect of plates | way | columns of plates among the best 50 | ACC | NMI |")
+    print("| --- | --- | --- | --- | --- |")
     for effect in EFFECTS:
         rng = np.random.default_rng(0)
         hit = rng.random(clean.shape[1]) < SHIFTED
