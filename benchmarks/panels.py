@@ -1,6 +1,6 @@
 """Panels with columns that are given, and structure within batches, on the sets of experiments/real.toml.
 
-`UFSELECT_DATA=… python benchmarks/panels.py` prints two tables. The first has the agreement with the learned structure
+`UFSELECT_DATA=… python benchmarks/panels.py` writes the section panels of README.md; `--print` only prints it. The first has the agreement with the learned structure
 of 50 free columns and of 50 columns ten of which are given: ten of the free ones, drawn at random; ten of those ranked
 51 to 500; and, of blood cells, ten known markers. The second has the accuracy and the NMI of k-means on columns that
 were chosen from three plates of cells, with and without an added effect of the plates, by two ways to respect batches.
@@ -22,6 +22,7 @@ from sklearn.cluster import KMeans
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from benchmarks.markers import MARKERS, cells
+from benchmarks.report import write_section
 
 from ufselect import FSASL
 from ufselect._backend.tabular import dense_part
@@ -35,12 +36,13 @@ PANEL, GIVEN, DRAWS = 50, 10, 3
 COUNTS = (10, 20, 50, 100, 150)
 EFFECTS = (0.0, 1.0, 3.0, 10.0)
 SHIFTED = 0.1
+LINES: list[str] = []
 
 
 def main() -> None:
     warnings.simplefilter("ignore")
-    print("| data | 50 free columns | 10 of these given | 10 of ranks 51 to 500 given | 10 markers given |")
-    print("| --- | --- | --- | --- | --- |")
+    say("| data | 50 free columns | 10 of these given | 10 of ranks 51 to 500 given | 10 markers given |")
+    say("| --- | --- | --- | --- | --- |")
     experiment = read_experiment(Path(__file__).parents[1] / "experiments" / "real.toml")
     for name in experiment.data:
         report_panels(name, prepared(load_dataset(name), experiment.preparation(name)).X)
@@ -48,6 +50,14 @@ def main() -> None:
     markers = [int(np.flatnonzero(genes == marker)[0]) for marker in MARKERS]
     report_panels("sc_pbmc3k", LogNormalize().fit_transform(counts), markers)
     report_batches()
+    if "--print" not in sys.argv:
+        write_section("panels", "\n".join(LINES))
+
+
+def say(line: str) -> None:
+    """Print a line at once, and keep it."""
+    print(line, flush=True)
+    LINES.append(line)
 
 
 def report_panels(name: str, X: Any, markers: list[int] | None = None) -> None:
@@ -64,7 +74,7 @@ def report_panels(name: str, X: Any, markers: list[int] | None = None) -> None:
         for draws in given.values()
     ]
     cells_of_row = [f"{100 * np.min(each):.1f} %" if each else "" for each in shares]
-    print(f"| {name} | {best:.3f} | {' | '.join(cells_of_row)} |", flush=True)
+    say(f"| {name} | {best:.3f} | {' | '.join(cells_of_row)} |")
 
 
 def report_batches() -> None:
@@ -79,8 +89,8 @@ def report_batches() -> None:
         "ranks of batches, geometric mean": lambda X: combined_ranks(X, plates, np.log),
         "ranks of batches, harmonic mean": lambda X: combined_ranks(X, plates, lambda ranks: -1.0 / ranks),
     }
-    print("\n| effect of plates | way | columns of plates among the best 50 | ACC | NMI |")
-    print("| --- | --- | --- | --- | --- |")
+    say("\n| effect of plates | way | columns of plates among the best 50 | ACC | NMI |")
+    say("| --- | --- | --- | --- | --- |")
     for effect in EFFECTS:
         rng = np.random.default_rng(0)
         hit = rng.random(clean.shape[1]) < SHIFTED
@@ -89,7 +99,7 @@ def report_batches() -> None:
             order = np.argsort(ranks(clean + shifts[plates]), kind="stable")
             acc, nmi = np.mean([judged(clean, order[:count], data.y) for count in COUNTS], axis=0)
             affected = int(hit[order[:PANEL]].sum()) if effect else 0
-            print(f"| {effect:g} | {way} | {affected} | {100 * acc:.1f} | {100 * nmi:.1f} |", flush=True)
+            say(f"| {effect:g} | {way} | {affected} | {100 * acc:.1f} | {100 * nmi:.1f} |")
 
 
 def stored_plates() -> Any:
