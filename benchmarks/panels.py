@@ -2,9 +2,9 @@
 
 `UFSELECT_DATA=… python benchmarks/panels.py` writes the section panels of README.md; `--print` only prints it.
 The first table has the agreement with the learned structure of 50 free columns and of 50 columns ten of which are
-given: ten of the free ones, drawn at random; ten of those ranked 51 to 500; and, of blood cells, ten known markers. The second has
-the accuracy and the NMI of k-means on columns that were chosen from three plates of cells, with and without an added
-effect of the plates, by two ways to respect batches.
+given: ten of the free ones, drawn at random; ten of those ranked 51 to 500; and, of blood cells, ten known markers. The
+second has the accuracy and the NMI of k-means on columns that were chosen from three plates of cells, with and without
+an added effect of the plates, by two ways to respect batches.
 """
 
 from __future__ import annotations
