@@ -70,7 +70,7 @@ def codes_among(table: Table) -> dict[str, int]:
     such = np.flatnonzero((sampled >= _FEWEST_VALUES) & (sampled <= _MOST_VALUES))
     if 2 * n_few > d or len(such) > max(1, _LARGEST_SHARE_OF_SUCH * d):
         return {}
-    found = {int(j): values for j in such if (values := _code_values(table.X, j))}
+    found = {j: values for j in such.tolist() if (values := _code_values(table.X, j))}
     codes = _without_scales(found)
     return {table.names[j]: len(values) for j, values in codes.items()} if len(codes) <= _MOST_CODES else {}
 
