@@ -16,11 +16,27 @@ from ufselect._backend.batches import Batches
 from ufselect._backend.columns import Columns, Float, Indices
 from ufselect._backend.progress import progress
 from ufselect._backend.tabular import as_matrix, column_indices, column_names, dense_part
-from ufselect._judging import drawn
-from ufselect._judging import neighborhoods_kept as neighborhoods_kept
+from ufselect._judging import drawn, neighborhoods_kept
 from ufselect.base import BaseSelector
-from ufselect.evaluation import evaluate as evaluate
+from ufselect.evaluation import EvaluatedColumns, Evaluation, LearnedStructure, evaluate
 from ufselect.metrics import selection_stability
+
+__all__ = [
+    "EvaluatedColumns",
+    "Evaluation",
+    "Explanation",
+    "LearnedStructure",
+    "StructureTest",
+    "alignment_of_selection",
+    "dense_columns",
+    "draws_of_samples",
+    "evaluate",
+    "explain_features",
+    "neighborhoods_kept",
+    "selection_overlap",
+    "stability_over",
+    "structure_test",
+]
 
 _SMALLEST_SPREAD = 1e-9
 
