@@ -185,6 +185,20 @@ def test_the_selector_is_left_alone_and_fits_that_do_not_converge_are_counted(pl
     assert selector.n_features_to_select == 30
 
 
+def test_columns_that_the_selector_excludes_have_no_part_in_the_agreement(planted):
+    X = pd.DataFrame(planted.X, columns=[f"x{column}" for column in range(40)])
+    settings = {"selector": FSASL(exclude=["x7"], keep=["x3"]), "n_draws": 2, "n_random": 0}
+    lists = {"with": ["x1", "x2", "x7"], "without": ["x1", "x2", "x8"]}
+    given, without, own = evaluate(X, lists, **settings).rows
+    fitted = FSASL(3, exclude=["x7"], keep=["x3"]).fit(X)
+    assert own.alignment == pytest.approx(fitted.alignment_curve_[2], rel=1e-12)
+    assert own.columns[0] == 3
+    wanted = LearnedStructure(fitted, X).alignments_of([np.array([1, 2]), np.array([1, 2, 8])])
+    assert [given.alignment, without.alignment] == pytest.approx(wanted)
+    with pytest.raises(ValueError, match=r"^X has 39 columns, but the selector was fitted on 40\.$"):
+        LearnedStructure(fitted, planted.X[:, 1:])
+
+
 # What makes no sense
 
 

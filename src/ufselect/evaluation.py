@@ -18,6 +18,7 @@ from ufselect._backend.convergence import convergence_warnings
 from ufselect._backend.progress import with_progress
 from ufselect._backend.tabular import as_matrix, column_indices, column_names, draws_of_samples
 from ufselect._judging import RANDOM, classes_in, figures_of, means_of, random_selections, settled, spreads_of
+from ufselect._survey import panel_of
 from ufselect.base import BaseSelector
 from ufselect.metrics import selection_stability
 from ufselect.selectors.fsasl import FSASL
@@ -123,7 +124,8 @@ def evaluate(
     labels : array-like of shape (n_samples,), optional
         Classes to compare k-means on the columns with; the selector does not see them.
     selector : selector, optional
-        A method that learns a structure. Clones of it are fitted; the default is :class:`ufselect.FSASL`.
+        A method that learns a structure. Clones of it are fitted; the default is :class:`ufselect.FSASL`. Columns that
+        it excludes have no part in the structure, and add nothing to the alignment of a list.
     n_random : int, default=10
         Number of random lists.
     n_draws : int, default=5
@@ -160,7 +162,8 @@ def evaluate(
         raise ValueError("n_draws=1 is too few: a spread needs at least two subsets.")
     names, X = column_names(X), as_matrix(X)
     lists = _lists(columns, X.shape[1], names)
-    fits = _Fits(X, FSASL(random_state=random_state) if selector is None else selector, n_draws, random_state, verbose)
+    selector = FSASL(random_state=random_state) if selector is None else _by_index(selector, X.shape[1], names)
+    fits = _Fits(X, selector, n_draws, random_state, verbose)
     _refuse_names(lists, fits.name)
     classes = classes_in(labels, X.shape[0])
     groups = [
@@ -172,6 +175,14 @@ def evaluate(
     )
     rows = [row for group in groups for row in group.rows([next(measured) for _ in group.flat])]
     return Evaluation(rows, fits.name, fits.n_fits, fits.n_not_converged)
+
+
+def _by_index(selector: BaseSelector, n_columns: int, names: Sequence[str] | None) -> BaseSelector:
+    """Return a clone that keeps and excludes columns by index: subsets of the samples have no names."""
+    panel = panel_of(selector, n_columns, names)._asdict()
+    given = {name: columns for name, columns in panel.items() if getattr(selector, name, None) is not None}
+    found: BaseSelector = clone(selector).set_params(**given)
+    return found
 
 
 def _lists(columns: Any, n_columns: int, names: Sequence[str] | None) -> dict[str, Indices]:
@@ -291,8 +302,8 @@ class LearnedStructure:
     Parameters
     ----------
     selector : fitted selector
-    X : ndarray or sparse matrix of shape (n, d)
-        The data that it was fitted on.
+    X : array-like, data frame or sparse matrix of shape (n_samples, n_features)
+        The data that it was fitted on, without batches.
 
     Raises
     ------
@@ -307,9 +318,12 @@ class LearnedStructure:
                 f"{type(selector).__name__} learns no structure that columns could agree with; "
                 "use FSASL, or another method that learns an embedding."
             )
-        X = canonical(X)
-        constant = constant_columns(X, scale=getattr(selector, "scale", "standard"))
-        informative = np.flatnonzero(~constant & (selector.copies_ < 0))
+        names, X = column_names(X, selector), canonical(as_matrix(X))
+        if X.shape[1] != len(alignments):
+            raise ValueError(f"X has {X.shape[1]} columns, but the selector was fitted on {len(alignments)}.")
+        takes_part = ~constant_columns(X, scale=getattr(selector, "scale", "standard")) & (selector.copies_ < 0)
+        takes_part[panel_of(selector, X.shape[1], names).exclude] = False
+        informative = np.flatnonzero(takes_part)
         kept = X[:, informative]
         self._X = selector._prepared(kept.astype(np.float64) if sp.issparse(kept) else np.ascontiguousarray(kept))
         self._alignments = alignments[informative].astype(np.float64)
@@ -319,7 +333,7 @@ class LearnedStructure:
         self._index[copies] = self._index[selector.copies_[copies]]
 
     def alignments_of(self, lists: Sequence[Indices]) -> Float:
-        """Return the alignment of each list of columns; constant columns do not count."""
+        """Return the alignment of each list of columns; those that are constant or excluded do not count."""
         return np.array([self._alignment(self._index[columns]) for columns in lists])
 
     def _alignment(self, index: Indices) -> float:

@@ -11,7 +11,7 @@ import typer
 from ufselect._backend.wording import counted, percent, shown
 from ufselect.cli import options
 from ufselect.cli.classes import DEFAULT_METHOD
-from ufselect.cli.column_lists import ColumnList, lists_in, texts_of
+from ufselect.cli.column_lists import ColumnList, lines_in, lists_in
 from ufselect.cli.fitting import Numbers, Source, form_of_text, make_selector, modest_resources, read_numbers
 from ufselect.cli.judging import N_RANDOM, are_standardized, classes_of, what_measures_mean
 from ufselect.cli.printing import print_table, say
@@ -63,11 +63,11 @@ def evaluate(
     if repeats == 1:
         raise typer.BadParameter("a spread needs at least two fits", param_hint="--repeats")
     selector = make_selector(method, clusters=clusters, scale=scale, seed=seed, jobs=jobs, parameters=parameters)
-    texts = texts_of(columns)  # before the data, which may take long
+    lines = lines_in(columns)
     form = form_of_text(delimiter, decimal, na, transpose)
     kept_aside = (*(aside or ()), *([labels] if labels else ()))
     numbers = read_numbers(Source(data, kept_aside, impute, counts, layer, form))
-    lists = lists_in(texts, numbers.table, reserved=(RANDOM, type(selector).__name__))
+    lists = lists_in(lines, numbers.table, reserved=(RANDOM, type(selector).__name__))
     classes = classes_of(numbers, labels)
     with modest_resources(numbers.X, jobs):
         found = evaluate_columns(
