@@ -9,7 +9,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from ufselect import FSASL, MCFS, SPFS, LaplacianScore, MaxVariance
+from ufselect import FSASL, MCFS, SPFS, LaplacianScore, MaxVariance, inspection
 from ufselect.datasets import make_planted_clusters
 from ufselect.inspection import (
     StructureTest,
@@ -508,3 +508,10 @@ def test_names_need_a_frame(whole_numbers):
 def test_other_data_than_those_of_the_fit_are_refused(whole_numbers):
     with pytest.raises(ValueError, match=r"X has 39 columns, but the selector was fitted on 40\."):
         explain_features(MaxVariance(6).fit(whole_numbers), whole_numbers[:, 1:], [0])
+
+
+def test_every_public_name_is_exported():
+    defined = [
+        name for name, each in vars(inspection).items() if getattr(each, "__module__", "") == inspection.__name__
+    ]
+    assert {name for name in defined if not name.startswith("_")} <= set(inspection.__all__)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from time import perf_counter
 from typing import Any
 
@@ -15,14 +16,10 @@ from sklearn.base import clone
 from ufselect._backend.columns import Indices
 from ufselect._backend.convergence import convergence_warnings
 from ufselect._backend.progress import with_progress
-from ufselect._backend.tabular import as_matrix
+from ufselect._backend.tabular import as_matrix, draws_of_samples
+from ufselect._judging import AGREEMENT, RANDOM, classes_in, figures_of, means_of, random_selections, settled
 from ufselect.base import BaseSelector
-from ufselect.benchmark.protocol import clustering_agreement
-from ufselect.inspection import dense_columns, draws_of_samples, neighborhoods_kept
-from ufselect.metrics import redundancy, selection_stability
-
-RANDOM = "random"
-"""The name of the row for random selections."""
+from ufselect.metrics import selection_stability
 
 
 @dataclass(frozen=True)
@@ -154,6 +151,7 @@ def compare_selectors(
     if RANDOM in selectors:
         raise ValueError(f"a selector cannot be named {RANDOM!r}: the row for random selections has that name.")
     X = as_matrix(X)
+    classes = classes_in(labels, X.shape[0])
     draws = draws_of_samples(X.shape[0], n_repeats, random_state=random_state)
     runner = _Runner(X, n_features_to_select, draws, verbose)
     fits = runner.fit_all(selectors)
@@ -161,9 +159,9 @@ def compare_selectors(
         raise ValueError(f"no method could be fitted: {_reasons(runner.failures)}")
     selections = {name: [fitted.chosen] for name, fitted in fits.items()}
     n_chosen = len(next(iter(fits.values())).chosen)
-    random = _random_selections(X.shape[1], n_chosen, n_random, random_state)
-    classes = None if labels is None else np.unique(np.asarray(labels), return_inverse=True)[1]
-    rows = _measured(selections | ({RANDOM: random} if random else {}), fits, _Measures(X, standardize, classes))
+    random = random_selections(X.shape[1], n_chosen, n_random, random_state)
+    measure = partial(figures_of, X, standardize=standardize, classes=classes)
+    rows = _measured(selections | ({RANDOM: random} if random else {}), fits, measure)
     return Comparison(rows, runner.failures, runner.counted_by)
 
 
@@ -194,7 +192,7 @@ class _Runner:
         with convergence_warnings() as missed:
             selector.fit(self.X)
         seconds = perf_counter() - start
-        stability, n_missed = self._stability(name, _settled(selector)) if len(self.draws) else (None, 0)
+        stability, n_missed = self._stability(name, settled(selector)) if len(self.draws) else (None, 0)
         if self.n_features == "auto":
             self.n_features, self.counted_by = selector.n_features_, name
         chosen = np.argsort(selector.ranking_, kind="stable")[: selector.n_features_]
@@ -218,64 +216,21 @@ def _reasons(failures: Mapping[str, str]) -> str:
     return " ".join(f"{name}: {reason}" for name, reason in failures.items())
 
 
-def _settled(selector: BaseSelector) -> BaseSelector:
-    """Return a silent clone with the numbers of features and clusters of the fitted selector.
-
-    They are the same for all subsets, so that the selections are comparable.
-    """
-    found = {
-        "n_features_to_select": selector.n_features_,
-        "n_clusters": getattr(selector, "n_clusters_", None),
-        "verbose": 0,
-    }
-    return clone(selector).set_params(
-        **{key: value for key, value in found.items() if value is not None and hasattr(selector, key)}
-    )
-
-
-def _random_selections(n_columns: int, count: int, n_random: int, random_state: int) -> list[Indices]:
-    rng = np.random.default_rng(random_state)
-    return [rng.choice(n_columns, size=count, replace=False) for _ in range(n_random)]
-
-
-class _Measures:
-    """Measures selections of one table; several under one name are averaged."""
-
-    def __init__(self, X: Any, standardize: bool, classes: Any) -> None:
-        self.X = X
-        self.standardize = standardize
-        self.classes = classes
-
-    def redundancy(self, selections: Sequence[Indices]) -> float:
-        return float(np.mean([redundancy(self.X[:, chosen]) for chosen in selections]))
-
-    def neighborhoods(self, selections: Sequence[Indices]) -> list[float]:
-        return neighborhoods_kept(self.X, selections, standardize=self.standardize)
-
-    def agreement(self, selections: Sequence[Indices]) -> dict[str, float]:
-        """Return ACC and NMI of k-means on the selected columns; empty without classes."""
-        if self.classes is None:
-            return {}
-        columns = (dense_columns(self.X, chosen, standardize=self.standardize) for chosen in selections)
-        found = [clustering_agreement(part, self.classes) for part in columns]
-        return {key: float(np.mean([figures[key] for figures in found])) for key in ("acc", "nmi")}
-
-
 def _measured(
-    selections: Mapping[str, Sequence[Indices]], fits: Mapping[str, _Fitted], measures: _Measures
+    selections: Mapping[str, Sequence[Indices]],
+    fits: Mapping[str, _Fitted],
+    measure: Callable[[Sequence[Indices]], list[dict[str, float]]],
 ) -> list[ComparedSelection]:
-    kept = iter(measures.neighborhoods([chosen for several in selections.values() for chosen in several]))
+    found = iter(measure([chosen for several in selections.values() for chosen in several]))
     return [
-        ComparedSelection(
-            name,
-            several[0],
-            measures.redundancy(several),
-            float(np.mean([next(kept) for _ in several])),
-            agreement=measures.agreement(several),
-            **_costs(fits.get(name)),
-        )
+        ComparedSelection(name, several[0], **_figures([next(found) for _ in several]), **_costs(fits.get(name)))
         for name, several in selections.items()
     ]
+
+
+def _figures(several: Sequence[Mapping[str, float]]) -> dict[str, Any]:
+    means = means_of(several)
+    return {"agreement": {name: means.pop(name) for name in AGREEMENT if name in means}, **means}
 
 
 def _costs(fitted: _Fitted | None) -> dict[str, Any]:

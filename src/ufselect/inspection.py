@@ -13,15 +13,32 @@ from sklearn.base import clone
 
 from ufselect._backend import tabular
 from ufselect._backend.batches import Batches
-from ufselect._backend.columns import Columns, Float, Indices, column_moments
+from ufselect._backend.columns import Columns, Float, Indices
 from ufselect._backend.progress import progress
 from ufselect._backend.tabular import as_matrix, column_indices, column_names, dense_part
+from ufselect._judging import drawn, neighborhoods_kept
 from ufselect.base import BaseSelector
-from ufselect.metrics import nearest_neighbors, neighborhood_overlap, selection_stability
+from ufselect.evaluation import EvaluatedColumns, Evaluation, LearnedStructure, evaluate
+from ufselect.metrics import selection_stability
 
-_MOST_SAMPLES = 1000
+__all__ = [
+    "EvaluatedColumns",
+    "Evaluation",
+    "Explanation",
+    "LearnedStructure",
+    "StructureTest",
+    "alignment_of_selection",
+    "dense_columns",
+    "draws_of_samples",
+    "evaluate",
+    "explain_features",
+    "neighborhoods_kept",
+    "selection_overlap",
+    "stability_over",
+    "structure_test",
+]
+
 _SMALLEST_SPREAD = 1e-9
-_NEIGHBORS = 5
 
 
 @dataclass(frozen=True)
@@ -213,7 +230,7 @@ def structure_test(
     if n_shuffles < 2:
         raise ValueError(f"n_shuffles={n_shuffles} must be at least 2.")
     X = as_matrix(X)
-    rows = _drawn(X.shape[0], X.shape[0] if max_samples is None else max_samples, random_state)
+    rows = drawn(X.shape[0], X.shape[0] if max_samples is None else max_samples, random_state)
     batches = None
     if batch is not None:
         rows, batches = Batches.of(batch, X.shape[0]).among(np.arange(X.shape[0])[rows])
@@ -246,48 +263,6 @@ def _known_alignment(selector: BaseSelector) -> float:
     if found is None:
         raise ValueError(f"{type(selector).__name__} learns no structure that features could be aligned with.")
     return found
-
-
-def neighborhoods_kept(
-    X: Any, chosen: Sequence[Any], *, standardize: bool = True, random_state: Any = 0
-) -> list[float]:
-    """Return how well each selection preserves the nearest neighbours of the samples.
-
-    This is the Jaccard index of the five nearest neighbours by all columns and the five by the selected columns,
-    averaged over the samples. If there are more than 1000 samples, it is estimated on a random 1000.
-
-    Parameters
-    ----------
-    X : array-like, data frame or sparse matrix of shape (n_samples, n_features)
-    chosen : sequence of array-like
-        The columns of each selection, by index, or by name if X is a data frame.
-    standardize : bool
-        Whether to scale the columns to unit variance first.
-    random_state : int
-        Seed of the random subset of samples.
-
-    Returns
-    -------
-    list of float
-
-    Examples
-    --------
-    >>> from ufselect.datasets import make_planted_clusters
-    >>> from ufselect.inspection import neighborhoods_kept
-    >>> X = make_planted_clusters(random_state=0).X
-    >>> neighborhoods_kept(X, [range(X.shape[1])])
-    [1.0]
-    """
-    names, X = column_names(X), as_matrix(X)
-    points = _drawn_rows(X, min(_MOST_SAMPLES, X.shape[0]), random_state)
-    if standardize:
-        _, variance = column_moments(X)
-        scales = 1.0 / np.sqrt(np.where(variance > 0.0, variance, 1.0))
-        points = sp.csr_array(points @ sp.diags_array(scales)) if sp.issparse(points) else points * scales
-    k = min(_NEIGHBORS, points.shape[0] - 1)
-    before = nearest_neighbors(_columns_of(points, np.arange(X.shape[1])), k)
-    selections = [column_indices(each, X.shape[1], names) for each in chosen]
-    return [neighborhood_overlap(before, nearest_neighbors(_columns_of(points, which), k)) for which in selections]
 
 
 def draws_of_samples(n: int, n_draws: int, share: float = 0.8, random_state: Any = 0) -> list[Indices]:
@@ -378,20 +353,3 @@ def _adjusted_share(selected: Float, x: Float) -> float | None:
         return 0.0
     residual = x - selected @ np.linalg.lstsq(selected, x, rcond=None)[0]
     return max(0.0, 1.0 - float(residual @ residual) / float(x @ x) * (n - 1) / (n - m - 1))
-
-
-def _columns_of(points: Any, index: Indices) -> Any:
-    """Return some columns in row-major order: any other order rounds differently and breaks ties of distances."""
-    part = points[:, index]
-    return part if sp.issparse(part) else np.ascontiguousarray(part)
-
-
-def _drawn_rows(X: Any, count: int, random_state: Any) -> Any:
-    return (X.tocsr() if sp.issparse(X) else X)[_drawn(X.shape[0], count, random_state)]
-
-
-def _drawn(n: int, count: int, random_state: Any) -> Any:
-    """Return the indices of some of n samples, sorted; a slice of all if there are no more."""
-    if count >= n:
-        return slice(None)
-    return np.sort(np.random.default_rng(random_state).choice(n, size=count, replace=False))

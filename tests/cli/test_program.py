@@ -18,7 +18,7 @@ from ufselect.cli.app import run
 from ufselect.cli.parameters import own_parameters
 
 SLOW = {"pandas", "plotly", "torch", "dask", "sklearn", "pyarrow", "anndata", "h5py", "numba", "scipy", "matplotlib"}
-COMMANDS = ["select", "compare", "explain", "methods", "demo", "bench"]
+COMMANDS = ["select", "compare", "explain", "evaluate", "methods", "demo", "bench"]
 
 
 def in_one_line(text):

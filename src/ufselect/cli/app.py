@@ -22,6 +22,7 @@ from ufselect.cli.classes import class_named, method_named_in, options_in
 from ufselect.cli.compare import compare
 from ufselect.cli.demo import demo
 from ufselect.cli.docstrings import docstring_of
+from ufselect.cli.evaluate import evaluate
 from ufselect.cli.explain import explain
 from ufselect.cli.interruptions import raise_on_signals
 from ufselect.cli.methods import methods
@@ -105,8 +106,8 @@ def program_for(arguments: Sequence[str]) -> typer.Typer:
         context_settings={"help_option_names": ["-h", "--help"]},
     )
     program.callback()(_version)
-    for command in (select, compare, explain, methods, demo, bench):
-        if command in (select, explain):
+    for command in (select, compare, explain, evaluate, methods, demo, bench):
+        if command in (select, explain, evaluate):
             # Only if this command is in use: importing the method would make the others wait.
             _add_with_parameters(
                 program, command, method_named_in(arguments) if command.__name__ in arguments[:1] else None

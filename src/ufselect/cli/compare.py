@@ -14,7 +14,8 @@ from ufselect._backend.wording import counted, percent
 from ufselect.cli import options
 from ufselect.cli.bench import names_in
 from ufselect.cli.classes import method_named
-from ufselect.cli.fitting import Numbers, Source, as_number, form_of_text, make_selector, modest_resources, read_numbers
+from ufselect.cli.fitting import Source, as_number, form_of_text, make_selector, modest_resources, read_numbers
+from ufselect.cli.judging import N_RANDOM, are_standardized, classes_of, what_measures_mean
 from ufselect.cli.outputs import ensure_can_be_written, write_all
 from ufselect.cli.printing import note, print_table, say
 
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from ufselect.comparison import ComparedSelection, Comparison
 
 _DEFAULT_METHODS = "FSASL,MCFS,FSSL,SPFS,LaplacianScore,MaxVariance"
-_N_RANDOM = 10
 
 
 def compare(
@@ -42,14 +42,7 @@ def compare(
             help="Number of columns to select, a fraction of them, or auto: as many as the first method selects.",
         ),
     ] = "auto",
-    labels: Annotated[
-        str,
-        typer.Option(
-            "--labels",
-            metavar="COLUMN",
-            help="Column of known classes, which no method sees: adds clustering accuracy (ACC) and NMI.",
-        ),
-    ] = "",
+    labels: options.Labels = "",
     repeats: Annotated[
         int,
         typer.Option(min=0, help="Number of fits on a random 80 % of the samples, to measure stability; 0 for none."),
@@ -84,7 +77,7 @@ def compare(
     form = form_of_text(delimiter, decimal, na, transpose)
     kept_aside = (*(aside or ()), *([labels] if labels else ()))
     numbers = read_numbers(Source(data, kept_aside, impute, counts, layer, form))
-    classes = _classes(numbers, labels)
+    classes = classes_of(numbers, labels)
     with modest_resources(numbers.X, jobs):
         compared = compare_selectors(
             selectors,
@@ -92,8 +85,8 @@ def compare(
             n_features_to_select=as_number(features),
             labels=classes,
             n_repeats=repeats,
-            n_random=_N_RANDOM,
-            standardize=_standardized(scale),
+            n_random=N_RANDOM,
+            standardize=are_standardized(scale),
             random_state=seed,
             verbose=1,
         )
@@ -115,25 +108,6 @@ def _methods_in(text: str) -> list[str]:
     if not wanted:
         raise typer.BadParameter("no method is given", param_hint="--methods")
     return wanted
-
-
-def _classes(numbers: Numbers, labels: str) -> Any:
-    """Return the column of classes; None if no column is named."""
-    import numpy as np
-
-    if not labels:
-        return None
-    values = np.asarray(numbers.table.aside[labels])
-    unknown = [value is None or value != value or value == "" for value in values.tolist()]
-    if any(unknown):
-        raise ValueError(f"{counted(sum(unknown), 'sample')} without a value in {labels}, the column of classes.")
-    classes = values.astype(str)
-    n_classes = len(np.unique(classes))
-    if n_classes == 1:
-        raise ValueError(f"{labels} has the same class for all samples; at least 2 classes are needed.")
-    if n_classes == len(classes):
-        raise ValueError(f"{labels} has a different class for each of the {n_classes:,} samples.")
-    return classes
 
 
 def _what_counted(compared: Comparison) -> list[str]:
@@ -167,24 +141,11 @@ def _cells(row: ComparedSelection, repeats: bool) -> list[str]:
     return [row.method, *measured, *(percent(value, 1) for value in row.agreement.values())]
 
 
-def _standardized(scale: options.Scale | None) -> bool:
-    """Return whether neighbours and clusters are those of scaled columns."""
-    return scale is not options.Scale.none
-
-
 def _legend(repeats: int, labelled: bool, scale: options.Scale | None) -> list[str]:
-    lines = [
-        "redundancy: mean absolute correlation of the selected columns; lower is better.",
-        "neighbours: overlap of a sample's five nearest neighbours by all and by the selected columns (Jaccard index).",
-    ]
-    if repeats:
-        subsets = f"{repeats} random subsets of 80 % of the samples"
-        lines.append(f"stability: agreement of the selections from {subsets}; 0 is chance, 1 is identical.")
-    if labelled:
-        lines.append("ACC, NMI: agreement of k-means on the selected columns with the labels, which no method sees.")
-    judged = "neighbours, ACC and NMI" if labelled else "neighbours"
-    scaled = "columns scaled to mean 0 and variance 1" if _standardized(scale) else "unscaled columns"
-    return [*lines, f"{judged}: computed from {scaled}.", f"random: mean of {_N_RANDOM} random selections."]
+    subsets = f"{repeats} random subsets of 80 % of the samples"
+    stability = f"stability: agreement of the selections from {subsets}; 0 is chance, 1 is identical."
+    measured = what_measures_mean("selected", *([stability] if repeats else []), labelled=labelled, scale=scale)
+    return [*measured, f"random: mean of {N_RANDOM} random selections."]
 
 
 def _what_did_not_converge(rows: Sequence[ComparedSelection]) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from ufselect._backend.wording import counted, listed, percent
+from ufselect._backend.wording import counted, listed, percent, shown
 from ufselect.cli.classes import class_named
 from ufselect.cli.docstrings import when_auto
 from ufselect.cli.options import Counts, DecimalMark, Impute, Scale
@@ -30,6 +31,7 @@ _PLAIN_WORDS = {
 }
 _SIGNIFICANT = 0.05
 _MOST_TESTED = 500
+_MOST_CODES = 3
 _LEAST_WORKING_MEMORY, _MOST_WORKING_MEMORY = 64, 1024
 
 
@@ -79,7 +81,8 @@ def read_numbers(source: Source) -> Numbers:
         notes.append(f"{_values_in('missing', missing)}, replaced by the median of the column.")
     # Judged by the table as read: medians of counts need not be whole numbers.
     counts = _what_counts_become(table, source.counts)
-    return Numbers(table, _normalized(ready) if counts else ready.X, [*notes, *counts])
+    codes = [] if counts else _what_may_be_codes(table)
+    return Numbers(table, _normalized(ready) if counts else ready.X, [*notes, *counts, *codes])
 
 
 def _what_counts_become(table: Table, counts: Counts | None) -> list[str]:
@@ -95,6 +98,21 @@ def _what_counts_become(table: Table, counts: Counts | None) -> list[str]:
         f"The values are counts (non-negative whole numbers, {zeros} zeros): each sample was divided by its sum, and "
         "logarithms were taken. --counts no uses them as they are."
     ]
+
+
+def _what_may_be_codes(table: Table) -> list[str]:
+    """Return a sentence on columns that may be codes rather than quantities; none if there are no such columns."""
+    from ufselect.files import codes_among
+
+    codes = codes_among(table)
+    if not codes:
+        return []
+    options = " ".join(f"--aside {shlex.quote(shown(name))}" for name in list(codes)[:_MOST_CODES])
+    if len(codes) == 1:
+        ((name, count),) = codes.items()
+        return [f"{shown(name)} has {count} different whole numbers: if it is a code, keep it aside ({options})."]
+    named = listed([f"{shown(name)} ({count})" for name, count in codes.items()], _MOST_CODES)
+    return [f"Few different whole numbers in {named}: if they are codes, keep them aside ({options})."]
 
 
 def _normalized(table: Table) -> Any:

@@ -38,8 +38,8 @@ class Panel:
         batch: str,
     ) -> Panel:
         """Read the files of names; raise an error before the table is read if one cannot be."""
-        kept = [*(keep or ()), *_lines(keep_file, "--keep-file")]
-        return cls(kept, [*(exclude or ()), *_lines(exclude_file, "--exclude-file")], batch)
+        kept = [*(keep or ()), *names_in_file(keep_file, "--keep-file")]
+        return cls(kept, [*(exclude or ()), *names_in_file(exclude_file, "--exclude-file")], batch)
 
     @property
     def aside(self) -> tuple[str, ...]:
@@ -100,9 +100,13 @@ def why_not_a_column(name: str, names: Sequence[str], aside: Mapping[str, Any]) 
     """Return why a name is not that of a column, and which name may have been meant."""
     if name in aside:
         return f"column '{shown(name)}' was kept aside and takes no part in the selection"
+    return f"there is no column '{shown(name)}'{guess_at(name, names)}"
+
+
+def guess_at(name: str, names: Sequence[str]) -> str:
+    """Return which name may have been meant, as the end of a sentence; nothing if none is similar."""
     near = get_close_matches(name, names, n=1)
-    guess = f"; did you mean '{shown(near[0])}'?" if near else ""
-    return f"there is no column '{shown(name)}'{guess}"
+    return f"; did you mean '{shown(near[0])}'?" if near else ""
 
 
 def _refuse_useless(keep: Sequence[int], numbers: Numbers) -> None:
@@ -122,7 +126,7 @@ def _refuse_useless(keep: Sequence[int], numbers: Numbers) -> None:
             raise typer.BadParameter(reason, param_hint="--keep")
 
 
-def _lines(path: Path | None, option: str) -> list[str]:
+def names_in_file(path: Path | None, option: str) -> list[str]:
     """Return the names in a file, one per line; empty lines and lines that begin with # do not count."""
     if path is None:
         return []

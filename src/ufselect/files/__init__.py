@@ -1,5 +1,6 @@
 """Read tables from files, and write them."""
 
+from ufselect.files.codes import codes_among
 from ufselect.files.counts import looks_like_counts, share_of_zeros
 from ufselect.files.formats import FORMATS, file_format
 from ufselect.files.read import read_table
@@ -11,6 +12,7 @@ __all__ = [
     "FORMATS",
     "Selection",
     "Table",
+    "codes_among",
     "file_format",
     "infinite_values",
     "looks_like_counts",

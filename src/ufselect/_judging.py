@@ -1,0 +1,176 @@
+"""What is measured of any selection, whoever made it: redundancy, neighbours kept, agreement with labels."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+from sklearn.base import clone
+
+from ufselect._backend.columns import Indices, column_moments
+from ufselect._backend.tabular import as_matrix, column_indices, column_names, dense_part
+from ufselect._backend.wording import counted
+from ufselect.base import BaseSelector
+from ufselect.benchmark.protocol import clustering_agreement
+from ufselect.metrics import nearest_neighbors, neighborhood_overlap, redundancy
+
+RANDOM = "random"
+"""The name of the row for random selections."""
+
+AGREEMENT = ("acc", "nmi")
+"""The figures that need labels."""
+
+_MOST_SAMPLES = 1000
+_NEIGHBORS = 5
+
+
+def figures_of(X: Any, selections: Sequence[Indices], *, standardize: bool, classes: Any) -> list[dict[str, float]]:
+    """Measure selections of one table.
+
+    Parameters
+    ----------
+    X : ndarray or sparse matrix of shape (n, d)
+    selections : sequence of ndarray of int
+        The columns of each selection.
+    standardize : bool
+        Whether neighbours and clusters are those of columns scaled to unit variance.
+    classes : ndarray of int of shape (n,) or None
+        As :func:`classes_in` returns them.
+
+    Returns
+    -------
+    list of dict
+        "redundancy", "neighborhoods" and, with classes, "acc" and "nmi" of each selection.
+    """
+    kept = neighborhoods_kept(X, selections, standardize=standardize)
+    return [
+        {
+            "redundancy": redundancy(X[:, chosen]),
+            "neighborhoods": share,
+            **_agreement(X, chosen, standardize, classes),
+        }
+        for chosen, share in zip(selections, kept, strict=True)
+    ]
+
+
+def _agreement(X: Any, chosen: Indices, standardize: bool, classes: Any) -> dict[str, float]:
+    """Return ACC and NMI of k-means on the selected columns; empty without classes."""
+    if classes is None:
+        return {}
+    found = clustering_agreement(dense_part(X, chosen, standardize=standardize), classes)
+    return {name: found[name] for name in AGREEMENT}
+
+
+def means_of(several: Sequence[Mapping[str, float]]) -> dict[str, float]:
+    """Return the mean of every figure over one or more selections."""
+    return {name: float(np.mean([figures[name] for figures in several])) for name in several[0]}
+
+
+def spreads_of(several: Sequence[Mapping[str, float]]) -> dict[str, float]:
+    """Return the standard deviation of every figure over several selections; empty for a single one."""
+    if len(several) < 2:
+        return {}
+    return {name: float(np.std([figures[name] for figures in several], ddof=1)) for name in several[0]}
+
+
+def classes_in(labels: npt.ArrayLike | None, n_samples: int) -> npt.NDArray[np.intp] | None:
+    """Return labels as classes 0 … c − 1; None if there are none.
+
+    Raises
+    ------
+    ValueError
+        If there is not one label for each sample, or if there are fewer than two classes.
+    """
+    if labels is None:
+        return None
+    values = np.asarray(labels)
+    if values.shape != (n_samples,):
+        raise ValueError(
+            f"labels have the shape {values.shape}, but there must be one for each of {n_samples} samples."
+        )
+    unknown = [value is None or value != value for value in values.tolist()]
+    if any(unknown):
+        raise ValueError(f"labels are missing for {counted(sum(unknown), 'sample')}.")
+    different, classes = np.unique(values, return_inverse=True)
+    if len(different) < 2:
+        raise ValueError("labels are the same for all samples; at least 2 classes are needed.")
+    return classes
+
+
+def neighborhoods_kept(
+    X: Any, chosen: Sequence[Any], *, standardize: bool = True, random_state: Any = 0
+) -> list[float]:
+    """Return how well each selection preserves the nearest neighbours of the samples.
+
+    This is the Jaccard index of the five nearest neighbours by all columns and the five by the selected columns,
+    averaged over the samples. If there are more than 1000 samples, it is estimated on a random 1000.
+
+    Parameters
+    ----------
+    X : array-like, data frame or sparse matrix of shape (n_samples, n_features)
+    chosen : sequence of array-like
+        The columns of each selection, by index, or by name if X is a data frame.
+    standardize : bool
+        Whether to scale the columns to unit variance first.
+    random_state : int
+        Seed of the random subset of samples.
+
+    Returns
+    -------
+    list of float
+
+    Examples
+    --------
+    >>> from ufselect.datasets import make_planted_clusters
+    >>> from ufselect.inspection import neighborhoods_kept
+    >>> X = make_planted_clusters(random_state=0).X
+    >>> neighborhoods_kept(X, [range(X.shape[1])])
+    [1.0]
+    """
+    names, X = column_names(X), as_matrix(X)
+    points = (X.tocsr() if sp.issparse(X) else X)[drawn(X.shape[0], _MOST_SAMPLES, random_state)]
+    if standardize:
+        _, variance = column_moments(X)
+        scales = 1.0 / np.sqrt(np.where(variance > 0.0, variance, 1.0))
+        points = sp.csr_array(points @ sp.diags_array(scales)) if sp.issparse(points) else points * scales
+    k = min(_NEIGHBORS, points.shape[0] - 1)
+    before = nearest_neighbors(_columns_of(points, np.arange(X.shape[1])), k)
+    selections = [column_indices(each, X.shape[1], names) for each in chosen]
+    return [neighborhood_overlap(before, nearest_neighbors(_columns_of(points, which), k)) for which in selections]
+
+
+def _columns_of(points: Any, index: Indices) -> Any:
+    """Return some columns in row-major order: any other order rounds differently and breaks ties of distances."""
+    part = points[:, index]
+    return part if sp.issparse(part) else np.ascontiguousarray(part)
+
+
+def drawn(n: int, count: int, random_state: Any) -> Any:
+    """Return the indices of some of n samples, sorted; a slice of all if there are no more."""
+    if count >= n:
+        return slice(None)
+    return np.sort(np.random.default_rng(random_state).choice(n, size=count, replace=False))
+
+
+def random_selections(n_columns: int, count: int, n_random: int, random_state: int) -> list[Indices]:
+    """Draw random selections with the same number of columns."""
+    rng = np.random.default_rng(random_state)
+    return [rng.choice(n_columns, size=count, replace=False) for _ in range(n_random)]
+
+
+def settled(selector: BaseSelector) -> BaseSelector:
+    """Return a silent clone with the numbers of features and clusters of the fitted selector.
+
+    They are the same for all subsets of the samples, so that the selections are comparable.
+    """
+    found = {
+        "n_features_to_select": selector.n_features_,
+        "n_clusters": getattr(selector, "n_clusters_", None),
+        "verbose": 0,
+    }
+    return clone(selector).set_params(
+        **{key: value for key, value in found.items() if value is not None and hasattr(selector, key)}
+    )

@@ -1,0 +1,286 @@
+"""``ufselect evaluate``: any list of columns."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from command_line import (
+    KINDS,
+    NAMES,
+    dense_numbers,
+    frame,
+    invoke,
+    is_one_sentence,
+    run_alone,
+    write_source,
+)
+
+from ufselect.inspection import evaluate
+
+# Processes start slowly: one format is enough to see that a command works in one.
+IN_A_PROCESS = "cells.h5ad"
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def cells(folder):
+    return write_source(folder, "cells.csv")
+
+
+def write_list(*names, path="list.txt", between="\n"):
+    Path(path).write_text(between.join(names), encoding="utf-8")
+
+
+def rows_in(stdout):
+    """The header of the table and its rows, cell by cell."""
+    lines = stdout[re.search(r"^list ", stdout, flags=re.MULTILINE).start() :].splitlines()
+    header, _, *rows = (re.split(r" {2,}", line.strip()) for line in lines[: lines.index("")])
+    return header, rows
+
+
+def evaluated(*arguments, data="cells.csv"):
+    outcome = invoke("evaluate", data, *arguments)
+    assert outcome.code == 0, outcome.stderr
+    return outcome
+
+
+def refused(*arguments, data="cells.csv", code=1):
+    outcome = invoke("evaluate", data, *arguments)
+    assert outcome.code == code
+    assert is_one_sentence(outcome.stderr), outcome.stderr
+    assert outcome.stdout == ""
+    return outcome.stderr.removeprefix("Error: ").removesuffix("\n")
+
+
+# What is printed
+
+
+def check_told(outcome, X, columns):
+    """The table and the verdict are those of the library."""
+    header, rows = rows_in(outcome.stdout)
+    assert header == ["list", "columns", "agreement", "on subsets", "stability", "redundancy", "neighbours"]
+    given, own, random = evaluate(X, {"list.txt": columns}, n_draws=2).rows
+    on_subsets = f"{given.alignment_on_subsets:.3f} ± {given.spread_on_subsets:.3f}"
+    shares = [f"{100 * given.redundancy:.0f} %", f"{100 * given.neighborhoods:.0f} %"]
+    assert rows[0] == ["list.txt", str(len(columns)), f"{given.alignment:.3f}", on_subsets, "–", *shares]
+    assert [row[0] for row in rows] == ["list.txt", "FSASL", "random"]
+    assert rows[1][2:5:2] == [f"{own.alignment:.3f}", f"{own.stability:.2f}"]
+    assert rows[2][2] == f"{random.alignment:.3f} ± {random.spreads['alignment']:.3f}"
+    by_chance = f"{given.alignment:.2f}, random {random.alignment:.2f} ± {random.spreads['alignment']:.2f}"
+    assert outcome.stdout.splitlines()[-1] == (
+        f"list.txt agrees with the structure better than {given.n_random_below} of 10 random lists ({by_chance}); "
+        f"FSASL's own {len(columns)} columns reach {own.alignment:.2f}."
+    )
+
+
+@pytest.mark.parametrize("name", [IN_A_PROCESS, "sparse.npz", "cells.parquet"])
+def test_lists_of_every_kind_of_file_are_evaluated_as_the_library_does(folder, name):
+    source = write_source(folder, name)
+    write_list(*(source.names[column] for column in (0, 3, 7)))
+    arguments = ["evaluate", name, "--columns", "list.txt", "--repeats", "2"]
+    outcome = run_alone(folder, *arguments) if name == IN_A_PROCESS else invoke(*arguments)
+    assert outcome.code == 0, outcome.stderr
+    if name == IN_A_PROCESS:
+        assert outcome.stderr == ""
+    check_told(outcome, source.X, [0, 3, 7])
+
+
+def test_labels_and_the_meaning_of_every_column(cells):
+    write_list(*NAMES[:4])
+    outcome = evaluated("--columns", "list.txt", "--labels", "kind", "--seed", "3", "--repeats", "2")
+    header, rows = rows_in(outcome.stdout)
+    assert header[-2:] == ["ACC", "NMI"]
+    classes = np.unique(KINDS, return_inverse=True)[1]
+    found = evaluate(dense_numbers(), range(4), labels=classes, random_state=3, n_draws=0).rows
+    assert rows[0][-2:] == [f"{100 * found[0].acc:.1f} %", f"{100 * found[0].nmi:.1f} %"]
+    assert rows[2][-1] == f"{100 * found[2].nmi:.1f} ± {100 * found[2].spreads['nmi']:.1f} %"
+    for word in ("agreement", "on subsets", "stability", "redundancy", "neighbours", "ACC, NMI", "random"):
+        assert re.search(rf"^{word}: .*\.$", outcome.stdout, flags=re.MULTILINE), word
+    assert "FSASL's own columns are chosen for it, an advantage that other lists do not have.\n" in outcome.stdout
+
+
+def test_the_figures_are_those_of_compare(cells):
+    chosen = invoke("select", "cells.csv", "--names", "-m", "4", "--method", "MaxVariance").stdout
+    Path("list.txt").write_text(chosen)
+    common = ["--labels", "kind", "--repeats", "2", "--seed", "1"]
+    _, (given, own, random) = rows_in(evaluated("--columns", "list.txt", *common).stdout)
+    invoke("compare", "cells.csv", "--methods", "FSASL,MaxVariance", "-m", "4", *common, "-o", "figures.csv")
+    figures = pd.read_csv("figures.csv").set_index("method")
+
+    def compared(method):
+        row = figures.loc[method]
+        return [*(f"{100 * row[name]:.0f}" for name in ("redundancy", "neighbours_kept")), f"{100 * row['ACC']:.1f}"]
+
+    def printed(row):
+        return [cell.split(" ")[0] for cell in row[5:8]]
+
+    assert printed(given) == compared("MaxVariance")
+    assert printed(own) == compared("FSASL")
+    assert printed(random) == compared("random")
+    assert own[4] == f"{figures.loc['FSASL', 'stability']:.2f}"
+
+
+def test_several_lists_each_with_its_verdict(cells, folder):
+    write_list(*NAMES[:3])
+    (folder / "other").mkdir()
+    write_list(*NAMES[5:7], path="other/list.txt")
+    write_list(NAMES[8], path="random")
+    arguments = [argument for path in ("list.txt", "other/list.txt", "random") for argument in ("--columns", path)]
+    outcome = evaluated(*arguments, "--repeats", "0")
+    _, rows = rows_in(outcome.stdout)
+    paths = [str(folder / path) for path in ("list.txt", "other/list.txt", "random")]
+    assert [row[0] for row in rows[::3]] == [path[:59] + "…" if len(path) > 60 else path for path in paths]
+    assert [row[0] for row in rows[1::3]] == ["FSASL"] * 3
+    assert [row[1] for row in rows] == [count for count in "321" for _ in range(3)]
+    assert len(re.findall(r"agrees with the structure better than \d+ of 10", outcome.stdout)) == 3
+    assert "FSASL's own 1 column reaches" in outcome.stdout
+
+
+def test_another_method_with_its_parameters(cells):
+    write_list(*NAMES[:3])
+    outcome = evaluated("--columns", "list.txt", "--method", "mcfs", "-c", "3", "--n-neighbors", "4", "--repeats", "0")
+    _, rows = rows_in(outcome.stdout)
+    assert [row[0] for row in rows] == ["list.txt", "MCFS", "random"]
+    assert "alignment with the structure that MCFS learns from all columns" in outcome.stdout
+    sentence = refused("--columns", "list.txt", "--method", "MaxVariance")
+    assert sentence.startswith("MaxVariance learns no structure that columns could agree with")
+
+
+# How lists are written
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "gene 1\ngene 2\ngene 5\n",
+        "\ufeffgene 1\r\n\r\n  gene 2  \r\ngene 5",
+        "gene 1,gene 2, gene 5",
+        '"gene 1","gene 2"\n"gene 5"',
+        "gene 1,gene 2,\ngene 5,,",
+    ],
+    ids=["lines", "windows", "commas", "quotes", "both"],
+)
+def test_names_on_lines_or_between_commas(cells, text):
+    Path("list.txt").write_text(text, encoding="utf-8", newline="")
+    _, rows = rows_in(evaluated("--columns", "list.txt", "--repeats", "0").stdout)
+    wanted = evaluate(dense_numbers(), [1, 2, 5], n_draws=0).rows[0]
+    assert rows[0][1:3] == ["3", f"{wanted.alignment:.3f}"]
+
+
+def test_a_name_may_have_a_comma():
+    table = frame().rename(columns={"gene 3": "3, the third"})
+    table.to_csv("cells.csv", index=False)
+    write_list("gene 1", "3, the third")
+    _, rows = rows_in(evaluated("--columns", "list.txt", "--repeats", "0").stdout)
+    assert rows[0][1] == "2"
+
+
+@pytest.mark.parametrize(("name", "first"), [("cells.npy", 0), ("numbers.csv", 1)])
+def test_columns_without_names_are_given_by_number_or_by_the_name_shown(folder, name, first):
+    if name == "cells.npy":
+        write_source(folder, name)
+    else:
+        pd.DataFrame(dense_numbers()).to_csv(name, index=False, header=False)
+    prefix = "x" if first == 0 else "column "
+    wanted = evaluate(dense_numbers(), [2, 11], n_draws=0).rows[0]
+    for names in ([str(2 + first), str(11 + first)], [f"{prefix}{2 + first}", str(11 + first)]):
+        write_list(*names, between=",")
+        _, rows = rows_in(evaluated("--columns", "list.txt", "--repeats", "0", data=name).stdout)
+        assert rows[0][1:3] == ["2", f"{wanted.alignment:.3f}"]
+    write_list("99")
+    reason = "list.txt: there is no column '99'."
+    assert refused("--columns", "list.txt", data=name, code=2).startswith(f"Invalid value for --columns: {reason}")
+
+
+# Hostile lists and labels
+
+
+def test_repeated_and_constant_columns_are_said():
+    frame().assign(flat=1.0, level=2.0).to_csv("cells.csv", index=False)
+    write_list("gene 1", "gene 2", "gene 1", "gene 1", "flat")
+    text = evaluated("--columns", "list.txt", "--repeats", "0").stdout
+    assert "list.txt: 2 repeated names left out; a column counts once.\n" in text
+    assert "list.txt: 1 of its 3 columns is constant and adds nothing.\n" in text
+    write_list("flat", "level")
+    text = evaluated("--columns", "list.txt", "--repeats", "0").stdout
+    assert "list.txt: 2 of its 2 columns are constant and add nothing.\n" in text
+    assert rows_in(text)[1][0][2] == "0.000"
+
+
+def test_a_list_of_all_columns(cells):
+    write_list(*NAMES, *NAMES[:5])  # more names than columns
+    outcome = evaluated("--columns", "list.txt", "--repeats", "0")
+    assert [row[0] for row in rows_in(outcome.stdout)[1]] == ["list.txt"]
+    verdict = "list.txt has all 12 columns, so there is nothing to compare it with."
+    assert outcome.stdout.splitlines()[-1] == verdict
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("gene 1\ngeen 2", "list.txt: there is no column 'geen 2'; did you mean 'gene 2'?"),
+        ("zzz", "list.txt: there is no column 'zzz'."),
+        ("7", "list.txt: there is no column '7'."),
+        (
+            "geen 1\ngene 2\nb\nc\nd",
+            "list.txt: 4 of 5 names are not columns: 'geen 1', 'b', 'c' and 1 more; did you mean 'gene 1'?",
+        ),
+        ("zzz,kind,cell,gene 1", "list.txt: column 'kind' was kept aside and takes no part in the selection."),
+        ("", "list.txt contains no names."),
+        (" \n# gene 1\n", "list.txt contains no names."),
+        (",, ,", "list.txt contains no names."),
+        ("x" * 200_000, f"list.txt: there is no column '{'x' * 59}…'."),
+        ("a\x1b[31m", "list.txt: there is no column 'a\\x1b[31m'."),
+    ],
+    ids=["typo", "unknown", "number", "several", "aside", "empty", "comment", "commas", "long", "control"],
+)
+def test_lists_that_do_not_fit_are_refused(cells, text, reason):
+    Path("list.txt").write_text(text)
+    assert refused("--columns", "list.txt", code=2) == in_usage(reason)
+
+
+def in_usage(reason):
+    return f"Invalid value for --columns: {reason} See ufselect evaluate --help."
+
+
+def test_files_that_are_no_lists_are_refused_before_the_data_are_read(folder):
+    (folder / "list.npz").write_bytes(b"PK\x03\x04\xff\xfe\x00")
+    reasons = {
+        "list.npz": "list.npz cannot be read: it is not UTF-8 text.",
+        "nowhere.txt": "nowhere.txt cannot be read: No such file or directory.",
+        ".": ". cannot be read: Is a directory.",
+    }
+    for path, reason in reasons.items():
+        assert refused("--columns", path, data="no-such.csv", code=2) == in_usage(reason)
+    assert "Missing option '--columns'" in refused(data="no-such.csv", code=2)
+
+
+@pytest.mark.parametrize(
+    ("kinds", "sentence"),
+    [
+        (["round"] * 60, "kind has the same class for all samples; at least 2 classes are needed."),
+        ([None, None, *KINDS[2:]], "2 samples without a value in kind, the column of classes."),
+        ([f"kind {row}" for row in range(60)], "kind has a different class for each of the 60 samples."),
+    ],
+    ids=["one class", "missing", "all different"],
+)
+def test_labels_that_make_no_sense_are_refused(kinds, sentence):
+    frame().assign(kind=kinds).to_csv("cells.csv", index=False)
+    write_list("gene 1")
+    assert refused("--columns", "list.txt", "--labels", "kind") == sentence
+
+
+def test_labels_that_are_listed_or_not_there_are_refused(cells):
+    write_list("gene 1", "gene 2")
+    arguments = ["--columns", "list.txt", "--labels"]
+    reason = "list.txt: column 'gene 2' was kept aside and takes no part in the selection."
+    assert refused(*arguments, "gene 2", code=2) == in_usage(reason)
+    assert "has no column named 'sort'" in refused(*arguments, "sort")
+    assert "at least two fits" in refused("--columns", "list.txt", "--repeats", "1", code=2)
