@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ufselect._backend.columns import Indices
+from ufselect._backend.columns import Indices, column_extremes, constant_columns
+from ufselect._backend.copies import first_equal_columns
 from ufselect._backend.tabular import column_indices
 from ufselect._backend.wanted import Wanted
 from ufselect._backend.wording import shown
@@ -64,6 +65,26 @@ def _marked(mask: Any, parameter: str, n_features: int) -> Indices:
     if np.shape(mask) != (n_features,):
         raise ValueError(f"{parameter} is a mask of shape {np.shape(mask)}, but X has {n_features} columns.")
     return np.flatnonzero(mask)
+
+
+def why_useless(kept: Any, names: Sequence[str]) -> str | None:
+    """Return why columns cannot be kept: one is constant, or a copy of another; None if they can.
+
+    Parameters
+    ----------
+    kept : ndarray or sparse array of shape (n, m)
+        The columns to keep.
+    names : sequence of str
+        Their names.
+    """
+    extremes = column_extremes(kept)
+    constant = constant_columns(kept, extremes)
+    if constant.any():
+        return f"column {called(int(constant.argmax()), names)} is constant"
+    for column, first in enumerate(first_equal_columns(kept, extremes)):
+        if first != column:
+            return f"column {called(column, names)} is an exact copy of {called(first, names)}; keep one of them"
+    return None
 
 
 def called(column: int, names: Sequence[str] | None) -> str:

@@ -13,10 +13,13 @@ from sklearn.base import clone
 
 from ufselect._backend import tabular
 from ufselect._backend.batches import Batches
-from ufselect._backend.columns import Columns, Float, Indices
+from ufselect._backend.columns import Columns, Float, Indices, column_extremes, constant_columns
+from ufselect._backend.convergence import convergence_warnings
+from ufselect._backend.copies import first_equal_columns
 from ufselect._backend.progress import progress
 from ufselect._backend.tabular import as_matrix, column_indices, column_names, dense_part
 from ufselect._judging import drawn, neighborhoods_kept
+from ufselect._survey import Panel, panel_of
 from ufselect.base import BaseSelector
 from ufselect.evaluation import EvaluatedColumns, Evaluation, LearnedStructure, evaluate
 from ufselect.metrics import selection_stability
@@ -36,7 +39,11 @@ __all__ = [
     "selection_overlap",
     "stability_over",
     "structure_test",
+    "structure_test_of_fitted",
 ]
+
+MOST_TESTED = 500
+"""Number of samples that are enough for a test of structure."""
 
 _SMALLEST_SPREAD = 1e-9
 
@@ -183,7 +190,7 @@ def structure_test(
     selector: BaseSelector,
     *,
     n_shuffles: int = 5,
-    max_samples: int | None = 500,
+    max_samples: int | None = MOST_TESTED,
     batch: Any = None,
     random_state: Any = 0,
     verbose: int = 0,
@@ -229,14 +236,14 @@ def structure_test(
     """
     if n_shuffles < 2:
         raise ValueError(f"n_shuffles={n_shuffles} must be at least 2.")
-    X = as_matrix(X)
+    names, X = column_names(X, selector), as_matrix(X)
     rows = drawn(X.shape[0], X.shape[0] if max_samples is None else max_samples, random_state)
     batches = None
     if batch is not None:
         rows, batches = Batches.of(batch, X.shape[0]).among(np.arange(X.shape[0])[rows])
     points = (X.tocsr() if sp.issparse(X) else X)[rows]
     rng = np.random.RandomState(random_state)
-    silent = _with_known(selector, verbose=0)
+    silent = _with_known(selector, verbose=0, **_panel_within(points, panel_of(selector, X.shape[1], names)))
     alignments: list[float] = []
     for shuffle in progress(range(n_shuffles + 1), verbose, "Test of structure"):
         values = points if shuffle == 0 else _shuffled(points, batches, rng)
@@ -245,6 +252,40 @@ def structure_test(
         # "auto" would select another number of columns from every shuffled copy: their alignments differ by that alone.
         silent = _with_known(silent, n_features_to_select=int(silent.n_features_))
     return StructureTest(alignments[0], np.array(alignments[1:]))
+
+
+def structure_test_of_fitted(selector: BaseSelector, X: Any, *, batch: Any = None, verbose: int = 0) -> StructureTest:
+    """Test the structure that a fitted selector has learned, by fits that select as many features as it has.
+
+    Parameters
+    ----------
+    selector : fitted selector
+        It has learned a structure. Clones of it are fitted, on the CPU: a test takes few samples. Their convergence
+        warnings are not shown.
+    X : array-like, data frame or sparse matrix of shape (n_samples, n_features)
+        The data that the selector was fitted on.
+    batch : array-like of shape (n_samples,), optional
+        The batches that it was fitted with.
+    verbose : int, default=0
+        If 1, show a progress bar.
+
+    Returns
+    -------
+    StructureTest
+    """
+    same = _with_known(selector, n_features_to_select=int(selector.n_features_), device=None)
+    with convergence_warnings():
+        return structure_test(X, same, batch=batch, verbose=verbose)
+
+
+def _panel_within(points: Any, panel: Panel) -> dict[str, Any]:
+    """Return the columns to keep and to exclude as parameters; of those to keep, all that say something in a subset."""
+    if not len(panel.keep):
+        return {"keep": None, "exclude": panel.exclude if len(panel.exclude) else None}
+    part = points[:, panel.keep]
+    extremes = column_extremes(part)
+    says = ~constant_columns(part, extremes) & (first_equal_columns(part, extremes) == np.arange(len(panel.keep)))
+    return {"keep": panel.keep[says], "exclude": panel.exclude}
 
 
 def _shuffled(X: Any, batches: Batches | None, rng: np.random.RandomState) -> Any:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
+from fnmatch import fnmatchcase
 from typing import Any
 
 import numpy as np
@@ -54,6 +55,32 @@ def column_indices(columns: Iterable[Any], n_columns: int, names: Sequence[str] 
     """
     index = {name: j for j, name in enumerate(names or ())}
     return np.array([_index_of(column, n_columns, index) for column in columns], dtype=np.intp)
+
+
+def is_pattern(text: str) -> bool:
+    """Return whether a text is a shell pattern, unless it is the name of a column."""
+    return any(letter in text for letter in "*?[")
+
+
+def columns_matching(texts: Iterable[str], names: Sequence[str]) -> dict[str, list[int]]:
+    """Return for every text the indices of the columns of that name, or else of those that match it as a pattern.
+
+    Examples
+    --------
+    >>> from ufselect._backend.tabular import columns_matching
+    >>> columns_matching(["MT-*", "b", "c"], ["MT-CO1", "a", "MT-ND1", "b"])
+    {'MT-*': [0, 2], 'b': [3], 'c': []}
+    """
+    known: dict[str, list[int]] = {}
+    for index, name in enumerate(names):
+        known.setdefault(name, []).append(index)
+    return {text: known.get(text) or _matching(text, known) for text in texts}
+
+
+def _matching(text: str, known: Mapping[str, list[int]]) -> list[int]:
+    if not is_pattern(text):
+        return []
+    return sorted(index for name, indices in known.items() if fnmatchcase(name, text) for index in indices)
 
 
 def dense_part(X: Any, index: Any, *, standardize: bool) -> npt.NDArray[np.float64]:

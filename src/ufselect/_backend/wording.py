@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from unicodedata import category
 
 _LONGEST_NAME = 60
@@ -62,6 +62,19 @@ def listed(names: Sequence[str], most: int = _MOST_NAMES, *, quoted: bool = Fals
 def counted(count: int, noun: str) -> str:
     """Return a count and its noun, in the plural unless the count is 1."""
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
+def occurrences(kind: str, counts: Mapping[str, int]) -> str:
+    """Return how many values of a kind there are, and in which columns.
+
+    Examples
+    --------
+    >>> from ufselect._backend.wording import occurrences
+    >>> occurrences("missing", {"age": 2, "height": 1})
+    '3 missing values in age (2), height (1)'
+    """
+    columns = listed([f"{name} ({count:,})" for name, count in counts.items()])
+    return f"{counted(sum(counts.values()), f'{kind} value')} in {columns}"
 
 
 def percent(share: float | None, digits: int = 0, space: str = " ") -> str:

@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import typer
 
-from ufselect._backend.wording import counted, listed, percent, shown
+from ufselect._backend.wording import listed, occurrences, percent, shown
 from ufselect.cli.classes import class_named
 from ufselect.cli.docstrings import when_auto
 from ufselect.cli.options import Counts, DecimalMark, Impute, Scale
@@ -30,7 +30,6 @@ _PLAIN_WORDS = {
     "alignment": "agreement",
 }
 _SIGNIFICANT = 0.05
-_MOST_TESTED = 500
 _MOST_CODES = 3
 _LEAST_WORKING_MEMORY, _MOST_WORKING_MEMORY = 64, 1024
 
@@ -54,6 +53,7 @@ class Numbers:
     table: Table
     X: Any
     notes: list[str]
+    are_counts: bool = False
 
 
 def form_of_text(
@@ -72,17 +72,17 @@ def read_numbers(source: Source) -> Numbers:
     table = read_table(source.path, aside=source.aside, layer=source.layer or None, verbose=1, **source.form)
     notes = [_what_was_read(table), *what_is_aside(table.reasons)]
     if infinite := infinite_values(table):
-        raise ValueError(f"{_values_in('infinite', infinite)}; replace them, or keep the columns aside (--aside).")
+        raise ValueError(f"{occurrences('infinite', infinite)}; replace them, or keep the columns aside (--aside).")
     ready = table
     if missing := missing_values(table):
         if source.impute is None:
-            raise ValueError(f"{_values_in('missing', missing)}; --impute median fills them in.")
+            raise ValueError(f"{occurrences('missing', missing)}; --impute median fills them in.")
         ready = with_medians(table)
-        notes.append(f"{_values_in('missing', missing)}, replaced by the median of the column.")
+        notes.append(f"{occurrences('missing', missing)}, replaced by the median of the column.")
     # Judged by the table as read: medians of counts need not be whole numbers.
     counts = _what_counts_become(table, source.counts)
     codes = [] if counts else _what_may_be_codes(table)
-    return Numbers(table, _normalized(ready) if counts else ready.X, [*notes, *counts, *codes])
+    return Numbers(table, _normalized(ready) if counts else ready.X, [*notes, *counts, *codes], bool(counts))
 
 
 def _what_counts_become(table: Table, counts: Counts | None) -> list[str]:
@@ -121,7 +121,7 @@ def _normalized(table: Table) -> Any:
     from ufselect.preprocessing import LogNormalize
 
     if negative := negative_values(table):
-        raise ValueError(f"{_values_in('negative', negative)}; --counts yes needs values of zero or more.")
+        raise ValueError(f"{occurrences('negative', negative)}; --counts yes needs values of zero or more.")
     return LogNormalize().fit_transform(table.X)
 
 
@@ -232,34 +232,33 @@ def copies_found(selector: BaseSelector) -> list[str]:
     return [f"{count:,} columns are exact copies of others and rank behind them."]
 
 
-def agreement_found(selector: BaseSelector, X: Any, *, test: bool = True, batch: Any = None) -> list[str]:
-    """Return a sentence on how well the selected columns agree with the learned structure; none if there is none.
+class Agreement(NamedTuple):
+    """Sentences on how well the selected columns agree with the learned structure, and the test behind them."""
+
+    sentences: list[str]
+    tested: StructureTest | None = None
+
+
+def agreement_found(selector: BaseSelector, X: Any, *, test: bool = True, batch: Any = None) -> Agreement:
+    """Return how well the selected columns agree with the learned structure, in a sentence; none if there is none.
 
     If ``test``, the agreement is compared with that of shuffled columns.
     """
-    from sklearn.base import clone
-
-    from ufselect._backend.convergence import convergence_warnings
-    from ufselect.inspection import alignment_of_selection, structure_test
+    from ufselect.inspection import MOST_TESTED, alignment_of_selection, structure_test_of_fitted
 
     found = alignment_of_selection(selector)
     if found is None:
-        return []
+        return Agreement([])
     untested = f"Agreement of the selected columns with the learned structure: {found:.2f} of 1"
     if not test:
-        return [f"{untested}."]
-    same = clone(selector)
-    if "n_features_to_select" in same.get_params():
-        same.set_params(n_features_to_select=int(selector.n_features_))
-    if "device" in same.get_params():
-        same.set_params(device=None)  # a test takes few samples
+        return Agreement([f"{untested}."])
     try:
-        with convergence_warnings(), modest_resources(X, selector.get_params().get("n_jobs", 1)):
-            tested = structure_test(X, same, max_samples=_MOST_TESTED, batch=batch, verbose=1)
+        with modest_resources(X, selector.get_params().get("n_jobs", 1)):
+            tested = structure_test_of_fitted(selector, X, batch=batch, verbose=1)
     except ValueError as error:
-        return [f"{untested}; it could not be compared with that of shuffled columns. {error}"]
-    subset = [f"Tested on {_MOST_TESTED:,} of {X.shape[0]:,} samples."] if X.shape[0] > _MOST_TESTED else []
-    return [" ".join([_what_was_tested(tested), *subset])]
+        return Agreement([f"{untested}; it could not be compared with that of shuffled columns. {error}"])
+    subset = [f"Tested on {MOST_TESTED:,} of {X.shape[0]:,} samples."] if X.shape[0] > MOST_TESTED else []
+    return Agreement([" ".join([_what_was_tested(tested), *subset])], tested)
 
 
 def _what_was_tested(tested: StructureTest) -> str:
@@ -310,8 +309,3 @@ def _what_was_read(table: Table) -> str:
 def what_is_aside(reasons: Mapping[str, str]) -> list[str]:
     """Return a sentence on the columns that are not features, and why; none if there are no such columns."""
     return [f"Kept aside: {listed([f'{name} ({reason})' for name, reason in reasons.items()])}."] if reasons else []
-
-
-def _values_in(what: str, counts: Mapping[str, int]) -> str:
-    columns = listed([f"{name} ({count:,})" for name, count in counts.items()])
-    return f"{counted(sum(counts.values()), f'{what} value')} in {columns}"

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
-from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,8 +15,6 @@ from ufselect._backend.wording import counted, shown
 if TYPE_CHECKING:
     from ufselect.base import BaseSelector
     from ufselect.cli.fitting import Numbers
-
-_WILDCARDS = frozenset("*?[")
 
 
 @dataclass(frozen=True)
@@ -50,7 +47,7 @@ class Panel:
         """Set the parameters of a selector, and return sentences on what they do."""
         names, aside = numbers.table.names, numbers.table.aside
         found = {
-            option: columns_matching(texts, names, aside, f"--{option}")
+            option: columns_given(texts, names, aside, f"--{option}")
             for option, texts in (("keep", self.keep), ("exclude", self.exclude))
             if texts
         }
@@ -72,28 +69,20 @@ class Panel:
 _VERBS = {"keep": "Kept whatever their score", "exclude": "Excluded"}
 
 
-def columns_matching(texts: Sequence[str], names: Sequence[str], aside: Mapping[str, Any], option: str) -> list[int]:
+def columns_given(texts: Sequence[str], names: Sequence[str], aside: Mapping[str, Any], option: str) -> list[int]:
     """Return the indices of the columns that names or shell patterns, also several separated by commas, stand for."""
-    index = {name: number for number, name in enumerate(names)}
-    found: dict[int, None] = {}
-    for text in texts:
-        for part in [text] if text in index else [part.strip() for part in text.split(",")]:
-            if part:
-                found.update(dict.fromkeys(_matches(part, index, aside, option)))
+    from ufselect._backend.tabular import columns_matching, is_pattern
+
+    known = set(names)
+    parts = [part.strip() for text in texts for part in ([text] if text in known else text.split(","))]
+    found = columns_matching([part for part in parts if part], names)
+    for text, columns in found.items():
+        if not columns:
+            reason = f"no column matches '{shown(text)}'" if is_pattern(text) else why_not_a_column(text, names, aside)
+            raise typer.BadParameter(reason, param_hint=option)
     if not found:
         raise typer.BadParameter("no column is given", param_hint=option)
-    return list(found)
-
-
-def _matches(text: str, index: Mapping[str, int], aside: Mapping[str, Any], option: str) -> list[int]:
-    if text in index:
-        return [index[text]]
-    if _WILDCARDS & set(text):
-        matching = [number for name, number in index.items() if fnmatchcase(name, text)]
-        if not matching:
-            raise typer.BadParameter(f"no column matches '{shown(text)}'", param_hint=option)
-        return matching
-    raise typer.BadParameter(why_not_a_column(text, list(index), aside), param_hint=option)
+    return list(dict.fromkeys(column for columns in found.values() for column in columns))
 
 
 def why_not_a_column(name: str, names: Sequence[str], aside: Mapping[str, Any]) -> str:
@@ -111,19 +100,13 @@ def guess_at(name: str, names: Sequence[str]) -> str:
 
 def _refuse_useless(keep: Sequence[int], numbers: Numbers) -> None:
     """Raise an error that names a column to keep if it is constant or an exact copy of another one to keep."""
-    from ufselect._backend.columns import column_extremes, constant_columns
-    from ufselect._backend.copies import first_equal_columns
+    from ufselect._survey import why_useless
 
     if not keep:
         return
-    part, names = numbers.X[:, list(keep)], [f"'{shown(numbers.table.names[column])}'" for column in keep]
-    constant = constant_columns(part)
-    if constant.any():
-        raise typer.BadParameter(f"column {names[int(constant.argmax())]} is constant", param_hint="--keep")
-    for number, first in enumerate(first_equal_columns(part, column_extremes(part))):
-        if first != number:
-            reason = f"column {names[number]} is an exact copy of {names[first]}; keep one of them"
-            raise typer.BadParameter(reason, param_hint="--keep")
+    reason = why_useless(numbers.X[:, list(keep)], [numbers.table.names[column] for column in keep])
+    if reason is not None:
+        raise typer.BadParameter(reason, param_hint="--keep")
 
 
 def names_in_file(path: Path | None, option: str) -> list[str]:

@@ -34,6 +34,7 @@ from ufselect.cli.selection import cost, peak, print_ranking, selected_names
 
 if TYPE_CHECKING:
     from ufselect.base import BaseSelector
+    from ufselect.inspection import StructureTest
 
 
 def select(
@@ -48,7 +49,7 @@ def select(
             metavar="OUT",
             readable=False,
             help="Write the selected columns to this file, in any of the formats of DATA. An .h5ad file keeps all "
-            "columns and gets ufselect_score, ufselect_rank and ufselect_selected in var.",
+            "columns and gets ufselect_score, ufselect_rank and ufselect_selected in var, and a record in uns.",
         ),
     ] = None,
     report: Annotated[
@@ -127,14 +128,15 @@ def select(
     pages = {}
     if report:
         command = shlex.join(["ufselect", *context.obj])
-        pages[report] = _page(selector, numbers, agreement, pixels, command, perf_counter() - start)
+        pages[report] = _page(selector, numbers, agreement.sentences, pixels, command, perf_counter() - start)
     # Before anything is printed: a reader such as head may close the pipe early.
-    write_all({output: _table_writer(selector, numbers)} if output else {}, pages)
+    settings = {"layer": layer or None, "batch_key": batch or None, "counts": numbers.are_counts}
+    write_all({output: _table_writer(selector, numbers, agreement.tested, settings)} if output else {}, pages)
     if names:
         say(numbers.notes, err=True)
         say(selected_names(selector, numbers.table.names))
         return
-    _print_selection(selector, numbers, agreement, standardize=scale is not options.Scale.none)
+    _print_selection(selector, numbers, agreement.sentences, standardize=scale is not options.Scale.none)
     say([*(f"Wrote {path}." for path in (output, report) if path), cost(perf_counter() - start)])
 
 
@@ -194,10 +196,13 @@ def _as_written(values: Any) -> list[Any]:
     return (values.astype("datetime64[s]").astype(str) if values.dtype.kind == "M" else values).tolist()
 
 
-def _table_writer(selector: BaseSelector, numbers: Numbers) -> Callable[[Path], None]:
-    from ufselect.files import Selection, write_table
+def _table_writer(
+    selector: BaseSelector, numbers: Numbers, tested: StructureTest | None, settings: Mapping[str, Any]
+) -> Callable[[Path], None]:
+    from ufselect.anndata import recorded_selection
+    from ufselect.files import write_table
 
-    selection = Selection(selector.scores_, selector.ranking_, selector.n_features_)
+    selection = recorded_selection(selector, numbers.table.names, tested, settings)
     return lambda path: write_table(path, numbers.table, selection)
 
 

@@ -7,9 +7,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from ufselect._backend.columns import canonical
+from ufselect._backend.dask_arrays import is_dask_collection
 from ufselect._backend.wording import listed
 from ufselect.files.arrow import objects
 from ufselect.files.sparse import checked_sparse
@@ -21,7 +24,7 @@ def read_h5ad(path: Path, aside: Sequence[str], layer: str | None = None) -> Tab
     data = load_annotated(path)
     if not data.var_names.is_unique:
         raise UnreadableError("has several columns of the same name; call var_names_make_unique() and save it again.")
-    X = _checked(_numbers(data, layer))
+    X = _checked(_numbers(data, layer), layer)
     annotations = {str(name): _values(data.obs[name]) for name in data.obs.columns}
     names = tuple(map(str, data.var_names))
     samples = objects([str(name) for name in data.obs_names])
@@ -37,6 +40,22 @@ def load_annotated(path: Path) -> Any:
         return read_h5ad(path)
 
 
+def annotated_numbers(data: Any, layer: str | None = None) -> Any:
+    """Return X of an AnnData object, or a layer, in memory and ready for a fit; the object stays as it is.
+
+    Of an object whose X is in a file, everything else stays there.
+    """
+    X = _numbers(data, layer)
+    if is_dask_collection(X):
+        raise UnreadableError("has its numbers in a Dask array; load them first, by to_memory().")
+    if hasattr(X, "to_memory"):  # sparse, and in the file
+        return _checked(X.to_memory(), layer)
+    if sp.issparse(X):
+        _check_kind(X, layer)
+        return canonical(in_working_precision(_plain(X)))
+    return _checked(np.asarray(X), layer)
+
+
 def _numbers(data: Any, layer: str | None) -> Any:
     if layer is not None and layer not in data.layers:
         known = f"its layers are {listed(sorted(data.layers), quoted=True)}" if len(data.layers) else "it has none"
@@ -47,10 +66,21 @@ def _numbers(data: Any, layer: str | None) -> Any:
     return X
 
 
-def _checked(X: Any) -> Any:
-    if X.dtype.kind not in "biuf":
-        raise UnreadableError("has no numbers in X.")
+def _checked(X: Any, layer: str | None) -> Any:
+    _check_kind(X, layer)
     return checked_sparse(X) if sp.issparse(X) else in_working_precision(X)
+
+
+def _check_kind(X: Any, layer: str | None) -> None:
+    if X.dtype.kind not in "biuf":
+        raise UnreadableError(f"has no numbers in {'X' if layer is None else f'layer {layer!r}'}.")
+
+
+def _plain(X: Any) -> Any:
+    """Return a matrix of SciPy's own class, which shares its arrays: a part of an AnnData object has another one."""
+    kind = sp.csc_array if X.format == "csc" else sp.csr_array
+    X = X if X.format in ("csr", "csc") else X.tocsr()
+    return kind((X.data, X.indices, X.indptr), shape=X.shape)
 
 
 def _values(column: Any) -> NDArray[Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -88,11 +88,14 @@ class Selection:
         1 is the best column.
     n_features : int
         Columns ranked up to this number are selected.
+    record : dict
+        How the selection came about, for formats that can hold it.
     """
 
     scores: NDArray[Any]
     ranking: NDArray[Any]
     n_features: int
+    record: dict[str, Any] = field(default_factory=dict)
 
     @property
     def selected(self) -> NDArray[np.bool_]:

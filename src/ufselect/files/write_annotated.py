@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ufselect.files.annotations import annotate
 from ufselect.files.arrow import as_texts
 from ufselect.files.read_annotated import load_annotated
 from ufselect.files.table import Selection, Table
@@ -18,14 +19,10 @@ from ufselect.files.write_columns import comes_from
 
 
 def write_h5ad(path: Path, table: Table, selection: Selection) -> None:
-    """Write all columns, with scores, ranks and selection in var, and everything else that the source holds."""
+    """Write all columns, with the selection in var and uns, and everything else that the source holds."""
     data = load_annotated(table.path) if comes_from(table, "h5ad") else _annotated(table)
     index_of = {name: index for index, name in enumerate(table.names)}
-    indices = np.array([index_of.get(str(name), -1) for name in data.var_names])
-    scored = indices >= 0
-    data.var["ufselect_score"] = np.where(scored, np.asarray(selection.scores, dtype=float)[indices], np.nan)
-    data.var["ufselect_rank"] = np.where(scored, np.asarray(selection.ranking, dtype=int)[indices], 0)
-    data.var["ufselect_selected"] = scored & selection.selected[indices]
+    annotate(data, selection, np.array([index_of.get(str(name), -1) for name in data.var_names]))
     _write(data, path)
 
 

@@ -1,0 +1,296 @@
+"""Informative genes of AnnData objects, selected in the manner of scanpy's functions."""
+
+from __future__ import annotations
+
+import inspect
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
+from numbers import Integral
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ufselect import __version__
+from ufselect._backend.columns import Indices
+from ufselect._backend.naming import object_named
+from ufselect._backend.tabular import columns_matching, is_pattern
+from ufselect._backend.wording import counted, listed, occurrences, shown
+from ufselect._survey import Panel, called, why_useless
+from ufselect.base import BaseSelector
+from ufselect.files import Selection, Table, infinite_values, looks_like_counts, missing_values, negative_values
+from ufselect.files.annotations import annotate
+from ufselect.files.read_annotated import annotated_numbers
+from ufselect.files.table import UnreadableError
+from ufselect.inspection import StructureTest, alignment_of_selection, structure_test_of_fitted
+from ufselect.preprocessing import LogNormalize
+
+if TYPE_CHECKING:
+    from anndata import AnnData
+
+__all__ = ["select_genes"]
+
+_WITHOUT_EFFECT = {"n_jobs", "verbose"}
+"""Parameters that do not change the result."""
+
+
+def select_genes(
+    adata: AnnData,
+    n_genes: int | float | str = "auto",
+    *,
+    layer: str | None = None,
+    batch_key: str | None = None,
+    keep: Any = None,
+    exclude: Any = None,
+    counts: bool | str = "auto",
+    method: str = "FSASL",
+    test: bool = True,
+    copy: bool = False,
+    random_state: Any = 0,
+    n_jobs: int | None = None,
+    verbose: int = 0,
+    **params: Any,
+) -> AnnData | None:
+    """Select the informative genes of cells without labels.
+
+    Counts are recognised; each cell is divided by its sum, and logarithms are taken. ``adata.X`` stays as it is. It may
+    be sparse, and then stays sparse, or in a file (``backed``); then it is read once, and nothing else is read.
+
+    Parameters
+    ----------
+    adata : AnnData
+        Cells by genes. If its X is in a file, the annotations are added to the object, not to the file.
+    n_genes : int, float or "auto", default="auto"
+        Number of genes to select, or their share of all genes. "auto" takes as many as agree best with the structure
+        of the cells.
+    layer : str, optional
+        Use this layer instead of X.
+    batch_key : str, optional
+        Column of ``obs`` with the batch of each cell, such as a plate or a donor: structure between batches does not
+        count.
+    keep : str, sequence of str or mask, optional
+        Genes that are selected in any case; the others complement them.
+    exclude : str, sequence of str or mask, optional
+        Genes that take no part. Both are given by names, by shell patterns such as ``"MT-*"``, or as a boolean column
+        of ``var``.
+    counts : bool or "auto", default="auto"
+        Whether to divide each cell by its sum and take logarithms; "auto" does so if the values are counts.
+    method : str, default="FSASL"
+        A selector of ufselect, or ``"module:Class"``.
+    test : bool, default=True
+        Whether to compare the selection with that of shuffled columns, which takes six more fits on up to 500 cells.
+    copy : bool, default=False
+        Whether to return an annotated copy instead of annotating ``adata``.
+    random_state : int, RandomState instance or None, default=0
+        Of methods that draw random numbers.
+    n_jobs : int, optional
+        Number of threads of methods that can use several.
+    verbose : int, default=0
+        1 shows a progress bar.
+    **params : dict
+        Other parameters of the method.
+
+    Returns
+    -------
+    AnnData or None
+        The annotated copy if ``copy``, else None. These are added:
+
+        ``var["ufselect_selected"]`` : bool
+            The selected genes, for instance for ``sc.pp.pca(adata, mask_var="ufselect_selected")``.
+        ``var["ufselect_rank"]`` : int
+            1 is best.
+        ``var["ufselect_score"]`` : float
+            Larger is better.
+        ``uns["ufselect"]`` : dict
+            How they were selected: ``version``, ``method``, its ``params``, ``n_selected``, ``counts`` (whether the
+            values were taken as counts), ``layer``, ``batch_key``, the genes in ``keep`` and ``exclude``; the
+            ``alignment_curve`` of the method; and ``test``, with the ``observed`` alignment, those ``by_chance``, and
+            the ``p_value``. What is None is left out.
+
+    See Also
+    --------
+    ufselect.FSASL : The default method.
+    ufselect.preprocessing.LogNormalize : What is done with counts.
+    ufselect.inspection.structure_test : The comparison with shuffled columns.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from anndata import AnnData
+    >>> from ufselect.anndata import select_genes
+    >>> rng = np.random.default_rng(0)
+    >>> rates = np.ones((120, 60))
+    >>> for kind in range(3):  # three types of cells, with four marker genes each
+    ...     rates[40 * kind : 40 * (kind + 1), 4 * kind : 4 * (kind + 1)] = 6.0
+    >>> adata = AnnData(rng.poisson(rates).astype(np.float32))
+    >>> select_genes(adata, 6)
+    >>> np.flatnonzero(adata.var["ufselect_selected"])
+    array([0, 2, 3, 4, 5, 8])
+    >>> adata.uns["ufselect"]["counts"], adata.uns["ufselect"]["test"]["p_value"] < 0.05
+    (True, True)
+    """
+    _check(adata, copy)
+    names = [str(name) for name in adata.var_names]
+    panel = _panel(names, keep, exclude)
+    _check_number(n_genes, panel, len(names))
+    shared = {"n_jobs": n_jobs, "random_state": random_state, "verbose": verbose}
+    kept_and_excluded = {key: indices.tolist() for key, indices in panel._asdict().items() if len(indices)}
+    selector = _selector(method, n_genes, shared, params | kept_and_excluded)
+    batch = None if batch_key is None else _batches(adata, batch_key)
+    X, are_counts = _numbers(adata, names, layer, counts)
+    _check_kept(X, panel.keep, names)
+    selector.fit(X, batch=batch)
+    settings: dict[str, Any] = {"layer": layer, "batch_key": batch_key, "counts": are_counts}
+    tested = None
+    if test and alignment_of_selection(selector) is not None:
+        try:
+            tested = structure_test_of_fitted(selector, X, batch=batch, verbose=verbose)
+        except ValueError as error:  # too few cells for it; the selection is worth keeping
+            settings["untested"] = str(error)
+    annotated = adata.copy() if copy else adata
+    annotate(annotated, recorded_selection(selector, names, tested, settings), np.arange(len(names)))
+    return annotated if copy else None
+
+
+def recorded_selection(
+    selector: BaseSelector, names: Sequence[str], tested: StructureTest | None, settings: Mapping[str, Any]
+) -> Selection:
+    """Return the result of a fitted selector, with a record of how it came about.
+
+    Parameters
+    ----------
+    selector : fitted selector
+        Its columns to keep and to exclude are given by index.
+    names : sequence of str
+        Names of all columns.
+    tested : StructureTest or None
+        The test of its structure, if there was one.
+    settings : mapping
+        What was done before the fit.
+
+    Returns
+    -------
+    Selection
+    """
+    params = selector.get_params()
+    panel = {key: params.pop(key, None) for key in ("keep", "exclude")}
+    record: dict[str, Any] = {
+        "version": __version__,
+        "method": type(selector).__name__,
+        "params": {key: value for key, value in params.items() if key not in _WITHOUT_EFFECT},
+        "n_selected": int(selector.n_features_),
+        **{key: indices and [names[index] for index in indices] for key, indices in panel.items()},
+        **settings,
+        "alignment_curve": getattr(selector, "alignment_curve_", None),
+        "test": tested and {name: getattr(tested, name) for name in ("observed", "by_chance", "p_value")},
+    }
+    return Selection(selector.scores_, selector.ranking_, selector.n_features_, record)
+
+
+def _check(adata: Any, copy: bool) -> None:
+    """Raise an error now rather than after the fit."""
+    try:
+        from anndata import AnnData
+    except ImportError as error:
+        raise ImportError('select_genes needs the package anndata: pip install "ufselect[anndata]".') from error
+    if not isinstance(adata, AnnData):
+        raise TypeError(f"adata is {_kind(adata)}, not an AnnData object; a selector such as FSASL takes arrays.")
+    if 0 in adata.shape:
+        raise ValueError(f"adata has no {'genes' if adata.n_vars == 0 else 'cells'}.")
+    if adata.isbacked and (copy or adata.is_view):
+        raise ValueError("The X of adata is in a file, so it cannot be copied; call adata.to_memory() first.")
+
+
+def _kind(value: Any) -> str:
+    return f"{'an' if type(value).__name__[0] in 'aeiouAEIOU' else 'a'} {type(value).__name__}"
+
+
+def _numbers(adata: AnnData, names: Sequence[str], layer: str | None, counts: bool | str) -> tuple[Any, bool]:
+    """Return X or a layer as a method sees it, and whether the values were taken as counts."""
+    if counts not in (True, False, "auto"):
+        raise ValueError(f'counts={counts!r} must be True, False or "auto".')
+    try:
+        table = Table(annotated_numbers(adata, layer), tuple(names), {}, {}, None, Path("adata"))
+    except UnreadableError as error:
+        raise ValueError(f"adata {error}") from error
+    for kind, found in {"missing": missing_values(table), "infinite": infinite_values(table)}.items():
+        if found:
+            raise ValueError(f"{occurrences(kind, found)}; replace them, or remove these genes.")
+    if counts is False or (counts == "auto" and not looks_like_counts(table)):
+        return table.X, False
+    if negative := negative_values(table):
+        raise ValueError(f"{occurrences('negative', negative)}; counts=True needs values of zero or more.")
+    return LogNormalize().fit_transform(table.X), True
+
+
+def _panel(names: Sequence[str], keep: Any, exclude: Any) -> Panel:
+    """Return the genes to keep and to exclude, by index."""
+    panel = Panel(_genes(keep, names, "keep"), _genes(exclude, names, "exclude"))
+    if len(both := np.intersect1d(*panel)):
+        raise ValueError(f"Gene {called(both[0], names)} is in keep and in exclude.")
+    repeated = {name for name, count in Counter(names).items() if count > 1}
+    if unclear := [names[index] for index in panel.keep if names[index] in repeated]:
+        raise ValueError(
+            f"adata has several genes named {called(0, unclear)}, which is in keep; call adata.var_names_make_unique()."
+        )
+    return panel
+
+
+def _genes(given: Any, names: Sequence[str], parameter: str) -> Indices:
+    """Return the indices of genes that are given by name, by pattern or by a mask."""
+    if given is None:
+        return np.zeros(0, dtype=np.intp)
+    if np.asarray(given).dtype == bool:
+        if np.shape(given) != (len(names),):
+            raise ValueError(f"{parameter} is a mask of shape {np.shape(given)}, but there are {len(names)} genes.")
+        return np.flatnonzero(given)
+    found = columns_matching([given] if isinstance(given, str) else map(str, given), names)
+    for text, indices in found.items():
+        if not indices:
+            reason = "no gene matches" if is_pattern(text) else "there is no gene"
+            near = get_close_matches(text, names, n=1)
+            guess = f"; did you mean '{shown(near[0])}'?" if near else "."
+            raise ValueError(f"{parameter}: {reason} '{shown(text)}'{guess}")
+    return np.unique(np.array([index for indices in found.values() for index in indices], dtype=np.intp))
+
+
+def _check_number(n_genes: int | float | str, panel: Panel, n_all: int) -> None:
+    """Raise an error in terms of genes, before the selector does in its own."""
+    if not isinstance(n_genes, Integral):
+        return
+    most = n_all - len(panel.exclude)
+    if n_genes > most:
+        which = " that are not excluded" if len(panel.exclude) else ""
+        raise ValueError(f"n_genes={n_genes} must not exceed the number of genes{which}, {most}.")
+    if n_genes < len(panel.keep):
+        raise ValueError(f"n_genes={n_genes} is too few: keep contains {len(panel.keep)}.")
+
+
+def _check_kept(X: Any, keep: Indices, names: Sequence[str]) -> None:
+    """Raise an error that names the gene if one that is kept says nothing, or nothing new."""
+    if len(keep) and (reason := why_useless(X[:, keep], [names[index] for index in keep])):
+        raise ValueError(f"keep: {reason}.")
+
+
+def _selector(
+    method: str, n_genes: int | float | str, shared: Mapping[str, Any], params: Mapping[str, Any]
+) -> BaseSelector:
+    """Make a selector; of what all methods share, it gets the parameters that it has."""
+    cls = object_named(method, ["ufselect"])
+    if not (isinstance(cls, type) and issubclass(cls, BaseSelector)):
+        raise ValueError(f"method={method!r} is not a subclass of ufselect.base.BaseSelector.")
+    known = inspect.signature(cls).parameters
+    selector = cls(n_genes, **{key: value for key, value in shared.items() if key in known}, **params)
+    selector._validate_params()
+    return selector
+
+
+def _batches(adata: AnnData, key: str) -> Any:
+    """Return the batch of each cell."""
+    if key not in adata.obs:
+        columns = listed([str(name) for name in adata.obs.columns], quoted=True)
+        raise ValueError(f"obs has no column {key!r}; its columns are {columns or 'none'}.")
+    if n_missing := int(adata.obs[key].isna().sum()):
+        raise ValueError(f"obs[{key!r}] is missing for {counted(n_missing, 'cell')}; fill it in, or remove them.")
+    return adata.obs[key].to_numpy()
