@@ -25,7 +25,7 @@ METHODS = ROOT / "docs" / "methods.md"
 PAGES = [*sorted((ROOT / "docs").glob("*.md")), ROOT / "README.md"]
 # Arguments that keep the examples fast.
 EXAMPLES = {
-    "anndata_genes": [],
+    "anndata_genes": ["1"],
     "digits": [],
     "genes": ["1"],
     "pipeline": [],
