@@ -27,9 +27,9 @@ from ufselect.metrics import agreement_of_runs
 # %%
 # Blood cells
 # -----------
-# scanpy brings 700 blood cells of ten types with 765 genes. Their X is scaled to unit variance and clipped, so that rare
-# genes count as much as others; the logarithms of normalised counts are in ``raw``. We use those. They are not whole
-# numbers, so they are taken as they are. The labels in ``obs["bulk_labels"]`` are used only at the end.
+# scanpy brings 700 blood cells of ten types with 765 genes. Their X is scaled to unit variance and clipped, so that
+# rare genes count as much as others; the logarithms of normalised counts are in ``raw``. We use those. They are not
+# whole numbers, so they are taken as they are. The labels in ``obs["bulk_labels"]`` are used only at the end.
 
 cells = sc.datasets.pbmc68k_reduced().raw.to_adata()
 select_genes(cells)

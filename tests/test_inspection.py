@@ -233,6 +233,16 @@ def test_planted_clusters_are_structure_and_noise_is_none(planted, selector):
     assert structure_test(noise, selector).p_value > 0.05
 
 
+def test_columns_kept_by_name_may_be_constant_in_the_subset_that_is_tested(planted):
+    frame = pd.DataFrame(planted, columns=[f"x{column}" for column in range(40)])
+    rows = np.sort(np.random.default_rng(0).choice(120, size=60, replace=False))
+    frame["rare"] = np.isin(np.arange(120), rows, invert=True).astype(float)
+    selector = FSASL(6, keep=["rare", "x1"], exclude=["x39"])
+    found = structure_test(frame, selector, max_samples=60, n_shuffles=2)
+    expected = structure_test(planted[rows], FSASL(6, keep=[1], exclude=[39]), n_shuffles=2)
+    assert found.observed == pytest.approx(expected.observed, rel=1e-12)
+
+
 def test_noise_is_rarely_taken_for_structure():
     rng = np.random.default_rng(1)
     p_values = [structure_test(rng.standard_normal((40, 12)), FSASL(4)).p_value for _ in range(40)]
