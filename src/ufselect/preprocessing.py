@@ -32,6 +32,9 @@ class LogNormalize(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # ty
     target_sum : float or None, default=None
         Sum of every sample before the logarithm. None takes the median of the sums of the samples seen in ``fit``,
         leaving out samples that sum to zero.
+    copy : bool, default=True
+        False replaces the values of X in ``transform`` if X is a float array or a CSR or CSC matrix, which saves its
+        memory.
 
     Attributes
     ----------
@@ -59,13 +62,15 @@ class LogNormalize(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # ty
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "target_sum": [Interval(Real, 0, None, closed="neither"), None]
+        "target_sum": [Interval(Real, 0, None, closed="neither"), None],
+        "copy": ["boolean"],
     }
 
     target_sum_: float
 
-    def __init__(self, target_sum: float | None = None) -> None:
+    def __init__(self, target_sum: float | None = None, *, copy: bool = True) -> None:
         self.target_sum = target_sum
+        self.copy = copy
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002 - present for API consistency
         """Store the target, which is the median of the sums of the samples unless ``target_sum`` is given.
@@ -98,19 +103,21 @@ class LogNormalize(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # ty
         Returns
         -------
         X_new : ndarray or sparse matrix of shape (n_samples, n_features)
-            A new array, float32 if X is float32 and float64 otherwise. CSR and CSC matrices keep their format, other
-            sparse formats become CSR.
+            A new array unless ``copy`` is False, float32 if X is float32 and float64 otherwise. CSR and CSC matrices
+            keep their format, other sparse formats become CSR.
         """
         check_is_fitted(self)
         X = self._checked(X, reset=False)
         sums = _sums_of_rows(X)
         sums[sums == 0.0] = 1.0
-        if not sp.issparse(X):
-            return _logarithms_of_shares(X, sums[:, None], self.target_sum_)
-        X = X.copy()
-        X.sum_duplicates()
-        rows = X.indices if X.format == "csc" else np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
-        X.data = _logarithms_of_shares(X.data, sums[rows], self.target_sum_)
+        X = X.copy() if self.copy else X
+        if sp.issparse(X):
+            X.sum_duplicates()
+            for values, rows in _blocks_of_entries(X):
+                X.data[values] = _logarithms_of_shares(X.data[values], sums[rows], self.target_sum_)
+        else:
+            for block in _blocks_of_rows(X):
+                X[block] = _logarithms_of_shares(X[block], sums[block, None], self.target_sum_)
         return X
 
     def _checked(self, X: Any, *, reset: bool) -> Any:
@@ -140,7 +147,7 @@ def _sums_of_rows(X: Any) -> npt.NDArray[np.float64]:
         If a sum overflows.
     """
     with np.errstate(over="ignore"):  # refused below
-        sums = np.asarray(X.sum(axis=1, dtype=np.float64)).reshape(-1)
+        sums = _sums_of_sparse_rows(X) if sp.issparse(X) else X.sum(axis=1, dtype=np.float64)
     overflowed = np.flatnonzero(np.isinf(sums))
     if len(overflowed):
         raise ValueError(f"The sum of row {overflowed[0]} of X is too large for a float; divide X by a constant first.")
@@ -153,16 +160,33 @@ def median_of_positive(sums: npt.NDArray[np.float64]) -> float:
     return float(np.median(positive)) if len(positive) else 1.0
 
 
+def _sums_of_sparse_rows(X: Any) -> npt.NDArray[np.float64]:
+    """Return the same for a sparse matrix: SciPy would convert all its values to double precision at once."""
+    sums = np.zeros(X.shape[0])
+    for values, rows in _blocks_of_entries(X):
+        sums += np.bincount(rows, weights=X.data[values], minlength=X.shape[0])
+    return sums
+
+
 def _logarithms_of_shares(values: npt.NDArray[Any], sums: npt.NDArray[np.float64], target: float) -> npt.NDArray[Any]:
-    """Return log(1 + target · values / sums) in the precision of the values; only blocks are in double precision."""
-    result = np.empty_like(values)
-    for block in _blocks(values):
-        # Divided first: target / sum overflows for the smallest sums.
-        result[block] = np.log1p(values[block] / sums[block] * target)
-    return result
+    """Return log(1 + target · values / sums)."""
+    return np.log1p(values / sums * target)  # divided first: target / sum overflows for the smallest sums
 
 
-def _blocks(values: npt.NDArray[Any]) -> Iterator[slice]:
-    step = max(1, _BLOCK // max(1, int(np.prod(values.shape[1:]))))
-    for start in range(0, len(values), step):
+def _blocks_of_rows(X: npt.NDArray[Any]) -> Iterator[slice]:
+    step = max(1, _BLOCK // max(1, X.shape[1]))
+    for start in range(0, len(X), step):
         yield slice(start, start + step)
+
+
+def _blocks_of_entries(X: Any) -> Iterator[tuple[slice, npt.NDArray[Any]]]:
+    """Yield blocks of the entries of a CSR or CSC matrix, and their rows."""
+    for start in range(0, X.nnz, _BLOCK):
+        stop = min(start + _BLOCK, X.nnz)
+        if X.format == "csc":
+            yield slice(start, stop), X.indices[start:stop]
+            continue
+        first = int(np.searchsorted(X.indptr, start, side="right")) - 1
+        last = int(np.searchsorted(X.indptr, stop, side="left"))
+        lengths = np.diff(np.clip(X.indptr[first : last + 1], start, stop))
+        yield slice(start, stop), np.repeat(np.arange(first, last), lengths)

@@ -129,8 +129,10 @@ def test_outputs_that_cannot_be(folder):
     assert refused(folder, *before, "-o", "no/out.csv") == f"Error: no/out.csv {no_folder}"
     assert refused(folder, *before, "--report", "no/a.html").endswith(no_folder)
     assert refused(folder, *before, "-o", "cells.csv/out.csv").endswith("there is no folder cells.csv.\n")
-    unknown = refused(folder, *before, "-o", "out.xlsx", code=WRONG_USE)
-    assert "Invalid value for --output: out.xlsx has an unknown suffix; supported are .csv" in unknown
+    unknown = refused(folder, *before, "-o", "out.txt", code=WRONG_USE)
+    assert "Invalid value for --output: out.txt has an unknown suffix; supported are .csv" in unknown
+    only_read = refused(folder, *before, "-o", "out.xlsx", code=WRONG_USE)
+    assert "Invalid value for --output: out.xlsx cannot be written: .xlsx files are only read; use .csv" in only_read
     assert "name too long" in refused(folder, *before, "-o", "o" * 300 + ".csv")
 
 

@@ -143,7 +143,7 @@ HOSTILE = [
     (with_text_only, [], "has no numeric column."),
     (without_rows, [], "has columns but no rows."),
     (damaged, [], "part-1.parquet cannot be read as Parquet: the file is damaged or incomplete."),
-    (csv, [], "is not a Parquet file, which is the only format that can be read in parts."),
+    (csv, [], "is not a Parquet file; only Parquet files are read together or in parts."),
     (nothing, [], "No file matches"),
     (write_parts, ["--aside", "gene 33"], "has no column named 'gene 33'"),
     (write_parts, ["-o", "out.csv"], "--output"),

@@ -36,6 +36,9 @@ ONE_READING = {
     "quoted delimiters and header": ('"n;m",x\n"p;q",1\n"r;s",2\n', ("x",), [[1], [2]]),
     "quoted lines": ('n;x\n"p\n,,";1,5\n"r";2,5\n', ("x",), [[1.5], [2.5]]),
     "quoted decimals": ('x;y\n"1,5";"2"\n"2,5";"3"\n', ("x", "y"), [[1.5, 2], [2.5, 3]]),
+    "bars": ("a|b\n1.5|2\n3|4\n", ("a", "b"), [[1.5, 2], [3, 4]]),
+    "bars and decimal commas": ("a|b\n1,5|2\n3,5|4\n", ("a", "b"), [[1.5, 2], [3.5, 4]]),
+    "bars in a text": ("n,x\np|q,1\nr|s,2\n", ("x",), [[1], [2]]),
     "signs and exponents": ("x;y\n-1,5;+2,5e3\n,5;1e2\n", ("x", "y"), [[-1.5, 2500], [0.5, 100]]),
     "decimals and missing values": ("x;y\nNA;1\n;2\n2,5;4\n", ("x", "y"), [[np.nan, 1], [np.nan, 2], [2.5, 4]]),
     "points with semicolons": ("x;y\n1.5;2\n2.5;3\n", ("x", "y"), [[1.5, 2], [2.5, 3]]),
@@ -147,11 +150,13 @@ def test_options_without_sense_are_refused(read, options, message):
 
 
 @pytest.mark.parametrize(
-    "options", [{"delimiter": ";"}, {"decimal": ","}, {"na": ["-"]}, {"na": "-"}], ids=lambda each: next(iter(each))
+    "options",
+    [{"delimiter": ";"}, {"decimal": ","}, {"na": ["-"]}, {"na": "-"}, {"encoding": "latin-1"}],
+    ids=lambda each: next(iter(each)),
 )
 def test_options_of_text_do_not_apply_to_arrays(tmp_path, options):
     np.save(tmp_path / "x.npy", np.eye(3))
-    with pytest.raises(ValueError, match=r"does not apply to .*x\.npy: only \.csv and \.tsv files"):
+    with pytest.raises(ValueError, match=r"does not apply to .*x\.npy: only \.csv(, | and )\.tsv"):
         read_table(tmp_path / "x.npy", **options)
 
 

@@ -14,7 +14,7 @@ from ufselect._backend.wording import counted, percent
 from ufselect.cli import options
 from ufselect.cli.bench import names_in
 from ufselect.cli.classes import method_named
-from ufselect.cli.fitting import Source, as_number, form_of_text, make_selector, modest_resources, read_numbers
+from ufselect.cli.fitting import Source, form_of_text, make_selector, modest_resources, number_or_share, read_numbers
 from ufselect.cli.judging import N_RANDOM, are_standardized, classes_of, what_measures_mean
 from ufselect.cli.outputs import ensure_can_be_written, write_all
 from ufselect.cli.printing import note, print_table, say
@@ -39,7 +39,8 @@ def compare(
             "--features",
             "-m",
             metavar="N",
-            help="Number of columns to select, a fraction of them, or auto: as many as the first method selects.",
+            help="Number of columns to select, a fraction or percentage of them, or auto: as many as the first method "
+            "selects.",
         ),
     ] = "auto",
     labels: options.Labels = "",
@@ -61,6 +62,8 @@ def compare(
     decimal: options.Decimal = None,
     na: options.Missing = None,
     transpose: options.Transpose = False,
+    encoding: options.Encoding = None,
+    sheet: options.Sheet = None,
     seed: options.Seed = 0,
     jobs: options.Jobs = 1,
     debug: options.Debug = False,  # noqa: ARG001 - read before the arguments are parsed
@@ -74,15 +77,15 @@ def compare(
     settings: dict[str, Any] = {"clusters": clusters, "scale": scale, "seed": seed, "jobs": jobs, "strict": False}
     selectors = {name: make_selector(name, features=features, **settings) for name in names}
     ensure_can_be_written(output, data, "--output", suffix=".csv")
-    form = form_of_text(delimiter, decimal, na, transpose)
+    form = form_of_text(delimiter, decimal, na, transpose, encoding, sheet)
     kept_aside = (*(aside or ()), *([labels] if labels else ()))
-    numbers = read_numbers(Source(data, kept_aside, impute, counts, layer, form))
+    numbers = read_numbers(Source(data, kept_aside, impute, counts, layer, form, as_read=False))
     classes = classes_of(numbers, labels)
     with modest_resources(numbers.X, jobs):
         compared = compare_selectors(
             selectors,
             numbers.X,
-            n_features_to_select=as_number(features),
+            n_features_to_select=number_or_share(features),
             labels=classes,
             n_repeats=repeats,
             n_random=N_RANDOM,

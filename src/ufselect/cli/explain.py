@@ -40,6 +40,8 @@ def explain(
     decimal: options.Decimal = None,
     na: options.Missing = None,
     transpose: options.Transpose = False,
+    encoding: options.Encoding = None,
+    sheet: options.Sheet = None,
     seed: options.Seed = 0,
     jobs: options.Jobs = 1,
     debug: options.Debug = False,  # noqa: ARG001 - read before the arguments are parsed
@@ -51,9 +53,10 @@ def explain(
     selector = make_selector(
         method, features=features, clusters=clusters, scale=scale, seed=seed, jobs=jobs, parameters=parameters
     )
-    form = form_of_text(delimiter, decimal, na, transpose)
+    form = form_of_text(delimiter, decimal, na, transpose, encoding, sheet)
     panel = Panel.of_options(keep, keep_file, exclude, exclude_file, batch)
-    numbers = read_numbers(Source(data, (*(aside or ()), *panel.aside), impute, counts, layer, form))
+    kept_aside = (*(aside or ()), *panel.aside)
+    numbers = read_numbers(Source(data, kept_aside, impute, counts, layer, form, as_read=False))
     indices = _indices(columns, numbers.table.names, numbers.table.aside)
     notes = [*numbers.notes, *panel.apply(selector, numbers)]
     fit_with_notes(selector, numbers.X, batch=panel.batch_of_samples(numbers))

@@ -44,6 +44,7 @@ class Source:
     counts: Counts | None = None
     layer: str = ""
     form: Mapping[str, Any] = field(default_factory=dict)
+    as_read: bool = True  # whether the values are needed as they were; counts are normalised in place otherwise
 
 
 @dataclass(frozen=True)
@@ -57,11 +58,23 @@ class Numbers:
 
 
 def form_of_text(
-    delimiter: str | None, decimal: DecimalMark | None, na: Sequence[str] | None, transpose: bool
+    delimiter: str | None,
+    decimal: DecimalMark | None,
+    na: Sequence[str] | None,
+    transpose: bool,
+    encoding: str | None = None,
+    sheet: str | None = None,
 ) -> dict[str, Any]:
-    """Return the options given for reading text files, as keywords of :func:`ufselect.files.read_table`."""
+    """Return the options given for reading text files and sheets, as keywords of :func:`ufselect.files.read_table`."""
     missing = tuple(text.strip() for several in na or () for text in several.split(",") if text.strip())
-    given = {"delimiter": delimiter, "decimal": decimal and decimal.value, "na": missing, "transpose": transpose}
+    given = {
+        "delimiter": delimiter,
+        "decimal": decimal and decimal.value,
+        "na": missing,
+        "transpose": transpose,
+        "encoding": encoding,
+        "sheet": sheet,
+    }
     return {name: value for name, value in given.items() if value}
 
 
@@ -70,7 +83,7 @@ def read_numbers(source: Source) -> Numbers:
     from ufselect.files import infinite_values, missing_values, read_table, with_medians
 
     table = read_table(source.path, aside=source.aside, layer=source.layer or None, verbose=1, **source.form)
-    notes = [_what_was_read(table), *what_is_aside(table.reasons)]
+    notes = [_what_was_read(table), *table.notes, *what_is_aside(table.reasons)]
     if infinite := infinite_values(table):
         raise ValueError(f"{occurrences('infinite', infinite)}; replace them, or keep the columns aside (--aside).")
     ready = table
@@ -82,7 +95,9 @@ def read_numbers(source: Source) -> Numbers:
     # Judged by the table as read: medians of counts need not be whole numbers.
     counts = _what_counts_become(table, source.counts)
     codes = [] if counts else _what_may_be_codes(table)
-    return Numbers(table, _normalized(ready) if counts else ready.X, [*notes, *counts, *codes], bool(counts))
+    in_place = not source.as_read or ready is not table
+    X = _normalized(ready, in_place) if counts else ready.X
+    return Numbers(table, X, [*notes, *counts, *codes], bool(counts))
 
 
 def _what_counts_become(table: Table, counts: Counts | None) -> list[str]:
@@ -115,14 +130,14 @@ def _what_may_be_codes(table: Table) -> list[str]:
     return [f"Few different whole numbers in {named}: if they are codes, keep them aside ({options})."]
 
 
-def _normalized(table: Table) -> Any:
+def _normalized(table: Table, in_place: bool) -> Any:
     """Return the values divided by the sums of their rows, and logarithms taken."""
     from ufselect.files import negative_values
     from ufselect.preprocessing import LogNormalize
 
     if negative := negative_values(table):
         raise ValueError(f"{occurrences('negative', negative)}; --counts yes needs values of zero or more.")
-    return LogNormalize().fit_transform(table.X)
+    return LogNormalize(copy=not in_place).fit_transform(table.X)
 
 
 def make_selector(
@@ -161,12 +176,22 @@ def _given(features: str | None, clusters: str | None, scale: Scale | None) -> d
     """Return the parameters that options set; the others keep the defaults of the method."""
     given: dict[str, Any] = {}
     if features is not None:
-        given["n_features_to_select"] = as_number(features)
+        given["n_features_to_select"] = number_or_share(features)
     if clusters is not None:
         given["n_clusters"] = as_number(clusters)
     if scale is not None:
         given["scale"] = None if scale is Scale.none else scale.value
     return given
+
+
+def number_or_share(features: str) -> Any:
+    """Return the number of columns that a text spells, or their share if it is a fraction or a percentage."""
+    if not features.strip().endswith("%"):
+        return as_number(features)
+    percentage = as_number(features.strip().removesuffix("%").strip())
+    if isinstance(percentage, (int, float)) and 0 < percentage <= 100:
+        return percentage / 100.0
+    raise typer.BadParameter(f"{features!r} is not a percentage above 0% and of at most 100%", param_hint="--features")
 
 
 def as_number(text: str) -> Any:

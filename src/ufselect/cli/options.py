@@ -53,11 +53,23 @@ def _one_character(delimiter: str | None) -> str | None:
     return found
 
 
+def _known_encoding(encoding: str | None) -> str | None:
+    if encoding is not None:
+        from ufselect.files.text_encoding import check_encoding
+
+        try:
+            check_encoding(encoding)
+        except ValueError as error:
+            raise typer.BadParameter(str(error).removeprefix("encoding=").rstrip(".")) from error
+    return encoding
+
+
 Data = Annotated[
     Path,
     typer.Argument(
         metavar="DATA",
-        help="CSV or TSV (also .gz), Parquet, .npy, .npz, .mat or .h5ad file with one sample per row.",
+        help="CSV or TSV (also .gz), Parquet, .npy, .npz, .mat, .h5ad or .xlsx file with one sample per row; several "
+        "Parquet files as 'parts/*.parquet'; - for standard input.",
         readable=False,  # checked when the file is read
     ),
 ]
@@ -67,7 +79,7 @@ Features = Annotated[
         "--features",
         "-m",
         metavar="N",
-        help="Number of columns to select, a fraction of them, or auto.",
+        help="Number of columns to select, a fraction or percentage of them, or auto.",
         show_default="auto, unless the method has another default",
     ),
 ]
@@ -153,6 +165,20 @@ Missing = Annotated[
         help="Treat this text as a missing value, in addition to NA, NaN and the like. Repeatable, or separated by "
         "commas.",
     ),
+]
+Encoding = Annotated[
+    str | None,
+    typer.Option(
+        "--encoding",
+        metavar="NAME",
+        help="Encoding of a text file, such as latin-1.",
+        show_default="utf-8, or utf-16 if marked as such",
+        callback=_known_encoding,
+    ),
+]
+Sheet = Annotated[
+    str | None,
+    typer.Option("--sheet", metavar="NAME", help="Sheet of an .xlsx file.", show_default="the first one"),
 ]
 Transpose = Annotated[
     bool,

@@ -29,10 +29,17 @@ def ensure_can_be_written(path: Path | None, data: Path, option: str, *, suffix:
     if suffix and path.suffix.casefold() != suffix:
         raise typer.BadParameter(f"{path} does not end in {suffix}", param_hint=option)
     if path.exists():
-        if data.exists() and path.samefile(data):
+        if any(path.samefile(file) for file in _files(data)):
             raise typer.BadParameter(f"{path} is the input file", param_hint=option)
         _refuse_to_replace(path)
     _refuse_other_folders(path)
+
+
+def _files(data: Path) -> list[Path]:
+    """Return the files to read, as far as they exist."""
+    from ufselect.files import is_pattern, paths_matching
+
+    return paths_matching(data) if is_pattern(data) else [data] if data.exists() else []
 
 
 def _refuse_to_replace(path: Path) -> None:
@@ -87,9 +94,10 @@ def _failure_named(path: Path) -> Iterator[None]:
 
 
 def _refuse_other_formats(path: Path) -> None:
-    from ufselect.files import file_format
+    from ufselect.files import check_writable, file_format
 
     try:
+        check_writable(path)
         if file_format(path) == "h5ad" and find_spec("anndata") is None:
             raise ModuleNotFoundError(f"{path} cannot be written without anndata: pip install anndata.")
     except ValueError as error:

@@ -48,8 +48,9 @@ def select(
             "-o",
             metavar="OUT",
             readable=False,
-            help="Write the selected columns to this file, in any of the formats of DATA. An .h5ad file keeps all "
-            "columns and gets ufselect_score, ufselect_rank and ufselect_selected in var, and a record in uns.",
+            help="Write the selected columns to this file, in any of the formats of DATA but .xlsx. An .h5ad file "
+            "keeps all columns and gets ufselect_score, ufselect_rank and ufselect_selected in var, and a record in "
+            "uns.",
         ),
     ] = None,
     report: Annotated[
@@ -84,6 +85,8 @@ def select(
     decimal: options.Decimal = None,
     na: options.Missing = None,
     transpose: options.Transpose = False,
+    encoding: options.Encoding = None,
+    sheet: options.Sheet = None,
     seed: options.Seed = 0,
     jobs: options.Jobs = 1,
     dask: Annotated[
@@ -106,20 +109,23 @@ def select(
     selector = make_selector(
         method, features=features, clusters=clusters, scale=scale, seed=seed, jobs=jobs, parameters=parameters
     )
+    form = form_of_text(delimiter, decimal, na, transpose, encoding, sheet)
     panel = Panel.of_options(keep, keep_file, exclude, exclude_file, batch)
     if dask is not None:
         of_one_file = {"output": output, "report": report, "image": image, "impute": impute, "layer": layer}
         of_panel = {"keep": panel.keep, "exclude": panel.exclude, "batch": batch}
-        refuse_with_parts(of_one_file | of_panel | form_of_text(delimiter, decimal, na, transpose))
+        refuse_with_parts(of_one_file | of_panel | form)
         select_from_parts(data, selector, scheduler=dask, aside=tuple(aside or ()), counts=counts, names=names)
         return
     pixels = _height_and_width(image)
     ensure_table_can_be_written(output, data)
     ensure_can_be_written(report, data, "--report", suffix=".html")
-    form = form_of_text(delimiter, decimal, na, transpose)
     if pixels and counts is None:
         counts = options.Counts.no
-    numbers = read_numbers(Source(data, (*(aside or ()), *panel.aside), impute, counts, layer, form))
+    kept_aside = (*(aside or ()), *panel.aside)
+    numbers = read_numbers(
+        Source(data, kept_aside, impute, counts, layer, form, as_read=_needs_values(output, data))
+    )
     _refuse_other_shape(pixels, numbers.X.shape[1])
     numbers.notes.extend(panel.apply(selector, numbers))
     batches = panel.batch_of_samples(numbers)
@@ -138,6 +144,11 @@ def select(
         return
     _print_selection(selector, numbers, agreement.sentences, standardize=scale is not options.Scale.none)
     say([*(f"Wrote {path}." for path in (output, report) if path), cost(perf_counter() - start)])
+
+
+def _needs_values(output: Path | None, data: Path) -> bool:
+    """Whether the output has values of the table, rather than a copy of everything in the input file."""
+    return output is not None and not output.suffix.casefold() == data.suffix.casefold() == ".h5ad"
 
 
 def _print_selection(selector: BaseSelector, numbers: Numbers, agreement: Sequence[str], *, standardize: bool) -> None:

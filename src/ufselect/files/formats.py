@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-FORMATS = "supported are .csv, .csv.gz, .tsv, .tsv.gz, .parquet, .npy, .npz, .mat (up to version 7) and .h5ad."
+FORMATS = "supported are .csv, .csv.gz, .tsv, .tsv.gz, .parquet, .npy, .npz, .mat (up to version 7), .h5ad and .xlsx."
 
 
 @dataclass(frozen=True)
@@ -39,6 +39,7 @@ _KNOWN = (
     Format("npz", "NumPy archive", (".npz",)),
     Format("mat", "MATLAB file", (".mat",)),
     Format("h5ad", "AnnData", (".h5ad",)),
+    Format("xlsx", "Excel", (".xlsx", ".xlsm")),
 )
 
 
@@ -52,7 +53,7 @@ def file_format(path: str | Path) -> str:
 
     Returns
     -------
-    {"csv", "tsv", "parquet", "npy", "npz", "mat", "h5ad"}
+    {"csv", "tsv", "parquet", "npy", "npz", "mat", "h5ad", "xlsx"}
 
     Raises
     ------

@@ -91,7 +91,7 @@ def parquet_parts(pattern: str | Path, *, aside: Sequence[str] = ()) -> ParquetP
     ValueError
         If a file cannot be read, or differs from the first one in its columns.
     """
-    paths = _paths(Path(pattern))
+    paths = paths_matching(Path(pattern))
     first = _Contents.of(paths[0], aside)
     parts = list(first.parts)
     for path in paths[1:]:
@@ -103,7 +103,16 @@ def parquet_parts(pattern: str | Path, *, aside: Sequence[str] = ()) -> ParquetP
     return ParquetParts(tuple(parts), first.names, first.dtype, first.reasons, len(paths))
 
 
-def _paths(pattern: Path) -> list[Path]:
+def paths_matching(pattern: Path) -> list[Path]:
+    """Return the Parquet files that match a pattern or are in a folder, in the order of their names.
+
+    Raises
+    ------
+    OSError
+        If there is none.
+    ValueError
+        If one has another format.
+    """
     if pattern.is_dir():
         pattern = pattern / "*.parquet"
     paths = sorted(Path(found) for found in glob(str(pattern))) if has_magic(str(pattern)) else [pattern]
@@ -111,7 +120,7 @@ def _paths(pattern: Path) -> list[Path]:
         raise FileNotFoundError(f"No file matches {pattern}.")
     for path in paths:
         if file_format(path) != "parquet":
-            raise ValueError(f"{path} is not a Parquet file, which is the only format that can be read in parts.")
+            raise ValueError(f"{path} is not a Parquet file; only Parquet files are read together or in parts.")
     return paths
 
 

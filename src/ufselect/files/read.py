@@ -6,16 +6,20 @@ import os
 import stat
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
+from glob import has_magic
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from ufselect._backend.wording import shortened
+from ufselect.files import standard_input
 from ufselect.files.arrow import release_memory
 from ufselect.files.formats import FORMATS, Format, known_format
 from ufselect.files.table import Table, UnreadableError
+from ufselect.files.text_encoding import check_encoding
 
-_TEXT_OPTIONS = ("delimiter", "decimal", "na", "transpose", "verbose")
+_TEXT_OPTIONS = ("delimiter", "decimal", "na", "transpose", "encoding", "verbose")
 _READERS: dict[str, tuple[str, str, tuple[str, ...]]] = {  # module, function, options
     "csv": ("read_text", "read_text", _TEXT_OPTIONS),
     "tsv": ("read_text", "read_text", _TEXT_OPTIONS),
@@ -24,6 +28,7 @@ _READERS: dict[str, tuple[str, str, tuple[str, ...]]] = {  # module, function, o
     "npz": ("read_arrays", "read_npz", ("transpose",)),
     "mat": ("read_arrays", "read_mat", ("transpose",)),
     "h5ad": ("read_annotated", "read_h5ad", ("layer",)),
+    "xlsx": ("read_sheet", "read_sheet", ("na", "transpose", "sheet")),
 }
 _ARRAYS = {"npz": "arrays_of_npz", "mat": "arrays_of_mat"}
 
@@ -37,6 +42,8 @@ def read_table(
     decimal: str | None = None,
     na: str | Sequence[str] = (),
     transpose: bool = False,
+    encoding: str | None = None,
+    sheet: str | None = None,
     verbose: int = 0,
 ) -> Table:
     r"""Read a table, its numeric columns apart from the others.
@@ -44,22 +51,29 @@ def read_table(
     Parameters
     ----------
     path : path
-        The suffix gives the format. Nothing is ever unpickled.
+        The suffix gives the format. Nothing is ever unpickled. A pattern such as ``parts/*.parquet`` reads several
+        Parquet files with the same columns as one table, in the order of their names. ``-`` is standard input: a text
+        file, also compressed, or any other format except AnnData, recognised by how it begins.
     aside : sequence of str, default=()
         Names of columns that are not features, even if they are numeric.
     layer : str, optional
         The layer of a .h5ad file to read instead of X.
     delimiter : str, optional
-        The character between the values of a text file. By default it is found among comma, semicolon and tab; it is
-        a tab in a .tsv file.
+        The character between the values of a text file. By default it is found among comma, semicolon, tab and
+        ``|``; it is a tab in a .tsv file.
     decimal : {".", ","}, optional
         The decimal mark of a text file. By default it is found in the numbers.
     na : str or sequence of str, default=()
-        Further texts of a text file that mean a missing value, such as ``-`` or ``unknown``.
+        Further texts of a text file or a sheet that mean a missing value, such as ``-`` or ``unknown``.
     transpose : bool, default=False
         Whether rows are features and columns are samples, as in a table of genes × samples. The first column of a
-        text or Parquet file then holds the names of the features, and the header the labels of the samples. AnnData
-        files are never transposed.
+        text, Parquet or Excel file then holds the names of the features, and the header the labels of the samples.
+        AnnData files are never transposed.
+    encoding : str, optional
+        The encoding of a text file, such as ``latin-1``. By default it is UTF-8, or UTF-16 if the file begins with its
+        byte order mark.
+    sheet : str, optional
+        The sheet of an Excel file to read instead of the first one.
     verbose : int, default=0
         If 1, a text file that takes longer than a second shows a progress bar on standard error.
 
@@ -83,6 +97,11 @@ def read_table(
     names are ``column 1``, ``column 2`` and so on. The first column holds row labels if each row has one value more
     than there are names, as R writes it, if the first name is empty, or if it is ``Unnamed: 0`` and counts the rows.
 
+    Lines of a text file that begin with # are comments: they are skipped, and counted in ``Table.notes``. The last one
+    before the data holds the names if it has as many fields as the line after it, at least two, and one of the fields
+    of that line is a number, as in ``#gene,a,b`` above ``x,1,2``. If all lines after the first one begin with #, they
+    are no comments.
+
     A delimiter fits if it gives all of the first lines the same number of fields, at least two. If several fit, the
     file is not read until ``delimiter`` or ``decimal`` is given.
 
@@ -101,24 +120,47 @@ def read_table(
     >>> table.names, table.reasons
     (('width', 'height'), {'cell': 'text'})
     """
-    known = _readable_format(path)
-    module, function, accepted = _READERS[known.name]
     given = {
         "layer": layer,
         "delimiter": "\t" if delimiter == r"\t" else delimiter,  # as shells pass it
         "decimal": decimal,
         "na": (na,) if isinstance(na, str) else tuple(na),
         "transpose": transpose,
+        "encoding": encoding,
+        "sheet": sheet,
         "verbose": verbose,
     }
-    _check_options(path, given, accepted)
-    check_file(path)
-    with errors_named(path):
-        read = _function(module, function)
-        table: Table = read(Path(path), tuple(aside), **{name: given[name] for name in accepted})
+    if str(path) != standard_input.MARK:
+        return _read(Path(path), str(path), tuple(aside), given)
+    with standard_input.stored_input() as stored:
+        table = _read(stored, standard_input.NAME, tuple(aside), given)
+    return replace(table, path=Path(standard_input.NAME))
+
+
+def _read(path: Path, name: str, aside: tuple[str, ...], given: Mapping[str, Any]) -> Table:
+    """Read a file or several; messages call it by that name."""
+    if is_pattern(path):
+        _check_options(name, given, ("transpose",))
+        table: Table = _function("read_parquet_parts", "read_parquet_parts")(path, aside, given["transpose"])
+    else:
+        table = _read_file(path, name, aside, given)
+    with errors_named(path, name):
         _check_table(table)
     release_memory()
     return table
+
+
+def _read_file(path: Path, name: str, aside: tuple[str, ...], given: Mapping[str, Any]) -> Table:
+    module, function, accepted = _READERS[_readable_format(path).name]
+    _check_options(name, given, accepted)
+    check_file(path)
+    with errors_named(path, name):
+        return _function(module, function)(path, aside, **{option: given[option] for option in accepted})
+
+
+def is_pattern(path: str | Path) -> bool:
+    """Whether a path is a pattern for several files rather than the name of one."""
+    return has_magic(str(path)) and not os.path.lexists(path)
 
 
 def read_arrays(path: str | Path) -> dict[str, Any]:
@@ -175,18 +217,22 @@ def _readable_format(path: str | Path) -> Format:
     raise ValueError(f"{path} has an unknown suffix; {FORMATS}")
 
 
-def _check_options(path: str | Path, given: Mapping[str, Any], accepted: Sequence[str]) -> None:
+def _check_options(name: str, given: Mapping[str, Any], accepted: Sequence[str]) -> None:
     """Raise an error if an option has an invalid value, or does not apply to the format."""
     reasons = {
         "layer": "only .h5ad files have layers",
         "delimiter": "only .csv and .tsv files have a delimiter",
         "decimal": "only .csv and .tsv files have a decimal mark",
-        "na": "only .csv and .tsv files hold missing values as text",
+        "na": "only .csv, .tsv and .xlsx files hold missing values as text",
+        "encoding": "only .csv and .tsv files have an encoding",
+        "sheet": "only .xlsx files have sheets",
         "transpose": "rows of AnnData are always samples; save adata.T instead",
     }
-    for name, reason in reasons.items():
-        if given[name] and name not in accepted:
-            raise ValueError(f"{name}={_shown(given[name])} does not apply to {path}: {reason}.")
+    for option, reason in reasons.items():
+        if given[option] and option not in accepted:
+            raise ValueError(f"{option}={_shown(given[option])} does not apply to {name}: {reason}.")
+    if given["encoding"] is not None:
+        check_encoding(given["encoding"])
     if given["decimal"] not in (None, ".", ","):
         raise ValueError(f"decimal={given['decimal']!r} is not '.' or ','.")
     delimiter = given["delimiter"]
@@ -201,19 +247,20 @@ def _shown(value: Any) -> str:
 
 
 @contextmanager
-def errors_named(path: str | Path) -> Iterator[None]:
-    """Turn whatever a reader fails with into one sentence that names the file."""
+def errors_named(path: str | Path, name: str = "") -> Iterator[None]:
+    """Turn whatever a reader fails with into one sentence that names the file, by another name if there is one."""
+    name = name or str(path)
     try:
         yield
     except MemoryError:
         raise
     except ImportError as error:
-        raise ValueError(f"Reading {path} requires {error.name}: pip install {error.name}.") from error
+        raise ValueError(f"Reading {name} requires {error.name}: pip install {error.name}.") from error
     except UnreadableError as error:
-        raise ValueError(f"{path} {error}") from error
+        raise ValueError(f"{name} {error}") from error
     except Exception as error:  # libraries fail with anything on damaged files
         title = _readable_format(path).title
-        raise ValueError(f"{path} cannot be read as {title}: the file is damaged or incomplete.") from error
+        raise ValueError(f"{name} cannot be read as {title}: the file is damaged or incomplete.") from error
 
 
 def _function(module: str, name: str) -> Callable[..., Any]:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from ufselect._backend.columns import canonical
 from ufselect._backend.dask_arrays import is_dask_collection
 from ufselect._backend.wording import listed
+from ufselect.files.annotated_parts import can_be_read_in_parts, read_parts
 from ufselect.files.arrow import objects
 from ufselect.files.sparse import checked_sparse
 from ufselect.files.table import Table, UnreadableError, in_working_precision, with_columns_aside
@@ -21,7 +22,7 @@ from ufselect.files.table import Table, UnreadableError, in_working_precision, w
 
 def read_h5ad(path: Path, aside: Sequence[str], layer: str | None = None) -> Table:
     """Read a table from an AnnData file: its X or a layer, with the columns of obs set aside."""
-    data = load_annotated(path)
+    data = read_parts(path, layer) if can_be_read_in_parts(path) else load_annotated(path)
     if not data.var_names.is_unique:
         raise UnreadableError("has several columns of the same name; call var_names_make_unique() and save it again.")
     X = _checked(_numbers(data, layer), layer)

@@ -117,16 +117,26 @@ def why_not_numeric(kind: Any) -> str | None:
 
 def _numbers(file: Any, names: list[str]) -> tuple[NDArray[Any], dict[str, str]]:
     """Return these columns as a matrix, and why some of them cannot be features after all."""
-    n_rows = file.metadata.num_rows
-    X = np.empty((n_rows, len(names)), dtype=precision_of(file.schema_arrow, names))
+    X = np.empty((file.metadata.num_rows, len(names)), dtype=precision_of(file.schema_arrow, names))
+    reasons = fill_numbers(X, file, names)
+    return X, reasons | empty_columns(X, names)
+
+
+def fill_numbers(X: NDArray[Any], file: Any, names: list[str]) -> dict[str, str]:
+    """Write these columns of a file to a matrix; return which of them a float would change, and why."""
     reasons = {}
     for index, (name, column) in enumerate(columns_of(file, names)):
         X[:, index] = floats(column)
-        if n_rows and np.isnan(X[0, index]) and np.isnan(X[:, index]).all():
-            reasons[name] = _EMPTY
-        elif why := _why_too_long(column):
+        if why := _why_too_long(column):
             reasons[name] = why
-    return X, reasons
+    return reasons
+
+
+def empty_columns(X: NDArray[Any], names: Sequence[str]) -> dict[str, str]:
+    """Return the columns of a matrix in which all values are missing, each with that reason."""
+    candidates = np.flatnonzero(np.isnan(X[:1]).any(axis=0)).tolist()
+    empty = [index for index in candidates if np.isnan(X[:, index]).all()]
+    return {names[index]: _EMPTY for index in empty}
 
 
 def precision_of(schema: Any, names: list[str]) -> Any:
@@ -152,7 +162,7 @@ def floats(column: Any) -> NDArray[Any]:
     """Return a numeric Arrow column as floats, NaN for nulls."""
     import pyarrow as pa
 
-    column = _without_dictionary(column)
+    column = without_dictionary(column)
     kind = column.type
     if pa.types.is_decimal(kind) or pa.types.is_boolean(kind):
         column = column.cast(pa.int8() if pa.types.is_boolean(kind) else pa.float64())
@@ -164,7 +174,7 @@ def _why_too_long(column: Any) -> str | None:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    column = _without_dictionary(column)
+    column = without_dictionary(column)
     is_decimal = pa.types.is_decimal(column.type)
     if not is_decimal and column.type not in (pa.int64(), pa.uint64()):
         return None
@@ -182,7 +192,8 @@ def _survives_as_float(value: Decimal, as_written: bool) -> bool:
     return abs(value) < LARGEST_INTEGER or Decimal(number) == value or (as_written and Decimal(repr(number)) == value)
 
 
-def _without_dictionary(column: Any) -> Any:
+def without_dictionary(column: Any) -> Any:
+    """Return an Arrow column with its values in place of their codes."""
     from pyarrow import types
 
     return column.cast(column.type.value_type) if types.is_dictionary(column.type) else column
@@ -194,7 +205,7 @@ def column_values(column: Any, reason: str) -> NDArray[Any]:
 
     if reason == _EMPTY:
         return np.full(len(column), np.nan)
-    column = _without_dictionary(column)
+    column = without_dictionary(column)
     kind = column.type
     if pa.types.is_string(kind) or pa.types.is_large_string(kind):
         return texts(column.combine_chunks())

@@ -23,6 +23,7 @@ from ufselect.files.table import (
     row_labels,
 )
 from ufselect.files.text_columns import ColumnReader, Notation, TextColumns, as_kept, why_text
+from ufselect.files.text_dialect import Records
 from ufselect.files.text_records import TextFile, open_text_file
 from ufselect.files.text_transposed import TransposedFile, transposed
 
@@ -37,17 +38,24 @@ def read_text(
     decimal: str | None = None,
     na: tuple[str, ...] = (),
     transpose: bool = False,
+    encoding: str | None = None,
     verbose: int = 0,
 ) -> Table:
     """Read a table from a text file."""
-    file = open_text_file(path, delimiter, decimal, verbose)
+    file = open_text_file(path, delimiter, decimal, encoding, verbose)
+    table = read_records(file, aside, na, transpose)
+    return replace(table, notes=file.comments.notes())
+
+
+def read_records(file: Records, aside: Sequence[str], na: tuple[str, ...], transpose: bool) -> Table:
+    """Read a table from the records of a file."""
     if transpose:
         return _read(transposed(file), True, aside, na)
-    has_names = file.quoted or not _is_data(file.fields, file.dialect.decimal)
+    has_names = file.has_names or not _is_data(file.fields, file.dialect.decimal)
     try:
         return _read(file, has_names, aside, na)
     except RaggedError as error:
-        if not (has_names and error.is_one_name_short):
+        if not (has_names and error.is_one_name_short and isinstance(file, TextFile)):
             raise
         return _read_with_labels(file, aside, na, error)
 
@@ -64,7 +72,7 @@ def _read_with_labels(file: TextFile, aside: Sequence[str], na: tuple[str, ...],
     return table
 
 
-def _read(file: TextFile | TransposedFile, has_names: bool, aside: Sequence[str], na: tuple[str, ...]) -> Table:
+def _read(file: Records, has_names: bool, aside: Sequence[str], na: tuple[str, ...]) -> Table:
     names = _names(file.fields if has_names else [""] * len(file.fields), has_names)
     check_aside(aside, names)
     why = {names.index(name): REQUESTED for name in aside}
@@ -118,7 +126,7 @@ def _names(fields: list[str], has_names: bool) -> tuple[str, ...]:
     return checked_names(names)
 
 
-def _texts_of(file: TextFile | TransposedFile, has_names: bool, indices: list[int]) -> dict[int, Any]:
+def _texts_of(file: Records, has_names: bool, indices: list[int]) -> dict[int, Any]:
     """Read columns again that turned out to be text after a part of them was read as numbers."""
     late = TextColumns(indices, len(file.fields))
     if indices:

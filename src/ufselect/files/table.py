@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -54,7 +54,9 @@ class Table:
     samples : ndarray of shape (n,) or None
         A unique label for each row, if the file has any.
     path : Path
-        The file.
+        The file, or the pattern of several files.
+    notes : tuple of str
+        Sentences on how it was read.
     """
 
     X: Any
@@ -63,6 +65,7 @@ class Table:
     reasons: dict[str, str]
     samples: NDArray[Any] | None
     path: Path
+    notes: tuple[str, ...] = ()
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -165,7 +168,8 @@ def with_columns_aside(table: Table, aside: Sequence[str]) -> Table:
         moved[key] = dense_block(table.X, slice(None), np.array([index]))[:, 0]
     X = table.X[:, kept] if sp.issparse(table.X) else np.ascontiguousarray(table.X[:, kept])
     reasons = dict.fromkeys(moved, REQUESTED) | table.reasons
-    return Table(X, tuple(table.names[j] for j in kept), moved | table.aside, reasons, table.samples, table.path)
+    names = tuple(table.names[j] for j in kept)
+    return replace(table, X=X, names=names, aside=moved | table.aside, reasons=reasons)
 
 
 def unused_name(name: str, taken: set[str], ending: str) -> str:

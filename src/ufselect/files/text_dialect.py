@@ -6,14 +6,17 @@ import csv
 import io
 import re
 from collections import defaultdict
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
 
 from ufselect._backend.wording import shortened
 from ufselect.files.table import UnreadableError
 
 MISSING = ("", "NA", "N/A", "n/a", "NaN", "nan", "-nan", "null", "NULL", "None")
-DELIMITERS = (",", ";", "\t")
+DELIMITERS = (",", ";", "\t", "|")
 _WITH_COMMA = re.compile(r"[+-]?\d*,\d+(?:[eE][+-]?\d+)?")
 _WITH_POINT = re.compile(r"[+-]?\d*\.\d+(?:[eE][+-]?\d+)?")
 _INTEGER = re.compile(r"[+-]?\d+(?:[eE][+-]?\d+)?")
@@ -25,6 +28,29 @@ class Dialect:
 
     delimiter: str
     decimal: str
+
+
+class Records(Protocol):
+    """The records of a file, all of which have as many fields as the first one."""
+
+    @property
+    def path(self) -> Path:
+        """The file."""
+
+    @property
+    def dialect(self) -> Dialect:
+        """How its numbers are written."""
+
+    @property
+    def fields(self) -> list[str]:
+        """The fields of the first record."""
+
+    @property
+    def has_names(self) -> bool:
+        """Whether these are names for certain, whatever they look like."""
+
+    def blocks(self, *, after_header: bool) -> Iterator[Any]:
+        """Yield Arrow arrays of strings, each with the values of some records one after another."""
 
 
 _Columns = defaultdict[int, list[str]]
@@ -56,6 +82,11 @@ def find_dialect(sample: str, delimiter: str | None = None, decimal: str | None 
     if decimal is None:
         decimal = "." if delimiter == "," else _fitting_decimal(sample, delimiter)
     return Dialect(delimiter, decimal)
+
+
+def any_number(fields: Sequence[str]) -> bool:
+    """Whether one of the fields is a number, with either decimal mark."""
+    return any(kind.fullmatch(field.strip()) for field in fields for kind in (_INTEGER, _WITH_POINT, _WITH_COMMA))
 
 
 def _lines_without_quotes(sample: str, delimiters: str) -> list[str]:

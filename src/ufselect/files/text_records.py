@@ -23,7 +23,9 @@ from numpy.typing import NDArray
 from ufselect._backend.wording import visible
 from ufselect.files.formats import file_format, is_gzipped
 from ufselect.files.table import RaggedError, UnreadableError
+from ufselect.files.text_comments import Comments, is_comment, names_in_comment
 from ufselect.files.text_dialect import Dialect, find_dialect
+from ufselect.files.text_encoding import as_utf8, refuse_null_characters, why_not_utf8
 
 _BLOCK = 4 * 1024 * 1024  # bytes of text
 _SAMPLE = 1024 * 1024  # bytes of text in which the dialect is found, and lines
@@ -31,7 +33,6 @@ _SAMPLE_LINES = 300
 _VALUES = 200_000  # values per block if rows are read one by one
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _QUOTE, _LINE_FEED, _RETURN = b'"\n\r'
-_NOT_UTF8 = "is not UTF-8 text; save it as UTF-8."
 
 
 class _IrregularError(Exception):
@@ -40,30 +41,35 @@ class _IrregularError(Exception):
 
 @dataclass(frozen=True)
 class TextFile:
-    """A text file, its first record, and where that and the next one start."""
+    """A text file, the fields of its first line, and where data start with that line and after it."""
 
     path: Path
     dialect: Dialect
     fields: list[str]
-    quoted: bool
+    has_names: bool  # for certain, whatever the fields look like
     first: int
     second: int
+    comments: Comments
+    encoding: str | None = None
     verbose: int = 0
 
     def blocks(self, *, after_header: bool) -> Iterator[Any]:
         """Yield Arrow arrays of strings, each with the values of some rows one after another."""
         start, n_rows = self.second if after_header else self.first, 0
-        with self.path.open("rb") as raw, _decompressed(raw, self.path) as stream, self._bar() as show:
+        self.comments.n_between = 0
+        with self.path.open("rb") as raw, _text(raw, self.path, self.encoding) as stream, self._bar() as show:
             stream.seek(start)
+            n_comments = 0
             try:
-                for block in _whole_records(stream, self.dialect.delimiter):
+                for block, end in _whole_records(stream, self.dialect.delimiter, self.comments):
                     values = _flat_values(block, self, n_rows)
                     n_rows += len(values) // len(self.fields)
-                    start += len(block)
+                    start, n_comments = end, self.comments.n_between
                     show(raw.tell())
                     yield values
             except _IrregularError:
                 stream.seek(start)
+                self.comments.n_between = n_comments
                 yield from _one_by_one(stream, self, n_rows)
 
     @contextmanager
@@ -80,33 +86,63 @@ class TextFile:
             yield lambda n_bytes: bar.update(n_bytes - bar.n)
 
 
-def open_text_file(path: Path, delimiter: str | None, decimal: str | None, verbose: int) -> TextFile:
+def open_text_file(
+    path: Path, delimiter: str | None, decimal: str | None, encoding: str | None, verbose: int
+) -> TextFile:
     """Find the dialect of a text file and its first record, which gives the number of columns."""
-    with path.open("rb") as raw, _decompressed(raw, path) as stream:
+    with path.open("rb") as raw, _text(raw, path, encoding) as stream:
         start = len(_BYTE_ORDER_MARK) if stream.read(len(_BYTE_ORDER_MARK)) == _BYTE_ORDER_MARK else 0
         stream.seek(start)
+        n_comments, comment = _comments_before(stream, start)
         record = _first_record(stream)
         end = stream.tell()
-        sample = record + _first_lines(stream)
+        lines = _first_lines(stream)
     if not record:
         raise UnreadableError("is empty.")
+    refuse_null_characters(record)
     text = _decoded(record)
     if "\r" in text.rstrip("\r\n") and '"' not in text:
         raise UnreadableError("has carriage returns as line ends; save it with ordinary line ends.")
     if delimiter is None and file_format(path) == "tsv":
         delimiter = "\t"
+    # If all other lines begin with #, as a column of colours does, they are records.
+    comments = Comments(n_comments, between=not all(is_comment(line) for line in lines if line.strip()))
+    sample = record + b"".join(line for line in lines if not (comments.between and is_comment(line)))
     dialect = find_dialect(sample.decode("latin-1"), delimiter, decimal)  # in which ASCII stays ASCII
     fields = next(csv.reader(io.StringIO(text, newline=""), delimiter=dialect.delimiter))
-    return TextFile(path, dialect, fields, '"' in text, end - len(record), end, verbose)
+    first = end - len(record)
+    if names := names_in_comment(comment.decode("utf-8", "replace"), dialect.delimiter, fields):
+        _decoded(comment)  # must be UTF-8 now
+        comments.n_before -= 1
+        return TextFile(path, dialect, names, True, first, first, comments, encoding, verbose)
+    return TextFile(path, dialect, fields, '"' in text, first, end, comments, encoding, verbose)
 
 
 @contextmanager
-def _decompressed(raw: IO[bytes], path: Path) -> Iterator[Any]:
+def _text(raw: IO[bytes], path: Path, encoding: str | None) -> Iterator[Any]:
+    """Open a file that may be compressed as UTF-8 text."""
     if not is_gzipped(path):
-        yield raw
+        yield as_utf8(raw, encoding)
         return
     with gzip.open(raw) as stream:
-        yield stream
+        yield as_utf8(stream, encoding)  # type: ignore[arg-type]  # a GzipFile serves as any binary file
+
+
+def _comments_before(stream: IO[bytes], start: int) -> tuple[int, bytes]:
+    """Move to the first line that is neither blank nor a comment; return the number of comments, and the last one.
+
+    If there is no such line, all lines are records.
+    """
+    count, last, position = 0, b"", start
+    while line := stream.readline():
+        if is_comment(line):
+            count, last = count + 1, line
+        elif line.strip():
+            stream.seek(position)
+            return count, last
+        position += len(line)
+    stream.seek(start)
+    return 0, b""
 
 
 def _first_record(stream: IO[bytes]) -> bytes:
@@ -120,7 +156,7 @@ def _first_record(stream: IO[bytes]) -> bytes:
     return b"".join(record)
 
 
-def _first_lines(stream: IO[bytes]) -> bytes:
+def _first_lines(stream: IO[bytes]) -> list[bytes]:
     """Return the next lines, all of them whole and few enough to be looked at quickly."""
     lines, size = [], 0
     for line in islice(stream, _SAMPLE_LINES):
@@ -128,29 +164,29 @@ def _first_lines(stream: IO[bytes]) -> bytes:
         size += len(line)
         if size >= _SAMPLE:
             break
-    return b"".join(lines)
+    return lines
 
 
 def _decoded(line: bytes) -> str:
     try:
         return line.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise UnreadableError(_NOT_UTF8) from error
+        raise UnreadableError(why_not_utf8(line)) from error
 
 
-def _whole_records(stream: IO[bytes], delimiter: str) -> Iterator[bytes]:
-    """Yield blocks that end with a record."""
+def _whole_records(stream: IO[bytes], delimiter: str, comments: Comments) -> Iterator[tuple[bytes, int]]:
+    """Yield blocks that end with a record, without comments, and where the next ones start."""
     rest = b""
     while data := stream.read(max(_BLOCK, len(rest))):
-        data = rest + data
+        data = comments.removed(rest + data)
         end = _end_of_last_record(data)
         rest = data[end:]
         if end:
-            yield data[:end]
+            yield data[:end], stream.tell() - len(rest)
         else:
             _check_quotes(_bytes(data), _quotes(_bytes(data)), delimiter)  # or one that is not closed takes everything
-    if rest:
-        yield rest if rest.endswith(b"\n") else rest + b"\n"
+    if rest := comments.removed(rest if rest.endswith(b"\n") or not rest else rest + b"\n"):
+        yield rest, stream.tell()
 
 
 def _end_of_last_record(data: bytes) -> int:
@@ -255,11 +291,11 @@ def _one_by_one(stream: IO[bytes], file: TextFile, n_before: int) -> Iterator[An
     n_columns = len(file.fields)
     lines = io.TextIOWrapper(stream, encoding="utf-8", newline="")
     try:
-        rows = _checked_records(csv.reader(lines, delimiter=file.dialect.delimiter), n_columns, n_before)
+        rows = _checked_records(file.comments.skipped(lines, file.dialect.delimiter), n_columns, n_before)
         while some := list(islice(rows, max(1, _VALUES // n_columns))):
             yield pa.array((value or None for value in chain.from_iterable(some)), pa.string())
     except UnicodeDecodeError as error:
-        raise UnreadableError(_NOT_UTF8) from error
+        raise UnreadableError(why_not_utf8(error.object)) from error
     finally:
         lines.detach()
 

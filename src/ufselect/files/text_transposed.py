@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ufselect.files.table import RaggedError, UnreadableError
-from ufselect.files.text_dialect import Dialect
+from ufselect.files.text_dialect import Dialect, Records
 from ufselect.files.text_records import TextFile
 
 _VALUES = 400_000  # values per block
@@ -24,7 +24,7 @@ class TransposedFile:
     dialect: Dialect
     fields: list[str]
     values: Any
-    quoted: bool = True  # the first column holds names, even if they look like numbers
+    has_names: bool = True  # the first column holds names, even if they look like numbers
 
     def blocks(self, *, after_header: bool) -> Iterator[Any]:
         """Yield Arrow arrays of strings, each with the values of some samples one after another."""
@@ -37,12 +37,12 @@ class TransposedFile:
             yield self.values.take((samples[:, None] + starts).ravel())
 
 
-def transposed(file: TextFile) -> TransposedFile:
+def transposed(file: Records) -> TransposedFile:
     """Read a whole file and transpose it; its text stays in memory."""
     try:
         values = _all_values(file)
     except RaggedError as error:
-        if not error.is_one_name_short:
+        if not (error.is_one_name_short and isinstance(file, TextFile)):
             raise
         file = replace(file, fields=["", *file.fields])
         values = _all_values(file)
@@ -52,7 +52,7 @@ def transposed(file: TextFile) -> TransposedFile:
     return TransposedFile(file.path, file.dialect, [name or "" for name in names], values)
 
 
-def _all_values(file: TextFile) -> Any:
+def _all_values(file: Records) -> Any:
     """Return all values of a file, header included, row by row."""
     import pyarrow as pa
 

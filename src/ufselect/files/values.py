@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 from ufselect._backend.wording import shortened
 from ufselect.files.table import Table, row_blocks
 
+_BLOCK = 1_000_000  # values of a sparse matrix that are tested together
+
 
 def missing_values(table: Table) -> dict[str, int]:
     """Return the number of missing values of each column that has any, most first."""
@@ -53,11 +55,21 @@ def with_medians(table: Table) -> Table:
 def number_by_column(X: Any, test: Callable[[Any], Any]) -> NDArray[np.int64]:
     """Return the number of values of each column that pass a test, which zero must not."""
     if sp.issparse(X):
-        columns = X.indices if X.format == "csr" else np.repeat(np.arange(X.shape[1]), np.diff(X.indptr))
-        return np.bincount(columns[test(X.data)], minlength=X.shape[1])
+        return _number_by_sparse_column(X, test)
     counts = np.zeros(X.shape[1], dtype=np.int64)
     for rows in row_blocks(X.shape):
         counts += np.count_nonzero(test(X[rows]), axis=0)
+    return counts
+
+
+def _number_by_sparse_column(X: Any, test: Callable[[Any], Any]) -> NDArray[np.int64]:
+    """Return the same for a matrix of compressed rows or columns; only blocks of its values are tested at a time."""
+    counts = np.zeros(X.shape[1], dtype=np.int64)
+    for start in range(0, X.nnz, _BLOCK):
+        found = start + np.flatnonzero(test(X.data[start : start + _BLOCK]))
+        if len(found):
+            columns = X.indices[found] if X.format == "csr" else np.searchsorted(X.indptr, found, side="right") - 1
+            counts += np.bincount(columns, minlength=X.shape[1])
     return counts
 
 

@@ -19,6 +19,13 @@ _WRITERS = {  # module, function
 }
 
 
+def check_writable(path: str | Path) -> None:
+    """Raise an error if tables are not written in the format of a file, given by its suffix."""
+    name = file_format(path)
+    if name not in _WRITERS:
+        raise ValueError(f"{path} cannot be written: .{name} files are only read; use .csv or .parquet, for example.")
+
+
 def write_table(path: str | Path, table: Table, selection: Selection) -> None:
     """Write the columns set aside, then the selected columns in the order of the file, with their original values.
 
@@ -38,5 +45,6 @@ def write_table(path: str | Path, table: Table, selection: Selection) -> None:
     ValueError
         If the format is unknown, or cannot hold a name or value.
     """
+    check_writable(path)
     module, function = _WRITERS[file_format(path)]  # imported when needed: each brings a library of its own
     getattr(import_module(f"ufselect.files.{module}"), function)(Path(path), table, selection)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from contextlib import nullcontext
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from inspect import signature
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ufselect.files.annotated_parts import annotated_copy, can_be_read_in_parts
 from ufselect.files.annotations import annotate
 from ufselect.files.arrow import as_texts
 from ufselect.files.read_annotated import load_annotated
@@ -20,23 +22,38 @@ from ufselect.files.write_columns import comes_from
 
 def write_h5ad(path: Path, table: Table, selection: Selection) -> None:
     """Write all columns, with the selection in var and uns, and everything else that the source holds."""
+    if comes_from(table, "h5ad") and can_be_read_in_parts(table.path):
+        with _quietly(), annotated_copy(table.path, path) as parts:
+            _annotate(parts, table, selection)
+        return
     data = load_annotated(table.path) if comes_from(table, "h5ad") else _annotated(table)
+    _annotate(data, table, selection)
+    _write(data, path)
+
+
+def _annotate(data: Any, table: Table, selection: Selection) -> None:
     index_of = {name: index for index, name in enumerate(table.names)}
     annotate(data, selection, np.array([index_of.get(str(name), -1) for name in data.var_names]))
-    _write(data, path)
 
 
 def _write(data: Any, path: Path) -> None:
     """Write the data; text stays text, which anndata would turn into categories."""
+    options = {"convert_strings_to_categoricals": False}
+    known = signature(data.write_h5ad).parameters  # old versions lack this option
+    with _quietly():
+        data.write_h5ad(path, **{name: value for name, value in options.items() if name in known})
+
+
+@contextmanager
+def _quietly() -> Iterator[None]:
+    """Write without warnings, and text with missing values if this version of anndata has to be told."""
     from anndata import settings
 
-    options = {"convert_strings_to_categoricals": False}
-    known = signature(data.write_h5ad).parameters  # old versions lack this option and the setting
     settable = hasattr(settings, "allow_write_nullable_strings")
     nullable = settings.override(allow_write_nullable_strings=True) if settable else nullcontext()
     with warnings.catch_warnings(), nullable:
         warnings.simplefilter("ignore")
-        data.write_h5ad(path, **{name: value for name, value in options.items() if name in known})
+        yield
 
 
 def _annotated(table: Table) -> Any:

@@ -17,9 +17,10 @@ from ufselect.files.formats import file_format, is_gzipped
 from ufselect.files.read_text import are_numbers
 from ufselect.files.table import Selection, Table, dense_block, row_blocks
 from ufselect.files.text_columns import any_match
+from ufselect.files.text_comments import MARK
 from ufselect.files.write_columns import columns_aside
 
-_MARKS = '[",;\t\r\n]'  # readers look for each of these delimiters
+_MARKS = '[",;|\t\r\n]'  # readers look for each of these delimiters
 
 
 def write_text(path: Path, table: Table, selection: Selection) -> None:
@@ -49,10 +50,10 @@ def _write_rows(file: IO[bytes], X: Any, selected: NDArray[Any], aside: list[Any
 
 
 def _needs_quotes(column: Any) -> bool:
-    """Whether a text is empty, which without quotes means missing, or contains special characters."""
+    """Whether a text is empty, which without quotes means missing, looks like a comment or has special characters."""
     import pyarrow as pa
 
-    return pa.types.is_string(column.type) and any_match(column, f"^$|{_MARKS}")
+    return pa.types.is_string(column.type) and any_match(column, f"^$|^{MARK}|{_MARKS}")
 
 
 def _printable(values: NDArray[Any]) -> Any:
@@ -70,7 +71,9 @@ def _printable(values: NDArray[Any]) -> Any:
 def _header(names: list[str], delimiter: str) -> bytes:
     """Return the line of names, with quotes around those that could be taken for something else."""
     all_unclear = are_numbers(names) or names[0].startswith("\ufeff") or (len(names) == 1 and not names[0].strip())
-    fields = [_quoted(name) if all_unclear or re.search(_MARKS, name) else name for name in names]
+    fields = [
+        _quoted(name) if all_unclear or name.startswith(MARK) or re.search(_MARKS, name) else name for name in names
+    ]
     return (delimiter.join(fields) + "\n").encode("utf-8")
 
 
