@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from ufselect._backend.wording import counted
-from ufselect.files.text_dialect import any_number
+from ufselect.files.text_dialect import DELIMITERS, any_number, fields_of
 
 MARK = "#"
 _MARK = MARK.encode()
@@ -80,15 +80,21 @@ def is_comment(line: bytes) -> bool:
     return line.startswith(_MARK)
 
 
-def names_in_comment(comment: str, delimiter: str, values: Sequence[str]) -> list[str] | None:
+def names_in_comment(comment: str, record: str, delimiter: str) -> list[str] | None:
     """Return the names in the last comment line before the first record, or None if it is a comment indeed.
 
     It holds names if there are as many as the record has values, at least two, and one of the values is a number: then
     the record itself is not a line of names.
     """
-    text = comment.rstrip("\r\n").lstrip(MARK).lstrip(" ")
-    names = next(csv.reader([text], delimiter=delimiter), [])
+    names = fields_of(comment.lstrip(MARK).lstrip(" "), delimiter)
+    values = fields_of(record, delimiter)
     return names if len(names) == len(values) > 1 and any_number(values) else None
+
+
+def delimiter_of_comment(comment: str, record: str, decimal: str | None) -> str | None:
+    """Return the only delimiter that makes the last comment line before the first record a line of names."""
+    candidates = [mark for mark in DELIMITERS if mark != decimal and names_in_comment(comment, record, mark)]
+    return candidates[0] if len(candidates) == 1 else None
 
 
 def _mark_from(data: bytes, start: int) -> int:

@@ -84,6 +84,11 @@ def find_dialect(sample: str, delimiter: str | None = None, decimal: str | None 
     return Dialect(delimiter, decimal)
 
 
+def fields_of(record: str, delimiter: str) -> list[str]:
+    """Return the fields of a record; a line end, which a quoted field may have, does not end it."""
+    return next(csv.reader(io.StringIO(record, newline=""), delimiter=delimiter), [])
+
+
 def any_number(fields: Sequence[str]) -> bool:
     """Whether one of the fields is a number, with either decimal mark."""
     return any(kind.fullmatch(field.strip()) for field in fields for kind in (_INTEGER, _WITH_POINT, _WITH_COMMA))

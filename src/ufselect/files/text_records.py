@@ -6,7 +6,6 @@ numbers themselves. Here, delimiters are replaced by line ends, and Arrow reads 
 
 from __future__ import annotations
 
-import csv
 import gzip
 import io
 import os
@@ -23,8 +22,8 @@ from numpy.typing import NDArray
 from ufselect._backend.wording import visible
 from ufselect.files.formats import file_format, is_gzipped
 from ufselect.files.table import RaggedError, UnreadableError
-from ufselect.files.text_comments import Comments, is_comment, names_in_comment
-from ufselect.files.text_dialect import Dialect, find_dialect
+from ufselect.files.text_comments import Comments, delimiter_of_comment, is_comment, names_in_comment
+from ufselect.files.text_dialect import Dialect, fields_of, find_dialect
 from ufselect.files.text_encoding import as_utf8, refuse_null_characters, why_not_utf8
 
 _BLOCK = 4 * 1024 * 1024  # bytes of text
@@ -97,25 +96,31 @@ def open_text_file(
         record = _first_record(stream)
         end = stream.tell()
         lines = _first_lines(stream)
+    text, last_comment = _checked_text(record), comment.decode("utf-8", "replace")
+    # If all other lines begin with #, as a column of colours does, they are records.
+    comments = Comments(n_comments, between=not all(is_comment(line) for line in lines if line.strip()))
+    sample = record + b"".join(line for line in lines if not (comments.between and is_comment(line)))
+    if delimiter is None:
+        delimiter = "\t" if file_format(path) == "tsv" else delimiter_of_comment(last_comment, text, decimal)
+    dialect = find_dialect(sample.decode("latin-1"), delimiter, decimal)  # in which ASCII stays ASCII
+    first = end - len(record)
+    if names := names_in_comment(last_comment, text, dialect.delimiter):
+        _decoded(comment)  # raises an error if the names are not UTF-8
+        comments.n_before -= 1
+        return TextFile(path, dialect, names, True, first, first, comments, encoding, verbose)
+    fields = fields_of(text, dialect.delimiter)
+    return TextFile(path, dialect, fields, '"' in text, first, end, comments, encoding, verbose)
+
+
+def _checked_text(record: bytes) -> str:
+    """Return the text of the first record if there is any."""
     if not record:
         raise UnreadableError("is empty.")
     refuse_null_characters(record)
     text = _decoded(record)
     if "\r" in text.rstrip("\r\n") and '"' not in text:
         raise UnreadableError("has carriage returns as line ends; save it with ordinary line ends.")
-    if delimiter is None and file_format(path) == "tsv":
-        delimiter = "\t"
-    # If all other lines begin with #, as a column of colours does, they are records.
-    comments = Comments(n_comments, between=not all(is_comment(line) for line in lines if line.strip()))
-    sample = record + b"".join(line for line in lines if not (comments.between and is_comment(line)))
-    dialect = find_dialect(sample.decode("latin-1"), delimiter, decimal)  # in which ASCII stays ASCII
-    fields = next(csv.reader(io.StringIO(text, newline=""), delimiter=dialect.delimiter))
-    first = end - len(record)
-    if names := names_in_comment(comment.decode("utf-8", "replace"), dialect.delimiter, fields):
-        _decoded(comment)  # must be UTF-8 now
-        comments.n_before -= 1
-        return TextFile(path, dialect, names, True, first, first, comments, encoding, verbose)
-    return TextFile(path, dialect, fields, '"' in text, first, end, comments, encoding, verbose)
+    return text
 
 
 @contextmanager
