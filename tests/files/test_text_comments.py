@@ -75,6 +75,10 @@ def test_genes_by_samples_may_have_a_commented_header(read):
     assert table.notes == ("1 comment line was skipped.",)
 
 
+def test_a_comment_may_be_long(read):
+    assert read(f"# {'x' * 200_000}\na,b\n1,2\n").names == ("a", "b")
+
+
 def test_one_column_has_no_commented_header(read):
     table = read("# metres\n1.5\n2.5\n")
     assert table.names == ("column 1",)

@@ -86,7 +86,10 @@ def names_in_comment(comment: str, record: str, delimiter: str) -> list[str] | N
     It holds names if there are as many as the record has values, at least two, and one of the values is a number: then
     the record itself is not a line of names.
     """
-    names = fields_of(comment.lstrip(MARK).lstrip(" "), delimiter)
+    try:
+        names = fields_of(comment.lstrip(MARK).lstrip(" "), delimiter)
+    except csv.Error:  # of a field longer than any name
+        return None
     values = fields_of(record, delimiter)
     return names if len(names) == len(values) > 1 and any_number(values) else None
 

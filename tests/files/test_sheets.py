@@ -1,0 +1,179 @@
+"""Excel files: one sheet, read as a text file would be."""
+
+import builtins
+import datetime
+import zipfile
+
+import numpy as np
+import openpyxl
+import pytest
+
+from ufselect.files import Selection, read_table, write_table
+
+
+def write_book(path, **sheets):
+    book = openpyxl.Workbook()
+    book.remove(book.active)
+    for title, rows in sheets.items():
+        sheet = book.create_sheet(title)
+        for row in rows:
+            sheet.append(row)
+    book.save(path)
+    return path
+
+
+@pytest.fixture
+def read(tmp_path):
+    def read(rows, **options):
+        return read_table(write_book(tmp_path / "book.xlsx", first=rows, second=[["z"], [7], [8]]), **options)
+
+    return read
+
+
+DAYS = [datetime.datetime(2024, 5, 1), datetime.datetime(2024, 5, 2, 13, 30)]
+
+
+def test_numbers_are_features_and_the_rest_goes_aside(read):
+    table = read([["cell", "day", "a", "b", "on"], ["x", DAYS[0], 1, 0.1, True], ["y", DAYS[1], None, 1e-300, False]])
+    assert table.names == ("a", "b", "on")
+    np.testing.assert_array_equal(table.X, [[1, 0.1, 1], [np.nan, 1e-300, 0]])
+    assert table.reasons == {"cell": "text", "day": "dates"}
+    assert table.aside["day"].tolist() == ["2024-05-01", "2024-05-02 13:30:00"]
+    assert table.samples.tolist() == ["x", "y"]
+
+
+def test_another_sheet_may_be_chosen(read):
+    assert read([["a"], [1]]).names == ("a",)
+    table = read([["a"], [1]], sheet="second")
+    assert table.names == ("z",)
+    assert table.X.tolist() == [[7], [8]]
+
+
+def test_a_first_row_of_numbers_is_data_unless_they_are_text(read):
+    assert read([[0.5, 2], [3, 4]]).names == ("column 1", "column 2")
+    assert read([["1990", "2000"], [3, 4]]).names == ("1990", "2000")
+
+
+def test_formulas_without_a_value_and_errors_are_missing(read):
+    table = read([["a", "b", "c"], [1, "=A2*2", "#N/A"], [2, "=A3*2", 5], [3, "=A4*2", "#DIV/0!"]])
+    assert table.names == ("a", "c")
+    assert table.reasons == {"b": "empty"}
+    np.testing.assert_array_equal(table.X, [[1, np.nan], [2, 5], [3, np.nan]])
+
+
+def test_blank_rows_and_columns_are_left_out(read):
+    rows = [[], [None, "a", None, "b"], [None, 1, None, 2], [None, None], [None, 3, "", 4, None]]
+    table = read(rows)
+    assert table.names == ("a", "b")
+    assert table.X.tolist() == [[1, 2], [3, 4]]
+
+
+def test_options_of_tables_apply(read):
+    table = read([["gene", "p", "q"], ["a", 1, "-"], ["b", 2, 4]], transpose=True, na="-", aside=["b"])
+    assert table.names == ("a",)
+    assert table.samples.tolist() == ["p", "q"]
+    np.testing.assert_array_equal(table.X, [[1], [np.nan]])
+
+
+def test_a_cell_far_away_takes_no_memory(tmp_path):
+    book = openpyxl.Workbook()
+    book.active.append(["a"])
+    for row in range(2000):
+        book.active.append([row])
+    book.active.cell(1_000_000, 16_384, 5)
+    book.save(tmp_path / "far.xlsx")
+    table = read_table(tmp_path / "far.xlsx")
+    assert table.shape == (2001, 2)
+
+
+def test_more_values_than_memory_are_refused(read, monkeypatch):
+    monkeypatch.setattr("ufselect._backend.memory.memory_limit", lambda: 16)
+    with pytest.raises(MemoryError, match=r"book\.xlsx would need .* remove empty rows and columns\."):
+        read([["a", "b"], [1, 2]])
+
+
+@pytest.mark.parametrize(
+    ("rows", "options", "message"),
+    [
+        ([], {}, r"book\.xlsx has an empty sheet; choose another one with sheet \(--sheet\)\."),
+        ([["#N/A"]], {}, "has an empty sheet"),
+        ([["a", "b"]], {}, "has a header but no rows"),
+        ([["a", "a"], [1, 2]], {}, "has several columns named 'a'"),
+        ([["a"], ["x"]], {}, "has no numeric column"),
+        ([["a"], [1]], {"sheet": "third"}, "has no sheet 'third'; its sheets are 'first', 'second'"),
+        ([["a"], [1]], {"encoding": "latin-1"}, r"does not apply to .*book\.xlsx: only \.csv and \.tsv"),
+        ([["a"], [1]], {"layer": "x"}, r"only \.h5ad files have layers"),
+        ([["a"], [1]], {"aside": ["b"]}, "has no column named 'b'"),
+    ],
+)
+def test_a_sheet_that_is_no_table_is_refused_in_one_sentence(read, rows, options, message):
+    with pytest.raises(ValueError, match=message) as caught:
+        read(rows, **options)
+    assert "\n" not in str(caught.value)
+
+
+def damaged(path):
+    write_book(path, first=[["a"], [1]])
+    path.write_bytes(path.read_bytes()[:-200])
+
+
+def archive_of_something_else(path):
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("notes.txt", "nothing")
+
+
+def write_changed(path, name, change):
+    """Write a book of which one part is changed."""
+    write_book(path, first=[["a"], [1]])
+    with zipfile.ZipFile(path) as archive:
+        parts = {name: archive.read(name) for name in archive.namelist()}
+    parts[name] = change(parts[name])
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, content in parts.items():
+            archive.writestr(name, content)
+
+
+def broken_cells(path):
+    write_changed(path, "xl/worksheets/sheet1.xml", lambda content: content[:-60])
+
+
+def entities_of_entities(path):
+    bomb = b'<?xml version="1.0"?><!DOCTYPE x [<!ENTITY a "' + b"a" * 10_000 + b'">'
+    for before, after in zip("abcde", "bcdef", strict=True):
+        bomb += f'<!ENTITY {after} "{f"&{before};" * 100}">'.encode()
+    start = b'<sst xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main">'
+    write_changed(path, "xl/sharedStrings.xml", lambda _: bomb + b"]>" + start + b"<si><t>&f;</t></si></sst>")
+
+
+@pytest.mark.parametrize("write", [damaged, archive_of_something_else, broken_cells, entities_of_entities])
+def test_damaged_files_are_refused_in_one_sentence(tmp_path, write):
+    write(tmp_path / "bad.xlsx")
+    with pytest.raises(ValueError, match=r"bad\.xlsx cannot be read as Excel: the file is damaged or incomplete\."):
+        read_table(tmp_path / "bad.xlsx")
+
+
+def test_old_and_encrypted_files_are_refused(tmp_path):
+    (tmp_path / "old.xlsx").write_bytes(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(512))
+    with pytest.raises(ValueError, match=r"has a password or is an old \.xls file; save it as \.xlsx"):
+        read_table(tmp_path / "old.xlsx")
+
+
+def test_without_openpyxl_the_command_to_install_it_is_named(read, monkeypatch):
+    actual = builtins.__import__
+
+    def without(name, *arguments, **options):
+        if name.partition(".")[0] == "openpyxl":
+            raise ModuleNotFoundError("No module named 'openpyxl'", name="openpyxl")
+        return actual(name, *arguments, **options)
+
+    path = read([["a"], [1]]).path
+    monkeypatch.setattr(builtins, "__import__", without)
+    with pytest.raises(ValueError, match=r"book\.xlsx requires openpyxl: pip install openpyxl\."):
+        read_table(path)
+
+
+def test_sheets_are_not_written(read, tmp_path):
+    table = read([["a"], [1], [2]])
+    with pytest.raises(ValueError, match=r"out\.xlsx cannot be written: \.xlsx files are only read; use \.csv"):
+        write_table(tmp_path / "out.xlsx", table, Selection(np.ones(1), np.ones(1), 1))
+    assert not (tmp_path / "out.xlsx").exists()
