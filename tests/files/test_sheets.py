@@ -78,12 +78,12 @@ def test_options_of_tables_apply(read):
 def test_a_cell_far_away_takes_no_memory(tmp_path):
     book = openpyxl.Workbook()
     book.active.append(["a"])
-    for row in range(2000):
+    for row in range(200):
         book.active.append([row])
-    book.active.cell(1_000_000, 16_384, 5)
+    book.active.cell(9999, 16_384, 5)
     book.save(tmp_path / "far.xlsx")
     table = read_table(tmp_path / "far.xlsx")
-    assert table.shape == (2001, 2)
+    assert table.shape == (201, 2)
 
 
 def test_more_values_than_memory_are_refused(read, monkeypatch):
@@ -141,8 +141,8 @@ def entities_of_entities(path):
     bomb = b'<?xml version="1.0"?><!DOCTYPE x [<!ENTITY a "' + b"a" * 10_000 + b'">'
     for before, after in zip("abcde", "bcdef", strict=True):
         bomb += f'<!ENTITY {after} "{f"&{before};" * 100}">'.encode()
-    start = b'<sst xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main">'
-    write_changed(path, "xl/sharedStrings.xml", lambda _: bomb + b"]>" + start + b"<si><t>&f;</t></si></sst>")
+    name = "xl/worksheets/sheet1.xml"
+    write_changed(path, name, lambda content: bomb + b"]>" + content.replace(b"<t>a</t>", b"<t>&f;</t>"))
 
 
 @pytest.mark.parametrize("write", [damaged, archive_of_something_else, broken_cells, entities_of_entities])
