@@ -1,10 +1,26 @@
-"""Options for text files that are unlike others: ``--delimiter``, ``--decimal``, ``--na`` and ``--transpose``."""
+"""Options for files that are unlike others, standard input, and several files."""
+
+import io
+import os
+import pty
+from types import SimpleNamespace
 
 import anndata
 import numpy as np
 import pandas as pd
 import pytest
-from command_line import CELLS, KINDS, NAMES, dense_numbers, fitted, frame, invoke, is_one_sentence, write_source
+from command_line import (
+    CELLS,
+    KINDS,
+    NAMES,
+    dense_numbers,
+    fitted,
+    frame,
+    invoke,
+    is_one_sentence,
+    run_alone,
+    write_source,
+)
 
 METHOD = ["--method", "MaxVariance", "-m", "5"]
 
@@ -117,3 +133,142 @@ def test_a_name_of_a_gene_and_of_an_annotation_keeps_both_aside(folder):
     wanted = pd.read_csv("figures.csv").drop(columns="seconds")
     assert invoke("compare", "cells.h5ad", *by_kind).code == 0
     pd.testing.assert_frame_equal(pd.read_csv("figures.csv").drop(columns="seconds"), wanted)
+
+
+# Encodings, comments, sheets
+
+
+def test_the_encoding_may_be_given():
+    table = frame().rename(columns={"kind": "Größe"})
+    table.to_csv("cells.csv", index=False, encoding="cp1252")
+    refused = invoke("select", "cells.csv", *METHOD)
+    assert refused.stderr.endswith("cells.csv is not UTF-8 text; pass its encoding, for example " + LATIN)
+    assert is_one_sentence(refused.stderr)
+    assert selected("cells.csv", "--encoding", "latin-1") == best()
+    table.to_csv("cells.csv", index=False, encoding="utf-16")
+    assert selected("cells.csv") == best()
+
+
+LATIN = "encoding='latin-1' (--encoding latin-1).\n"
+
+
+@pytest.mark.parametrize("given", ["latin-99", "hex", ""])
+def test_an_unknown_encoding_is_wrong_use(given):
+    frame().to_csv("cells.csv", index=False)
+    outcome = invoke("select", "cells.csv", "--encoding", given)
+    assert outcome.code == 2
+    assert is_one_sentence(outcome.stderr)
+    assert "--encoding" in outcome.stderr
+    assert f": {given!r} is not known; examples are 'utf-8', 'latin-1'" in outcome.stderr
+
+
+def test_it_is_said_how_many_comments_were_skipped():
+    text = frame().to_csv(index=False, sep="|")
+    with open("cells.csv", "w") as file:
+        file.write(f"# by me\n# today\n{text}# done\n")
+    outcome = invoke("select", "cells.csv", *METHOD, "--no-test", "--report", "page.html")
+    assert outcome.code == 0, outcome.stderr
+    assert outcome.stdout.splitlines()[:2] == [
+        "cells.csv: 60 samples × 12 numeric columns (0.0 MB).",
+        "3 comment lines were skipped.",
+    ]
+    with open("page.html", encoding="utf-8") as page:
+        assert "3 comment lines were skipped." in page.read()
+
+
+def test_a_sheet_may_be_chosen():
+    with pd.ExcelWriter("cells.xlsx") as book:
+        pd.DataFrame({"note": ["nothing here"]}).to_excel(book, sheet_name="notes", index=False)
+        frame().to_excel(book, sheet_name="cells", index=False)
+    assert selected("cells.xlsx", "--sheet", "cells") == best()
+    for given, sentence in ([], "has no numeric column ('note': text)."), (["--sheet", "x"], "has no sheet 'x'; its "):
+        outcome = invoke("compare", "cells.xlsx", *given)
+        assert outcome.code == 1
+        assert is_one_sentence(outcome.stderr)
+        assert sentence in outcome.stderr
+
+
+# Standard input
+
+
+@pytest.fixture
+def given_input(monkeypatch):
+    def give(text):
+        stream = SimpleNamespace(buffer=io.BytesIO(text.encode()), closed=False, isatty=lambda: False)
+        monkeypatch.setattr("sys.stdin", stream)
+
+    return give
+
+
+def test_every_command_reads_standard_input(given_input):
+    text = frame().to_csv(index=False)
+    given_input(text)
+    selection = invoke("select", "-", *METHOD, "-o", "out.csv", "--report", "page.html", "--no-test")
+    assert selection.stdout.startswith("standard input: 60 samples × 12 numeric columns (0.0 MB).\n"), selection
+    assert sorted(set(pd.read_csv("out.csv").columns) & set(NAMES)) == sorted(best())
+    given_input(text)
+    explanation = invoke("explain", "-", "gene 1", *METHOD)
+    assert explanation.stdout.startswith("standard input: 60 samples"), explanation
+    given_input(text)
+    comparison = invoke("compare", "-", "--methods", "MaxVariance", "-m", "5", "--repeats", "0", "--labels", "kind")
+    assert comparison.stdout.startswith("standard input: 60 samples"), comparison
+
+
+def test_a_terminal_is_not_waited_for(folder):
+    controlling, terminal = pty.openpty()
+    try:
+        outcome = run_alone(folder, "select", "-", *METHOD, stdin=terminal)
+    finally:
+        os.close(controlling)
+        os.close(terminal)
+    assert outcome == (1, "", "Error: standard input is a terminal; pipe a file into the command, or give its name.\n")
+
+
+# Several files
+
+
+def test_several_parquet_files_are_one_table():
+    os.mkdir("parts")
+    for number, rows in enumerate([slice(0, 25), slice(25, 60)]):
+        frame()[rows].to_parquet(f"parts/{number}.parquet", index=False)
+    outcome = invoke("select", "parts/*.parquet", *METHOD, "--no-test", "-o", "out.parquet")
+    assert outcome.stdout.splitlines()[:2] == [
+        "parts/*.parquet: 60 samples × 12 numeric columns (0.0 MB).",
+        "2 files were read.",
+    ]
+    written = pd.read_parquet("out.parquet")
+    expected = frame()[["cell", "kind", *(name for name in NAMES if name in best())]]
+    pd.testing.assert_frame_equal(written, expected)
+    for output in ("parts/1.parquet", "parts/0.parquet"):
+        refused = invoke("select", "parts/*.parquet", *METHOD, "-o", output)
+        assert refused.code == 2
+        assert f"{output} is the input file" in refused.stderr
+    refused = invoke("select", "none/*.parquet", *METHOD, "-o", "out.parquet")
+    assert refused.stderr == "Error: No file matches none/*.parquet.\n"
+
+
+# Percentages
+
+
+@pytest.mark.parametrize("given", ["25%", "25 %", "25.0%", "0.25"])
+def test_columns_may_be_a_percentage(given):
+    frame().to_csv("cells.csv", index=False)
+    outcome = invoke("select", "cells.csv", "--method", "MaxVariance", "-m", given, "--names")
+    assert outcome.stdout.splitlines() == best(count=3)
+
+
+def test_a_percentage_applies_to_every_command():
+    frame().to_csv("cells.csv", index=False)
+    explained = invoke("explain", "cells.csv", "gene 1", "--method", "MaxVariance", "-m", "50%")
+    assert "Columns: 6, 0.5 of all columns as requested." in explained.stdout
+    compared = invoke("compare", "cells.csv", "--methods", "MaxVariance", "-m", "50%", "--repeats", "0")
+    assert "6 columns selected by each method" in compared.stdout
+
+
+@pytest.mark.parametrize("given", ["0%", "150%", "1e3%", "-5%", "%", "ten%", "nan%", "inf%", "1e999%", "True%", "5%%"])
+@pytest.mark.parametrize("command", ["select", "compare"])
+def test_other_percentages_are_wrong_use(command, given):
+    outcome = invoke(command, "cells.csv", f"--features={given}")
+    assert outcome.code == 2
+    assert is_one_sentence(outcome.stderr)
+    assert f"{given!r} is not a percentage above 0% and of at most 100%" in outcome.stderr

@@ -93,7 +93,7 @@ def test_what_was_read_can_be_written(given, tmp_path):
 @pytest.mark.parametrize(
     ("data", "options", "message"),
     [
-        (None, {}, "standard input is closed; pipe a file into the command, or give its name instead of -"),
+        (None, {}, "standard input is closed; pipe a file into the command, or give its name"),
         (b"", {"terminal": True}, "standard input is a terminal; pipe a file into the command"),
         (b"", {}, "standard input is empty"),
         (b"\n\n", {}, "standard input is empty"),

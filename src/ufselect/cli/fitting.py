@@ -326,9 +326,12 @@ def _is_wide(selector: BaseSelector) -> bool:
 def _what_was_read(table: Table) -> str:
     from scipy.sparse import issparse
 
+    from ufselect.files import is_pattern
+
     n, d = table.shape
+    name = str(table.path) if is_pattern(table.path) else table.path.name
     kind = "sparse, " if issparse(table.X) else ""
-    return f"{table.path.name}: {n:,} samples × {d:,} numeric columns ({kind}{table.memory / 1e6:,.1f} MB)."
+    return f"{name}: {n:,} samples × {d:,} numeric columns ({kind}{table.memory / 1e6:,.1f} MB)."
 
 
 def what_is_aside(reasons: Mapping[str, str]) -> list[str]:

@@ -46,9 +46,9 @@ def stored_input() -> Iterator[Path]:
 
 def _stream() -> IO[bytes]:
     if sys.stdin is None or sys.stdin.closed:
-        raise OSError(f"{NAME} is closed; pipe a file into the command, or give its name instead of {MARK}.")
+        raise OSError(f"{NAME} is closed; pipe a file into the command, or give its name.")
     if sys.stdin.isatty():
-        raise OSError(f"{NAME} is a terminal; pipe a file into the command, or give its name instead of {MARK}.")
+        raise OSError(f"{NAME} is a terminal; pipe a file into the command, or give its name.")
     return sys.stdin.buffer
 
 
