@@ -169,3 +169,23 @@ def test_the_smallest_and_the_largest_values():
     assert LogNormalize().fit_transform(large).dtype == np.float32
     with pytest.raises(ValueError, match="The sum of row 1 of X is too large"):
         LogNormalize().fit([[1.0, 2.0], [1e308, 1e308]])
+
+
+@given(samples, st.sampled_from([np.array, sp.csr_matrix, sp.csc_array]), st.sampled_from([np.float32, np.float64]))
+def test_without_a_copy_the_values_are_replaced(X, form, dtype):
+    data = form(X.astype(dtype))
+    expected = LogNormalize().fit_transform(data)
+    result = LogNormalize(copy=False).fit_transform(data)
+    assert result is data
+    assert_array_equal(dense(result), dense(expected))
+
+
+@pytest.mark.parametrize("form", [sp.csr_matrix, sp.csc_matrix])
+def test_blocks_of_entries_do_not_change_the_result(form, monkeypatch):
+    X = np.random.default_rng(0).poisson(0.4, (30, 7)).astype(float)
+    X[[0, 11, 29]] = 0.0
+    expected = LogNormalize().fit_transform(X)
+    for size in (1, 2, 5, 1000):
+        monkeypatch.setattr("ufselect.preprocessing._BLOCK", size)
+        assert_allclose(LogNormalize().fit_transform(form(X)).toarray(), expected, rtol=1e-14)
+        assert_allclose(LogNormalize().fit_transform(X), expected, rtol=1e-14)

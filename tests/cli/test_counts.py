@@ -1,6 +1,7 @@
 """Counts are recognised by every command that reads data, divided by the sums of their rows, and logarithms taken."""
 
 import re
+import tracemalloc
 
 import anndata
 import numpy as np
@@ -235,3 +236,23 @@ def test_scale_and_counts_are_passed_on_as_given(tmp_path):
     assert plain.X is plain.table.X
     parameters = {scale: fitting.make_selector("MCFS", scale=scale).scale for scale in (Scale.standard, Scale.none)}
     assert parameters == {Scale.standard: "standard", Scale.none: None}
+
+
+@pytest.mark.parametrize("form", [sp.csr_matrix, sp.csc_matrix])
+@pytest.mark.parametrize("dtype", [np.float32, np.int32])
+def test_counts_take_no_second_copy_in_memory(tmp_path, monkeypatch, form, dtype):
+    counts = np.random.default_rng(0).negative_binomial(0.3, 0.1, (2000, 300)).astype(dtype)
+    anndata.AnnData(form(counts)).write_h5ad(tmp_path / "cells.h5ad")
+    for module in ("preprocessing", "files.values"):
+        monkeypatch.setattr(f"ufselect.{module}._BLOCK", 10_000)
+    source = fitting.Source(tmp_path / "cells.h5ad", as_read=False)
+    fitting.read_numbers(source)  # imports take memory, too
+    tracemalloc.start()
+    numbers = fitting.read_numbers(source)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert "The values are counts" in numbers.notes[-1]
+    assert peak < 1.35 * numbers.table.memory
+    as_read = fitting.read_numbers(fitting.Source(tmp_path / "cells.h5ad"))
+    np.testing.assert_array_equal(as_read.table.X.toarray(), counts)
+    np.testing.assert_array_equal(as_read.X.toarray(), numbers.X.toarray())

@@ -1,10 +1,12 @@
 """AnnData files: what scanpy wrote stays, and the selection is added."""
 
 import anndata
+import h5py
 import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
+from anndata.io import write_elem
 
 from ufselect.files import Selection, read_table, write_table
 
@@ -175,3 +177,53 @@ def test_text_of_other_tables_stays_text(tmp_path):
     site = anndata.read_h5ad(tmp_path / "out.h5ad").obs["site"]
     assert not isinstance(site.dtype, pd.CategoricalDtype)
     assert site.tolist() == ["north", "north", "south"]
+
+
+def test_only_what_is_needed_is_read(cells):
+    path = cells(sp.csr_matrix(COUNTS))
+    with h5py.File(path, "a") as file:
+        del file["layers/raw counts/data"]
+    np.testing.assert_array_equal(read_table(path).X.toarray(), COUNTS)
+    with pytest.raises(ValueError, match="holds a damaged sparse matrix: it has no array 'data'"):
+        read_table(path, layer="raw counts")
+
+
+def test_what_was_not_read_is_copied(cells, tmp_path):
+    path = cells(sp.csr_matrix(COUNTS))
+    with h5py.File(path, "a") as file:
+        del file["layers/raw counts/data"]  # AnnData would not read this file, nor write it
+        file["mine"] = 5
+    write_table(tmp_path / "out.h5ad", read_table(path), SELECTION)
+    with h5py.File(tmp_path / "out.h5ad") as file:
+        assert file["mine"][()] == 5
+        assert file["var/ufselect_rank"][:].tolist() == [2, 3, 1]
+        assert file["var"].attrs["column-order"].tolist()[-1] == "ufselect_selected"
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_matrix], ids=["dense", "csr"])
+def test_numbers_that_do_not_fit_their_annotations_are_refused(cells, form):
+    for part in ("obs", "var"):
+        path = cells(form(COUNTS))
+        with h5py.File(path, "a") as file:
+            write_elem(file, part, pd.DataFrame(index=["a", "b"]))
+        with pytest.raises(ValueError, match=r"has X of shape \(4, 3\), but \d rows in obs and \d in var"):
+            read_table(path)
+
+
+def test_files_of_old_versions_are_read_as_a_whole(cells, tmp_path):
+    path = cells(sp.csr_matrix(COUNTS))
+    with h5py.File(path, "a") as file:
+        del file.attrs["encoding-type"], file.attrs["encoding-version"]
+    write_table(tmp_path / "out.h5ad", read_table(path), SELECTION)
+    written = anndata.read_h5ad(tmp_path / "out.h5ad")
+    np.testing.assert_array_equal(written.X.toarray(), COUNTS)
+    assert written.var["ufselect_rank"].tolist() == [2, 3, 1]
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_matrix, sp.csc_matrix], ids=["dense", "csr", "csc"])
+def test_integers_and_flags_become_floats(cells, form):
+    for dtype in (np.uint8, np.int32, bool):
+        table = read_table(cells(form(COUNTS.astype(dtype))))
+        assert table.X.dtype == np.float64
+        found = table.X.toarray() if sp.issparse(table.X) else table.X
+        np.testing.assert_array_equal(found, COUNTS.astype(dtype))

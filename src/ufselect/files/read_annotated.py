@@ -26,6 +26,9 @@ def read_h5ad(path: Path, aside: Sequence[str], layer: str | None = None) -> Tab
     if not data.var_names.is_unique:
         raise UnreadableError("has several columns of the same name; call var_names_make_unique() and save it again.")
     X = _checked(_numbers(data, layer), layer)
+    if X.shape != (len(data.obs_names), len(data.var_names)):
+        lengths = f"{len(data.obs_names)} rows in obs and {len(data.var_names)} in var"
+        raise UnreadableError(f"has X of shape {X.shape}, but {lengths}.")
     annotations = {str(name): _values(data.obs[name]) for name in data.obs.columns}
     names = tuple(map(str, data.var_names))
     samples = objects([str(name) for name in data.obs_names])
