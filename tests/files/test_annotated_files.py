@@ -210,6 +210,25 @@ def test_numbers_that_do_not_fit_their_annotations_are_refused(cells, form):
             read_table(path)
 
 
+def test_indices_of_64_bits_are_read_in_32(cells):
+    X = sp.csr_matrix(COUNTS)
+    path = cells(X)
+    for wrong in (0, 2**40, -(2**40)):
+        with h5py.File(path, "a") as file:
+            indices = X.indices.astype(np.int64)
+            indices[-1] = wrong or indices[-1]
+            for name, values in {"indices": indices, "indptr": X.indptr.astype(np.int64)}.items():
+                del file[f"X/{name}"]
+                file[f"X/{name}"] = values
+        if wrong:
+            with pytest.raises(ValueError, match="holds a damaged sparse matrix: an index is outside 0 to 2"):
+                read_table(path)
+            continue
+        table = read_table(path)
+        assert table.X.indices.dtype == np.int32
+        np.testing.assert_array_equal(table.X.toarray(), COUNTS)
+
+
 def test_files_of_old_versions_are_read_as_a_whole(cells, tmp_path):
     path = cells(sp.csr_matrix(COUNTS))
     with h5py.File(path, "a") as file:

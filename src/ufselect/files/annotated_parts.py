@@ -13,6 +13,7 @@ import numpy as np
 
 from ufselect.files.sparse import sparse_from_parts
 
+_LARGEST_INDEX = np.iinfo(np.int32).max
 _SPARSE = {"csr_matrix": "csr", "csc_matrix": "csc"}
 
 
@@ -50,6 +51,7 @@ class AnnotatedParts:
 
 def can_be_read_in_parts(path: Path) -> bool:
     """Whether a file has the format that AnnData writes since version 0.8; only that is known to every detail."""
+    import anndata  # noqa: F401 - brings h5py, and is what to install if it is missing
     import h5py
 
     with h5py.File(path) as file:
@@ -94,13 +96,18 @@ def _numbers(element: Any) -> Any:
     kind = _SPARSE.get(element.attrs.get("encoding-type", ""))
     if kind is None:
         return _as_floats(element) if element.attrs.get("encoding-type") == "array" else read_elem(element)
-    parts = {name: element[name][()] for name in ("indices", "indptr") if name in element}
+    shape = np.asarray(element.attrs["shape"])
+    parts = {name: _as_indices(element[name], shape) for name in ("indices", "indptr") if name in element}
     if "data" in element:
         parts["data"] = _as_floats(element["data"])
-    return sparse_from_parts(kind, parts | {"shape": np.asarray(element.attrs["shape"])})
+    return sparse_from_parts(kind, parts | {"shape": shape})
 
 
 def _as_floats(dataset: Any) -> Any:
-    if dataset.dtype.kind not in "iu":
-        return dataset[()]
-    return dataset.astype(np.float64)[()]
+    return dataset.astype(np.float64)[()] if dataset.dtype.kind in "iu" else dataset[()]
+
+
+def _as_indices(dataset: Any, shape: Any) -> Any:
+    """Read indices in 32 bits if that is enough, as SciPy would convert them; larger ones become the largest."""
+    small = max(*shape.tolist(), dataset.size) < _LARGEST_INDEX and dataset.dtype == np.int64
+    return dataset.astype(np.int32)[()] if small else dataset[()]
