@@ -51,6 +51,8 @@ def evaluate(
     decimal: options.Decimal = None,
     na: options.Missing = None,
     transpose: options.Transpose = False,
+    encoding: options.Encoding = None,
+    sheet: options.Sheet = None,
     seed: options.Seed = 0,
     jobs: options.Jobs = 1,
     debug: options.Debug = False,  # noqa: ARG001 - read before the arguments are parsed
@@ -64,9 +66,9 @@ def evaluate(
         raise typer.BadParameter("a spread needs at least two fits", param_hint="--repeats")
     selector = make_selector(method, clusters=clusters, scale=scale, seed=seed, jobs=jobs, parameters=parameters)
     lines = lines_in(columns)
-    form = form_of_text(delimiter, decimal, na, transpose)
+    form = form_of_text(delimiter, decimal, na, transpose, encoding, sheet)
     kept_aside = (*(aside or ()), *([labels] if labels else ()))
-    numbers = read_numbers(Source(data, kept_aside, impute, counts, layer, form))
+    numbers = read_numbers(Source(data, kept_aside, impute, counts, layer, form, as_read=False))
     lists = lists_in(lines, numbers.table, reserved=(RANDOM, type(selector).__name__))
     classes = classes_of(numbers, labels)
     with modest_resources(numbers.X, jobs):

@@ -123,9 +123,7 @@ def select(
     if pixels and counts is None:
         counts = options.Counts.no
     kept_aside = (*(aside or ()), *panel.aside)
-    numbers = read_numbers(
-        Source(data, kept_aside, impute, counts, layer, form, as_read=_needs_values(output, data))
-    )
+    numbers = read_numbers(Source(data, kept_aside, impute, counts, layer, form, as_read=_needs_values(output, data)))
     _refuse_other_shape(pixels, numbers.X.shape[1])
     numbers.notes.extend(panel.apply(selector, numbers))
     batches = panel.batch_of_samples(numbers)
