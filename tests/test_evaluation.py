@@ -5,11 +5,12 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 
-from ufselect import FSASL, MCFS, NDFS, MaxVariance
+from ufselect import FSASL, MCFS, NDFS, MaxVariance, _judging
 from ufselect.comparison import compare_selectors
 from ufselect.datasets import make_planted_clusters
 from ufselect.evaluation import LearnedStructure
 from ufselect.inspection import evaluate
+from ufselect.metrics import redundancy
 
 N_DRAWS, N_RANDOM, SEED = 3, 4, 5
 
@@ -134,8 +135,9 @@ def test_lists_of_different_lengths_have_their_own_company(planted):
 
 def test_all_columns_have_nothing_beside_them(planted):
     (row,) = evaluate(planted.X, range(40), n_draws=2).rows
-    assert row.n_random_below is None
-    assert row.neighborhoods == 1.0
+    assert (row.n_random_below, row.stability, row.neighborhoods) == (None, None, 1.0)
+    fitted = FSASL(40).fit(planted.X)
+    assert row.alignment == pytest.approx(fitted.alignment_curve_[39], rel=1e-12)
 
 
 def test_columns_by_name_by_mask_or_repeated_are_the_same(planted):
@@ -183,6 +185,15 @@ def test_the_selector_is_left_alone_and_fits_that_do_not_converge_are_counted(pl
     assert (found.selector, found.n_fits, found.n_not_converged) == ("NDFS", 3, 3)
     assert not hasattr(selector, "ranking_")
     assert selector.n_features_to_select == 30
+
+
+@pytest.mark.parametrize("form", [np.array, sp.csr_array])
+def test_redundancy_of_many_columns_is_that_of_few(planted, monkeypatch, form):
+    X = form(np.column_stack([np.where(planted.X > 0.3, planted.X, 0.0), np.full(120, 7.0)]))
+    monkeypatch.setattr(_judging, "LARGEST_DENSE_SYSTEM", 5)
+    columns = [*range(30), 40]
+    (found,) = _judging.figures_of(X, [np.array(columns)], standardize=True, classes=None)
+    assert found["redundancy"] == pytest.approx(redundancy(X[:, columns]), rel=1e-10)
 
 
 def test_columns_that_the_selector_excludes_have_no_part_in_the_agreement(planted):

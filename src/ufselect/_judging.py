@@ -10,7 +10,9 @@ import numpy.typing as npt
 import scipy.sparse as sp
 from sklearn.base import clone
 
-from ufselect._backend.columns import Indices, column_moments
+from ufselect._backend.blocks import wide_column_blocks
+from ufselect._backend.columns import Columns, Indices, column_moments, constant_columns
+from ufselect._backend.policy import LARGEST_DENSE_SYSTEM
 from ufselect._backend.tabular import as_matrix, column_indices, column_names, dense_part
 from ufselect._backend.wording import counted
 from ufselect.base import BaseSelector
@@ -48,12 +50,25 @@ def figures_of(X: Any, selections: Sequence[Indices], *, standardize: bool, clas
     kept = neighborhoods_kept(X, selections, standardize=standardize)
     return [
         {
-            "redundancy": redundancy(X[:, chosen]),
+            "redundancy": _redundancy(X[:, chosen]),
             "neighborhoods": share,
             **_agreement(X, chosen, standardize, classes),
         }
         for chosen, share in zip(selections, kept, strict=True)
     ]
+
+
+def _redundancy(X: Any) -> float:
+    """Return :func:`ufselect.metrics.redundancy`; of many columns without all their correlations at once."""
+    m = X.shape[1]
+    if m <= LARGEST_DENSE_SYSTEM:
+        return redundancy(X)
+    varying = np.flatnonzero(~constant_columns(X))
+    columns = Columns.prepared(X[:, varying].astype(np.float64), center=True, scale="standard")
+    lengths = np.sqrt(columns.squared_norms())
+    products = ((block, columns.transposed_matmul(values)) for block, values in wide_column_blocks(columns))
+    total = sum(float(np.sum(np.abs(each) / lengths[:, None] / lengths[block])) for block, each in products)
+    return (total - len(varying)) / (m * (m - 1))
 
 
 def _agreement(X: Any, chosen: Indices, standardize: bool, classes: Any) -> dict[str, float]:

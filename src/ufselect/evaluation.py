@@ -225,7 +225,9 @@ class _Fits:
         self._verbose = verbose
 
     def to_all(self, size: int) -> BaseSelector:
-        return self._fit(clone(self._selector).set_params(n_features_to_select=size), self.X)
+        # Of all columns only the structure is needed: to rank every one of them would take far longer.
+        wanted = size if size < self.X.shape[1] else "auto"
+        return self._fit(clone(self._selector).set_params(n_features_to_select=wanted), self.X)
 
     def to_subsets(self, fitted: BaseSelector) -> Iterable[tuple[BaseSelector, Any]]:
         """Yield the selector fitted to each subset of the samples, and the subset."""
