@@ -16,6 +16,7 @@ from ufselect._backend.wording import percent
 from ufselect.cli import options
 from ufselect.cli.classes import DEFAULT_METHOD
 from ufselect.cli.fitting import (
+    Agreement,
     Numbers,
     Source,
     agreement_found,
@@ -24,6 +25,7 @@ from ufselect.cli.fitting import (
     fit_with_notes,
     form_of_text,
     make_selector,
+    modest_resources,
     read_numbers,
 )
 from ufselect.cli.outputs import ensure_can_be_written, ensure_table_can_be_written, write_all
@@ -34,6 +36,7 @@ from ufselect.cli.selection import cost, peak, print_ranking, selected_names
 
 if TYPE_CHECKING:
     from ufselect.base import BaseSelector
+    from ufselect.files import Table
     from ufselect.inspection import StructureTest
 
 
@@ -167,7 +170,7 @@ def _constant_ones(selector: BaseSelector, numbers: Numbers) -> list[str]:
 def _page(
     selector: BaseSelector,
     numbers: Numbers,
-    agreement: Sequence[str],
+    agreement: Agreement,
     pixels: tuple[int, int] | None,
     command: str,
     seconds: float,
@@ -184,11 +187,36 @@ def _page(
             command=command,
             samples=None if table.samples is None else table.samples.tolist(),
             groups={name: _as_written(values) for name, values in table.aside.items()},
-            notes=[*_notes(selector, numbers), *agreement],
+            # What was read stands among the facts, and a test in the headline.
+            notes=[*_notes(selector, numbers)[1:], *([] if agreement.tested else agreement.sentences)],
             image=pixels,
+            test=agreement.tested,
+            stability=_stability(selector, numbers.X),
+            missing=_shares_missing(numbers.table),
             facts={"Time": f"{seconds:,.1f} s", "Peak memory": peak(), "Version": f"ufselect {__version__}"},
         )
     )
+
+
+def _stability(selector: BaseSelector, X: Any) -> Any:
+    """Return how often columns are selected from subsets of the samples; None if these are too few to fit."""
+    from ufselect._backend.convergence import convergence_warnings
+    from ufselect.inspection import selection_frequencies
+
+    try:
+        with convergence_warnings(), modest_resources(X, selector.get_params().get("n_jobs", 1)):
+            return selection_frequencies(selector, X, verbose=1)
+    except ValueError:
+        return None
+
+
+def _shares_missing(table: Table) -> Any:
+    import numpy as np
+
+    from ufselect.files import missing_values
+
+    counts = missing_values(table)
+    return np.array([counts.get(name, 0) for name in table.names]) / table.shape[0]
 
 
 def _as_written(values: Any) -> list[Any]:
