@@ -123,9 +123,9 @@ def _figures(methods: Sequence[ComparedSelection], n_columns: int) -> list[dict[
         caption = f"Columns that two methods share, of all that either of them selects; {by_chance} on average."
         described.append(("overlap", "Overlap of the selections", Words(label, caption)))
     if learned:
-        label = f"Line chart of the agreement of the best columns with the structure that each of {len(learned)} methods learns."
+        label = f"Line chart of the agreement of the best columns of {counted(len(learned), 'method')} with their structures."
         caption = (
-            "How far samples look alike by the best columns of a method as they do by the structure that it learns itself. "
+            "How far samples look alike by the best columns of a method as they do by the structure that it learns. "
             "Noise agrees to some extent, too: ufselect select tests it for one method."
         )
         described.append(("agreement", "Agreement with the structure", Words(label, caption)))

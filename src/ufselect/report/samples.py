@@ -41,8 +41,8 @@ _TAIL = 0.05
 class Map:
     """The coordinates of the samples that are shown, and the clusters, the largest first.
 
-    ``outlying`` are the coordinates that were moved to the end of an axis, and ``sizes`` the number of clusters in each group:
-    more than 1 only if there are too many clusters to show.
+    ``outlying`` are the coordinates that were moved to the end of an axis, and ``sizes`` the number of clusters in each
+    group: more than 1 only if there are too many clusters to show.
     """
 
     rows: Indices

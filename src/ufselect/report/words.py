@@ -112,7 +112,7 @@ def of_structure(findings: Findings) -> Words:
         f"{curves.agreement[highest]:.2f} with {highest + 1:,} of {counted(count, 'column')}."
     )
     caption = (
-        "How far samples look alike by the best columns as they do by the learned structure: 0 is not at all, 1 exactly. "
+        "How far samples look alike by the best columns as by the learned structure: 0 is not at all, 1 exactly. "
         f"{_on_the_band(study)}"
     )
     if curves.r2 is not None:
@@ -247,7 +247,8 @@ def _coloring(findings: Findings) -> str:
     given = getattr(study.selector, "n_clusters_", None) is not None
     how = "" if given else ", as many as the eigengap suggests"
     grouped = "" if len(shown.sizes) == shown.n_clusters else f", joined to {len(shown.sizes)} groups of similar ones"
-    return f"Colours show {counted(shown.n_clusters, 'cluster')} by k-means on these coordinates{how}{grouped}; only for looking."
+    clusters = f"{counted(shown.n_clusters, 'cluster')} by k-means on these coordinates{how}{grouped}"
+    return f"Colours show {clusters}; only for looking."
 
 
 def _why_it_may_rise(study: Study) -> str:
