@@ -87,10 +87,7 @@ def _headline(rows: Sequence[ComparedSelection], n_columns: int) -> tuple[str, s
     if random is None:
         return count, found
     if best.neighborhoods <= random:
-        return (
-            count,
-            f"none preserves more of the samples' nearest neighbours than random columns do, {percent(random)}",
-        )
+        return count, f"none preserves more of the samples' nearest neighbours than random columns, {percent(random)}"
     return count, f"{found}, random columns {percent(random)}"
 
 
@@ -123,7 +120,7 @@ def _figures(methods: Sequence[ComparedSelection], n_columns: int) -> list[dict[
         caption = f"Columns that two methods share, of all that either of them selects; {by_chance} on average."
         described.append(("overlap", "Overlap of the selections", Words(label, caption)))
     if learned:
-        label = f"Line chart of the agreement of the best columns of {counted(len(learned), 'method')} with their structures."
+        label = f"Line chart of the agreement of {counted(len(learned), 'method')} with the structures that they learn."
         caption = (
             "How far samples look alike by the best columns of a method as they do by the structure that it learns. "
             "Noise agrees to some extent, too: ufselect select tests it for one method."

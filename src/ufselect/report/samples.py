@@ -88,14 +88,15 @@ def map_of_samples(study: Study) -> Map:
 
 
 def robust_ranges(points: Float) -> tuple[Float, Float]:
-    """Return the ends of each axis: the extremes, unless they are far outliers."""
+    """Return the ends of each axis: the extremes of what is no far outlier."""
     first, third = np.quantile(points, [0.25, 0.75], axis=0)
     reach = _INTERQUARTILE_RANGES * (third - first)
     near_low, near_high = np.quantile(points, [_TAIL, 1.0 - _TAIL], axis=0)
     margin = (near_high - near_low) / 2.0
-    low = np.maximum(points.min(axis=0), np.minimum(first - reach, near_low - margin))
-    high = np.minimum(points.max(axis=0), np.maximum(third + reach, near_high + margin))
-    return low, high
+    low = np.minimum(first - reach, near_low - margin)
+    high = np.maximum(third + reach, near_high + margin)
+    inside = (points >= low) & (points <= high)
+    return np.min(points, axis=0, where=inside, initial=np.inf), np.max(points, axis=0, where=inside, initial=-np.inf)
 
 
 def _wanted_clusters(study: Study) -> int | None:
