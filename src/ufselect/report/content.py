@@ -162,10 +162,12 @@ def _values_of_best(findings: Findings) -> list[dict[str, Any]]:
     found = []
     for column in best_first(study)[:count]:
         values = dense_part(part_of(study.X, shown.rows, np.array([column])), slice(None), standardize=False)
-        low, high = (ends[0] for ends in robust_ranges(values))
-        unit = max(abs(low), abs(high)) or 1.0
-        shares = (values[:, 0] / unit - low / unit) / ((high / unit - low / unit) or 1.0)
-        found.append({"low": float(low), "high": float(high), "codes": packed(np.rint(255 * shares.clip(0, 1)), "u1")})
+        unit = float(np.abs(values).max()) or 1.0  # keeps even the smallest and largest floats in proportion
+        low, high = (ends[0] for ends in robust_ranges(values / unit))
+        shares = ((values[:, 0] / unit - low) / ((high - low) or 1.0)).clip(0.0, 1.0)
+        found.append(
+            {"low": float(low * unit), "high": float(high * unit), "codes": packed(np.rint(255 * shares), "u1")}
+        )
     return found
 
 

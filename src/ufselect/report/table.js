@@ -142,6 +142,7 @@ function showRows(shown, fields, features) {
 function cell(field, i) {
   if (field.key !== "name") return element("td", { class: field.key }, field.show(i));
   const button = element("button", { type: "button", "aria-expanded": false, dir: "auto" }, field.show(i));
+  if (field.show(i).length > LONGEST_SPOKEN) button.setAttribute("aria-label", `${field.show(i).slice(0, LONGEST_SPOKEN)}…`);
   return element("td", { class: "name", title: field.show(i) }, button);
 }
 
