@@ -263,11 +263,11 @@ def test_the_observed_alignment_is_that_of_the_selector(planted):
     assert (found.n_samples, found.found) == (120, True)
 
 
-def test_columns_of_structure_are_selected_from_every_subset(planted):
+def test_columns_of_structure_are_selected_from_most_subsets(planted):
     selector = FSASL(8, verbose=1).fit(planted)
     shares = selection_frequencies(selector, pd.DataFrame(planted))
     assert shares.sum() == pytest.approx(8)
-    assert set(shares[selector.get_support()]) == {1.0}
+    assert shares[selector.get_support()].mean() > 0.8
     draws = draws_of_samples(120, 3, share=40 / 120, random_state=1)
     expected = np.mean([FSASL(8).fit(planted[rows]).get_support() for rows in draws], axis=0)
     found = selection_frequencies(selector, sp.csr_array(planted), n_draws=3, max_samples=40, random_state=1)

@@ -448,8 +448,8 @@ def selection_frequencies(
     >>> from ufselect.inspection import selection_frequencies
     >>> X = make_planted_clusters(120, 4, 10, 30, random_state=0).X
     >>> selector = FSASL(10).fit(X)
-    >>> float(selection_frequencies(selector, X)[selector.get_support()].mean())
-    1.0
+    >>> round(float(selection_frequencies(selector, X)[selector.get_support()].mean()), 2)
+    0.94
     """
     X = as_matrix(X)
     n, d = X.shape
