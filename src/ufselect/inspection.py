@@ -415,6 +415,7 @@ def selection_frequencies(
     n_draws: int = 5,
     share: float = 0.8,
     max_samples: int = 500,
+    batch: Any = None,
     random_state: Any = 0,
     verbose: int = 0,
 ) -> Float:
@@ -431,6 +432,8 @@ def selection_frequencies(
         Share of the samples in a subset.
     max_samples : int, default=500
         A subset has no more samples than this.
+    batch : array-like of shape (n_samples,), optional
+        The batch of every sample, if the selector was fitted with batches.
     random_state : int
         Seed of the subsets.
     verbose : int, default=0
@@ -458,10 +461,13 @@ def selection_frequencies(
     if getattr(selector, "n_clusters_", None) is not None:
         known["n_clusters"] = selector.n_clusters_
     silent = _with_known(selector, **known)
+    batches = None if batch is None else Batches.of(batch, n)
     chosen = np.zeros(d)
     draws = tabular.draws_of_samples(n, n_draws, min(share, max_samples / n), random_state)
     for rows in with_progress(draws, None, verbose, "Stability", unit="fit"):
-        chosen += clone(silent).fit(rows_of[rows]).get_support()
+        rows, part = (rows, None) if batches is None else batches.among(rows)
+        fitted = silent.fit(rows_of[rows]) if part is None else silent.fit(rows_of[rows], batch=part.codes)
+        chosen += fitted.get_support()
     return chosen / n_draws
 
 

@@ -131,7 +131,8 @@ def select(
     pages = {}
     if report:
         command = shlex.join(["ufselect", *context.obj])
-        pages[report] = _page(selector, numbers, agreement.sentences, pixels, command, perf_counter() - start)
+        stability = _stability(selector, numbers.X, batches)
+        pages[report] = _page(selector, numbers, agreement, stability, pixels, command, perf_counter() - start)
     # Before anything is printed: a reader such as head may close the pipe early.
     settings = {"layer": layer or None, "batch_key": batch or None, "counts": numbers.are_counts}
     write_all({output: _table_writer(selector, numbers, agreement.tested, settings)} if output else {}, pages)
@@ -171,6 +172,7 @@ def _page(
     selector: BaseSelector,
     numbers: Numbers,
     agreement: Agreement,
+    stability: Any,
     pixels: tuple[int, int] | None,
     command: str,
     seconds: float,
@@ -191,21 +193,21 @@ def _page(
             notes=[*_notes(selector, numbers)[1:], *([] if agreement.tested else agreement.sentences)],
             image=pixels,
             test=agreement.tested,
-            stability=_stability(selector, numbers.X),
+            stability=stability,
             missing=_shares_missing(numbers.table),
             facts={"Time": f"{seconds:,.1f} s", "Peak memory": peak(), "Version": f"ufselect {__version__}"},
         )
     )
 
 
-def _stability(selector: BaseSelector, X: Any) -> Any:
+def _stability(selector: BaseSelector, X: Any, batch: Any) -> Any:
     """Return how often columns are selected from subsets of the samples; None if these are too few to fit."""
     from ufselect._backend.convergence import convergence_warnings
     from ufselect.inspection import selection_frequencies
 
     try:
         with convergence_warnings(), modest_resources(X, selector.get_params().get("n_jobs", 1)):
-            return selection_frequencies(selector, X, verbose=1)
+            return selection_frequencies(selector, X, batch=batch, verbose=1)
     except ValueError:
         return None
 
