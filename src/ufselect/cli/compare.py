@@ -16,7 +16,7 @@ from ufselect._backend.wording import counted, percent
 from ufselect.cli import options
 from ufselect.cli.bench import names_in
 from ufselect.cli.classes import method_named
-from ufselect.cli.fitting import Source, as_number, form_of_text, make_selector, modest_resources, read_numbers
+from ufselect.cli.fitting import Numbers, Source, as_number, form_of_text, make_selector, modest_resources, read_numbers
 from ufselect.cli.judging import N_RANDOM, are_standardized, classes_of, what_measures_mean
 from ufselect.cli.outputs import ensure_can_be_written, write_all
 from ufselect.cli.printing import note, print_table, say

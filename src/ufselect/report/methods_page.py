@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ufselect._backend.wording import counted
-from ufselect.comparison import RANDOM, ComparedSelection, Comparison
+from ufselect._judging import RANDOM
+from ufselect.comparison import ComparedSelection, Comparison
 from ufselect.inspection import selection_overlap
 from ufselect.report.encoding import packed_shares, plain_numbers
 from ufselect.report.skeleton import filled_template

@@ -1,6 +1,8 @@
 /* The table of columns: sorting, search, pages, download, and details. Columns of the data are identified by their rank, from 0. */
 
 const ROWS_A_PAGE = 25;
+const LONGEST_NAME = 30; // that the table surely shows as a whole on a wide screen
+const MOST_OF_A_NAME = 300;
 const HISTOGRAM = { width: 84, height: 22 };
 
 function drawTable(features, download) {
@@ -171,9 +173,10 @@ function details(fields, features, i) {
   const more = count > (nearest?.length ?? 0) ? ` and ${grouped.format(count - nearest.length)} more` : "";
   const similar = count ? [`It stands for ${nearest.map((each) => similarText(features, each)).join(", ")}${more}.`] : [];
   return [
-    element("p", { class: "wrapped" }, names[i].slice(0, 300)),
+    element("p", { class: names[i].length > LONGEST_NAME ? "whole" : "whole narrow" }, names[i].slice(0, MOST_OF_A_NAME)),
     element("p", { class: "narrow" }, `${facts.join(", ")}.`),
-    ...[...sentences, ...similar].map((sentence) => element("p", {}, sentence)),
+    ...sentences.map((sentence) => element("p", {}, sentence)),
+    ...similar.map((sentence) => element("p", { class: count > 1 ? "" : "narrow" }, sentence)),
   ];
 }
 
