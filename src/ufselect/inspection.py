@@ -19,7 +19,7 @@ from ufselect._backend.copies import first_equal_columns
 from ufselect._backend.progress import progress, with_progress
 from ufselect._backend.tabular import as_matrix, column_indices, column_names, dense_part
 from ufselect._backend.wording import percent, shown
-from ufselect._judging import drawn, neighborhoods_kept
+from ufselect._judging import drawn, neighborhoods_kept, settled
 from ufselect._survey import Panel, panel_of
 from ufselect.base import BaseSelector
 from ufselect.evaluation import EvaluatedColumns, Evaluation, LearnedStructure, evaluate
@@ -454,19 +454,18 @@ def selection_frequencies(
     >>> round(float(selection_frequencies(selector, X)[selector.get_support()].mean()), 2)
     0.94
     """
-    X = as_matrix(X)
+    names, X = column_names(X, selector), as_matrix(X)
     n, d = X.shape
     rows_of = X.tocsr() if sp.issparse(X) else X
-    known = {"n_features_to_select": int(selector.n_features_), "verbose": 0, "device": None}
-    if getattr(selector, "n_clusters_", None) is not None:
-        known["n_clusters"] = selector.n_clusters_
-    silent = _with_known(selector, **known)
+    panel = panel_of(selector, d, names)
     batches = None if batch is None else Batches.of(batch, n)
     chosen = np.zeros(d)
     draws = tabular.draws_of_samples(n, n_draws, min(share, max_samples / n), random_state)
     for rows in with_progress(draws, None, verbose, "Stability", unit="fit"):
         rows, part = (rows, None) if batches is None else batches.among(rows)
-        fitted = silent.fit(rows_of[rows]) if part is None else silent.fit(rows_of[rows], batch=part.codes)
+        points = rows_of[rows]
+        silent = _with_known(settled(selector), device=None, **_panel_within(points, panel))
+        fitted = silent.fit(points) if part is None else silent.fit(points, batch=part.codes)
         chosen += fitted.get_support()
     return chosen / n_draws
 
