@@ -18,6 +18,7 @@ from ufselect.inspection import (
     draws_of_samples,
     explain_features,
     neighborhoods_kept,
+    selection_frequencies,
     selection_overlap,
     stability_over,
     structure_test,
@@ -253,8 +254,24 @@ def test_noise_is_rarely_taken_for_structure():
 def test_the_observed_alignment_is_that_of_the_selector(planted):
     selector = FSASL().fit(planted)
     before = selector.get_params(), selector.n_features_
-    assert structure_test(planted, selector).observed == alignment_of_selection(selector)
+    found = structure_test(planted, selector)
+    assert found.observed == alignment_of_selection(selector)
     assert (selector.get_params(), selector.n_features_) == before
+    m = selector.n_features_
+    np.testing.assert_array_equal(found.curve, selector.alignment_curve_[: len(found.curve)])
+    np.testing.assert_array_equal(found.curves[:, m - 1], found.by_chance)
+    assert (found.n_samples, found.found) == (120, True)
+
+
+def test_columns_of_structure_are_selected_from_most_subsets(planted):
+    selector = FSASL(8, verbose=1).fit(planted)
+    shares = selection_frequencies(selector, pd.DataFrame(planted))
+    assert shares.sum() == pytest.approx(8)
+    assert shares[selector.get_support()].mean() > 0.8
+    draws = draws_of_samples(120, 3, share=40 / 120, random_state=1)
+    expected = np.mean([FSASL(8).fit(planted[rows]).get_support() for rows in draws], axis=0)
+    found = selection_frequencies(selector, sp.csr_array(planted), n_draws=3, max_samples=40, random_state=1)
+    np.testing.assert_allclose(found, expected)
 
 
 @pytest.mark.parametrize("form", [pd.DataFrame, pl.DataFrame, np.asfortranarray, lambda X: X.tolist()])

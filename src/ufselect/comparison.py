@@ -13,7 +13,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 from sklearn.base import clone
 
-from ufselect._backend.columns import Indices
+from ufselect._backend.columns import Float, Indices
 from ufselect._backend.convergence import convergence_warnings
 from ufselect._backend.progress import with_progress
 from ufselect._backend.tabular import as_matrix, draws_of_samples
@@ -44,6 +44,8 @@ class ComparedSelection:
         ``acc`` and ``nmi`` of k-means on the selected columns with the labels; empty without labels.
     n_fits, n_not_converged : int
         Number of fits, and how many of them did not converge.
+    curve : ndarray or None
+        The ``alignment_curve_`` of the fit on all samples; None if the method learns no embedding.
     """
 
     method: str
@@ -55,6 +57,7 @@ class ComparedSelection:
     agreement: Mapping[str, float]
     n_fits: int = 0
     n_not_converged: int = 0
+    curve: Float | None = None
 
 
 @dataclass(frozen=True)
@@ -85,6 +88,7 @@ class _Fitted:
     stability: float | None
     n_fits: int
     n_not_converged: int
+    curve: Float | None
 
 
 def compare_selectors(
@@ -196,7 +200,8 @@ class _Runner:
         if self.n_features == "auto":
             self.n_features, self.counted_by = selector.n_features_, name
         chosen = np.argsort(selector.ranking_, kind="stable")[: selector.n_features_]
-        return _Fitted(chosen, seconds, stability, 1 + len(self.draws), n_missed + bool(missed))
+        curve = getattr(selector, "alignment_curve_", None)
+        return _Fitted(chosen, seconds, stability, 1 + len(self.draws), n_missed + bool(missed), curve)
 
     def _stability(self, name: str, selector: BaseSelector) -> tuple[float, int]:
         """Return the agreement of fits on subsets of the samples, and how many of them did not converge."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -16,9 +16,10 @@ from ufselect._backend.batches import Batches
 from ufselect._backend.columns import Columns, Float, Indices, column_extremes, constant_columns
 from ufselect._backend.convergence import convergence_warnings
 from ufselect._backend.copies import first_equal_columns
-from ufselect._backend.progress import progress
+from ufselect._backend.progress import progress, with_progress
 from ufselect._backend.tabular import as_matrix, column_indices, column_names, dense_part
-from ufselect._judging import drawn, neighborhoods_kept
+from ufselect._backend.wording import percent, shown
+from ufselect._judging import drawn, neighborhoods_kept, settled
 from ufselect._survey import Panel, panel_of
 from ufselect.base import BaseSelector
 from ufselect.evaluation import EvaluatedColumns, Evaluation, LearnedStructure, evaluate
@@ -36,6 +37,7 @@ __all__ = [
     "evaluate",
     "explain_features",
     "neighborhoods_kept",
+    "selection_frequencies",
     "selection_overlap",
     "stability_over",
     "structure_test",
@@ -44,6 +46,9 @@ __all__ = [
 
 MOST_TESTED = 500
 """Number of samples that are enough for a test of structure."""
+
+SIGNIFICANT = 0.05
+"""The p-value below which a structure counts as found."""
 
 _SMALLEST_SPREAD = 1e-9
 
@@ -80,6 +85,42 @@ class Explanation:
     gain: float | None
     covered: float | None
     most_similar: tuple[tuple[int, float], ...]
+
+    def sentences(self, names: Sequence[str], original: int = -1) -> list[str]:
+        """Return the explanation in plain sentences, without rank and score.
+
+        Parameters
+        ----------
+        names : sequence of str
+            The names of all columns.
+        original : int
+            The column that this one is an exact copy of, −1 if it is none.
+        """
+        copied = [f"It is an exact copy of {shown(names[original])}."] if original >= 0 else []
+        return [*copied, *_on_structure(self), *_on_similar_columns(self, names)]
+
+
+def _on_structure(explanation: Explanation) -> list[str]:
+    sentences = []
+    if explanation.alone is None:
+        sentences.append("This method learns no structure that a column could agree with.")
+    else:
+        sentences.append(f"Agreement with the learned structure by itself: {explanation.alone:.3f} of 1.")
+    if explanation.gain is not None and explanation.rank > 1:
+        verb = "raises" if explanation.gain >= 0.0 else "lowers"
+        sentences.append(f"It {verb} the agreement of the columns ranked before it by {abs(explanation.gain):.3f}.")
+    return sentences
+
+
+def _on_similar_columns(explanation: Explanation, names: Sequence[str]) -> list[str]:
+    similar = ", ".join(f"{shown(names[column])} ({value:+.2f})" for column, value in explanation.most_similar)
+    if not similar:
+        return ["No other column is selected."]
+    others = "The other selected columns" if explanation.selected else "The selected columns"
+    nearest = f"Most correlated selected columns: {similar}."
+    if explanation.covered is None:
+        return [nearest]
+    return [f"{others} together explain {percent(explanation.covered)} of its variance.", nearest]
 
 
 def explain_features(
@@ -157,14 +198,25 @@ class StructureTest:
         Alignment of the selected features with the structure learned from the data.
     by_chance : ndarray of shape (n_shuffles,)
         The same for data whose columns were shuffled, each by itself.
+    curve : ndarray of shape (n_curve,)
+        Alignment of the best 1, 2, … features, of which ``observed`` is one value; empty if unknown.
+    curves : ndarray of shape (n_shuffles, n_curve)
+        The same for shuffled columns.
+    n_samples : int
+        Number of samples that were used; 0 if unknown.
     mean, spread : float
         Mean and standard deviation of ``by_chance``.
     p_value : float
         Probability of the observed alignment or more if there is no structure.
+    found : bool
+        Whether this probability is below 0.05.
     """
 
     observed: float
     by_chance: Float
+    curve: Float = field(default_factory=lambda: np.empty(0))
+    curves: Float = field(default_factory=lambda: np.empty((0, 0)))
+    n_samples: int = 0
 
     @property
     def mean(self) -> float:
@@ -183,6 +235,11 @@ class StructureTest:
         count = len(self.by_chance)
         unit = max(self.spread, _SMALLEST_SPREAD) * np.sqrt(1.0 + 1.0 / count)
         return float(student_t.sf((self.observed - self.mean) / unit, count - 1))
+
+    @property
+    def found(self) -> bool:
+        """Whether the alignment is better than by chance."""
+        return self.p_value < SIGNIFICANT
 
 
 def structure_test(
@@ -245,13 +302,22 @@ def structure_test(
     rng = np.random.RandomState(random_state)
     silent = _with_known(selector, verbose=0, **_panel_within(points, panel_of(selector, X.shape[1], names)))
     alignments: list[float] = []
+    curves: list[Float] = []
     for shuffle in progress(range(n_shuffles + 1), verbose, "Test of structure"):
         values = points if shuffle == 0 else _shuffled(points, batches, rng)
         silent.fit(values, batch=None if batches is None else batches.codes)
         alignments.append(_known_alignment(silent))
+        curves.append(np.asarray(silent.alignment_curve_, dtype=np.float64))
         # "auto" would select another number of columns from every shuffled copy: their alignments differ by that alone.
         silent = _with_known(silent, n_features_to_select=int(silent.n_features_))
-    return StructureTest(alignments[0], np.array(alignments[1:]))
+    curves = _of_one_length(curves)
+    return StructureTest(alignments[0], np.array(alignments[1:]), curves[0], np.array(curves[1:]), points.shape[0])
+
+
+def _of_one_length(curves: Sequence[Float]) -> list[Float]:
+    """Cut curves, some of which may end sooner after their peak, to the length of the shortest."""
+    shortest = min(map(len, curves))
+    return [curve[:shortest] for curve in curves]
 
 
 def structure_test_of_fitted(selector: BaseSelector, X: Any, *, batch: Any = None, verbose: int = 0) -> StructureTest:
@@ -340,6 +406,68 @@ def stability_over(selector: BaseSelector, X: Any, draws: Iterable[Indices]) -> 
     rows_of = X.tocsr() if sp.issparse(X) else X
     found = [np.flatnonzero(clone(selector).fit(rows_of[rows]).get_support()) for rows in draws]
     return selection_stability(found, X.shape[1])
+
+
+def selection_frequencies(
+    selector: BaseSelector,
+    X: Any,
+    *,
+    n_draws: int = 5,
+    share: float = 0.8,
+    max_samples: int = 500,
+    batch: Any = None,
+    random_state: Any = 0,
+    verbose: int = 0,
+) -> Float:
+    """Return how often each feature is selected from random subsets of the samples.
+
+    Parameters
+    ----------
+    selector : fitted selector
+        Clones of it are fitted; each selects as many features as it did.
+    X : array-like, data frame or sparse matrix of shape (n_samples, n_features)
+    n_draws : int, default=5
+        Number of subsets.
+    share : float, default=0.8
+        Share of the samples in a subset.
+    max_samples : int, default=500
+        A subset has no more samples than this.
+    batch : array-like of shape (n_samples,), optional
+        The batch of every sample, if the selector was fitted with batches.
+    random_state : int
+        Seed of the subsets.
+    verbose : int, default=0
+        If 1, show a progress bar.
+
+    Returns
+    -------
+    ndarray of shape (n_features,)
+        Shares of the subsets. By chance, each is the share of the features that are selected.
+
+    Examples
+    --------
+    >>> from ufselect import FSASL
+    >>> from ufselect.datasets import make_planted_clusters
+    >>> from ufselect.inspection import selection_frequencies
+    >>> X = make_planted_clusters(120, 4, 10, 30, random_state=0).X
+    >>> selector = FSASL(10).fit(X)
+    >>> round(float(selection_frequencies(selector, X)[selector.get_support()].mean()), 2)
+    0.94
+    """
+    names, X = column_names(X, selector), as_matrix(X)
+    n, d = X.shape
+    rows_of = X.tocsr() if sp.issparse(X) else X
+    panel = panel_of(selector, d, names)
+    batches = None if batch is None else Batches.of(batch, n)
+    chosen = np.zeros(d)
+    draws = tabular.draws_of_samples(n, n_draws, min(share, max_samples / n), random_state)
+    for rows in with_progress(draws, None, verbose, "Stability", unit="fit"):
+        rows, part = (rows, None) if batches is None else batches.among(rows)
+        points = rows_of[rows]
+        silent = _with_known(settled(selector), device=None, **_panel_within(points, panel))
+        fitted = silent.fit(points) if part is None else silent.fit(points, batch=part.codes)
+        chosen += fitted.get_support()
+    return chosen / n_draws
 
 
 def selection_overlap(selections: Sequence[Any]) -> Float:

@@ -120,6 +120,25 @@ def test_the_table_and_what_its_columns_mean(cells):
     assert "4 columns selected by each method:" in outcome.stdout
 
 
+def test_the_page_has_the_same_table_and_the_command(cells, tmp_path):
+    arguments = ["compare", "cells.csv", "-m", "4", "--methods", "MCFS,MaxVariance", "--labels", "kind"]
+    outcome = invoke(*arguments, "--report", "page.html", "-o", "figures.csv")
+    assert outcome.stdout.endswith("\nWrote figures.csv.\nWrote page.html.\n")
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "<h1>2 methods, 4 of 12 columns each: " in page
+    lines = [re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", line) for line in page.splitlines() if line.startswith("<tr")]
+    table = pd.read_csv("figures.csv")
+    for line, row in zip(lines, table.to_dict("records"), strict=True):
+        assert line[0] == row["method"]
+        shares = [row[key] for key in ("redundancy", "neighbours_kept", "ACC", "NMI")]
+        assert [line[index] for index in (1, 2, 5, 6)] == [f"{100 * share:.0f}\u00a0%" for share in shares]
+    assert "compare cells.csv -m 4 --methods MCFS,MaxVariance --labels kind --report page.html" in page
+    for word in ("redundancy", "neighbours", "stability", "random"):
+        assert f"<dt>{word}</dt>" in page
+    refused = invoke("compare", "cells.csv", "--report", "page.txt")
+    assert (refused.code, "page.txt does not end in .html" in refused.stderr) == (2, True)
+
+
 def test_columns_that_are_not_asked_for_are_not_there(cells):
     outcome = invoke(
         "compare", "cells.csv", "-m", "4", "--methods", "MaxVariance", "--repeats", "0", "-o", "figures.csv"

@@ -1,5 +1,6 @@
 """``ufselect select``: what it writes, read by other libraries, and what it prints."""
 
+import json
 import re
 import shlex
 import subprocess
@@ -257,7 +258,7 @@ def test_the_page_shows_the_selection_and_the_command(cells, tmp_path):
     assert "Wrote out.csv.\nWrote page.html.\n" in outcome.stdout
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert "ufselect select cells.csv -m 5 --method MCFS --report page.html -o out.csv" in page
-    assert "5 of 12 columns selected" in page
+    assert re.search(r"<h1>(5 of 12 columns carry the structure|No structure was found)", page)
     best = [NAMES[column] for column in fitted("MCFS", cells.X).top_features()]
     assert re.findall(r"<li><bdi>(.*?)</bdi></li>", page) == best
 
@@ -354,7 +355,9 @@ def test_noise_is_called_noise_and_the_page_says_so(noise, tmp_path, method):
         f"learned structure, {tested.observed:.2f} of 1, is no better than by chance ({tested.mean:.2f} ± " in found[0]
     )
     assert f"p = {tested.p_value:.2g})" in found[0]
-    assert found[0] in (tmp_path / "page.html").read_text(encoding="utf-8")
+    page = (tmp_path / "page.html").read_text(encoding="utf-8").replace("\u00a0", " ")
+    assert "<h1>No structure was found in 40 columns: " in page
+    assert f"({tested.observed:.2f} against {tested.mean:.2f} ± {round(tested.spread, 3):.1g}, p = " in page
 
 
 def test_agreement_of_structure_stands_on_the_page(cells, tmp_path):
@@ -362,7 +365,26 @@ def test_agreement_of_structure_stands_on_the_page(cells, tmp_path):
     (sentence,) = re.findall(r"^Agreement of .*$", outcome.stdout, flags=re.MULTILINE)
     assert re.search(r"0\.\d\d of 1 \(0\.\d\d ± 0\.\d+ if columns are shuffled; p = 0\.\d+\)\.$", sentence)
     assert "No structure" not in outcome.stdout
-    assert sentence in (tmp_path / "page.html").read_text(encoding="utf-8")
+    page = (tmp_path / "page.html").read_text(encoding="utf-8").replace("\u00a0", " ")
+    observed, by_chance, spread = re.search(r"(0\.\d\d) of 1 \((0\.\d\d) ± (0\.\d+)", sentence).groups()
+    assert f"agreement {observed} of 1, against {by_chance} ± {spread} for shuffled columns (p = 0." in page
+    assert sentence not in page  # the headline says it
+
+
+def test_page_without_a_test_says_so_and_has_the_stability(cells, tmp_path):
+    table = pd.DataFrame(cells.X, columns=NAMES)
+    table.loc[:14, "gene 1"] = np.nan
+    table.to_csv("holes.csv", index=False)
+    arguments = ["-m", 4, "--no-test", "--impute", "median", "--report", "page.html"]
+    assert invoke("select", "holes.csv", *arguments).code == 0
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "<h1>4 of 12 columns selected: " in page
+    assert "whether they carry any structure was not tested." in page
+    assert "of them are selected again" in page
+    features = json.loads(re.search(r'id="data">(.*?)</script>', page).group(1))["features"]
+    missing = dict(zip(features["names"], features["missing"], strict=True))
+    assert missing == {name: 0.25 if name == "gene 1" else 0.0 for name in NAMES}
+    assert set(features["stability"]) <= {0.0, 0.2, 0.4, 0.6, 0.8, 1.0}
 
 
 def test_without_the_test_the_agreement_is_told_alone(cells, noise):

@@ -12,8 +12,10 @@ import pytest
 from sklearn.datasets import load_digits
 
 from ufselect import FSASL, MCFS, LaplacianScore, MaxVariance
+from ufselect.comparison import compare_selectors
 from ufselect.datasets import make_planted_clusters
-from ufselect.report import Study, render_page
+from ufselect.inspection import selection_frequencies, structure_test
+from ufselect.report import Study, render_comparison, render_page
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 
@@ -36,7 +38,8 @@ HOSTILE = [
     "=1+1",
     "שלום",
 ]
-TEXTS = ["h1", "figcaption", ".facts dt", "#count", "#theme", "td.name", "td.rank", "td.yes", "thead th button", "pre"]
+TEXTS = ["h1", ".evidence", "figcaption", ".facts dt", "#count", "#theme", "td.rank", "thead th button", "summary"]
+TEXTS_OF_A_ROW = ["td.name button", "tr.details p", "td.stands"]
 
 
 def chromium():
@@ -50,8 +53,9 @@ def digits_study():
     selector = FSASL(n_features_to_select=15, n_clusters=10).fit(X)
     names = [f"pixel {place // 8} {place % 8}" for place in range(64)]
     command = "ufselect select digits.csv --features 15 --clusters 10"
-    groups = {"digit": digits}
-    return Study(selector, X, names, "digits.csv", command, groups=groups, notes=["Ten were given."], image=(8, 8))
+    found = {"test": structure_test(X, selector), "stability": selection_frequencies(selector, X)}
+    shown = {"groups": {"digit": digits}, "notes": ["Ten were given."], "image": (8, 8)}
+    return Study(selector, X, names, "digits.csv", command, ordered=True, **found, **shown)
 
 
 def planted_study():
@@ -78,13 +82,37 @@ def denormal_study():
 
 
 def many_clusters_study():
-    X, clusters, _ = make_planted_clusters(400, 40, 60, 20, random_state=0)
+    X, clusters, _ = make_planted_clusters(400, 34, 60, 20, random_state=0)
     names = [str(column) for column in range(80)]
-    selector = MCFS(n_features_to_select=20, n_clusters=40).fit(X)
+    selector = MCFS(n_features_to_select=20, n_clusters=34).fit(X)
     return Study(selector, X, names, "many.csv", "command", groups={"planted": clusters})
 
 
-EDGES = {"denormal": denormal_study, "clusters": many_clusters_study}
+def outliers_study():
+    X = np.random.default_rng(0).standard_normal((300, 6))
+    X[::30] *= 1e4
+    return Study(MaxVariance(n_features_to_select=4).fit(X), X, list("abcdef"), "outliers.csv", "command")
+
+
+def noise_study():
+    X = np.random.default_rng(0).standard_normal((120, 40))
+    selector = FSASL(8).fit(X)
+    return Study(selector, X, None, "noise.npy", "command", test=structure_test(X, selector))
+
+
+def comparison_page():
+    X = make_planted_clusters(120, 4, 10, 30, random_state=0).X
+    selectors = {"FSASL": FSASL(), "MCFS": MCFS(), "<b>variance": MaxVariance()}
+    compared = compare_selectors(selectors, X, n_features_to_select=10, n_repeats=2)
+    return render_comparison(compared, 40, source="planted.csv", command="ufselect compare", notes=[LONG])
+
+
+EDGES = {
+    "denormal": denormal_study,
+    "clusters": many_clusters_study,
+    "outliers": outliers_study,
+    "noise": noise_study,
+}
 STUDIES = {"digits": digits_study, "planted": planted_study, "hostile": hostile_study}
 
 
@@ -109,6 +137,7 @@ def folder_of_pages(studies, tmp_path_factory):
     folder = tmp_path_factory.mktemp("pages")
     for name, study in studies.items():
         (folder / f"{name}.html").write_text(render_page(study), encoding="utf-8")
+    (folder / "comparison.html").write_text(comparison_page(), encoding="utf-8")
     return folder
 
 
@@ -162,21 +191,182 @@ def tip_lines(page):
     return tip.locator("div").all_inner_texts()
 
 
-def test_headline_says_what_was_selected(open_page):
+def test_headline_is_the_verdict(open_page, studies):
     page = open_page("digits")
-    assert page.title() == "15 of 64 columns selected: digits.csv"
-    assert page.locator("h1").inner_text() == "15 of 64 columns selected"
+    test = studies["digits"].test
+    assert page.title() == "15 of 64 columns carry the structure of the data: digits.csv"
+    sentence = page.locator("h1").inner_text().replace("\u00a0", " ")
+    by_chance = f"{test.mean:.2f} ± {round(test.spread, 3):.1g} for shuffled columns (p < 0.001)"
+    assert sentence == f"{page.title().split(':')[0]}: agreement {test.observed:.2f} of 1, against {by_chance}."
+    assert "of them are selected again; of random choices it would be 23" in page.locator(".more").inner_text()
     facts = page.locator(".facts").inner_text()
     assert "300 samples × 64 columns" in facts
     assert "FSASL" in facts
     assert page.locator(".notes").inner_text() == "Ten were given."
 
 
+def test_page_of_noise_says_so_and_shows_no_clusters(open_page):
+    page = open_page("noise")
+    assert page.locator("h1").inner_text().startswith("No structure was found in 40 columns: ")
+    assert "The selection of 8 of 40 columns is arbitrary." in page.locator(".more").inner_text()
+    assert page.locator("#markers").count() == 0
+    assert page.locator("#samples-legend button").count() == 0
+    assert "any shape is that of noise" in page.locator("#samples figcaption").inner_text()
+    texts = " ".join(page.locator("figcaption, .more, .notes").all_inner_texts())
+    assert not re.search("carry|cluster by|inside|similar are|selected again", texts)
+
+
+def test_agreement_is_drawn_with_its_baselines(open_page):
+    page = open_page("digits")
+    drawing = page.locator("#structure-drawing")
+    assert [drawing.locator(f"path.{kind}").count() for kind in ("band", "main", "r2")] == [1, 1, 1]
+    assert drawing.locator("line.level").count() == 1
+    legend = page.locator("#structure-legend").inner_text()
+    assert re.search(r"best columns\s+shuffled columns\s+all columns: 0\.\d\d\s+R²", legend)
+    band, main = (drawing.locator(f"path.{kind}").bounding_box() for kind in ("band", "main"))
+    assert band["y"] > main["y"]  # the columns agree better than shuffled ones
+    assert "that of two random columns 0." in page.locator("#redundancy figcaption").inner_text()
+    assert "left out, chosen at random, for comparison" in page.locator("#markers figcaption").inner_text()
+    assert page.locator("tr.column .chance").count() == 15
+
+
+def figures_of(page):
+    """The pictures, by name; those of lines as text."""
+    names = ("structure", "spectrum", "samples", "markers", "redundancy", "image")
+    script = """name => {
+        const drawing = document.getElementById(`${name}-drawing`);
+        return drawing.querySelector("canvas")?.toDataURL() ?? drawing.innerHTML;
+    }"""
+    return {name: page.evaluate(script, name) for name in names}
+
+
+def test_click_on_a_row_explains_the_column_and_marks_it_in_all_figures(open_page, studies):
+    page = open_page("digits")
+    before = figures_of(page)
+    second = page.locator("tr.column").nth(1)
+    second.locator("td.rank").click()
+    details = page.locator("tr.details")
+    study = studies["digits"]
+    name = best_names(study)[1]
+    assert details.locator("p").first.inner_text() == name
+    column = list(study.names).index(name)
+    assert f"by itself: {study.selector.alignments_[column]:.3f} of 1." in details.inner_text()
+    assert "Most correlated selected columns: " in details.inner_text()
+    assert second.locator("button").get_attribute("aria-expanded") == "true"
+    after = figures_of(page)
+    assert [key for key in before if before[key] == after[key]] == []
+    assert page.locator("#samples-coloring").inner_text() == f"Colours show the values of {name}."
+    assert page.locator("#structure-drawing line.marked").count() == 1
+    second.locator("td.rank").click()
+    assert details.count() == 0
+    assert figures_of(page) == before
+
+
+def test_enter_opens_a_row_and_closes_it_again(open_page, studies):
+    page = open_page("planted")
+    button = page.locator("tr.column button").nth(2)
+    button.focus()
+    page.keyboard.press("Enter")
+    assert page.locator("tr.details p").first.inner_text() == best_names(studies["planted"])[2]
+    assert "learns no structure that a column could agree with" in page.locator("tr.details").inner_text()
+    page.locator("tr.column").nth(3).click()
+    assert page.locator("tr.details").count() == 1
+    assert page.locator("tr.details p").first.inner_text() == best_names(studies["planted"])[3]
+    page.locator("tr.column button").nth(3).focus()
+    page.keyboard.press("Enter")
+    assert page.locator("tr.details").count() == 0
+
+
+def test_a_column_far_behind_names_the_command_that_explains_it(open_page):
+    page = open_page("planted")
+    page.get_by_role("button", name="All columns").first.click()
+    page.get_by_label("Search").fill(
+        page.evaluate("JSON.parse(document.getElementById('data').textContent).features.names[300]")
+    )
+    page.locator("tr.column").first.click()
+    assert "Not selected. What it contributes is shown by: ufselect explain" in page.locator("tr.details").inner_text()
+    assert page.locator("#scores-drawing circle.marked").count() == 0  # beyond the ranks shown
+
+
+def test_34_clusters_are_grouped_and_no_two_colours_are_alike(open_page):
+    page = open_page("clusters")
+    legend = page.locator("#samples-legend button")
+    assert legend.count() == 12
+    assert (
+        "34 clusters by k-means on these coordinates, joined to 12 groups"
+        in page.locator("#samples figcaption").inner_text()
+    )
+    for theme in ("light", "dark"):
+        page.emulate_media(color_scheme=theme)
+        colors = page.locator("html").evaluate(
+            "root => [...Array(12).keys()].map(i => getComputedStyle(root).getPropertyValue(`--group-${i}`))"
+        )
+        assert len(set(colors)) == 12
+        channels = np.array([[int(color[i : i + 2], 16) for i in (1, 3, 5)] for color in colors])
+        distances = np.linalg.norm(channels[:, None] - channels, axis=2)[np.triu_indices(12, 1)]
+        assert distances.min() > 40
+
+
+def test_ten_outliers_are_rings_at_the_edge(open_page):
+    page = open_page("outliers")
+    assert "Rings at the edge are samples far outside." in page.locator("#samples figcaption").inner_text()
+    page.locator("#samples-drawing").focus()
+    page.keyboard.press("ArrowRight")  # the first sample is an outlier
+    assert tip_lines(page)[-1] == "Far outside, drawn at the edge"
+    drawing, marker = (page.locator(f"#samples-drawing{part}").bounding_box() for part in ("", " .marker"))
+    across = (marker["x"] - drawing["x"]) / drawing["width"], (marker["y"] - drawing["y"]) / drawing["height"]
+    assert min(min(share, 1 - share) for share in across) < 0.05
+    page.keyboard.press("ArrowRight")
+    assert "Far outside" not in " ".join(tip_lines(page))
+    # The other samples spread over the whole figure.
+    painted = page.evaluate(
+        """() => {
+            const canvas = document.querySelector("#samples-drawing canvas");
+            const { data, width } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+            const columns = new Set();
+            for (let i = 3; i < data.length; i += 4) if (data[i]) columns.add(((i - 3) / 4) % width);
+            return columns.size / width;
+        }"""
+    )
+    assert painted > 0.6
+
+
+def test_methods_stand_side_by_side(open_page):
+    page = open_page("comparison")
+    assert page.locator("h1").inner_text().startswith("3 methods, 10 of 40 columns each: ")
+    rows = page.locator(".measures tbody th").all_inner_texts()
+    assert rows == ["FSASL", "MCFS", "<b>variance", "random"]
+    assert page.locator(".measures .baseline th").inner_text() == "random"
+    assert page.locator("#agreement-drawing path.line").count() == 2
+    assert page.locator("#agreement-legend").inner_text().split() == ["FSASL", "MCFS"]
+    move_over(page, "#agreement-drawing", across=0.3)
+    assert [line.split()[0] for line in tip_lines(page)] == ["Best", "FSASL", "MCFS"]
+    page.locator("#overlap-drawing").focus()
+    for key in ("ArrowRight", "ArrowRight"):
+        page.keyboard.press(key)
+    assert tip_lines(page)[:2] == ["FSASL", "MCFS"]
+    assert "random selections share 14" in page.locator("#overlap figcaption").inner_text()
+    for width in (320, 400, 1280):
+        page.set_viewport_size({"width": width, "height": 900})
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert page.locator("b").count() == 0
+
+
+def test_phone_shows_the_columns_that_matter(open_page):
+    page = open_page("digits", width=400)
+    shown = page.locator("thead th").filter(visible=True).all_inner_texts()
+    assert [text.strip() for text in shown] == ["Rank", "Name", "Values", "Stability"]
+    page.locator("tr.column").first.click()
+    assert re.search(r"Distinct \d+, Score 0\.\d+\.", page.locator("tr.details").inner_text())
+    scroller = page.locator("#columns .scroller")
+    assert scroller.evaluate("node => node.scrollWidth <= node.clientWidth + 1")
+
+
 def test_table_starts_with_the_selected_columns_by_rank(open_page, studies):
     page = open_page("digits")
     assert names_shown(page) == best_names(studies["digits"])[:15]
     assert page.locator("th[aria-sort]").get_attribute("aria-sort") == "ascending"
-    assert page.locator("#count").inner_text() == "15 selected columns"
+    assert page.locator("#count").inner_text() == "15 selected columns."
 
 
 def test_table_sorts_by_mouse(open_page, studies):
@@ -207,10 +397,10 @@ def test_table_sorts_by_keyboard(open_page, studies):
 def test_first_click_on_a_head_puts_the_best_first(open_page):
     page = open_page("digits")
     first = {}
-    for key in ("score", "rank", "gain", "name", "redundancy", "selected"):
+    for key in ("score", "rank", "stability", "name", "distinct", "stands", "values"):
         page.locator(f"[data-key={key}]").click()
         first[key] = page.locator("th[aria-sort]").get_attribute("aria-sort")
-    falling = ["score", "gain", "redundancy"]
+    falling = ["score", "stability", "distinct", "stands", "values"]
     assert first == {key: "descending" if key in falling else "ascending" for key in first}
 
 
@@ -218,7 +408,7 @@ def test_every_head_sorts_by_its_numbers(open_page):
     page = open_page("digits")
     page.get_by_role("button", name="All columns").first.click()
     page.get_by_label("Search").fill("3")
-    for key, order in product(["rank", "score", "gain", "redundancy"], ["ascending", "descending"]):
+    for key, order in product(["rank", "score", "stability", "distinct"], ["ascending", "descending"]):
         head = page.locator(f"[data-key={key}]")
         while page.locator(f"th.{key}").get_attribute("aria-sort") != order:
             head.click()
@@ -228,15 +418,6 @@ def test_every_head_sorts_by_its_numbers(open_page):
         assert texts[len(numbers) :] == ["–"] * (len(texts) - len(numbers))
 
 
-def test_selected_columns_can_be_sorted_to_the_end(open_page):
-    page = open_page("digits")
-    page.get_by_role("button", name="All columns").first.click()
-    for _ in range(2):
-        page.locator("[data-key=selected]").click()
-    assert page.locator("td.yes").count() == 0
-    assert page.locator("td.no").count() == 25
-
-
 def test_search_finds_names_and_says_how_many(open_page, studies):
     page = open_page("planted")
     page.get_by_role("button", name="All columns").first.click()
@@ -244,10 +425,10 @@ def test_search_finds_names_and_says_how_many(open_page, studies):
     expected = [name for name in best_names(studies["planted"]) if "gene 32" in name]
     assert names_shown(page) == expected
     status = page.get_by_role("status")
-    assert status.inner_text() == f"{len(expected)} of 330 columns found"
+    assert status.inner_text() == f"{len(expected)} of 330 columns found."
     page.get_by_label("Search").fill("nothing like it")
     assert names_shown(page) == []
-    assert status.inner_text() == "0 of 330 columns found"
+    assert status.inner_text() == "0 of 330 columns found."
 
 
 def test_pages_of_the_table_hold_all_columns_once(open_page, studies):
@@ -280,11 +461,11 @@ def test_download_is_the_ranking(open_page, studies, name):
 
 
 def test_scores_tell_the_rank_under_the_pointer(open_page, studies):
-    page = open_page("digits")
+    page = open_page("planted")
     move_over(page, "#scores-drawing", across=0.0)
     name, rank, score = tip_lines(page)
-    assert (name, rank) == (best_names(studies["digits"])[0], "Rank 1")
-    assert float(score.removeprefix("Score ")) == pytest.approx(studies["digits"].selector.scores_.max(), rel=1e-3)
+    assert (name, rank) == (best_names(studies["planted"])[0], "Rank 1")
+    assert float(score.removeprefix("Score ")) == pytest.approx(studies["planted"].selector.scores_.max(), rel=1e-3)
     page.mouse.move(1, 1)
     playwright.expect(page.locator("#tip")).to_be_hidden()
 
@@ -337,17 +518,20 @@ def test_agreement_and_r2_are_told(open_page, studies):
     selector = studies["digits"].selector
     curve, r2 = selector.alignment_curve_, selector.r2_curve_
     move_over(page, "#structure-drawing", across=0.99)
-    assert tip_lines(page)[:2] == [f"Agreement {curve[-1]:.3f} of the best {len(curve)}", f"R² {r2[-1]:.3f}"]
+    agreement, shuffled, explained, _ = tip_lines(page)
+    assert (agreement, explained) == (f"Agreement {curve[-1]:.3f} of the best {len(curve)}", f"R² {r2[-1]:.3f}")
+    assert re.fullmatch(r"Shuffled columns 0\.\d{3} to 0\.\d{3}", shuffled)
     assert page.locator("#structure-drawing .cut-text").text_content() == f"{curve[14]:.2f} with 15"
-    assert page.locator("#structure-drawing path.line").count() == 2
-    assert page.locator("#structure-drawing path.line.beside").count() == 1
 
 
-def test_structure_without_embedding_is_a_sentence(open_page):
+def test_a_filter_has_scores_in_place_of_the_structure(open_page):
     page = open_page("planted")
-    assert "LaplacianScore learns no embedding" in page.locator("#structure").inner_text()
-    assert page.locator("#convergence").count() == 0
+    verdict = "30 of 330 columns selected: LaplacianScore learns no structure that they could be tested against."
+    assert page.locator("h1").inner_text() == verdict
+    assert page.locator("#structure, #convergence").count() == 0
+    assert page.locator("#scores").count() == 1
     assert "principal components" in page.locator("#samples figcaption").inner_text()
+    assert page.locator("[data-key=stability]").count() == 0
 
 
 def test_samples_tell_label_cluster_and_group(open_page):
@@ -395,7 +579,7 @@ def test_caption_tells_what_the_colours_are(open_page):
     page = open_page("digits")
     caption, choice = page.locator("#samples figcaption"), page.locator("#samples-controls").get_by_label("Colour")
     at_first = caption.inner_text()
-    assert "Colours and shapes show 10 clusters by k-means" in at_first
+    assert "Colours show 10 clusters by k-means" in at_first
     choice.select_option("digit")
     assert "clusters" not in caption.inner_text()
     assert "Colours and shapes show the values of the column chosen above." in caption.inner_text()
@@ -403,33 +587,14 @@ def test_caption_tells_what_the_colours_are(open_page):
     assert caption.inner_text() == at_first
 
 
-@pytest.mark.parametrize(("name", "lined"), [("digits", True), ("clusters", False)])
-def test_lines_between_clusters_are_drawn_where_they_are_few(open_page, name, lined):
-    page = open_page(name, color_scheme="light")
-    assert (orange_pixels(page) > 0) == lined
-
-
-def orange_pixels(page):
-    """In the map of neighbours, inside of the bands; the shades of its cells are all more blue than red."""
-    return page.evaluate(
-        """() => {
-            const canvas = document.querySelector("#blocks-drawing canvas");
-            const { data } = canvas.getContext("2d").getImageData(11, 11, canvas.width - 11, canvas.height - 11);
-            let count = 0;
-            for (let i = 0; i < data.length; i += 4) count += data[i] > data[i + 2] + 20;
-            return count;
-        }"""
-    )
-
-
 def picture_of(page, drawing):
     return page.evaluate("drawing => document.querySelector(drawing + ' canvas').toDataURL()", drawing)
 
 
-@pytest.mark.parametrize("drawing", ["#blocks-drawing", "#redundancy-drawing", "#image-drawing", "#scores-drawing"])
+@pytest.mark.parametrize("drawing", ["#markers-drawing", "#redundancy-drawing", "#image-drawing", "#structure-drawing"])
 def test_tooltip_stays_in_the_window(open_page, drawing):
     page = open_page("digits", width=400, height=500)
-    for corner in [(0.06, 0.06), (0.98, 0.06), (0.06, 0.98), (0.98, 0.98)]:
+    for corner in [(0.4, 0.09), (0.98, 0.09), (0.4, 0.98), (0.98, 0.98)]:
         page.mouse.move(1, 1)
         playwright.expect(page.locator("#tip")).to_be_hidden()
         move_over(page, drawing, *corner)
@@ -441,35 +606,44 @@ def test_tooltip_stays_in_the_window(open_page, drawing):
         assert box["y"] + box["height"] <= 500
 
 
-def test_neighbours_tell_clusters(open_page):
+def test_means_by_cluster_tell_column_and_cluster(open_page, studies):
     page = open_page("digits")
-    page.locator("#blocks-drawing").focus()
+    page.locator("#markers-drawing").focus()
     page.keyboard.press("ArrowDown")
-    pair, share = tip_lines(page)
-    assert pair == "From cluster 1 to cluster 1"
-    assert re.fullmatch(r"\d+\.\d\s% of the neighbours of these samples", share)
+    name, mean, rank = tip_lines(page)
+    assert name in best_names(studies["digits"])[:15]
+    assert re.fullmatch(r"Cluster \d+: [+−]\d\.\d\d standard deviations", mean)
+    assert rank.endswith(", selected")
 
 
-def test_redundancy_tells_both_names_in_either_order(open_page, studies):
+def test_redundancy_tells_both_names(open_page, studies):
     page = open_page("digits")
-    names = best_names(studies["digits"])
     page.locator("#redundancy-drawing").focus()
     for key in ("ArrowRight", "ArrowRight"):
         page.keyboard.press(key)
     first, second, value = tip_lines(page)
-    assert (first, second) == (names[0], names[1])
-    chosen = studies["digits"].X[:, np.argsort(studies["digits"].selector.ranking_)[:2]]
-    assert value == f"Absolute correlation {abs(np.corrcoef(chosen.T)[0, 1]):.2f}"
-    before = picture_of(page, "#redundancy-drawing")
-    page.get_by_role("button", name="By similarity").click()
-    assert picture_of(page, "#redundancy-drawing") != before
-    move_over(page, "#redundancy-drawing", 0.5, 0.5)
-    assert set(tip_lines(page)[:2]) <= set(names[:15])
+    study = studies["digits"]
+    names = list(study.names)
+    correlation = np.corrcoef(study.X[:, [names.index(first), names.index(second)]].T)[0, 1]
+    assert value == f"Absolute correlation {abs(correlation):.2f}"
+    assert first != second
+
+
+def test_spectrum_tells_the_mean_of_a_column(open_page, studies):
+    page = open_page("digits")
+    study = studies["digits"]
+    move_over(page, "#spectrum-drawing", across=0.99)
+    name, mean, rank = tip_lines(page)
+    assert name == study.names[-1]
+    assert mean == f"Mean {study.X[:, -1].mean():.4g} ± {study.X[:, -1].std():.4g}"
+    assert rank == f"Rank {study.selector.ranking_[-1]}, not selected"
+    assert page.locator("#spectrum-drawing line.mark").count() == 15
 
 
 def test_convergence_tells_the_objective_of_an_iteration(open_page, studies):
     page = open_page("digits")
     history = studies["digits"].selector.objective_history_
+    page.locator("summary").click()
     page.locator("#convergence-drawing").focus()
     page.keyboard.press("ArrowRight")
     iteration, objective = tip_lines(page)
@@ -489,7 +663,7 @@ def test_picture_tells_the_pixel(open_page, studies):
 
 def test_touch_shows_the_tooltip_and_touch_elsewhere_hides_it(open_page):
     page = open_page("digits", width=400, has_touch=True, is_mobile=True)
-    page.locator("#redundancy-drawing canvas").tap()
+    page.locator("#redundancy-drawing canvas").tap(position={"x": 250, "y": 60})
     assert len(tip_lines(page)) == 3
     page.locator("#redundancy-title").tap()
     playwright.expect(page.locator("#tip")).to_be_hidden()
@@ -505,12 +679,14 @@ def test_both_themes_have_contrast(open_page, theme, by_button):
     assert page.get_by_role("button", name="Dark theme").get_attribute("aria-pressed") == str(theme == "dark").lower()
     paper = luminance(page.evaluate("getComputedStyle(document.documentElement).backgroundColor"))
     assert paper > 0.8 if theme == "light" else paper < 0.05
+    page.locator("tr.column").first.click()
     page.locator("#redundancy-drawing").focus()
     page.keyboard.press("ArrowRight")
-    contrasts = {selector: contrast(page, selector) for selector in [*TEXTS, "#tip", ".choice [aria-pressed=true]"]}
+    wanted = [*TEXTS, *TEXTS_OF_A_ROW, "#tip", ".choice [aria-pressed=true]"]
+    contrasts = {selector: contrast(page, selector) for selector in wanted}
     assert {selector: value for selector, value in contrasts.items() if value < 4.5} == {}
-    assert contrast_of_text(page, "#scores-drawing .cut-text") >= 4.5
-    assert contrast_of_text(page, "#scores-drawing text") >= 4.5
+    assert contrast_of_text(page, "#structure-drawing .cut-text") >= 4.5
+    assert contrast_of_text(page, "#structure-drawing text") >= 4.5
 
 
 def test_theme_redraws_and_is_remembered(open_page):
@@ -567,7 +743,7 @@ def test_no_width_scrolls_sideways(open_page, name):
 def test_drawings_follow_the_width_of_the_window(open_page):
     page = open_page("digits", width=1280)
     page.set_viewport_size({"width": 400, "height": 800})
-    page.wait_for_function("document.querySelector('#scores-drawing svg').getBoundingClientRect().width < 400")
+    page.wait_for_function("document.querySelector('#structure-drawing svg').getBoundingClientRect().width < 400")
     assert page.evaluate("document.documentElement.scrollWidth") <= 400
 
 
@@ -605,10 +781,9 @@ def test_keyboard_reaches_everything(open_page):
     assert page.locator(".skip").bounding_box()["y"] >= 0
     page.keyboard.press("Enter")
     assert page.evaluate("document.activeElement.id") == "main"
+    page.evaluate("document.querySelector('details').open = true")
     reached = tabbed_through(page)
-    wanted = page.evaluate(
-        "[...document.querySelectorAll('main button:enabled, main input, main select, main [tabindex=\"0\"]')].length"
-    )
+    wanted = page.locator("main").locator("button:enabled, input, select, [tabindex='0'], summary").count()
     assert len(reached) == wanted
     assert all(outline for _, outline in reached)
 
@@ -661,6 +836,7 @@ def test_without_scripts_the_best_columns_are_listed(open_page, studies):
 
 def test_commands_can_be_copied(open_page, studies):
     page = open_page("digits", permissions=["clipboard-read", "clipboard-write"])
+    page.locator("summary").click()
     button = page.locator("[data-copies=command]")
     button.click()
     playwright.expect(button).to_have_text("Copied")
@@ -670,6 +846,7 @@ def test_commands_can_be_copied(open_page, studies):
 def test_commands_are_selected_where_copying_is_forbidden(open_page, studies):
     page = open_page("digits")
     page.evaluate("Object.defineProperty(navigator, 'clipboard', { value: undefined })")
+    page.locator("summary").click()
     button = page.locator("[data-copies=code]")
     button.click()
     playwright.expect(button).to_have_text("Selected")

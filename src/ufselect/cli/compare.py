@@ -4,17 +4,27 @@ from __future__ import annotations
 
 import csv
 import io
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ufselect import __version__
 from ufselect._backend.wording import counted, percent
 from ufselect.cli import options
 from ufselect.cli.bench import names_in
 from ufselect.cli.classes import method_named
-from ufselect.cli.fitting import Source, form_of_text, make_selector, modest_resources, number_or_share, read_numbers
+from ufselect.cli.fitting import (
+    Numbers,
+    Source,
+    form_of_text,
+    make_selector,
+    modest_resources,
+    number_or_share,
+    read_numbers,
+)
 from ufselect.cli.judging import N_RANDOM, are_standardized, classes_of, what_measures_mean
 from ufselect.cli.outputs import ensure_can_be_written, write_all
 from ufselect.cli.printing import note, print_table, say
@@ -26,6 +36,7 @@ _DEFAULT_METHODS = "FSASL,MCFS,FSSL,SPFS,LaplacianScore,MaxVariance"
 
 
 def compare(
+    context: typer.Context,
     data: options.Data,
     methods: Annotated[
         str,
@@ -52,6 +63,10 @@ def compare(
         Path | None,
         typer.Option("--output", "-o", metavar="OUT.csv", readable=False, help="Write the results to this file."),
     ] = None,
+    report: Annotated[
+        Path | None,
+        typer.Option("--report", metavar="PAGE.html", readable=False, help="Write a report to this file."),
+    ] = None,
     counts: options.Counting = None,
     scale: options.Scaling = None,
     clusters: options.Clusters = None,
@@ -77,6 +92,7 @@ def compare(
     settings: dict[str, Any] = {"clusters": clusters, "scale": scale, "seed": seed, "jobs": jobs, "strict": False}
     selectors = {name: make_selector(name, features=features, **settings) for name in names}
     ensure_can_be_written(output, data, "--output", suffix=".csv")
+    ensure_can_be_written(report, data, "--report", suffix=".html")
     form = form_of_text(delimiter, decimal, na, transpose, encoding, sheet)
     kept_aside = (*(aside or ()), *([labels] if labels else ()))
     numbers = read_numbers(Source(data, kept_aside, impute, counts, layer, form, as_read=False))
@@ -95,12 +111,32 @@ def compare(
         )
     for name, reason in compared.failures.items():
         note(f"{name} is left out: {reason}")
+    legend = _legend(repeats, bool(labels), scale)
+    pages = {output: _as_csv(compared.rows, bool(labels))} if output else {}
+    if report:
+        pages[report] = _page(compared, numbers, legend, shlex.join(["ufselect", *context.obj]))
     # Before anything is printed: a reader such as head may close the pipe early.
-    write_all({}, {output: _as_csv(compared.rows, bool(labels))} if output else {})
+    write_all({}, pages)
     say([*numbers.notes, *_what_counted(compared)])
-    _print_comparison(compared.rows, _legend(repeats, bool(labels), scale))
-    if output:
-        say(["", f"Wrote {output}."])
+    _print_comparison(compared.rows, legend)
+    if pages:
+        say(["", *(f"Wrote {path}." for path in pages)])
+
+
+def _page(compared: Comparison, numbers: Numbers, legend: Sequence[str], command: str) -> str:
+    from ufselect.report import render_comparison
+
+    n, d = numbers.X.shape
+    explained = (line.partition(": ") for line in [*legend, *_what_did_not_converge(compared.rows)])
+    return render_comparison(
+        compared,
+        d,
+        source=numbers.table.path.name,
+        command=command,
+        notes=[*numbers.notes[1:], *_what_counted(compared)],
+        facts={"Data": f"{counted(n, 'sample')} × {counted(d, 'column')}", "Version": f"ufselect {__version__}"},
+        explained={what: meaning for what, _, meaning in explained},
+    )
 
 
 def _methods_in(text: str) -> list[str]:

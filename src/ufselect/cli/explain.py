@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ufselect._backend.wording import percent, shown
+from ufselect._backend.wording import shown
 from ufselect.cli import options
 from ufselect.cli.classes import DEFAULT_METHOD
 from ufselect.cli.fitting import Source, choices_made, fit_with_notes, form_of_text, make_selector, read_numbers
@@ -77,29 +77,5 @@ def _indices(columns: Sequence[str], names: Sequence[str], aside: Mapping[str, A
 def _sentences(explanation: Explanation, names: Sequence[str], original: int) -> list[str]:
     verdict = "selected" if explanation.selected else "not selected"
     head = f"{shown(names[explanation.feature])}: {verdict}, rank {explanation.rank:,} of {len(names):,}, "
-    copied = [f"It is an exact copy of {shown(names[original])}."] if original >= 0 else []
-    details = [*copied, *_structure(explanation), *_similar(explanation, names)]
+    details = explanation.sentences(names, original)
     return [f"{head}score {explanation.score:.4g}.", *(f"  {sentence}" for sentence in details)]
-
-
-def _structure(explanation: Explanation) -> list[str]:
-    sentences = []
-    if explanation.alone is None:
-        sentences.append("This method learns no structure that a column could agree with.")
-    else:
-        sentences.append(f"Agreement with the learned structure by itself: {explanation.alone:.3f} of 1.")
-    if explanation.gain is not None and explanation.rank > 1:
-        verb = "raises" if explanation.gain >= 0.0 else "lowers"
-        sentences.append(f"It {verb} the agreement of the columns ranked before it by {abs(explanation.gain):.3f}.")
-    return sentences
-
-
-def _similar(explanation: Explanation, names: Sequence[str]) -> list[str]:
-    similar = ", ".join(f"{shown(names[column])} ({value:+.2f})" for column, value in explanation.most_similar)
-    if not similar:
-        return ["No other column is selected."]
-    others = "The other selected columns" if explanation.selected else "The selected columns"
-    nearest = f"Most correlated selected columns: {similar}."
-    if explanation.covered is None:
-        return [nearest]
-    return [f"{others} together explain {percent(explanation.covered)} of its variance.", nearest]

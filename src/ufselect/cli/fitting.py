@@ -29,7 +29,6 @@ _PLAIN_WORDS = {
     "alignment curve": "agreement with the learned structure",
     "alignment": "agreement",
 }
-_SIGNIFICANT = 0.05
 _MOST_CODES = 3
 _LEAST_WORKING_MEMORY, _MOST_WORKING_MEMORY = 64, 1024
 
@@ -289,7 +288,7 @@ def agreement_found(selector: BaseSelector, X: Any, *, test: bool = True, batch:
 def _what_was_tested(tested: StructureTest) -> str:
     p = tested.p_value
     by_chance = f"{tested.mean:.2f} ± {round(tested.spread, 3):.1g} if columns are shuffled"
-    if p < _SIGNIFICANT:
+    if tested.found:
         probability = "p < 0.001" if p < 0.001 else f"p = {p:.2g}"
         found = f"{tested.observed:.2f} of 1 ({by_chance}; {probability})"
         return f"Agreement of the selected columns with the learned structure: {found}."

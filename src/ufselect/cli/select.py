@@ -16,6 +16,7 @@ from ufselect._backend.wording import percent
 from ufselect.cli import options
 from ufselect.cli.classes import DEFAULT_METHOD
 from ufselect.cli.fitting import (
+    Agreement,
     Numbers,
     Source,
     agreement_found,
@@ -24,6 +25,7 @@ from ufselect.cli.fitting import (
     fit_with_notes,
     form_of_text,
     make_selector,
+    modest_resources,
     read_numbers,
 )
 from ufselect.cli.outputs import ensure_can_be_written, ensure_table_can_be_written, write_all
@@ -34,6 +36,7 @@ from ufselect.cli.selection import cost, peak, print_ranking, selected_names
 
 if TYPE_CHECKING:
     from ufselect.base import BaseSelector
+    from ufselect.files import Table
     from ufselect.inspection import StructureTest
 
 
@@ -132,7 +135,8 @@ def select(
     pages = {}
     if report:
         command = shlex.join(["ufselect", *context.obj])
-        pages[report] = _page(selector, numbers, agreement.sentences, pixels, command, perf_counter() - start)
+        stability = _stability(selector, numbers.X, batches)
+        pages[report] = _page(selector, numbers, agreement, stability, pixels, command, perf_counter() - start)
     # Before anything is printed: a reader such as head may close the pipe early.
     settings = {"layer": layer or None, "batch_key": batch or None, "counts": numbers.are_counts}
     write_all({output: _table_writer(selector, numbers, agreement.tested, settings)} if output else {}, pages)
@@ -176,7 +180,8 @@ def _constant_ones(selector: BaseSelector, numbers: Numbers) -> list[str]:
 def _page(
     selector: BaseSelector,
     numbers: Numbers,
-    agreement: Sequence[str],
+    agreement: Agreement,
+    stability: Any,
     pixels: tuple[int, int] | None,
     command: str,
     seconds: float,
@@ -193,11 +198,36 @@ def _page(
             command=command,
             samples=None if table.samples is None else table.samples.tolist(),
             groups={name: _as_written(values) for name, values in table.aside.items()},
-            notes=[*_notes(selector, numbers), *agreement],
+            # What was read stands among the facts, and a test in the headline.
+            notes=[*_notes(selector, numbers)[1:], *([] if agreement.tested else agreement.sentences)],
             image=pixels,
+            test=agreement.tested,
+            stability=stability,
+            missing=_shares_missing(numbers.table),
             facts={"Time": f"{seconds:,.1f} s", "Peak memory": peak(), "Version": f"ufselect {__version__}"},
         )
     )
+
+
+def _stability(selector: BaseSelector, X: Any, batch: Any) -> Any:
+    """Return how often columns are selected from subsets of the samples; None if these are too few to fit."""
+    from ufselect._backend.convergence import convergence_warnings
+    from ufselect.inspection import selection_frequencies
+
+    try:
+        with convergence_warnings(), modest_resources(X, selector.get_params().get("n_jobs", 1)):
+            return selection_frequencies(selector, X, batch=batch, verbose=1)
+    except ValueError:
+        return None
+
+
+def _shares_missing(table: Table) -> Any:
+    import numpy as np
+
+    from ufselect.files import missing_values
+
+    counts = missing_values(table)
+    return np.array([counts.get(name, 0) for name in table.names]) / table.shape[0]
 
 
 def _as_written(values: Any) -> list[Any]:

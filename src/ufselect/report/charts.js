@@ -1,15 +1,17 @@
-/* Line charts: scores by rank, agreement by number of columns, objective by iteration. */
+/* Line charts: scores by rank, agreement by number of columns, the spectrum, objective by iteration. */
 
 const MOST_POINTS = 1000;
 const CHART = { height: 320, left: 58, right: 16, top: 36, bottom: 50 };
 
 function drawScores({ names, scores, selected }) {
+  if (!byId("scores-drawing")) return;
   const around = Math.max(4 * selected, 50);
   const hasChoice = 2 * around < names.length;
   let count = hasChoice ? around : names.length;
   const draw = lineChart(byId("scores-drawing"), () => ({
     values: scores.slice(0, count),
     cut: selected,
+    marked: chosen,
     titles: ["Rank", "Score"],
     describe: (i) => [names[i], `Rank ${grouped.format(i + 1)}`, `Score ${shortNumber(scores[i])}`],
   }));
@@ -22,24 +24,69 @@ function drawScores({ names, scores, selected }) {
 
 function drawStructure(curves, { names, selected }) {
   if (!curves) return;
-  const { agreement, r2 } = curves;
+  const { agreement, r2, all, tested } = curves;
   lineChart(byId("structure-drawing"), () => ({
     values: agreement,
-    beside: r2 ?? undefined,
+    besides: [
+      ...(r2 ? [{ values: r2, kind: "r2" }] : []),
+      ...(tested?.observed ? [{ values: tested.observed, kind: "tested" }] : []),
+    ],
+    band: tested,
+    level: all,
     cut: Math.min(selected, agreement.length),
     dot: true,
     low: 0,
-    titles: ["Columns", r2 ? "Agreement (solid), R² (dashed)" : "Agreement"],
+    marked: chosen,
+    titles: ["Columns", "Agreement"],
     describe: (i) => [
       `Agreement ${agreement[i].toFixed(3)} of the best ${grouped.format(i + 1)}`,
+      ...(tested?.mean[i] === undefined ? [] : [`Shuffled columns ${tested.low[i].toFixed(3)} to ${tested.high[i].toFixed(3)}`]),
       ...(r2 ? [`R² ${r2[i].toFixed(3)}`] : []),
       `Last added: ${names[i]}`,
     ],
   }));
+  const texts = {
+    main: "best columns",
+    tested: tested?.observed && "on the samples tested",
+    band: tested && "shuffled columns",
+    level: all !== null && `all columns: ${all.toFixed(2)}`,
+    r2: r2 && "R²",
+  };
+  addLineLegend(byId("structure-legend"), Object.entries(texts).filter(([, text]) => text));
+}
+
+function addLineLegend(container, entries) {
+  container.append(...entries.map(([kind, text]) =>
+    element("span", { class: "key" }, element("span", { class: `stroke ${kind}` }), text)));
+}
+
+/** The mean of all columns in the order of the file, and the selected ones. */
+function drawSpectrum(spectrum, { names, selected }) {
+  if (!spectrum) return;
+  const { mean, spread } = spectrum;
+  const columns = unpacked(spectrum.columns, Uint32Array);
+  const ranks = inverse(columns);
+  const band = { low: mean.map((value, i) => value - spread[i]), high: mean.map((value, i) => value + spread[i]) };
+  lineChart(byId("spectrum-drawing"), () => ({
+    values: mean,
+    band,
+    marks: [...columns.slice(0, selected)],
+    marked: chosen === null ? null : columns[chosen],
+    titles: ["Column", "Mean"],
+    describe: (i) => [names[ranks[i]], `Mean ${shortNumber(mean[i])} ± ${shortNumber(spread[i])}`, rankText(ranks[i], selected)],
+  }));
+}
+
+const rankText = (rank, selected) => `Rank ${grouped.format(rank + 1)}, ${rank < selected ? "selected" : "not selected"}`;
+
+function inverse(order) {
+  const indices = new Uint32Array(order.length);
+  order.forEach((value, index) => (indices[value] = index));
+  return indices;
 }
 
 function drawConvergence(values) {
-  if (!values || values.length < 2) return;
+  if (!byId("convergence-drawing")) return;
   lineChart(byId("convergence-drawing"), () => ({
     values,
     dots: values.length <= 60,
@@ -48,7 +95,10 @@ function drawConvergence(values) {
   }));
 }
 
-/** Draws a line chart and redraws it on resize; what() returns values, titles and texts. Returns a function that redraws. */
+/**
+ * Draws a line chart and redraws it on resize; what() returns values, titles and texts, and, if there are any,
+ * besides: further lines; band: low and high; level: a value of its own; marks: indices; marked: one that stands out.
+ */
 function lineChart(drawing, what) {
   let chart = null;
   const draw = () => {
@@ -69,7 +119,8 @@ function lineChart(drawing, what) {
 
 /** Adds the scales to a chart: x of a rank and y of a value, in pixels. */
 function scaled(chart, width) {
-  const known = [...chart.values, ...(chart.beside ?? [])].filter((value) => value !== null);
+  const drawn = [chart.values, ...(chart.besides ?? []).map((line) => line.values), chart.band?.low ?? [], chart.band?.high ?? []];
+  const known = drawn.flat().concat(chart.level ?? []).filter((value) => value !== null);
   const ticks = niceTicks(chart.low ?? smallest(known), largest(known), 5);
   const [low, high] = [ticks[0], ticks[ticks.length - 1]];
   const { left, right, top, bottom, height } = CHART;
@@ -108,12 +159,35 @@ function lineSvg(chart) {
   const svg = svgElement("svg", { viewBox: `0 0 ${width} ${CHART.height}`, width, height: CHART.height, "aria-hidden": true });
   svg.append(...gridLines(chart), ...rankTicks(chart), ...axisTitles(chart));
   const kept = thinned(chart.values, chart.cut);
+  if (chart.band) svg.append(bandBetween(chart));
+  if (typeof chart.level === "number") svg.append(lineAcross(chart, chart.level));
+  svg.append(...(chart.marks ?? []).map((i) => lineUp(chart, i, "mark")));
   if (chart.cut) svg.append(...cutAt(chart, kept));
-  if (chart.beside) svg.append(svgElement("path", { class: "line beside", d: pathThrough({ ...chart, values: chart.beside }, kept) }));
-  svg.append(svgElement("path", { class: "line", d: pathThrough(chart, kept) }));
+  for (const { values, kind } of chart.besides ?? []) {
+    svg.append(svgElement("path", { class: `line beside ${kind}`, d: pathThrough({ ...chart, values }, thinned(values)) }));
+  }
+  svg.append(svgElement("path", { class: `line ${chart.kind ?? "main"}`, d: pathThrough(chart, kept) }));
   if (chart.dots) svg.append(...kept.map((i) => dotAt(chart, i)));
   if (chart.dot) svg.append(dotAt(chart, chart.cut - 1));
+  if (isWithin(chart.marked, chart.values)) svg.append(lineUp(chart, chart.marked, "marked"), markedDot(chart));
   return svg;
+}
+
+const isWithin = (i, values) => typeof i === "number" && i < values.length && values[i] !== null;
+
+const lineAcross = ({ y, width }, value) =>
+  svgElement("line", { class: "level", x1: CHART.left, x2: width - CHART.right, y1: y(value), y2: y(value) });
+
+const lineUp = ({ x }, i, kind) =>
+  svgElement("line", { class: kind, x1: x(i + 1), x2: x(i + 1), y1: CHART.top, y2: CHART.height - CHART.bottom });
+
+const markedDot = (chart) =>
+  svgElement("circle", { class: "marked", cx: chart.x(chart.marked + 1), cy: chart.y(chart.values[chart.marked]), r: 5 });
+
+function bandBetween(chart) {
+  const [above, below] = [chart.band.high, chart.band.low].map((values) => ({ ...chart, values: values.slice(0, chart.values.length) }));
+  const indices = thinned(above.values);
+  return svgElement("path", { class: "band", d: `${pathThrough(above, indices)}${pathThrough(below, indices.toReversed()).replace("M", "L")}Z` });
 }
 
 /** Indices of values to draw: about a thousand at most, including both ends and both sides of the cut. */
@@ -162,7 +236,7 @@ function cutAt(chart, kept) {
   const leftward = end > width / 2;
   const text = chart.dot ? `${values[cut - 1].toFixed(2)} with ${grouped.format(cut)}` : `${grouped.format(cut)} selected`;
   return [
-    svgElement("path", { class: "area", d: areaUpTo(end, chart, kept.filter((i) => i < cut), base) }),
+    ...(chart.plain ? [] : [svgElement("path", { class: "area", d: areaUpTo(end, chart, kept.filter((i) => i < cut), base) })]),
     svgElement("line", { class: "cut", x1: end, x2: end, y1: CHART.top, y2: base }),
     svgElement("text", { class: "cut-text", x: end + (leftward ? -8 : 8), y: CHART.top - 10, "text-anchor": leftward ? "end" : "start" }, text),
   ];

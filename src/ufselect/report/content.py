@@ -11,16 +11,26 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ufselect._backend.columns import Float
+from ufselect._backend.columns import Float, column_moments
+from ufselect._backend.tabular import dense_part
+from ufselect.report.columns import Markers, StandsFor, explanations, histograms, markers, what_they_stand_for
 from ufselect.report.encoding import packed, packed_range, packed_shares, plain_numbers
-from ufselect.report.features import Correlations, best_first, curves_of, selected_correlations
-from ufselect.report.samples import Blocks, Map, map_of_samples, neighbor_blocks
+from ufselect.report.features import (
+    Correlations,
+    agreement_of_all,
+    best_first,
+    curves_of,
+    part_of,
+    selected_correlations,
+)
+from ufselect.report.samples import Map, map_of_samples, robust_ranges
 from ufselect.report.study import Study
 
 MOST_CORRELATIONS_SHOWN = 150
 GROUPS_LISTED_WITH_A_SAMPLE = 3
 _MOST_COLORS = 20
 _MOST_GROUPS = 20
+_MOST_VALUES = 2_000_000
 _NO_VALUE = "no value"
 
 
@@ -30,14 +40,18 @@ class Findings:
 
     study: Study
     map: Map
-    blocks: Blocks
+    markers: Markers | None
     correlations: Correlations
+    agreement_of_all: float | None
+    stands_for: list[StandsFor]
 
     @classmethod
     def of(cls, study: Study) -> Findings:
         """Compute the findings."""
         shown = map_of_samples(study)
-        return cls(study, shown, neighbor_blocks(study, shown), selected_correlations(study))
+        correlations = selected_correlations(study)
+        every = agreement_of_all(study)
+        return cls(study, shown, markers(study, shown), correlations, every, what_they_stand_for(study))
 
 
 def page_content(findings: Findings) -> dict[str, Any]:
@@ -46,12 +60,13 @@ def page_content(findings: Findings) -> dict[str, Any]:
     return {
         "download": _download_name(study.source),
         "features": _features(findings),
-        "curves": _curves(study),
+        "curves": _curves(findings),
         "samples": _samples(findings),
-        "blocks": _blocks(findings.blocks),
+        "markers": _markers(findings),
         "correlations": _correlations(findings.correlations),
         "objective": objective_values(study),
         "image": _image(study),
+        "spectrum": _spectrum(study),
     }
 
 
@@ -69,30 +84,56 @@ def _download_name(source: str) -> str:
 
 
 def _features(findings: Findings) -> dict[str, Any]:
-    """Return names and scores, best first, and the gains and redundancies of the best."""
+    """Return names and scores, best first, and what is known of the selected ones."""
     study = findings.study
     order, names = best_first(study), study.column_names
-    curves = curves_of(study)
-    gains = None if curves is None else np.diff(curves.agreement, prepend=0.0)
+    distributions = histograms(study)
     return {
         "selected": int(study.selector.n_features_),
         "names": [names[column] for column in order],
         "scores": plain_numbers(study.selector.scores_[order]),
-        "gains": None if gains is None else _rounded(gains),
-        "redundancy": _rounded(findings.correlations.largest),
+        "stability": None if study.stability is None else _rounded(study.stability[order]),
+        "missing": None if study.missing is None or not study.missing.any() else _rounded(study.missing[order]),
+        "histograms": [packed(_heights(each.counts), "u1") for each in distributions],
+        "ranges": [[each.low, each.high] for each in distributions],
+        "distinct": [each.distinct for each in distributions],
+        "standsFor": [
+            {"count": each.total, "nearest": [[rank, round(value, 4)] for rank, value in each.nearest]}
+            for each in findings.stands_for
+        ],
+        "copies": [int(study.selector.copies_[column]) >= 0 for column in order],
+        "explanations": explanations(study),
     }
 
 
-def _curves(study: Study) -> dict[str, list[float | None] | None] | None:
-    curves = curves_of(study)
+def _heights(counts: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return bars from 0 to 255; those that are not empty stay visible."""
+    return np.where(counts > 0, np.maximum(np.rint(255 * counts / counts.max()), 12), 0)
+
+
+def _curves(findings: Findings) -> dict[str, Any] | None:
+    curves, tested = curves_of(findings.study), findings.study.test
     if curves is None:
         return None
-    r2 = None if curves.r2 is None else plain_numbers(curves.r2)
-    return {"agreement": plain_numbers(curves.agreement), "r2": r2}
+    content: dict[str, Any] = {
+        "agreement": plain_numbers(curves.agreement),
+        "r2": None if curves.r2 is None else plain_numbers(curves.r2),
+        "all": findings.agreement_of_all,
+        "tested": None,
+    }
+    if tested is not None and tested.curves.size:
+        shuffled = tested.curves
+        content["tested"] = {
+            "observed": _rounded(tested.curve) if tested.n_samples < findings.study.X.shape[0] else None,
+            "low": _rounded(shuffled.min(axis=0)),
+            "mean": _rounded(shuffled.mean(axis=0)),
+            "high": _rounded(shuffled.max(axis=0)),
+        }
+    return content
 
 
 def _rounded(values: Float) -> list[float | None]:
-    return plain_numbers(values.round(6))
+    return plain_numbers(np.asarray(values, dtype=np.float64).round(6))
 
 
 def _samples(findings: Findings) -> dict[str, Any]:
@@ -103,13 +144,35 @@ def _samples(findings: Findings) -> dict[str, Any]:
         "labels": None if study.samples is None else [study.samples[row] for row in shown.rows],
         "axes": [packed_range(values) for values in shown.coordinates.T],
         "axis": shown.axis,
+        "outlying": packed(_bits(shown.outlying), "u2") if shown.outlying.any() else None,
+        "values": _values_of_best(findings),
         "groups": [_cluster_group(shown), *_groups(findings)],
     }
 
 
+def _bits(flags: npt.NDArray[np.bool_]) -> npt.NDArray[Any]:
+    """Return one number for every row of flags, whose lowest bit is the first of them."""
+    return flags @ 2 ** np.arange(flags.shape[1])
+
+
+def _values_of_best(findings: Findings) -> list[dict[str, Any]]:
+    """Return the values of the best columns for all samples shown, in 256 steps, as far as they take little room."""
+    study, shown = findings.study, findings.map
+    count = min(study.selector.n_features_, _MOST_VALUES // len(shown.rows))
+    found = []
+    for column in best_first(study)[:count]:
+        values = dense_part(part_of(study.X, shown.rows, np.array([column])), slice(None), standardize=False)
+        unit = float(np.abs(values).max()) or 1.0  # keeps even the smallest and largest floats in proportion
+        low, high = (ends[0] for ends in robust_ranges(values / unit))
+        shares = ((values[:, 0] / unit - low) / ((high - low) or 1.0)).clip(0.0, 1.0)
+        found.append(
+            {"low": float(low * unit), "high": float(high * unit), "codes": packed(np.rint(255 * shares), "u1")}
+        )
+    return found
+
+
 def _cluster_group(shown: Map) -> dict[str, Any]:
-    names = [str(number) for number in range(1, shown.n_clusters + 1)]
-    return _group("Cluster", names, shown.clusters, listed=True, colors=True)
+    return _group("Cluster", shown.group_names, shown.clusters, listed=len(shown.sizes) > 1, colors=True)
 
 
 def _group(name: str, values: list[str], codes: npt.ArrayLike, *, listed: bool, colors: bool) -> dict[str, Any]:
@@ -153,12 +216,17 @@ def _number_in(text: str) -> float:
         return math.nan
 
 
-def _blocks(blocks: Blocks) -> dict[str, Any]:
+def _markers(findings: Findings) -> dict[str, Any] | None:
+    found = findings.markers
+    if found is None:
+        return None
+    names = findings.map.group_names
     return {
-        "size": len(blocks.shares),
-        "shares": packed_shares(blocks.shares),
-        "clusters": [int(number) + 1 for number in blocks.clusters],
-        "borders": _rounded(blocks.borders),
+        "columns": found.columns.tolist(),
+        "clusters": [names[number] for number in found.clusters],
+        "codes": found.clusters.tolist(),
+        "means": [_rounded(line) for line in found.means],
+        "controls": found.n_controls,
     }
 
 
@@ -180,5 +248,17 @@ def _image(study: Study) -> dict[str, Any] | None:
         "height": study.image[0],
         "width": study.image[1],
         "mean": packed(np.rint(255 * shades), "u1"),
+        "columns": packed(best_first(study), "u4"),
+    }
+
+
+def _spectrum(study: Study) -> dict[str, Any] | None:
+    """Return the mean and the standard deviation of all columns, in their own order."""
+    if not study.ordered:
+        return None
+    means, variances = column_moments(study.X)
+    return {
+        "mean": plain_numbers(means.astype(np.float32)),
+        "spread": plain_numbers(np.sqrt(variances).astype(np.float32)),
         "columns": packed(best_first(study), "u4"),
     }

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import html
 import json
 import re
 from typing import Any
@@ -45,6 +44,6 @@ def as_json(content: Any) -> str:
     return text
 
 
-def as_html(text: str) -> str:
-    """Return text escaped for HTML elements and quoted attributes."""
-    return html.escape(_UNFIT.sub("\ufffd", text))
+def fit_for_html(value: Any) -> Any:
+    """Return text without the characters that HTML does not allow; anything else as it is."""
+    return _UNFIT.sub("\ufffd", value) if type(value) is str else value

@@ -1,66 +1,68 @@
-/* Grids of coloured cells: neighbours, correlations and the image. */
+/* Grids of coloured cells: means by cluster, correlations and the image. */
 
 const MAP_HEIGHT = 440;
 const BAND = 11;
-const MOST_BORDERS = 20;
+const CELL = { least: 11, most: 24, widest: 64 };
+const LABEL = { share: 0.34, widest: 170, gap: 8, size: 12, font: "system-ui, sans-serif" };
+const FURTHEST_MEAN = 2;
 
-function drawBlocks({ size, shares, clusters, borders }) {
-  const values = unpackedShares(shares);
-  const most = largest(values) || 1;
-  grid(byId("blocks-drawing"), () => ({
-    rows: size,
-    columns: size,
-    borders,
-    bands: clusters,
-    // The square root makes small shares visible.
-    paint: scaleOver(colorScale("heat-0", "heat-1", "heat-2", "heat-3"), (row, column) => Math.sqrt(values[row * size + column] / most)),
+/** Rows are columns of the data, and columns are clusters of samples. */
+function drawMarkers(markers, { names, selected }) {
+  if (!markers) return;
+  const { columns, clusters, codes, means, controls } = markers;
+  grid(byId("markers-drawing"), () => ({
+    rows: columns.length,
+    columns: clusters.length,
+    rowNames: columns.map((rank) => names[rank]),
+    columnNames: clusters.map((name) => name.split(" ")[0]),
+    borders: controls ? [columns.length - controls] : [],
+    bands: codes,
+    marked: { row: columns.indexOf(chosen) },
+    paint: scaleOver(colorScale("below", "middle", "above"), (row, column) => 0.5 + means[row][column] / FURTHEST_MEAN / 2),
     describe: (row, column) => [
-      `From cluster ${clusters[row]} to cluster ${clusters[column]}`,
-      `${percent(values[row * size + column])} of the neighbours of these samples`,
+      names[columns[row]],
+      `Cluster ${clusters[column]}: ${signed(means[row][column])} standard deviations`,
+      rankText(columns[row], selected),
     ],
   }));
-  addScaleLegend(byId("blocks-legend"), "none", "most");
+  addScaleLegend(byId("markers-legend"), `${-FURTHEST_MEAN} or less`, `${FURTHEST_MEAN} or more`, "means");
 }
+
+const signed = (value) => `${value < 0 ? "−" : "+"}${Math.abs(value).toFixed(2)}`;
 
 function drawRedundancy({ size, values: text, similar }, { names }) {
   if (!byId("redundancy-drawing")) return;
   const values = unpackedShares(text);
-  const byRank = [...similar.keys()];
-  let order = byRank;
-  const at = (row, column) => values[order[row] * size + order[column]];
-  const draw = grid(byId("redundancy-drawing"), () => ({
+  const at = (row, column) => values[similar[row] * size + similar[column]];
+  const place = inverse(similar);
+  grid(byId("redundancy-drawing"), () => ({
     rows: size,
     columns: size,
+    rowNames: similar.map((rank) => names[rank]),
     borders: [],
+    marked: chosen !== null && chosen < size ? { row: place[chosen], column: place[chosen] } : {},
     paint: scaleOver(colorScale("heat-0", "heat-1", "heat-2", "heat-3"), at),
-    describe: (row, column) => [names[order[row]], names[order[column]], `Absolute correlation ${at(row, column).toFixed(2)}`],
+    describe: (row, column) => [names[similar[row]], names[similar[column]], `Absolute correlation ${at(row, column).toFixed(2)}`],
   }));
   addScaleLegend(byId("redundancy-legend"), "0", "1");
-  addChoice(byId("redundancy-controls"), "Order of the columns", ["By rank", "By similarity"], 0, (index) => {
-    order = index === 0 ? byRank : similar;
-    draw();
-  });
 }
 
 function drawImage(image, features) {
   if (!image) return;
   const { height, width } = image;
   const mean = unpacked(image.mean, Uint8Array);
-  const ranks = inverse(unpacked(image.columns, Uint32Array));
+  const columns = unpacked(image.columns, Uint32Array);
+  const ranks = inverse(columns);
   grid(byId("image-drawing"), () => ({
     rows: height,
     columns: width,
+    square: true,
     borders: [],
+    marked: chosen === null ? {} : { cell: [Math.floor(columns[chosen] / width), columns[chosen] % width] },
     paint: pixelColors(mean, ranks, features.selected, width),
     describe: (row, column) => pixelTexts(row, column, ranks[row * width + column], features),
   }));
   addScaleLegend(byId("image-legend"), "best", "last selected", "pick");
-}
-
-function inverse(order) {
-  const indices = new Uint32Array(order.length);
-  order.forEach((value, index) => (indices[value] = index));
-  return indices;
 }
 
 function pixelColors(mean, ranks, selected, width) {
@@ -75,40 +77,74 @@ function pixelColors(mean, ranks, selected, width) {
 
 function pixelTexts(row, column, rank, { names, scores, selected }) {
   const position = `Row ${row + 1}, column ${column + 1}`;
-  const state = rank < selected ? "selected" : "not selected";
-  return [names[rank], position, `Rank ${grouped.format(rank + 1)}, ${state}`, `Score ${shortNumber(scores[rank])}`];
+  return [names[rank], position, rankText(rank, selected), `Score ${shortNumber(scores[rank])}`];
 }
 
 const scaleOver = (scale, share) => (row, column) => scale(share(row, column));
 
-/** Draws cells and redraws them on resize; what() returns their number, colours and texts. Returns a function that redraws. */
+/** Draws cells and redraws them on resize; what() returns their number, names, colours and texts. Returns a function that redraws. */
 function grid(drawing, what) {
   const canvas = element("canvas", { "aria-hidden": true });
   let cells = null;
-  let [side, inset] = [1, 0];
+  let frame = null;
   const draw = () => {
     hide();
     cells = what();
-    inset = cells.bands ? BAND : 0;
-    side = Math.min((drawing.clientWidth - inset) / cells.columns, (MAP_HEIGHT - inset) / cells.rows);
+    frame = frameOf(cells, drawing.clientWidth);
     drawing.replaceChildren(canvas);
-    const context = sizedCanvas(canvas, inset + side * cells.columns, inset + side * cells.rows);
-    drawBands(context, cells, side);
-    context.translate(inset, inset);
+    const context = sizedCanvas(canvas, frame.left + frame.across * cells.columns, frame.top + frame.down * cells.rows);
+    drawNames(context, cells, frame);
+    drawBands(context, cells, frame);
+    context.translate(frame.left, frame.top);
     context.imageSmoothingEnabled = false;
-    context.drawImage(paintedCells(cells), 0, 0, side * cells.columns, side * cells.rows);
-    drawBorders(context, cells, side);
+    context.drawImage(paintedCells(cells), 0, 0, frame.across * cells.columns, frame.down * cells.rows);
+    drawBorders(context, cells, frame);
+    outlineMarked(context, cells, frame);
   };
-  const corner = () => [canvas.offsetLeft + inset, canvas.offsetTop + inset];
+  const corner = () => [canvas.offsetLeft + frame.left, canvas.offsetTop + frame.top];
   const hide = makeExplorable(drawing, {
-    at: (x, y) => cellAt(cells, Math.floor((x - corner()[0]) / side), Math.floor((y - corner()[1]) / side)),
+    at: (x, y) => cellAt(cells, Math.floor((x - corner()[0]) / frame.across), Math.floor((y - corner()[1]) / frame.down)),
     next: (cell, right, down) =>
       cell === null ? [0, 0] : [within(cell[0] + down, 0, cells.rows - 1), within(cell[1] + right, 0, cells.columns - 1)],
-    box: ([row, column]) => ({ x: corner()[0] + column * side, y: corner()[1] + row * side, width: side, height: side }),
+    box: ([row, column]) => ({ x: corner()[0] + column * frame.across, y: corner()[1] + row * frame.down, width: frame.across, height: frame.down }),
     describe: ([row, column]) => cells.describe(row, column),
   });
   keepDrawn(drawing, draw);
   return draw;
+}
+
+/** The size of a cell, and the room for names on the left and above; rows too low for their names have none. */
+function frameOf({ rows, columns, rowNames, columnNames, bands, square }, width) {
+  if (square) {
+    const side = Math.min(width / columns, MAP_HEIGHT / rows);
+    return { left: 0, top: 0, across: side, down: side };
+  }
+  const fits = rowNames && rows * CELL.least <= 1.6 * MAP_HEIGHT;
+  const down = within(MAP_HEIGHT / rows, fits ? CELL.least : 1, CELL.most);
+  const left = fits ? Math.min(LABEL.share * width, LABEL.widest, 8 * largest(rowNames.map((name) => name.length)) + LABEL.gap) : 0;
+  return { left, top: (bands ? BAND : 0) + (columnNames ? 16 : 0), across: Math.min((width - left) / columns, CELL.widest), down };
+}
+
+function drawNames(context, { rowNames, columnNames, marked }, { left, top, across, down }) {
+  context.font = `${Math.min(LABEL.size, down - 1)}px ${LABEL.font}`;
+  context.textBaseline = "middle";
+  (left ? rowNames : []).forEach((name, i) => {
+    context.fillStyle = color(marked?.row === i ? "accent" : "quiet");
+    context.textAlign = "right";
+    context.fillText(shortened(context, name, left - LABEL.gap), left - LABEL.gap, top + (i + 0.5) * down);
+  });
+  context.font = `${LABEL.size}px ${LABEL.font}`;
+  context.fillStyle = color("quiet");
+  context.textAlign = "center";
+  (columnNames ?? []).forEach((name, i) => context.fillText(shortened(context, name, across), left + (i + 0.5) * across, 7));
+}
+
+/** The text, or its beginning and an ellipsis if it is wider than that. */
+function shortened(context, text, width) {
+  if (text.length < 200 && context.measureText(text).width <= width) return text;
+  let kept = Math.min(text.length, 60);
+  while (kept > 1 && context.measureText(`${text.slice(0, kept)}…`).width > width) kept--;
+  return `${text.slice(0, kept)}…`;
 }
 
 function cellAt({ rows, columns }, column, row) {
@@ -129,30 +165,34 @@ function paintedCells({ rows, columns, paint }) {
   return canvas;
 }
 
-/** Bands next to the rows and above the columns, in the colours of the clusters in the scatter plot. */
-function drawBands(context, { bands }, side) {
-  (bands ?? []).forEach((number, i) => {
-    context.fillStyle = color(`group-${(number - 1) % COLORS}`);
-    context.fillRect(0, BAND + i * side, BAND - 3, side + 0.5);
-    context.fillRect(BAND + i * side, 0, side + 0.5, BAND - 3);
+/** Bands above the columns, in the colours of the clusters in the scatter plot. */
+function drawBands(context, { bands }, { left, top, across }) {
+  (bands ?? []).forEach((code, i) => {
+    context.fillStyle = color(`group-${code % COLORS}`);
+    context.fillRect(left + i * across, top - BAND, across - 1, BAND - 3);
   });
 }
 
-/** Lines between clusters, unless there are so many that they would hide the cells; the bands remain. */
-function drawBorders(context, { rows, columns, borders }, side) {
-  if (borders.length >= MOST_BORDERS) return;
-  context.strokeStyle = color("border-line");
-  context.globalAlpha = 0.65;
-  context.lineWidth = 1;
+/** A line above each of some rows. */
+function drawBorders(context, { columns, borders }, { across, down }) {
+  context.strokeStyle = color("ink");
+  context.lineWidth = 2;
   context.beginPath();
-  for (const border of borders) {
-    const position = Math.round(border * side) + 0.5;
-    context.moveTo(position, 0);
-    context.lineTo(position, rows * side);
-    context.moveTo(0, position);
-    context.lineTo(columns * side, position);
+  for (const row of borders) {
+    context.moveTo(0, row * down);
+    context.lineTo(columns * across, row * down);
   }
   context.stroke();
+}
+
+/** Frames around the row, the column and the cell of the column of the data that was chosen. */
+function outlineMarked(context, { rows, columns, marked }, { across, down }) {
+  const { row = -1, column = -1, cell } = marked ?? {};
+  context.strokeStyle = color("ink");
+  context.lineWidth = 2;
+  if (row >= 0) context.strokeRect(1, row * down, columns * across - 2, down);
+  if (column >= 0) context.strokeRect(column * across, 1, across, rows * down - 2);
+  if (cell) context.strokeRect(cell[1] * across + 1, cell[0] * down + 1, across - 2, down - 2);
 }
 
 function addScaleLegend(container, low, high, kind = "heat") {

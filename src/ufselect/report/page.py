@@ -1,21 +1,16 @@
-"""The page: its template filled in."""
+"""The page of a selection."""
 
 from __future__ import annotations
 
-import base64
-import hashlib
-from importlib.resources import files
-from string import Template
+from typing import Any
 
 from ufselect.report import words
 from ufselect.report.content import Findings, page_content
-from ufselect.report.encoding import as_html, as_json
-from ufselect.report.features import best_first
+from ufselect.report.features import best_first, curves_of
 from ufselect.report.settings import parameters, python_code
+from ufselect.report.skeleton import filled_template
 from ufselect.report.study import Study
-from ufselect.report.words import Words
 
-_SCRIPTS = ("tools.js", "explore.js", "table.js", "charts.js", "maps.js", "scatter.js", "page.js")
 _LISTED_WITHOUT_SCRIPTS = 20
 
 
@@ -43,92 +38,42 @@ def render_page(study: Study) -> str:
     True
     """
     findings = Findings.of(study)
-    style, dark, script = _text("page.css"), _text("dark.css"), _script()
-    return Template(_text("page.html")).substitute(
-        style=style,
-        dark=dark,
-        script=script,
-        policy=_policy([style, dark], script),
-        data=as_json(page_content(findings)),
-        **_headline(findings),
-        **_settings(study),
-        best=_best_features(study),
-        figures="\n".join(_figures(findings)),
-    )
-
-
-def _text(name: str) -> str:
-    return files(__package__).joinpath(name).read_text(encoding="utf-8")
-
-
-def _script() -> str:
-    parts = "\n".join(_text(name) for name in _SCRIPTS)
-    return f'(() => {{\n"use strict";\n{parts}}})();\n'
-
-
-def _policy(styles: list[str], script: str) -> str:
-    """Return the content security policy: only the script and styles of the page itself, and no requests."""
-    style_hashes = " ".join(map(_hash, styles))
-    return (
-        f"default-src 'none'; script-src {_hash(script)}; style-src {style_hashes}; img-src data: blob:; "
-        "base-uri 'none'; form-action 'none'"
-    )
-
-
-def _hash(text: str) -> str:
-    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
-
-
-def _headline(findings: Findings) -> dict[str, str]:
-    study = findings.study
-    facts = [
-        f'<div><dt>{as_html(name)}</dt><dd title="{as_html(str(value))}">{as_html(str(value))}</dd></div>'
-        for name, value in words.facts(findings).items()
-    ]
-    return {
-        "headline": as_html(words.headline(study)),
-        "source": as_html(study.source),
-        "facts": "\n".join(facts),
-        "notes": "\n".join(f"<p>{as_html(note)}</p>" for note in study.notes),
-    }
-
-
-def _settings(study: Study) -> dict[str, str]:
-    rows = [
-        f'<tr><th scope="row"><code>{as_html(name)}</code></th><td><code>{as_html(value)}</code></td>'
-        f"<td>{'default' if default else 'set'}</td></tr>"
-        for name, (value, default) in parameters(study.selector).items()
-    ]
-    return {
-        "parameters": "\n".join(rows),
-        "command": as_html(study.command),
-        "code": as_html(python_code(study.selector)),
-    }
-
-
-def _best_features(study: Study) -> str:
     best = best_first(study)[: min(study.selector.n_features_, _LISTED_WITHOUT_SCRIPTS)]
-    return "\n".join(f"<li><bdi>{as_html(study.column_names[column])}</bdi></li>" for column in best)
+    return filled_template(
+        "selection.html",
+        ("table.js", "scatter.js", "selection.js"),
+        page_content(findings),
+        source=study.source,
+        verdict=words.verdict(study),
+        facts=words.facts(findings),
+        notes=study.notes,
+        best=[study.column_names[column] for column in best],
+        figures=_figures(findings),
+        convergence=_named_figures([("convergence", "Convergence", words.of_convergence(study))]),
+        command=study.command,
+        code=python_code(study.selector),
+        parameters=parameters(study.selector),
+    )
 
 
-def _figures(findings: Findings) -> list[str]:
-    """Return the sections of the figures, except those that do not apply to the method."""
+def _figures(findings: Findings) -> list[dict[str, Any]]:
+    """Return the figures that apply to the method and the data."""
     study = findings.study
-    structure = words.of_structure(study) or Words("", words.no_structure(study))
-    found = [
-        ("scores", "Scores", words.of_scores(study)),
-        ("structure", "Agreement", structure),
-        ("samples", "Samples", words.of_samples(findings)),
-        ("blocks", "Neighbours", words.of_blocks(findings)),
-        ("redundancy", "Redundancy", words.of_redundancy(findings)),
-        ("convergence", "Convergence", words.of_convergence(study)),
-        ("image", "Image", words.of_image(study)),
-    ]
-    return [_figure(name, title, said) for name, title, said in found if said is not None]
+    if curves_of(study) is None:
+        first = ("scores", "Scores", words.of_scores(study))
+    else:
+        first = ("structure", "Agreement with the structure", words.of_structure(findings))
+    return _named_figures(
+        [
+            ("spectrum", "Spectrum", words.of_spectrum(study)),
+            first,
+            ("samples", "Samples", words.of_samples(findings)),
+            ("markers", "Which column marks which cluster", words.of_markers(findings)),
+            ("redundancy", "Redundancy", words.of_redundancy(findings)),
+            ("image", "Image", words.of_image(study)),
+        ]
+    )
 
 
-def _figure(name: str, title: str, said: Words) -> str:
-    """Return a section with a figure, or with a sentence only if there is nothing to draw."""
-    template = "figure.html" if said.label else "sentence.html"
-    texts = {key: as_html(text) for key, text in said._asdict().items()}
-    return Template(_text(template)).substitute(texts, name=name, title=title)
+def _named_figures(figures: list[tuple[str, str, words.Words | None]]) -> list[dict[str, Any]]:
+    return [{"name": name, "title": title, **said._asdict()} for name, title, said in figures if said is not None]

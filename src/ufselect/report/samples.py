@@ -1,17 +1,22 @@
-"""The samples: their positions in the embedding, their clusters and their neighbours."""
+"""The samples: their positions in the embedding, on axes that outliers do not stretch, and their clusters."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.sparse as sp
+import numpy.typing as npt
+from scipy.cluster.hierarchy import fcluster, linkage
 from sklearn.cluster import kmeans_plusplus
 from sklearn.decomposition import PCA
-from sklearn.metrics import pairwise_distances_argmin, silhouette_score
+from sklearn.metrics import pairwise_distances_argmin
 
 from ufselect._backend.columns import Columns, Float, Indices, constant_columns
-from ufselect.metrics import nearest_neighbors
+from ufselect._backend.policy import NEIGHBORS_TO_COUNT_CLUSTERS
+from ufselect.graphs.adaptive import neighbor_probabilities
+from ufselect.graphs.laplacian import structure_laplacian
+from ufselect.graphs.neighbors import nearest_others
+from ufselect.graphs.spectral import eigengap, smallest_eigenvectors
 from ufselect.report.features import best_first, evenly_spaced, part_of
 from ufselect.report.study import Study
 from ufselect.solvers.kmeans import kmeans_labels
@@ -19,22 +24,32 @@ from ufselect.solvers.kmeans import kmeans_labels
 MOST_SHOWN = 50_000
 MOST_DIMENSIONS = 10
 MOST_COLUMNS_COMPARED = 100
-MOST_WITH_NEIGHBORS = 20_000
-N_NEIGHBORS = 5
+MOST_GROUPS = 12
+"""Number of clusters that are shown as they are, as many as there are colours; more are grouped by similarity."""
+
 _MOST_TO_CLUSTER = 10_000
-_MOST_TO_JUDGE = 1000
+_MOST_TO_COUNT_CLUSTERS = 1000
+_MOST_CLUSTERS = 40
 _STARTS = 5
-_CLUSTERS_TRIED = range(2, 11)
-_MOST_CELLS = 150
+# An axis holds what is within three interquartile ranges of the quartiles, at least 90 % of the samples, and half as
+# much again on both sides: a small cluster is not cut.
+_INTERQUARTILE_RANGES = 3.0
+_TAIL = 0.05
 
 
 @dataclass(frozen=True)
 class Map:
-    """The coordinates of the samples that are shown, and their clusters, the largest first."""
+    """The coordinates of the samples that are shown, and the clusters, the largest first.
+
+    ``outlying`` are the coordinates that were moved to the end of an axis, and ``sizes`` the number of clusters in each
+    group: more than 1 only if there are too many clusters to show.
+    """
 
     rows: Indices
     coordinates: Float
+    outlying: npt.NDArray[np.bool_]
     clusters: Indices
+    sizes: Indices
     learned: bool
 
     @property
@@ -44,21 +59,16 @@ class Map:
 
     @property
     def n_clusters(self) -> int:
-        """The number of clusters that are not empty."""
-        return int(self.clusters.max()) + 1
+        """The number of clusters, before they are grouped."""
+        return int(self.sizes.sum())
 
-
-@dataclass(frozen=True)
-class Blocks:
-    """How the neighbours of the samples in one cell are distributed over all cells, with samples sorted by cluster."""
-
-    shares: Float
-    clusters: Indices  # of the first sample in each cell
-    borders: Float  # between clusters, in cells
-    within: float
-    by_chance: float
-    n_samples: int
-    learned: bool
+    @property
+    def group_names(self) -> list[str]:
+        """The names of the clusters or, if there are too many, of their groups."""
+        if len(self.sizes) == self.n_clusters:
+            return [str(number) for number in range(1, len(self.sizes) + 1)]
+        counts = [f"{size} clusters" if size > 1 else "1 cluster" for size in self.sizes]
+        return [f"{chr(ord('A') + number)} ({count})" for number, count in enumerate(counts)]
 
 
 def map_of_samples(study: Study) -> Map:
@@ -66,24 +76,32 @@ def map_of_samples(study: Study) -> Map:
     rows = evenly_spaced(study.X.shape[0], MOST_SHOWN)
     embedding = getattr(study.selector, "embedding_", None)
     if embedding is None:
-        coordinates = _principal_components(_standardized_selection(study, rows))
+        points = _principal_components(_standardized_selection(study, rows))
     else:
-        coordinates = np.asarray(embedding, dtype=np.float64)[rows]
-    clusters = _clusters(coordinates, getattr(study.selector, "n_clusters_", None))
-    return Map(rows, coordinates[:, :MOST_DIMENSIONS], clusters, embedding is not None)
+        points = np.asarray(embedding, dtype=np.float64)[rows]
+    low, high = robust_ranges(points)
+    inside = np.clip(points, low, high)
+    clusters, sizes = _grouped(*_clusters(inside, _wanted_clusters(study)))
+    shown = slice(MOST_DIMENSIONS)
+    outlying = inside != points
+    return Map(rows, inside[:, shown], outlying[:, shown], clusters, sizes, embedding is not None)
 
 
-def neighbor_blocks(study: Study, shown: Map) -> Blocks:
-    """Divide the neighbour graph into cells: the learned graph, or that of the selected columns."""
-    learned = getattr(study.selector, "neighbor_graph_", None)
-    if learned is not None:
-        graph = sp.csr_array(learned)
-        graph = graph if len(shown.rows) == graph.shape[0] else graph[shown.rows][:, shown.rows]
-        if graph.nnz:
-            return _blocks(graph, shown.clusters, learned=True)
-    kept = evenly_spaced(len(shown.rows), MOST_WITH_NEIGHBORS)
-    graph = _nearest_neighbor_graph(_standardized_selection(study, shown.rows[kept]))
-    return _blocks(graph, shown.clusters[kept], learned=False)
+def robust_ranges(points: Float) -> tuple[Float, Float]:
+    """Return the ends of each axis: the extremes of what is no far outlier."""
+    first, third = np.quantile(points, [0.25, 0.75], axis=0)
+    reach = _INTERQUARTILE_RANGES * (third - first)
+    near_low, near_high = np.quantile(points, [_TAIL, 1.0 - _TAIL], axis=0)
+    margin = (near_high - near_low) / 2.0
+    low = np.minimum(first - reach, near_low - margin)
+    high = np.maximum(third + reach, near_high + margin)
+    inside = (points >= low) & (points <= high)
+    return np.min(points, axis=0, where=inside, initial=np.inf), np.max(points, axis=0, where=inside, initial=-np.inf)
+
+
+def _wanted_clusters(study: Study) -> int | None:
+    """Return the number of clusters of the method, None if it has none; a single one if there is no structure."""
+    return 1 if study.is_noise else getattr(study.selector, "n_clusters_", None)
 
 
 def _standardized_selection(study: Study, rows: Indices) -> Float:
@@ -101,15 +119,26 @@ def _principal_components(values: Float) -> Float:
     return PCA(n_components=count, svd_solver="covariance_eigh").fit_transform(values)
 
 
-def _clusters(points: Float, wanted: int | None) -> Indices:
-    """Return the cluster of every sample: k-means on a subset, and the nearest centre for all."""
+def _clusters(points: Float, wanted: int | None) -> tuple[Indices, Float]:
+    """Return the cluster of every sample, by k-means on a subset and the nearest centre for all, and the centres."""
     some = points[evenly_spaced(len(points), _MOST_TO_CLUSTER)]
     most = len(np.unique(some, axis=0))
-    count = _number_of_clusters(some) if wanted is None else min(wanted, most)
-    labels = _best_kmeans(some, count)
+    labels = _best_kmeans(some, min(_number_of_clusters(some) if wanted is None else wanted, most))
     if len(some) < len(points):
         labels = pairwise_distances_argmin(points, _centers(some, labels))
-    return _numbered_by_size(labels)
+    labels = _numbered_by_size(labels)
+    return labels, _centers(points, labels)
+
+
+def _grouped(clusters: Indices, centers: Float) -> tuple[Indices, Indices]:
+    """Join similar clusters until there are as many groups as colours; return the groups and their sizes."""
+    if len(centers) <= MOST_GROUPS:
+        return clusters, np.ones(len(centers), dtype=np.intp)
+    of_clusters = fcluster(linkage(centers, "ward"), MOST_GROUPS, "maxclust") - 1
+    samples = np.bincount(of_clusters[clusters])
+    number = np.empty(len(samples), dtype=np.intp)
+    number[np.argsort(-samples, kind="stable")] = np.arange(len(samples))
+    return number[of_clusters[clusters]], np.bincount(number[of_clusters])
 
 
 def _best_kmeans(points: Float, count: int) -> Indices:
@@ -126,11 +155,15 @@ def _centers(points: Float, labels: Indices) -> Float:
 
 
 def _number_of_clusters(points: Float) -> int:
-    """Return the number of clusters with the largest silhouette on a subset of the points."""
-    some = points[evenly_spaced(len(points), _MOST_TO_JUDGE)]
-    tried = [count for count in _CLUSTERS_TRIED if count < len(np.unique(some, axis=0))]
-    scores = [silhouette_score(some, _best_kmeans(some, count)) for count in tried]
-    return tried[int(np.argmax(scores))] if tried else 1
+    """Return the number of clusters by the eigengap of the neighbour graph of some points."""
+    some = np.unique(points[evenly_spaced(len(points), _MOST_TO_COUNT_CLUSTERS)], axis=0)
+    n = len(some)
+    if n < 4:
+        return 1
+    k = min(NEIGHBORS_TO_COUNT_CLUSTERS, n - 2)
+    graph = neighbor_probabilities(nearest_others(some, k + 1), k)
+    most = min(max(int(2.0 * np.sqrt(n)), 2), _MOST_CLUSTERS, n - 2)
+    return eigengap(smallest_eigenvectors(structure_laplacian(None, graph, 1.0), most + 1, tol=1e-4).values)
 
 
 def _numbered_by_size(labels: Indices) -> Indices:
@@ -138,32 +171,3 @@ def _numbered_by_size(labels: Indices) -> Indices:
     number = np.empty(len(sizes), dtype=np.intp)
     number[np.argsort(-sizes, kind="stable")] = np.arange(len(sizes))
     return number[labels]
-
-
-def _nearest_neighbor_graph(values: Float) -> sp.csr_array:
-    n = len(values)
-    nearest = nearest_neighbors(values.astype(np.float32), min(N_NEIGHBORS, n - 1))
-    k = nearest.shape[1]
-    return sp.csr_array((np.full(nearest.size, 1.0 / k), nearest.ravel(), np.arange(0, n * k + 1, k)), shape=(n, n))
-
-
-def _blocks(graph: sp.csr_array, clusters: Indices, *, learned: bool) -> Blocks:
-    n = len(clusters)
-    order = np.argsort(clusters, kind="stable")
-    position = np.empty(n, dtype=np.intp)
-    position[order] = np.arange(n)
-    size = min(n, _MOST_CELLS)
-    edges = graph.tocoo()
-    starts, ends = edges.coords
-    weights = np.zeros((size, size))
-    np.add.at(weights, (position[starts] * size // n, position[ends] * size // n), edges.data)
-    cluster_sizes = np.bincount(clusters)
-    return Blocks(
-        shares=weights / np.maximum(weights.sum(axis=1, keepdims=True), np.finfo(float).tiny),
-        clusters=clusters[order][-(-np.arange(size) * n // size)],
-        borders=np.cumsum(cluster_sizes)[:-1] * size / n,
-        within=float(edges.data[clusters[starts] == clusters[ends]].sum() / edges.data.sum()),
-        by_chance=float(np.sum((cluster_sizes / n) ** 2)),
-        n_samples=n,
-        learned=learned,
-    )

@@ -1,12 +1,12 @@
 /* The samples as points in two dimensions, coloured by cluster or by another column of the file. */
 
-const COLORS = 8;
+const SHADES = 24;
 const SHAPES = ["circle", "square", "triangle"];
 const SCATTER = { height: 400, margin: 18 };
-const MOST_IN_LEGEND = 24;
 
-function drawSamples(samples) {
+function drawSamples(samples, { names }) {
   const plot = preparedPlot(samples);
+  plot.names = names;
   const drawing = byId("samples-drawing");
   const canvas = element("canvas", { "aria-hidden": true });
   const draw = () => {
@@ -33,7 +33,8 @@ function preparedPlot(samples) {
   if (axes.length < 2) axes.push(rowAxis(samples.count));
   const groups = samples.groups.map((group) => ({ ...group, codes: unpackedCodes(group) }));
   const rows = samples.rows ? unpacked(samples.rows, Uint32Array) : null;
-  return { ...samples, axes, groups, rows, across: 0, up: 1, group: groups[0], only: null };
+  const outlying = samples.outlying ? unpacked(samples.outlying, Uint16Array) : null;
+  return { ...samples, axes, groups, rows, outlying, across: 0, up: 1, group: groups[0], only: null };
 }
 
 const unpackedCodes = ({ values, codes }) => unpacked(codes, values.length <= 256 ? Uint8Array : Uint16Array);
@@ -53,6 +54,7 @@ function addScatterControls(plot, draw) {
   };
   addSelect(container, "Horizontal", titles, 0, choose((index) => (plot.across = index)));
   addSelect(container, "Vertical", titles, 1, choose((index) => (plot.up = index)));
+  if (colored.length < 2 && colored[0].values.length < 2) return;
   addSelect(container, "Colour", colored.map((group) => group.name), 0, choose((index) => {
     plot.group = colored[index];
     plot.only = null;
@@ -67,28 +69,47 @@ function placePoints(plot, width) {
 
 const pointRadius = (count) => within(60 / Math.sqrt(count) + 1, 1.6, 5);
 
-/** Draws the point of every value once, and copies it for every sample. */
-function paintPoints({ x, y, count, group, only }, context) {
+/** The values of the column chosen in the table, if they are known: they replace the colours of groups. */
+const shadesOf = ({ values }) => (chosen === null ? null : (values[chosen] ?? null));
+
+/** Whether a sample lies beyond one of the two axes shown. */
+const isOutside = ({ outlying, across, up }, i) => outlying !== null && (outlying[i] & ((1 << across) | (1 << up))) !== 0;
+
+/** Draws the point of every value once, and copies it for every sample; samples outside the axes are rings. */
+function paintPoints(plot, context) {
+  const { x, y, count, group, only, outlying } = plot;
   const radius = pointRadius(count);
-  const stamps = group.values.map((_, code) => stamp(code, radius));
+  const shades = shadesOf(plot);
+  const codes = shades ? unpacked(shades.codes, Uint8Array).map((code) => (code * SHADES) >> 8) : group.codes;
+  const fills = shades ? shadeFills() : group.values.map((_, code) => color(`group-${code % COLORS}`));
+  const shapes = fills.map((_, code) => (shades ? SHAPES[0] : SHAPES[Math.floor(code / COLORS) % SHAPES.length]));
+  const stamps = fills.map((fill, code) => [stamp(fill, shapes[code], radius), outlying && stamp(fill, shapes[code], radius, true)]);
   const half = radius + 1;
   context.clearRect(0, 0, context.canvas.width, context.canvas.height);
   for (let i = 0; i < count; i++) {
-    const code = group.codes[i];
-    context.globalAlpha = only === null || only === code ? (count > 5000 ? 0.55 : 0.85) : 0.06;
-    context.drawImage(stamps[code], x[i] - half, y[i] - half, 2 * half, 2 * half);
+    const faint = !shades && only !== null && only !== codes[i];
+    context.globalAlpha = faint ? 0.06 : count > 5000 ? 0.55 : 0.85;
+    context.drawImage(stamps[codes[i]][isOutside(plot, i) ? 1 : 0], x[i] - half, y[i] - half, 2 * half, 2 * half);
   }
   context.globalAlpha = 1;
 }
 
-function stamp(code, radius) {
+function shadeFills() {
+  const scale = colorScale("shade-0", "shade-1", "shade-2");
+  return Array.from({ length: SHADES }, (_, i) => `rgb(${scale(i / (SHADES - 1)).map(Math.round).join(" ")})`);
+}
+
+function stamp(fill, shape, radius, hollow = false) {
   const canvas = element("canvas");
   const context = sizedCanvas(canvas, 2 * (radius + 1), 2 * (radius + 1));
   context.translate(radius + 1, radius + 1);
-  context.fillStyle = color(`group-${code % COLORS}`);
+  context.fillStyle = fill;
+  context.strokeStyle = fill;
+  context.lineWidth = 1.5;
   context.beginPath();
-  shapePath(context, SHAPES[Math.floor(code / COLORS) % SHAPES.length], radius);
-  context.fill();
+  shapePath(context, shape, radius - (hollow ? 0.5 : 0));
+  if (hollow) context.stroke();
+  else context.fill();
   return canvas;
 }
 
@@ -99,6 +120,7 @@ function shapePath(context, shape, radius) {
     context.moveTo(0, -radius);
     context.lineTo(radius, 0.8 * radius);
     context.lineTo(-radius, 0.8 * radius);
+    context.closePath();
   }
 }
 
@@ -112,37 +134,39 @@ function nearestPoint({ x, y, count, group, only }, left, top) {
   return best;
 }
 
-function sampleTexts({ labels, rows, groups }, i) {
+function sampleTexts(plot, i) {
+  const { labels, rows, groups } = plot;
   const name = labels ? labels[i] : `Row ${grouped.format((rows ? rows[i] : i) + 1)}`;
   const listed = groups.filter((group) => group.listed);
-  return [name, ...listed.map((group) => `${group.name}: ${group.values[group.codes[i]]}`)];
+  const far = isOutside(plot, i) ? ["Far outside, drawn at the edge"] : [];
+  return [name, ...listed.map((group) => `${group.name}: ${group.values[group.codes[i]]}`), ...far];
 }
 
 /** A button for every value; while pressed, samples with other values are faint. */
 function showLegend(plot, draw) {
   const legend = byId("samples-legend");
   explainColoring(plot);
-  const state = `${plot.groups.indexOf(plot.group)} ${color("group-0")}`;
+  const shades = shadesOf(plot);
+  const state = `${plot.groups.indexOf(plot.group)} ${color("group-0")} ${shades ? chosen : ""}`;
   if (legend.dataset.of === state) return;
   legend.dataset.of = state;
-  const shown = plot.group.values.slice(0, MOST_IN_LEGEND);
-  legend.replaceChildren(...shown.map((value, code) => legendButton(plot, value, code, draw)));
-  const hidden = plot.group.values.length - shown.length;
-  if (hidden > 0) legend.append(element("span", {}, `and ${counted(hidden, "other")}; colours repeat`));
+  legend.replaceChildren();
+  if (shades) return addScaleLegend(legend, shortNumber(shades.low), shortNumber(shades.high), "shades");
+  if (plot.group.values.length > 1) legend.append(...plot.group.values.map((value, code) => legendButton(plot, value, code, draw)));
 }
 
-/** The caption explains the colours of clusters, or of the chosen column. */
+/** The caption explains the colours: of clusters, of the column of groups above, or of the column of the data. */
 function explainColoring(plot) {
   const sentence = byId("samples-coloring");
   plot.ofClusters ??= sentence.textContent;
-  const ofValues = "Colours and shapes show the values of the column chosen above.";
-  sentence.textContent = plot.group === plot.groups[0] ? plot.ofClusters : ofValues;
+  const ofGroups = plot.group === plot.groups[0] ? plot.ofClusters : "Colours and shapes show the values of the column chosen above.";
+  sentence.textContent = shadesOf(plot) ? `Colours show the values of ${plot.names[chosen].slice(0, 60)}.` : ofGroups;
 }
 
 function legendButton(plot, value, code, draw) {
-  const picture = stamp(code, 5);
+  const picture = stamp(color(`group-${code % COLORS}`), SHAPES[Math.floor(code / COLORS) % SHAPES.length], 5);
   picture.setAttribute("aria-hidden", true);
-  const title = plot.group === plot.groups[0] ? `Cluster ${value}` : value;
+  const title = plot.group === plot.groups[0] ? `${/^\d+$/.test(value) ? "Cluster" : "Group"} ${value}` : value;
   const button = element("button", { type: "button", "aria-pressed": plot.only === code, title: `Show only ${title}` }, picture, element("span", {}, title));
   button.addEventListener("click", () => {
     plot.only = plot.only === code ? null : code;

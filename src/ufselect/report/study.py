@@ -6,9 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
+from ufselect._backend.columns import Float
 from ufselect._backend.tabular import as_matrix, column_names
 from ufselect._backend.wording import shown
 from ufselect.base import BaseSelector
+from ufselect.inspection import StructureTest
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,11 +43,19 @@ class Study:
         Height and width, if the columns are the pixels of images, row by row.
     facts : mapping of str to str
         Further short facts, such as the duration.
+    test : StructureTest, optional
+        From :func:`ufselect.inspection.structure_test`: the page begins with its result, and figures show its baseline.
+    stability : array-like of shape (n_features,), optional
+        From :func:`ufselect.inspection.selection_frequencies`.
+    missing : array-like of shape (n_features,), optional
+        The share of missing values that every column had in the file.
+    ordered : bool
+        Whether the order of the columns has a meaning, as in spectra: the page then shows the mean spectrum.
 
     Raises
     ------
     ValueError
-        If names, samples, groups or image do not match the data.
+        If names, samples, groups, image, stability or missing do not match the data.
     """
 
     selector: BaseSelector
@@ -56,6 +68,10 @@ class Study:
     notes: Sequence[str] = ()
     image: tuple[int, int] | None = None
     facts: Mapping[str, str] = field(default_factory=dict)
+    test: StructureTest | None = None
+    stability: Float | None = None
+    missing: Float | None = None
+    ordered: bool = False
 
     def __post_init__(self) -> None:
         n, d = self._keep_plain_values()
@@ -65,6 +81,9 @@ class Study:
             _check_count("labels", len(self.samples), "samples", n)
         for name, values in self.groups.items():
             _check_count(f"values of {shown(str(name))}", len(values), "samples", n)
+        for name in ("stability", "missing"):
+            if getattr(self, name) is not None:
+                _check_count(f"values of {name}", len(getattr(self, name)), "columns", d)
         if self.image is not None and self.image[0] * self.image[1] != d:
             height, width = self.image
             raise ValueError(f"An image of {height} × {width} has {height * width} pixels, but there are {d} columns.")
@@ -78,6 +97,8 @@ class Study:
             "names": [f"x{column}" for column in range(X.shape[1])] if given is None else list(map(str, given)),
             "samples": None if self.samples is None else list(map(str, self.samples)),
             "groups": {name: list(values) for name, values in self.groups.items()},
+            "stability": _as_array(self.stability),
+            "missing": _as_array(self.missing),
         }
         for name, value in plain.items():
             object.__setattr__(self, name, value)
@@ -88,7 +109,16 @@ class Study:
         """The names of the columns."""
         return self.names or ()
 
+    @property
+    def is_noise(self) -> bool:
+        """Whether a test found no structure."""
+        return self.test is not None and not self.test.found
+
 
 def _check_count(what: str, found: int, of_what: str, wanted: int) -> None:
     if found != wanted:
         raise ValueError(f"There are {found} {what} for {wanted} {of_what}.")
+
+
+def _as_array(values: Any) -> Float | None:
+    return None if values is None else np.asarray(values, dtype=np.float64)

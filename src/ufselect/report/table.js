@@ -1,6 +1,9 @@
-/* The table of columns: sorting, search, pages, download. Columns of the data are identified by their rank, from 0. */
+/* The table of columns: sorting, search, pages, download, and details. Columns of the data are identified by their rank, from 0. */
 
 const ROWS_A_PAGE = 25;
+const LONGEST_NAME = 30; // that the table surely shows as a whole on a wide screen
+const MOST_OF_A_NAME = 300;
+const HISTOGRAM = { width: 84, height: 22 };
 
 function drawTable(features, download) {
   const view = { key: "rank", rising: true, query: "", selectedOnly: true, page: 0 };
@@ -18,7 +21,7 @@ function drawTable(features, download) {
   const turn = (pages) => {
     const last = Math.max(0, Math.ceil(found.length / ROWS_A_PAGE) - 1);
     view.page = within(view.page + pages, 0, last);
-    showRows(found.slice(view.page * ROWS_A_PAGE, (view.page + 1) * ROWS_A_PAGE), fields);
+    showRows(found.slice(view.page * ROWS_A_PAGE, (view.page + 1) * ROWS_A_PAGE), fields, features);
     showPage(view.page, last);
   };
 
@@ -37,25 +40,52 @@ function drawTable(features, download) {
   search();
 }
 
-/** The columns of the table: the value to sort by, and the text to show. */
-function tableFields({ names, scores, selected, gains, redundancy }) {
-  const isSelected = (i) => i < selected;
-  const fields = [
-    { key: "rank", title: "Rank", value: (i) => i + 1, text: (i) => grouped.format(i + 1) },
-    { key: "name", title: "Name", value: (i) => names[i], text: (i) => names[i] },
-    { key: "score", title: "Score", largestFirst: true, value: (i) => scores[i], text: (i) => evenNumber(scores[i]) },
-    { key: "selected", title: "Selected", value: (i) => (isSelected(i) ? 0 : 1), text: (i) => (isSelected(i) ? "yes" : "no") },
+/** The columns of the table: the value to sort by, and the text or the element to show. */
+function tableFields(features) {
+  const { names, scores, stability, missing, distinct, standsFor } = features;
+  const known = (values) => (i) => values[i] ?? null;
+  return [
+    { key: "rank", title: "Rank", value: (i) => i + 1, show: (i) => grouped.format(i + 1) },
+    { key: "name", title: "Name", value: (i) => names[i], show: (i) => names[i] },
+    { key: "values", title: "Values", hint: "Histogram from the smallest to the largest value", value: (i) => features.ranges[i]?.[1] ?? null,
+      show: (i) => (features.histograms[i] ? histogram(features, i) : "–"), largestFirst: true },
+    { key: "distinct", title: "Distinct", hint: "Number of different values", largestFirst: true, value: known(distinct),
+      show: (i) => (distinct[i] === undefined ? "–" : grouped.format(distinct[i])) },
+    ...(missing ? [{ key: "missing", title: "Missing", hint: "Share of missing values in the file", largestFirst: true, value: known(missing),
+      show: (i) => percent(missing[i]) }] : []),
+    { key: "score", title: "Score", largestFirst: true, value: known(scores), show: (i) => evenNumber(scores[i]) },
+    ...(stability ? [{ key: "stability", title: "Stability", hint: "Share of random subsets of the samples from which the column is selected, too; the mark is chance",
+      largestFirst: true, value: known(stability), show: (i) => stabilityBar(features, i) }] : []),
+    { key: "stands", title: "Stands for", hint: "Columns left out that resemble this one more than any other selected one, with an absolute correlation of at least 0.5",
+      largestFirst: true, value: (i) => standsFor[i]?.count ?? null, show: (i) => standsForText(features, i) },
   ];
-  if (gains) {
-    const gain = (i) => gains[i] ?? null;
-    fields.push({ key: "gain", title: "Gain", largestFirst: true, hint: "What the column adds to the agreement of those ranked before it with the learned structure",
-      value: gain, text: (i) => (gain(i) === null ? "–" : gain(i).toFixed(3)) });
-  }
-  const repeated = (i) => redundancy[i] ?? null;
-  fields.push({ key: "redundancy", title: "Redundancy", largestFirst: true, hint: "Largest absolute correlation with another selected column",
-    value: repeated, text: (i) => (repeated(i) === null ? "–" : repeated(i).toFixed(2)) });
-  return fields;
 }
+
+function histogram({ histograms, ranges }, i) {
+  const heights = unpacked(histograms[i], Uint8Array);
+  const { width, height } = HISTOGRAM;
+  const across = width / heights.length;
+  const bars = [...heights].map((value, k) => `M${(k * across).toFixed(1)} ${height}v${(-value / 255 * height).toFixed(1)}h${(across - 0.6).toFixed(1)}V${height}z`);
+  const title = `From ${shortNumber(ranges[i][0])} to ${shortNumber(ranges[i][1])}`;
+  return svgElement("svg", { class: "histogram", width, height, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": title },
+    svgElement("title", {}, title), svgElement("path", { d: bars.join("") }));
+}
+
+function stabilityBar({ stability, selected, names }, i) {
+  const [fill, chance] = [element("span", { class: "fill" }), element("span", { class: "chance" })];
+  fill.style.width = `${100 * stability[i]}%`;
+  chance.style.left = `${100 * selected / names.length}%`;
+  return element("span", { class: "stable" }, element("span", { class: "bar" }, fill, chance), element("span", {}, `${Math.round(100 * stability[i])}\u00a0%`));
+}
+
+function standsForText(features, i) {
+  const { count, nearest } = features.standsFor[i] ?? { count: 0 };
+  if (!count) return "–";
+  const more = count > 1 ? ` and ${grouped.format(count - 1)} more` : "";
+  return `${similarText(features, nearest[0])}${more}`;
+}
+
+const similarText = ({ names, copies }, [rank, value]) => `${names[rank].slice(0, 60)} (${copies[rank] ? "copy" : value.toFixed(2)})`;
 
 function matching({ names, selected }, lowered, { query, selectedOnly }) {
   const found = [];
@@ -99,32 +129,74 @@ function addHeads(fields, view, search) {
   byId("table").tHead.rows[0].append(...heads);
 }
 
-function showRows(shown, fields) {
-  const rows = shown.map((i) => element("tr", {}, ...fields.map((field) => cell(field, i))));
-  byId("table").tBodies[0].replaceChildren(...rows);
+function showRows(shown, fields, features) {
+  const body = byId("table").tBodies[0];
+  body.replaceChildren();
+  for (const i of shown) {
+    const row = element("tr", { class: i < features.selected ? "column selected" : "column left" }, ...fields.map((field) => cell(field, i)));
+    row.addEventListener("click", () => toggle(row, i, fields, features));
+    body.append(row);
+    if (i === chosen) open(row, i, fields, features);
+  }
 }
 
+/** A cell; that of the name is a button, so that the keyboard opens the row, too. */
 function cell(field, i) {
-  if (field.key === "selected") return element("td", { class: field.text(i) }, field.text(i));
-  if (field.key !== "name") return element("td", { class: field.key }, field.text(i));
-  return element("td", { class: "name", title: field.text(i), dir: "auto" }, field.text(i));
+  if (field.key !== "name") return element("td", { class: field.key }, field.show(i));
+  const button = element("button", { type: "button", "aria-expanded": false, dir: "auto" }, field.show(i));
+  if (field.show(i).length > LONGEST_SPOKEN) button.setAttribute("aria-label", `${field.show(i).slice(0, LONGEST_SPOKEN)}…`);
+  return element("td", { class: "name", title: field.show(i) }, button);
+}
+
+/** Opens what explains a column below its row, closes it if it is open, and highlights the column in all figures. */
+function toggle(row, i, fields, features) {
+  const opened = byId("table").querySelector("tr.details");
+  const before = opened?.previousElementSibling;
+  opened?.remove();
+  before?.classList.remove("open");
+  before?.querySelector("button").setAttribute("aria-expanded", false);
+  if (before !== row) open(row, i, fields, features);
+  choose(before === row ? null : i);
+}
+
+function open(row, i, fields, features) {
+  row.classList.add("open");
+  row.querySelector("button").setAttribute("aria-expanded", true);
+  row.after(element("tr", { class: "details" }, element("td", { colspan: fields.length }, ...details(fields, features, i))));
+}
+
+function details(fields, features, i) {
+  const { names, explanations, standsFor, selected } = features;
+  const sentences = explanations[i] ?? [`${i < selected ? "S" : "Not s"}elected. What it contributes is shown by: ufselect explain … '${names[i].slice(0, 60)}'`];
+  const facts = fields.filter(({ key }) => ["score", "distinct", "missing"].includes(key)).map((field) => `${field.title} ${field.show(i)}`);
+  const { count, nearest } = standsFor[i] ?? { count: 0 };
+  const more = count > (nearest?.length ?? 0) ? ` and ${grouped.format(count - nearest.length)} more` : "";
+  const similar = count ? [`It stands for ${nearest.map((each) => similarText(features, each)).join(", ")}${more}.`] : [];
+  return [
+    element("p", { class: names[i].length > LONGEST_NAME ? "whole" : "whole narrow" }, names[i].slice(0, MOST_OF_A_NAME)),
+    element("p", { class: "narrow" }, `${facts.join(", ")}.`),
+    ...sentences.map((sentence) => element("p", {}, sentence)),
+    ...similar.map((sentence) => element("p", { class: count > 1 ? "" : "narrow" }, sentence)),
+  ];
 }
 
 function showPage(page, last) {
   byId("page").textContent = `Page ${grouped.format(page + 1)} of ${grouped.format(last + 1)}`;
   byId("previous").disabled = page === 0;
   byId("next").disabled = page === last;
+  byId("page").parentElement.hidden = last === 0;
 }
 
 function showCount(found, { names, selected }, { query, selectedOnly }) {
   const all = selectedOnly ? selected : names.length;
   const what = selectedOnly ? "selected column" : "column";
-  byId("count").textContent = query ? `${grouped.format(found.length)} of ${counted(all, what)} found` : counted(all, what);
+  byId("count").textContent = query ? `${grouped.format(found.length)} of ${counted(all, what)} found.` : `${counted(all, what)}.`;
 }
 
-function rankingCsv({ names, scores, selected }) {
-  const lines = names.map((name, i) => `${i + 1},${quoted(name)},${scores[i] ?? ""},${i < selected}`);
-  return ["rank,name,score,selected", ...lines, ""].join("\r\n");
+function rankingCsv({ names, scores, selected, stability }) {
+  const stable = (i) => (stability ? `,${stability[i]}` : "");
+  const lines = names.map((name, i) => `${i + 1},${quoted(name)},${scores[i] ?? ""},${i < selected}${stable(i)}`);
+  return [`rank,name,score,selected${stability ? ",stability" : ""}`, ...lines, ""].join("\r\n");
 }
 
 const quoted = (text) => (/[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);

@@ -2,6 +2,9 @@
 
 const byId = (id) => document.getElementById(id);
 
+/** The number of colours of groups: more values than these differ by their shapes. */
+const COLORS = 12;
+
 const SVG = "http://www.w3.org/2000/svg";
 
 /** An element with attributes and children; strings become text nodes. */
@@ -84,6 +87,14 @@ function colorScale(...names) {
 
 const redraws = [];
 const redrawAll = () => redraws.forEach((draw) => draw());
+
+/** The rank, from 0, of the column that all figures highlight; null for none. */
+let chosen = null;
+
+function choose(rank) {
+  chosen = rank;
+  redrawAll();
+}
 
 /** Draws now, and again whenever the width or the theme changes. */
 function keepDrawn(drawing, draw) {

@@ -1,4 +1,4 @@
-"""The words of the page: the headline, and for each figure a label and a caption."""
+"""The words of the page: the verdict, and for each figure a label and a caption."""
 
 from __future__ import annotations
 
@@ -8,10 +8,19 @@ import numpy as np
 
 from ufselect._backend import wording
 from ufselect._backend.wording import counted
+from ufselect.inspection import StructureTest
 from ufselect.report.content import MOST_CORRELATIONS_SHOWN, Findings, objective_values
-from ufselect.report.features import MOST_CORRELATED, curves_of
-from ufselect.report.samples import MOST_COLUMNS_COMPARED, N_NEIGHBORS
+from ufselect.report.features import MOST_CORRELATED, best_first, curves_of
+from ufselect.report.samples import MOST_COLUMNS_COMPARED
 from ufselect.report.study import Study
+
+
+class Verdict(NamedTuple):
+    """What was found, the evidence for it, and sentences on how sure it is."""
+
+    finding: str
+    evidence: str
+    more: list[str]
 
 
 class Words(NamedTuple):
@@ -23,9 +32,47 @@ class Words(NamedTuple):
     """What the colours mean until another column is chosen."""
 
 
-def headline(study: Study) -> str:
-    """Return the number of selected columns."""
-    return f"{study.selector.n_features_:,} of {counted(study.X.shape[1], 'column')} selected"
+def verdict(study: Study) -> Verdict:
+    """Return what was found, and how much better it is than chance."""
+    chosen = f"{study.selector.n_features_:,} of {counted(study.X.shape[1], 'column')}"
+    if study.test is not None:
+        return _tested(study, study.test, chosen)
+    if curves_of(study) is None:
+        return Verdict(f"{chosen} selected", _no_structure(study), _stability(study))
+    return Verdict(f"{chosen} selected", "whether they carry any structure was not tested", _stability(study))
+
+
+def _tested(study: Study, test: StructureTest, chosen: str) -> Verdict:
+    n = study.X.shape[0]
+    subset = [f"Tested on {test.n_samples:,} of {n:,} samples."] if 0 < test.n_samples < n else []
+    by_chance = f"{test.mean:.2f}\u00a0±\u00a0{round(test.spread, 3):.1g}"
+    if not test.found:
+        evidence = (
+            f"the selected columns agree with what was learned from them no better than shuffled columns do "
+            f"({test.observed:.2f} against {by_chance}, p\u00a0=\u00a0{test.p_value:.2g})"
+        )
+        finding = f"No structure was found in {counted(study.X.shape[1], 'column')}"
+        return Verdict(finding, evidence, [f"The selection of {chosen} is arbitrary.", *subset])
+    probability = "p\u00a0<\u00a00.001" if test.p_value < 0.001 else f"p\u00a0=\u00a0{test.p_value:.2g}"
+    evidence = f"agreement {test.observed:.2f} of 1, against {by_chance} for shuffled columns ({probability})"
+    verb = "carries" if study.X.shape[1] == 1 else "carry"
+    return Verdict(f"{chosen} {verb} the structure of the data", evidence, [*_stability(study), *subset])
+
+
+def _stability(study: Study) -> list[str]:
+    """Return a sentence on how many of the selected columns are selected again from subsets of the samples."""
+    if study.stability is None:
+        return []
+    m, d = study.selector.n_features_, study.X.shape[1]
+    again = float(study.stability[best_first(study)[:m]].mean())
+    return [
+        f"From random subsets of the samples, {percent(again)} of them are selected again; "
+        f"of random choices it would be {percent(m / d)}."
+    ]
+
+
+def _no_structure(study: Study) -> str:
+    return f"{type(study.selector).__name__} learns no structure that they could be tested against"
 
 
 def facts(findings: Findings) -> dict[str, str]:
@@ -39,9 +86,6 @@ def facts(findings: Findings) -> dict[str, str]:
     }
     if getattr(study.selector, "n_clusters_", None) is not None:
         found["Clusters"] = f"{study.selector.n_clusters_:,}"
-    curves = curves_of(study)
-    if curves is not None:
-        found["Agreement"] = f"{curves.of_selected(study.selector.n_features_):.2f} of 1"
     return found | dict(study.facts)
 
 
@@ -53,38 +97,39 @@ def of_scores(study: Study) -> Words:
     return Words(
         f"Line chart of the scores of {counted(d, 'column')} by rank, from {highest:.4g} down to {lowest:.4g}; "
         f"the best {m:,} are selected.",
-        f"The scores of all columns, best first. The dashed line marks the cut after rank {m:,}: a steep fall before "
-        "it means that a few columns carry most of the information.",
+        "The scores of all columns, best first; the dashed line marks the cut.",
     )
 
 
-def of_structure(study: Study) -> Words | None:
-    """Describe the agreement with the learned structure; None if the method learns no embedding."""
+def of_structure(findings: Findings) -> Words:
+    """Describe the agreement with the learned structure."""
+    study = findings.study
     curves = curves_of(study)
-    if curves is None:
-        return None
+    assert curves is not None  # otherwise there is no such figure
     count, highest = len(curves.agreement), int(np.argmax(curves.agreement))
     label = (
         "Line chart of the agreement of the best columns with the learned structure, up to "
         f"{curves.agreement[highest]:.2f} with {highest + 1:,} of {counted(count, 'column')}."
     )
     caption = (
-        "Agreement of the best columns with the learned structure: 1 if the samples look alike by these columns "
-        "exactly as they do by the structure, 0 if the two have nothing in common. It can fall with further columns. "
-        "Columns of noise agree to some extent, too, because the structure is learned from them: what counts is the "
-        "difference from shuffled columns."
+        "How far samples look alike by the best columns as by the learned structure: 0 is not at all, 1 exactly. "
+        f"{_on_the_band(study)}"
     )
     if curves.r2 is not None:
-        caption += " R² is that of a linear regression of the learned embedding on the same columns."
+        caption += " R² is that of a linear regression of the embedding on the same columns."
     return Words(label, caption)
 
 
-def no_structure(study: Study) -> str:
-    """Explain why there is no agreement to show."""
-    return (
-        f"{type(study.selector).__name__} learns no embedding of the samples, so there is no structure that the "
-        "selected columns could agree with."
-    )
+def _on_the_band(study: Study) -> str:
+    test = study.test
+    if test is None or not test.curves.size:
+        return "It was not tested against shuffled columns, and columns of noise agree to some extent, too."
+    band = f"The grey band is the range of {len(test.curves)} fits to columns shuffled one by one"
+    if 0 < test.n_samples < study.X.shape[0]:
+        band += f", on {test.n_samples:,} samples; the thin line is that of the data on these samples"
+    if study.is_noise:
+        return f"{band}. The line is not above the band: there is no structure to agree with."
+    return f"{band}: only what rises above it is structure."
 
 
 def of_samples(findings: Findings) -> Words:
@@ -92,40 +137,46 @@ def of_samples(findings: Findings) -> Words:
     study, shown = findings.study, findings.map
     n = study.X.shape[0]
     caption = _positions(findings)
+    if shown.outlying.any():
+        caption += " Rings at the edge are samples far outside."
     if len(shown.rows) < n:
         caption += f" {len(shown.rows):,} of {n:,} samples are shown, evenly spaced."
+    if study.is_noise:
+        label = f"Scatter plot of {counted(len(shown.rows), 'sample')}."
+        return Words(label, caption, "No clusters are shown, as there is no structure: any shape is that of noise.")
     label = f"Scatter plot of {counted(len(shown.rows), 'sample')} in {counted(shown.n_clusters, 'cluster')}."
-    return Words(label, caption, _coloring(study, shown.n_clusters))
+    return Words(label, caption, _coloring(findings))
 
 
-def of_blocks(findings: Findings) -> Words:
-    """Describe the neighbour graph."""
-    blocks = findings.blocks
-    if blocks.learned:
-        graph = "the neighbours that the method has learned"
-    else:
-        graph = f"the {N_NEIGHBORS} nearest neighbours by {_compared_columns(findings.study)}"
-    within = (
-        f"{percent(blocks.within)} of the weight of all neighbours is within clusters; "
-        f"for random neighbours it would be {percent(blocks.by_chance)}."
+def of_markers(findings: Findings) -> Words | None:
+    """Describe the means of columns by cluster; None if there is a single cluster."""
+    found = findings.markers
+    if found is None:
+        return None
+    n_selected = len(found.columns) - found.n_controls
+    m = findings.study.selector.n_features_
+    which = "the selected columns" if n_selected == m else f"the best {n_selected} columns"
+    caption = f"Means of {which} in each cluster of samples, in standard deviations from the mean of all samples."
+    if found.n_controls:
+        few = "The last row is a column" if found.n_controls == 1 else f"The last {found.n_controls} rows are columns"
+        caption += f" {few} left out, chosen at random, for comparison."
+    label = (
+        f"Heat map of the means of {counted(len(found.columns), 'column')} in {counted(len(found.clusters), 'group')}."
     )
-    caption = (
-        f"Samples sorted by cluster, from left to right and from top to bottom, and {graph}: filled squares along "
-        f"the diagonal are groups of samples whose neighbours are in the same group. {within}"
-    )
-    if blocks.n_samples < findings.study.X.shape[0]:
-        caption += f" Computed on {blocks.n_samples:,} samples, evenly spaced."
-    return Words(f"Heat map of the neighbour graph. {within}", caption)
+    return Words(label, caption)
 
 
-def of_redundancy(findings: Findings) -> Words:
-    """Describe the correlations of the selected columns."""
+def of_redundancy(findings: Findings) -> Words | None:
+    """Describe the correlations of the selected columns; None if there are no pairs."""
     correlations = findings.correlations
     m, known = findings.study.selector.n_features_, len(correlations.values)
     if m == 1:
-        return Words("", "Only one column is selected, so there are no pairs to compare.")
-    mean = f"The mean absolute correlation of two selected columns is {correlations.mean:.2f}."
-    caption = f"How much the selected columns repeat each other: 0 means no linear relation, 1 a perfect one. {mean}"
+        return None
+    mean = (
+        f"The mean absolute correlation of two selected columns is {correlations.mean:.2f}, "
+        f"that of two random columns {correlations.of_random_columns:.2f}."
+    )
+    caption = f"How much the selected columns repeat each other, similar ones together. {mean}"
     if known < m:
         caption += f" Only the best {MOST_CORRELATED:,} columns are compared."
     if correlations.n_samples < findings.study.X.shape[0]:
@@ -137,18 +188,15 @@ def of_redundancy(findings: Findings) -> Words:
 
 
 def of_convergence(study: Study) -> Words | None:
-    """Describe the objective by iteration; None if the method does not iterate."""
+    """Describe the objective by iteration; None if the method does not iterate more than once."""
     values = objective_values(study)
-    if values is None:
+    if values is None or len(values) == 1:
         return None
-    if len(values) == 1:
-        return Words("", f"{type(study.selector).__name__} made a single iteration.")
     first, last = values[0], values[-1]
     course = f" from {first:.4g} to {last:.4g}" if first is not None and last is not None else ""
     return Words(
         f"Line chart of the objective over {counted(len(values), 'iteration')}{course}.",
-        "The objective that the method minimises, after each iteration. A flat line means that it has converged."
-        + _why_it_may_rise(study),
+        "The objective that the method minimises, after each iteration." + _why_it_may_rise(study),
     )
 
 
@@ -164,31 +212,43 @@ def of_image(study: Study) -> Words | None:
     )
 
 
+def of_spectrum(study: Study) -> Words | None:
+    """Describe the mean spectrum; None if the order of the columns has no meaning."""
+    if not study.ordered:
+        return None
+    m = study.selector.n_features_
+    return Words(
+        f"Line chart of the means of {counted(study.X.shape[1], 'column')} in their order; {m:,} of them are selected.",
+        "The mean of every column, in the order of the file, and one standard deviation around it. "
+        "Vertical lines are the selected columns.",
+    )
+
+
 def percent(share: float) -> str:
     """Return a share as a percentage that no line break can divide."""
-    return wording.percent(share, digits=1, space="\u00a0")
-
-
-def _compared_columns(study: Study) -> str:
-    m = study.selector.n_features_
-    return "the selected columns" if m <= MOST_COLUMNS_COMPARED else f"the best {MOST_COLUMNS_COMPARED} columns"
+    return wording.percent(share, space="\u00a0")
 
 
 def _positions(findings: Findings) -> str:
     study, shown = findings.study, findings.map
-    if not shown.learned:
-        position = (
-            f"{type(study.selector).__name__} learns no embedding; every point is a sample, placed by the principal "
-            f"components of {_compared_columns(study)}"
-        )
-    else:
+    if shown.learned:
         position = "Every point is a sample in the learned embedding"
+    else:
+        m = study.selector.n_features_
+        which = "the selected columns" if m <= MOST_COLUMNS_COMPARED else f"the best {MOST_COLUMNS_COMPARED} columns"
+        position = f"Every point is a sample, placed by the principal components of {which}"
     if shown.coordinates.shape[1] == 1:
-        return (
-            f"{position}. Only {shown.axis} 1, initially the horizontal axis, shows similarity; the other axis is the "
-            "order in the file."
-        )
-    return f"{position}: samples close to each other are similar."
+        return f"{position}. Only {shown.axis} 1 tells samples apart; the other axis is the order in the file."
+    return f"{position}."
+
+
+def _coloring(findings: Findings) -> str:
+    study, shown = findings.study, findings.map
+    given = getattr(study.selector, "n_clusters_", None) is not None
+    how = "" if given else ", as many as the eigengap suggests"
+    grouped = "" if len(shown.sizes) == shown.n_clusters else f", joined to {len(shown.sizes)} groups of similar ones"
+    clusters = f"{counted(shown.n_clusters, 'cluster')} by k-means on these coordinates{how}{grouped}"
+    return f"Colours show {clusters}; only for looking."
 
 
 def _why_it_may_rise(study: Study) -> str:
@@ -197,8 +257,3 @@ def _why_it_may_rise(study: Study) -> str:
     if getattr(study.selector, "recalibrate", False):
         return " It may also rise, because its weights are updated in every iteration."
     return ""
-
-
-def _coloring(study: Study, n_clusters: int) -> str:
-    how = "" if getattr(study.selector, "n_clusters_", None) is not None else ", the number with the largest silhouette"
-    return f"Colours and shapes show {counted(n_clusters, 'cluster')} by k-means on these coordinates{how}."

@@ -1,22 +1,10 @@
-/* Starts all parts of the page. */
+/* Starts the page: the theme, the buttons that copy, and what the page draws. */
 
 document.documentElement.classList.add("scripted");
-start();
-
-function start() {
-  const data = JSON.parse(byId("data").textContent);
-  followTheme();
-  drawTable(data.features, data.download);
-  drawScores(data.features);
-  drawStructure(data.curves, data.features);
-  drawSamples(data.samples);
-  drawBlocks(data.blocks);
-  drawRedundancy(data.correlations, data.features);
-  drawConvergence(data.objective);
-  drawImage(data.image, data.features);
-  document.querySelectorAll("[data-copies]").forEach(makeCopy);
-  document.documentElement.dataset.ready = "true";
-}
+followTheme();
+drawPage(JSON.parse(byId("data").textContent));
+document.querySelectorAll("[data-copies]").forEach(makeCopy);
+document.documentElement.dataset.ready = "true";
 
 /** Follows the theme of the system until the button is pressed. */
 function followTheme() {

@@ -1,0 +1,130 @@
+"""The page of a comparison: several methods side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ufselect._backend.wording import counted
+from ufselect._judging import RANDOM
+from ufselect.comparison import ComparedSelection, Comparison
+from ufselect.inspection import selection_overlap
+from ufselect.report.encoding import packed_shares, plain_numbers
+from ufselect.report.skeleton import filled_template
+from ufselect.report.words import Words, percent
+
+_MOST_CURVES = 12
+
+
+def render_comparison(
+    compared: Comparison,
+    n_columns: int,
+    *,
+    source: str,
+    command: str,
+    notes: Sequence[str] = (),
+    facts: Mapping[str, str] | None = None,
+    explained: Mapping[str, str] | None = None,
+) -> str:
+    """Render a comparison of methods as one self-contained HTML page.
+
+    Parameters
+    ----------
+    compared : Comparison
+        From :func:`ufselect.comparison.compare_selectors`.
+    n_columns : int
+        Number of columns that the methods selected from.
+    source : str
+        The name of the data file.
+    command : str
+        The command line that reproduces the comparison.
+    notes : sequence of str
+        Sentences on how it was made.
+    facts : mapping of str to str, optional
+        Short facts, such as the size of the data.
+    explained : mapping of str to str, optional
+        What the measures in the table mean.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> from ufselect import LaplacianScore, MaxVariance
+    >>> from ufselect.comparison import compare_selectors
+    >>> from ufselect.datasets import make_planted_clusters
+    >>> from ufselect.report import render_comparison
+    >>> X = make_planted_clusters(100, 3, 5, 15, random_state=0).X
+    >>> selectors = {"variance": MaxVariance(), "Laplacian": LaplacianScore()}
+    >>> compared = compare_selectors(selectors, X, n_features_to_select=5, n_repeats=0)
+    >>> "2 methods, 5 of 20 columns each" in render_comparison(compared, 20, source="table.csv", command="…")
+    True
+    """
+    methods = [row for row in compared.rows if row.method != RANDOM]
+    return filled_template(
+        "comparison.html",
+        ("comparison.js",),
+        _content(methods),
+        source=source,
+        headline=_headline(compared.rows, n_columns),
+        facts={"Source": source, **(facts or {})},
+        notes=[*notes, *(f"{name} is left out: {reason}" for name, reason in compared.failures.items())],
+        heads=_measures(compared.rows[0], compared.rows),
+        rows=[(row.method, row.method == RANDOM, _measures(row, compared.rows)) for row in compared.rows],
+        explained=explained or {},
+        figures=_figures(methods, n_columns),
+        command=command,
+    )
+
+
+def _headline(rows: Sequence[ComparedSelection], n_columns: int) -> tuple[str, str]:
+    """Return what was compared, and which method preserves the neighbours of the samples best."""
+    methods = [row for row in rows if row.method != RANDOM]
+    random = next((row.neighborhoods for row in rows if row.method == RANDOM), None)
+    best = max(methods, key=lambda row: row.neighborhoods)
+    count = f"{counted(len(methods), 'method')}, {len(best.chosen):,} of {counted(n_columns, 'column')} each"
+    found = f"{best.method} preserves {percent(best.neighborhoods)} of the samples' nearest neighbours"
+    if random is None:
+        return count, found
+    if best.neighborhoods <= random:
+        return count, f"none preserves more of the samples' nearest neighbours than random columns, {percent(random)}"
+    return count, f"{found}, random columns {percent(random)}"
+
+
+def _measures(row: ComparedSelection, rows: Sequence[ComparedSelection]) -> dict[str, str]:
+    """Return the figures of a method as texts, by the title of their column."""
+    found = {"redundancy": percent(row.redundancy), "neighbours": percent(row.neighborhoods)}
+    if any(each.stability is not None for each in rows):
+        found["stability"] = "–" if row.stability is None else f"{row.stability:.2f}"
+    found["seconds"] = "–" if row.seconds is None else f"{row.seconds:.2f}"
+    return found | {key.upper(): percent(value) for key, value in row.agreement.items()}
+
+
+def _content(methods: Sequence[ComparedSelection]) -> dict[str, Any]:
+    curves = [(row.method, plain_numbers(row.curve)) for row in methods if row.curve is not None][:_MOST_CURVES]
+    return {
+        "methods": [row.method for row in methods],
+        "selected": len(methods[0].chosen),
+        "overlap": packed_shares(selection_overlap([row.chosen for row in methods])),
+        "curves": [{"method": name, "values": values} for name, values in curves],
+    }
+
+
+def _figures(methods: Sequence[ComparedSelection], n_columns: int) -> list[dict[str, Any]]:
+    m = len(methods[0].chosen)
+    learned = [row for row in methods if row.curve is not None]
+    described = []
+    if len(methods) > 1:
+        by_chance = f"random selections share {percent(m / (2 * n_columns - m))}"
+        label = f"Heat map of the overlap of the selections of {counted(len(methods), 'method')}; {by_chance}."
+        caption = f"Columns that two methods share, of all that either of them selects; {by_chance} on average."
+        described.append(("overlap", "Overlap of the selections", Words(label, caption)))
+    if learned:
+        label = f"Line chart of the agreement of {counted(len(learned), 'method')} with the structures that they learn."
+        caption = (
+            "How far samples look alike by the best columns of a method as they do by the structure that it learns. "
+            "Noise agrees to some extent, too: ufselect select tests it for one method."
+        )
+        described.append(("agreement", "Agreement with the structure", Words(label, caption)))
+    return [{"name": name, "title": title, **said._asdict()} for name, title, said in described]

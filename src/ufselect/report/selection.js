@@ -1,0 +1,13 @@
+/* The page of a selection. */
+
+function drawPage(data) {
+  drawTable(data.features, data.download);
+  drawScores(data.features);
+  drawStructure(data.curves, data.features);
+  drawSpectrum(data.spectrum, data.features);
+  drawSamples(data.samples, data.features);
+  drawMarkers(data.markers, data.features);
+  drawRedundancy(data.correlations, data.features);
+  drawConvergence(data.objective);
+  drawImage(data.image, data.features);
+}
