@@ -7,7 +7,7 @@ import pytest
 # Modules that need PyTorch, if it is not installed.
 collect_ignore_glob = [] if find_spec("torch") else ["src/ufselect/gpu/*"]
 
-_LONGEST = ("test_docs.py", "test_readme.py", "test_large_files.py", "test_cli_bench.py")
+_LONGEST = ("test_docs.py", "test_pages_with_commands.py", "test_large_files.py", "test_cli_bench.py")
 
 
 def pytest_collection_modifyitems(items):

@@ -23,8 +23,8 @@ extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
     "sphinx.ext.napoleon",
-    "sphinx.ext.mathjax",
     "sphinx_gallery.gen_gallery",
+    "mathml",
     "project_files",
     "plain_docstrings",
 ]
@@ -61,6 +61,7 @@ sphinx_gallery_conf = {
 }
 
 html_theme = "furo"
+html_math_renderer = "mathml"
 html_title = "ufselect"
 html_static_path = ["_static"]
 html_css_files = ["page.css"]

@@ -6,6 +6,7 @@ Run it from anywhere after a change to a constructor: ``python docs/list_paramet
 from __future__ import annotations
 
 import inspect
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from graphlib import CycleError, TopologicalSorter
@@ -14,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import ufselect
+from ufselect.cli.docstrings import described_parameters
 
 PAGE = Path(__file__).parent / "parameters.md"
 INTRODUCTION = """\
@@ -42,10 +44,26 @@ def page() -> str:
             "## By parameter\n",
             table(["parameter", "default", "methods"], rows_by_parameter(constructors, order)),
             "## By method\n",
-            "The default of each parameter; a blank cell means that the method does not take it.\n",
-            table(["", *constructors], rows_by_method(constructors, order)),
+            "The parameters of each constructor, in its order, with the first sentence of their description.\n",
+            *(
+                section(name, defaults)
+                for name, defaults in sorted(constructors.items(), key=lambda item: item[0].lower())
+            ),
         ]
     )
+
+
+def section(name: str, defaults: dict[str, str]) -> str:
+    """The constructor of a method as a table."""
+    described = described_parameters(getattr(ufselect, name))
+    rows = [[f"`{key}`", default, first_sentence(described[key].text)] for key, default in defaults.items()]
+    return f"### {name}\n\n" + table(["parameter", "default", "meaning"], rows)
+
+
+def first_sentence(text: str) -> str:
+    """The first sentence of a docstring as Markdown."""
+    sentence = re.split(r"(?<=[.:]) (?=[A-Z\"])", text, maxsplit=1)[0].rstrip(":.")
+    return sentence.replace("``", "`").replace("|", r"\|")
 
 
 def defaults_of(cls: type) -> dict[str, str]:
@@ -109,11 +127,6 @@ def _listed(methods: list[str], constructors: dict[str, Any]) -> str:
     if not others:
         return "all"
     return f"all except {', '.join(others)}" if 2 * len(others) < len(methods) else ", ".join(methods)
-
-
-def rows_by_method(constructors: dict[str, dict[str, str]], order: Iterable[str]) -> list[list[str]]:
-    """One row for each parameter, one column for each method."""
-    return [[f"`{name}`", *(defaults.get(name, "") for defaults in constructors.values())] for name in order]
 
 
 def table(header: list[str], rows: list[list[str]]) -> str:

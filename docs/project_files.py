@@ -25,6 +25,7 @@ SHOWN = (
     "CONTRIBUTING.md",
 )
 FOLDERS = ("experiments",)
+GENERATED = ("project", "auto_examples", "api")  # folders of docs/ whose pages come from elsewhere
 BELOW = {"results/README.md": "*/tables.md"}
 _LINK = re.compile(r"(?<=\]\()([^)\s]+)(?=\))")
 
@@ -63,9 +64,19 @@ def with_links_from_docs(text: str) -> str:
     return _LINK.sub(lambda link: _with_page_of_folder(re.sub(r"^((?:\.\./)*)docs/", r"../\1", link[0])), text)
 
 
-def with_links_to_copies(text: str) -> str:
-    """Return the text of a page in docs/: links to other files lead to the copies, links to examples to the gallery."""
-    return _LINK.sub(lambda link: _with_page_of_folder(re.sub(r"^\.\./", "project/", _in_gallery(link[0]))), text)
+def with_links_to_copies(text: str, above: str = "") -> str:
+    """Return the text of a page in docs/: links to other files lead to the copies, links to examples to the gallery.
+
+    ``above`` is the way up to docs/ if the page is in a folder below it.
+    """
+    return _LINK.sub(lambda link: _link_to_copy(link[0], above), text)
+
+
+def _link_to_copy(link: str, above: str) -> str:
+    if not link.startswith(f"{above}../"):
+        return link
+    redirected = re.sub(r"^\.\./", "project/", _in_gallery(link.removeprefix(above)))
+    return above + _with_page_of_folder(redirected)
 
 
 def _in_gallery(link: str) -> str:
@@ -77,8 +88,8 @@ def _with_page_of_folder(link: str) -> str:
 
 
 def _redirect_links(app: Any, page: str, source: list[str]) -> None:
-    if "/" not in page:
-        source[0] = with_links_to_copies(source[0])
+    if page.partition("/")[0] not in GENERATED:
+        source[0] = with_links_to_copies(source[0], "../" * page.count("/"))
 
 
 def _listing(folder: Path) -> str:

@@ -1,0 +1,119 @@
+"""Run the commands on pages and write what they print below them.
+
+Run it from anywhere after a change to the output of a command: ``python docs/run_commands.py`` for all pages, or with
+the paths of some. The blocks of a page are run from top to bottom in one empty folder:
+
+- A ``console`` block is one command after ``$ `` and, below it, its output.
+- A ``{code-block}`` with a ``:caption:`` is a file; it is written to the folder.
+- A ``python`` block is run; its names are known to the ``python`` blocks below it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import re
+import runpy
+import shlex
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from ufselect.cli.app import run
+
+ROOT = Path(__file__).parents[1]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs" / "users").glob("*.md"))]
+_BLOCK = re.compile(
+    r"^```console\n\$ (?P<command>.*?)\n(?P<output>.*?)^```"
+    r"|^```\{code-block\} \w+\n:caption: (?P<file>\S+)\n\n(?P<content>.*?)^```"
+    r"|^```python\n(?P<code>.*?)^```",
+    flags=re.MULTILINE | re.DOTALL,
+)
+# No bar appears in the middle of the output if a machine is slow.
+ENVIRONMENT = {"TQDM_DELAY": "600", "MPLBACKEND": "Agg"}
+
+
+def main() -> None:
+    """Write the output on the pages given as arguments, or on all pages."""
+    for page in map(Path, sys.argv[1:] or PAGES):
+        with TemporaryDirectory() as folder:
+            text = page.read_text("utf-8")
+            page.write_text(with_output(text, Path(folder), printed_by_process), "utf-8")
+
+
+def with_output(text: str, folder: Path, printed_by: Callable[[str], str]) -> str:
+    """Return a page with what its commands print now.
+
+    Output that differs from the present one in seconds and memory only stays as it is.
+    """
+    names: dict[str, Any] = {"__name__": "page"}
+
+    def renewed(block: re.Match[str]) -> str:
+        if block["file"]:
+            Path(block["file"]).write_text(block["content"], "utf-8")
+        elif block["code"]:
+            exec(block["code"], names)
+        else:
+            return _renewed_output(block, printed_by(block["command"]))
+        return block[0]
+
+    with contextlib.chdir(folder):
+        return _BLOCK.sub(renewed, text)
+
+
+def _renewed_output(block: re.Match[str], printed: str) -> str:
+    if without_times(printed) == without_times(block["output"]):
+        return block[0]
+    lines = "".join(f"{line.rstrip()}\n" for line in printed.rstrip().splitlines())
+    return f"```console\n$ {block['command']}\n{lines}```"
+
+
+def without_times(text: str) -> list[str]:
+    """Return the lines of a text without seconds and memory, which differ from run to run, also in tables."""
+    text = re.sub(r"[\d,.]+ s and [\d,]+ MB of memory", "# s and # MB of memory", text)
+    lines, end = [], None
+    for line in map(str.rstrip, text.rstrip().splitlines()):
+        if "seconds" in line.split():
+            end = line.index("seconds") + len("seconds")
+        elif not line:
+            end = None
+        elif end is not None and re.search(r" +[\d.]+$", line[:end]):
+            line = re.sub(r" +[\d.]+$", " #", line[:end]) + line[end:]
+        lines.append(line)
+    return lines
+
+
+def printed_by_process(command: str) -> str:
+    """Return what a command prints in a shell, notes and errors first."""
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    environment = {**os.environ, **ENVIRONMENT, "PATH": path}
+    done = subprocess.run(command, shell=True, env=environment, capture_output=True, text=True, timeout=300)
+    return done.stderr + done.stdout
+
+
+def printed_here(command: str) -> str:
+    """Return what a command prints, from this process if it is one of ufselect or a script: that takes less time."""
+    words = shlex.split(command)
+    if set(command) & set("|<>&;") or words[0] not in ("ufselect", "python"):
+        return printed_by_process(command)
+    with _output_caught() as streams:
+        if words[0] == "ufselect":
+            run(words[1:])
+        else:
+            runpy.run_path(words[1], run_name="__main__")
+    return "".join(stream.getvalue() for stream in streams)
+
+
+@contextlib.contextmanager
+def _output_caught() -> Iterator[tuple[io.StringIO, io.StringIO]]:
+    output, errors = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(output), contextlib.redirect_stderr(errors):
+        yield errors, output
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,57 @@
+"""What stands below a command on a page is what the command prints."""
+
+import sys
+from pathlib import Path
+
+import pytest
+from test_docs import ROOT, module_at
+
+script = module_at(ROOT / "docs" / "run_commands.py")
+STORIES = [page for page in script.PAGES if page.parent.name == "users"]
+
+
+def lines(text):
+    return script.without_times(text)
+
+
+def test_there_is_a_page_for_each_kind_of_user_and_all_are_run():
+    assert {page.stem for page in STORIES} == {"cells", "researcher", "spectra", "table"}
+    assert all(page.read_text("utf-8").count("```console\n$ ufselect ") >= 2 for page in STORIES)
+
+
+def test_the_commands_of_the_readme_print_what_stands_there(tmp_path):
+    text = (ROOT / "README.md").read_text("utf-8")
+    assert text.count("```console\n$ ") >= 3
+    assert lines(script.with_output(text, tmp_path, script.printed_by_process)) == lines(text)
+
+
+@pytest.mark.no_cover  # what the commands call, other tests measure
+@pytest.mark.filterwarnings("default")  # as in the shell: what a script of a page imports may warn
+@pytest.mark.parametrize("page", STORIES, ids=lambda page: page.stem)
+def test_the_commands_of_a_story_print_what_stands_there(page, tmp_path, monkeypatch):
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    for name, value in script.ENVIRONMENT.items():
+        monkeypatch.setenv(name, value)
+    text = page.read_text("utf-8")
+    assert lines(script.with_output(text, tmp_path, script.printed_here)) == lines(text), (
+        "run python docs/run_commands.py"
+    )
+
+
+def test_output_is_renewed_unless_only_times_differ(tmp_path):
+    page = (
+        "```console\n$ echo new\nold\n```\n"
+        "```console\n$ echo Took 2 s and 7 MB of memory\nTook 1 s and 5 MB of memory\n```\n"
+    )
+    assert script.with_output(page, tmp_path, script.printed_by_process) == page.replace("old", "new")
+
+
+def test_files_and_code_of_a_page_are_there_for_the_commands_below_them(tmp_path):
+    page = (
+        "```{code-block} python\n:caption: say.py\n\nfrom pathlib import Path\nprint(Path('word').read_text())\n```\n"
+        "```python\nfrom pathlib import Path\nPath('word').write_text('hello')\n```\n"
+        "```console\n$ python say.py\n```\n"
+    )
+    for printed_by in (script.printed_here, script.printed_by_process):
+        assert script.with_output(page, tmp_path, printed_by).endswith("$ python say.py\nhello\n```\n")
+    assert Path(tmp_path, "say.py").is_file()
