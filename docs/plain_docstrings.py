@@ -59,6 +59,11 @@ def _make_plain(app: Any, what: str, name: str, obj: Any, options: Any, lines: l
 
 
 def _skip_documented_elsewhere(app: Any, what: str, name: str, obj: Any, skip: bool, options: Any) -> bool | None:
-    """Skip fields without a description, and fitted attributes, which are listed under Attributes."""
+    """Skip fields without a description, fitted attributes, which are listed under Attributes, and scikit-learn's routing.
+
+    The description of ``set_fit_request`` refers to pages of scikit-learn.
+    """
+    if name == "set_fit_request":
+        return True
     alias = (getattr(obj, "__doc__", None) or "").startswith("Alias for field number")
     return True if alias or (isinstance(obj, property) and name.endswith("_")) else None

@@ -16,13 +16,15 @@ from urllib.parse import unquote
 
 import matplotlib.pyplot as plt
 import pytest
+from PIL import Image
 
 import ufselect
 from ufselect.datasets.planted import make_planted_clusters
 
 ROOT = Path(__file__).parents[1]
 METHODS = ROOT / "docs" / "methods.md"
-PAGES = [*sorted((ROOT / "docs").glob("*.md")), ROOT / "README.md"]
+DOCS = ROOT / "docs"
+PAGES = [*sorted(DOCS.glob("*.md")), *sorted(DOCS.glob("users/*.md")), ROOT / "README.md"]
 # Arguments that keep the examples fast.
 EXAMPLES = {
     "anndata_genes": ["1"],
@@ -66,6 +68,12 @@ def python_blocks(page):
     return re.findall(r"^```python\n(.*?)^```", text, flags=re.MULTILINE | re.DOTALL)
 
 
+def python_files(page):
+    """Scripts on a page, and code that needs a package which tests do without."""
+    text = page.read_text(encoding="utf-8")
+    return re.findall(r"^```\{code-block\} python\n(?::.*\n)?(.*?)^```", text, flags=re.MULTILINE | re.DOTALL)
+
+
 def imported_names(code):
     """The dotted names of all modules and objects that the code imports."""
     for node in ast.walk(ast.parse(code)):
@@ -97,17 +105,20 @@ def pages_with(what):
 
 
 class Parsed(HTMLParser):
-    """The links of a page and the anchors in it."""
+    """The links of a page, the anchors in it, and what a browser loads to show it."""
 
     def __init__(self, text):
         super().__init__()
-        self.links, self.anchors = [], set()
+        self.links, self.anchors, self.loaded = [], set(), []
         self.feed(text)
 
     def handle_starttag(self, tag, attributes):
         found = dict(attributes)
         self.anchors.add(found.get("id"))
-        self.links += [found[key] for key in ("href", "src") if found.get(key)]
+        urls = [found[key] for key in ("href", "src") if found.get(key)]
+        self.links += urls
+        if tag != "a":
+            self.loaded += urls
 
 
 def test_the_methods_page_has_one_heading_for_every_selector():
@@ -145,7 +156,7 @@ def test_constructors_in_different_orders_are_reported():
 
 @pytest.mark.parametrize("path", [*PAGES, *sorted((ROOT / "examples").glob("*.py"))], ids=lambda path: path.name)
 def test_pages_and_examples_import_public_names_only(path):
-    blocks = [path.read_text(encoding="utf-8")] if path.suffix == ".py" else python_blocks(path)
+    blocks = [path.read_text(encoding="utf-8")] if path.suffix == ".py" else python_blocks(path) + python_files(path)
     private = [name for block in blocks for name in imported_names(block) if is_private(name)]
     assert not private
 
@@ -213,11 +224,13 @@ def test_every_page_is_built_and_all_links_work(tmp_path):  # one test, as build
     site = built_site(tmp_path)
     check_pages(site)
     check_links(site)
+    check_nothing_comes_from_elsewhere(site)
+    check_formulas(site)
 
 
 def check_pages(site):
-    for page in (page for page in PAGES if page.parent.name == "docs"):
-        assert (site / f"{page.stem}.html").is_file(), page
+    for page in (page for page in PAGES if page.is_relative_to(DOCS)):
+        assert (site / page.relative_to(DOCS)).with_suffix(".html").is_file(), page
     for name in ufselect.__all__:
         assert f"class ufselect.{name}(" in text_of(site / "api" / "generated" / f"ufselect.{name}.html")
     for name in EXAMPLES:
@@ -241,6 +254,37 @@ def check_links(site):
             assert not anchor or target not in pages or unquote(anchor) in pages[target].anchors, (path.name, link)
 
 
+def check_nothing_comes_from_elsewhere(site):
+    """Whoever reads the pages may be offline."""
+    for path in site.rglob("*.html"):
+        assert not [url for url in Parsed(path.read_text("utf-8")).loaded if re.match(r"(https?:)?//", url)], path
+    for path in site.rglob("*.css"):
+        assert not re.findall(r"(?:url\(|@import)\s*[\"']?(?:https?:)?//", path.read_text("utf-8")), path
+
+
+def check_formulas(site):
+    page = (site / "mathematics.html").read_text("utf-8")
+    assert page.count("<math ") > 100
+    assert "$" not in text_of(site / "mathematics.html")
+    assert (site / "_static" / "stix-two-math.woff").stat().st_size > 100_000
+    assert "stix-two-math.woff" in (site / "_static" / "page.css").read_text("utf-8")
+
+
+def test_formulas_have_limits_below_and_no_space_within_bars():
+    mathml = module_at(DOCS / "mathml.py").mathml
+    block = mathml(r"\max_j |x_j|", "block")
+    assert "<munder><mo>max</mo>" in block
+    assert block.count('lspace="0" rspace="0">|</mo>') == 2
+    assert "<msub><mo>max</mo>" in mathml(r"\max_j |x_j|", "inline")
+
+
+def test_the_figures_of_speed_show_the_tables_of_the_benchmarks():
+    script = module_at(DOCS / "draw_speed.py")
+    for name in script.PICTURES:
+        with Image.open(script.picture(name)) as picture:
+            assert picture.text["Description"] == script.digest(name), "run python docs/draw_speed.py"
+
+
 def test_formulas_in_docstrings_become_blocks_and_marks_mean_themselves():
     plain = module_at(ROOT / "docs" / "plain_docstrings.py")
     text = ["Minimise, with n_iter_ steps,", "", "    |x_| + y_", "", "over ``x_`` and |y|."]
@@ -257,6 +301,9 @@ def test_links_from_and_to_copied_files_still_lead_to_the_same_file():
     )
     assert files.with_links_to_copies("[a](../experiments) [b](../examples/genes.py) [c](../examples)") == (
         "[a](project/experiments/index.md) [b](auto_examples/genes.rst) [c](auto_examples/index.rst)"
+    )
+    assert files.with_links_to_copies("[a](../../examples/genes.py) [b](../start.md) [c](cells.md)", "../") == (
+        "[a](../auto_examples/genes.rst) [b](../start.md) [c](cells.md)"
     )
     assert files.with_links_from_docs("[a](../docs/benchmark.md) [b](docs/methods.md) [c](no_labels/tables.md)") == (
         "[a](../../benchmark.md) [b](../methods.md) [c](no_labels/tables.md)"
