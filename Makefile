@@ -11,7 +11,7 @@ WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 2)
 TESTING = OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE=
 PYTEST = $(TESTING) $(BIN)/python -m pytest --numprocesses $(WORKERS) --dist worksteal
 
-.PHONY: help demo test test-oldest test-more lint format docs bench clean
+.PHONY: help demo test test-oldest test-more lint format docs dist bench clean
 
 help:  ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*  ## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -70,8 +70,20 @@ format: $(VENV)/.dev  ## Format the code and fix what ruff can fix
 docs: $(VENV)/.dev  ## Build the documentation and its gallery in docs/_build/html
 	$(BIN)/sphinx-build -W --keep-going -b html docs docs/_build/html
 
+# The demo runs where nothing but the wheel, and then nothing but the source distribution, is installed.
+dist: $(VENV)/.dev  ## Build the wheel and the source distribution in dist/, check them, and run the demo of both
+	rm -rf dist
+	$(BIN)/python -m build
+	$(BIN)/twine check --strict dist/*
+	for file in dist/*; do \
+		$(PYTHON) -m venv --clear dist-test && \
+		dist-test/bin/python -m pip install --quiet "$$file[cli]" && \
+		(cd dist-test && bin/ufselect demo) || exit 1; \
+	done
+	rm -rf dist-test
+
 bench: $(VENV)/.bench  ## Measure time and memory; writes the tables of benchmarks/README.md
 	$(BIN)/python benchmarks/run.py
 
 clean:  ## Remove the environments and everything that was built
-	rm -rf $(VENV) $(OLDEST) .coverage demo-output docs/_build docs/auto_examples docs/api docs/project examples/demo-output
+	rm -rf $(VENV) $(OLDEST) .coverage demo-output dist dist-test docs/_build docs/auto_examples docs/api docs/project examples/demo-output

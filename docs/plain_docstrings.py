@@ -59,9 +59,9 @@ def _make_plain(app: Any, what: str, name: str, obj: Any, options: Any, lines: l
 
 
 def _skip_documented_elsewhere(app: Any, what: str, name: str, obj: Any, skip: bool, options: Any) -> bool | None:
-    """Skip fields without a description, fitted attributes, which are listed under Attributes, and scikit-learn's routing.
+    """Skip fields without a description, fitted attributes, which are listed under Attributes, and ``set_fit_request``.
 
-    The description of ``set_fit_request`` refers to pages of scikit-learn.
+    scikit-learn's description of the latter refers to pages of its own.
     """
     if name == "set_fit_request":
         return True

@@ -1,0 +1,46 @@
+"""The package can be published: one version everywhere, a complete citation, a small source distribution."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+from hatchling.builders.sdist import SdistBuilder
+from test_docs import ROOT, module_at
+
+import ufselect
+
+CITATION = yaml.safe_load((ROOT / "CITATION.cff").read_text("utf-8"))
+
+
+def test_citation_and_changelog_are_of_this_version():
+    assert CITATION["version"] == ufselect.__version__
+    assert f"\n## {ufselect.__version__} " in (ROOT / "CHANGELOG.md").read_text("utf-8")
+
+
+@pytest.mark.parametrize("work", [CITATION, *CITATION["references"]], ids=lambda work: work["title"])
+def test_the_citation_has_what_its_format_requires(work):
+    assert CITATION["cff-version"] == "1.2.0"
+    assert CITATION["message"]
+    assert work["title"]
+    assert work["type"] in ("software", "conference-paper")
+    assert all("name" in author or {"family-names", "given-names"} <= set(author) for author in work["authors"])
+
+
+def test_the_description_on_pypi_has_no_dead_links_and_installs_by_name():
+    text = module_at(ROOT / "hatch_build.py").description((ROOT / "README.md").read_text("utf-8"))
+    assert "](" not in text.replace("](https://", "")
+    assert 'pip install "ufselect[cli]"' in text
+    assert "clone" not in text
+    assert "ufselect select measurements.csv" in text
+    assert "## Real cells" in text
+    assert "## Development" not in text
+
+
+def test_the_source_distribution_has_code_tests_and_docs_but_no_raw_figures():
+    files = {file.distribution_path: Path(file.path) for file in SdistBuilder(str(ROOT)).recurse_included_files()}
+    assert {"src/ufselect/__init__.py", "tests/test_packaging.py", "docs/conf.py", "results/README.md"} <= set(files)
+    assert {"LICENSE", "CITATION.cff", "CHANGELOG.md", "hatch_build.py"} <= set(files)
+    assert not [name for name in files if name.endswith((".parquet", ".sqlite", ".svg", ".pyc")) or "docs/_build" in name]
+    sizes = {name: path.stat().st_size for name, path in files.items()}
+    assert max(sizes.values()) < 1_000_000
+    assert sum(sizes.values()) < 12_000_000
