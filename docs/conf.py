@@ -58,6 +58,8 @@ sphinx_gallery_conf = {
     "write_computation_times": False,
     "show_memory": False,
     "capture_repr": (),
+    "reset_modules": ("matplotlib", "gallery_style.larger_text"),
+    "thumbnail_size": (520, 364),
 }
 
 html_theme = "furo"

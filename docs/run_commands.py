@@ -3,7 +3,8 @@
 Run it from anywhere after a change to the output of a command: ``python docs/run_commands.py`` for all pages, or with
 the paths of some. The blocks of a page are run from top to bottom in one empty folder:
 
-- A ``console`` block is one command after ``$ `` and, below it, its output.
+- A ``console`` block is one command after ``$ `` and, below it, its output. If the command is meant to fail, the output
+  starts with ``Error:``; write that by hand before the first run.
 - A ``{code-block}`` with a ``:caption:`` is a file; it is written to the folder.
 - A ``python`` block is run; its names are known to the ``python`` blocks below it.
 """
@@ -21,7 +22,7 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, NamedTuple
 
 from ufselect.cli.app import run
 
@@ -37,6 +38,13 @@ _BLOCK = re.compile(
 ENVIRONMENT = {"TQDM_DELAY": "600", "MPLBACKEND": "Agg"}
 
 
+class Printed(NamedTuple):
+    """What a command prints, notes and errors first, and its exit code."""
+
+    text: str
+    code: int
+
+
 def main() -> None:
     """Write the output on the pages given as arguments, or on all pages."""
     for page in map(Path, sys.argv[1:] or PAGES):
@@ -45,10 +53,15 @@ def main() -> None:
             page.write_text(with_output(text, Path(folder), printed_by_process), "utf-8")
 
 
-def with_output(text: str, folder: Path, printed_by: Callable[[str], str]) -> str:
+def with_output(text: str, folder: Path, printed_by: Callable[[str], Printed]) -> str:
     """Return a page with what its commands print now.
 
     Output that differs from the present one in seconds and memory only stays as it is.
+
+    Raises
+    ------
+    RuntimeError
+        If a command fails that is not meant to.
     """
     names: dict[str, Any] = {"__name__": "page"}
 
@@ -65,10 +78,12 @@ def with_output(text: str, folder: Path, printed_by: Callable[[str], str]) -> st
         return _BLOCK.sub(renewed, text)
 
 
-def _renewed_output(block: re.Match[str], printed: str) -> str:
-    if without_times(printed) == without_times(block["output"]):
+def _renewed_output(block: re.Match[str], printed: Printed) -> str:
+    if (printed.code != 0) != block["output"].startswith("Error: "):
+        raise RuntimeError(f"{block['command']} ended with exit code {printed.code}:\n{printed.text}")
+    if without_times(printed.text) == without_times(block["output"]):
         return block[0]
-    lines = "".join(f"{line.rstrip()}\n" for line in printed.rstrip().splitlines())
+    lines = "".join(f"{line.rstrip()}\n" for line in printed.text.rstrip().splitlines())
     return f"```console\n$ {block['command']}\n{lines}```"
 
 
@@ -87,25 +102,26 @@ def without_times(text: str) -> list[str]:
     return lines
 
 
-def printed_by_process(command: str) -> str:
-    """Return what a command prints in a shell, notes and errors first."""
+def printed_by_process(command: str) -> Printed:
+    """Run a command in a shell."""
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     environment = {**os.environ, **ENVIRONMENT, "PATH": path}
     done = subprocess.run(command, shell=True, env=environment, capture_output=True, text=True, timeout=300)
-    return done.stderr + done.stdout
+    return Printed(done.stderr + done.stdout, done.returncode)
 
 
-def printed_here(command: str) -> str:
-    """Return what a command prints, from this process if it is one of ufselect or a script: that takes less time."""
+def printed_here(command: str) -> Printed:
+    """Run a command in this process if it is one of ufselect or a script, which takes less time."""
     words = shlex.split(command)
     if set(command) & set("|<>&;") or words[0] not in ("ufselect", "python"):
         return printed_by_process(command)
+    code = 0
     with _output_caught() as streams:
         if words[0] == "ufselect":
-            run(words[1:])
+            code = run(words[1:])
         else:
             runpy.run_path(words[1], run_name="__main__")
-    return "".join(stream.getvalue() for stream in streams)
+    return Printed("".join(stream.getvalue() for stream in streams), code)
 
 
 @contextlib.contextmanager

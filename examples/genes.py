@@ -128,6 +128,8 @@ axes[0].axvline(is_marker.mean(), color="grey", lw=1, ls="--")
 axes[0].invert_yaxis()
 figure.suptitle("Data sets (dots) and their mean (bar); dashed: chance")
 
+# sphinx_gallery_thumbnail_number = 2
+
 # %%
 # What the markers look like
 # --------------------------

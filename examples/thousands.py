@@ -70,14 +70,15 @@ for name, rows in costs.items():
 # memory of the data. (For the smallest sizes the measurement is inexact, because freed memory is reused.) Times are for
 # one core; ``n_jobs`` distributes the neighbour search and the expression of samples.
 
-figure, axes = plt.subplots(1, 2, figsize=(10, 3.8), layout="constrained")
+figures = [plt.subplots(figsize=(6, 4), layout="constrained") for _ in range(2)]
+(_, time), (_, memory) = figures
 for name, rows in costs.items():
     sizes, values = list(rows), np.array(list(rows.values()))
-    axes[0].plot(sizes, values[:, 0], "o-", label=name)
-    axes[1].plot(sizes, values[:, 1], "o-", label=name)
-axes[0].set(xscale="log", yscale="log", xlabel="samples", ylabel="seconds", title="Time")
-axes[1].set(xscale="log", xlabel="samples", ylabel="MB in addition to the data", title="Peak memory")
-axes[0].legend(frameon=False)
+    time.plot(sizes, values[:, 0], "o-", label=name)
+    memory.plot(sizes, values[:, 1], "o-", label=name)
+time.set(xscale="log", yscale="log", xlabel="samples", ylabel="seconds", title="Time")
+memory.set(xscale="log", xlabel="samples", ylabel="MB in addition to the data", title="Peak memory")
+time.legend(frameon=False)
 
 # %%
 # A tenth of the samples

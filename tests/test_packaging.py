@@ -40,7 +40,9 @@ def test_the_source_distribution_has_code_tests_and_docs_but_no_raw_figures():
     files = {file.distribution_path: Path(file.path) for file in SdistBuilder(str(ROOT)).recurse_included_files()}
     assert {"src/ufselect/__init__.py", "tests/test_packaging.py", "docs/conf.py", "results/README.md"} <= set(files)
     assert {"LICENSE", "CITATION.cff", "CHANGELOG.md", "hatch_build.py"} <= set(files)
-    assert not [name for name in files if name.endswith((".parquet", ".sqlite", ".svg", ".pyc")) or "docs/_build" in name]
+    assert not [
+        name for name in files if name.endswith((".parquet", ".sqlite", ".svg", ".pyc")) or "docs/_build" in name
+    ]
     sizes = {name: path.stat().st_size for name, path in files.items()}
     assert max(sizes.values()) < 1_000_000
     assert sum(sizes.values()) < 12_000_000

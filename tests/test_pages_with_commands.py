@@ -46,6 +46,13 @@ def test_output_is_renewed_unless_only_times_differ(tmp_path):
     assert script.with_output(page, tmp_path, script.printed_by_process) == page.replace("old", "new")
 
 
+def test_a_command_that_fails_although_it_is_not_meant_to_is_an_error(tmp_path):
+    with pytest.raises(RuntimeError, match="exit code 1"):
+        script.with_output("```console\n$ false\n```\n", tmp_path, script.printed_by_process)
+    with pytest.raises(RuntimeError, match="exit code 0"):
+        script.with_output("```console\n$ true\nError: no.\n```\n", tmp_path, script.printed_by_process)
+
+
 def test_files_and_code_of_a_page_are_there_for_the_commands_below_them(tmp_path):
     page = (
         "```{code-block} python\n:caption: say.py\n\nfrom pathlib import Path\nprint(Path('word').read_text())\n```\n"
