@@ -44,7 +44,7 @@ def draw(X: np.ndarray, selected: np.ndarray, clusters: np.ndarray) -> plt.Figur
     marks = left.get_xaxis_transform()  # columns from left to right, shares of the height
     left.plot(selected, np.full(len(selected), 1.03), "v", color=ACCENT, ms=6, clip_on=False, transform=marks)
     by_cluster = X[np.argsort(clusters, kind="stable")][:, _in_order_of_clusters(X, selected, clusters)]
-    _show(right, by_cluster, f"{N_SELECTED} columns, four groups", "samples by group")
+    _show(right, by_cluster, f"{N_SELECTED} columns, 4 groups", "samples by group")
     arrow = {"arrowstyle": "-|>", "color": ACCENT, "lw": 2, "mutation_scale": 18}
     right.annotate("", (-0.05, 0.5), (-0.32, 0.5), "axes fraction", "axes fraction", arrow)
     return figure
@@ -59,7 +59,7 @@ def _in_order_of_clusters(X: np.ndarray, selected: np.ndarray, clusters: np.ndar
 def _show(axis: Axes, values: np.ndarray, title: str, samples: str) -> None:
     standardized = (values - values.mean(axis=0)) / values.std(axis=0)
     axis.imshow(standardized, cmap=VALUES, vmin=-2.5, vmax=2.5, aspect="auto", interpolation="nearest")
-    axis.set_title(title, color=INK, pad=18, fontsize=16)
+    axis.set_title(title, color=INK, pad=18, fontsize=15)
     axis.set_xlabel(samples, color=INK, fontsize=13)
     axis.set(xticks=[], yticks=[])
     axis.spines[:].set_visible(False)
