@@ -44,8 +44,10 @@ def shown(name: str, longest: int = _LONGEST_NAME) -> str:
     return shortened(visible(name[: longest + 1]), longest)
 
 
-def listed(names: Sequence[str], most: int = _MOST_NAMES, *, quoted: bool = False) -> str:
+def listed(names: Sequence[str], most: int = _MOST_NAMES, *, longest: int = _LONGEST_NAME, quoted: bool = False) -> str:
     """Return names separated by commas: at most ``most`` of them, and the number of the others.
+
+    Each is shortened to ``longest`` characters.
 
     Examples
     --------
@@ -55,7 +57,7 @@ def listed(names: Sequence[str], most: int = _MOST_NAMES, *, quoted: bool = Fals
     >>> listed(["a", "b"], quoted=True)
     "'a', 'b'"
     """
-    text = ", ".join(f"'{shown(name)}'" if quoted else shown(name) for name in names[:most])
+    text = ", ".join(f"'{shown(name, longest)}'" if quoted else shown(name, longest) for name in names[:most])
     return text if len(names) <= most else f"{text} and {len(names) - most:,} more"
 
 

@@ -30,6 +30,7 @@ _PLAIN_WORDS = {
     "alignment": "agreement",
 }
 _MOST_CODES = 3
+_LONGEST_REASON = 250
 _LEAST_WORKING_MEMORY, _MOST_WORKING_MEMORY = 64, 1024
 
 
@@ -335,4 +336,8 @@ def _what_was_read(table: Table) -> str:
 
 def what_is_aside(reasons: Mapping[str, str]) -> list[str]:
     """Return a sentence on the columns that are not features, and why; none if there are no such columns."""
-    return [f"Kept aside: {listed([f'{name} ({reason})' for name, reason in reasons.items()])}."] if reasons else []
+    if not reasons:
+        return []
+    # A reason may end with the option that helps, so only names are shortened.
+    columns = [f"{shown(name)} ({reason})" for name, reason in reasons.items()]
+    return [f"Kept aside: {listed(columns, longest=_LONGEST_REASON)}."]
