@@ -22,6 +22,9 @@ from ufselect.metrics import nearest_neighbors, neighborhood_overlap, redundancy
 RANDOM = "random"
 """The name of the row for random selections."""
 
+EVEN = "evenly spaced"
+"""The name of the row for columns at equal distances, if the columns have an order."""
+
 AGREEMENT = ("acc", "nmi")
 """The figures that need labels."""
 
@@ -189,3 +192,8 @@ def settled(selector: BaseSelector) -> BaseSelector:
     return clone(selector).set_params(
         **{key: value for key, value in found.items() if value is not None and hasattr(selector, key)}
     )
+
+
+def evenly_spaced(n_columns: int, count: int) -> Indices:
+    """Return columns at equal distances, the first and the last half as far from the ends."""
+    return ((np.arange(count) + 0.5) * n_columns / count).astype(np.intp)

@@ -17,7 +17,17 @@ from ufselect._backend.columns import Float, Indices
 from ufselect._backend.convergence import convergence_warnings
 from ufselect._backend.progress import with_progress
 from ufselect._backend.tabular import as_matrix, draws_of_samples
-from ufselect._judging import AGREEMENT, RANDOM, classes_in, figures_of, means_of, random_selections, settled
+from ufselect._judging import (
+    AGREEMENT,
+    EVEN,
+    RANDOM,
+    classes_in,
+    evenly_spaced,
+    figures_of,
+    means_of,
+    random_selections,
+    settled,
+)
 from ufselect.base import BaseSelector
 from ufselect.metrics import selection_stability
 
@@ -67,7 +77,8 @@ class Comparison:
     Attributes
     ----------
     rows : list of ComparedSelection
-        One for every selector that could be fitted, in the order given, then one for random selections.
+        One for every selector that could be fitted, in the order given; then one for evenly spaced columns, if the
+        columns have an order, and one for random selections.
     failures : dict of str to str
         Why the other selectors could not be fitted.
     counted_by : str or None
@@ -99,6 +110,7 @@ def compare_selectors(
     labels: npt.ArrayLike | None = None,
     n_repeats: int = 5,
     n_random: int = 10,
+    ordered: bool = False,
     standardize: bool = True,
     random_state: int = 0,
     verbose: int = 0,
@@ -122,6 +134,8 @@ def compare_selectors(
         Number of fits on a random 80 % of the samples, for the stability; 0 for none.
     n_random : int
         Number of random selections to compare with.
+    ordered : bool
+        Whether the columns have an order, such as wavelengths; then there is a row for evenly spaced columns.
     standardize : bool
         Whether neighbourhoods and clusters are those of columns scaled to unit variance.
     random_state : int
@@ -152,8 +166,9 @@ def compare_selectors(
     """
     if n_repeats == 1:
         raise ValueError("n_repeats=1 is too few: stability is the agreement of at least two fits.")
-    if RANDOM in selectors:
-        raise ValueError(f"a selector cannot be named {RANDOM!r}: the row for random selections has that name.")
+    for name, what in {RANDOM: "random selections", EVEN: "evenly spaced columns"}.items():
+        if name in selectors:
+            raise ValueError(f"a selector cannot be named {name!r}: the row for {what} has that name.")
     X = as_matrix(X)
     classes = classes_in(labels, X.shape[0])
     draws = draws_of_samples(X.shape[0], n_repeats, random_state=random_state)
@@ -165,7 +180,8 @@ def compare_selectors(
     n_chosen = len(next(iter(fits.values())).chosen)
     random = random_selections(X.shape[1], n_chosen, n_random, random_state)
     measure = partial(figures_of, X, standardize=standardize, classes=classes)
-    rows = _measured(selections | ({RANDOM: random} if random else {}), fits, measure)
+    even = {EVEN: [evenly_spaced(X.shape[1], n_chosen)]} if ordered else {}
+    rows = _measured(selections | even | ({RANDOM: random} if random else {}), fits, measure)
     return Comparison(rows, runner.failures, runner.counted_by)
 
 

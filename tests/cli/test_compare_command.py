@@ -287,3 +287,13 @@ def test_where_all_fail_there_is_no_table(cells, tmp_path, count):
     assert "n_clusters=60 must be less than the number of samples, 60" in outcome.stderr
     assert "Traceback" not in outcome.stderr
     assert contents(tmp_path) == before
+
+
+def test_columns_in_an_order_are_compared_with_evenly_spaced_ones(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    np.save("spectra.npy", np.random.default_rng(0).standard_normal((40, 20)).cumsum(axis=1))
+    told = invoke("compare", "spectra.npy", "--methods", "MaxVariance", "-m", "4", "--repeats", "0", "--ordered").stdout
+    line = next(line for line in told.splitlines() if line.startswith("evenly spaced "))
+    (expected,) = neighborhoods_kept(np.load("spectra.npy"), [[2, 7, 12, 17]])
+    assert f"{100 * expected:.0f} %" in line
+    assert "evenly spaced: columns at equal distances." in told

@@ -1,5 +1,7 @@
 """Columns to keep and to exclude, and batches, from the shell."""
 
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -78,7 +80,14 @@ def test_what_is_kept_is_explained(here):
     assert "MT-1: selected, rank 1 of 20" in outcome.stdout
 
 
+def test_a_report_draws_columns_in_their_order(here):
+    outcome = invoke(*SELECT, "--aside", "plate", "--aside", "single", "--ordered", "--report", "page.html")
+    assert outcome.code == 0, outcome.stderr
+    assert ">Spectrum<" in Path("page.html").read_text(encoding="utf-8")
+
+
 HOSTILE = {
+    "Invalid value for --ordered: the order of columns shows in a report only; add --report.": ["--ordered"],
     "Invalid value for --keep: column 'flat' is constant.": ["--keep", "flat"],
     "Invalid value for --keep: column 'twin' is an exact copy of 'CD3'; keep one of them.": ["--keep", "CD3,twin"],
     "Invalid value for --exclude: no column matches 'XX-*'.": ["--exclude", "XX-*"],

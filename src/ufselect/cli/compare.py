@@ -67,6 +67,7 @@ def compare(
         Path | None,
         typer.Option("--report", metavar="PAGE.html", readable=False, help="Write a report to this file."),
     ] = None,
+    ordered: options.Ordered = False,
     counts: options.Counting = None,
     scale: options.Scaling = None,
     clusters: options.Clusters = None,
@@ -105,13 +106,14 @@ def compare(
             labels=classes,
             n_repeats=repeats,
             n_random=N_RANDOM,
+            ordered=ordered,
             standardize=are_standardized(scale),
             random_state=seed,
             verbose=1,
         )
     for name, reason in compared.failures.items():
         note(f"{name} is left out: {reason}")
-    legend = _legend(repeats, bool(labels), scale)
+    legend = _legend(repeats, bool(labels), scale, ordered=ordered)
     pages = {output: _as_csv(compared.rows, bool(labels))} if output else {}
     if report:
         pages[report] = _page(compared, numbers, legend, shlex.join(["ufselect", *context.obj]))
@@ -180,11 +182,12 @@ def _cells(row: ComparedSelection, repeats: bool) -> list[str]:
     return [row.method, *measured, *(percent(value, 1) for value in row.agreement.values())]
 
 
-def _legend(repeats: int, labelled: bool, scale: options.Scale | None) -> list[str]:
+def _legend(repeats: int, labelled: bool, scale: options.Scale | None, *, ordered: bool) -> list[str]:
     subsets = f"{repeats} random subsets of 80 % of the samples"
     stability = f"stability: agreement of the selections from {subsets}; 0 is chance, 1 is identical."
     measured = what_measures_mean("selected", *([stability] if repeats else []), labelled=labelled, scale=scale)
-    return [*measured, f"random: mean of {N_RANDOM} random selections."]
+    even = ["evenly spaced: columns at equal distances."] if ordered else []
+    return [*measured, *even, f"random: mean of {N_RANDOM} random selections."]
 
 
 def _what_did_not_converge(rows: Sequence[ComparedSelection]) -> list[str]:

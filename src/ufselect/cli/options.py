@@ -132,6 +132,10 @@ Batch = Annotated[
         help="Column with the batch of each sample, such as its plate: only structure within batches counts.",
     ),
 ]
+Ordered = Annotated[
+    bool,
+    typer.Option("--ordered", help="The columns are in an order, such as wavelengths or time."),
+]
 Imputation = Annotated[
     Impute | None, typer.Option("--impute", help="Replace missing values; without this option they are an error.")
 ]

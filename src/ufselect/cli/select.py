@@ -63,6 +63,14 @@ def select(
     image: Annotated[
         str, typer.Option("--image", metavar="HxW", help="The columns are the pixels of images of this size.")
     ] = "",
+    ordered: Annotated[
+        bool,
+        typer.Option(
+            "--ordered",
+            help="The columns are in an order, such as wavelengths or time: the report draws their means and marks the "
+            "selected ones. --min-distance keeps selected ones apart.",
+        ),
+    ] = False,
     names: Annotated[bool, typer.Option("--names", help="Print only the selected names, best first.")] = False,
     no_test: Annotated[
         bool,
@@ -115,12 +123,21 @@ def select(
     form = form_of_text(delimiter, decimal, na, transpose, encoding, sheet)
     panel = Panel.of_options(keep, keep_file, exclude, exclude_file, batch)
     if dask is not None:
-        of_one_file = {"output": output, "report": report, "image": image, "impute": impute, "layer": layer}
+        of_one_file = {
+            "output": output,
+            "report": report,
+            "image": image,
+            "ordered": ordered,
+            "impute": impute,
+            "layer": layer,
+        }
         of_panel = {"keep": panel.keep, "exclude": panel.exclude, "batch": batch}
         refuse_with_parts(of_one_file | of_panel | form)
         select_from_parts(data, selector, scheduler=dask, aside=tuple(aside or ()), counts=counts, names=names)
         return
     pixels = _height_and_width(image)
+    if ordered and not report:
+        raise typer.BadParameter("the order of columns shows in a report only; add --report", param_hint="--ordered")
     ensure_table_can_be_written(output, data)
     ensure_can_be_written(report, data, "--report", suffix=".html")
     if pixels and counts is None:
@@ -136,7 +153,8 @@ def select(
     if report:
         command = shlex.join(["ufselect", *context.obj])
         stability = _stability(selector, numbers.X, batches)
-        pages[report] = _page(selector, numbers, agreement, stability, pixels, command, perf_counter() - start)
+        shape = {"image": pixels, "ordered": ordered}
+        pages[report] = _page(selector, numbers, agreement, stability, shape, command, perf_counter() - start)
     # Before anything is printed: a reader such as head may close the pipe early.
     settings = {"layer": layer or None, "batch_key": batch or None, "counts": numbers.are_counts}
     write_all({output: _table_writer(selector, numbers, agreement.tested, settings)} if output else {}, pages)
@@ -182,7 +200,7 @@ def _page(
     numbers: Numbers,
     agreement: Agreement,
     stability: Any,
-    pixels: tuple[int, int] | None,
+    shape: Mapping[str, Any],
     command: str,
     seconds: float,
 ) -> str:
@@ -200,7 +218,7 @@ def _page(
             groups={name: _as_written(values) for name, values in table.aside.items()},
             # What was read stands among the facts, and a test in the headline.
             notes=[*_notes(selector, numbers)[1:], *([] if agreement.tested else agreement.sentences)],
-            image=pixels,
+            **shape,
             test=agreement.tested,
             stability=stability,
             missing=_shares_missing(numbers.table),
