@@ -282,21 +282,23 @@ def agreement_found(selector: BaseSelector, X: Any, *, test: bool = True, batch:
             tested = structure_test_of_fitted(selector, X, batch=batch, verbose=1)
     except ValueError as error:
         return Agreement([f"{untested}; it could not be compared with that of shuffled columns. {error}"])
-    subset = [f"Tested on {MOST_TESTED:,} of {X.shape[0]:,} samples."] if X.shape[0] > MOST_TESTED else []
-    return Agreement([" ".join([_what_was_tested(tested), *subset])], tested)
+    subset = f"{MOST_TESTED:,} of {X.shape[0]:,} samples" if X.shape[0] > MOST_TESTED else ""
+    return Agreement([_what_was_tested(tested, subset)], tested)
 
 
-def _what_was_tested(tested: StructureTest) -> str:
+def _what_was_tested(tested: StructureTest, subset: str) -> str:
     p = tested.p_value
     by_chance = f"{tested.mean:.2f} ± {round(tested.spread, 3):.1g} if columns are shuffled"
     if tested.found:
         probability = "p < 0.001" if p < 0.001 else f"p = {p:.2g}"
         found = f"{tested.observed:.2f} of 1 ({by_chance}; {probability})"
-        return f"Agreement of the selected columns with the learned structure: {found}."
+        on_subset = f" Tested on {subset}." if subset else ""
+        return f"Agreement of the selected columns with the learned structure: {found}.{on_subset}"
+    too_few = f"The selection may be arbitrary, or {subset}, on which it was tested, are too few to see a structure."
     return (
         "No structure was found: the agreement of the selected columns with the learned structure, "
         f"{tested.observed:.2f} of 1, is no better than by chance ({by_chance}; p = {p:.2g}). "
-        "The selection is arbitrary."
+        f"{too_few if subset else 'The selection is arbitrary.'}"
     )
 
 

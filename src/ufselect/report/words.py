@@ -52,7 +52,8 @@ def _tested(study: Study, test: StructureTest, chosen: str) -> Verdict:
             f"({test.observed:.2f} against {by_chance}, p\u00a0=\u00a0{test.p_value:.2g})"
         )
         finding = f"No structure was found in {counted(study.X.shape[1], 'column')}"
-        return Verdict(finding, evidence, [f"The selection of {chosen} is arbitrary.", *subset])
+        doubt = "may be arbitrary, or the samples tested are too few to see a structure" if subset else "is arbitrary"
+        return Verdict(finding, evidence, [f"The selection of {chosen} {doubt}.", *subset])
     probability = "p\u00a0<\u00a00.001" if test.p_value < 0.001 else f"p\u00a0=\u00a0{test.p_value:.2g}"
     evidence = f"agreement {test.observed:.2f} of 1, against {by_chance} for shuffled columns ({probability})"
     verb = "carries" if study.X.shape[1] == 1 else "carry"
