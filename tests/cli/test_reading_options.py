@@ -272,3 +272,15 @@ def test_other_percentages_are_wrong_use(command, given):
     assert outcome.code == 2
     assert is_one_sentence(outcome.stderr)
     assert f"{given!r} is not a percentage above 0% and of at most 100%" in outcome.stderr
+
+
+def test_the_option_that_reads_text_as_numbers_is_named_in_full():
+    table = frame()
+    table[f"{NAMES[0]} {'x' * 100}"] = ["unknown", *["1.5", "2.5"] * 29, "unknown"]
+    table.to_csv("cells.csv", index=False)
+    outcome = invoke("select", "cells.csv", *METHOD, "--no-test")
+    assert outcome.code == 0, outcome.stderr
+    assert (
+        "… (text: 'unknown' in 2 of 60 values; na=['unknown'] (--na unknown) reads them as missing).\n"
+        in outcome.stdout
+    )
