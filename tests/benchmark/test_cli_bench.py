@@ -18,6 +18,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from joblib.externals.loky import get_reusable_executor
+from warm_python import warm_python
 
 from ufselect.benchmark.data import current_version
 from ufselect.benchmark.experiment import identity
@@ -50,6 +51,7 @@ name = "variance"
 selector = "MaxVariance"
 """
 N_FITS = 1 + N_SETTINGS + 1
+INSTALLED = [Path(sys.executable).with_name("ufselect")]
 INHERITED = [path for path in [os.environ.get("PYTHONPATH")] if path]
 COMMAND = ["bench", "slow.toml", "--quick", "--output", "out"]
 OUTPUTS = {
@@ -79,10 +81,10 @@ def prepare(folder):
     return folder
 
 
-def start(folder, *arguments):
+def start(folder, *arguments, program=INSTALLED):
     """Start the program in that folder, in a group of processes of its own."""
     return subprocess.Popen(
-        [Path(sys.executable).with_name("ufselect"), *arguments],
+        [*program, *arguments],
         cwd=folder,
         env={**os.environ, "PYTHONPATH": os.pathsep.join([str(Path(__file__).parent), *INHERITED])},
         stdout=subprocess.PIPE,
@@ -309,7 +311,8 @@ def test_what_is_wrong_is_said_in_a_sentence(bench, text, arguments, error):
 
 
 def test_a_wrong_name_is_one_line_on_standard_error(tmp_path):
-    with start(prepare(tmp_path), *COMMAND, "--methods", "slwo") as process:
+    program = [*warm_python(), "-m", "ufselect"]
+    with start(prepare(tmp_path), *COMMAND, "--methods", "slwo", program=program) as process:
         output, errors = process.communicate(timeout=60)
     assert (process.returncode, output, errors) == (1, "", "Error: unknown method 'slwo'; did you mean 'slow'?\n")
 
