@@ -199,6 +199,7 @@ def test_pictures_and_texts_are_what_they_are_called(finished):
     assert files["tables.md"].decode().startswith("# Slow rankings\n")
 
 
+@pytest.mark.no_cover  # the modules of the harness have tests of their own; drawing takes long if it is measured
 def test_again_it_does_nothing_and_writes_the_same(finished, monkeypatch):
     folder, _, files = finished
     pieces, fitted = pieces_in(folder), times_fitted(folder)
@@ -222,6 +223,7 @@ def test_stopped_by_hand_it_says_what_to_do_and_leaves_nothing_half_written(tmp_
     assert 3 <= len(pieces_in(folder)) < N_FITS
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_killed_and_started_again_it_ends_with_the_same_tables(finished, tmp_path, monkeypatch, jobs):
     folder = prepare(tmp_path)

@@ -75,6 +75,7 @@ def alignment(X, Y):
 # The exact route
 
 
+@pytest.mark.no_cover  # another test of this route measures it
 @may_stop_early
 @pytest.mark.parametrize("spread", ["row", "mean"])
 @pytest.mark.parametrize("structure", ["both", "local", "global"])
