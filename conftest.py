@@ -11,7 +11,15 @@ collect_ignore_glob = [] if find_spec("torch") else ["src/ufselect/gpu/*"]
 # What is imported and collected stays to the end: to look at it again and again for garbage takes seconds.
 gc.disable()
 
-_LONGEST = ("test_docs.py", "test_pages_with_commands.py", "test_large_files.py", "test_cli_bench.py")
+_LONGEST = {
+    "test_docs.py",
+    "test_pages_with_commands.py",
+    "test_large_files.py",
+    "test_cli_bench.py",
+    "test_dask.py",
+    "test_select_from_parts.py",
+    "test_compiling.py",
+}
 
 
 def pytest_collection_modifyitems(items):
