@@ -1,5 +1,6 @@
 """Which modules have no doctests here, which tests come first, and which are not measured."""
 
+import gc
 from importlib.util import find_spec
 
 import pytest
@@ -7,7 +8,18 @@ import pytest
 # Modules that need PyTorch, if it is not installed.
 collect_ignore_glob = [] if find_spec("torch") else ["src/ufselect/gpu/*"]
 
-_LONGEST = ("test_docs.py", "test_pages_with_commands.py", "test_large_files.py", "test_cli_bench.py")
+# What is imported and collected stays to the end: to look at it again and again for garbage takes seconds.
+gc.disable()
+
+_LONGEST = {
+    "test_docs.py",
+    "test_pages_with_commands.py",
+    "test_large_files.py",
+    "test_cli_bench.py",
+    "test_dask.py",
+    "test_select_from_parts.py",
+    "test_compiling.py",
+}
 
 
 def pytest_collection_modifyitems(items):
@@ -17,3 +29,10 @@ def pytest_collection_modifyitems(items):
     for item in items:
         if getattr(getattr(item, "function", None), "is_hypothesis_test", False):
             item.add_marker(pytest.mark.no_cover)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtestloop():
+    """Collect the garbage of tests only."""
+    gc.freeze()
+    gc.enable()

@@ -174,7 +174,10 @@ def folder(tmp_path, monkeypatch):
 def cluster():
     """A client of a Dask cluster of two processes."""
     distributed = pytest.importorskip("distributed")
+    dask = pytest.importorskip("dask")
     with (
+        # Workers are forked from a process that has imported Dask.
+        dask.config.set({"distributed.worker.multiprocessing-method": "forkserver"}),
         distributed.LocalCluster(
             n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0", silence_logs="CRITICAL"
         ) as opened,

@@ -189,7 +189,7 @@ def test_what_is_drawn_comes_from_random_state(name):
 
 @pytest.mark.parametrize("name", METHODS)
 def test_learning_sets_no_attribute_and_returns_everything(name):
-    selector = small(name)
+    selector = small(name, max_iter=3)
     before = set(vars(selector))
     prepared = selector._prepared(PLANTED.X)
     with warnings.catch_warnings():
@@ -249,9 +249,9 @@ def test_a_large_tolerance_stops_without_a_warning(name):
 def test_progress_is_shown_if_verbose_and_never_otherwise(name, capfd):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        small(name).fit(PLANTED.X)
+        small(name, max_iter=3).fit(PLANTED.X)
         assert capfd.readouterr().err == ""
-        small(name, verbose=1).fit(PLANTED.X)
+        small(name, max_iter=3, verbose=1).fit(PLANTED.X)
     shown = capfd.readouterr().err
     # A clock for methods without iterations is for terminals only.
     assert (name in shown) == (name in ITERATIVE or name == "MCFS")

@@ -23,7 +23,7 @@ PLANTED = make_planted_clusters(60, 3, 10, 5, random_state=0)
 NAMES = [f"column {j}" for j in range(15)]
 
 # A few of their many iterations show whether rules are kept.
-FEW_ITERATIONS = {name: {"max_iter": 20} for name in ("CGSSL", "JELSR", "NDFS", "RUFS")}
+FEW_ITERATIONS = {name: {"max_iter": 5} for name in ("CGSSL", "JELSR", "LLCFS", "NDFS", "RUFS")}
 # Modes that take another route through a fit; whatever they share with others is checked there.
 ESTIMATORS = [
     *(getattr(ufselect, name)(**FEW_ITERATIONS.get(name, {})) for name in ufselect.__all__),
@@ -33,12 +33,12 @@ ESTIMATORS = [
     ufselect.SPFS(solver="lar"),
     ufselect.FSSL(scale=None, center=False),
     ufselect.GLSPFS(local_model="lle"),
-    ufselect.JELSR(local_model="lpp", max_iter=20),
-    ufselect.LLCFS(neighborhood="mutual"),
+    ufselect.JELSR(local_model="lpp", max_iter=5),
+    ufselect.LLCFS(neighborhood="mutual", max_iter=3),
     FSASL(structure="both"),
     FSASL(n_clusters="auto", selection="greedy"),
     FSASL(n_clusters="auto", w_solver="eigen"),
-    FSASL.published(),
+    FSASL.published(max_iter=3),
     FSASL(1, n_clusters=2),
 ]
 FRAMES = {

@@ -18,6 +18,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from joblib.externals.loky import get_reusable_executor
+from warm_python import warm_python
 
 from ufselect.benchmark.data import current_version
 from ufselect.benchmark.experiment import identity
@@ -30,6 +31,7 @@ EXPERIMENT = """
 title = "Slow rankings"
 protocol = "published"
 data = ["small.npz"]
+measures = ["acc"]
 n_runs = 2
 quick = { settings = 10, counts = [2, 4, 6] }
 
@@ -50,6 +52,7 @@ name = "variance"
 selector = "MaxVariance"
 """
 N_FITS = 1 + N_SETTINGS + 1
+INSTALLED = [Path(sys.executable).with_name("ufselect")]
 INHERITED = [path for path in [os.environ.get("PYTHONPATH")] if path]
 COMMAND = ["bench", "slow.toml", "--quick", "--output", "out"]
 OUTPUTS = {
@@ -58,13 +61,8 @@ OUTPUTS = {
     "summary.csv",
     "tables.md",
     "made_by.json",
-    *(f"{metric}.tex" for metric in ("acc", "nmi")),
-    *(
-        f"{metric}_{picture}.{ending}"
-        for metric in ("acc", "nmi")
-        for picture in ("beside_published", "curves")
-        for ending in ("png", "svg")
-    ),
+    "acc.tex",
+    *(f"acc_{picture}.{ending}" for picture in ("beside_published", "curves") for ending in ("png", "svg")),
 }
 
 
@@ -79,10 +77,10 @@ def prepare(folder):
     return folder
 
 
-def start(folder, *arguments):
+def start(folder, *arguments, program=INSTALLED):
     """Start the program in that folder, in a group of processes of its own."""
     return subprocess.Popen(
-        [Path(sys.executable).with_name("ufselect"), *arguments],
+        [*program, *arguments],
         cwd=folder,
         env={**os.environ, "PYTHONPATH": os.pathsep.join([str(Path(__file__).parent), *INHERITED])},
         stdout=subprocess.PIPE,
@@ -180,7 +178,7 @@ def test_all_results_are_there_and_named(finished):
 def test_all_figures_are_in_one_table(finished):
     table = pd.read_parquet(finished[0] / "out" / "slow-part" / "figures.parquet")
     assert list(table.columns) == ["data", "method", "setting", "count", "metric", "value"]
-    assert len(table) == 2 * (1 + 3 * (N_SETTINGS + 1))
+    assert len(table) == 1 + 3 * (N_SETTINGS + 1)
     assert not table.duplicated(["data", "method", "setting", "count", "metric"]).any()
     assert table["value"].between(0.0, 1.0).all()
     fits = pd.read_parquet(finished[0] / "out" / "slow-part" / "fits.parquet")
@@ -201,6 +199,7 @@ def test_pictures_and_texts_are_what_they_are_called(finished):
     assert files["tables.md"].decode().startswith("# Slow rankings\n")
 
 
+@pytest.mark.no_cover  # the modules of the harness have tests of their own; drawing takes long if it is measured
 def test_again_it_does_nothing_and_writes_the_same(finished, monkeypatch):
     folder, _, files = finished
     pieces, fitted = pieces_in(folder), times_fitted(folder)
@@ -224,6 +223,7 @@ def test_stopped_by_hand_it_says_what_to_do_and_leaves_nothing_half_written(tmp_
     assert 3 <= len(pieces_in(folder)) < N_FITS
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_killed_and_started_again_it_ends_with_the_same_tables(finished, tmp_path, monkeypatch, jobs):
     folder = prepare(tmp_path)
@@ -243,7 +243,7 @@ def test_killed_and_started_again_it_ends_with_the_same_tables(finished, tmp_pat
     for seed, times in after.items():  # once, or again if it was running when it was killed
         assert times == 1 + (seed in before and key_of(seed) not in kept)
     assert sum(key_of(seed) in kept for seed in before) > 0
-    for name in ("summary.csv", "tables.md", "acc.tex", "nmi.tex", "figures.parquet"):
+    for name in ("summary.csv", "tables.md", "acc.tex", "figures.parquet"):
         assert (folder / "out" / "slow-part" / name).read_bytes() == finished[2][name], name
     assert set(files_in(folder / "out" / "slow-part")) == OUTPUTS
 
@@ -309,7 +309,8 @@ def test_what_is_wrong_is_said_in_a_sentence(bench, text, arguments, error):
 
 
 def test_a_wrong_name_is_one_line_on_standard_error(tmp_path):
-    with start(prepare(tmp_path), *COMMAND, "--methods", "slwo") as process:
+    program = [*warm_python(), "-m", "ufselect"]
+    with start(prepare(tmp_path), *COMMAND, "--methods", "slwo", program=program) as process:
         output, errors = process.communicate(timeout=60)
     assert (process.returncode, output, errors) == (1, "", "Error: unknown method 'slwo'; did you mean 'slow'?\n")
 

@@ -29,8 +29,9 @@ SECONDS_TO_WAIT = 120.0
 @pytest.fixture(scope="module")
 def client():
     """A client of a cluster of two processes, which are started anew when they die; a piece may end one of them."""
+    forked = {"distributed.worker.multiprocessing-method": "forkserver"}  # from a process that has imported Dask
     with (
-        dask.config.set({"distributed.scheduler.allowed-failures": 1}),
+        dask.config.set({"distributed.scheduler.allowed-failures": 1, **forked}),
         distributed.LocalCluster(
             n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0", silence_logs="CRITICAL"
         ) as cluster,

@@ -1,7 +1,6 @@
 """Data sets as experiments prepare and judge them."""
 
 import subprocess
-import sys
 from dataclasses import replace
 
 import numpy as np
@@ -9,6 +8,7 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
+from warm_python import warm_python
 
 from ufselect import MaxVariance
 from ufselect.benchmark.data import current_version, load_version
@@ -225,7 +225,7 @@ def folder(counts, tmp_path, monkeypatch):
 
 
 def test_the_tables_say_how_each_set_was_prepared_and_judged(folder):
-    command = [sys.executable, "-m", "ufselect", "bench", "two.toml", "--output", "out"]
+    command = [*warm_python(), "-m", "ufselect", "bench", "two.toml", "--output", "out"]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     assert "Left out: LUNG is not available" in done.stderr

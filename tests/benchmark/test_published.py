@@ -9,6 +9,7 @@ from ufselect.benchmark.runner import run_experiment
 from ufselect.benchmark.store import Store
 from ufselect.benchmark.tables import summary
 
+pytestmark = pytest.mark.no_cover  # the modules of the harness have tests of their own
 PUBLISHED = Path(__file__).parents[2] / "experiments" / "published.toml"
 HALF_A_DIGIT = 0.0051  # of what is printed
 COLUMNS = ["LapScore", "AllFea"]

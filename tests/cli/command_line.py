@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 import scipy.io
 import scipy.sparse as sp
+from warm_python import warm_python
 
 import ufselect
 from ufselect.cli.app import run
@@ -33,10 +34,15 @@ class Outcome(NamedTuple):
     stderr: str
 
 
-def run_alone(folder, *arguments, program=SCRIPT, environment=None, **options):
-    """Run the program as a process from that folder."""
+def started_at_once():
+    """The program as a process that need not import anything."""
+    return [*warm_python(), "-m", "ufselect"]
+
+
+def run_alone(folder, *arguments, program=None, environment=None, **options):
+    """Run the program as a process from that folder; the program is as installed only if it is given."""
     answer = subprocess.run(
-        [*program, *map(str, arguments)],
+        [*(program or started_at_once()), *map(str, arguments)],
         cwd=folder,
         # Without a delay of its own, a slow machine would show a progress bar in the middle of what a test compares.
         env={**os.environ, "TQDM_DELAY": "600", **(environment or {})},

@@ -10,7 +10,6 @@ import scipy.sparse as sp
 from command_line import (
     CLASSES,
     KINDS,
-    MODULE,
     SOURCES,
     contents,
     dense_numbers,
@@ -60,7 +59,7 @@ def test_a_process_in_an_empty_folder_compares(tmp_path):
     source = write_source(tmp_path, IN_A_PROCESS)
     methods = ["FSASL", "MaxVariance"]
     arguments = ["-m", "5", "--methods", ",".join(methods), "--repeats", "2", "-o", "figures.csv"]
-    outcome = run_alone(tmp_path, "compare", IN_A_PROCESS, *arguments, program=MODULE)
+    outcome = run_alone(tmp_path, "compare", IN_A_PROCESS, *arguments)
     assert (outcome.code, outcome.stderr) == (0, "")
     check_compared(tmp_path, source, outcome, methods)
 

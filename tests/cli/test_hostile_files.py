@@ -3,7 +3,6 @@
 import os
 import re
 import subprocess
-import sys
 import tempfile
 from pathlib import Path
 
@@ -23,6 +22,7 @@ from command_line import (
     run_alone,
     write_source,
 )
+from warm_python import warm_python
 
 FAILURE, WRONG_USE = 1, 2
 GOOD = frame().to_csv(index=False)
@@ -96,7 +96,7 @@ def test_files_cut_short_are_refused_by_a_process(tmp_path):
         source.path.write_bytes(content[: len(content) // 2])
     before = contents(tmp_path)
     lines = [f"select {name} -m 5 -o out.csv --report page.html" for name in titles]
-    outcome = run_alone(tmp_path, *lines, program=[sys.executable, "-c", ONE_AFTER_THE_OTHER])
+    outcome = run_alone(tmp_path, *lines, program=[*warm_python(), "-c", ONE_AFTER_THE_OTHER])
     sentences = [
         f"Error: {name} cannot be read as {title}: the file is damaged or incomplete.\n"
         for name, title in titles.items()
@@ -226,7 +226,7 @@ def open_folder():
 @pytest.mark.skipif(os.name != "posix", reason="permissions of this kind are POSIX")
 def test_data_that_may_not_be_read_and_a_folder_that_may_not_be_written_to(open_folder):
     before = contents(open_folder) if os.getuid() == 0 else None
-    command = [sys.executable, "-c", AS_NOBODY, str(open_folder), "select secret.csv", "select cells.csv -o out.csv"]
+    command = [*warm_python(), "-c", AS_NOBODY, str(open_folder), "select secret.csv", "select cells.csv -o out.csv"]
     answer = subprocess.run(command, capture_output=True, text=True, timeout=300)
     assert answer.stderr == (
         "Error: secret.csv cannot be read: permission denied.\nError: out.csv cannot be written: permission denied.\n"
@@ -252,7 +252,7 @@ def test_a_full_disk_leaves_the_old_file_as_it_was(tmp_path):
     (tmp_path / "out.csv").write_text("old")
     # The last table is small enough, but its page is not: neither appears.
     lines = [*(f"-m 300 -o out.{ending}" for ending in ENDINGS), "-m 2 -o small.npy --report page.html"]
-    command = [sys.executable, "-c", WHILE_FILES_ARE_SMALL, *lines]
+    command = [*warm_python(), "-c", WHILE_FILES_ARE_SMALL, *lines]
     answer = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300)
     codes = [line for line in answer.stdout.splitlines() if line.isdigit()]
     assert codes == [str(FAILURE)] * len(lines), answer

@@ -4,27 +4,28 @@ import gzip
 import os
 import pty
 import re
+import shlex
 import signal
 import subprocess
-import sys
 import termios
 from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
 import pytest
-from command_line import SCRIPT, contents, invoke, is_one_sentence, read_back, write_source
+from command_line import SCRIPT, contents, invoke, is_one_sentence, read_back, started_at_once, write_source
+from warm_python import warm_python
 
 STOPPED = "Error: Interrupted; nothing was written."
 
 
 @contextmanager
-def started(folder, *arguments):
+def started(folder, *arguments, program):
     """The program on a terminal of its own for messages, and what reads from it."""
     reading, writing = pty.openpty()
     termios.tcsetwinsize(writing, (24, 100))
     with subprocess.Popen(
-        [*SCRIPT, *arguments], cwd=folder, stdout=subprocess.PIPE, stderr=writing, text=True, start_new_session=True
+        [*program, *arguments], cwd=folder, stdout=subprocess.PIPE, stderr=writing, text=True, start_new_session=True
     ) as process:
         os.close(writing)
         try:
@@ -48,9 +49,9 @@ def read_until(wanted, reading):
     return shown
 
 
-def stop_when_shown(folder, wanted, how, *arguments):
+def stop_when_shown(folder, wanted, how, *arguments, program=None):
     """Start the program and send it a signal once it shows those words; return its exit code and its output."""
-    with started(folder, *arguments) as (process, reading):
+    with started(folder, *arguments, program=program or started_at_once()) as (process, reading):
         shown = read_until(wanted, reading)
         assert wanted in shown
         process.send_signal(how)
@@ -64,13 +65,14 @@ def write_much(folder):
     np.save(folder / "much.npy", np.random.default_rng(0).standard_normal((8000, 100)))
 
 
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
-def test_stopped_while_it_fits(tmp_path, how):
+@pytest.mark.parametrize(("how", "program"), [(signal.SIGINT, SCRIPT), (signal.SIGTERM, None)])
+def test_stopped_while_it_fits(tmp_path, how, program):
     write_much(tmp_path)
     (tmp_path / "out.csv").write_text("old")
     before = contents(tmp_path)
     arguments = ["select", "much.npy", "-m", "5", "-o", "out.csv", "--report", "page.html"]
-    code, output, shown = stop_when_shown(tmp_path, "FSASL 00:0", how, *arguments)  # after a second the clock shows
+    # After a second the clock shows.
+    code, output, shown = stop_when_shown(tmp_path, "FSASL 00:0", how, *arguments, program=program)
     assert (code, output) == (1, "")
     assert shown.rstrip().splitlines()[-1].endswith(STOPPED)
     assert "Traceback" not in shown
@@ -109,7 +111,7 @@ except KeyboardInterrupt:
 
 
 def test_an_interruption_that_python_discards_still_prevents_writing(tmp_path):
-    command = [sys.executable, "-c", INTERRUPTED_IN_A_FINALIZER]
+    command = [*warm_python(), "-c", INTERRUPTED_IN_A_FINALIZER]
     answer = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True, timeout=60)
     assert answer.stdout.split() == ["discarded", "interrupted"]
     assert list(tmp_path.iterdir()) == []
@@ -198,7 +200,7 @@ def test_stopped_after_the_file_is_written_it_says_so(tmp_path, how):
     np.savez(tmp_path / "wide.npz", X=np.random.default_rng(0).standard_normal((20, 2000)), names=names)
     arguments = ["select", "wide.npz", "--method", "MaxVariance", "-m", "2000", "--names", "-o", "out.npz"]
     with subprocess.Popen(
-        [*SCRIPT, *arguments], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [*started_at_once(), *arguments], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:
         assert len(process.stdout.read(200)) == 200  # files are written before anything is printed
         process.send_signal(how)
@@ -224,6 +226,6 @@ def test_after_a_stop_the_same_command_writes_all(cells, monkeypatch):
 @pytest.mark.skipif(os.name != "posix", reason="pipes of this kind are POSIX")
 def test_a_reader_that_goes_away_is_no_error_of_the_program(tmp_path):
     write_source(tmp_path, "cells.csv")
-    command = f"{SCRIPT[0]} select cells.csv --method MaxVariance | head -c 1"
+    command = f"{shlex.join(started_at_once())} select cells.csv --method MaxVariance | head -c 1"
     answer = subprocess.run(["bash", "-c", command], cwd=tmp_path, capture_output=True, text=True, timeout=300)
     assert (answer.stdout, answer.stderr) == ("c", "")

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from command_line import NAMES, dense_numbers, fitted, frame, invoke, is_one_sentence, run_alone
+from command_line import NAMES, SCRIPT, dense_numbers, fitted, frame, invoke, is_one_sentence, run_alone
 
 SPREAD = '''
 import numpy as np
@@ -163,6 +163,6 @@ def test_what_is_not_a_selector_is_refused(cells, method, sentence):
 def test_other_modules_in_the_current_folder_replace_none(cells, folder):
     for name in ("queue.py", "pyarrow.py", "sklearn.py", "numpy.py", "sqlite3.py"):
         (folder / name).write_text("raise SystemExit('not to be imported')")
-    outcome = run_alone(folder, "select", "cells.csv", "-m", "3", "--method", "mine:Spread", "--names")
+    outcome = run_alone(folder, "select", "cells.csv", "-m", "3", "--method", "mine:Spread", "--names", program=SCRIPT)
     assert outcome.code == 0, outcome.stderr
     assert outcome.stdout.splitlines() == spread_names(1.0, 3)

@@ -2,7 +2,6 @@
 
 import html
 import inspect
-import os
 import re
 import subprocess
 import sys
@@ -11,6 +10,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from command_line import NAMES, SCRIPT, dense_numbers, fitted, invoke, is_one_sentence, run_alone, write_source
+from warm_python import warm_python
 
 import ufselect
 from ufselect.cli import fitting
@@ -122,7 +122,7 @@ def parameters_on_page(page):
 def test_a_parameter_reaches_the_method(tmp_path, monkeypatch, method, given, parameter, value):
     monkeypatch.chdir(tmp_path)
     write_source(tmp_path, "cells.csv")
-    outcome = invoke("select", "cells.csv", "--method", method, "--report", "page.html", *given)
+    outcome = invoke("select", "cells.csv", "--method", method, "--no-test", "--report", "page.html", *given)
     assert outcome.code == 0, outcome.stderr
     found = parameters_on_page(Path("page.html").read_text(encoding="utf-8"))
     taken = inspect.signature(getattr(ufselect, method)).parameters
@@ -186,17 +186,20 @@ def test_a_warning_is_a_note_on_standard_error(tmp_path):
     assert len(outcome.stdout.splitlines()) == 3
 
 
+ON_A_SCREEN = """
+import sys
+from ufselect.cli import main
+sys.stdout.reconfigure(encoding=sys.argv.pop(1))
+main()
+"""
+
+
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
 def test_letters_that_the_screen_does_not_have_are_spelt_out(tmp_path, encoding):
     pd.DataFrame(dense_numbers()[:, :2], columns=["größe", "名前"]).to_csv(tmp_path / "names.csv", index=False)
     arguments = ["select", "names.csv", "-m", "2", "--method", "MaxVariance"]
-    answer = subprocess.run(
-        [*SCRIPT, *arguments],
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONIOENCODING": encoding},
-        capture_output=True,
-        timeout=300,
-    )
+    command = [*warm_python(), "-c", ON_A_SCREEN, encoding, *arguments]
+    answer = subprocess.run(command, cwd=tmp_path, capture_output=True, timeout=300)
     assert (answer.returncode, answer.stderr) == (0, b"")
     assert rb"\u540d\u524d" in answer.stdout
     assert "größe".encode(encoding, "backslashreplace") in answer.stdout
@@ -206,7 +209,8 @@ def test_modules_in_the_current_folder_are_not_imported(tmp_path):
     write_source(tmp_path, "cells.csv")
     for name in ("queue.py", "pyarrow.py", "sklearn.py", "numpy.py"):
         (tmp_path / name).write_text("raise SystemExit('not to be imported')")
-    outcome = run_alone(tmp_path, "select", "cells.csv", "-m", "3", "--method", "MaxVariance", "--names")
+    arguments = ["-m", "3", "--method", "MaxVariance", "--names"]
+    outcome = run_alone(tmp_path, "select", "cells.csv", *arguments, program=SCRIPT)
     assert (outcome.code, outcome.stderr) == (0, NOTES)
 
 

@@ -24,6 +24,7 @@ from command_line import (
     invoke,
     read_back,
     run_alone,
+    started_at_once,
     write_source,
 )
 
@@ -39,6 +40,7 @@ ALONE = [
     ("sparse.npz", "LaplacianScore", "chosen.npz"),
     ("sparse.h5ad", "FSASL", "chosen.h5ad"),
 ]
+INSTALLED = {"cells.csv": MODULE, "cells.npz": SCRIPT}  # the others start without importing
 IN_PROCESS = [
     ("cells.csv.gz", "MCFS", "chosen.csv"),
     ("cells.tsv", "LaplacianScore", "chosen.tsv.gz"),
@@ -126,8 +128,8 @@ def test_every_format_is_met():
 @pytest.mark.parametrize(("name", "method", "output"), ALONE)
 def test_a_process_in_an_empty_folder_selects_as_the_library_does(tmp_path, name, method, output):
     source = write_source(tmp_path, name)
-    program = MODULE if method == "FSASL" else SCRIPT
-    outcome = run_alone(tmp_path, "select", name, "-m", "5", "--method", method, "-o", output, program=program)
+    arguments = ["-m", "5", "--method", method, "-o", output]
+    outcome = run_alone(tmp_path, "select", name, *arguments, program=INSTALLED.get(name))
     assert (outcome.code, outcome.stderr) == (0, "")
     assert {path.name for path in tmp_path.iterdir()} == {name, output}
     selector = fitted(method, source.X)
@@ -283,8 +285,7 @@ def test_the_same_command_writes_the_same_bytes(cells, tmp_path):
 
 def test_outputs_are_written_also_when_nobody_reads_what_is_printed(tmp_path):
     np.save(tmp_path / "data.npy", np.random.default_rng(0).normal(size=(60, 12)))
-    program = f"{shlex.quote(sys.executable)} -m ufselect"
-    command = f"{program} select data.npy --method MaxVariance -m 5 -o chosen.npy | true"
+    command = f"{shlex.join(started_at_once())} select data.npy --method MaxVariance -m 5 -o chosen.npy | true"
     subprocess.run(command, shell=True, cwd=tmp_path, check=True, capture_output=True)
     assert np.load(tmp_path / "chosen.npy").shape == (60, 5)
 

@@ -33,7 +33,8 @@ def write_parts(folder, frame=FRAME, sizes=(100, 60, 80), row_group_size=30):
 def test_parts_give_the_selection_of_the_whole_file(tmp_path):
     FRAME.to_parquet(tmp_path / "whole.parquet", index=False)
     write_parts(tmp_path / "parts")
-    of_parts = run_alone(tmp_path, "select", "parts/*.parquet", "-m", 6, "--dask", "local")
+    forked = {"DASK_DISTRIBUTED__WORKER__MULTIPROCESSING_METHOD": "forkserver"}  # from a process that imported Dask
+    of_parts = run_alone(tmp_path, "select", "parts/*.parquet", "-m", 6, "--dask", "local", environment=forked)
     assert of_parts.code == 0, of_parts.stderr
     of_whole = invoke("select", tmp_path / "whole.parquet", "-m", 6, "--no-test")
     ranking = [line for line in of_whole.stdout.splitlines() if "gene" in line]

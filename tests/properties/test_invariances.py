@@ -19,8 +19,11 @@ FSASL_ALWAYS = {"tol": None, "max_iter": 3}
 # Of methods with many iterations, some are enough: a difference grows from one to the next.
 VARIANTS = {
     **{name: (name, {}) for name in ufselect.__all__},
+    "CGSSL": ("CGSSL", {"max_iter": 15}),
     "JELSR": ("JELSR", {"max_iter": 15}),
-    "RUFS": ("RUFS", {"max_iter": 40}),
+    "LLCFS": ("LLCFS", {"max_iter": 4}),
+    "NDFS": ("NDFS", {"max_iter": 15}),
+    "RUFS": ("RUFS", {"max_iter": 15}),
     "FSASL": ("FSASL", {"n_clusters": None}),
     "FSASL clusters": ("FSASL", {**FSASL_ALWAYS, "structure": "both", "selection": "greedy"}),
     "FSASL eigen": ("FSASL", {**FSASL_ALWAYS, "w_solver": "eigen"}),
@@ -35,8 +38,8 @@ VARIANTS = {
     "GLSPFS lle": ("GLSPFS", {"local_model": "lle", "n_components": "all"}),
     "GLSPFS ltsa": ("GLSPFS", {"local_model": "ltsa", "scale": None}),
     "JELSR lpp": ("JELSR", {"local_model": "lpp", "scale": None, "max_iter": 15}),
-    "LLCFS mutual": ("LLCFS", {"neighborhood": "mutual", "max_iter": 5}),
-    "NDFS published": ("NDFS", {"update": "published", "scale": None}),
+    "LLCFS mutual": ("LLCFS", {"neighborhood": "mutual", "max_iter": 4}),
+    "NDFS published": ("NDFS", {"update": "published", "scale": None, "max_iter": 15}),
 }
 # Row-sparse regression stops at violations of 1e-4, and which it leaves depends on the order of the columns.
 SOLVED_BY_REGRESSION = {"FSASL", "FSSL", "GLSPFS", "MRSF", "SPFS"}

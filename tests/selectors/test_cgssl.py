@@ -289,6 +289,7 @@ def test_data_in_another_unit_need_beta_and_gamma_in_that_unit(shape, factor):
     ],
     ids=str,
 )
+@pytest.mark.no_cover
 def test_the_objective_never_rises_while_the_weight_of_orthogonality_stays(reference, name, params):
     selector = CGSSL(5, n_clusters=4, **params).fit(samples(reference, name))
     history, weights = selector.objective_history_, selector.orthogonality_history_

@@ -75,6 +75,7 @@ def alignment(X, Y):
 # The exact route
 
 
+@pytest.mark.no_cover  # another test of this route measures it
 @may_stop_early
 @pytest.mark.parametrize("spread", ["row", "mean"])
 @pytest.mark.parametrize("structure", ["both", "local", "global"])
@@ -216,6 +217,7 @@ def test_without_a_tolerance_all_iterations_are_done_in_silence():
 
 
 @pytest.mark.parametrize("name", BENCHMARK_SETS)
+@pytest.mark.no_cover
 def test_defaults_fit_a_benchmark_set_in_silence(benchmark_set, name):
     X = benchmark_set(name)[0][:720]
     with warnings.catch_warnings():
@@ -412,6 +414,7 @@ def test_a_fit_is_silent_by_default(capfd):
 
 
 @pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.no_cover
 def test_structure_that_adapts_finds_columns_that_the_graph_of_all_columns_misses(seed):
     params = {"n_clusters": 6, "graph_components": None, "scale": "standard", "selection": "greedy", "max_iter": 12}
     fixed, adaptive = (informative_share(buried(seed), adaptive=adaptive, **params) for adaptive in (False, True))
@@ -421,6 +424,7 @@ def test_structure_that_adapts_finds_columns_that_the_graph_of_all_columns_misse
 
 @pytest.mark.parametrize("selection", ["alignment", "greedy", "norm"])
 @pytest.mark.parametrize("seed", [0, 1, 2])
+@pytest.mark.no_cover
 def test_informative_columns_are_found_among_many_noise_columns(seed, selection):
     assert informative_share(buried(seed), selection=selection) == 1.0
 

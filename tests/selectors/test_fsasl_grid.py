@@ -1,5 +1,7 @@
 """Settings of a grid that share their first steps: the results and certificates of separate fits."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
@@ -31,6 +33,12 @@ def fitted(X, **params):
     return FSASL.published(**{"n_clusters": 4, "spread": "row", "max_iter": 3, "tol": 0.0, **params}).fit(X)
 
 
+@pytest.fixture(scope="module")
+def separate_fit(X):
+    """Fit a setting that shares nothing, once for all tests."""
+    return cache(lambda **params: fitted(X, **params))
+
+
 def shared_fits(X, grid, **params):
     parts = Shared()
     with sharing(parts):
@@ -48,9 +56,9 @@ def assert_same_fit(one, other):
 
 @pytest.mark.parametrize("order", [1, -1])
 @pytest.mark.parametrize("params", [{}, {"spread": "mean"}, {"n_clusters": "auto"}, {"structure": "local"}])
-def test_settings_that_share_their_first_steps_give_the_results_of_separate_fits(X, order, params):
+def test_settings_that_share_their_first_steps_give_the_results_of_separate_fits(X, order, params, separate_fit):
     for setting, found in zip(GRID[::order], shared_fits(X, GRID[::order], **params)[0], strict=True):
-        assert_same_fit(found, fitted(X, **params, **setting))
+        assert_same_fit(found, separate_fit(**params, **setting))
 
 
 @pytest.mark.parametrize(

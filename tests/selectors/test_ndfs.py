@@ -152,6 +152,7 @@ def test_the_weight_of_the_regression_does_not_move_the_authors_indicators_but_m
 
 @pytest.mark.parametrize("name", DATA)
 @pytest.mark.parametrize(("alpha", "beta"), [(0.1, 0.1), (1, 10)])
+@pytest.mark.no_cover
 def test_monotone_updates_end_below_the_authors_objective(reference, name, alpha, beta):
     stored = reference(f"ndfs_{name}")
     problem = stored_problem(reference, name, alpha, beta)
@@ -300,6 +301,7 @@ def test_indicators_of_separate_groups_that_features_predict_stay():
     ],
     ids=str,
 )
+@pytest.mark.no_cover
 def test_the_objective_never_rises_while_the_weight_of_orthogonality_stays(reference, name, params):
     selector = NDFS(5, n_clusters=4, **params).fit(samples(reference, name))
     history, weights = selector.objective_history_, selector.orthogonality_history_

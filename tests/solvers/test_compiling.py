@@ -26,11 +26,14 @@ with warnings.catch_warnings(record=True) as caught:
     from ufselect import FSASL
     assert ufselect.__file__.startswith(sys.argv[1]), ufselect.__file__
     X = np.random.default_rng(0).standard_normal((20, 4)) + 9.0 * (np.arange(20) % 2)[:, None]
-    FSASL(2, n_clusters=2, structure="local", max_iter=2, tol=1.0).fit(X)
+    exec(sys.argv[2])
 for each in caught:
     if each.category is RuntimeWarning:
         print(each.message)
 """
+
+FIT = "FSASL(2, n_clusters=2, structure='local', max_iter=2, tol=1.0).fit(X)"
+COMPILE_LITTLE = "from ufselect.solvers._kernels import inner_product; inner_product(X[0], X[1])"
 
 
 @pytest.fixture
@@ -48,12 +51,12 @@ def installation():
             path.chmod(0o755)
 
 
-def fit_as_nobody(installation, **variables):
+def said_to_nobody(installation, program, **variables):
     environment = {key: value for key, value in os.environ.items() if key not in {"NUMBA_CACHE_DIR", "PYTHONPATH"}}
     environment |= {"HOME": str(installation), "PYTHONDONTWRITEBYTECODE": "1", "PYTHONSAFEPATH": "1", **variables}
     environment.pop("XDG_CACHE_HOME", None)
     outcome = subprocess.run(
-        [sys.executable, "-c", AS_NOBODY, str(installation)],
+        [sys.executable, "-c", AS_NOBODY, str(installation), program],
         env=environment,
         cwd=installation,
         capture_output=True,
@@ -66,7 +69,7 @@ def fit_as_nobody(installation, **variables):
 
 @pytest.mark.skipif(os.name != "posix", reason="permissions of this kind are POSIX")
 def test_an_installation_that_nobody_can_write_to_works_and_says_once_how_to_name_a_cache(installation):
-    said = fit_as_nobody(installation)
+    said = said_to_nobody(installation, FIT)
     assert said.count("NUMBA_CACHE_DIR") == 1
     assert not list(installation.rglob("*.nbi"))
 
@@ -75,5 +78,5 @@ def test_an_installation_that_nobody_can_write_to_works_and_says_once_how_to_nam
 def test_a_folder_named_for_the_cache_is_used(installation):
     with tempfile.TemporaryDirectory() as cache:
         Path(cache).chmod(0o777)
-        assert fit_as_nobody(installation, NUMBA_CACHE_DIR=cache) == ""
+        assert said_to_nobody(installation, COMPILE_LITTLE, NUMBA_CACHE_DIR=cache) == ""
         assert list(Path(cache).rglob("*.nbi"))
