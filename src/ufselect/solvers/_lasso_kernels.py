@@ -98,8 +98,7 @@ def solve_lasso_on_growing_set(
     """
     members, coef, n_members = state
     n, norm2 = len(gram), gram[i, i]
-    count, floor, n_room = np.array([n_members]), np.empty(1), np.empty(1, dtype=np.int64)
-    linear, active = np.empty(n), np.empty(n, dtype=np.int64)
+    count, linear, active = np.array([n_members]), np.empty(n), np.empty(n, dtype=np.int64)
     part_gram, factor = room
     size = used = 0
     level = penalty
@@ -117,14 +116,9 @@ def solve_lasso_on_growing_set(
             gap = gap_of_working_set(norm2, gram[i], slope, steepest, members[0], coef, count[0], level)
         if level == penalty and gap <= tol:
             return True, count[0], (part_gram, factor)
-        floor[0], n_room[0] = level, min(n_new, n - count[0])
-        before = count[0]
-        add_best_candidates(slope.reshape(1, n), members, count, floor, n_room)
-        coef[before : count[0]] = 0.0
-        if count[0] > len(factor):
-            capacity = 2 * count[0]
-            part_gram, factor = enlarged(part_gram, size, capacity), enlarged(factor, used, capacity)
-        extend_gram(part_gram, gram, members[0, : count[0]], size)
+        part_gram, factor = grow_working_set(
+            gram, slope, level, n_new, members, coef, count, size, used, part_gram, factor
+        )
         for p in range(size, count[0]):
             linear[p] = gram[i, members[0, p]]
         if size == 0:
@@ -144,6 +138,35 @@ def solve_lasso_on_growing_set(
             _ENTERING,
         )
     return False, size, (part_gram, factor)
+
+
+@compiled
+def grow_working_set(
+    gram: Array,
+    slope: Array,
+    level: float,
+    n_new: int,
+    members: Array,
+    coef: Array,
+    count: Array,
+    size: int,
+    used: int,
+    part_gram: Array,
+    factor: Array,
+) -> tuple[Array, Array]:
+    """Add the candidates with the steepest slopes, in place, whose Gram matrix had ``size`` members.
+
+    Returns this Gram matrix with the new members, and the factor with room for them.
+    """
+    before = count[0]
+    n_room = np.array([min(n_new, len(gram) - before)])
+    add_best_candidates(slope.reshape(1, len(slope)), members, count, np.array([level]), n_room)
+    coef[before : count[0]] = 0.0
+    if count[0] > len(factor):
+        capacity = 2 * count[0]
+        part_gram, factor = enlarged(part_gram, size, capacity), enlarged(factor, used, capacity)
+    extend_gram(part_gram, gram, members[0, : count[0]], size)
+    return part_gram, factor
 
 
 @compiled
