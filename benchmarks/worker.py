@@ -132,11 +132,15 @@ def _check_source(source: str) -> None:
 
 
 def settings(source: str, data: str, n_settings: int) -> None:
-    """Answer requests, one per line: each asks for one setting of FSASL's published grid, evenly thinned."""
+    """Answer requests, one per line: each asks for one setting of FSASL's published grid, evenly thinned.
+
+    No setting takes steps from another. Answers have the seconds of the steps that it could share.
+    """
     _check_source(source)
     from certificates import Certificates
 
     from ufselect import FSASL
+    from ufselect.benchmark import pieces as module
     from ufselect.benchmark.experiment import read_experiment
     from ufselect.benchmark.runner import planned_trials
     from ufselect.datasets import load_dataset
@@ -146,12 +150,25 @@ def settings(source: str, data: str, n_settings: int) -> None:
     pieces = [trial.fit for trial in planned_trials(experiment)]
     certificates = Certificates()
     FSASL.published(n_clusters=5, spread="row").fit(load_dataset(data).X[:150, ::8])  # loads compiled code
+    parts_of = getattr(module, "_shared_parts", None)  # earlier revisions share nothing
     for line in sys.stdin:
+        piece = pieces[json.loads(line)["index"]]
+        if parts_of is not None:
+            parts_of.cache_clear()
         with certificates.checked() as worst:
             start = process_time()
-            outcome = pieces[json.loads(line)["index"]].run()
+            outcome = piece.run()
             seconds = process_time() - start - worst.seconds
-        answer = {"seconds": seconds, "best": outcome["order"][:50], "gap": worst.gap, "violation": worst.violation}
+        parts = {} if parts_of is None else parts_of(piece.data, piece.raw, piece.draw)._parts
+        checks = {"_start": worst.seconds_of_violations[0], "_express": worst.seconds_of_gaps[0]}
+        answer = {
+            "parameters": piece.parameters,
+            "seconds": seconds,
+            "shared": {step: taken - checks.get(step, 0.0) for (_, step, _), (_, taken) in parts.items()},
+            "best": outcome["order"][:50],
+            "gap": worst.gap,
+            "violation": worst.violation,
+        }
         print(json.dumps(answer), flush=True)
 
 

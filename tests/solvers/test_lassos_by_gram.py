@@ -1,19 +1,23 @@
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.testing import assert_array_equal
+from numpy.testing import assert_allclose, assert_array_equal
 
 from ufselect.solvers.lasso import lassos_by_gram
 
 
-def solved(Z, ratio, start=None, tol=1e-4):
+def solved(Z, ratio, start=None, tol=1e-4, points=None):
     gram = Z @ Z.T
     others = np.abs(gram - np.diag(np.diag(gram)))
     penalties = ratio * others.max(axis=1)
-    start = np.zeros_like(gram) if start is None else start
-    coefs, n_unsolved = lassos_by_gram(gram, np.arange(len(Z)), penalties, start, tol)
-    assert n_unsolved == 0
+    guess = sp.csc_array(gram.shape) if start is None else sp.csc_array(start.T)
+    found = lassos_by_gram(gram, np.arange(len(Z)), penalties, guess, tol, points=points)
+    assert found.n_unsolved == 0
+    assert np.all(found.coefs != 0.0)
+    coefs = np.zeros_like(gram)
+    coefs[np.repeat(np.arange(len(Z)), found.counts), found.members] = found.coefs
     return coefs, penalties
 
 
@@ -31,8 +35,9 @@ def test_every_problem_is_solved_from_zero_and_from_any_start(self_expression_ga
     start = rng.standard_normal((n, n)) * (rng.random((n, n)) < 0.3)
     np.fill_diagonal(start, 0.0)
     for given_start in (None, start):
-        coefs, penalties = solved(Z, ratio, given_start)
-        assert_solved(self_expression_gaps, Z, coefs, penalties)
+        for points in (None, Z):
+            coefs, penalties = solved(Z, ratio, given_start, points=points)
+            assert_solved(self_expression_gaps, Z, coefs, penalties)
 
 
 @pytest.mark.parametrize("tol", [1e-2, 1e-6, 1e-9])
@@ -55,4 +60,19 @@ def test_zero_and_repeated_samples_and_other_lengths_are_no_obstacle(self_expres
     Z = np.repeat(np.random.default_rng(0).standard_normal((30, 25)), 2, axis=0) * np.geomspace(1e-3, 1e3, 60)[:, None]
     Z[[0, 7]] = 0.0
     coefs, penalties = solved(Z, 0.05)
+    assert_solved(self_expression_gaps, Z, coefs, penalties)
+
+
+@pytest.mark.parametrize("ratio", [0.002, 0.05, 0.5])
+def test_the_samples_themselves_lead_to_the_solution_by_the_gram_matrix_alone(ratio):
+    Z = np.random.default_rng(0).standard_normal((150, 6))
+    by_gram, _ = solved(Z, ratio, tol=1e-10)
+    by_points, _ = solved(Z, ratio, tol=1e-10, points=Z)
+    assert_allclose(by_points, by_gram, rtol=0, atol=1e-4)
+
+
+def test_more_coefficients_than_the_start_has_find_room(self_expression_gaps):
+    Z = np.random.default_rng(0).standard_normal((100, 80))
+    coefs, penalties = solved(Z, 1e-3, 1e-3 * np.eye(100, k=1))
+    assert np.count_nonzero(coefs) > 4 * 99 + 100
     assert_solved(self_expression_gaps, Z, coefs, penalties)

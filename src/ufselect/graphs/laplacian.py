@@ -17,6 +17,7 @@ from ufselect.solvers._graph_kernels import combine_rows
 
 _ROWS_OF_TRIANGLE = 512
 _COLUMNS_AT_ONCE = 16
+_SPARSE_PRODUCT_COST = 100  # time of a product of two entries beside that of a dense product
 
 
 def neighbor_laplacian(P: sp.csr_array) -> sp.csr_array:
@@ -171,10 +172,18 @@ class StructureLaplacian(Laplacian):
         """Return L as a dense array, for small n."""
         dense = np.zeros(self.shape)
         if self._unexpressed is not None:
-            dense += (self._unexpressed @ self._unexpressed_back).toarray()
+            dense += self._expression_part()
         if self._local is not None:
             dense += self._local.toarray()
         return dense
+
+    def _expression_part(self) -> Float:
+        """Return (I−S)(I−S)ᵀ, by a dense product if a sparse one would take longer."""
+        n_products = float(np.sum(np.diff(self._unexpressed_back.indptr).astype(np.float64) ** 2))
+        if _SPARSE_PRODUCT_COST * n_products > self.shape[0] ** 3:
+            unexpressed = self._unexpressed.toarray()
+            return np.asarray(unexpressed @ unexpressed.T)
+        return np.asarray((self._unexpressed @ self._unexpressed_back).toarray())
 
     def null_vectors(self, most: int | None = None) -> Float:
         """Return an orthonormal basis of the null space as far as it is known.

@@ -55,7 +55,7 @@ def sparse_self_expression(
     """
     X = Z if isinstance(Z, Columns) else Columns(np.ascontiguousarray(Z))
     gram = _gram_of_few_samples(X)
-    solve = partial(_solve_block, X) if gram is None else partial(_solve_block_by_gram, gram)
+    solve = partial(_solve_block, X) if gram is None else partial(_solve_block_by_gram, gram, _few_columns(X))
     solve = partial(solve, penalty_ratio, penalties, warm_start, tol)
     found = _gather(map_row_blocks(solve, X.shape[0], _bytes_per_sample(X), n_jobs), X.shape[0])
     if found.n_unsolved:
@@ -102,6 +102,12 @@ def _gram_of_few_samples(X: Columns) -> Float | None:
     return X.in_double_precision().row_gram() if few else None
 
 
+def _few_columns(X: Columns) -> Float | None:
+    """Return the samples themselves if they take less memory than their Gram matrix, else None."""
+    n, d = X.shape
+    return X.rows(slice(None)).astype(np.float64, copy=False) if 4 * d <= n else None
+
+
 def _solve_block(
     X: Columns,
     penalty_ratio: float,
@@ -120,6 +126,7 @@ def _solve_block(
 
 def _solve_block_by_gram(
     gram: Float,
+    points: Float | None,
     penalty_ratio: float,
     penalties: Float | None,
     warm_start: sp.csc_array | None,
@@ -127,13 +134,17 @@ def _solve_block_by_gram(
     block: slice,
 ) -> _Block:
     own = np.arange(block.start, block.stop)
-    others = gram[block].copy()
-    others[np.arange(len(own)), own] = 0.0
-    alpha = 2.0 * penalty_ratio * np.abs(others).max(axis=1) if penalties is None else penalties[block]
-    guess = np.zeros_like(others) if warm_start is None else warm_start[:, block].toarray().T
-    coefs, n_unsolved = lassos_by_gram(gram, own, alpha / 2.0, np.ascontiguousarray(guess), tol)
-    _, members = np.nonzero(coefs)
-    return _Block(coefs[coefs != 0.0], members, np.count_nonzero(coefs, axis=1), alpha, n_unsolved)
+    alpha = 2.0 * penalty_ratio * _largest_of_others(gram, block) if penalties is None else penalties[block]
+    guess = sp.csc_array((len(gram), len(own))) if warm_start is None else warm_start[:, block]
+    found = lassos_by_gram(gram, own, alpha / 2.0, guess, tol, points=points)
+    return _Block(found.coefs, found.members, found.counts, alpha, found.n_unsolved)
+
+
+def _largest_of_others(gram: Float, block: slice) -> Float:
+    """max_{j≠i}|zᵢ·zⱼ| of some samples i."""
+    others = np.abs(gram[block])
+    others[np.arange(len(others)), np.arange(block.start, block.stop)] = 0.0
+    return np.asarray(others.max(axis=1))
 
 
 def _bytes_per_sample(X: Columns) -> int:

@@ -20,6 +20,7 @@ from ufselect._backend.policy import (
     SAME_EIGENVALUE,
     SMALLEST_SINGLE_PRECISION_SPECTRUM,
 )
+from ufselect.graphs.inverse_spectrum import smallest_by_inverse
 from ufselect.graphs.laplacian import Laplacian, NormalizedLaplacian
 from ufselect.graphs.tall import orthonormalize, project_out, residuals, rotate
 
@@ -92,6 +93,8 @@ def smallest_eigenvectors(
     if dense is None:
         largest = LARGEST_CROWDED_SPECTRUM if L.is_crowded else LARGEST_DENSE_SPECTRUM
         dense = n <= largest or _SAMPLES_PER_VECTOR * count >= n
+        if LARGEST_DENSE_SPECTRUM < n <= largest and _SAMPLES_PER_VECTOR * count < n:
+            return _by_inverse(L, count, nontrivial, warm_start, random_state)
     if dense:
         return _decompose(L, count, nontrivial)
     known = known.astype(_precision(L, tol), copy=False)
@@ -161,14 +164,31 @@ def settled_within_repeats(spectrum: Spectrum, X: Columns) -> Float:
     return with_fixed_signs(Y)
 
 
-def _decompose(L: Laplacian, count: int, nontrivial: bool) -> Spectrum:
-    """Return dense eigenpairs of L, or of PLP with the trivial pair moved to the end; P projects out its vector."""
+def _dense(L: Laplacian, nontrivial: bool) -> Float:
+    """Return L as an array, or PLP with the trivial pair moved to the end; P projects out its vector."""
     dense = L.toarray()
     if nontrivial:
         trivial = L.trivial_vector()
         dense -= np.outer(trivial, trivial @ dense)
         dense -= np.outer(dense @ trivial, trivial)
         dense += np.abs(dense).sum(axis=0).max() * np.outer(trivial, trivial)
+    return dense
+
+
+def _by_inverse(L: Laplacian, count: int, nontrivial: bool, warm_start: Float | None, random_state: Any) -> Spectrum:
+    """Return eigenpairs by a factorisation of L, or dense ones if their iteration does not converge."""
+    avoided = L.trivial_vector()[:, None] if nontrivial else np.zeros((L.shape[0], 0))
+    start = _start(check_random_state(random_state), slice(None), count, avoided, warm_start)
+    found = smallest_by_inverse(_dense(L, nontrivial), count, start[:, : count + _FEWEST_SPARE_VECTORS])
+    if found is None:
+        return _decompose(L, count, nontrivial)
+    values, vectors = found
+    return Spectrum(values, with_fixed_signs(vectors))
+
+
+def _decompose(L: Laplacian, count: int, nontrivial: bool) -> Spectrum:
+    """Return dense eigenpairs of L."""
+    dense = _dense(L, nontrivial)
     # NumPy's solver, although SciPy's could compute only the required pairs: each has its own thread pool, and at this
     # size switching between the pools costs more than the rest of the spectrum.
     if len(dense) <= LARGEST_DENSE_SPECTRUM:

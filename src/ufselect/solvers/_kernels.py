@@ -68,6 +68,26 @@ def subtract_multiple(vector: Array, other: Array, factor: float) -> None:
 
 
 @compiled
+def add_combination(vector: Array, rows: Array, which: Array, weights: Array) -> None:
+    """Add a weighted sum of rows, which may be longer than the vector, in place.
+
+    Eight at a time: the vector is read and written less often.
+    """
+    n, count = len(vector), len(which)
+    whole = count - count % 8
+    for k in range(0, whole, 8):
+        a, b, c, d = rows[which[k]], rows[which[k + 1]], rows[which[k + 2]], rows[which[k + 3]]
+        e, f, g, h = rows[which[k + 4]], rows[which[k + 5]], rows[which[k + 6]], rows[which[k + 7]]
+        wa, wb, wc, wd = weights[k], weights[k + 1], weights[k + 2], weights[k + 3]
+        we, wf, wg, wh = weights[k + 4], weights[k + 5], weights[k + 6], weights[k + 7]
+        for j in range(n):
+            left = wa * a[j] + wb * b[j] + wc * c[j] + wd * d[j]
+            vector[j] += left + (we * e[j] + wf * f[j] + wg * g[j] + wh * h[j])
+    for k in range(whole, count):
+        subtract_multiple(vector, rows[which[k]], -weights[k])
+
+
+@compiled
 def inner_product(vector: Array, other: Array) -> float:
     """Return the inner product with another vector, which may be longer."""
     total = 0.0
@@ -86,24 +106,30 @@ def rotate(vector: Array, other: Array, cosine: float, sine: float) -> None:
 
 
 @compiled
-def append_to_factor(gram: Array, active: Array, factor: Array, used: int, j: int) -> None:
-    """Extend the factor of G_AA by candidate j, which becomes the last active one.
+def append_to_factor(gram: Array, active: Array, factor: Array, used: int, new: Array) -> None:
+    """Extend the factor of G_AA by some candidates, which become the last active ones.
 
     The factor F is upper triangular with FᵀF = G_AA, so that all loops run along its rows. A small ridge keeps the
     system of dependent candidates solvable and its solution a descent step, so that one of them is dropped.
     """
-    pull = np.empty(used)
-    for a in range(used):
-        pull[a] = gram[j, active[a]]
-    rest = (1.0 + _RIDGE) * gram[j, j]
+    columns = np.empty((len(new), used + len(new)))  # those of F, by rows
+    for p in range(len(new)):
+        for a in range(used):
+            columns[p, a] = gram[new[p], active[a]]
     for a in range(used):
         row = factor[a]
-        entry = pull[a] / row[a]
-        subtract_multiple(pull[a + 1 :], row[a + 1 :], entry)
-        row[used] = entry
-        rest -= entry * entry
-    factor[used, used] = np.sqrt(max(rest, _RIDGE * gram[j, j], _TINY))
-    active[used] = j
+        for p in range(len(new)):
+            entry = columns[p, a] / row[a]
+            subtract_multiple(columns[p, a + 1 : used], row[a + 1 :], entry)
+            columns[p, a] = row[used + p] = entry
+    for p in range(len(new)):
+        j, column = new[p], columns[p]
+        for q in range(p):
+            rest = gram[j, new[q]] - inner_product(column[: used + q], columns[q])
+            column[used + q] = factor[used + q, used + p] = rest / columns[q, used + q]
+        rest = (1.0 + _RIDGE) * gram[j, j] - inner_product(column[: used + p], column)
+        column[used + p] = factor[used + p, used + p] = np.sqrt(max(rest, _RIDGE * gram[j, j], _TINY))
+        active[used + p] = j
 
 
 @compiled
@@ -121,8 +147,7 @@ def factorize_active(gram: Array, coef: Array, active: Array, factor: Array) -> 
             return used
         except Exception:  # not positive definite, by rounding
             pass
-    for a in range(used):
-        append_to_factor(gram, active, factor, a, members[a])
+    append_to_factor(gram, active, factor, 0, members)
     return used
 
 
@@ -191,8 +216,7 @@ def move_to_minimum_of_signs(
         used -= 1
         for a in range(first, used):
             pull[a] = pull[a + 1]
-    for a in range(len(moved)):
-        subtract_multiple(slope, gram[moved[a]], coef[moved[a]] - before[a])
+    add_combination(slope, gram, moved, before - coef[moved])
     return used
 
 
@@ -224,6 +248,12 @@ def relative_gap(norm2: float, linear: Array, slope: Array, coef: Array, penalty
         slack += coef[a] * slope[a]
         l1 += abs(coef[a])
         steepest = max(steepest, abs(slope[a]))
+    return gap_of_sums(norm2, fit, slack, l1, steepest, penalty)
+
+
+@compiled
+def gap_of_sums(norm2: float, fit: float, slack: float, l1: float, steepest: float, penalty: float) -> float:
+    """Return the same, given sᵀAz, sᵀAr, ‖s‖₁ and ‖Ar‖∞."""
     residual2 = max(norm2 - fit - slack, 0.0)
     primal = 0.5 * residual2 + penalty * l1
     scale = 0.0
@@ -270,6 +300,7 @@ def descend_from_factor(
     nonzero coefficients. The Gram matrix and the factor may have more rows than there are coefficients.
     """
     active, factor, used = state
+    entering = np.empty(n_entering, dtype=np.int64)
     for _ in range(100 * len(coef)):
         used = move_to_minimum_of_signs(gram, slope, coef, penalty, active, factor, used)
         if lasso_is_solved(norm2, linear, slope, coef, penalty, tol):
@@ -282,11 +313,12 @@ def descend_from_factor(
             change = (slope[j] - penalty * np.sign(slope[j])) / gram[j, j]
             coef[j] = change
             subtract_multiple(slope, gram[j], change)
-            append_to_factor(gram, active, factor, used, j)
-            used += 1
+            entering[entered] = j
             entered += 1
         if entered == 0:
             break
+        append_to_factor(gram, active, factor, used, entering[:entered])
+        used += entered
     return used
 
 

@@ -10,10 +10,10 @@ import numpy.typing as npt
 from ufselect.solvers._compiling import compiled
 from ufselect.solvers._kernels import (
     add_best_candidates,
+    add_combination,
     descend_from_factor,
     factorize_active,
-    relative_gap,
-    subtract_multiple,
+    gap_of_sums,
 )
 
 Array = npt.NDArray[Any]
@@ -24,98 +24,198 @@ _LARGEST_START = 20  # more take longer to correct than a path from zero
 _FIRST_LEVEL = 0.3
 _LEVEL_RATIO = 3.0
 _PRECISION_OF_LEVELS = 0.1
+_FIRST_CAPACITY = 64
+_ROWS_OF_GRAM = 1.5  # a row of the Gram matrix takes that much longer to read than one of Zᵀ
 
 
 @compiled
 def solve_lassos_on_growing_sets(
-    gram: Array, own: Array, penalties: Array, coefs: Array, tol: float, n_new: int, max_rounds: int
-) -> int:
-    """Minimise ½‖zᵢ − Zᵀs‖² + λ‖s‖₁ with sᵢ = 0 for every i in ``own``, in place, by the Gram matrix ZZᵀ.
+    gram: Array,
+    across: Array,
+    own: Array,
+    penalties: Array,
+    start: tuple[Array, Array, Array],
+    tol: float,
+    n_new: int,
+    max_rounds: int,
+) -> tuple[Array, Array, Array, int]:
+    """Minimise ½‖zᵢ − Zᵀs‖² + λ‖s‖₁ with sᵢ = 0 for every i in ``own``, by the Gram matrix ZZᵀ.
 
-    ``coefs`` has a row for each of them. In every round the ``n_new`` candidates that violate their conditions most
-    join the working set. The Gram matrix and the factor of a working set are extended, never computed again. Without a
-    start, λ decreases by steps: at its last value alone, most of the first candidates would have to leave again.
-    Returns the number of problems that did not reach a relative duality gap of ``tol``.
+    ``across`` is Zᵀ, or has no rows if Z has too many columns to be of use. ``start`` has the nonzero coefficients of
+    all problems, one after the other, the candidates that they belong to, and where each problem begins. In every
+    round the ``n_new`` candidates that violate their conditions most join the working set. The Gram matrix and the
+    factor of a working set are extended, never computed again. Without a start, λ decreases by steps: at its last value
+    alone, most of the first candidates would have to leave again.
+
+    Returns the nonzero coefficients and their candidates as in ``start``, their numbers, and the number of problems
+    that did not reach a relative duality gap of ``tol``.
     """
-    n_unsolved = 0
+    n = len(gram)
+    values, indices, begin = start
+    members, coef, slope = np.empty((1, n), dtype=np.int64), np.empty(n), np.empty(n)
+    room = np.empty((_FIRST_CAPACITY, _FIRST_CAPACITY)), np.empty((_FIRST_CAPACITY, _FIRST_CAPACITY))
+    found, found_at = np.empty(4 * len(values) + n), np.empty(4 * len(values) + n, dtype=np.int64)
+    counts = np.zeros(len(own), dtype=np.int64)
+    filled = n_unsolved = 0
     for t in range(len(own)):
-        n_unsolved += not solve_lasso_on_growing_set(gram, own[t], penalties[t], coefs[t], tol, n_new, max_rounds)
-    return n_unsolved
+        size = begin[t + 1] - begin[t]
+        members[0, :size] = indices[begin[t] : begin[t + 1]]
+        coef[:size] = values[begin[t] : begin[t + 1]]
+        solved, size, room = solve_lasso_on_growing_set(
+            gram, across, own[t], penalties[t], (members, coef, size), slope, room, tol, n_new, max_rounds
+        )
+        n_unsolved += not solved
+        if filled + size > len(found):
+            found, found_at = (
+                np.append(found, np.empty(filled + n)),
+                np.append(found_at, np.empty(filled + n, np.int64)),
+            )
+        for p in range(size):
+            if coef[p] != 0.0:
+                found[filled], found_at[filled] = coef[p], members[0, p]
+                filled += 1
+                counts[t] += 1
+    return found[:filled], found_at[:filled], counts, n_unsolved
 
 
 @compiled
 def solve_lasso_on_growing_set(
-    gram: Array, i: int, penalty: float, coef: Array, tol: float, n_new: int, max_rounds: int
-) -> bool:
-    """Solve one of these problems; return whether it reached a relative duality gap of ``tol``."""
+    gram: Array,
+    across: Array,
+    i: int,
+    penalty: float,
+    state: tuple[Array, Array, int],
+    slope: Array,
+    room: tuple[Array, Array],
+    tol: float,
+    n_new: int,
+    max_rounds: int,
+) -> tuple[bool, int, tuple[Array, Array]]:
+    """Solve one of these problems, in place; ``state`` has the members, their coefficients and their number.
+
+    Returns whether it reached a relative duality gap of ``tol``, the size of the working set, and the room for its
+    Gram matrix and factor, which may have grown.
+    """
+    members, coef, n_members = state
     n, norm2 = len(gram), gram[i, i]
-    forget_large_start(gram, i, penalty, coef, tol)
-    members = np.full((1, n), -1, dtype=np.int64)
-    count = np.zeros(1, dtype=np.int64)
-    started = np.flatnonzero(coef)
-    members[0, : len(started)] = started
-    count[0] = len(started)
-    capacity = 2 * (count[0] + 2 * n_new)
-    part_gram, factor = np.empty((capacity, capacity)), np.empty((capacity, capacity))
-    linear, part, active = np.empty(n), np.empty(n), np.empty(n, dtype=np.int64)
+    count, linear, active = np.array([n_members]), np.empty(n), np.empty(n, dtype=np.int64)
+    part_gram, factor = room
     size = used = 0
-    level = penalty if count[0] > 0 else max(penalty, _FIRST_LEVEL * np.abs(all_slopes(gram, i, coef)).max())
-    for _ in range(max_rounds):
-        slope = all_slopes(gram, i, coef)
-        gap = relative_gap(norm2, gram[i], slope, coef, level)
+    level = penalty
+    for r in range(max_rounds):
+        steepest = all_slopes(gram, across, i, members[0], coef, count[0], slope)
+        gap = gap_of_working_set(norm2, gram[i], slope, steepest, members[0], coef, count[0], level)
+        if r == 0 and count[0] > _LARGEST_START and gap > tol:
+            count[0] = 0
+            steepest = all_slopes(gram, across, i, members[0], coef, 0, slope)
+        if r == 0 and count[0] == 0:
+            level = max(penalty, _FIRST_LEVEL * steepest)
+            gap = gap_of_working_set(norm2, gram[i], slope, steepest, members[0], coef, 0, level)
         while level > penalty and gap <= _PRECISION_OF_LEVELS:
             level = max(level / _LEVEL_RATIO, penalty)
-            gap = relative_gap(norm2, gram[i], slope, coef, level)
+            gap = gap_of_working_set(norm2, gram[i], slope, steepest, members[0], coef, count[0], level)
         if level == penalty and gap <= tol:
-            return True
-        n_room = np.array([min(n_new, n - count[0])])
-        add_best_candidates(slope.reshape(1, n), members, count, np.array([level]), n_room)
-        if count[0] > capacity:
-            capacity = 2 * count[0]
-            part_gram, factor = enlarged(part_gram, size, capacity), enlarged(factor, used, capacity)
-        extend_gram(part_gram, gram, members[0, : count[0]], size)
+            return True, count[0], (part_gram, factor)
+        part_gram, factor = grow_working_set(
+            gram, slope, level, n_new, members, coef, count, size, used, part_gram, factor
+        )
         for p in range(size, count[0]):
-            linear[p], part[p] = gram[i, members[0, p]], coef[members[0, p]]
+            linear[p] = gram[i, members[0, p]]
         if size == 0:
-            used = factorize_active(part_gram, part[: count[0]], active, factor)
+            used = factorize_active(part_gram, coef[: count[0]], active, factor)
         size = count[0]
-        chosen = members[0, :size]
         # The next members will change the solution, so a higher precision would be wasted.
         inner_tol = max(tol / 3.0 if level == penalty else _PRECISION_OF_LEVELS / 2.0, _INNER_PRECISION * gap)
-        state = active, factor, used
         used = descend_from_factor(
-            part_gram, linear[:size], norm2, slope[chosen], part[:size], level, inner_tol, state, _ENTERING
+            part_gram,
+            linear[:size],
+            norm2,
+            slope[members[0, :size]],
+            coef[:size],
+            level,
+            inner_tol,
+            (active, factor, used),
+            _ENTERING,
         )
-        for p in range(size):
-            coef[chosen[p]] = part[p]
-    return False
+    return False, size, (part_gram, factor)
 
 
 @compiled
-def forget_large_start(gram: Array, i: int, penalty: float, coef: Array, tol: float) -> None:
-    """Set all coefficients to zero, in place, if that is a better start: if they are many and not the solution."""
-    many = np.count_nonzero(coef) > _LARGEST_START
-    if many and relative_gap(gram[i, i], gram[i], all_slopes(gram, i, coef), coef, penalty) > tol:
-        coef[:] = 0.0
+def grow_working_set(
+    gram: Array,
+    slope: Array,
+    level: float,
+    n_new: int,
+    members: Array,
+    coef: Array,
+    count: Array,
+    size: int,
+    used: int,
+    part_gram: Array,
+    factor: Array,
+) -> tuple[Array, Array]:
+    """Add the candidates with the steepest slopes, in place, whose Gram matrix had ``size`` members.
+
+    Returns this Gram matrix with the new members, and the factor with room for them.
+    """
+    before = count[0]
+    n_room = np.array([min(n_new, len(gram) - before)])
+    add_best_candidates(slope.reshape(1, len(slope)), members, count, np.array([level]), n_room)
+    coef[before : count[0]] = 0.0
+    if count[0] > len(factor):
+        capacity = 2 * count[0]
+        part_gram, factor = enlarged(part_gram, size, capacity), enlarged(factor, used, capacity)
+    extend_gram(part_gram, gram, members[0, : count[0]], size)
+    return part_gram, factor
 
 
 @compiled
 def extend_gram(part: Array, gram: Array, members: Array, size: int) -> None:
     """Fill in the rows and columns of the members beyond the first ``size``."""
     for p in range(size, len(members)):
+        row = gram[members[p]]
         for q in range(p + 1):
-            part[p, q] = part[q, p] = gram[members[p], members[q]]
+            part[p, q] = part[q, p] = row[members[q]]
 
 
 @compiled
-def all_slopes(gram: Array, i: int, coef: Array) -> Array:
-    """Return zⱼ·(zᵢ − Zᵀs) for every other sample j; zero for the sample itself."""
-    slope = gram[i].copy()
-    for a in range(len(coef)):
-        if coef[a] != 0.0:
-            subtract_multiple(slope, gram[a], coef[a])
+def all_slopes(gram: Array, across: Array, i: int, members: Array, coef: Array, count: int, slope: Array) -> float:
+    """Compute zⱼ·(zᵢ − Zᵀs) for every other sample j, and zero for the sample itself; return the largest magnitude."""
+    used = np.empty(count, dtype=np.int64)
+    weight = np.empty(count)
+    n_used = 0
+    for p in range(count):
+        if coef[p] != 0.0:
+            used[n_used], weight[n_used] = members[p], -coef[p]
+            n_used += 1
+    if 0 < len(across) < _ROWS_OF_GRAM * n_used:
+        residual = across[:, i].copy()
+        for p in range(n_used):
+            for f in range(len(across)):
+                residual[f] += weight[p] * across[f, used[p]]
+        slope[:] = 0.0
+        add_combination(slope, across, np.arange(len(across)), residual)
+    else:
+        slope[:] = gram[i]
+        add_combination(slope, gram, used[:n_used], weight)
     slope[i] = 0.0
-    return slope
+    steepest = 0.0
+    for j in range(len(slope)):
+        steepest = max(steepest, abs(slope[j]))
+    return steepest
+
+
+@compiled
+def gap_of_working_set(
+    norm2: float, linear: Array, slope: Array, steepest: float, members: Array, coef: Array, count: int, penalty: float
+) -> float:
+    """Return the relative duality gap, given the slopes of all candidates."""
+    fit = slack = l1 = 0.0
+    for p in range(count):
+        fit += coef[p] * linear[members[p]]
+        slack += coef[p] * slope[members[p]]
+        l1 += abs(coef[p])
+    return gap_of_sums(norm2, fit, slack, l1, steepest, penalty)
 
 
 @compiled

@@ -116,6 +116,15 @@ class LassoSolutions(NamedTuple):
     n_unsolved: int
 
 
+class LassosByGram(NamedTuple):
+    """Solutions of some lassos: their nonzero coefficients in order, the samples and the counts of these."""
+
+    coefs: Float
+    members: Indices
+    counts: Indices
+    n_unsolved: int
+
+
 def lassos_without_self(targets: Targets, penalties: Float, guess: sp.csc_array | None, tol: float) -> LassoSolutions:
     """Minimise ½‖zₜ − Zᵀs‖² + λₜ‖s‖₁, s zero at t, for every target t.
 
@@ -154,7 +163,9 @@ def lassos_without_self(targets: Targets, penalties: Float, guess: sp.csc_array 
     return LassoSolutions(working.members, working.counts, working.coefs, len(pending))
 
 
-def lassos_by_gram(gram: Float, own: Indices, penalties: Float, coefs: Float, tol: float) -> tuple[Float, int]:
+def lassos_by_gram(
+    gram: Float, own: Indices, penalties: Float, guess: sp.csc_array, tol: float, *, points: Float | None = None
+) -> LassosByGram:
     """Minimise ½‖zₜ − Zᵀs‖² + λₜ‖s‖₁, s zero at t, for every t in ``own``, by the Gram matrix ZZᵀ of all samples.
 
     It is faster than working sets without the Gram matrix, above all if solutions have many entries.
@@ -165,19 +176,23 @@ def lassos_by_gram(gram: Float, own: Indices, penalties: Float, coefs: Float, to
     own : ndarray of shape (b,)
     penalties : ndarray of shape (b,)
         λₜ.
-    coefs : ndarray of shape (b, n)
-        Initial coefficients.
+    guess : sparse array of shape (n, b)
+        Initial coefficients, one column per target.
     tol : float
         Duality gap relative to the objective.
+    points : ndarray of shape (n, c), optional
+        Z itself: if it has few columns, it takes less time to read than the Gram matrix.
 
     Returns
     -------
-    coefs : ndarray of shape (b, n)
-    n_unsolved : int
-        The number of problems that did not reach ``tol``.
+    LassosByGram
+        ``n_unsolved`` of them did not reach ``tol``.
     """
-    coefs = coefs.copy()
-    return coefs, solve_lassos_on_growing_sets(gram, own, penalties, coefs, tol, _CANDIDATES_BY_GRAM, _MOST_ROUNDS)
+    across = np.empty((0, len(gram))) if points is None else np.ascontiguousarray(points.T)
+    start = guess.data, guess.indices.astype(np.int64), guess.indptr.astype(np.int64)
+    return LassosByGram(
+        *solve_lassos_on_growing_sets(gram, across, own, penalties, start, tol, _CANDIDATES_BY_GRAM, _MOST_ROUNDS)
+    )
 
 
 def _largest_magnitudes(rows: Float) -> Float:

@@ -98,7 +98,7 @@ class _Point:
     @cached_property
     def slope(self) -> Float:
         """C − GW; its rows in use are λwⱼ/ηⱼ."""
-        return self.target - self.gram[:, self.in_use] @ self.W[self.in_use]
+        return self.target - self.gram[self.in_use].T @ self.W[self.in_use]
 
     @cached_property
     def value(self) -> float:
