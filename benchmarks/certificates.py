@@ -11,6 +11,10 @@ from typing import Any
 import numpy as np
 
 import ufselect.selectors.fsasl as module
+import ufselect.solvers.feature_weights as feature_weights
+
+# Where W is regressed: earlier revisions did so in the module of FSASL.
+regressing = feature_weights if hasattr(feature_weights, "l21_regression") else module
 
 
 @dataclass
@@ -33,8 +37,8 @@ class Certificates:
 
     def __init__(self) -> None:
         self._worst = Worst()
-        self._express, self._regress = module.sparse_self_expression, module.l21_regression
-        module.sparse_self_expression, module.l21_regression = self._expressed, self._regressed
+        self._express, self._regress = module.sparse_self_expression, regressing.l21_regression
+        module.sparse_self_expression, regressing.l21_regression = self._expressed, self._regressed
 
     @contextmanager
     def checked(self) -> Iterator[Worst]:
