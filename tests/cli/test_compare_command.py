@@ -1,6 +1,7 @@
 """``ufselect compare``: several methods on one file."""
 
 import functools
+import html
 import re
 
 import numpy as np
@@ -121,7 +122,7 @@ def test_the_table_and_what_its_columns_mean(cells):
 
 def test_the_page_has_the_same_table_and_the_command(cells, tmp_path):
     arguments = ["compare", "cells.csv", "-m", "4", "--methods", "MCFS,MaxVariance", "--labels", "kind"]
-    outcome = invoke(*arguments, "--report", "page.html", "-o", "figures.csv")
+    outcome = invoke(*arguments, "--report", "page.html", "-o", "figures.csv", "--ordered")
     assert outcome.stdout.endswith("\nWrote figures.csv.\nWrote page.html.\n")
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert "<h1>2 methods, 4 of 12 columns each: " in page
@@ -132,8 +133,10 @@ def test_the_page_has_the_same_table_and_the_command(cells, tmp_path):
         shares = [row[key] for key in ("redundancy", "neighbours_kept", "ACC", "NMI")]
         assert [line[index] for index in (1, 2, 5, 6)] == [f"{100 * share:.0f}\u00a0%" for share in shares]
     assert "compare cells.csv -m 4 --methods MCFS,MaxVariance --labels kind --report page.html" in page
-    for word in ("redundancy", "neighbours", "stability", "random"):
-        assert f"<dt>{word}</dt>" in page
+    assert re.findall(r'<tr class="baseline"><th scope="row" title="(.*?)"', page) == ["evenly spaced", "random"]
+    explained = re.findall(r"<dt>(.*?)</dt><dd>(.*?)</dd>", html.unescape(page))
+    assert [f"{what}: {meaning}" in outcome.stdout for what, meaning in explained] == [True] * len(explained)
+    assert {"redundancy", "neighbours", "stability", "random", "evenly spaced"} <= {what for what, _ in explained}
     refused = invoke("compare", "cells.csv", "--report", "page.txt")
     assert (refused.code, "page.txt does not end in .html" in refused.stderr) == (2, True)
 

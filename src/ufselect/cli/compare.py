@@ -137,7 +137,7 @@ def _page(compared: Comparison, numbers: Numbers, legend: Sequence[str], command
         command=command,
         notes=[*numbers.notes[1:], *_what_counted(compared)],
         facts={"Data": f"{counted(n, 'sample')} × {counted(d, 'column')}", "Version": f"ufselect {__version__}"},
-        explained={what: meaning for what, _, meaning in explained},
+        explained=[(what, meaning) for what, _, meaning in explained],
     )
 
 

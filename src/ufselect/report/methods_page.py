@@ -24,7 +24,7 @@ def render_comparison(
     command: str,
     notes: Sequence[str] = (),
     facts: Mapping[str, str] | None = None,
-    explained: Mapping[str, str] | None = None,
+    explained: Sequence[tuple[str, str]] = (),
 ) -> str:
     """Render a comparison of methods as one self-contained HTML page.
 
@@ -42,8 +42,8 @@ def render_comparison(
         Sentences on how it was made.
     facts : mapping of str to str, optional
         Short facts, such as the size of the data.
-    explained : mapping of str to str, optional
-        What the measures in the table mean.
+    explained : sequence of (str, str)
+        Names in the table and what they mean.
 
     Returns
     -------
@@ -61,7 +61,7 @@ def render_comparison(
     >>> "2 methods, 5 of 20 columns each" in render_comparison(compared, 20, source="table.csv", command="…")
     True
     """
-    methods = [row for row in compared.rows if row.method != RANDOM]
+    methods = _fitted(compared.rows)
     return filled_template(
         "comparison.html",
         ("comparison.js",),
@@ -71,16 +71,21 @@ def render_comparison(
         facts={"Source": source, **(facts or {})},
         notes=[*notes, *(f"{name} is left out: {reason}" for name, reason in compared.failures.items())],
         heads=_measures(compared.rows[0], compared.rows),
-        rows=[(row.method, row.method == RANDOM, _measures(row, compared.rows)) for row in compared.rows],
-        explained=explained or {},
+        rows=[(row.method, row.seconds is None, _measures(row, compared.rows)) for row in compared.rows],
+        explained=explained,
         figures=_figures(methods, n_columns),
         command=command,
     )
 
 
+def _fitted(rows: Sequence[ComparedSelection]) -> list[ComparedSelection]:
+    """Return the methods, without the baselines: random and evenly spaced columns, which are not fitted."""
+    return [row for row in rows if row.seconds is not None]
+
+
 def _headline(rows: Sequence[ComparedSelection], n_columns: int) -> tuple[str, str]:
     """Return what was compared, and which method preserves the neighbours of the samples best."""
-    methods = [row for row in rows if row.method != RANDOM]
+    methods = _fitted(rows)
     random = next((row.neighborhoods for row in rows if row.method == RANDOM), None)
     best = max(methods, key=lambda row: row.neighborhoods)
     count = f"{counted(len(methods), 'method')}, {len(best.chosen):,} of {counted(n_columns, 'column')} each"
