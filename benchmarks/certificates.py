@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 
 import ufselect.selectors.fsasl as module
-import ufselect.solvers.feature_weights as feature_weights
 
-# Where W is regressed: earlier revisions did so in the module of FSASL.
-regressing = feature_weights if hasattr(feature_weights, "l21_regression") else module
+try:
+    import ufselect.solvers.feature_weights as regressing
+except ImportError:  # earlier revisions regress W in the module of FSASL
+    regressing = module
 
 
 @dataclass
