@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -11,10 +12,11 @@ from typing import Any
 import numpy as np
 
 import ufselect.selectors.fsasl as module
-import ufselect.solvers.feature_weights as feature_weights
 
-# Where W is regressed: earlier revisions did so in the module of FSASL.
-regressing = feature_weights if hasattr(feature_weights, "l21_regression") else module
+# Where W is regressed: earlier revisions do so in the module of FSASL.
+regressing = (
+    module if hasattr(module, "l21_regression") else importlib.import_module("ufselect.solvers.feature_weights")
+)
 
 
 @dataclass
