@@ -1,6 +1,7 @@
 """Take screenshots of the report that ``ufselect demo`` writes: docs/images/page.png and page_dark.png.
 
-The second one shows the dark theme, with a row opened, beside a phone. It needs Chromium and Playwright (the dev
+The second one shows the dark theme, with a row opened, beside a phone. spectrum.png is a figure of the report that the
+story of spectra writes. It needs Chromium and Playwright (the dev
 extra). Run it from anywhere: ``python docs/draw_page.py``.
 """
 
@@ -14,10 +15,12 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+import run_commands
 from PIL import Image
 from playwright.sync_api import sync_playwright
 
-IMAGES = Path(__file__).parent / "images"
+DOCS = Path(__file__).parent
+IMAGES = DOCS / "images"
 GAP = 40
 
 
@@ -31,6 +34,17 @@ def main() -> None:
         dark = screenshot(browser, address, "dark", 1240, 1960, opened=0)
         phone = screenshot(browser, address, "light", 400, 1960)
         beside(dark, phone).save(IMAGES / "page_dark.png")
+        draw_spectrum(browser, Path(folder))
+
+
+def draw_spectrum(browser: Any, folder: Path) -> None:
+    """Write the figure of the mean spectrum and the selected bands."""
+    story = (DOCS / "users" / "spectra.md").read_text("utf-8")
+    run_commands.with_output(story, folder, run_commands.printed_here)
+    page = browser.new_page(viewport={"width": 1000, "height": 1200}, color_scheme="light", reduced_motion="reduce")
+    page.goto((folder / "spectra.html").as_uri())
+    page.wait_for_selector("html[data-ready=true]")
+    page.locator("#spectrum").screenshot(path=IMAGES / "spectrum.png")
 
 
 def screenshot(

@@ -16,6 +16,7 @@ from urllib.parse import unquote
 
 import matplotlib.pyplot as plt
 import pytest
+from browsers import started_browser
 from PIL import Image
 
 import ufselect
@@ -228,6 +229,7 @@ def test_every_page_is_built_and_all_links_work(tmp_path):  # one test, as build
     check_links(site)
     check_nothing_comes_from_elsewhere(site)
     check_formulas(site)
+    check_in_browser(site)  # last, as it is skipped without a browser
 
 
 def check_pages(site):
@@ -270,6 +272,23 @@ def check_formulas(site):
     assert "$" not in text_of(site / "mathematics.html")
     assert (site / "_static" / "stix-two-math.woff").stat().st_size > 100_000
     assert "stix-two-math.woff" in (site / "_static" / "page.css").read_text("utf-8")
+
+
+def check_in_browser(site):
+    """Pages are shown without a network: no request to elsewhere, no message, formulas in their font."""
+    with started_browser() as browser:
+        page = browser.new_context(offline=True).new_page()
+        requests, messages = [], []
+        page.on("request", lambda request: requests.append(request.url))
+        page.on("console", lambda message: messages.append(message.text))
+        for name in ("index", "mathematics", "users/table", "auto_examples/index"):
+            page.goto((site / f"{name}.html").as_uri())
+        assert not [url for url in requests if not url.startswith(("file:", "data:"))]
+        assert not messages
+        page.goto((site / "mathematics.html").as_uri())
+        page.evaluate("document.fonts.ready.then(() => null)")
+        fonts = page.evaluate("[...document.fonts].filter(font => font.status === 'loaded').map(font => font.family)")
+        assert any("STIX Two Math" in font for font in fonts)
 
 
 def test_formulas_have_limits_below_and_no_space_within_bars():

@@ -2,13 +2,12 @@
 
 import csv
 import io
-import os
 import re
-import shutil
 from itertools import product
 
 import numpy as np
 import pytest
+from browsers import started_browser
 from sklearn.datasets import load_digits
 
 from ufselect import FSASL, MCFS, LaplacianScore, MaxVariance
@@ -19,15 +18,6 @@ from ufselect.report import Study, render_comparison, render_page
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 
-ARGUMENTS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
 LONG = "x" * 10_000
 HOSTILE = [
     "<img src=x onerror=alert(1)>",
@@ -40,11 +30,6 @@ HOSTILE = [
 ]
 TEXTS = ["h1", ".evidence", "figcaption", ".facts dt", "#count", "#theme", "td.rank", "thead th button", "summary"]
 TEXTS_OF_A_ROW = ["td.name button", "tr.details p", "td.stands"]
-
-
-def chromium():
-    names = ("chromium", "chromium-browser", "google-chrome")
-    return os.environ.get("UFSELECT_CHROMIUM") or next(filter(None, map(shutil.which, names)), None)
 
 
 def digits_study():
@@ -118,13 +103,8 @@ STUDIES = {"digits": digits_study, "planted": planted_study, "hostile": hostile_
 
 @pytest.fixture(scope="module")
 def browser():
-    path = chromium()
-    if path is None:
-        pytest.skip("no Chromium or Chrome is installed, nor named by UFSELECT_CHROMIUM")
-    with playwright.sync_playwright() as started:
-        browser = started.chromium.launch(executable_path=path, args=ARGUMENTS)
+    with started_browser() as browser:
         yield browser
-        browser.close()
 
 
 @pytest.fixture(scope="module")
