@@ -10,6 +10,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 from sklearn.base import clone
 
+from ufselect._backend.batches import Batches
 from ufselect._backend.blocks import wide_column_blocks
 from ufselect._backend.columns import Columns, Indices, column_moments, constant_columns
 from ufselect._backend.policy import LARGEST_DENSE_SYSTEM
@@ -197,3 +198,8 @@ def settled(selector: BaseSelector) -> BaseSelector:
 def evenly_spaced(n_columns: int, count: int) -> Indices:
     """Return columns at equal distances, the first and the last half as far from the ends."""
     return ((np.arange(count) + 0.5) * n_columns / count).astype(np.intp)
+
+
+def fitted_within(selector: BaseSelector, X: Any, batches: Batches | None) -> BaseSelector:
+    """Fit a selector; batches are passed only if there are any, as an author's ``fit`` may not take them."""
+    return selector.fit(X) if batches is None else selector.fit(X, batch=batches.codes)

@@ -140,7 +140,7 @@ def select_genes(
     batch = None if batch_key is None else _batches(adata, batch_key)
     X, are_counts = _numbers(adata, names, layer, counts)
     _check_kept(X, panel.keep, names)
-    selector.fit(X, batch=batch)
+    selector.fit(X, **({} if batch is None else {"batch": batch}))
     settings: dict[str, Any] = {"layer": layer, "batch_key": batch_key, "counts": are_counts}
     tested = None
     if test and alignment_of_selection(selector) is not None:

@@ -19,7 +19,7 @@ from ufselect._backend.copies import first_equal_columns
 from ufselect._backend.progress import progress, with_progress
 from ufselect._backend.tabular import as_matrix, column_indices, column_names, dense_part
 from ufselect._backend.wording import percent, shown
-from ufselect._judging import drawn, neighborhoods_kept, settled
+from ufselect._judging import drawn, fitted_within, neighborhoods_kept, settled
 from ufselect._survey import Panel, panel_of
 from ufselect.base import BaseSelector
 from ufselect.evaluation import EvaluatedColumns, Evaluation, LearnedStructure, evaluate
@@ -305,7 +305,7 @@ def structure_test(
     curves: list[Float] = []
     for shuffle in progress(range(n_shuffles + 1), verbose, "Test of structure"):
         values = points if shuffle == 0 else _shuffled(points, batches, rng)
-        silent.fit(values, batch=None if batches is None else batches.codes)
+        fitted_within(silent, values, batches)
         alignments.append(_known_alignment(silent))
         curves.append(np.asarray(silent.alignment_curve_, dtype=np.float64))
         # "auto" would select another number of columns from every shuffled copy: their alignments differ by that alone.
@@ -465,7 +465,7 @@ def selection_frequencies(
         rows, part = (rows, None) if batches is None else batches.among(rows)
         points = rows_of[rows]
         silent = _with_known(settled(selector), device=None, **_panel_within(points, panel))
-        fitted = silent.fit(points) if part is None else silent.fit(points, batch=part.codes)
+        fitted = fitted_within(silent, points, part)
         chosen += fitted.get_support()
     return chosen / n_draws
 

@@ -205,7 +205,8 @@ def fit_with_notes(selector: BaseSelector, X: Any, fit: Callable[[], Any] | None
     from ufselect._backend.convergence import convergence_warnings
 
     with convergence_warnings() as messages, modest_resources(X, selector.get_params().get("n_jobs", 1)):
-        fit() if fit else selector.fit(X, batch=batch)
+        # The `fit` of an author may not take batches.
+        fit() if fit else selector.fit(X, **({} if batch is None else {"batch": batch}))
     for message in dict.fromkeys(messages):
         note(message)
 

@@ -123,15 +123,8 @@ def select(
     form = form_of_text(delimiter, decimal, na, transpose, encoding, sheet)
     panel = Panel.of_options(keep, keep_file, exclude, exclude_file, batch)
     if dask is not None:
-        of_one_file = {
-            "output": output,
-            "report": report,
-            "image": image,
-            "ordered": ordered,
-            "impute": impute,
-            "layer": layer,
-        }
-        of_panel = {"keep": panel.keep, "exclude": panel.exclude, "batch": batch}
+        of_one_file = {"output": output, "report": report, "image": image, "impute": impute, "layer": layer}
+        of_panel = {"keep": panel.keep, "exclude": panel.exclude, "batch": batch, "ordered": ordered}
         refuse_with_parts(of_one_file | of_panel | form)
         select_from_parts(data, selector, scheduler=dask, aside=tuple(aside or ()), counts=counts, names=names)
         return
