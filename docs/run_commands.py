@@ -34,6 +34,7 @@ _BLOCK = re.compile(
     r"|^```python\n(?P<code>.*?)^```",
     flags=re.MULTILINE | re.DOTALL,
 )
+_PROGRESS_BAR = re.compile(r"[^\n]*\r[^\n]*\n?")  # in this process, where tqdm may have been imported before
 # No bar appears in the middle of the output if a machine is slow.
 ENVIRONMENT = {"TQDM_DELAY": "600", "MPLBACKEND": "Agg"}
 
@@ -121,7 +122,8 @@ def printed_here(command: str) -> Printed:
             code = run(words[1:])
         else:
             runpy.run_path(words[1], run_name="__main__")
-    return Printed("".join(stream.getvalue() for stream in streams), code)
+    printed = "".join(stream.getvalue() for stream in streams)
+    return Printed(_PROGRESS_BAR.sub("", printed), code)
 
 
 @contextlib.contextmanager

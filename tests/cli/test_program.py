@@ -318,7 +318,9 @@ def test_the_demonstration(tmp_path, monkeypatch):
     assert digits.shape == (1797, 65)
     assert chosen.shape == (1797, 16)
     pd.testing.assert_frame_equal(chosen, digits[chosen.columns])
-    assert "15 of 64 columns selected" in (folder / "digits.html").read_text(encoding="utf-8")
+    assert "<h1>15 of 64 columns carry the structure of the data: " in (folder / "digits.html").read_text(
+        encoding="utf-8"
+    )
     assert "$ ufselect select here/there/digits.csv --aside digit -m 15" in outcome.stdout
     assert "Open here/there/digits.html in a browser." in outcome.stdout
 

@@ -44,6 +44,13 @@ def test_comments_are_skipped_and_counted(read, case, name):
     assert table.notes == (f"{count} comment line{'s were' if count > 1 else ' was'} skipped.",)
 
 
+@pytest.mark.parametrize("start", ["", "# wide\n"])
+def test_a_header_may_be_longer_than_any_field(read, start):
+    names = [f"column {j}" for j in range(12_000)]
+    table = read(f"{start}{','.join(names)}\n" + 2 * f"{','.join(['1.5'] * len(names))}\n")
+    assert table.names == tuple(names)
+
+
 def test_a_file_without_comments_has_no_note(read):
     assert read('a,b\n1,"#2"\n').notes == ()
 

@@ -88,9 +88,9 @@ def names_in_comment(comment: str, record: str, delimiter: str) -> list[str] | N
     """
     try:
         names = fields_of(comment.lstrip(MARK).lstrip(" "), delimiter)
-    except csv.Error:  # of a field longer than any name
+        values = fields_of(record, delimiter)
+    except csv.Error:  # of a field longer than any name, or of a whole record if the delimiter is another one
         return None
-    values = fields_of(record, delimiter)
     return names if len(names) == len(values) > 1 and any_number(values) else None
 
 
