@@ -8,7 +8,7 @@ import pytest
 # Modules that need PyTorch, if it is not installed.
 collect_ignore_glob = [] if find_spec("torch") else ["src/ufselect/gpu/*"]
 
-# What is imported and collected stays to the end: to look at it again and again for garbage takes seconds.
+# What is imported and collected stays to the end: to look for garbage meanwhile takes seconds.
 gc.disable()
 
 _LONGEST = {
@@ -33,6 +33,5 @@ def pytest_collection_modifyitems(items):
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtestloop():
-    """Collect the garbage of tests only."""
-    gc.freeze()
+    """Collect the garbage of tests; not frozen, as Hypothesis asks the collector who refers to what."""
     gc.enable()

@@ -126,6 +126,8 @@ class Survey:
     def originals(self) -> Indices:
         """Index of the column that stands for its copies: one that is kept, or else the first that is not excluded."""
         d = len(self.first)
+        if np.array_equal(self.first, np.arange(d)):
+            return self.first
         preference = np.ones(d, dtype=np.intp)
         preference[self.panel.keep], preference[self.panel.exclude] = 0, 2
         order = np.lexsort((np.arange(d), preference, self.first))

@@ -33,6 +33,9 @@ def first_equal_columns(X: Any, extremes: tuple[Any, Any]) -> Indices:
 
 def columns_of_equal_extremes(extremes: tuple[Any, Any]) -> Indices:
     """Return the indices of the columns whose smallest and largest value are those of another column."""
+    smallest = np.sort(extremes[0])
+    if not np.any(smallest[1:] == smallest[:-1]):
+        return np.empty(0, dtype=np.intp)
     order = np.lexsort(extremes)
     alike = np.all([values[order[1:]] == values[order[:-1]] for values in extremes], axis=0)
     return np.union1d(order[1:][alike], order[:-1][alike])

@@ -24,7 +24,7 @@ _SMALLEST_WORKING_SET = 64
 _INNER_PRECISION = 0.01
 _MOST_BATCHES = 1000
 _LOOSE, _INNER_PRECISION_IF_LOOSE = 1e-3, 0.05
-_SWEEPS = 3
+_SWEEPS, _SWEEPS_OF_FEW_TARGETS, _FEW_TARGETS = 3, 10, 5  # sweeps over few targets cost little beside a Newton step
 _SWEEPS_PER_SOLUTION = 4
 _NEGLIGIBLE = 1e-10
 
@@ -214,7 +214,8 @@ def _grown_working_set(slope: Float, W: Float, half: float) -> Indices:
 def _solve_on_working_set(gram: Float, target: Float, W: Float, half: float, tol: float) -> Float:
     """Solve by sweeps of block descent or, if these would take longer, by Newton steps in the norms of the rows."""
     rows_per_dimension = len(gram) / target.shape[1]
-    batch = min(_SWEEPS, max(1, round(rows_per_dimension)))
+    most = _SWEEPS_OF_FEW_TARGETS if W.shape[1] <= _FEW_TARGETS else _SWEEPS
+    batch = min(most, max(1, round(rows_per_dimension)))
     slope = target - gram @ W
     violation = worst_violation(slope, W, half)
     for _ in range(_MOST_BATCHES):
