@@ -106,7 +106,7 @@ HOSTILE = {
     "keep contains column 9, an exact copy of column 8: keep one of them.": {"keep": [8, 9]},
     "n_features_to_select=5 selects 5 features, but keep contains 6.": {"keep": [0, 1, 2, 3, 4, 5]},
     "n_features_to_select=5 must not exceed the number of features that are not excluded, 4.": {"exclude": range(26)},
-    r"keep is a mask of shape \(2,\), but X has 30 columns.": {"keep": [True, False]},
+    "keep: a mask of 2 values does not fit 30 columns.": {"keep": [True, False]},
     "Only 2 columns are at least min_distance=15 apart, but 5 are to be selected.": {"min_distance": 15},
     "All columns that are not excluded are constant.": {
         "exclude": [j for j in range(30) if j != 7],

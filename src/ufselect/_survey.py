@@ -53,18 +53,10 @@ def _columns_named(selector: Any, parameter: str, n_features: int, names: Sequen
         return np.empty(0, dtype=np.intp)
     if isinstance(given, str):
         given = [given]
-    if np.asarray(given).dtype == bool:
-        given = _marked(given, parameter, n_features)
     try:
         return np.unique(column_indices(given, n_features, names))
     except ValueError as error:
         raise ValueError(f"{parameter}: {error}") from None
-
-
-def _marked(mask: Any, parameter: str, n_features: int) -> Indices:
-    if np.shape(mask) != (n_features,):
-        raise ValueError(f"{parameter} is a mask of shape {np.shape(mask)}, but X has {n_features} columns.")
-    return np.flatnonzero(mask)
 
 
 def why_useless(kept: Any, names: Sequence[str]) -> str | None:

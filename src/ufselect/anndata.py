@@ -15,7 +15,7 @@ import numpy as np
 from ufselect import __version__
 from ufselect._backend.columns import Indices
 from ufselect._backend.naming import object_named
-from ufselect._backend.tabular import columns_matching, is_pattern
+from ufselect._backend.tabular import columns_matching, is_mask, is_pattern, marked_columns
 from ufselect._backend.wording import counted, listed, occurrences, shown
 from ufselect._survey import Panel, called, why_useless
 from ufselect.base import BaseSelector
@@ -241,10 +241,8 @@ def _genes(given: Any, names: Sequence[str], parameter: str) -> Indices:
     """Return the indices of genes that are given by name, by pattern or by a mask."""
     if given is None:
         return np.zeros(0, dtype=np.intp)
-    if np.asarray(given).dtype == bool:
-        if np.shape(given) != (len(names),):
-            raise ValueError(f"{parameter} is a mask of shape {np.shape(given)}, but there are {len(names)} genes.")
-        return np.flatnonzero(given)
+    if not isinstance(given, str) and is_mask(given := list(given)):
+        return _marked(given, parameter, len(names))
     found = columns_matching([given] if isinstance(given, str) else map(str, given), names)
     for text, indices in found.items():
         if not indices:
@@ -253,6 +251,13 @@ def _genes(given: Any, names: Sequence[str], parameter: str) -> Indices:
             guess = f"; did you mean '{shown(near[0])}'?" if near else "."
             raise ValueError(f"{parameter}: {reason} '{shown(text)}'{guess}")
     return np.unique(np.array([index for indices in found.values() for index in indices], dtype=np.intp))
+
+
+def _marked(mask: list[bool], parameter: str, n_genes: int) -> Indices:
+    try:
+        return marked_columns(mask, n_genes)
+    except ValueError as error:
+        raise ValueError(f"{parameter}: {error}") from None
 
 
 def _check_number(n_genes: int | float | str, panel: Panel, n_all: int) -> None:

@@ -196,14 +196,10 @@ def _indices(columns: Any, name: str, n_columns: int, names: Sequence[str] | Non
     """Return the different columns of a list, in its order."""
     if isinstance(columns, str) or not isinstance(columns, Iterable):
         raise TypeError(f"a list of columns has indices or names, got {columns!r}.")
-    listed = list(columns)
-    if listed and all(isinstance(each, (bool, np.bool_)) for each in listed):
-        if len(listed) != n_columns:
-            raise ValueError(f"a mask of {len(listed)} values does not fit the {n_columns} columns of X.")
-        listed = np.flatnonzero(listed).tolist()
-    if not listed:
+    found = dict.fromkeys(column_indices(columns, n_columns, names).tolist())
+    if not found:
         raise ValueError(f"the list {name!r} is empty; give at least one column.")
-    return column_indices(dict.fromkeys(column_indices(listed, n_columns, names).tolist()), n_columns, names)
+    return np.array(list(found), dtype=np.intp)
 
 
 def _refuse_names(lists: Mapping[str, Indices], selector: str) -> None:

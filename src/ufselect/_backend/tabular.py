@@ -46,15 +46,30 @@ def column_names(X: Any, selector: Any = None) -> list[str] | None:
 
 
 def column_indices(columns: Iterable[Any], n_columns: int, names: Sequence[str] | None) -> Indices:
-    """Return the indices of columns that are given by index or by name.
+    """Return the indices of columns that are given by index, by name or as a boolean mask.
 
     Raises
     ------
     ValueError
-        If there is no such column.
+        If there is no such column, or if a mask has another length.
     """
+    columns = list(columns)
+    if is_mask(columns):
+        return marked_columns(columns, n_columns)
     index = {name: j for j, name in enumerate(names or ())}
     return np.array([_index_of(column, n_columns, index) for column in columns], dtype=np.intp)
+
+
+def is_mask(columns: Any) -> bool:
+    """Whether columns are given as a boolean mask."""
+    return len(columns) > 0 and all(isinstance(each, (bool, np.bool_)) for each in columns)
+
+
+def marked_columns(mask: Any, n_columns: int) -> Indices:
+    """Return the indices of the columns that a boolean mask marks."""
+    if len(mask) != n_columns:
+        raise ValueError(f"a mask of {len(mask)} values does not fit {n_columns} columns.")
+    return np.flatnonzero(mask)
 
 
 def is_pattern(text: str) -> bool:
