@@ -209,11 +209,18 @@ def test_the_warning_points_at_the_line_that_called_fit():
     assert [warning.filename for warning in caught] == [__file__]
 
 
-def test_without_a_tolerance_all_iterations_are_done_in_silence():
-    X = make_planted_clusters(100, 6, 10, 300, random_state=0).X
+def test_a_settled_structure_takes_two_iterations():
+    X = easy().X
+    assert FSASL(5).fit(X).n_iter_ == 2
+    assert FSASL(5, max_iter=1).fit(X).n_iter_ == 1
+
+
+def test_without_a_tolerance_a_structure_that_keeps_turning_takes_all_iterations_in_silence():
+    noise = np.random.default_rng(1).standard_normal((300, 300))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert FSASL(5, max_iter=3).fit(X).n_iter_ == 3
+        assert FSASL(5, max_iter=3).fit(noise).n_iter_ == 3
+        assert FSASL(5).fit(noise).n_iter_ == 4
 
 
 @pytest.mark.parametrize("name", BENCHMARK_SETS)
@@ -402,7 +409,7 @@ def test_verbose_shows_a_progress_bar_on_standard_error(capfd):
     out, err = capfd.readouterr()
     assert out == ""
     assert "FSASL" in err
-    assert "/2" in err
+    assert "/4" in err
 
 
 def test_a_fit_is_silent_by_default(capfd):

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from ufselect._backend.columns import Columns
-from ufselect.solvers.alignment import alignment_path, alignments_with, r2_curve
+from ufselect.graphs.spectral import turn_between
+from ufselect.solvers.alignment import agreement, alignment_path, alignments_with, kernel_turn, r2_curve
 
 
 def drawn(seed, n=30, d=12, q=3):
@@ -115,3 +116,25 @@ def test_r2_is_that_of_least_squares(seed):
         residual = Y - part @ np.linalg.lstsq(part, Y, rcond=None)[0]
         expected.append(1.0 - np.sum(residual**2) / np.sum(Y**2))
     assert_allclose(r2_curve(Columns(X), Y, order), expected, rtol=0, atol=1e-6)
+
+
+# Two kernels
+
+
+@settings(max_examples=30)
+@given(seed=st.integers(0, 10**6))
+def test_the_agreement_is_the_cosine_between_two_kernels(seed):
+    X, T = drawn(seed)
+    assert agreement(X, T) == pytest.approx(alignment(X, T), rel=1e-10)
+    assert agreement(3.0 * X, X) == pytest.approx(1.0)
+    assert kernel_turn(X, X) == pytest.approx(0.0, abs=1e-7)
+
+
+def test_kernels_without_common_directions_turn_by_one():
+    assert kernel_turn(np.eye(4)[:, :2], np.eye(4)[:, 2:]) == 1.0
+    assert agreement(np.zeros((4, 2)), np.eye(4)) == 0.0
+
+
+def test_for_orthonormal_factors_the_turn_of_kernels_is_that_of_spaces():
+    A, B = (np.linalg.qr(T)[0] for T in drawn(2, d=3))
+    assert kernel_turn(A, B) == pytest.approx(turn_between(A, B), rel=1e-10)

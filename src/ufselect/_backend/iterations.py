@@ -21,12 +21,15 @@ class Iterations:
     """Iterate until the recorded change is at most ``tol``, for at most ``max_iter`` iterations.
 
     The body of the loop calls :meth:`record` once. If ``max_iter`` is reached first, a ``ConvergenceWarning`` is
-    issued. If ``tol`` is None, there are ``max_iter`` iterations. Leaving the loop by ``break`` counts as convergence.
+    issued. If ``tol`` is None, there are ``max_iter`` iterations, or fewer with ``settled``, and no warning. Leaving
+    the loop by ``break`` counts as convergence.
 
     Parameters
     ----------
     method : selector
         Its ``max_iter``, ``tol`` and ``verbose`` apply; its class name labels the progress bar and the warning.
+    settled : float, optional
+        If ``tol`` is None, a change of at most this ends the loop after two or more iterations.
 
     Examples
     --------
@@ -41,9 +44,10 @@ class Iterations:
     2
     """
 
-    def __init__(self, method: _Iterative) -> None:
+    def __init__(self, method: _Iterative, settled: float | None = None) -> None:
         self.history: list[float] = []
         self._method = method
+        self._settled = settled
         self._change = np.inf
 
     def __iter__(self) -> Iterator[int]:
@@ -51,7 +55,7 @@ class Iterations:
         name = type(method).__name__
         for iteration in progress(range(method.max_iter), method.verbose, name):
             yield iteration
-            if method.tol is not None and self._change <= method.tol:
+            if self._ends():
                 return
         if method.tol is None:
             return
@@ -59,6 +63,11 @@ class Iterations:
             f"{name} did not converge after max_iter={method.max_iter} iterations: the last change was "
             f"{self._change:.2g}, tol is {method.tol:g}. Increase max_iter or tol."
         )
+
+    def _ends(self) -> bool:
+        if self._method.tol is not None:
+            return self._change <= self._method.tol
+        return self._settled is not None and len(self.history) > 1 and self._change <= self._settled
 
     def record(self, objective: float, change: float | None = None) -> None:
         """Record the outcome of an iteration.

@@ -107,4 +107,4 @@ class ReweightedFSASL(FSASL):
         for _ in range(_REWEIGHTED_STEPS):
             W = ReweightedRidge(X, h, self.row_penalty, gram=gram).coef(Y)
             h = inverse_weights(W)
-        return FeatureWeights(W, Y, X.transposed_matmul(Y), self.row_penalty)
+        return FeatureWeights(W, Y, X.transposed_matmul(Y), self.row_penalty, self.row_penalty)

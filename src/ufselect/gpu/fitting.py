@@ -25,7 +25,7 @@ except ImportError as error:  # pragma: no cover - PyTorch is installed wherever
 
 from ufselect.gpu.columns import DeviceColumns, column_moments, first_equal_columns, placed
 from ufselect.gpu.learning import Settings, learn
-from ufselect.solvers.l21 import tolerance_while_moving
+from ufselect.solvers.alignment import SETTLED
 
 _AT_LAST = 1e-4
 _REQUIRED = {
@@ -100,12 +100,11 @@ def _learn(selector: Any, X: DeviceColumns, wanted: Wanted) -> Ranking:
         accumulate=selector.accumulate,
         local_weight=selector.local_weight,
         row_penalty=selector.row_penalty,
-        loose=tolerance_while_moving(selector.row_penalty),
         tight=_AT_LAST,
         seed=int(check_random_state(selector.random_state).randint(2**31 - 1)),
     )
     with _full_precision():
-        return learn(X, settings, Iterations(selector), wanted)
+        return learn(X, settings, Iterations(selector, SETTLED), wanted)
 
 
 @contextmanager

@@ -16,19 +16,21 @@ from ufselect.gpu.columns import DeviceColumns
 from ufselect.gpu.graphs import NeighborGraph, adaptive_neighbors, smooth_target
 from ufselect.graphs.components import principal_directions
 from ufselect.solvers.alignment import (
+    COUNTED,
     alignment_path_of_products,
     explained_beside_dependent_columns,
     explained_by_columns,
     shares_of,
 )
-from ufselect.solvers.l21 import l21_regression_of_products, smallest_penalty_of_products
+from ufselect.solvers.feature_weights import LEAST_AGREEMENT, MOST_HALVINGS
+from ufselect.solvers.l21 import l21_regression_of_products, smallest_penalty_of_products, tolerance_while_moving
 
 _ROWS_AT_ONCE = 2**17
 
 
 @dataclass(frozen=True)
 class Settings:
-    """The parameters of FSASL that count on a device, and the tolerances of W while the structure moves and at last."""
+    """The parameters of FSASL that count on a device, and the tolerance of W at last."""
 
     n_neighbors: int
     graph_components: int | None
@@ -36,7 +38,6 @@ class Settings:
     accumulate: bool
     local_weight: float
     row_penalty: float
-    loose: float
     tight: float
     seed: int
 
@@ -61,7 +62,7 @@ def learn(X: DeviceColumns, settings: Settings, iterations: Iterations, wanted: 
     gram = X.gram()
     P = adaptive_neighbors(_points(X, gram, settings.graph_components, settings.seed), settings.n_neighbors)
     target = _Target.of(P, X, settings, None)
-    W, gamma = _weights(gram, target, settings, np.zeros_like(target.products))
+    W, gamma, share = _expressive_weights(gram, X, target, settings.row_penalty)
     Z = X @ W
     targets = [target]
     half_steps = []
@@ -70,13 +71,13 @@ def learn(X: DeviceColumns, settings: Settings, iterations: Iterations, wanted: 
         if settings.adaptive:
             P = adaptive_neighbors(Z, settings.n_neighbors)
         moved = _cost(P, Z, settings) + gamma * _row_norms(W)
-        target = _Target.of(P, X, settings, target.T)
-        W, gamma = _weights(gram, target, settings, W)
-        Z, last = X @ W, Z
-        targets.append(target)
+        last, target = target, _Target.of(P, X, settings, target.T)
+        W, gamma = _weights(gram, target, share, W)
+        Z = X @ W
+        targets = [*targets, target][-COUNTED:]
         objective = _cost(P, Z, settings) + gamma * _row_norms(W)
         half_steps.append((before, moved, objective))
-        iterations.record(objective, change=turn_between(Z, last))
+        iterations.record(objective, change=kernel_turn(target.T, last.T))
         if not settings.adaptive:
             break
     W = checked_coef(l21_regression_of_products(gram, target.products, gamma, warm_start=W, tol=settings.tight))
@@ -116,10 +117,22 @@ def _points(X: DeviceColumns, gram: Float, count: int | None, seed: int) -> torc
     return X @ principal_directions(gram, count, seed)
 
 
-def _weights(gram: Float, target: _Target, settings: Settings, start: Float) -> tuple[Float, float]:
+def _expressive_weights(gram: Float, X: DeviceColumns, target: _Target, share: float) -> tuple[Float, float, float]:
+    """W, γ and its share, which is halved until the samples look alike by the embedding as they do by the target."""
+    W, gamma = _weights(gram, target, share, np.zeros_like(target.products))
+    for _ in range(MOST_HALVINGS):
+        if agreement(X @ W, target.T) >= LEAST_AGREEMENT:
+            break
+        share /= 2.0
+        W, gamma = _weights(gram, target, share, W)
+    return W, gamma, share
+
+
+def _weights(gram: Float, target: _Target, share: float, start: Float) -> tuple[Float, float]:
     """W, and γ."""
-    gamma = settings.row_penalty * smallest_penalty_of_products(target.products)
-    found = l21_regression_of_products(gram, target.products, gamma, warm_start=start, tol=settings.loose)
+    gamma = share * smallest_penalty_of_products(target.products)
+    loose = tolerance_while_moving(share)
+    found = l21_regression_of_products(gram, target.products, gamma, warm_start=start, tol=loose)
     return checked_coef(found), gamma
 
 
@@ -137,24 +150,19 @@ def _row_norms(W: Float) -> float:
     return float(np.linalg.norm(W, axis=1).sum())
 
 
-def turn_between(Z: torch.Tensor, other: torch.Tensor) -> float:
-    """Return the distance between the column spaces of two tensors, as :mod:`ufselect.graphs.spectral` defines it."""
-    bases = [_basis(Z), _basis(other)]
-    ranks = sum(Q.shape[1] for Q in bases)
-    if ranks == 0:
-        return 0.0
-    common = float((bases[0].T @ bases[1]).square().sum())
-    return float(np.sqrt(max(1.0 - 2.0 * common / ranks, 0.0)))
+def agreement(T: torch.Tensor, other: torch.Tensor) -> float:
+    """Return the cosine between the kernels of two factors, as :mod:`ufselect.solvers.alignment` defines it."""
+    norms = float(torch.linalg.matrix_norm(T.T @ T)) * float(torch.linalg.matrix_norm(other.T @ other))
+    return float((T.T @ other).square().sum()) / norms if norms > 0.0 else 0.0
 
 
-def _basis(Z: torch.Tensor) -> torch.Tensor:
-    squares, vectors = torch.linalg.eigh((Z.T @ Z).double())
-    kept = (squares > 1e-6 * squares[-1]) & (squares > 0.0)
-    return Z @ (vectors[:, kept] / squares[kept].sqrt()).float()
+def kernel_turn(T: torch.Tensor, other: torch.Tensor) -> float:
+    """Return the distance between two kernels: 0 if they are the same, 1 if orthogonal."""
+    return float(np.sqrt(max(1.0 - agreement(T, other), 0.0)))
 
 
 def _ranking(gram: Float, X: DeviceColumns, targets: list[_Target], Z: torch.Tensor, wanted: Wanted) -> Ranking:
-    """Rank by alignment with the structures of all iterations, which count alike."""
+    """Rank by alignment with the last structures, which count alike."""
     norms = [float(torch.linalg.matrix_norm(target.T)) for target in targets]
     products = np.hstack([target.products / norm for target, norm in zip(targets, norms, strict=True)])
     squares = sum(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -32,8 +33,8 @@ from ufselect.graphs.self_expression import fixed_size_self_expression, sparse_s
 from ufselect.graphs.smooth_target import smooth_target
 from ufselect.graphs.spectral import aligned, smallest_eigenvectors, turn_between
 from ufselect.graphs.structure import Structure
-from ufselect.solvers.alignment import StructureFactor
-from ufselect.solvers.feature_weights import FeatureWeights, embedded, most_rows_of, regressed_weights
+from ufselect.solvers.alignment import COUNTED, SETTLED, StructureFactor, kernel_turn
+from ufselect.solvers.feature_weights import FeatureWeights, embedded, expressive_weights, regressed_weights
 from ufselect.solvers.l21 import smallest_penalty_of_products, tolerance_while_moving
 from ufselect.solvers.trace import even_row_norms, smoother_projection
 
@@ -76,7 +77,8 @@ class FSASL(ClusterSelector):
     adaptive : bool, default=True
         Whether the structure follows the selected features. If False, it is that of the original features.
     accumulate : bool, default=True
-        Whether features are selected by the structures of all iterations, or by the last one only.
+        Whether features are selected by the last three structures, that of the original features included, or by the
+        last one only.
     w_solver : {"regression", "eigen"}, default="regression"
         How W is found: by row-sparse regression on the eigenvectors of the Laplacian, or by the generalised
         eigenproblem, in which ZᵀZ = I holds exactly. Both are in the paper.
@@ -92,9 +94,10 @@ class FSASL(ClusterSelector):
         β, the weight of the neighbours against the self-expression.
     row_penalty : float, default=0.1
         γ, as a share of the smallest γ at which W = 0. The larger it is, the fewer features span the learned space. It
-        is smaller than the 0.3 of other methods because the structure is learned from the features that W keeps. If
-        there are more features than samples, and more than n of them (at least 500, at most 2000) would take part, γ is
-        doubled until fewer do, unless n_clusters is given.
+        is smaller than the 0.3 of other methods because the structure is learned from the features that W keeps.
+        Unless n_clusters is given, γ is halved, four times at most, until the samples look alike by the embedding as
+        they do by the first graph (an agreement of 0.6). If there are more features than samples, and more than n of
+        them (at least 500, at most 2000) would take part, γ is doubled until fewer do.
     self_expression_penalty : float, default=0.05
         αᵢ, as a share of the smallest αᵢ at which no sample expresses sample i.
     scale : {"moderate", "standard"} or None, default="moderate"
@@ -113,12 +116,12 @@ class FSASL(ClusterSelector):
         Features that take no part and rank last.
     min_distance : int, default=1
         Smallest distance between the indices of two selected features, for features in an order, such as wavelengths.
-    max_iter : int, default=2
+    max_iter : int, default=4
         Maximum number of iterations. It is smaller than in other methods because each iteration learns the structure
         anew, and because the structure gets sharper than the data with many of them.
     tol : float or None, default=None
-        Stop when the learned space turns by at most this between two iterations; 1 is a turn into an orthogonal space.
-        None always takes max_iter iterations. It is the default because a structure hardly settles within two.
+        Stop when the learned structure turns by at most this between two iterations; 1 is a turn into an orthogonal
+        one. None takes two iterations, and further ones only as long as the structure turns by more than a third.
     n_jobs : int or None, default=None
         Number of threads. The result does not depend on it, unless neighbours are approximate.
     device : {"cuda", "cpu"} or None, default=None
@@ -230,7 +233,7 @@ class FSASL(ClusterSelector):
         keep: Any = None,
         exclude: Any = None,
         min_distance: int = 1,
-        max_iter: int = 2,
+        max_iter: int = 4,
         tol: float | None = None,
         n_jobs: int | None = None,
         device: str | None = None,
@@ -356,7 +359,7 @@ class FSASL(ClusterSelector):
         structure = structure.weighted(self.local_weight)
         Z = embedded(X, weights.W)
         structures = [weights.structure]
-        iterations = Iterations(self)
+        iterations = Iterations(self, SETTLED)
         half_steps: list[tuple[float, float, float]] = []
         for iteration in iterations:
             frozen = iteration > 0 and not self.recalibrate
@@ -366,10 +369,10 @@ class FSASL(ClusterSelector):
             cost_of_expression = structure.cost(Z) + weights.cost
             structure = find(structure, Z, frozen).weighted(self.local_weight)
             cost_of_neighbors = structure.cost(Z) + weights.cost
-            weights = self._fit_weights(X, gram, structure.laplacian, n_clusters, weights)
-            structures.append(weights.structure)
+            last, weights = weights, self._fit_weights(X, gram, structure.laplacian, n_clusters, weights)
+            structures = [*structures, weights.structure][-COUNTED:]
             moved = embedded(X, weights.W)
-            change = turn_between(moved, Z)
+            change = turn_between(moved, Z) if n_clusters else kernel_turn(weights.target, last.target)
             Z = moved
             objective = structure.cost(Z) + weights.cost
             half_steps.append((cost_of_expression, cost_of_neighbors, objective))
@@ -377,7 +380,7 @@ class FSASL(ClusterSelector):
             if not self.adaptive:
                 break
         if n_clusters is None:
-            weights = self._regressed(X, gram, weights, _TOLERANCE, most_rows_of(X))
+            weights = self._regressed(X, gram, weights, moving=False)
         counted = structures if self.accumulate else [weights.structure]
         return self._ranking(X, gram, weights, counted, wanted).with_attributes(
             n_clusters_=n_clusters,
@@ -394,7 +397,10 @@ class FSASL(ClusterSelector):
         gram = affordable_gram(X)
         structure = self._structure_of_original_features(X, gram)
         n_clusters = self._clusters(X, gram)
-        return gram, structure, n_clusters, self._fit_weights(X, gram, structure.laplacian, n_clusters)
+        weights = self._fit_weights(X, gram, structure.laplacian, n_clusters)
+        if n_clusters is None:
+            weights = expressive_weights(X, weights, partial(self._regressed, X, gram, moving=True))
+        return gram, structure, n_clusters, weights
 
     def _shares_first_steps(self) -> bool:
         """Whether W is first regressed on the eigenvectors of L_P, which depend on neither α nor β."""
@@ -484,50 +490,44 @@ class FSASL(ClusterSelector):
         if self.w_solver == "regression":
             Y = self._target(L, n_clusters, last)
             products = X.transposed_matmul(Y)
-            gamma = self._row_penalty(products, last)
             near = np.zeros((X.shape[1], Y.shape[1])) if last is None else last.W
-            start = FeatureWeights(near, Y, products, gamma)
-            if n_clusters is not None:
-                return self._regressed(X, gram, start, _TOLERANCE)
-            return self._regressed(X, gram, start, tolerance_while_moving(self.row_penalty), most_rows_of(X))
+            start = FeatureWeights(near, Y, products, *self._row_penalty(products, last))
+            return self._regressed(X, gram, start, moving=n_clusters is None)
         dimension = self._dimension(n_clusters or 0)  # never None, see _clusters
         first = X.transposed_matmul(self._target(L, n_clusters, None)) if last is None else last.products
-        gamma = self._row_penalty(first, last)
+        penalty = self._row_penalty(first, last)
         norms = even_row_norms(X, dimension) if last is None else np.linalg.norm(last.W, axis=1)
-        W = smoother_projection(X, L, norms, gamma, dimension, gram=gram)
+        W = smoother_projection(X, L, norms, penalty[0], dimension, gram=gram)
         Y = X @ W
-        return FeatureWeights(W, Y, X.transposed_matmul(Y), gamma)
+        return FeatureWeights(W, Y, X.transposed_matmul(Y), *penalty)
 
-    @staticmethod
-    def _regressed(
-        X: Columns, gram: Float | None, start: FeatureWeights, tol: float, most_rows: int | None = None
-    ) -> FeatureWeights:
-        """The row-sparse regression of the target."""
-        weights, found = regressed_weights(X, gram, start, tol, most_rows)
+    def _regressed(self, X: Columns, gram: Float | None, start: FeatureWeights, *, moving: bool) -> FeatureWeights:
+        """The row-sparse regression of the target; loose while a kernel moves."""
+        tol = tolerance_while_moving(start.share) if moving else _TOLERANCE
+        weights, found = regressed_weights(X, gram, start, tol, limited=self.n_clusters is None)
         return weights._replace(W=checked_coef(found))
 
     def _target(self, L: StructureLaplacian, n_clusters: int | None, last: FeatureWeights | None) -> Float:
         """What W is regressed on: the kernel of L, or its first eigenvectors; rotated towards the last target."""
         near = None if last is None else last.target
+        how: dict[str, Any] = {
+            "nontrivial": self.center,
+            "warm_start": near,
+            "n_jobs": self.n_jobs,
+            "random_state": self.random_state,
+        }
         if n_clusters is None:
-            T = smooth_target(
-                L, nontrivial=self.center, warm_start=near, n_jobs=self.n_jobs, random_state=self.random_state
-            )
+            T = smooth_target(L, **how)
         else:
-            T = smallest_eigenvectors(
-                L,
-                self._dimension(n_clusters),
-                nontrivial=self.center,
-                warm_start=near,
-                n_jobs=self.n_jobs,
-                random_state=self.random_state,
-            ).vectors
+            T = smallest_eigenvectors(L, self._dimension(n_clusters), **how).vectors
         return T if near is None else aligned(T, near)
 
-    def _row_penalty(self, products: Float, last: FeatureWeights | None) -> float:
+    def _row_penalty(self, products: Float, last: FeatureWeights | None) -> tuple[float, float]:
+        """γ, and its share."""
+        share = self.row_penalty if last is None else last.share
         if last is not None and not self.recalibrate:
-            return last.penalty
-        return self.row_penalty * smallest_penalty_of_products(products)
+            return last.penalty, share
+        return share * smallest_penalty_of_products(products), share
 
     def _ranking(
         self,
