@@ -58,6 +58,7 @@ COMMAND = ["bench", "slow.toml", "--quick", "--output", "out"]
 OUTPUTS = {
     "figures.parquet",
     "fits.parquet",
+    "data.parquet",
     "summary.csv",
     "tables.md",
     "made_by.json",

@@ -24,7 +24,7 @@ name = "for one"
 selector = "AllFeatures"
 data = ["iris"]
 {FAILING}"""
-ALWAYS = {"figures.parquet", "fits.parquet", "summary.csv", "tables.md", "made_by.json"}
+ALWAYS = {"figures.parquet", "fits.parquet", "data.parquet", "summary.csv", "tables.md", "made_by.json"}
 
 
 def pictures(*names):
@@ -50,7 +50,7 @@ def run(make_experiment, tmp_path):
         ("published", {"acc.tex", "nmi.tex"} | BESIDE_AND_CURVES),
         ("no-labels", {"acc.tex", "nmi.tex", "seconds.tex", "megabytes.tex"}),
         ("sensitivity", pictures("acc_sensitivity", "nmi_sensitivity")),
-        ("convergence", {"iterations.csv"} | pictures("objective")),
+        ("convergence", {"iterations.csv", "courses.parquet"} | pictures("objective")),
     ],
 )
 def test_every_protocol_writes_its_files_and_says_what_failed(run, tmp_path, protocol, more):

@@ -14,7 +14,7 @@ from ufselect.benchmark import tables, texts
 from ufselect.benchmark.data import DataVersion
 from ufselect.benchmark.experiment import Experiment, Method, identity
 from ufselect.benchmark.pieces import Fit
-from ufselect.benchmark.runner import Results, Row, Trial
+from ufselect.benchmark.runner import DataSize, Results, Row, Trial
 from ufselect.datasets import load_dataset
 from ufselect.metrics import agrees_with_fano
 
@@ -41,7 +41,7 @@ def results_of(experiment, figures, counts=COUNTS, outcomes=None):
                 rows.append(Row(data, name, text, count, metric, value))
         outcome = {"order": [0], "seconds": 1.0, "peak_bytes": 10**6}
         fits.append((trial, (outcomes or {}).get((data, name, text), outcome)))
-    return Results(rows, fits)
+    return Results(rows, fits, sizes={data: DataSize(150, 9, [50, 50, 50]) for data in experiment.data})
 
 
 def by_name(table, *names):
@@ -211,7 +211,8 @@ def test_pairs_that_cannot_be_are_found():
         ("iris", "a", "{}"): {"acc": [0.95, 0.96, 0.97], "nmi": [0.1, 0.2, 0.3]},
         ("iris", "b", "{}"): {"acc": [0.95, 0.96, 0.97], "nmi": [0.8, 0.85, 0.9]},
     }
-    pairs = tables.inconsistent_pairs(experiment, tables.summary(experiment, results_of(experiment, figures)))
+    results = results_of(experiment, figures)
+    pairs = tables.inconsistent_pairs(results, tables.summary(experiment, results))
     assert pairs[["data", "method", "source"]].to_numpy().tolist() == [["iris", "a", "mean"]]
     assert pairs[["acc", "nmi"]].to_numpy()[0] == pytest.approx([96.0, 20.0])
     assert texts.pair_cells(pairs).loc["iris, a"].tolist() == ["ours", "96.00", "20.00"]
@@ -220,7 +221,7 @@ def test_pairs_that_cannot_be_are_found():
 def test_without_both_measures_there_are_no_pairs():
     experiment = experiment_of(Method("a", "MCFS"), measures=("acc",))
     results = results_of(experiment, {("iris", "a", "{}"): {"acc": [0.95, 0.96, 0.97]}})
-    assert tables.inconsistent_pairs(experiment, tables.summary(experiment, results)).empty
+    assert tables.inconsistent_pairs(results, tables.summary(experiment, results)).empty
 
 
 # Without labels

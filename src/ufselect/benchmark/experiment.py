@@ -33,7 +33,8 @@ class Method:
     ``selector`` is a name in ``ufselect`` ("FSASL", "FSASL.published") or in ``ufselect.benchmark.rankings``, or
     "package.module:name" of any class whose ``fit(X)`` sets ``ranking_`` or ``scores_``. The value "classes" of a
     parameter means the number of classes of the data set, "none" means None. With ``values="raw"`` it sees the values
-    of the file instead of the prepared ones.
+    of the file instead of the prepared ones. ``most_settings`` and ``most_settings_of`` limit the number of settings,
+    on all data sets and on one.
     """
 
     name: str
@@ -41,6 +42,8 @@ class Method:
     parameters: Mapping[str, Any] = field(default_factory=dict)
     grid: Mapping[str, Sequence[Any]] = field(default_factory=dict)
     grid_of: Mapping[str, Mapping[str, Sequence[Any]]] = field(default_factory=dict)
+    most_settings: int | None = None
+    most_settings_of: Mapping[str, int] = field(default_factory=dict)
     data: tuple[str, ...] | None = None
     features: str | None = None
     values: str | None = None
@@ -52,6 +55,10 @@ class Method:
         grid = {**self.grid, **self.grid_of.get(data, {})}
         for values in itertools.product(*map(_listed, grid.values())):
             yield dict(zip(grid, values, strict=True))
+
+    def limit(self, data: str) -> int | None:
+        """Return the largest number of settings on a data set; None if the whole grid is tried."""
+        return self.most_settings_of.get(data, self.most_settings)
 
 
 @dataclass(frozen=True)
@@ -86,6 +93,7 @@ class Experiment:
     counts_of: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     n_runs: int = 20
     stability: Stability | None = None
+    reference: str | None = None  # the method that is compared with every other over the data sets
     quick: Quick = field(default_factory=Quick)
     most_settings: int | None = None
     options: str = ""  # of the command that narrowed it
@@ -100,12 +108,14 @@ class Experiment:
         return self.preparations.get(data, Preparation())
 
     def settings(self, method: Method, data: str) -> list[dict[str, Any]]:
-        """Return the settings of a method on a data set: at most ``most_settings``, evenly spread over the grid."""
+        """Return the settings of a method on a data set, evenly spread over its grid.
+
+        There are at most ``most_settings``, and at most as many as the method's own limit.
+        """
         settings = list(method.settings(data))
-        if self.most_settings is None or len(settings) <= self.most_settings:
-            return settings
-        step = (len(settings) - 1) / max(self.most_settings - 1, 1)
-        return [settings[round(index * step)] for index in range(self.most_settings)]
+        most = min(limit for limit in (len(settings), self.most_settings, method.limit(data)) if limit is not None)
+        step = (len(settings) - 1) / max(most - 1, 1)
+        return [settings[round(index * step)] for index in range(most)]
 
     def narrowed(
         self,
@@ -212,10 +222,13 @@ def _check_names(experiment: Experiment) -> None:
     repeated = next((name for index, name in enumerate(names) if name in names[:index]), None)
     if repeated is not None:
         raise ValueError(f"methods: two methods have the same name, {repeated!r}.")
+    if experiment.reference is not None:
+        known(experiment.reference, names, "method", "reference: ")
     used = {"counts_of": tuple(experiment.counts_of), "quick: data": experiment.quick.data or ()}
     for method in experiment.methods:
         used[f"methods, {method.name}: data"] = method.data or ()
         used[f"methods, {method.name}: grid_of"] = tuple(method.grid_of)
+        used[f"methods, {method.name}: most_settings_of"] = tuple(method.most_settings_of)
     for key, data in used.items():
         for each in data:
             known(each, experiment.data, "data set", f"{key}: ")

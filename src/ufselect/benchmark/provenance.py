@@ -29,6 +29,7 @@ def record_text(experiment: Experiment, results: Results) -> str:
         "judging_code": judging_source(),
         "preparing_code": preparing_source() if experiment.preparations else None,
         "data": {trial.data: trial.fit.data.digest for trial, _ in results.fits},
+        "unavailable": experiment.unavailable,
     }
     return json.dumps(record, indent=1, ensure_ascii=False) + "\n"
 
@@ -131,7 +132,8 @@ def _described(experiment: Experiment) -> dict[str, Any]:
 
 
 def _described_method(method: Method) -> dict[str, Any]:
-    names = ("selector", "parameters", "grid", "grid_of", "data", "features", "values")
+    grid = ("grid", "grid_of", "most_settings", "most_settings_of")
+    names = ("selector", "parameters", *grid, "data", "features", "values")
     described = {name: value for name in names if (value := getattr(method, name))}
     return described if method.stability else {**described, "stability": False}
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
+import numpy as np
 from joblib import Parallel, delayed
 from joblib.parallel import get_active_backend
 
@@ -15,6 +16,7 @@ from ufselect._backend.progress import with_progress
 from ufselect.benchmark.data import current_version, load_version
 from ufselect.benchmark.experiment import ALL_FEATURES, RAW, Experiment, Method, identity
 from ufselect.benchmark.pieces import Draw, Fit, Judgement, Outcome, Piece, judgement_of
+from ufselect.benchmark.preparing import Prepared
 from ufselect.benchmark.selecting import selector_folder, selector_named, selector_source
 from ufselect.benchmark.store import Store
 from ufselect.datasets import default_feature_counts
@@ -56,13 +58,22 @@ class Row:
     value: float
 
 
+class DataSize(NamedTuple):
+    """The size of a data set as it is used."""
+
+    samples: int
+    features: int
+    class_sizes: list[int]
+
+
 @dataclass(frozen=True)
 class Results:
-    """All figures of a run, the outcome of every fit, and the errors of fits on some of the samples."""
+    """All figures of a run, the outcome of every fit, errors of fits on some of the samples, and sizes of the data."""
 
     rows: list[Row]
     fits: list[tuple[Trial, Outcome]]
     failed_repeats: list[tuple[Trial, str]] = field(default_factory=list)
+    sizes: dict[str, DataSize] = field(default_factory=dict)
 
 
 def planned_trials(experiment: Experiment) -> list[Trial]:
@@ -123,7 +134,15 @@ def run_experiment(
         for metric, value in judged[piece.key].items()
     ]
     rows += [row for trial in complete for row in _stability(trial, fits)]
-    return Results(rows, [(trial, fits[trial.fit.key]) for trial in complete], _failed_repeats(complete, fits))
+    versions = {trial.data: trial.fit.data for trial in complete}
+    sizes = {data: data_size(load_version(version)) for data, version in versions.items()}
+    return Results(rows, [(trial, fits[trial.fit.key]) for trial in complete], _failed_repeats(complete, fits), sizes)
+
+
+def data_size(data: Prepared) -> DataSize:
+    """Return the size of a data set after its preparation."""
+    n_samples, n_features = data.X.shape
+    return DataSize(n_samples, n_features, np.bincount(data.y).tolist())
 
 
 def _stability(trial: Trial, fits: Mapping[str, Outcome]) -> Iterator[Row]:

@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 from ufselect.benchmark.preparing import VALUES
 
 NO_LABELS = "no-labels"
-PROTOCOLS = ("published", NO_LABELS, "ablation", "sensitivity", "convergence")
+CONVERGENCE = "convergence"
+PROTOCOLS = ("published", NO_LABELS, "ablation", "sensitivity", CONVERGENCE)
 MEASURES = ("acc", "nmi", "nmi_arithmetic", "nmi_max", "redundancy", "preservation", "nearest_neighbor")
 ALL_FEATURES = "all"  # in place of numbers of features
 RAW = "raw"  # of a method: it sees the values of the file
@@ -186,6 +187,7 @@ _OF_EXPERIMENT = {
         lambda value: _is_table(value) and all(map(_is_counts, value.values())),
     ),
     "n_runs": _NUMBER,
+    "reference": _TEXT,
     "stability": _Key("a table such as { samples = 0.9, fits = 10 }", _is_table),
     "quick": _Key("a table", _is_table),
 }
@@ -210,6 +212,11 @@ _OF_METHOD = {
     "parameters": _Key("a table of numbers, strings, booleans and lists", _is_parameters),
     "grid": _Key("a table with a list of values for each parameter", _is_table),
     "grid_of": _Key("a table with a grid for each data set", _is_table_of_tables),
+    "most_settings": _NUMBER,
+    "most_settings_of": _Key(
+        "a table with a positive integer for each data set",
+        lambda value: _is_table(value) and all(map(_is_positive, value.values())),
+    ),
     "data": _NAMES,
     "features": _Key(f"{ALL_FEATURES!r}", lambda value: value == ALL_FEATURES),
     "values": _Key(f"{RAW!r}", lambda value: value == RAW),

@@ -13,16 +13,16 @@ import pandas as pd
 from scipy.stats import ttest_rel
 
 from ufselect._backend.columns import Float
-from ufselect.benchmark.data import load_version
+from ufselect.benchmark.comparing import as_many_random
 from ufselect.benchmark.experiment import Experiment, varied_values
 from ufselect.benchmark.pieces import Outcome
-from ufselect.benchmark.preparing import Preparation, Prepared, prepared
-from ufselect.benchmark.runner import Results, Trial
-from ufselect.datasets import load_dataset
+from ufselect.benchmark.preparing import Preparation
+from ufselect.benchmark.runner import DataSize, Results, Trial
 from ufselect.metrics import agrees_with_fano
 
 _GROUP = ["data", "metric", "method"]
 _ROUNDING = 5e-5  # of printed figures
+RANDOM = "RandomRanking"  # the selector whose settings are random rankings
 NOT_WORSE = 0.05  # methods with a larger p-value are printed in bold, like the best
 
 
@@ -33,13 +33,39 @@ def figures(results: Results) -> pd.DataFrame:
 
 
 def costs(results: Results) -> pd.DataFrame:
-    """Return one row per fit: seconds, peak memory, iterations, clusters and convergence warnings, or the error."""
+    """Return one row per fit: seconds, peak memory, iterations, clusters and convergence warnings, or the error.
+
+    ``error_of_repeats`` is the first error of the fits on some of the samples.
+    """
     names = ("seconds", "peak_bytes", "n_iter", "n_clusters", "warnings", "error")
+    of_repeats = dict(results.failed_repeats)
     rows = []
     for trial, outcome in results.fits:
         kept = {name: outcome.get(name) for name in names}
-        rows.append({"data": trial.data, "method": trial.method.name, "setting": trial.setting, **kept})
+        rows.append({**_name(trial), **kept, "error_of_repeats": of_repeats.get(trial)})
     return pd.DataFrame(rows)
+
+
+def courses(results: Results) -> pd.DataFrame:
+    """Return one row per fit: its best features, and its objective after each iteration and within them."""
+    names = ("order", "objective", "half_steps")
+    rows = [{**_name(trial), **{name: outcome.get(name) for name in names}} for trial, outcome in results.fits]
+    return pd.DataFrame(rows)
+
+
+def sizes(results: Results) -> pd.DataFrame:
+    """Return one row per data set: its samples, features, and the samples of each class, as they were used."""
+    return pd.DataFrame([{"data": name, **size._asdict()} for name, size in results.sizes.items()])
+
+
+def core_hours(results: Results) -> pd.Series:
+    """Return the processor time of all fits in hours, by data set and method."""
+    hours = costs(results).groupby(["data", "method"], sort=False)["seconds"].sum().div(3600.0)
+    return hours.rename("core_hours")
+
+
+def _name(trial: Trial) -> dict[str, str]:
+    return {"data": trial.data, "method": trial.method.name, "setting": trial.setting}
 
 
 def not_converged(results: Results) -> list[str]:
@@ -49,16 +75,14 @@ def not_converged(results: Results) -> list[str]:
     return [f"{name}: {n_fits_short} of {fits[name]} fits did not converge." for name, n_fits_short in short.items()]
 
 
-def data_described(results: Results) -> dict[str, dict[str, Any]]:
+def data_described(experiment: Experiment, results: Results) -> dict[str, dict[str, Any]]:
     """Return the size of every data set as it was used, what the methods saw and what was judged."""
-    versions = {trial.data: trial.fit.data for trial, _ in results.fits}
-    return {name: _described(load_version(version), version.preparation) for name, version in versions.items()}
+    return {name: _described(size, experiment.preparation(name)) for name, size in results.sizes.items()}
 
 
-def _described(data: Prepared, preparation: Preparation) -> dict[str, Any]:
-    n_samples, n_features = data.X.shape
-    size = {"samples": n_samples, "features": n_features, "classes": data.n_classes}
-    return {**size, "methods see": preparation.seen, "judged": preparation.judged}
+def _described(size: DataSize, preparation: Preparation) -> dict[str, Any]:
+    counted = {"samples": size.samples, "features": size.features, "classes": len(size.class_sizes)}
+    return {**counted, "methods see": preparation.seen, "judged": preparation.judged}
 
 
 def published_figures() -> pd.DataFrame:
@@ -155,15 +179,18 @@ def _of_settings(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def _mean_of_settings(results: Results) -> pd.Series:
+    return _mean_over_counts(_of_settings(figures(results)), results)
+
+
+def _mean_over_counts(of_settings: pd.DataFrame, results: Results) -> pd.Series:
     """Return the mean of every setting over the numbers of features; one that is listed twice counts twice."""
-    counts = _counts(results)
     listed = {method.name for method in {trial.method for trial, _ in results.fits} if method.features is None}
-
-    def mean(row: pd.Series) -> float:
-        data, _, method, _ = row.name
-        return float(row[list(counts[data])].mean() if method in listed else row.mean())
-
-    return _of_settings(figures(results)).apply(mean, axis=1)
+    of_listed = of_settings.index.get_level_values("method").isin(listed)
+    means = of_settings.mean(axis=1)
+    for data, counts in _counts(results).items():
+        rows = of_listed & (of_settings.index.get_level_values("data") == data)
+        means[rows] = of_settings.loc[rows, list(counts)].mean(axis=1)
+    return means
 
 
 def _counts(results: Results) -> dict[str, tuple[int, ...]]:
@@ -175,7 +202,9 @@ def summary(experiment: Experiment, results: Results) -> pd.DataFrame:
     """Return mean, standard deviation and p-value over the numbers of features, with the published figures.
 
     The best method of a data set is the one with the highest mean, baselines excluded. The p-value is that of a paired
-    t-test against it, over the numbers of features.
+    t-test against it, over the numbers of features. ``single`` and ``median`` are the means with the best and with the
+    median setting for all numbers of features, ``as_many_random`` what the best of as many random rankings reaches on
+    average, ``above_random`` the difference to it.
     """
     curve = curves(figures(results))
     tried = Counter((trial.data, trial.method.name) for trial, outcome in results.fits if "error" not in outcome)
@@ -201,7 +230,18 @@ def summary(experiment: Experiment, results: Results) -> pd.DataFrame:
                         or (not _is_baseline(experiment, method) and (p_value or 0.0) > NOT_WORSE),
                     }
                 )
-    return _beside_published(pd.DataFrame(rows))
+    return _with_readings(_beside_published(pd.DataFrame(rows)), experiment, results)
+
+
+def _with_readings(table: pd.DataFrame, experiment: Experiment, results: Results) -> pd.DataFrame:
+    of_settings = _of_settings(figures(results))
+    means = _mean_over_counts(of_settings, results).groupby(level=_GROUP, sort=False)
+    random = next((method.name for method in experiment.methods if method.selector == RANDOM), "")
+    expected = as_many_random(of_settings, random, _counts(results))
+    found = pd.DataFrame({"single": means.max(), "median": means.median(), "as_many_random": expected})
+    joined = table.merge(found.reset_index(), on=_GROUP, how="left")
+    joined["above_random"] = joined["mean"] - joined["as_many_random"]
+    return joined.merge(core_hours(results).reset_index(), on=["data", "method"], how="left")
 
 
 def no_label_summary(results: Results) -> pd.DataFrame:
@@ -267,16 +307,16 @@ def n_settings(experiment: Experiment, name: str, data: str) -> int:
     return next(len(list(method.settings(data))) for method in experiment.methods if method.name == name)
 
 
-def inconsistent_pairs(experiment: Experiment, summary: pd.DataFrame) -> pd.DataFrame:
+def inconsistent_pairs(results: Results, summary: pd.DataFrame) -> pd.DataFrame:
     """Return the pairs of accuracy and mutual information, ours or published, that violate Fano's inequality."""
     wide = summary.pivot(index=["data", "method"], columns="metric", values=["mean", "published"])
     wide = wide.reindex(columns=pd.MultiIndex.from_product([["mean", "published"], ["acc", "nmi"]]))
     rows = []
     for (data, method), row in wide.iterrows():
-        sizes = np.bincount(prepared(load_dataset(str(data)), experiment.preparation(str(data))).y)
+        class_sizes = results.sizes[str(data)].class_sizes
         for source in ("mean", "published"):
             acc, nmi = row[source, "acc"] / 100.0, row[source, "nmi"] / 100.0
-            if not np.isnan(acc + nmi) and not agrees_with_fano(acc, nmi, sizes, rounding=_ROUNDING):
+            if not np.isnan(acc + nmi) and not agrees_with_fano(acc, nmi, class_sizes, rounding=_ROUNDING):
                 rows.append({"data": data, "method": method, "source": source, "acc": 100 * acc, "nmi": 100 * nmi})
     return pd.DataFrame(rows, columns=["data", "method", "source", "acc", "nmi"])
 

@@ -11,6 +11,7 @@ import pandas as pd
 from ufselect._backend.columns import Float
 
 AVERAGE = "Average"
+TOTAL = "total"
 MISSING = "–"
 
 _IN_LATEX = {ord(mark): "\\" + mark for mark in "%_&#${}"} | {
@@ -78,7 +79,7 @@ def _cell(row: Any) -> str:
             f"{row.published:.2f}" if pd.isna(row.published_std) else f"{row.published:.2f} ± {row.published_std:.2f}"
         )
         text += f"<br>paper {published}<br>{_signed(row.difference)}"
-    return text
+    return f"{text}<br>{row.settings} of {row.grid} settings" if row.settings < row.grid else text
 
 
 def _mean_and_std(mean: float, std: float | None) -> str:
@@ -121,7 +122,11 @@ def overview_cells(table: pd.DataFrame, digits: Mapping[str, int]) -> pd.DataFra
 def _marked_mean(values: Float, digits: int) -> str:
     found = values[~np.isnan(values)]
     text = _number(np.mean(found) if len(found) else np.nan, digits)
-    return text if len(found) in (0, len(values)) else f"{text} ({len(found)} of {len(values)})"
+    return text + _share(len(found), len(values)) if len(found) else text
+
+
+def _share(n_found: int, n_all: int) -> str:
+    return "" if n_found == n_all else f" ({n_found} of {n_all})"
 
 
 def _number(value: Any, digits: int) -> str:
@@ -135,6 +140,74 @@ def settings_cells(summary: pd.DataFrame) -> pd.DataFrame:
     part["cell"] = part.settings.astype(str).where(whole, part.settings.astype(str) + " of " + part.grid.astype(str))
     cells = part.pivot(index="data", columns="method", values="cell")
     return cells.reindex(index=part.data.unique(), columns=part.method.unique()).fillna("")
+
+
+def thinned_cells(summary: pd.DataFrame, limits: Mapping[tuple[str, str], int | None]) -> pd.DataFrame:
+    """Return the methods and data sets with fewer settings than the grid: why, and what all of them would take.
+
+    ``limits`` are those of the experiment's file, by data set and method.
+    """
+    part = summary.drop_duplicates(["data", "method"])
+    part = part[part.settings < part.grid]
+    rows = {
+        f"{row.method}, {row.data}": [
+            f"{row.settings} of {row.grid}",
+            _hours(row.core_hours),
+            _hours(row.core_hours / row.settings * row.grid),
+            "thinned in the experiment's file" if limits[row.data, row.method] == row.settings else "not all were run",
+        ]
+        for row in part.itertuples()
+    }
+    columns = ["settings", "core-hours", "core-hours of the whole grid", "reason"]
+    return pd.DataFrame.from_dict(rows, orient="index", columns=columns)
+
+
+def rank_cells(table: pd.DataFrame) -> pd.DataFrame:
+    """Return methods by mean and mean rank over the data sets, ours and the paper's."""
+    cells = table.map(lambda value: "" if pd.isna(value) else f"{value:.2f}")
+    ours, theirs = "rank among the paper's methods", "rank in the paper"
+    names = {"rank_in_paper": ours, "published": "paper's mean", "published_rank": theirs}
+    return cells.rename(columns=names)
+
+
+def comparison_cells(table: pd.DataFrame, names: Mapping[str, str]) -> pd.DataFrame:
+    """Return methods by readings: the mean difference, on how many data sets it is positive, and the p-value.
+
+    ``names`` are the headings of the readings.
+    """
+    texts = [
+        f"{_signed(row.difference)}<br>{row.better} of {row.n_data}<br>p {row.p_value:.3f}" if row.n_data else ""
+        for row in table.itertuples()
+    ]
+    cells = table.assign(cell=texts).pivot(index="method", columns="reading", values="cell")
+    return cells.reindex(index=table.method.unique(), columns=list(names)).rename(columns=names)
+
+
+def gain_cells(table: pd.DataFrame, p_values: Mapping[str, float]) -> pd.DataFrame:
+    """Return methods by data sets: the points above as many random rankings, their mean and its p-value."""
+    methods, data = table.method.unique(), table.data.unique()
+    gains = table.pivot(index="method", columns="data", values="above_random").reindex(index=methods, columns=data)
+    cells = gains.map(lambda value: "" if pd.isna(value) else _signed(value))
+    cells["mean"] = [
+        "" if row.isna().all() else f"{_signed(row.mean())}{_share(row.notna().sum(), len(row))}"
+        for _, row in gains.iterrows()
+    ]
+    cells["p"] = [f"{p_values[method]:.3f}" if gains.loc[method].notna().any() else "" for method in methods]
+    return cells
+
+
+def hour_cells(hours: pd.Series) -> pd.DataFrame:
+    """Return methods by data sets: core-hours, with totals."""
+    table = hours.unstack("data").reindex(index=hours.index.unique("method"), columns=hours.index.unique("data"))
+    table[TOTAL] = table.sum(axis=1)
+    table.loc[TOTAL] = table.sum()
+    return table.map(_hours).rename_axis(index="method", columns=None)
+
+
+def _hours(value: float) -> str:
+    if pd.isna(value):
+        return ""
+    return f"{value:.2f}" if value >= 0.01 else "< 0.01"
 
 
 def data_cells(described: Mapping[str, Mapping[str, Any]]) -> pd.DataFrame:

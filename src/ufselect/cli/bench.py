@@ -26,6 +26,10 @@ Check = Annotated[
 Refit = Annotated[
     bool, typer.Option("--refit", help="With --check: refit one setting of each method and compare its figures.")
 ]
+FromResults = Annotated[
+    bool,
+    typer.Option("--from-results", help="Run nothing; write tables and plots again from the figures in the results."),
+]
 Output = Annotated[Path, typer.Option("--output", "-o", help="Folder for results and finished pieces.")]
 
 
@@ -50,6 +54,7 @@ def bench(
     quick: Annotated[bool, typer.Option("--quick", help="A few settings on little data, to see if it runs.")] = False,
     settings: Settings = 0,
     finished: Annotated[bool, typer.Option("--finished", help="Run nothing; tabulate what is finished.")] = False,
+    from_results: FromResults = False,
     check: Check = False,
     refit: Refit = False,
     jobs: Annotated[int, typer.Option("--jobs", "-j", help="Number of processes; -1 for all cores.")] = 1,
@@ -65,6 +70,8 @@ def bench(
 
     if refit and not check:
         raise typer.BadParameter("--refit needs --check")
+    if from_results and (check or finished):
+        raise typer.BadParameter(f"--from-results and {'--check' if check else '--finished'} exclude each other")
     options = _as_typed({"data": data, "methods": methods, "settings": settings, "quick": quick})
     run = _RunOptions(output, jobs, dask, finished)
     current = True
@@ -75,6 +82,8 @@ def bench(
         wanted = replace(wanted, options=options)
         if check:
             current &= _is_current(wanted, run.folder_of(wanted), refit)
+        elif from_results:
+            _write_again(wanted, run.folder_of(wanted))
         else:
             _run_or_stop(wanted if data else _available_part(wanted), run)
     if not current:
@@ -97,6 +106,15 @@ def _is_current(experiment: Experiment, folder: Path, refit: bool) -> bool:
     for reason in reasons:
         typer.echo(f"  {reason}")
     return not reasons
+
+
+def _write_again(experiment: Experiment, folder: Path) -> None:
+    """Write tables and plots from the figures in a folder of results; its record stays as it is."""
+    from ufselect.benchmark.output import write_tables
+    from ufselect.benchmark.restoring import restored
+
+    for path in write_tables(*restored(experiment, folder), folder):
+        typer.echo(path)
 
 
 def _run_or_stop(experiment: Experiment, run: _RunOptions) -> None:

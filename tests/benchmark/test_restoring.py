@@ -1,0 +1,161 @@
+"""Results read from their files: the same tables without the data and without the store."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from unittest.mock import Mock
+
+import pandas as pd
+import pytest
+
+from ufselect.benchmark import tables
+from ufselect.benchmark.experiment import Stability
+from ufselect.benchmark.output import write_results, write_tables
+from ufselect.benchmark.provenance import RECORD
+from ufselect.benchmark.restoring import restored
+from ufselect.benchmark.runner import run_experiment
+from ufselect.benchmark.store import Store
+
+# Methods with and without iterations, one for some data only, one that always fails, one that fails on fewer samples.
+METHODS = """
+[[methods]]
+name = "all"
+selector = "AllFeatures"
+features = "all"
+baseline = true
+
+[[methods]]
+name = "random"
+selector = "RandomRanking"
+grid = { random_state = { from = 0, to = 3 } }
+
+[[methods]]
+name = "varied"
+selector = "logged_selectors:Keen"
+grid = { n_clusters = [2, 3, 4] }
+most_settings = 2
+
+[[methods]]
+name = "stepwise"
+selector = "logged_selectors:Stepwise"
+data = ["iris"]
+
+[[methods]]
+name = "fragile"
+selector = "logged_selectors:Fragile"
+parameters = { n_samples = 150 }
+
+[[methods]]
+name = "unsettled"
+selector = "logged_selectors:Unsettled"
+parameters = { times = 2 }
+"""
+NEVER_WRITTEN_AGAIN = {"figures.parquet", "fits.parquet", "data.parquet", "courses.parquet", RECORD}
+
+
+@pytest.fixture
+def without_pictures(monkeypatch):
+    """Pictures take longest; that they are the same is tested with the command."""
+    monkeypatch.setattr("ufselect.benchmark.output.plots", Mock())
+    monkeypatch.setattr("ufselect.benchmark.output._Written.picture", lambda *ignored: None)
+
+
+@pytest.fixture
+def made(make_experiment, small_set, tmp_path, without_pictures):
+    """Run an experiment on three data sets, one of which is prepared and one not available, and write its results."""
+
+    def run(protocol, methods=METHODS, **changes):
+        data = ["iris", small_set, "LUNG"]
+        wanted = make_experiment(methods, data=data, protocol=protocol, counts="[1, 2, 2]")
+        wanted = replace(wanted, **changes)
+        with Store(tmp_path / "pieces.sqlite") as store:
+            available = replace(wanted.narrowed(data=data[:2]), unavailable=("LUNG",))
+            results = run_experiment(available, store)
+        write_results(available, results, tmp_path / "out")
+        return wanted, results, tmp_path / "out"
+
+    return run
+
+
+def files_in(folder):
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+@pytest.mark.parametrize("protocol", ["published", "no-labels", "sensitivity", "convergence"])
+def test_all_tables_are_made_again_from_the_files_alone(made, protocol, small_set, tmp_path, monkeypatch):
+    stability = Stability(0.9, 2) if protocol == "no-labels" else None
+    experiment, _, folder = made(protocol, stability=stability)
+    before = files_in(folder)
+    for name in set(before) - NEVER_WRITTEN_AGAIN:
+        (folder / name).unlink()
+    Path(small_set).unlink()
+    monkeypatch.setattr("ufselect.benchmark.restoring.load_dataset", None)  # no data are read
+    monkeypatch.setattr("ufselect.datasets.load_dataset", None)
+    written = write_tables(*restored(experiment, folder), folder)
+    assert {path.name for path in written} == set(before) - NEVER_WRITTEN_AGAIN
+    assert files_in(folder) == before
+    text = before["tables.md"].decode()
+    assert "LUNG was not available." in text
+    assert "unsettled: 2 of 2 fits did not converge." in text
+    assert ("on some of the samples: ValueError: too few samples" in text) == (protocol == "no-labels")
+
+
+def test_everything_that_was_found_is_restored(made):
+    experiment, results, folder = made("convergence")
+    part, again = restored(experiment, folder)
+    assert (part.data, part.unavailable) == (experiment.data[:2], ("LUNG",))
+    assert again.rows == results.rows
+    assert again.sizes == results.sizes
+    for (trial, outcome), (trial_again, outcome_again) in zip(results.fits, again.fits, strict=True):
+        assert (trial_again.data, trial_again.setting, trial_again.counts) == (trial.data, trial.setting, trial.counts)
+        assert trial_again.method is next(each for each in experiment.methods if each.name == trial.method.name)
+        assert (trial_again.fit.source, trial_again.fit.parameters) == (trial.fit.source, trial.fit.parameters)
+        assert outcome_again == outcome
+
+
+def test_results_of_earlier_versions_are_completed_from_the_data(made):
+    experiment, results, folder = made("published")
+    (folder / "data.parquet").unlink()
+    record = json.loads((folder / RECORD).read_text(encoding="utf-8"))
+    del record["unavailable"]
+    (folder / RECORD).write_text(json.dumps(record), encoding="utf-8")
+    costs = pd.read_parquet(folder / "fits.parquet").drop(columns=["warnings", "error_of_repeats"])
+    costs.to_parquet(folder / "fits.parquet")
+    part, again = restored(experiment, folder)
+    assert (part.data, part.unavailable) == (experiment.data[:2], ())
+    assert again.sizes == results.sizes
+    pd.testing.assert_frame_equal(tables.summary(part, again), tables.summary(experiment, results))
+
+
+def test_what_is_missing_or_damaged_is_named(made):
+    experiment, _, folder = made("published")
+    without = replace(experiment, methods=experiment.methods[1:])
+    with pytest.raises(ValueError, match=r"fits\.parquet: unknown method 'all'"):
+        restored(without, folder)
+    (folder / RECORD).write_text("{", encoding="utf-8")
+    with pytest.raises(ValueError, match=r"made_by\.json is damaged"):
+        restored(experiment, folder)
+    (folder / "fits.parquet").write_bytes(b"no table")
+    with pytest.raises(ValueError, match=r"fits\.parquet is damaged"):
+        restored(experiment, folder)
+    (folder / "fits.parquet").unlink()
+    with pytest.raises(FileNotFoundError, match=r"fits\.parquet is missing; run the experiment first"):
+        restored(experiment, folder)
+
+
+def test_tables_over_data_sets_compare_the_reference_with_the_others(made):
+    _, results, folder = made("published", reference="varied")
+    text = (folder / "tables.md").read_text(encoding="utf-8")
+    assert "\nvaried against\n" in text
+    compared = pd.read_csv(folder / "acc_comparisons.csv")
+    assert set(compared.method) == {"all", "random", "unsettled"}
+    assert "Left out, because figures are missing: fragile.\n" in text
+    assert "## Against as many random rankings\n" in text
+    assert "| total | " in text
+    assert "| varied, iris | 2 of 3 | < 0.01 | < 0.01 | thinned in the experiment's file |" in text
+    summary = pd.read_csv(folder / "summary.csv").set_index(["data", "metric", "method"])
+    random = summary.loc["iris", "acc", "random"]
+    assert random.above_random == pytest.approx(0.0, abs=1e-9)
+    of_random = tables.figures(results).query("data == 'iris' and metric == 'acc' and method == 'random'")
+    one = of_random.groupby("count").value.mean() * 100.0  # two features are listed twice
+    assert summary.loc["iris", "acc", "all"].as_many_random == pytest.approx((one[1] + 2 * one[2]) / 3)
