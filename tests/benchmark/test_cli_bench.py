@@ -210,6 +210,22 @@ def test_again_it_does_nothing_and_writes_the_same(finished, monkeypatch):
     assert times_fitted(folder) == fitted
 
 
+def test_tables_and_pictures_are_made_again_from_the_results_alone(finished, tmp_path, monkeypatch):
+    # Neither the data nor the store are there.
+    (tmp_path / "slow.toml").write_text(EXPERIMENT, encoding="utf-8")
+    folder = tmp_path / "out" / "slow-part"
+    folder.mkdir(parents=True)
+    kept = {"figures.parquet", "fits.parquet", "data.parquet", "made_by.json"}
+    for name in kept:
+        (folder / name).write_bytes(finished[2][name])
+    monkeypatch.chdir(tmp_path)
+    result = invoke([*COMMAND, "--from-results"])
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert sorted(result.stdout.split()) == sorted(f"out/slow-part/{name}" for name in OUTPUTS - kept)
+    assert files_in(folder) == finished[2]
+    assert {path.name for path in (tmp_path / "out").iterdir()} == {"slow-part"}
+
+
 # Stopped and killed
 
 
@@ -296,6 +312,7 @@ def bench(tmp_path, monkeypatch):
         (CHEAP, ["--data", "LUNG"], "Error: LUNG "),
         (CHEAP.replace('"iris", ', ""), [], "none of the experiment's data sets is available"),
         (CHEAP, ["--data", "iris", "--finished"], "Error: no fit is finished yet.\n"),
+        (CHEAP, ["--from-results"], "Error: results/tried/fits.parquet is missing; run the experiment first.\n"),
         (CHEAP, ["--data", "iris", "-j", "0"], "Error: n_jobs == 0"),
         (CHEAP, ["--data", "iris", "-o", "tried.toml/out"], "Error: "),
     ],
@@ -447,3 +464,10 @@ def test_refitting_is_part_of_a_check(bench):
     result = bench(CHEAP, "--refit")
     assert result.exit_code == 2
     assert "--refit needs --check" in result.stderr
+
+
+@pytest.mark.parametrize("other", ["--check", "--finished"])
+def test_tables_from_results_are_no_run(bench, other):
+    result = bench(CHEAP, "--from-results", other)
+    assert result.exit_code == 2
+    assert f"--from-results and {other} exclude each other" in result.stderr

@@ -170,9 +170,10 @@ def test_core_hours_have_totals():
 
 
 def test_grids_that_are_not_whole_are_marked_with_their_reason_and_cost():
-    rows = [("a", "m", 11, 121, 0.5), ("a", "n", 7, 7, 0.1), ("b", "m", 40, 121, 4.0)]
-    summary = pd.DataFrame(rows, columns=["data", "method", "settings", "grid", "core_hours"])
-    cells = texts.thinned_cells(summary, {("a", "m"): None, ("a", "n"): None, ("b", "m"): 40})
+    rows = [("a", "m", 11, 121), ("a", "n", 7, 7), ("b", "m", 40, 121)]
+    summary = pd.DataFrame(rows, columns=["data", "method", "settings", "grid"])
+    hours = pd.Series({("a", "m"): 0.5, ("a", "n"): 0.1, ("b", "m"): 4.0})
+    cells = texts.thinned_cells(summary, hours, {("a", "m"): None, ("a", "n"): None, ("b", "m"): 40})
     assert cells.index.tolist() == ["m, a", "m, b"]
     assert cells.loc["m, a"].tolist() == ["11 of 121", "0.50", "5.50", "not all were run"]
     assert cells.loc["m, b"].tolist() == ["40 of 121", "4.00", "12.10", "thinned in the experiment's file"]

@@ -177,6 +177,27 @@ def test_a_grid_that_is_small_enough_is_not_thinned(whole):
     assert len(whole.narrowed(settings=100).settings(whole.methods[0], "wine")) == 10
 
 
+@pytest.mark.parametrize(("few", "more"), [(3, 5), (11, 121), (20, 58), (21, 201)])
+def test_deeper_runs_contain_those_of_fewer_settings_if_their_steps_are_multiples(whole, few, more):
+    grid = Method("grid", "RUFS", grid={name: range(11) for name in "abc"})
+    thin, deep = (whole.narrowed(settings=number).settings(grid, "wine") for number in (few, more))
+    assert all(setting in deep for setting in thin)
+    assert (more - 1) % (few - 1) == 0
+
+
+def test_a_method_may_have_a_limit_of_its_own_and_one_for_a_data_set(write):
+    limits = "most_settings = 3\nmost_settings_of = { wine = 5, digits = 2 }\n"
+    limited = read_experiment(write(WHOLE.replace("[methods.grid]", f"{limits}[methods.grid]")))
+    _, second, _ = limited.methods
+    assert [second.limit(data) for data in ("iris", "wine", "digits")] == [3, 5, 2]
+    assert [len(limited.settings(second, data)) for data in ("iris", "wine", "digits")] == [3, 5, 2]
+    assert [len(list(second.settings(data))) for data in ("iris", "wine", "digits")] == [6, 6, 2]  # the whole grids
+    settings = list(second.settings("iris"))
+    assert limited.settings(second, "iris") == [settings[0], settings[2], settings[5]]
+    few = limited.narrowed(settings=4)
+    assert [len(few.settings(second, data)) for data in ("iris", "wine", "digits")] == [3, 4, 2]
+
+
 def test_quick_takes_what_the_file_says(whole):
     quick = whole.narrowed(quick=True)
     assert (quick.data, quick.counts, quick.counts_of) == (("wine",), (2,), {})
@@ -217,6 +238,16 @@ BROKEN = {
     "a method on unknown data": (WHOLE.replace('data = ["iris", "wine"]\nb', 'data = ["irys"]\nb'), "'irys'"),
     "counts of unknown data": (WHOLE.replace("digits = [10", "digit = [10"), "'digit'; did you mean 'digits'?"),
     "grid of unknown data": (WHOLE.replace("grid_of.wine", "grid_of.wines"), "'wines'; did you mean 'wine'?"),
+    "limit of unknown data": (
+        f"{WHOLE}most_settings_of.wines = 3",
+        "methods, third: most_settings_of: unknown data set 'wines'",
+    ),
+    "no settings": (f"{WHOLE}most_settings = 0", "methods, third: most_settings must be a positive integer, got 0"),
+    "limits not by data": (f"{WHOLE}most_settings_of = 3", "methods, third: most_settings_of must be a table with"),
+    "a reference that is no method": (
+        WHOLE.replace("n_runs = 4", 'reference = "secund"'),
+        "reference: unknown method 'secund'; did you mean 'second'?",
+    ),
     "features neither all nor counted": (WHOLE.replace('"all"', '"al"'), "'al'"),
     "no data": (WHOLE.replace('["iris", "wine", "digits"]', "[]"), "data must be a list of one or more"),
     "data not a list": (WHOLE.replace('["iris", "wine", "digits"]', '"JAFFE"'), "data must be a list of one or more"),

@@ -56,6 +56,7 @@ def test_results_are_current_right_after_the_run(made):
         (("data", "iris"), "The content of iris has changed."),
         (("experiment", "n_runs"), "n_runs in the experiment has changed."),
         (("experiment", "methods", "random", "grid"), "The settings of random have changed."),
+        (("experiment", "methods", "random", "most_settings"), "The settings of random have changed."),
         (("experiment", "methods", "third"), "The experiment no longer has third."),
     ],
 )

@@ -14,6 +14,7 @@ from ufselect.benchmark.rankings import RandomRanking
 from ufselect.benchmark.runner import feature_counts, planned_trials, run_experiment
 from ufselect.benchmark.selecting import best_features
 from ufselect.benchmark.store import Store
+from ufselect.benchmark.tables import summary
 from ufselect.datasets import load_dataset
 
 THREE_METHODS = """
@@ -198,6 +199,22 @@ def test_what_is_finished_is_gathered_without_running(make_experiment, logged, s
     assert gathered.rows == part.rows
     assert without_costs(gathered) == without_costs(part)
     assert fitted() == {0: 1, 3: 1}
+
+
+def test_a_deeper_run_reuses_what_is_finished_and_all_of_it_is_gathered(make_experiment, logged, small_set, store):
+    method, times_fitted = logged
+    method = method.replace("[0, 1, 2, 3]", "[0, 1, 2, 3, 4, 5, 6, 7, 8]")
+    experiment = make_experiment(method, data=[small_set])
+    run_experiment(experiment.narrowed(settings=3), store)
+    assert times_fitted() == dict.fromkeys([0, 4, 8], 1)
+    run_experiment(experiment.narrowed(settings=5), store)
+    assert times_fitted() == dict.fromkeys([0, 2, 4, 6, 8], 1)
+    run_experiment(experiment.narrowed(settings=4), store)  # neither contains the other
+    assert times_fitted() == dict.fromkeys([0, 2, 3, 4, 5, 6, 8], 1)
+    results = run_experiment(experiment, store, finished_only=True)
+    assert [trial.setting for trial, _ in results.fits] == [f'{{"seed":{seed}}}' for seed in (0, 2, 3, 4, 5, 6, 8)]
+    (row,) = summary(experiment, results).query("metric == 'acc'").itertuples()
+    assert (row.settings, row.grid) == (7, 9)
 
 
 def test_a_fit_whose_judgements_are_not_all_there_is_not_finished(make_experiment, small_set, store, monkeypatch):

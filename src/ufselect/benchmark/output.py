@@ -36,9 +36,10 @@ _READINGS = {
     "above_random": "points above as many random rankings",
 }
 _OVER_DATA = (
-    "Means and mean ranks (1 is best) over {n} data sets: {data}. The paper's are over the same data sets. Then {reference} against every other method, in four readings: its mean difference, on how many "
-    "data sets it is better, and the exact two-sided p-value of Wilcoxon's signed-rank test over the data sets, not "
-    "corrected for the number of methods.\n"
+    "Means and mean ranks (1 is best) over {n} data sets: {data}. The paper's are over the same data sets. Then "
+    "{reference} against every other method, in four readings: its mean difference, on how many data sets it is "
+    "better, and the exact two-sided p-value of Wilcoxon's signed-rank test over the data sets, not corrected for the "
+    "number of methods.\n"
 )
 _BESIDE_MEASURES = (STABILITY, "seconds", "megabytes")
 _SHORT_NAMES = {
@@ -135,14 +136,15 @@ def _saver(figure: Figure, ending: str, metadata: dict[str, None]) -> Callable[[
 def _published(experiment: Experiment, results: Results, written: _Written) -> None:
     summary = tables.summary(experiment, results)
     written.frame("summary.csv", summary)
-    sections = [_heading(experiment, results), _settings(experiment, summary)]
+    hours = tables.core_hours(results)
+    sections = [_heading(experiment, results), _settings(experiment, summary, hours)]
     for metric in experiment.measures:
         cells = texts.published_cells(summary, metric)
         sections.append(f"## {_NAMES[metric]}\n\n{texts.as_markdown(cells)}")
         written.text(f"{metric}.tex", texts.as_latex(cells, f"{experiment.title}: {_NAMES[metric]}"))
     sections += [_of_one_setting(experiment, results, choice) for choice in ("single", "median")]
     sections += [_above_random(experiment, summary), *_over_data(experiment, summary, written)]
-    sections += [_cost(results), _consistency(results, summary)]
+    sections += [_cost(hours), _consistency(results, summary)]
     written.text("tables.md", "\n".join(sections))
     for metric in _drawn(experiment):
         written.picture(f"{metric}_beside_published", plots.ours_beside_published(summary, metric))
@@ -233,9 +235,9 @@ def _data(experiment: Experiment, results: Results) -> str:
     return text + (f"\nThese methods see the values of the file: {', '.join(raw)}.\n" if raw else "")
 
 
-def _settings(experiment: Experiment, summary: pd.DataFrame) -> str:
+def _settings(experiment: Experiment, summary: pd.DataFrame, hours: pd.Series) -> str:
     limits = {(data, method.name): method.limit(data) for data in experiment.data for method in experiment.methods}
-    thinned = texts.thinned_cells(summary, limits)
+    thinned = texts.thinned_cells(summary, hours, limits)
     text = (
         "The best setting by the labels, chosen for every number of features and each metric separately. Shown are "
         "mean ± standard deviation over the numbers of features, the p-value of a paired t-test against the best "
@@ -320,11 +322,11 @@ def _first(summary: pd.DataFrame, methods: list[str]) -> str:
     return str(ranks.idxmin())
 
 
-def _cost(results: Results) -> str:
+def _cost(hours: pd.Series) -> str:
     return (
         "## Cost\n\nCore-hours of the fits, each by itself: the steps that settings share count for each of them. "
         "Evaluations are not included.\n\n"
-        f"{texts.as_markdown(texts.hour_cells(tables.core_hours(results)))}"
+        f"{texts.as_markdown(texts.hour_cells(hours))}"
     )
 
 

@@ -241,7 +241,7 @@ def _with_readings(table: pd.DataFrame, experiment: Experiment, results: Results
     found = pd.DataFrame({"single": means.max(), "median": means.median(), "as_many_random": expected})
     joined = table.merge(found.reset_index(), on=_GROUP, how="left")
     joined["above_random"] = joined["mean"] - joined["as_many_random"]
-    return joined.merge(core_hours(results).reset_index(), on=["data", "method"], how="left")
+    return joined
 
 
 def no_label_summary(results: Results) -> pd.DataFrame:

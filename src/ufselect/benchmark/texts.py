@@ -142,18 +142,20 @@ def settings_cells(summary: pd.DataFrame) -> pd.DataFrame:
     return cells.reindex(index=part.data.unique(), columns=part.method.unique()).fillna("")
 
 
-def thinned_cells(summary: pd.DataFrame, limits: Mapping[tuple[str, str], int | None]) -> pd.DataFrame:
+def thinned_cells(
+    summary: pd.DataFrame, hours: pd.Series, limits: Mapping[tuple[str, str], int | None]
+) -> pd.DataFrame:
     """Return the methods and data sets with fewer settings than the grid: why, and what all of them would take.
 
-    ``limits`` are those of the experiment's file, by data set and method.
+    ``hours`` are the core-hours of the fits, ``limits`` those of the experiment's file, by data set and method.
     """
     part = summary.drop_duplicates(["data", "method"])
     part = part[part.settings < part.grid]
     rows = {
         f"{row.method}, {row.data}": [
             f"{row.settings} of {row.grid}",
-            _hours(row.core_hours),
-            _hours(row.core_hours / row.settings * row.grid),
+            _hours(hours[row.data, row.method]),
+            _hours(hours[row.data, row.method] / row.settings * row.grid),
             "thinned in the experiment's file" if limits[row.data, row.method] == row.settings else "not all were run",
         ]
         for row in part.itertuples()
