@@ -118,6 +118,9 @@ def test_how_many_settings_were_tried_stands_beside_the_size_of_the_grid(tried):
     assert tuple(summary.loc["acc", "best"][["settings", "grid"]]) == (2, 2)
     cells = texts.settings_cells(tables.summary(*tried))
     assert cells.loc["iris"].to_dict() == {"all": "1", "random": "1", "best": "2", "near": "2 of 3", "far": "1"}
+    shown = texts.published_cells(tables.summary(*tried), "acc").loc["iris"]
+    assert shown["near"].endswith("<br>2 of 3 settings")
+    assert "settings" not in shown.drop("near").str.cat()
 
 
 def test_a_count_that_stands_twice_counts_twice():
@@ -193,11 +196,11 @@ def test_the_best_and_the_median_single_setting():
     }
     results = results_of(experiment, figures)
     means = [mean(figures["iris", "a", f'{{"width":{width}}}']["acc"]) for width in (1, 2, 3)]
-    single = by_name(tables.one_setting_summary(results, "single"), "metric", "method")["mean"]
+    summary = by_name(tables.summary(experiment, results), "metric", "method")
+    single, blind = summary["single"], summary["median"]
     assert single.to_dict() == pytest.approx(
         {("acc", "a"): 100.0 * max(means), ("nmi", "a"): 30.0, ("acc", "b"): 40.0, ("nmi", "b"): 40.0}
     )
-    blind = by_name(tables.one_setting_summary(results, "median"), "metric", "method")["mean"]
     assert blind["acc", "a"] == pytest.approx(100.0 * median(means))
     assert blind["nmi", "a"] == pytest.approx(20.0)
 

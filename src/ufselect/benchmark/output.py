@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
@@ -142,7 +143,7 @@ def _published(experiment: Experiment, results: Results, written: _Written) -> N
         cells = texts.published_cells(summary, metric)
         sections.append(f"## {_NAMES[metric]}\n\n{texts.as_markdown(cells)}")
         written.text(f"{metric}.tex", texts.as_latex(cells, f"{experiment.title}: {_NAMES[metric]}"))
-    sections += [_of_one_setting(experiment, results, choice) for choice in ("single", "median")]
+    sections += [_of_one_setting(experiment, summary, choice) for choice in ("single", "median")]
     sections += [_above_random(experiment, summary), *_over_data(experiment, summary, written)]
     sections += [_cost(hours), _consistency(results, summary)]
     written.text("tables.md", "\n".join(sections))
@@ -330,8 +331,8 @@ def _cost(hours: pd.Series) -> str:
     )
 
 
-def _of_one_setting(experiment: Experiment, results: Results, choice: str) -> str:
-    table = tables.one_setting_summary(results, choice)
+def _of_one_setting(experiment: Experiment, summary: pd.DataFrame, choice: str) -> str:
+    table = summary.assign(mean=summary[choice], std=np.nan)
     what = {
         "single": "Best single setting for all numbers of features, chosen by the labels",
         "median": "Median setting: the value of a setting taken blindly from the grid",

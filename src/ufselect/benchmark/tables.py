@@ -93,17 +93,7 @@ def published_figures() -> pd.DataFrame:
 
 def curves(table: pd.DataFrame) -> pd.DataFrame:
     """Return the best value of each method at each number of features, by data set and metric, in percent."""
-    return _of_settings(table).groupby(level=_GROUP, sort=False).max()
-
-
-def one_setting_summary(results: Results, choice: str) -> pd.DataFrame:
-    """Return the mean of each method over the numbers of features, with the same setting for all of them.
-
-    ``choice`` is "single", the best setting by the labels, or "median".
-    """
-    means = _mean_of_settings(results).groupby(level=_GROUP, sort=False)
-    chosen = means.max() if choice == "single" else means.median()
-    return chosen.rename("mean").reset_index().assign(std=np.nan)
+    return _best_of(_of_settings(table))
 
 
 def sensitivity_summary(results: Results) -> pd.DataFrame:
@@ -178,6 +168,10 @@ def _of_settings(table: pd.DataFrame) -> pd.DataFrame:
     return table.pivot_table(index=index, columns="count", values="value", sort=False).sort_index(axis=1) * 100.0
 
 
+def _best_of(of_settings: pd.DataFrame) -> pd.DataFrame:
+    return of_settings.groupby(level=_GROUP, sort=False).max()
+
+
 def _mean_of_settings(results: Results) -> pd.Series:
     return _mean_over_counts(_of_settings(figures(results)), results)
 
@@ -206,7 +200,8 @@ def summary(experiment: Experiment, results: Results) -> pd.DataFrame:
     median setting for all numbers of features, ``as_many_random`` what the best of as many random rankings reaches on
     average, ``above_random`` the difference to it.
     """
-    curve = curves(figures(results))
+    of_settings = _of_settings(figures(results))
+    curve = _best_of(of_settings)
     tried = Counter((trial.data, trial.method.name) for trial, outcome in results.fits if "error" not in outcome)
     rows = []
     for data in experiment.data:
@@ -230,18 +225,18 @@ def summary(experiment: Experiment, results: Results) -> pd.DataFrame:
                         or (not _is_baseline(experiment, method) and (p_value or 0.0) > NOT_WORSE),
                     }
                 )
-    return _with_readings(_beside_published(pd.DataFrame(rows)), experiment, results)
+    readings = _readings(of_settings, experiment, results)
+    table = _beside_published(pd.DataFrame(rows)).merge(readings, on=_GROUP, how="left")
+    return table.assign(above_random=table["mean"] - table["as_many_random"])
 
 
-def _with_readings(table: pd.DataFrame, experiment: Experiment, results: Results) -> pd.DataFrame:
-    of_settings = _of_settings(figures(results))
+def _readings(of_settings: pd.DataFrame, experiment: Experiment, results: Results) -> pd.DataFrame:
+    """Return the best and the median single setting, and the expected best of as many random rankings."""
     means = _mean_over_counts(of_settings, results).groupby(level=_GROUP, sort=False)
     random = next((method.name for method in experiment.methods if method.selector == RANDOM), "")
     expected = as_many_random(of_settings, random, _counts(results))
     found = pd.DataFrame({"single": means.max(), "median": means.median(), "as_many_random": expected})
-    joined = table.merge(found.reset_index(), on=_GROUP, how="left")
-    joined["above_random"] = joined["mean"] - joined["as_many_random"]
-    return joined
+    return found.reset_index()
 
 
 def no_label_summary(results: Results) -> pd.DataFrame:
