@@ -19,9 +19,16 @@ from ufselect.benchmark.experiment import identity
 from ufselect.benchmark.measure import measured
 from ufselect.benchmark.pieces import Judgement, fit_of, judgement_of
 from ufselect.benchmark.protocol import clustering_agreement
-from ufselect.benchmark.rankings import AllFeatures, PublishedLaplacianScore, RandomRanking, ReweightedFSASL
+from ufselect.benchmark.rankings import (
+    AllFeatures,
+    ArbitraryStartUDFS,
+    PublishedLaplacianScore,
+    RandomRanking,
+    ReweightedFSASL,
+)
 from ufselect.benchmark.selecting import best_features, selector_named
 from ufselect.datasets import load_dataset
+from ufselect.datasets.planted import make_planted_clusters
 from ufselect.metrics import nearest_neighbor_accuracy, neighborhood_preservation, redundancy
 from ufselect.solvers.l21 import l21_objective, l21_regression, smallest_penalty_for_zero
 
@@ -303,3 +310,35 @@ def test_reweighted_steps_come_near_the_solution():
     W = OfTarget(row_penalty=penalty)._fit_weights(X, None, None, 3).W
     best = l21_regression(X, Y, penalty).objective
     assert best <= l21_objective(X, Y, W, penalty) <= 1.01 * best
+
+
+# UDFS as the program behind the published tables goes about it
+
+
+@pytest.fixture(scope="module")
+def wide():
+    return make_planted_clusters(20, 3, 5, 35, random_state=0).X
+
+
+@pytest.mark.parametrize("penalty", [1e-3, 1.0, 1e3])
+def test_an_arbitrary_start_decides_what_udfs_selects_from_more_features_than_samples(wide, penalty):
+    first, again, other = (arbitrary_start(penalty, seed).fit(wide) for seed in (0, 0, 1))
+    assert_array_equal(first.ranking_, again.ranking_)
+    assert len(set(first.top_features(10)) & set(other.top_features(10))) < 8
+
+
+def test_an_arbitrary_start_ranks_all_features_by_an_orthonormal_projection(wide):
+    selector = arbitrary_start(1.0, 0).fit(wide)
+    assert_allclose(selector.coef_.T @ selector.coef_, np.eye(3), rtol=0, atol=1e-10)
+    assert_array_equal(np.argsort(selector.ranking_), np.argsort(-np.linalg.norm(selector.coef_, axis=1)))
+
+
+def test_an_arbitrary_start_needs_more_features_than_samples(wide):
+    with pytest.raises(ValueError, match="at least 23 features for 20 samples, got 22"):
+        arbitrary_start(1.0, 0).fit(wide[:, :22])
+
+
+def arbitrary_start(penalty, seed):
+    return ArbitraryStartUDFS(
+        10, n_clusters=3, n_neighbors=5, scale=None, center=False, row_penalty=penalty, random_state=seed
+    )

@@ -151,6 +151,19 @@ def test_discriminant_blocks_sum_to_the_stored_matrix(reference, name, ridge):
     assert_allclose(M, stored, rtol=0, atol=1e-10 * np.abs(stored).max())
 
 
+@pytest.mark.parametrize("exponent", [-6, -10, -14])
+def test_discriminant_blocks_are_accurate_however_small_the_ridge(reference, exponent):
+    _, grams = neighborhoods(raw(reference, "wide").values)
+    centered = centered_grams(grams)
+    ridge = 10.0**exponent * np.trace(centered[0])
+    # On the directions in which a neighbourhood varies, the inverse is that of the eigenvalues; along 1 it drops out.
+    values, vectors = np.linalg.eigh(centered)
+    inverted = np.where(np.arange(6) == 0, 0.0, 1.0 / (values + ridge))
+    expected = np.einsum("iab,ib,icb->iac", vectors, inverted, vectors)
+    blocks = discriminant_blocks(centered, ridge)
+    assert_allclose(blocks, expected, rtol=0, atol=1e-12 * np.abs(expected).max())
+
+
 @on_every_data_set
 def test_kernel_prediction_gives_the_stored_local_learning_matrix(reference, name):
     stored, kernel = reference(f"rufs_{name}"), reference(f"graph_{name}")["W_heat"]

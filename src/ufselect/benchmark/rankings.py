@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from numbers import Real
 from typing import Any, ClassVar, Self
 
@@ -12,13 +13,18 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 
 from ufselect._backend.columns import Columns, Float
+from ufselect._ranking import Ranking, rank_by_score
+from ufselect.base import POSITIVE, Wanted
 from ufselect.graphs.laplacian import StructureLaplacian
+from ufselect.graphs.local_models import assembled, centered_grams, difference_grams, discriminant_blocks, with_self
 from ufselect.selectors.fsasl import FSASL
 from ufselect.selectors.laplacian_score import LaplacianScore
+from ufselect.selectors.udfs import UDFS, DiscriminantProblem, smoothed_norms
 from ufselect.solvers.feature_weights import FeatureWeights
 from ufselect.solvers.reweighted import ReweightedRidge, inverse_weights
 
 _REWEIGHTED_STEPS = 10
+_PROJECTIONS = 20
 
 
 class RandomRanking(BaseEstimator):  # type: ignore[misc]
@@ -108,3 +114,35 @@ class ReweightedFSASL(FSASL):
             W = ReweightedRidge(X, h, self.row_penalty, gram=gram).coef(Y)
             h = inverse_weights(W)
         return FeatureWeights(W, Y, X.transposed_matmul(Y), self.row_penalty, self.row_penalty)
+
+
+class ArbitraryStartUDFS(UDFS):
+    """UDFS by twenty steps from an arbitrary projection, as in the program behind the published tables.
+
+    That program starts with equal weights of all rows. If there are more features than samples, every W with XW = 0
+    solves its first eigenproblem, and rounding errors choose one. Here ``random_state`` does, so results can be
+    reproduced. ``row_penalty`` and ``ridge`` are γ and λ themselves, and all features are ranked by ‖wⱼ‖. All else is
+    as in UDFS. Use it to reproduce the published figures only, with more features than samples.
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {**UDFS._parameter_constraints, "row_penalty": POSITIVE}
+
+    def _learn(self, X: Columns, wanted: Wanted) -> Ranking:
+        nearest, n_clusters = self._neighborhood(X)
+        index, grams = with_self(nearest.index, difference_grams(X, nearest.index, n_jobs=self.n_jobs))
+        M = assembled(index, discriminant_blocks(centered_grams(grams), self.ridge))
+        problem, count = DiscriminantProblem.of(X, M), self._dimension(n_clusters)
+        W = _projection_to_zero(X, count, check_random_state(self.random_state))
+        for _ in range(_PROJECTIONS - 1):
+            W = problem.projection(0.5 / smoothed_norms(W), self.row_penalty, count)
+        return replace(rank_by_score(np.linalg.norm(W, axis=1), relative=True), coef=W, embedding=X @ W)
+
+
+def _projection_to_zero(X: Columns, count: int, random: np.random.RandomState) -> Float:
+    """A random W with XW = 0 and WᵀW = I."""
+    n, d = X.shape
+    if d < n + count:
+        raise ValueError(f"an arbitrary start needs at least {n + count} features for {n} samples, got {d}; use UDFS.")
+    samples = np.linalg.qr(np.asarray(X.rows(slice(None)), dtype=np.float64).T)[0]
+    directions = random.standard_normal((d, count))
+    return np.linalg.qr(directions - samples @ (samples.T @ directions))[0]

@@ -194,7 +194,10 @@ def alignment_blocks(centered: Float, dimension: int) -> Float:
 def discriminant_blocks(centered: Float, ridge: float) -> Float:
     """UDFS: H(X̃ᵢX̃ᵢᵀ + λI)⁻¹H, small in directions in which the neighbourhood varies."""
     k = centered.shape[1]
-    inverse = np.asarray(np.linalg.inv(centered + ridge * np.eye(k)), dtype=np.float64)
+    # Along 1, where X̃ᵢX̃ᵢᵀ is zero, the inverse is 1/λ until H removes it. With s11ᵀ/k, which H removes as well, it is
+    # no larger than in other directions, so that nothing cancels if λ is small.
+    s = np.trace(centered, axis1=1, axis2=2)[:, None, None]
+    inverse = np.asarray(np.linalg.inv(centered + s / k + ridge * np.eye(k)), dtype=np.float64)
     return centered_grams(inverse)
 
 
