@@ -121,7 +121,8 @@ class FSASL(ClusterSelector):
         anew, and because the structure gets sharper than the data with many of them.
     tol : float or None, default=None
         Stop when the learned structure turns by at most this between two iterations; 1 is a turn into an orthogonal
-        one. None takes two iterations, and further ones only as long as the structure turns by more than a third.
+        one. None takes two iterations, and further ones only as long as the structure turns by more than a third. It is
+        the default because each iteration makes the structure sharper, and most structures settle within two.
     n_jobs : int or None, default=None
         Number of threads. The result does not depend on it, unless neighbours are approximate.
     device : {"cuda", "cpu"} or None, default=None
