@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from ufselect._backend.columns import Columns, Float
+from ufselect._backend.sharing import shared_whatever
 from ufselect._ranking import Ranking, rank_by_row_norm
 from ufselect.base import (
     CHOICE_OF_EDGES,
@@ -190,25 +191,31 @@ class CGSSL(ClusterSelector):
         self.verbose = verbose
 
     def _learn(self, X: Columns, wanted: Wanted) -> Ranking:
-        nearest, n_clusters = self._neighborhood(X)
-        A = neighbor_graph(X, nearest, weights=self.weights, width=self.width)
-        Y = spectral_embedding(A, max(n_clusters - 1, 1), random_state=self.random_state).vectors
-        F = cluster_indicators(unit_rows(Y), n_clusters, self.random_state)
+        n_clusters, L, F, gram = self._start(X)
         alpha = self.regression_weight
         problem = StructuredPrediction(
             X,
-            NormalizedLaplacian(A),
+            L,
             alpha,
             alpha * penalty_of_share(X, X.centered_like(F), self.row_penalty),
             self.structure_weight * alpha * float(X.squared_norms().mean()),
             self._rank(n_clusters),
-            affordable_gram(X),
+            gram,
         )
         start = F, problem.first_weights(F, 2.0 * even_row_norms(X, n_clusters))
         (F, W), course = self._tighten(
             start, lambda state, z: problem.step(*state, z), lambda state, z: problem.objective(*state, z)
         )
         return rank_by_row_norm(X, W, F, wanted).with_attributes(n_clusters_=n_clusters, **course)
+
+    @shared_whatever("regression_weight", "structure_weight", "row_penalty")
+    def _start(self, X: Columns) -> tuple[int, NormalizedLaplacian, Float, Float | None]:
+        """c, Lₙ, the first F, and XᵀX if it is affordable."""
+        nearest, n_clusters = self._neighborhood(X)
+        A = neighbor_graph(X, nearest, weights=self.weights, width=self.width)
+        Y = spectral_embedding(A, max(n_clusters - 1, 1), random_state=self.random_state).vectors
+        F = cluster_indicators(unit_rows(Y), n_clusters, self.random_state)
+        return n_clusters, NormalizedLaplacian(A), F, affordable_gram(X)
 
     def _rank(self, n_clusters: int) -> int:
         if isinstance(self.structure_rank, str):

@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.utils._param_validation import StrOptions
 
 from ufselect._backend.columns import Columns, Float
+from ufselect._backend.sharing import shared_whatever
 from ufselect._ranking import Ranking, rank_by_row_norm
 from ufselect.base import ITERATIONS, POSITIVE, SHARE, ClusterSelector, Iterations, Wanted, affordable_gram
 from ufselect.graphs.laplacian import Laplacian, SparseLaplacian, quadratic_form
@@ -167,13 +168,8 @@ class JELSR(ClusterSelector):
         self.verbose = verbose
 
     def _learn(self, X: Columns, wanted: Wanted) -> Ranking:
-        nearest, n_clusters = self._neighborhood(X)
-        L = SparseLaplacian(
-            local_laplacian(X, nearest, self.local_model, width=self.width, dimension=n_clusters, n_jobs=self.n_jobs)
-        )
-        gram, shared = affordable_gram(X), SharedColumns(X)
-        embedding = partial(self._embedding, self._dimension(n_clusters))
-        Y = embedding(L, None)
+        n_clusters, L, Y, gram = self._start(X)
+        embedding, shared = partial(self._embedding, Y.shape[1]), SharedColumns(X)
         alpha = self.row_penalty * penalty_for_zero_of_any_embedding(X)
         weights = 2.0 * even_row_norms(X, Y.shape[1])
         iterations = Iterations(self)
@@ -185,6 +181,15 @@ class JELSR(ClusterSelector):
             iterations.record(state.objective)
         ranking = rank_by_row_norm(X, state.W, Y, wanted)
         return ranking.with_attributes(n_clusters_=n_clusters, **iterations.attributes())
+
+    @shared_whatever("regression_weight", "row_penalty")
+    def _start(self, X: Columns) -> tuple[int, SparseLaplacian, Float, Float | None]:
+        """c, L, its embedding, and XᵀX if it is affordable."""
+        nearest, n_clusters = self._neighborhood(X)
+        L = SparseLaplacian(
+            local_laplacian(X, nearest, self.local_model, width=self.width, dimension=n_clusters, n_jobs=self.n_jobs)
+        )
+        return n_clusters, L, self._embedding(self._dimension(n_clusters), L, None), affordable_gram(X)
 
     def _embedding(self, dimension: int, L: Laplacian, warm_start: Float | None) -> Float:
         return smallest_of_crowded(

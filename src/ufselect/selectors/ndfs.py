@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.utils._param_validation import StrOptions
 
 from ufselect._backend.columns import Columns, Float
+from ufselect._backend.sharing import shared_whatever
 from ufselect._ranking import Ranking, rank_by_row_norm
 from ufselect.base import CHOICE_OF_EDGES, ITERATIONS, POSITIVE, SHARE, ClusterSelector, Wanted, affordable_gram
 from ufselect.graphs.laplacian import NormalizedLaplacian, quadratic_form
@@ -177,16 +178,13 @@ class NDFS(ClusterSelector):
         self.verbose = verbose
 
     def _learn(self, X: Columns, wanted: Wanted) -> Ranking:
-        nearest, n_clusters = self._neighborhood(X)
-        A = neighbor_graph(X, nearest, weights=self.weights, width=self.width)
-        Y = spectral_embedding(A, max(n_clusters - 1, 1), random_state=self.random_state).vectors
-        F = cluster_indicators(unit_rows(Y), n_clusters, self.random_state)
+        n_clusters, L, F, gram = self._start(X)
         problem = Prediction(
             X,
-            NormalizedLaplacian(A),
+            L,
             self.regression_weight,
             penalty_of_share(X, X.centered_like(F), self.row_penalty),
-            affordable_gram(X),
+            gram,
         )
         published = self.update == "published"
         advance = problem.published_step if published else problem.monotone_step
@@ -201,6 +199,15 @@ class NDFS(ClusterSelector):
             start, step, lambda state, z: problem.objective(state[0], state[1], z), weights
         )
         return rank_by_row_norm(X, W, F, wanted).with_attributes(n_clusters_=n_clusters, **course)
+
+    @shared_whatever("regression_weight", "row_penalty")
+    def _start(self, X: Columns) -> tuple[int, NormalizedLaplacian, Float, Float | None]:
+        """c, Lₙ, the first F, and XᵀX if it is affordable."""
+        nearest, n_clusters = self._neighborhood(X)
+        A = neighbor_graph(X, nearest, weights=self.weights, width=self.width)
+        Y = spectral_embedding(A, max(n_clusters - 1, 1), random_state=self.random_state).vectors
+        F = cluster_indicators(unit_rows(Y), n_clusters, self.random_state)
+        return n_clusters, NormalizedLaplacian(A), F, affordable_gram(X)
 
 
 class Prediction:

@@ -9,6 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ufselect._backend.columns import Columns, Float
+from ufselect._backend.sharing import shared_whatever
 from ufselect._ranking import Ranking, rank_by_row_norm
 from ufselect.base import ITERATIONS, NOT_NEGATIVE, POSITIVE, SHARE, ClusterSelector, Wanted
 from ufselect.graphs.local_models import (
@@ -23,11 +24,13 @@ from ufselect.graphs.neighbors import Nearest, squared_width
 from ufselect.solvers.kernel_system import KernelSystem, SharedColumns
 from ufselect.solvers.nonnegative import cluster_indicators, monotone_step, orthogonality_cost
 from ufselect.solvers.reweighted import Remembered, ReweightedRidge, inverse_weights, row_norm_sum
+from ufselect.solvers.robust_ridge import RobustRidge
 from ufselect.solvers.trace import even_row_norms
 
 _SMOOTHING = 1e-6
 _LOCAL_RIDGE = 0.1
 _NEGLIGIBLE = 1e-10
+_FEW = 0.5  # columns for a sample up to which a system of their number takes less time than one of the samples
 
 
 class RUFS(ClusterSelector):
@@ -176,14 +179,19 @@ class RUFS(ClusterSelector):
         return Columns.of_unit_range(X)
 
     def _learn(self, X: Columns, wanted: Wanted) -> Ranking:
-        nearest, n_clusters = self._neighborhood(X)
-        T = self._local_learning(X, nearest)
-        G = cluster_indicators(X.by_row, n_clusters, self.random_state)
+        n_clusters, T, G = self._start(X)
         predictors = X.less_means() if self.center else X
         problem = self._in_units_of_the_start(X, predictors, T, G)
         state, course = self._tighten(problem.start(G), problem.step, problem.objective)
         ranking = rank_by_row_norm(predictors, state.W, state.G, wanted)
         return ranking.with_attributes(n_clusters_=n_clusters, **course)
+
+    @shared_whatever("local_weight", "regression_weight", "row_penalty")
+    def _start(self, X: Columns) -> tuple[int, sp.csr_array, Float]:
+        """c, T and the first G."""
+        nearest, n_clusters = self._neighborhood(X)
+        T = self._local_learning(X, nearest)
+        return n_clusters, T, cluster_indicators(X.by_row, n_clusters, self.random_state)
 
     def _local_learning(self, X: Columns, nearest: Nearest) -> sp.csr_array:
         """T = (I−A)ᵀ(I−A), A the weights of kernel ridge regression from neighbours."""
@@ -245,6 +253,7 @@ class RobustPrediction:
         self.T_plus, self.T_minus = T.maximum(0.0), (-T).maximum(0.0)
         self.squared_row_norms = X.squared_row_norms()
         self._shared = SharedColumns(predictors)
+        self._ridge = RobustRidge(predictors, beta / alpha, self._shared)
         self._predicted = Remembered(predictors.__matmul__)
         self._projected: Remembered[Float, Float] = Remembered(lambda F: X @ F.T)
 
@@ -286,21 +295,26 @@ class RobustPrediction:
         G, P = state.G, self.predictors
         noise = 2.0 * _smoothed_norms(self._predicted(state.W) + state.b - G)
         h, penalty = inverse_weights(state.W), self.beta / self.alpha
-        if P.shape[0] < P.shape[1]:
+        used = self._ridge.columns_in_use(h, noise)
+        if P.shape[0] < P.shape[1] and len(used) > _FEW * P.shape[0]:
             system = KernelSystem(P, h, penalty * noise, shared=self._shared, intercept=P.centered)
             dual, b = system.solve_with_intercept(G) if P.centered else (system.solve(G), state.b)
-            # W = HPᵀY = HXᵀY, as the columns of Y sum to zero if P is not X.
-            products = self.X.transposed_matmul(np.column_stack([dual, weighted]))
-            W, pull = h[:, None] * products[:, : G.shape[1]], products[:, G.shape[1] :]
+            W, pull = self._weights_of_dual(h, dual, weighted)
             self._predicted.remember(W, G - (penalty * noise)[:, None] * dual - b)
             return W, b, pull
-        pull = self.X.transposed_matmul(weighted)
-        if not P.centered:
-            return ReweightedRidge(P, h, penalty, noise=noise).coef(G), state.b, pull
-        # Means with the weights of the bound take b out of the problem.
-        mean = np.average(G, axis=0, weights=1.0 / noise)
-        W = ReweightedRidge(P.less_means(1.0 / noise), h, penalty, noise=noise).coef(G - mean)
-        return W, mean - P.means(1.0 / noise) @ W, pull
+        coef, used, b, fitted = self._ridge.fit(G, h, noise, used)
+        if len(used) == P.shape[1]:
+            W, pull = coef, self.X.transposed_matmul(weighted)
+        else:
+            W, pull = self._weights_of_dual(h, (G - fitted - b) / (penalty * noise)[:, None], weighted)
+            W[used] = coef
+        self._predicted.remember(W, fitted)
+        return W, b, pull
+
+    def _weights_of_dual(self, h: Float, dual: Float, weighted: Float) -> tuple[Float, Float]:
+        """W = HPᵀY = HXᵀY, as the columns of Y sum to zero if P is not X, and XᵀEG."""
+        products = self.X.transposed_matmul(np.column_stack([dual, weighted]))
+        return h[:, None] * products[:, : dual.shape[1]], products[:, dual.shape[1] :]
 
     def _basis(self, F: Float, pull: Float, inner: Float) -> Float:
         """F ∘ √(GᵀEX / GᵀEGF), E = diag(1/(2‖xᵢ−gᵢF‖)); X and G are not negative."""

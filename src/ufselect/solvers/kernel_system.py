@@ -59,7 +59,7 @@ class KernelSystem:
         shared = SharedColumns(X) if shared is None else shared
         self._shift = shift
         masses = weights * shared.squared_norms
-        used = _heaviest(masses, _accuracy(X) * shift.min())
+        used = heaviest(masses, solution_accuracy(X) * shift.min())
         # The weight of a column of ones, whose eigenvalue is the mean of the others.
         self._constant = float(masses.sum() + shift.sum()) / len(shift) ** 2 if intercept else 0.0
         if 2 * len(used) <= X.shape[1]:  # a copy of more columns would cost more than it saves
@@ -107,7 +107,7 @@ class KernelSystem:
     def _split_by_strength(self, masses: Float) -> _SplitSystem | None:
         """The system with its strong columns apart, or None if conjugate gradients could be slow."""
         smallest = float(self._shift.min())
-        strong = _heaviest(masses, _WEAK * smallest, self._X.shape[0] // 2)
+        strong = heaviest(masses, _WEAK * smallest, self._X.shape[0] // 2)
         # ‖X_w H_w X_wᵀ‖ ≤ Σ hⱼ‖xⱼ‖² over the weak columns, and far less if they are not all alike.
         if masses.sum() - masses[strong].sum() > _TOO_HEAVY * smallest:
             return None
@@ -133,9 +133,9 @@ class SharedColumns:
         """‖xⱼ‖² of every column."""
         return self.X.squared_norms()
 
-    def containing(self, used: Indices) -> tuple[Indices, Columns]:
-        """Indices of some columns, those given among them but not many others, and these columns."""
-        if len(used) <= _FEW * len(self._index) or not np.isin(used, self._index, assume_unique=True).all():
+    def containing(self, used: Indices, share: float = _FEW) -> tuple[Indices, Columns]:
+        """Indices of some columns, those given among them, and these columns; more than a share of them are given."""
+        if len(used) <= share * len(self._index) or not np.isin(used, self._index, assume_unique=True).all():
             self._index, self._part, self._gram = used, self.X.subset(used), None
         return self._index, self._part
 
@@ -180,7 +180,7 @@ class _SplitSystem:
 
     def solve(self, F: Float) -> Float | None:
         """Y, or None if conjugate gradients do not get there."""
-        return conjugate_gradients(self._apply, self._precondition, F, _accuracy(self.X), _MOST_STEPS)
+        return conjugate_gradients(self._apply, self._precondition, F, solution_accuracy(self.X), _MOST_STEPS)
 
     def _apply(self, V: Float) -> Float:
         image = self.X @ (self.weights[:, None] * self.X.transposed_matmul(V)) + self.shift[:, None] * V
@@ -233,12 +233,12 @@ def conjugate_gradients(
     return None
 
 
-def _accuracy(X: Columns) -> float:
+def solution_accuracy(X: Columns) -> float:
     """The relative error that solutions may have."""
     return max(_ACCURACY, _ROUNDINGS * float(np.finfo(X.dtype).eps))
 
 
-def _heaviest(masses: Float, negligible: float, most: int | None = None) -> Indices:
+def heaviest(masses: Float, negligible: float, most: int | None = None) -> Indices:
     """Indices of at most ``most`` columns: all but the lightest, which together weigh no more than is negligible."""
     order = np.argsort(masses, kind="stable")
     n_left_out = int(np.searchsorted(np.cumsum(masses[order]), negligible, side="right"))

@@ -67,7 +67,8 @@ class ReweightedRidge:
             if noise is not None:
                 gram = X.gram(weights=1.0 / noise)
             root = np.sqrt(inverse_weights)
-            system = root[:, None] * (X.gram() if gram is None else gram) * root
+            system = root[:, None] * (X.gram() if gram is None else gram)
+            system *= root
             system[np.diag_indices(d)] += penalty
             system[np.diag_indices(d)] += np.finfo(X.dtype).eps * system.diagonal().max()
             self.factor: Any = cho_factor(system, lower=True, overwrite_a=True, check_finite=False)

@@ -1,0 +1,93 @@
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_allclose, assert_array_equal
+
+from ufselect._backend.columns import Columns
+from ufselect.solvers.kernel_system import SharedColumns
+from ufselect.solvers.robust_ridge import RobustRidge
+
+N, D, C, PENALTY = 40, 30, 3, 2.0
+NEGLIGIBLE = np.arange(D) % 3 == 0
+for_both = pytest.mark.parametrize("centered", [True, False])
+
+
+def problem(seed=0):
+    rng = np.random.default_rng(seed)
+    h = np.where(NEGLIGIBLE, 1e-14, rng.uniform(0.1, 2.0, D))
+    return rng.standard_normal((N, D)), rng.standard_normal((N, C)), h, rng.uniform(0.5, 3.0, N)
+
+
+def columns(X, centered):
+    return Columns(X - X.mean(axis=0), centered=True) if centered else Columns(X)
+
+
+def ridge_on(P):
+    return RobustRidge(P, PENALTY, SharedColumns(P))
+
+
+def slopes(P, G, h, noise, W, b):
+    """Half the gradients of the objective in W, times h, and in b."""
+    pull = (P @ W + b - G) / noise[:, None]
+    return h[:, None] * (P.T @ pull) + PENALTY * W, pull.sum(axis=0)
+
+
+@for_both
+def test_weights_and_intercept_have_no_slope_although_columns_are_left_out(centered):
+    X, G, h, noise = problem()
+    P = columns(X, centered)
+    ridge = ridge_on(P)
+    coef, used, b, fitted = ridge.fit(G, h, noise, ridge.columns_in_use(h, noise))
+    assert_array_equal(used, np.flatnonzero(~NEGLIGIBLE))
+    W = np.zeros((D, C))
+    W[used] = coef
+    assert_allclose(fitted, P.values @ W, rtol=0, atol=1e-13)
+    in_weights, in_intercept = slopes(P.values, G, h, noise, W, b)
+    assert_allclose(in_weights, 0.0, rtol=0, atol=1e-11)
+    if centered:
+        assert_allclose(in_intercept, 0.0, rtol=0, atol=1e-11)
+    else:
+        assert_array_equal(b, 0.0)
+
+
+@for_both
+def test_columns_are_left_out_only_as_long_as_they_do_not_matter(centered):
+    X, G, h, noise = problem()
+    P = columns(X, centered)
+    ridge = ridge_on(P)
+    ridge.fit(G, h, noise, ridge.columns_in_use(h, noise))
+    h[NEGLIGIBLE] = 0.5  # they return
+    coef, used, b, _ = ridge.fit(G, h, noise, ridge.columns_in_use(h, noise))
+    assert_array_equal(used, np.arange(D))
+    assert_allclose(slopes(P.values, G, h, noise, coef, b)[0], 0.0, rtol=0, atol=1e-11)
+
+
+def test_what_all_columns_left_out_weigh_is_below_the_error_of_solutions():
+    X, _, _, noise = problem()
+    P = columns(X, False)
+    h = 10.0 ** np.linspace(0.0, -14.0, D)
+    out = np.setdiff1d(np.arange(D), ridge_on(P).columns_in_use(h, noise))
+    assert 0 < len(out) < D
+    kernel = (X[:, out] * h[out]) @ X[:, out].T
+    assert np.linalg.eigvalsh(kernel).max() <= 1.5e-8 * PENALTY * noise.min()
+
+
+@for_both
+def test_one_column_is_in_use_even_if_none_matters(centered):
+    X, G, _, noise = problem()
+    ridge = ridge_on(columns(X, centered))
+    for h in (np.zeros(D), np.full(D, 1e-30)):
+        coef, used, _, fitted = ridge.fit(G, h, noise, ridge.columns_in_use(h, noise))
+        assert len(used) == 1
+        assert_allclose(coef, 0.0, rtol=0, atol=1e-25)
+        assert_allclose(fitted, 0.0, rtol=0, atol=1e-25)
+
+
+def test_sparse_columns_give_the_weights_of_dense_ones():
+    X, G, h, noise = problem()
+    X[np.abs(X) < 0.8] = 0.0
+    dense = ridge_on(columns(X, True))
+    sparse = ridge_on(Columns(sp.csc_array(X), X.mean(axis=0), centered=True))
+    used = dense.columns_in_use(h, noise)
+    for one, other in zip(dense.fit(G, h, noise, used), sparse.fit(G, h, noise, used), strict=True):
+        assert_allclose(one, other, rtol=0, atol=1e-12)
