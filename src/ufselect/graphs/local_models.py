@@ -14,6 +14,9 @@ from ufselect._backend.columns import Columns, Float, Indices
 from ufselect.graphs.laplacian import neighbor_laplacian
 from ufselect.graphs.neighbors import Nearest, neighbor_graph
 
+_BYTES_AT_ONCE = 2**22  # of differences: more would not stay in the cache between the steps
+_FEWEST_SAMPLES = 16  # rows of a sparse X are slow to get one by one
+
 
 def local_laplacian(
     X: Columns,
@@ -83,14 +86,20 @@ def difference_grams(
     ndarray of shape (n, k, k)
     """
     root = None if feature_weights is None else np.sqrt(feature_weights)
+    samples = np.arange(len(index)) if rows is None else rows
+    few = max(_BYTES_AT_ONCE // (8 * index.shape[1] * X.shape[1]), _FEWEST_SAMPLES)
 
-    def of_block(block: slice) -> Float:
-        here = np.asarray(X.rows(block if rows is None else rows[block]), dtype=np.float64)
+    def of_few(block: slice) -> Float:
+        here = np.asarray(X.rows(samples[block]), dtype=np.float64)
         there = np.asarray(X.rows(index[block].ravel()), dtype=np.float64)
         differences = there.reshape(*index[block].shape, -1) - here[:, None, :]
         if root is not None:
             differences *= root
         return differences @ differences.transpose(0, 2, 1)
+
+    def of_block(block: slice) -> Float:
+        starts = range(block.start, block.stop, few)
+        return np.concatenate([of_few(slice(start, min(start + few, block.stop))) for start in starts])
 
     row_bytes = 24 * (index.shape[1] + 1) * X.shape[1]
     return np.concatenate(map_row_blocks(of_block, len(index), row_bytes, n_jobs))
