@@ -52,9 +52,16 @@ def test_weights_that_express_the_structure_stay():
     assert expressive_weights(Columns(X), weights, pytest.fail) is weights
 
 
-def test_a_structure_that_no_feature_expresses_ends_after_some_halvings():
+def test_the_penalty_stays_if_no_features_express_the_structure():
     X, Y = centred(0, 200, 5), centred(1, 200, 20)
-    assert expressed(X, Y).share == SHARE / 2**MOST_HALVINGS
+    weights, tried = first_weights(X, Y), []
+
+    def regress(start):
+        tried.append(start.share)
+        return regressed(X, start)
+
+    assert expressive_weights(Columns(X), weights, regress) is weights
+    assert tried == [SHARE / 2**halvings for halvings in range(1, MOST_HALVINGS + 1)]
 
 
 def test_the_penalty_is_not_halved_if_too_many_features_would_take_part():

@@ -119,13 +119,14 @@ def _points(X: DeviceColumns, gram: Float, count: int | None, seed: int) -> torc
 
 def _expressive_weights(gram: Float, X: DeviceColumns, target: _Target, share: float) -> tuple[Float, float, float]:
     """W, γ and its share, which is halved until the samples look alike by the embedding as they do by the target."""
-    W, gamma = _weights(gram, target, share, np.zeros_like(target.products))
+    first = (*_weights(gram, target, share, np.zeros_like(target.products)), share)
+    W, gamma, share = first
     for _ in range(MOST_HALVINGS):
         if agreement(X @ W, target.T) >= LEAST_AGREEMENT:
-            break
+            return W, gamma, share
         share /= 2.0
         W, gamma = _weights(gram, target, share, W)
-    return W, gamma, share
+    return (W, gamma, share) if agreement(X @ W, target.T) >= LEAST_AGREEMENT else first
 
 
 def _weights(gram: Float, target: _Target, share: float, start: Float) -> tuple[Float, float]:

@@ -95,9 +95,9 @@ class FSASL(ClusterSelector):
     row_penalty : float, default=0.1
         γ, as a share of the smallest γ at which W = 0. The larger it is, the fewer features span the learned space. It
         is smaller than the 0.3 of other methods because the structure is learned from the features that W keeps.
-        Unless n_clusters is given, γ is halved, four times at most, until the samples look alike by the embedding as
-        they do by the first graph (an agreement of 0.6). If there are more features than samples, and more than n of
-        them (at least 500, at most 2000) would take part, γ is doubled until fewer do.
+        Unless n_clusters is given, γ is halved, three times at most, if this is enough for the samples to look alike
+        by the embedding as they do by the first graph (an agreement of 0.6). If there are more features than samples,
+        and more than n of them (at least 500, at most 2000) would take part, γ is doubled until fewer do.
     self_expression_penalty : float, default=0.05
         αᵢ, as a share of the smallest αᵢ at which no sample expresses sample i.
     scale : {"moderate", "standard"} or None, default="moderate"

@@ -15,7 +15,7 @@ from ufselect.solvers.l21 import l21_regression
 
 _ALWAYS_ALLOWED_ROWS, _MOST_ROWS = 500, 2000
 LEAST_AGREEMENT = 0.6  # of an embedding with the structure that it expresses
-MOST_HALVINGS = 4
+MOST_HALVINGS = 3
 
 
 class FeatureWeights(NamedTuple):
@@ -72,8 +72,8 @@ def expressive_weights(
 ) -> FeatureWeights:
     """Return the weights of enough features to express the structure.
 
-    γ is halved until the samples look alike by the embedding as they do by the structure, or until as many features
-    take part as may.
+    γ is halved until the samples look alike by the embedding as they do by the structure. If a few halvings are not
+    enough, or too many features would take part, the given weights stay: further features would only fit noise.
 
     Parameters
     ----------
@@ -83,12 +83,16 @@ def expressive_weights(
     regress : callable
         Solves the regression anew from some weights, with their γ or a larger one.
     """
+    found = weights
     for _ in range(MOST_HALVINGS):
-        if agreement(embedded(X, weights.W), weights.target) >= LEAST_AGREEMENT:
-            break
-        start = weights.halved()
+        if _expresses(X, found):
+            return found
+        start = found.halved()
         found = regress(start)
         if found.penalty > start.penalty:  # too many features would take part
-            break
-        weights = found
-    return weights
+            return weights
+    return found if _expresses(X, found) else weights
+
+
+def _expresses(X: Columns, weights: FeatureWeights) -> bool:
+    return agreement(embedded(X, weights.W), weights.target) >= LEAST_AGREEMENT
