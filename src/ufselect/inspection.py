@@ -308,10 +308,21 @@ def structure_test(
         fitted_within(silent, values, batches)
         alignments.append(_known_alignment(silent))
         curves.append(np.asarray(silent.alignment_curve_, dtype=np.float64))
-        # "auto" would select another number of columns from every shuffled copy: their alignments differ by that alone.
-        silent = _with_known(silent, n_features_to_select=int(silent.n_features_))
+        if shuffle == 0:
+            silent = _with_known(silent, **_chosen_numbers(silent))
     curves = _of_one_length(curves)
     return StructureTest(alignments[0], np.array(alignments[1:]), curves[0], np.array(curves[1:]), points.shape[0])
+
+
+def _chosen_numbers(selector: BaseSelector) -> dict[str, int]:
+    """Return the numbers of columns and iterations that a fit chose by itself.
+
+    It would choose others for every shuffled copy, whose alignments would differ by that alone.
+    """
+    chosen = {"n_features_to_select": int(selector.n_features_)}
+    if getattr(selector, "tol", 0.0) is None:
+        chosen["max_iter"] = int(getattr(selector, "n_iter_"))  # noqa: B009 - only iterative selectors have it
+    return chosen
 
 
 def _of_one_length(curves: Sequence[Float]) -> list[Float]:
