@@ -188,10 +188,14 @@ def lassos_by_gram(
     LassosByGram
         ``n_unsolved`` of them did not reach ``tol``.
     """
-    across = np.empty((0, len(gram))) if points is None else np.ascontiguousarray(points.T)
+    points = np.empty((0, 0)) if points is None else np.ascontiguousarray(points)
+    scale = float(np.abs(points).max(initial=0.0)) or 1.0
+    across = np.ascontiguousarray((points.T / scale).astype(np.float32))
     start = guess.data, guess.indices.astype(np.int64), guess.indptr.astype(np.int64)
     return LassosByGram(
-        *solve_lassos_on_growing_sets(gram, across, own, penalties, start, tol, _CANDIDATES_BY_GRAM, _MOST_ROUNDS)
+        *solve_lassos_on_growing_sets(
+            (gram, points, across, scale), own, penalties, start, tol, _CANDIDATES_BY_GRAM, _MOST_ROUNDS
+        )
     )
 
 
