@@ -26,7 +26,7 @@ _LEVEL_RATIO = 3.0
 _PRECISION_OF_LEVELS = 0.1
 _FIRST_CAPACITY = 64
 _ROWS_OF_GRAM = 1.5, 3.0  # a row of the Gram matrix takes that much longer to read than one of Zᵀ, double or single
-_LARGE_GAP = 1e-3  # of slopes in single precision
+_LARGE_GAP = 1e-3  # for smaller ones, slopes in single precision do not count
 
 
 @compiled
@@ -42,11 +42,10 @@ def solve_lassos_on_growing_sets(
     """Minimise ½‖zᵢ − Zᵀs‖² + λ‖s‖₁ with sᵢ = 0 for every i in ``own``, by the Gram matrix ZZᵀ.
 
     ``samples`` are ZZᵀ, Z, Zᵀ/σ in single precision, and σ; Z has no entries if it has too many columns to be of use.
-    ``start`` has the nonzero coefficients of
-    all problems, one after the other, the candidates that they belong to, and where each problem begins. In every
-    round the ``n_new`` candidates that violate their conditions most join the working set. The Gram matrix and the
-    factor of a working set are extended, never computed again. Without a start, λ decreases by steps: at its last value
-    alone, most of the first candidates would have to leave again.
+    ``start`` has the nonzero coefficients of all problems, one after the other, the candidates that they belong to, and
+    where each problem begins. In every round the ``n_new`` candidates that violate their conditions most join the
+    working set. The Gram matrix and the factor of a working set are extended, never computed again. Without a start, λ
+    decreases by steps: at its last value alone, most of the first candidates would have to leave again.
 
     Returns the nonzero coefficients and their candidates as in ``start``, their numbers, and the number of problems
     that did not reach a relative duality gap of ``tol``.

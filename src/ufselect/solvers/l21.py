@@ -237,7 +237,7 @@ def _solve_on_working_set(gram: Float, target: Float, W: Float, half: float, tol
 
 
 def _are_correlated(gram: Float) -> bool:
-    """Return whether a column is correlated with many others: sweeps would be slow, and let in rows that do not stay."""
+    """Return whether columns are correlated with many others: sweeps are slow, and let in rows that do not stay."""
     return float(np.vdot(gram, gram)) > _MANY_CORRELATED * float(np.sum(np.diagonal(gram) ** 2))
 
 
