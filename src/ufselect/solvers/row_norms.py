@@ -139,22 +139,25 @@ class _Point:
         """
         inverse = _symmetric(dpotri(self.factor, lower=True)[0])
         faint = self.norms[rows] * self.gram[rows, rows] <= _FAINTEST_NORM * self.half
+        if not faint.any():
+            return self._stiffness_in_use(inverse, slice(None))
+        kept = np.flatnonzero(~faint[np.searchsorted(rows, self.in_use)])
         coupling = self.gram[np.ix_(rows[faint], self.in_use)] * self.root.T
         reached = coupling @ inverse
-        among_faint = self.gram[np.ix_(rows[faint], rows[faint])] - reached @ coupling.T
-        scale = self.half / self.root
+        between = reached[:, kept] * (self.half / self.root[kept].T)
+        stiffness = np.empty((len(rows), len(rows)))
+        stiffness[np.ix_(~faint, ~faint)] = self._stiffness_in_use(inverse[np.ix_(kept, kept)], kept)
+        stiffness[np.ix_(faint, ~faint)], stiffness[np.ix_(~faint, faint)] = between, between.T
+        stiffness[np.ix_(faint, faint)] = self.gram[np.ix_(rows[faint], rows[faint])] - reached @ coupling.T
+        return stiffness
+
+    def _stiffness_in_use(self, inverse: Float, kept: Indices | slice) -> Float:
+        """λE^-½(I − λM⁻¹)E^-½ of some of the rows in use, given M⁻¹ of these, which is overwritten."""
+        scale = self.half / self.root[kept]
         inverse *= -scale
         inverse *= scale.T
-        inverse[np.diag_indices(len(inverse))] += self.half / self.norms[self.in_use]
-        if not faint.any():
-            return inverse
-        kept = np.flatnonzero(~faint[np.searchsorted(rows, self.in_use)])
-        to_faint = (reached * scale.T)[:, kept]
-        stiffness = np.empty((len(rows), len(rows)))
-        stiffness[np.ix_(~faint, ~faint)] = inverse[np.ix_(kept, kept)]
-        stiffness[np.ix_(faint, ~faint)], stiffness[np.ix_(~faint, faint)] = to_faint, to_faint.T
-        stiffness[np.ix_(faint, faint)] = among_faint
-        return stiffness
+        inverse[np.diag_indices(len(inverse))] += self.half / self.norms[self.in_use][kept]
+        return inverse
 
 
 def _symmetric(lower: Float) -> Float:
