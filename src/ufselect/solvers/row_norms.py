@@ -93,17 +93,25 @@ class _Point:
         return np.asarray(cho_factor(system.T, lower=True, overwrite_a=True, check_finite=False)[0])
 
     @cached_property
+    def scaled_W(self) -> Float:
+        """E^-½W(η) = (E^½GE^½ + λI)⁻¹E^½C, for the rows in use."""
+        return np.asarray(cho_solve((self.factor, True), self.root * self.target[self.in_use], check_finite=False))
+
+    @cached_property
     def W(self) -> Float:
-        """W(η) = E^½(E^½GE^½ + λI)⁻¹E^½C."""
+        """W(η)."""
         W = np.zeros_like(self.target)
-        scaled = self.root * self.target[self.in_use]
-        W[self.in_use] = self.root * cho_solve((self.factor, True), scaled, check_finite=False)
+        W[self.in_use] = self.root * self.scaled_W
         return W
 
     @cached_property
     def slope(self) -> Float:
         """C − GW; its rows in use are λwⱼ/ηⱼ."""
-        return self.target - self.gram[self.in_use].T @ self.W[self.in_use]
+        idle = np.flatnonzero(self.norms == 0.0)
+        slope = np.empty_like(self.target)
+        slope[self.in_use] = self.half * self.scaled_W / self.root
+        slope[idle] = self.target[idle] - self.gram[np.ix_(idle, self.in_use)] @ self.W[self.in_use]
+        return slope
 
     @cached_property
     def value(self) -> float:
