@@ -95,8 +95,7 @@ def solve_lasso_on_growing_set(
     Returns whether it reached a relative duality gap of ``tol``, the size of the working set, and the room for its
     Gram matrix and factor, which may have grown.
     """
-    gram = samples[0]
-    members, coef, n_members = state
+    gram, (members, coef, n_members) = samples[0], state
     n, norm2 = len(gram), gram[i, i]
     count, linear, active = np.array([n_members]), np.empty(n), np.empty(n, dtype=np.int64)
     part_gram, factor = room
