@@ -59,8 +59,17 @@ def test_a_solution_is_kept_as_it_is_and_the_start_is_not_changed():
 def test_zero_and_repeated_samples_and_other_lengths_are_no_obstacle(self_expression_gaps):
     Z = np.repeat(np.random.default_rng(0).standard_normal((30, 25)), 2, axis=0) * np.geomspace(1e-3, 1e3, 60)[:, None]
     Z[[0, 7]] = 0.0
-    coefs, penalties = solved(Z, 0.05)
-    assert_solved(self_expression_gaps, Z, coefs, penalties)
+    for points in (None, Z):
+        coefs, penalties = solved(Z, 0.05, points=points)
+        assert_solved(self_expression_gaps, Z, coefs, penalties)
+
+
+@pytest.mark.parametrize("scale", [1e-60, 1e60])
+def test_samples_beyond_the_range_of_single_precision_are_expressed_as_others(self_expression_gaps, scale):
+    Z = np.random.default_rng(0).standard_normal((150, 6))
+    coefs, penalties = solved(scale * Z, 0.01, points=scale * Z)
+    assert_solved(self_expression_gaps, Z, coefs, penalties / scale**2)
+    assert_allclose(coefs, solved(Z, 0.01, points=Z)[0], rtol=0, atol=1e-6)
 
 
 @pytest.mark.parametrize("ratio", [0.002, 0.05, 0.5])

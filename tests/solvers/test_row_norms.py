@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from ufselect._backend.columns import Columns
 from ufselect.solvers.l21 import l21_regression, smallest_penalty_for_zero
-from ufselect.solvers.row_norms import l21_solution_by_norms
+from ufselect.solvers.row_norms import _Point, l21_solution_by_norms
 
 
 def worst_violation(gram, target, W, half):
@@ -65,3 +65,20 @@ def test_copies_of_columns_are_no_obstacle():
     half = 0.1 * np.linalg.norm(target, axis=1).max()
     W = l21_solution_by_norms(gram, target, np.zeros((20, 3)), half, 1e-6)
     assert worst_violation(gram, target, W, half) <= 1e-5
+
+
+def test_the_hessian_is_the_derivative_of_the_gradient_for_rows_of_any_norm():
+    rng = np.random.default_rng(0)
+    X, C = rng.standard_normal((50, 30)), 20.0 * rng.standard_normal((30, 4))
+    norms = rng.random(30) + 0.1
+    norms[::4], norms[1:4] = 0.0, (1e-310, 1e-14, 1e-7)
+    rows = np.flatnonzero((norms > 0.0) | (np.arange(30) % 8 == 0))
+
+    def gradient(norms):
+        return _Point(X.T @ X, C, 3.0, norms).gradient[rows]
+
+    step = 1e-7
+    differences = [(gradient(norms + step * np.eye(30)[j]) - gradient(norms)) / step for j in rows]
+    found = _Point(X.T @ X, C, 3.0, norms).hessian(rows)
+    assert_allclose(found, differences, rtol=0, atol=1e-5 * np.abs(found).max())
+    assert_allclose(found, found.T, rtol=1e-12)

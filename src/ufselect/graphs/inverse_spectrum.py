@@ -39,7 +39,7 @@ def smallest_by_inverse(matrix: Float, count: int, start: Float) -> tuple[Float,
         Orthonormal. Their images under the inverse are multiples of them to within 1e-6.
     """
     n, width = start.shape
-    shift = _SHIFT * float(np.abs(matrix).sum(axis=0).max())
+    shift = _SHIFT * float(np.linalg.norm(matrix))
     matrix[np.diag_indices(n)] += shift
     factor, problem = dpotrf(matrix.T, lower=True, clean=False, overwrite_a=True)
     if problem:

@@ -13,7 +13,7 @@ from sklearn.utils import gen_batches
 
 from ufselect._backend.blocks import column_blocks, in_threads, wide_column_blocks
 from ufselect._backend.columns import Columns, Float, Indices
-from ufselect.solvers._graph_kernels import combine_rows
+from ufselect.solvers._graph_kernels import combine_rows, outer_products
 
 _ROWS_OF_TRIANGLE = 512
 _COLUMNS_AT_ONCE = 16
@@ -170,20 +170,20 @@ class StructureLaplacian(Laplacian):
 
     def toarray(self) -> Float:
         """Return L as a dense array, for small n."""
-        dense = np.zeros(self.shape)
-        if self._unexpressed is not None:
-            dense += self._expression_part()
+        dense = np.zeros(self.shape) if self._unexpressed is None else self._expression_part()
         if self._local is not None:
-            dense += self._local.toarray()
+            rows = np.repeat(np.arange(len(dense)), np.diff(self._local.indptr))
+            dense[rows, self._local.indices] += self._local.data
         return dense
 
     def _expression_part(self) -> Float:
         """Return (I−S)(I−S)ᵀ, by a dense product if a sparse one would take longer."""
-        n_products = float(np.sum(np.diff(self._unexpressed_back.indptr).astype(np.float64) ** 2))
+        columns = self._unexpressed_back
+        n_products = float(np.sum(np.diff(columns.indptr).astype(np.float64) ** 2))
         if _SPARSE_PRODUCT_COST * n_products > self.shape[0] ** 3:
             unexpressed = self._unexpressed.toarray()
             return np.asarray(unexpressed @ unexpressed.T)
-        return np.asarray((self._unexpressed @ self._unexpressed_back).toarray())
+        return outer_products(columns.indptr, columns.indices, columns.data)
 
     def null_vectors(self, most: int | None = None) -> Float:
         """Return an orthonormal basis of the null space as far as it is known.

@@ -58,3 +58,16 @@ def combine_rows(
             there = now[indices[e]]
             for c in range(len(row)):
                 row[c] += weight * there[c]
+
+
+@compiled
+def outer_products(indptr: Array, indices: Array, data: Array) -> Array:
+    """Return the dense matrix Σᵢ aᵢaᵢᵀ of the rows aᵢ of a square sparse matrix."""
+    n = len(indptr) - 1
+    total = np.zeros((n, n))
+    for i in range(n):
+        for here in range(indptr[i], indptr[i + 1]):
+            row, weight = total[indices[here]], data[here]
+            for there in range(indptr[i], indptr[i + 1]):
+                row[indices[there]] += weight * data[there]
+    return total

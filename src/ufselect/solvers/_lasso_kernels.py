@@ -25,13 +25,13 @@ _FIRST_LEVEL = 0.3
 _LEVEL_RATIO = 3.0
 _PRECISION_OF_LEVELS = 0.1
 _FIRST_CAPACITY = 64
-_ROWS_OF_GRAM = 1.5  # a row of the Gram matrix takes that much longer to read than one of Zᵀ
+_ROWS_OF_GRAM = 1.5, 3.0  # a row of the Gram matrix takes that much longer to read than one of Zᵀ, double or single
+_LARGE_GAP = 1e-3  # for smaller ones, slopes in single precision do not count
 
 
 @compiled
 def solve_lassos_on_growing_sets(
-    gram: Array,
-    across: Array,
+    samples: tuple[Array, Array, Array, float],
     own: Array,
     penalties: Array,
     start: tuple[Array, Array, Array],
@@ -41,16 +41,16 @@ def solve_lassos_on_growing_sets(
 ) -> tuple[Array, Array, Array, int]:
     """Minimise ½‖zᵢ − Zᵀs‖² + λ‖s‖₁ with sᵢ = 0 for every i in ``own``, by the Gram matrix ZZᵀ.
 
-    ``across`` is Zᵀ, or has no rows if Z has too many columns to be of use. ``start`` has the nonzero coefficients of
-    all problems, one after the other, the candidates that they belong to, and where each problem begins. In every
-    round the ``n_new`` candidates that violate their conditions most join the working set. The Gram matrix and the
-    factor of a working set are extended, never computed again. Without a start, λ decreases by steps: at its last value
-    alone, most of the first candidates would have to leave again.
+    ``samples`` are ZZᵀ, Z, Zᵀ/σ in single precision, and σ; Z has no entries if it has too many columns to be of use.
+    ``start`` has the nonzero coefficients of all problems, one after the other, the candidates that they belong to, and
+    where each problem begins. In every round the ``n_new`` candidates that violate their conditions most join the
+    working set. The Gram matrix and the factor of a working set are extended, never computed again. Without a start, λ
+    decreases by steps: at its last value alone, most of the first candidates would have to leave again.
 
     Returns the nonzero coefficients and their candidates as in ``start``, their numbers, and the number of problems
     that did not reach a relative duality gap of ``tol``.
     """
-    n = len(gram)
+    n = len(samples[0])
     values, indices, begin = start
     members, coef, slope = np.empty((1, n), dtype=np.int64), np.empty(n), np.empty(n)
     room = np.empty((_FIRST_CAPACITY, _FIRST_CAPACITY)), np.empty((_FIRST_CAPACITY, _FIRST_CAPACITY))
@@ -62,7 +62,7 @@ def solve_lassos_on_growing_sets(
         members[0, :size] = indices[begin[t] : begin[t + 1]]
         coef[:size] = values[begin[t] : begin[t + 1]]
         solved, size, room = solve_lasso_on_growing_set(
-            gram, across, own[t], penalties[t], (members, coef, size), slope, room, tol, n_new, max_rounds
+            samples, own[t], penalties[t], (members, coef, size), slope, room, tol, n_new, max_rounds
         )
         n_unsolved += not solved
         if filled + size > len(found):
@@ -80,8 +80,7 @@ def solve_lassos_on_growing_sets(
 
 @compiled
 def solve_lasso_on_growing_set(
-    gram: Array,
-    across: Array,
+    samples: tuple[Array, Array, Array, float],
     i: int,
     penalty: float,
     state: tuple[Array, Array, int],
@@ -96,23 +95,26 @@ def solve_lasso_on_growing_set(
     Returns whether it reached a relative duality gap of ``tol``, the size of the working set, and the room for its
     Gram matrix and factor, which may have grown.
     """
-    members, coef, n_members = state
+    gram, (members, coef, n_members) = samples[0], state
     n, norm2 = len(gram), gram[i, i]
     count, linear, active = np.array([n_members]), np.empty(n), np.empty(n, dtype=np.int64)
     part_gram, factor = room
     size = used = 0
     level = penalty
     for r in range(max_rounds):
-        steepest = all_slopes(gram, across, i, members[0], coef, count[0], slope)
+        steepest = all_slopes(samples, i, members[0], coef, count[0], slope, True)
         gap = gap_of_working_set(norm2, gram[i], slope, steepest, members[0], coef, count[0], level)
         if r == 0 and count[0] > _LARGEST_START and gap > tol:
             count[0] = 0
-            steepest = all_slopes(gram, across, i, members[0], coef, 0, slope)
+            steepest = all_slopes(samples, i, members[0], coef, 0, slope, False)
         if r == 0 and count[0] == 0:
             level = max(penalty, _FIRST_LEVEL * steepest)
             gap = gap_of_working_set(norm2, gram[i], slope, steepest, members[0], coef, 0, level)
         while level > penalty and gap <= _PRECISION_OF_LEVELS:
             level = max(level / _LEVEL_RATIO, penalty)
+            gap = gap_of_working_set(norm2, gram[i], slope, steepest, members[0], coef, count[0], level)
+        if level == penalty and gap <= max(tol, _LARGE_GAP):
+            steepest = all_slopes(samples, i, members[0], coef, count[0], slope, False)
             gap = gap_of_working_set(norm2, gram[i], slope, steepest, members[0], coef, count[0], level)
         if level == penalty and gap <= tol:
             return True, count[0], (part_gram, factor)
@@ -179,22 +181,33 @@ def extend_gram(part: Array, gram: Array, members: Array, size: int) -> None:
 
 
 @compiled
-def all_slopes(gram: Array, across: Array, i: int, members: Array, coef: Array, count: int, slope: Array) -> float:
-    """Compute zⱼ·(zᵢ − Zᵀs) for every other sample j, and zero for the sample itself; return the largest magnitude."""
-    used = np.empty(count, dtype=np.int64)
-    weight = np.empty(count)
+def all_slopes(
+    samples: tuple[Array, Array, Array, float],
+    i: int,
+    members: Array,
+    coef: Array,
+    count: int,
+    slope: Array,
+    roughly: bool,
+) -> float:
+    """Compute zⱼ·(zᵢ − Zᵀs) for every other sample j, and zero for the sample itself; return the largest magnitude.
+
+    If ``roughly``, it may be in single precision.
+    """
+    gram, points, across, scale = samples
+    used, weight = np.empty(count, dtype=np.int64), np.empty(count)
     n_used = 0
     for p in range(count):
         if coef[p] != 0.0:
             used[n_used], weight[n_used] = members[p], -coef[p]
             n_used += 1
-    if 0 < len(across) < _ROWS_OF_GRAM * n_used:
-        residual = across[:, i].copy()
-        for p in range(n_used):
-            for f in range(len(across)):
-                residual[f] += weight[p] * across[f, used[p]]
-        slope[:] = 0.0
-        add_combination(slope, across, np.arange(len(across)), residual)
+    if 0 < len(across) < _ROWS_OF_GRAM[int(roughly)] * n_used:
+        residual = points[i].copy()
+        add_combination(residual, points, used[:n_used], weight)
+        if roughly:
+            slopes_in_single_precision(across, scale, residual, slope)
+        else:
+            slope[:] = points @ residual
     else:
         slope[:] = gram[i]
         add_combination(slope, gram, used[:n_used], weight)
@@ -203,6 +216,22 @@ def all_slopes(gram: Array, across: Array, i: int, members: Array, coef: Array, 
     for j in range(len(slope)):
         steepest = max(steepest, abs(slope[j]))
     return steepest
+
+
+@compiled
+def slopes_in_single_precision(across: Array, scale: float, residual: Array, slope: Array) -> None:
+    """Compute Zr, given Zᵀ divided by a scale, in place."""
+    largest = 0.0
+    for f in range(len(residual)):
+        largest = max(largest, abs(residual[f]))
+    if largest == 0.0:
+        slope[:] = 0.0
+        return
+    weights = (residual / largest).astype(np.float32)
+    total = np.zeros(len(slope), dtype=np.float32)
+    add_combination(total, across, np.arange(len(across)), weights)
+    for j in range(len(slope)):
+        slope[j] = scale * largest * total[j]
 
 
 @compiled

@@ -25,7 +25,8 @@ _INNER_PRECISION = 0.01
 _MOST_BATCHES = 1000
 _LOOSE, _INNER_PRECISION_IF_LOOSE = 1e-3, 0.05
 _SWEEPS, _SWEEPS_OF_FEW_TARGETS, _FEW_TARGETS = 3, 10, 5  # sweeps over few targets cost little beside a Newton step
-_SWEEPS_PER_SOLUTION = 4
+_SWEEPS_PER_SOLUTION = 2
+_MANY_CORRELATED = 10
 _NEGLIGIBLE = 1e-10
 
 
@@ -216,6 +217,8 @@ def _solve_on_working_set(gram: Float, target: Float, W: Float, half: float, tol
     rows_per_dimension = len(gram) / target.shape[1]
     most = _SWEEPS_OF_FEW_TARGETS if W.shape[1] <= _FEW_TARGETS else _SWEEPS
     batch = min(most, max(1, round(rows_per_dimension)))
+    if rows_per_dimension >= most and W.any() and _are_correlated(gram):
+        W = l21_solution_by_norms(gram, target, W, half, tol)
     slope = target - gram @ W
     violation = worst_violation(slope, W, half)
     for _ in range(_MOST_BATCHES):
@@ -231,6 +234,11 @@ def _solve_on_working_set(gram: Float, target: Float, W: Float, half: float, tol
             slope = target - gram @ W
             violation = worst_violation(slope, W, half)
     return W
+
+
+def _are_correlated(gram: Float) -> bool:
+    """Return whether columns are correlated with many others: sweeps are slow, and let in rows that do not stay."""
+    return float(np.vdot(gram, gram)) > _MANY_CORRELATED * float(np.sum(np.diagonal(gram) ** 2))
 
 
 def _batches_left(before: float, after: float, tol: float) -> float:

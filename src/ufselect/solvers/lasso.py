@@ -18,7 +18,7 @@ from ufselect.solvers._kernels import add_best_candidates, descend_lassos
 from ufselect.solvers._lasso_kernels import solve_lassos_on_growing_sets
 
 _CANDIDATES_PER_ROUND = 32
-_CANDIDATES_BY_GRAM = 16
+_CANDIDATES_BY_GRAM, _CANDIDATES_IN_FEW_DIMENSIONS, _FEW_DIMENSIONS = 16, 8, 32
 _MOST_ROUNDS = 200
 _FIRST_PRECISION = 0.01
 _INNER_PRECISION = 0.1
@@ -188,10 +188,13 @@ def lassos_by_gram(
     LassosByGram
         ``n_unsolved`` of them did not reach ``tol``.
     """
-    across = np.empty((0, len(gram))) if points is None else np.ascontiguousarray(points.T)
+    points = np.empty((0, 0)) if points is None else np.ascontiguousarray(points)
+    scale = float(np.abs(points).max(initial=0.0)) or 1.0
+    across = np.ascontiguousarray((points.T / scale).astype(np.float32))
     start = guess.data, guess.indices.astype(np.int64), guess.indptr.astype(np.int64)
+    n_new = _CANDIDATES_IN_FEW_DIMENSIONS if 0 < points.shape[1] <= _FEW_DIMENSIONS else _CANDIDATES_BY_GRAM
     return LassosByGram(
-        *solve_lassos_on_growing_sets(gram, across, own, penalties, start, tol, _CANDIDATES_BY_GRAM, _MOST_ROUNDS)
+        *solve_lassos_on_growing_sets((gram, points, across, scale), own, penalties, start, tol, n_new, _MOST_ROUNDS)
     )
 
 

@@ -15,7 +15,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve, solve_triangular
+from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg.lapack import dpotri
 
 from ufselect._backend.columns import Float, Indices
 
@@ -24,6 +25,7 @@ _SHORTEST_STEP = 1e-3
 _LEAST_DECREASE = 1e-4  # as a share of what the slope promises
 _ROUNDING = 1e-13
 _RIDGE = 1e-10  # dependent columns can share their weight in any way
+_FAINTEST_NORM = 1e-8  # ηⱼ as a share of λ/Gⱼⱼ: for smaller ones I − λM⁻¹ cancels
 
 
 def l21_solution_by_norms(gram: Float, target: Float, W: Float, half: float, tol: float) -> Float:
@@ -83,22 +85,33 @@ class _Point:
     @cached_property
     def factor(self) -> Float:
         """The Cholesky factor of E^½GE^½ + λI, for the rows in use."""
-        system = self.root * self.gram[np.ix_(self.in_use, self.in_use)] * self.root.T
+        system = self.gram[np.ix_(self.in_use, self.in_use)]
+        system *= self.root
+        system *= self.root.T
         system[np.diag_indices(len(system))] += self.half
-        return np.asarray(cho_factor(system, lower=True, overwrite_a=True, check_finite=False)[0])
+        # Symmetric, so its transpose, which LAPACK need not copy, is the same.
+        return np.asarray(cho_factor(system.T, lower=True, overwrite_a=True, check_finite=False)[0])
+
+    @cached_property
+    def scaled_W(self) -> Float:
+        """E^-½W(η) = (E^½GE^½ + λI)⁻¹E^½C, for the rows in use."""
+        return np.asarray(cho_solve((self.factor, True), self.root * self.target[self.in_use], check_finite=False))
 
     @cached_property
     def W(self) -> Float:
-        """W(η) = E^½(E^½GE^½ + λI)⁻¹E^½C."""
+        """W(η)."""
         W = np.zeros_like(self.target)
-        scaled = self.root * self.target[self.in_use]
-        W[self.in_use] = self.root * cho_solve((self.factor, True), scaled, check_finite=False)
+        W[self.in_use] = self.root * self.scaled_W
         return W
 
     @cached_property
     def slope(self) -> Float:
         """C − GW; its rows in use are λwⱼ/ηⱼ."""
-        return self.target - self.gram[self.in_use].T @ self.W[self.in_use]
+        idle = np.flatnonzero(self.norms == 0.0)
+        slope = np.empty_like(self.target)
+        slope[self.in_use] = self.half * self.scaled_W / self.root
+        slope[idle] = self.target[idle] - self.gram[np.ix_(idle, self.in_use)] @ self.W[self.in_use]
+        return slope
 
     @cached_property
     def value(self) -> float:
@@ -119,15 +132,46 @@ class _Point:
 
     def hessian(self, rows: Indices) -> Float:
         """(1/λ)(slopeⱼ·slopeₖ) [(λI + GE)⁻¹G]ⱼₖ of some rows, a product of two positive semi-definite matrices."""
-        reached = solve_triangular(
-            self.factor, self.root * self.gram[np.ix_(self.in_use, rows)], lower=True, check_finite=False
-        )
-        stiffness = self.gram[np.ix_(rows, rows)] - reached.T @ reached
         slope = self.slope[rows] / self.half
-        hessian: Float = (slope @ slope.T) * stiffness
+        hessian = self._stiffness(rows)
+        hessian *= slope @ slope.T
         diagonal = np.diag_indices(len(rows))
         hessian[diagonal] = (1.0 + _RIDGE) * np.maximum(hessian[diagonal], 0.0) + _RIDGE**2 * hessian[diagonal].max()
         return hessian
+
+    def _stiffness(self, rows: Indices) -> Float:
+        """(λI + GE)⁻¹G of some rows, among them all rows in use.
+
+        With M = E^½GE^½ + λI it is G − GE^½M⁻¹E^½G. Of rows in use this is λE^-½(I − λM⁻¹)E^-½, which takes a third
+        of the operations, but cancels if an η is nearly zero.
+        """
+        inverse = _symmetric(dpotri(self.factor, lower=True)[0])
+        faint = self.norms[rows] * self.gram[rows, rows] <= _FAINTEST_NORM * self.half
+        if not faint.any():
+            return self._stiffness_in_use(inverse, slice(None))
+        kept = np.flatnonzero(~faint[np.searchsorted(rows, self.in_use)])
+        coupling = self.gram[np.ix_(rows[faint], self.in_use)] * self.root.T
+        reached = coupling @ inverse
+        between = reached[:, kept] * (self.half / self.root[kept].T)
+        stiffness = np.empty((len(rows), len(rows)))
+        stiffness[np.ix_(~faint, ~faint)] = self._stiffness_in_use(inverse[np.ix_(kept, kept)], kept)
+        stiffness[np.ix_(faint, ~faint)], stiffness[np.ix_(~faint, faint)] = between, between.T
+        stiffness[np.ix_(faint, faint)] = self.gram[np.ix_(rows[faint], rows[faint])] - reached @ coupling.T
+        return stiffness
+
+    def _stiffness_in_use(self, inverse: Float, kept: Indices | slice) -> Float:
+        """λE^-½(I − λM⁻¹)E^-½ of some of the rows in use, given M⁻¹ of these, which is overwritten."""
+        scale = self.half / self.root[kept]
+        inverse *= -scale
+        inverse *= scale.T
+        inverse[np.diag_indices(len(inverse))] += self.half / self.norms[self.in_use][kept]
+        return inverse
+
+
+def _symmetric(lower: Float) -> Float:
+    """Return the symmetric matrix with a lower triangle."""
+    triangle = np.tril(lower)
+    return np.asarray(triangle + np.tril(triangle, -1).T)
 
 
 def _lower(point: _Point) -> _Point | None:
@@ -169,7 +213,7 @@ def _lower_along(point: _Point, rows: Indices, step: Float) -> _Point | None:
 def _up_to_first_bound(hessian: Float, gradient: Float, now: Float) -> Float:
     """Return the step to the minimum without bounds, cut where the first η becomes zero: f decreases along it."""
     rows = np.flatnonzero(now > 0.0)
-    factor = cho_factor(hessian[np.ix_(rows, rows)], lower=True, overwrite_a=True, check_finite=False)
+    factor = cho_factor(hessian[np.ix_(rows, rows)].T, lower=True, overwrite_a=True, check_finite=False)
     step = np.zeros_like(now)
     step[rows] = -cho_solve(factor, gradient[rows], check_finite=False)
     shrinking = step < 0.0
@@ -183,7 +227,7 @@ def _least_with_bounds(hessian: Float, gradient: Float, now: Float) -> Float:
     while free.any():
         inside = np.flatnonzero(free)
         pull = gradient[inside] - hessian[np.ix_(inside, ~free)] @ now[~free]
-        factor = cho_factor(hessian[np.ix_(inside, inside)], lower=True, overwrite_a=True, check_finite=False)
+        factor = cho_factor(hessian[np.ix_(inside, inside)].T, lower=True, overwrite_a=True, check_finite=False)
         least[inside] = now[inside] - cho_solve(factor, pull, check_finite=False)
         negative = inside[least[inside] <= 0.0]
         if not len(negative):
