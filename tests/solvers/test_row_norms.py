@@ -82,3 +82,11 @@ def test_the_hessian_is_the_derivative_of_the_gradient_for_rows_of_any_norm():
     found = _Point(X.T @ X, C, 3.0, norms).hessian(rows)
     assert_allclose(found, differences, rtol=0, atol=1e-5 * np.abs(found).max())
     assert_allclose(found, found.T, rtol=1e-12)
+
+
+def test_a_step_from_a_point_without_rows_in_use_is_silent(capfd):
+    rng = np.random.default_rng(0)
+    X, C = rng.standard_normal((50, 6)), rng.standard_normal((6, 2))
+    point, rows = _Point(X.T @ X, C, 3.0, np.zeros(6)), np.arange(6)
+    assert_allclose(point.hessian(rows), (X.T @ X) * (C @ C.T) / 9.0, rtol=1e-9, atol=1e-12)
+    assert capfd.readouterr() == ("", "")

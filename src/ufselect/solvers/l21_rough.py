@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
-from scipy.linalg.lapack import dpotrf, dpotri
+from scipy.linalg.lapack import dpotrf
 
 from ufselect._backend.columns import Float
 from ufselect.solvers._row_kernels import descend_row_blocks
+from ufselect.solvers.row_norms import inverse_of_factor
 
 _MOST_ALTERNATIONS = 100
 _FEWEST_SWEEPS = 10
@@ -110,11 +111,8 @@ def _lowered(gram: Float, target: Float, W: Float, half: float, tol: float) -> t
 
 
 def _inverse_of(matrix: Float) -> Float:
-    """Invert a positive definite matrix, by half the work of a general inverse."""
-    factor, _ = dpotrf(matrix, lower=True, overwrite_a=True)
-    lower, _ = dpotri(factor, lower=True, overwrite_c=True)
-    lower = np.tril(lower)
-    return np.asarray(lower + np.tril(lower, -1).T)
+    """Invert a positive definite matrix."""
+    return inverse_of_factor(dpotrf(matrix, lower=True, overwrite_a=True)[0], overwrite=True)
 
 
 def _newton_step(stiffness: Float, unit: Float, descent: Float, majorizer_inverse: Float) -> Float:

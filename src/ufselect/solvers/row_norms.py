@@ -145,7 +145,7 @@ class _Point:
         With M = E^½GE^½ + λI it is G − GE^½M⁻¹E^½G. Of rows in use this is λE^-½(I − λM⁻¹)E^-½, which takes a third
         of the operations, but cancels if an η is nearly zero.
         """
-        inverse = _symmetric(dpotri(self.factor, lower=True)[0])
+        inverse = inverse_of_factor(self.factor)
         faint = self.norms[rows] * self.gram[rows, rows] <= _FAINTEST_NORM * self.half
         if not faint.any():
             return self._stiffness_in_use(inverse, slice(None))
@@ -168,9 +168,11 @@ class _Point:
         return inverse
 
 
-def _symmetric(lower: Float) -> Float:
-    """Return the symmetric matrix with a lower triangle."""
-    triangle = np.tril(lower)
+def inverse_of_factor(factor: Float, *, overwrite: bool = False) -> Float:
+    """Return (LLᵀ)⁻¹ for a lower Cholesky factor L, by half the work of a general inverse."""
+    if not factor.size:  # LAPACK would print a complaint
+        return factor
+    triangle = np.tril(dpotri(factor, lower=True, overwrite_c=overwrite)[0])
     return np.asarray(triangle + np.tril(triangle, -1).T)
 
 
