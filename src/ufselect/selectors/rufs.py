@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.cluster import KMeans
 
 from ufselect._backend.columns import Columns, Float
 from ufselect._backend.sharing import shared_whatever
@@ -21,16 +22,19 @@ from ufselect.graphs.local_models import (
     with_self,
 )
 from ufselect.graphs.neighbors import Nearest, squared_width
+from ufselect.solvers.coarse import Projection, in_single_precision
 from ufselect.solvers.kernel_system import KernelSystem, SharedColumns
-from ufselect.solvers.nonnegative import cluster_indicators, monotone_step, orthogonality_cost
+from ufselect.solvers.nonnegative import indicators, monotone_step, orthogonality_cost
 from ufselect.solvers.reweighted import Remembered, ReweightedRidge, inverse_weights, row_norm_sum
-from ufselect.solvers.robust_ridge import RobustRidge
+from ufselect.solvers.robust_ridge import Known, RobustRidge
+from ufselect.solvers.short_samples import in_few_coordinates
 from ufselect.solvers.trace import even_row_norms
 
 _SMOOTHING = 1e-6
 _LOCAL_RIDGE = 0.1
 _NEGLIGIBLE = 1e-10
 _FEW = 0.5  # columns for a sample up to which a system of their number takes less time than one of the samples
+_MANY_VALUES = 2**19  # of X, from which on a copy in single precision is worth its memory
 
 
 class RUFS(ClusterSelector):
@@ -188,10 +192,13 @@ class RUFS(ClusterSelector):
 
     @shared_whatever("local_weight", "regression_weight", "row_penalty")
     def _start(self, X: Columns) -> tuple[int, sp.csr_array, Float]:
-        """c, T and the first G."""
-        nearest, n_clusters = self._neighborhood(X)
-        T = self._local_learning(X, nearest)
-        return n_clusters, T, cluster_indicators(X.by_row, n_clusters, self.random_state)
+        """c, T and the first G, all of which depend on the distances between samples only."""
+        short = in_few_coordinates(X)
+        nearest, n_clusters = self._neighborhood(short)
+        T = self._local_learning(short, nearest)
+        # The tolerance is relative to the mean of the variances, of which there are fewer now.
+        k_means = KMeans(n_clusters, n_init=10, tol=1e-4 * short.shape[1] / X.shape[1], random_state=self.random_state)
+        return n_clusters, T, indicators(k_means.fit_predict(short.by_row), n_clusters)
 
     def _local_learning(self, X: Columns, nearest: Nearest) -> sp.csr_array:
         """T = (I−A)ᵀ(I−A), A the weights of kernel ridge regression from neighbours."""
@@ -255,7 +262,8 @@ class RobustPrediction:
         self._shared = SharedColumns(predictors)
         self._ridge = RobustRidge(predictors, beta / alpha, self._shared)
         self._predicted = Remembered(predictors.__matmul__)
-        self._projected: Remembered[Float, Float] = Remembered(lambda F: X @ F.T)
+        self._coarse = in_single_precision(X) if X.shape[0] * X.shape[1] >= _MANY_VALUES else X
+        self._projected = Projection(X, self._coarse)
 
     def start(self, G: Float) -> RobustState:
         """F by least squares, and W by ridge regression."""
@@ -299,21 +307,22 @@ class RobustPrediction:
         if P.shape[0] < P.shape[1] and len(used) > _FEW * P.shape[0]:
             system = KernelSystem(P, h, penalty * noise, shared=self._shared, intercept=P.centered)
             dual, b = system.solve_with_intercept(G) if P.centered else (system.solve(G), state.b)
-            W, pull = self._weights_of_dual(h, dual, weighted)
+            W, pull = self._weights_of_dual(self.X, h, dual, weighted)
             self._predicted.remember(W, G - (penalty * noise)[:, None] * dual - b)
             return W, b, pull
-        coef, used, b, fitted = self._ridge.fit(G, h, noise, used)
+        coef, used, b, fitted = self._ridge.fit(G, h, noise, used, Known(state.W, self._predicted(state.W)))
         if len(used) == P.shape[1]:
-            W, pull = coef, self.X.transposed_matmul(weighted)
+            W, pull = coef, self._coarse.transposed_matmul(weighted)
         else:
-            W, pull = self._weights_of_dual(h, (G - fitted - b) / (penalty * noise)[:, None], weighted)
+            W, pull = self._weights_of_dual(self._coarse, h, (G - fitted - b) / (penalty * noise)[:, None], weighted)
             W[used] = coef
         self._predicted.remember(W, fitted)
         return W, b, pull
 
-    def _weights_of_dual(self, h: Float, dual: Float, weighted: Float) -> tuple[Float, Float]:
+    @staticmethod
+    def _weights_of_dual(X: Columns, h: Float, dual: Float, weighted: Float) -> tuple[Float, Float]:
         """W = HPᵀY = HXᵀY, as the columns of Y sum to zero if P is not X, and XᵀEG."""
-        products = self.X.transposed_matmul(np.column_stack([dual, weighted]))
+        products = X.transposed_matmul(np.column_stack([dual, weighted]))
         return h[:, None] * products[:, : dual.shape[1]], products[:, dual.shape[1] :]
 
     def _basis(self, F: Float, pull: Float, inner: Float) -> Float:
