@@ -6,6 +6,7 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.kernel_ridge import KernelRidge
 
@@ -20,9 +21,12 @@ from ufselect.graphs.local_models import (
     with_self,
 )
 from ufselect.graphs.neighbors import nearest_others
+from ufselect.selectors import rufs
 from ufselect.selectors.rufs import RobustPrediction
+from ufselect.solvers import robust_ridge
 from ufselect.solvers.nonnegative import indicators
 from ufselect.solvers.reweighted import inverse_weights
+from ufselect.solvers.short_samples import in_few_coordinates
 
 DATA = ["syn", "wide", "digits200nc"]
 SETTINGS = [(1, 1, 1), (0.1, 1, 1), (1, 0.1, 10)]
@@ -339,6 +343,34 @@ def test_the_objective_never_rises_while_the_weight_of_orthogonality_stays(refer
     assert np.all(np.diff(weights) >= 0.0)
     same = np.diff(weights) == 0.0
     assert np.all(np.diff(history)[same] <= 1e-9 * history[:-1][same])
+
+
+@may_stop_early
+@pytest.mark.parametrize("center", [True, False])
+def test_shortcuts_for_many_values_neither_raise_the_objective_nor_change_the_selection(center, monkeypatch):
+    X = make_planted_clusters(300, 4, 40, 200, random_state=0).X
+    selector = RUFS(30, n_clusters=4, center=center, max_iter=40)
+    with monkeypatch.context() as patched:
+        patched.setattr(robust_ridge, "_FEWEST_STEPS", np.inf)
+        exactly = clone(selector).fit(X)
+    monkeypatch.setattr(rufs, "_MANY_VALUES", 1)
+    quickly = selector.fit(X)
+    history, same = quickly.objective_history_, np.diff(quickly.orthogonality_history_) == 0.0
+    assert np.all(np.diff(history)[same] <= 1e-10 * history[:-1][same])
+    assert_allclose(history, exactly.objective_history_, rtol=1e-4)
+    assert np.any(history != exactly.objective_history_)
+    assert_array_equal(quickly.top_features(), exactly.top_features())
+
+
+def test_short_samples_give_the_start_of_the_samples(reference, monkeypatch):
+    X = Columns.of_unit_range(samples(reference, "wide"))
+    assert in_few_coordinates(X) is not X
+    selector = RUFS(5, n_clusters=4)
+    _, T, G = selector._start(X)
+    monkeypatch.setattr(rufs, "in_few_coordinates", lambda X: X)
+    _, expected, first = selector._start(X)
+    assert_array_equal(G, first)
+    assert_allclose(T.toarray(), expected.toarray(), rtol=0, atol=1e-12)
 
 
 @may_stop_early

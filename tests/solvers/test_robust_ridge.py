@@ -5,7 +5,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from ufselect._backend.columns import Columns
 from ufselect.solvers.kernel_system import SharedColumns
-from ufselect.solvers.robust_ridge import RobustRidge
+from ufselect.solvers.robust_ridge import Known, RobustRidge, _System
 
 N, D, C, PENALTY = 40, 30, 3, 2.0
 NEGLIGIBLE = np.arange(D) % 3 == 0
@@ -91,3 +91,98 @@ def test_sparse_columns_give_the_weights_of_dense_ones():
     used = dense.columns_in_use(h, noise)
     for one, other in zip(dense.fit(G, h, noise, used), sparse.fit(G, h, noise, used), strict=True):
         assert_allclose(one, other, rtol=0, atol=1e-12)
+
+
+# From a known W
+
+
+MANY, WIDE = 400, 120
+
+
+def larger_problem(centered, sparse=False):
+    """A problem whose factor is worth keeping, with weights over six orders of magnitude."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((MANY, WIDE)) @ rng.standard_normal((WIDE, WIDE)) / 10.0
+    X[np.abs(X) < 0.5] = 0.0
+    if not sparse:
+        P = columns(X, centered)
+    else:
+        P = Columns(sp.csc_array(X), X.mean(axis=0), centered=True) if centered else Columns(sp.csc_array(X))
+    return P, rng.standard_normal((MANY, C)), 10.0 ** rng.uniform(-4.0, 2.0, WIDE), 10.0 ** rng.uniform(-2.0, 1.0, MANY)
+
+
+def bound(P, G, h, noise, fit):
+    rest = G - fit.fitted - fit.intercept
+    return float(np.sum(rest**2 / noise[:, None]) + PENALTY * np.sum(fit.coef**2 / h[:, None]))
+
+
+def changed(values, share, seed=1):
+    return values * np.exp(share * np.random.default_rng(seed).standard_normal(len(values)))
+
+
+def count_factors(monkeypatch):
+    made, matrix = [], _System.matrix
+    monkeypatch.setattr(_System, "matrix", lambda self: made.append(1) or matrix(self))
+    return made
+
+
+@for_both
+@pytest.mark.parametrize("sparse", [True, False])
+def test_from_a_known_solution_nearly_all_of_the_decrease_takes_no_factor(centered, sparse, monkeypatch):
+    P, G, h, noise = larger_problem(centered, sparse)
+    made, used = count_factors(monkeypatch), np.arange(WIDE)
+    ridge = ridge_on(P)
+    fit = ridge.fit(G, h, noise, used)
+    for seed in range(5):
+        h, noise = changed(h, 0.1, seed), changed(noise, 0.1, seed)
+        first = bound(P, G, h, noise, fit)
+        fit = ridge.fit(G, h, noise, used, Known(fit.coef, fit.fitted))
+        best = bound(P, G, h, noise, ridge_on(P).fit(G, h, noise, used))
+        assert best * (1.0 - 1e-12) <= bound(P, G, h, noise, fit) <= best + 3e-4 * (first - best)
+        assert_allclose(fit.fitted, P @ fit.coef, rtol=0, atol=1e-12)
+    assert len(made) == 1 + 5
+
+
+@for_both
+def test_a_solution_far_from_the_known_one_takes_another_factor_and_is_exact(centered, monkeypatch):
+    P, G, h, noise = larger_problem(centered)
+    made, used = count_factors(monkeypatch), np.arange(WIDE)
+    ridge = ridge_on(P)
+    fit = ridge.fit(G, h, noise, used)
+    h, noise = h[::-1].copy(), noise[::-1].copy()
+    fit = ridge.fit(G, h, noise, used, Known(fit.coef, fit.fitted))
+    assert len(made) == 2
+    assert_allclose(slopes(P.values, G, h, noise, fit.coef, fit.intercept)[0], 0.0, rtol=0, atol=1e-9)
+
+
+def test_another_factor_is_made_before_solutions_take_more_time_than_with_it(monkeypatch):
+    P, G, h, noise = larger_problem(True)
+    made, used = count_factors(monkeypatch), np.arange(WIDE)
+    ridge = ridge_on(P)
+    fit = ridge.fit(G, h, noise, used)
+    for seed in range(40):
+        h = changed(h, 0.3, seed)
+        fit = ridge.fit(G, h, noise, used, Known(fit.coef, fit.fitted))
+    assert 2 <= len(made) <= 20
+
+
+def test_a_known_solution_of_other_columns_is_not_a_start():
+    P, G, h, noise = larger_problem(True)
+    ridge = ridge_on(P)
+    fit = ridge.fit(G, h, noise, np.arange(WIDE))
+    fewer = np.arange(WIDE // 2)
+    fit = ridge.fit(G, h, noise, fewer, Known(fit.coef, fit.fitted))
+    assert_array_equal(fit.used, fewer)
+    rest = slopes(P.values[:, fewer], G, h[fewer], noise, fit.coef, fit.intercept)[0]
+    assert_allclose(rest, 0.0, rtol=0, atol=1e-9)
+
+
+def test_the_exact_solution_stays():
+    P, G, h, noise = larger_problem(True)
+    ridge = ridge_on(P)
+    fit = ridge.fit(G, h, noise, np.arange(WIDE))
+    again = ridge.fit(G, h, noise, np.arange(WIDE), Known(fit.coef, fit.fitted))
+    assert_allclose(again.coef, fit.coef, rtol=0, atol=1e-10 * np.abs(fit.coef).max())
+    zero = np.zeros_like(fit.coef)
+    nothing = ridge.fit(np.zeros_like(G), h, noise, np.arange(WIDE), Known(zero, np.zeros_like(G)))
+    assert_array_equal(nothing.coef, 0.0)
