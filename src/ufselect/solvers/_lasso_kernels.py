@@ -8,11 +8,11 @@ import numpy as np
 import numpy.typing as npt
 
 from ufselect.solvers._compiling import compiled
-from ufselect.solvers._kernels import (
+from ufselect.solvers._active_set_kernels import (
     add_best_candidates,
     add_combination,
-    descend_from_factor,
-    factorize_active,
+    descend_from_inverse,
+    invert_active,
     gap_of_sums,
 )
 
@@ -24,7 +24,7 @@ _LARGEST_START = 20  # more take longer to correct than a path from zero
 _FIRST_LEVEL = 0.3
 _LEVEL_RATIO = 3.0
 _PRECISION_OF_LEVELS = 0.1
-_FIRST_CAPACITY = 64
+_FIRST_CAPACITY = 72  # no power of two: the rows would share a few places of the cache
 _ROWS_OF_GRAM = 1.5, 3.0  # a row of the Gram matrix takes that much longer to read than one of Zᵀ, double or single
 _LARGE_GAP = 1e-3  # for smaller ones, slopes in single precision do not count
 
@@ -44,7 +44,7 @@ def solve_lassos_on_growing_sets(
     ``samples`` are ZZᵀ, Z, Zᵀ/σ in single precision, and σ; Z has no entries if it has too many columns to be of use.
     ``start`` has the nonzero coefficients of all problems, one after the other, the candidates that they belong to, and
     where each problem begins. In every round the ``n_new`` candidates that violate their conditions most join the
-    working set. The Gram matrix and the factor of a working set are extended, never computed again. Without a start, λ
+    working set. The Gram matrix and the inverse for a working set are extended, never computed again. Without a start, λ
     decreases by steps: at its last value alone, most of the first candidates would have to leave again.
 
     Returns the nonzero coefficients and their candidates as in ``start``, their numbers, and the number of problems
@@ -93,12 +93,12 @@ def solve_lasso_on_growing_set(
     """Solve one of these problems, in place; ``state`` has the members, their coefficients and their number.
 
     Returns whether it reached a relative duality gap of ``tol``, the size of the working set, and the room for its
-    Gram matrix and factor, which may have grown.
+    Gram matrix and inverse, which may have grown.
     """
     gram, (members, coef, n_members) = samples[0], state
     n, norm2 = len(gram), gram[i, i]
     count, linear, active = np.array([n_members]), np.empty(n), np.empty(n, dtype=np.int64)
-    part_gram, factor = room
+    part_gram, inverse = room
     size = used = 0
     level = penalty
     for r in range(max_rounds):
@@ -117,18 +117,18 @@ def solve_lasso_on_growing_set(
             steepest = all_slopes(samples, i, members[0], coef, count[0], slope, False)
             gap = gap_of_working_set(norm2, gram[i], slope, steepest, members[0], coef, count[0], level)
         if level == penalty and gap <= tol:
-            return True, count[0], (part_gram, factor)
-        part_gram, factor = grow_working_set(
-            gram, slope, level, n_new, members, coef, count, size, used, part_gram, factor
+            return True, count[0], (part_gram, inverse)
+        part_gram, inverse = grow_working_set(
+            gram, slope, level, n_new, members, coef, count, size, used, part_gram, inverse
         )
         for p in range(size, count[0]):
             linear[p] = gram[i, members[0, p]]
         if size == 0:
-            used = factorize_active(part_gram, coef[: count[0]], active, factor)
+            used = invert_active(part_gram, coef[: count[0]], active, inverse)
         size = count[0]
         # The next members will change the solution, so a higher precision would be wasted.
         inner_tol = max(tol / 3.0 if level == penalty else _PRECISION_OF_LEVELS / 2.0, _INNER_PRECISION * gap)
-        used = descend_from_factor(
+        used = descend_from_inverse(
             part_gram,
             linear[:size],
             norm2,
@@ -136,10 +136,10 @@ def solve_lasso_on_growing_set(
             coef[:size],
             level,
             inner_tol,
-            (active, factor, used),
+            (active, inverse, used),
             _ENTERING,
         )
-    return False, size, (part_gram, factor)
+    return False, size, (part_gram, inverse)
 
 
 @compiled
@@ -154,21 +154,21 @@ def grow_working_set(
     size: int,
     used: int,
     part_gram: Array,
-    factor: Array,
+    inverse: Array,
 ) -> tuple[Array, Array]:
     """Add the candidates with the steepest slopes, in place, whose Gram matrix had ``size`` members.
 
-    Returns this Gram matrix with the new members, and the factor with room for them.
+    Returns this Gram matrix with the new members, and the inverse with room for them.
     """
     before = count[0]
     n_room = np.array([min(n_new, len(gram) - before)])
     add_best_candidates(slope.reshape(1, len(slope)), members, count, np.array([level]), n_room)
     coef[before : count[0]] = 0.0
-    if count[0] > len(factor):
-        capacity = 2 * count[0]
-        part_gram, factor = enlarged(part_gram, size, capacity), enlarged(factor, used, capacity)
+    if count[0] > len(inverse):
+        capacity = 2 * count[0] // 16 * 16 + 8
+        part_gram, inverse = enlarged(part_gram, size, capacity), enlarged(inverse, used, capacity)
     extend_gram(part_gram, gram, members[0, : count[0]], size)
-    return part_gram, factor
+    return part_gram, inverse
 
 
 @compiled

@@ -14,7 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ufselect._backend.columns import Columns, Float, Indices
-from ufselect.solvers._kernels import add_best_candidates, descend_lassos
+from ufselect.solvers._active_set_kernels import add_best_candidates, descend_lassos
 from ufselect.solvers._lasso_kernels import solve_lassos_on_growing_sets
 
 _CANDIDATES_PER_ROUND = 32
