@@ -12,8 +12,10 @@ from ufselect._backend.columns import Float
 
 _SHIFT = 1e-10  # relative to a bound of the largest eigenvalue: a singular matrix has an inverse as well
 _TOLERANCE = 1e-6
-_MOST_STEPS = 16
+_MOST_STEPS = 20
 _STEPS_BETWEEN_CHECKS = 2
+_NEARLY = 100.0  # as a multiple of the tolerance: the next step may be the last
+_SPARE_VECTORS = 4
 _NEGLIGIBLE = 1e-8
 
 
@@ -29,7 +31,7 @@ def smallest_by_inverse(matrix: Float, count: int, start: Float) -> tuple[Float,
         Symmetric and positive semi-definite. It is overwritten.
     count : int
     start : ndarray of shape (n, b)
-        Independent vectors near the solution, with a few spare ones: b is larger than ``count``.
+        Independent vectors near the solution, with a few spare ones: b is larger than ``count``. At most four of these are used.
 
     Returns
     -------
@@ -38,6 +40,7 @@ def smallest_by_inverse(matrix: Float, count: int, start: Float) -> tuple[Float,
     vectors : ndarray of shape (n, count)
         Orthonormal. Their images under the inverse are multiples of them to within 1e-6.
     """
+    start = start[:, : count + _SPARE_VECTORS]
     n, width = start.shape
     shift = _SHIFT * float(np.linalg.norm(matrix))
     matrix[np.diag_indices(n)] += shift
@@ -47,16 +50,17 @@ def smallest_by_inverse(matrix: Float, count: int, start: Float) -> tuple[Float,
     basis = np.empty((n, (_MOST_STEPS + 1) * width), order="F")
     inner = np.zeros(2 * (basis.shape[1],))  # Vᵀ(matrix⁻¹)V
     basis[:, :width] = np.linalg.qr(start)[0]
+    error = np.inf
     for step in range(1, _MOST_STEPS + 1):
         size = step * width
         last, following = slice(size - width, size), slice(size, size + width)
         image, _ = dpotrs(factor, basis[:, last], lower=True)
         inner[:size, last] = _projected_out(basis[:, :size], image)
         basis[:, following], inner[following, last] = _orthonormalized(basis[:, :size], image)
-        if step % _STEPS_BETWEEN_CHECKS == 0:
+        if step % _STEPS_BETWEEN_CHECKS == 0 or error <= _NEARLY * _TOLERANCE:
             inverses, turn = eigh(inner[:size, :size], lower=False, subset_by_index=[size - count, size - 1])
-            errors = np.linalg.norm(inner[following, last] @ turn[-width:], axis=0)
-            if np.all(errors <= _TOLERANCE * inverses):
+            error = float(np.max(np.linalg.norm(inner[following, last] @ turn[-width:], axis=0) / inverses))
+            if error <= _TOLERANCE:
                 return 1.0 / inverses[::-1] - shift, basis[:, :size] @ turn[:, ::-1]
     return None
 
