@@ -21,54 +21,57 @@ _LARGEST_ERROR = 1e-7
 
 
 @compiled
-def add_best_candidates(  # noqa: C901 - loops in place of array functions, as in all compiled code
-    correlations: Array, members: Array, counts: Array, floors: Array, n_new: Array
-) -> None:
+def add_best_candidates(correlations: Array, members: Array, counts: Array, floors: Array, n_new: Array) -> None:
     """Append the most correlated candidates above a floor to every working set.
 
     ``members[t, :counts[t]]`` is the working set of row t of ``correlations``; it has room for ``n_new[t]`` more.
     Of equally correlated candidates the one with the lower index comes first.
     """
-    n = correlations.shape[1]
-    taken = np.zeros(n, dtype=np.bool_)
+    taken = np.zeros(correlations.shape[1], dtype=np.bool_)
     for t in range(correlations.shape[0]):
-        room = n_new[t]
-        if room == 0:
+        if n_new[t] == 0:
             continue
-        best = np.empty(room, dtype=np.int64)
-        value = np.empty(room)
-        found = 0
-        for a in range(counts[t]):
-            taken[members[t, a]] = True
-        floor = floors[t]
-        for j in range(n):
-            strength = abs(correlations[t, j])
+        taken[members[t, : counts[t]]] = True
+        best, found = best_candidates(correlations[t], taken, floors[t], n_new[t])
+        taken[members[t, : counts[t]]] = False
+        members[t, counts[t] : counts[t] + found] = best[:found]
+        counts[t] += found
+
+
+@compiled
+def best_candidates(correlations: Array, taken: Array, floor: float, room: int) -> tuple[Array, int]:
+    """Return up to ``room`` of the most correlated candidates above a floor that are not taken, and their number."""
+    best, value = np.empty(room, dtype=np.int64), np.empty(room)
+    found, n = 0, len(correlations)
+    for start in range(0, n, 64):
+        stop = min(start + 64, n)
+        above = 0
+        for j in range(start, stop):  # without branches, so that it uses the full width of the processor
+            above += abs(correlations[j]) > floor
+        if above == 0:
+            continue
+        for j in range(start, stop):
+            strength = abs(correlations[j])
             if strength <= floor or taken[j]:
                 continue
             # Insert into a short list in descending order; once it is full, its last value is the floor.
-            position = found if found < room else room - 1
+            position = min(found, room - 1)
             while position > 0 and value[position - 1] < strength:
                 value[position] = value[position - 1]
                 best[position] = best[position - 1]
                 position -= 1
-            value[position] = strength
-            best[position] = j
-            if found < room:
-                found += 1
+            value[position], best[position] = strength, j
+            found = min(found + 1, room)
             if found == room:
                 floor = value[room - 1]
-        for a in range(counts[t]):
-            taken[members[t, a]] = False
-        for a in range(found):
-            members[t, counts[t] + a] = best[a]
-        counts[t] += found
+    return best, found
 
 
 @compiled
 def add_combination(vector: Array, rows: Array, which: Array, weights: Array) -> None:
     """Add a weighted sum of rows, which may be longer than the vector, in place.
 
-    Eight at a time: the vector is read and written less often.
+    Eight or four at a time: the vector is read and written less often.
     """
     n, count = len(vector), len(which)
     whole = count - count % 8
@@ -80,6 +83,12 @@ def add_combination(vector: Array, rows: Array, which: Array, weights: Array) ->
         for j in range(n):
             left = wa * a[j] + wb * b[j] + wc * c[j] + wd * d[j]
             vector[j] += left + (we * e[j] + wf * f[j] + wg * g[j] + wh * h[j])
+    if count - whole >= 4:
+        a, b, c, d = rows[which[whole]], rows[which[whole + 1]], rows[which[whole + 2]], rows[which[whole + 3]]
+        wa, wb, wc, wd = weights[whole], weights[whole + 1], weights[whole + 2], weights[whole + 3]
+        for j in range(n):
+            vector[j] += (wa * a[j] + wb * b[j]) + (wc * c[j] + wd * d[j])
+        whole += 4
     for k in range(whole, count):
         subtract_multiple(vector, rows[which[k]], -weights[k])
 

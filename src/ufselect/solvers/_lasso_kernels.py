@@ -20,7 +20,7 @@ Array = npt.NDArray[Any]
 
 _INNER_PRECISION = 0.4
 _ENTERING = 4
-_LARGEST_START = 20  # more take longer to correct than a path from zero
+_LARGEST_START = 20, 3  # more, and more than a third of the dimensions, take longer to correct than a path from zero
 _FIRST_LEVEL = 0.3
 _LEVEL_RATIO = 3.0
 _PRECISION_OF_LEVELS = 0.1
@@ -104,7 +104,7 @@ def solve_lasso_on_growing_set(
     for r in range(max_rounds):
         steepest = all_slopes(samples, i, members[0], coef, count[0], slope, True)
         gap = gap_of_working_set(norm2, gram[i], slope, steepest, members[0], coef, count[0], level)
-        if r == 0 and count[0] > _LARGEST_START and gap > tol:
+        if r == 0 and count[0] > max(_LARGEST_START[0], len(samples[2]) // _LARGEST_START[1]) and gap > tol:
             count[0] = 0
             steepest = all_slopes(samples, i, members[0], coef, 0, slope, False)
         if r == 0 and count[0] == 0:
