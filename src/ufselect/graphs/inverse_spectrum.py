@@ -31,7 +31,8 @@ def smallest_by_inverse(matrix: Float, count: int, start: Float) -> tuple[Float,
         Symmetric and positive semi-definite. It is overwritten.
     count : int
     start : ndarray of shape (n, b)
-        Independent vectors near the solution, with a few spare ones: b is larger than ``count``. At most four of these are used.
+        Independent vectors near the solution, with a few spare ones: b is larger than ``count``.
+        At most four spare ones are used.
 
     Returns
     -------

@@ -71,7 +71,7 @@ def best_candidates(correlations: Array, taken: Array, floor: float, room: int) 
 def add_combination(vector: Array, rows: Array, which: Array, weights: Array) -> None:
     """Add a weighted sum of rows, which may be longer than the vector, in place.
 
-    Eight or four at a time: the vector is read and written less often.
+    Eight at a time: the vector is read and written less often.
     """
     n, count = len(vector), len(which)
     whole = count - count % 8
@@ -83,12 +83,6 @@ def add_combination(vector: Array, rows: Array, which: Array, weights: Array) ->
         for j in range(n):
             left = wa * a[j] + wb * b[j] + wc * c[j] + wd * d[j]
             vector[j] += left + (we * e[j] + wf * f[j] + wg * g[j] + wh * h[j])
-    if count - whole >= 4:
-        a, b, c, d = rows[which[whole]], rows[which[whole + 1]], rows[which[whole + 2]], rows[which[whole + 3]]
-        wa, wb, wc, wd = weights[whole], weights[whole + 1], weights[whole + 2], weights[whole + 3]
-        for j in range(n):
-            vector[j] += (wa * a[j] + wb * b[j]) + (wc * c[j] + wd * d[j])
-        whole += 4
     for k in range(whole, count):
         subtract_multiple(vector, rows[which[k]], -weights[k])
 
@@ -104,7 +98,7 @@ def inner_product(vector: Array, other: Array) -> float:
 
 @compiled
 def multiply_by_rows(matrix: Array, size: int, vectors: Array, result: Array) -> None:
-    """Multiply vectors by the first ``size`` rows and columns of a symmetric matrix; four at a time, to read it once."""
+    """Multiply vectors by the first ``size`` rows and columns of a symmetric matrix, four at a time."""
     whole = len(vectors) - len(vectors) % 4
     for a in range(size):
         row = matrix[a, :size]
@@ -321,7 +315,7 @@ def descend_from_inverse(
     state: tuple[Array, Array, int],
     n_entering: int,
 ) -> int:
-    """Descend as ``descend_lasso``, given the active coefficients, the inverse of G_AA and their number; return the number.
+    """Descend as ``descend_lasso``, given the active coefficients, (G_AA)⁻¹ and their number; return the number.
 
     Steepest coordinate descent, by a few coordinates at a time, each time followed by the exact minimum over the
     nonzero coefficients. The Gram matrix and the inverse may have more rows than there are coefficients; if

@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ufselect.solvers._compiling import compiled
 from ufselect.solvers._active_set_kernels import (
     add_best_candidates,
     add_combination,
     descend_from_inverse,
-    invert_active,
     gap_of_sums,
+    invert_active,
 )
+from ufselect.solvers._compiling import compiled
 
 Array = npt.NDArray[Any]
 
@@ -44,8 +44,8 @@ def solve_lassos_on_growing_sets(
     ``samples`` are ZZᵀ, Z, Zᵀ/σ in single precision, and σ; Z has no entries if it has too many columns to be of use.
     ``start`` has the nonzero coefficients of all problems, one after the other, the candidates that they belong to, and
     where each problem begins. In every round the ``n_new`` candidates that violate their conditions most join the
-    working set. The Gram matrix and the inverse for a working set are extended, never computed again. Without a start, λ
-    decreases by steps: at its last value alone, most of the first candidates would have to leave again.
+    working set. The Gram matrix and the inverse for a working set are extended, hardly ever computed again. Without a
+    start, λ decreases by steps: at its last value alone, most of the first candidates would have to leave again.
 
     Returns the nonzero coefficients and their candidates as in ``start``, their numbers, and the number of problems
     that did not reach a relative duality gap of ``tol``.
