@@ -44,7 +44,7 @@ demo: $(VENV)/.demo  ## Select pixels of handwritten digits; writes the results 
 	$(BIN)/ufselect demo demo-output
 
 test: $(VENV)/.dev  ## Run all tests and measure their coverage
-	$(TESTING) $(BIN)/python tests/compile_first.py & $(PYTEST) --cov --cov-report=term-missing:skip-covered
+	$(TESTING) $(BIN)/python tests/compile_first.py && $(PYTEST) --cov --cov-report=term-missing:skip-covered
 
 test-oldest: BIN := $(OLDEST)/bin
 # A cache of compiled functions apart from that of `make test`: each version of numba discards the other's.
@@ -52,7 +52,7 @@ test-oldest: export NUMBA_CACHE_DIR := $(CURDIR)/$(OLDEST)/numba
 # Without this, the estimator checks of scikit-learn 1.6 cannot be imported beside array_api_compat and SciPy 1.14.
 test-oldest: export SCIPY_ARRAY_API := 1
 test-oldest: $(OLDEST)/.test  ## Run all tests with the oldest versions of the dependencies that pyproject.toml allows
-	$(TESTING) $(BIN)/python tests/compile_first.py & $(PYTEST)
+	$(TESTING) $(BIN)/python tests/compile_first.py && $(PYTEST)
 
 test-more: $(VENV)/.gpu  ## Install PyTorch and test FSASL on tensors, which needs no GPU, and with approximate neighbours
 	$(PYTEST) -m more tests/gpu tests/graphs/test_approximate.py
