@@ -427,6 +427,15 @@ def test_grids_have_as_many_settings_as_the_paper(data):
     assert sizes == GRID_SIZES | beside.get(data, {})
 
 
+def test_a_thinned_run_is_part_of_the_whole_one():
+    published = read_experiment(next(path for path in EXPERIMENTS if path.stem == "published"))
+    method = next(method for method in published.methods if method.name == "RUFS")
+    whole, some = (part.settings(method, "COIL") for part in (published, published.narrowed(settings=12)))
+    assert len(whole) == 200
+    assert len(some) == 12
+    assert all(setting in whole for setting in some)
+
+
 @pytest.mark.parametrize("grid", ["5", '"heat"', "[]", "{ from = 0, too = 4 }"])
 def test_a_grid_is_a_list_or_a_range(tmp_path, grid):
     path = tmp_path / "grid.toml"

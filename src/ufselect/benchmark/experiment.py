@@ -110,12 +110,11 @@ class Experiment:
     def settings(self, method: Method, data: str) -> list[dict[str, Any]]:
         """Return the settings of a method on a data set, evenly spread over its grid.
 
-        There are at most ``most_settings``, and at most as many as the method's own limit.
+        There are at most as many as the method's own limit and, of these, at most ``most_settings``: a thinned run is
+        part of the whole one.
         """
         settings = list(method.settings(data))
-        most = min(limit for limit in (len(settings), self.most_settings, method.limit(data)) if limit is not None)
-        step = (len(settings) - 1) / max(most - 1, 1)
-        return [settings[round(index * step)] for index in range(most)]
+        return evenly_spread(evenly_spread(settings, method.limit(data)), self.most_settings)
 
     def narrowed(
         self,
@@ -160,6 +159,14 @@ class Experiment:
             most_settings=self.quick.settings,
             stability=self.stability and replace(self.stability, fits=2),
         )
+
+
+def evenly_spread(settings: list[dict[str, Any]], most: int | None) -> list[dict[str, Any]]:
+    """Return at most so many settings, from the first to the last."""
+    if most is None or most >= len(settings):
+        return settings
+    step = (len(settings) - 1) / max(most - 1, 1)
+    return [settings[round(index * step)] for index in range(most)]
 
 
 def read_experiment(path: str | Path) -> Experiment:
