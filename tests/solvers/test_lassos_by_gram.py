@@ -64,12 +64,12 @@ def test_zero_and_repeated_samples_and_other_lengths_are_no_obstacle(self_expres
         assert_solved(self_expression_gaps, Z, coefs, penalties)
 
 
-@pytest.mark.parametrize("scale", [1e-60, 1e60])
+@pytest.mark.parametrize("scale", [2.0**-200, 2.0**200])  # powers of two: rounding errors are the same
 def test_samples_beyond_the_range_of_single_precision_are_expressed_as_others(self_expression_gaps, scale):
     Z = np.random.default_rng(0).standard_normal((150, 6))
     coefs, penalties = solved(scale * Z, 0.01, points=scale * Z)
     assert_solved(self_expression_gaps, Z, coefs, penalties / scale**2)
-    assert_allclose(coefs, solved(Z, 0.01, points=Z)[0], rtol=0, atol=1e-6)
+    assert_array_equal(coefs, solved(Z, 0.01, points=Z)[0])
 
 
 @pytest.mark.parametrize("ratio", [0.002, 0.05, 0.5])
