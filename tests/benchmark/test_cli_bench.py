@@ -113,9 +113,9 @@ def run_in(folder, arguments, monkeypatch):
     assert result.exit_code == 0, result.stderr
 
 
-def pieces_in(folder):
+def pieces_in(folder, output="out"):
     """The outcomes in the store, as text, by key."""
-    path = folder / "out" / "pieces.sqlite"
+    path = folder / output / "pieces.sqlite"
     if not path.is_file():
         return {}
     try:
@@ -385,6 +385,82 @@ def test_what_is_finished_is_put_into_tables(bench):
     result = bench(text, "--finished")
     assert result.exit_code == 0
     assert set(pd.read_parquet("results/tried/figures.parquet").data) == {"wine"}
+
+
+# Figures that are kept
+
+
+GRID = CHEAP.replace("LUNG", "wine").replace("MaxVariance", "LaplacianScore") + "grid = { n_neighbors = [3, 4, 5] }\n"
+KEPT = "Kept {} of {} settings from results/tried, made by the same code.\n"
+
+
+def forget_pieces():
+    """Leave what a fresh clone has: the results without the store. Return their files."""
+    for path in Path("results").glob("pieces.sqlite*"):
+        path.unlink()
+    return files_in(Path("results/tried"))
+
+
+def test_figures_by_the_same_code_are_kept_unless_they_are_not_wanted(bench):
+    first = bench(GRID)
+    assert first.exit_code == 0
+    assert "Kept" not in first.stderr
+    before = forget_pieces()
+    result = bench(GRID)
+    assert (result.exit_code, result.stderr) == (0, KEPT.format(6, 6))
+    assert files_in(Path("results/tried")) == before
+    assert len(pieces_in(Path(), "results")) == 0
+    result = bench(GRID, "--no-keep")
+    assert result.exit_code == 0
+    assert "Kept" not in result.stderr
+    assert len(pieces_in(Path(), "results")) > 6
+    assert files_in(Path("results/tried"))["figures.parquet"] == before["figures.parquet"]
+
+
+def test_a_part_keeps_figures_of_the_whole_and_a_quick_one_runs(bench):
+    assert bench(GRID).exit_code == 0
+    before = forget_pieces()
+    result = bench(GRID, "--data", "wine", "--settings", "2")
+    assert (result.exit_code, result.stderr) == (0, KEPT.format(2, 2))
+    assert len(pd.read_parquet("results/tried-part/fits.parquet")) == 2
+    assert len(pieces_in(Path(), "results")) == 0
+    result = bench(GRID, "--quick")
+    assert result.exit_code == 0
+    assert "Kept" not in result.stderr
+    assert len(pieces_in(Path(), "results")) > 0
+    assert files_in(Path("results/tried")) == before
+
+
+def test_what_is_finished_and_what_is_kept_are_put_into_tables(bench):
+    assert bench(GRID).exit_code == 0
+    forget_pieces()
+    grown = GRID.replace("[3, 4, 5]", "[2, 3, 4, 5, 6]")
+    result = bench(grown, "--finished")
+    assert (result.exit_code, result.stderr) == (0, KEPT.format(6, 10))
+    assert len(pd.read_parquet("results/tried/fits.parquet")) == 6
+    assert bench(grown, "--methods", "variance", "--data", "iris", "--no-keep", "-o", "other").exit_code == 0
+    Path("other/pieces.sqlite").rename("results/pieces.sqlite")
+    result = bench(grown, "--finished")
+    assert (result.exit_code, result.stderr) == (0, KEPT.format(6, 10))
+    fits = pd.read_parquet("results/tried/fits.parquet")
+    neighbors = [json.loads(setting)["n_neighbors"] for setting in fits.setting]
+    assert fits.data.tolist() == 5 * ["iris"] + 3 * ["wine"]
+    assert neighbors == [2, 3, 4, 5, 6, 3, 4, 5]
+
+
+@pytest.mark.parametrize("name", ["fits.parquet", "made_by.json"])
+def test_of_damaged_results_nothing_is_kept(bench, name):
+    assert bench(GRID).exit_code == 0
+    before = forget_pieces()
+    Path("results/tried", name).write_bytes(before[name][: len(before[name]) // 2])
+    result = bench(GRID)
+    assert result.exit_code == 0
+    assert result.stderr.startswith(f"Note: results/tried/{name} is damaged: ")
+    assert ". No figures are kept.\n" in result.stderr
+    assert "Traceback" not in result.stderr
+    after = files_in(Path("results/tried"))
+    assert after["figures.parquet"] == before["figures.parquet"]
+    assert after["made_by.json"] == before["made_by.json"]
 
 
 # Modules in the current folder

@@ -97,10 +97,10 @@ def test_where_nothing_is_finished_there_is_nothing_to_write(make_experiment, tm
         write_results(experiment, results, tmp_path / "out")
 
 
-def test_a_file_that_cannot_be_finished_leaves_the_old_one(run, tmp_path, monkeypatch):
+def test_a_file_that_cannot_be_finished_leaves_all_old_ones(run, tmp_path, monkeypatch):
     experiment, results = run(METHODS, protocol="no-labels")
     folder = tmp_path / "out"
-    write_results(experiment, results, folder)
+    write_results(*run(METHODS, protocol="no-labels", counts="[2]"), folder)
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
 
     def write_half(frame, path, **options):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 
 import numpy as np
@@ -63,7 +64,7 @@ def write_results(experiment: Experiment, results: Results, folder: str | Path) 
     experiment : Experiment
     results : Results
     folder : path
-        Created if it does not exist. Each file is replaced only when it is complete.
+        Created if it does not exist. Its files are replaced when all are complete.
 
     Returns
     -------
@@ -82,14 +83,15 @@ def write_results(experiment: Experiment, results: Results, folder: str | Path) 
         raise ValueError(f"all fits failed; the first, {trial.method.name} on {trial.data}, with {outcome['error']}")
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    written = _Written(folder)
-    written.frame(FIGURES, tables.figures(results))
-    written.frame(FITS, tables.costs(results))
-    written.frame(DATA, tables.sizes(results))
-    if experiment.protocol == CONVERGENCE:
-        written.frame(COURSES, tables.courses(results))
-    _PROTOCOLS[experiment.protocol](experiment, results, written)
-    written.text(RECORD, record_text(experiment, results))  # last: it vouches for the others
+    with ExitStack() as stack:
+        written = _Written(folder, stack)
+        written.text(RECORD, record_text(experiment, results))  # first, so it appears last: it vouches for the others
+        written.frame(FIGURES, tables.figures(results))
+        written.frame(FITS, tables.costs(results))
+        written.frame(DATA, tables.sizes(results))
+        if experiment.protocol == CONVERGENCE:
+            written.frame(COURSES, tables.courses(results))
+        _PROTOCOLS[experiment.protocol](experiment, results, written)
     return written.files
 
 
@@ -101,16 +103,18 @@ def write_tables(experiment: Experiment, results: Results, folder: str | Path) -
     list of Path
         The files written: not the figures, and not the record of what made them.
     """
-    written = _Written(Path(folder))
-    _PROTOCOLS[experiment.protocol](experiment, results, written)
+    with ExitStack() as stack:
+        written = _Written(Path(folder), stack)
+        _PROTOCOLS[experiment.protocol](experiment, results, written)
     return written.files
 
 
 class _Written:
-    """The files of one run, each moved into its folder when it is complete."""
+    """The files of one run, moved into its folder, the last one first, when the stack closes without an error."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, stack: ExitStack) -> None:
         self.folder = folder
+        self.stack = stack
         self.files: list[Path] = []
 
     def frame(self, name: str, frame: pd.DataFrame) -> None:
@@ -125,8 +129,7 @@ class _Written:
             self._whole(f"{name}.{ending}", _saver(figure, ending, metadata))
 
     def _whole(self, name: str, write: Callable[[Path], object]) -> None:
-        with whole_file(self.folder / name) as path:
-            write(path)
+        write(self.stack.enter_context(whole_file(self.folder / name)))
         self.files.append(self.folder / name)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -18,20 +18,52 @@ from ufselect.benchmark.selecting import selector_source
 from ufselect.datasets import dataset_names, describe_dataset
 
 RECORD = "made_by.json"
+_FIT = ("selector", "parameters", "features", "values")  # of a method, whatever its grid
 _SAME = 1e-9  # largest difference between figures that count as the same
 
 
 def record_text(experiment: Experiment, results: Results) -> str:
-    """Return the record of results as JSON: the experiment, and digests of the code and of the data."""
-    record = {
+    """Return the record of results as JSON."""
+    return json.dumps(record_of(experiment, [trial for trial, _ in results.fits]), indent=1, ensure_ascii=False) + "\n"
+
+
+def record_of(experiment: Experiment, trials: Iterable[Trial]) -> dict[str, Any]:
+    """Return what determines the figures of trials: the experiment, and digests of the code and of the data."""
+    code, data = {}, {}
+    for trial in trials:
+        code[trial.method.name] = trial.fit.source
+        data[trial.data] = trial.fit.data.digest
+    return {
         "experiment": _described(experiment),
-        "code": {trial.method.name: trial.fit.source for trial, _ in results.fits},
+        "code": code,
         "judging_code": judging_source(),
         "preparing_code": preparing_source() if experiment.preparations else None,
-        "data": {trial.data: trial.fit.data.digest for trial, _ in results.fits},
+        "data": data,
         "unavailable": experiment.unavailable,
     }
-    return json.dumps(record, indent=1, ensure_ascii=False) + "\n"
+
+
+def basis(record: Mapping[str, Any], data: str, method: str) -> dict[str, Any]:
+    """Return the part of a record that determines the figures of any setting of a method on a data set.
+
+    Raises
+    ------
+    KeyError, TypeError, AttributeError
+        If it is not such a record.
+    """
+    experiment = record["experiment"]
+    described = experiment["methods"].get(method, {})
+    preparation = (experiment.get("preparations") or {}).get(data)
+    return {
+        "code": record["code"].get(method),
+        "judging_code": record["judging_code"],
+        "data": record["data"].get(data),
+        "preparation": preparation,
+        "preparing_code": preparation and record["preparing_code"],
+        "n_runs": experiment["n_runs"],
+        "stability": described.get("stability", True) and experiment["stability"],
+        "method": identity({name: described.get(name) for name in _FIT}),
+    }
 
 
 def reasons_out_of_date(experiment: Experiment, folder: str | Path) -> list[str]:

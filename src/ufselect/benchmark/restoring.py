@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,7 @@ from ufselect.benchmark.schema import CONVERGENCE, known
 from ufselect.datasets import load_dataset
 
 _INTEGERS = ("peak_bytes", "n_iter", "n_clusters", "warnings")
-_KEYS = ["data", "method", "setting"]
+KEYS = ["data", "method", "setting"]
 
 
 def restored(experiment: Experiment, folder: str | Path) -> tuple[Experiment, Results]:
@@ -48,8 +49,8 @@ def restored(experiment: Experiment, folder: str | Path) -> tuple[Experiment, Re
     ValueError
         If a file is damaged, or the experiment no longer has one of the methods.
     """
-    files = _Files(Path(folder))
-    costs = files.frame(FITS)
+    files = ResultFiles(Path(folder))
+    costs = files.costs()
     record = files.record()
     names = list(dict.fromkeys(costs.data))
     unavailable = tuple(record["unavailable"]) if "unavailable" in record else None
@@ -57,30 +58,30 @@ def restored(experiment: Experiment, folder: str | Path) -> tuple[Experiment, Re
     experiment = replace(experiment.narrowed(data=used), unavailable=unavailable or ())
     sizes = files.sizes() or {name: _size_now(experiment, name) for name in names}
     source = _Source(experiment, record, sizes)
-    courses = files.courses() if experiment.protocol == CONVERGENCE else [{}] * len(costs)
-    fits = [
-        (source.trial(row), {**_outcome(row), **course})
-        for row, course in zip(costs.to_dict("records"), courses, strict=True)
-    ]
-    rows = [Row(*values) for values in files.frame(FIGURES).itertuples(index=False, name=None)]
-    return experiment, Results(rows, fits, _failed_repeats(fits, costs), sizes)
+    trials = map(source.trial, costs.to_dict("records"))
+    fits = list(zip(trials, files.outcomes(costs, experiment.protocol), strict=True))
+    return experiment, Results(list(files.rows()), fits, _failed_repeats(fits, costs), sizes)
 
 
 @dataclass(frozen=True)
-class _Files:
+class ResultFiles:
     """The files in a folder of results."""
 
     folder: Path
 
-    def frame(self, name: str) -> pd.DataFrame:
-        """Return the table of one file."""
-        path = self.folder / name
-        if not path.is_file():
-            raise FileNotFoundError(f"{path} is missing; run the experiment first.")
-        try:
-            return pd.read_parquet(path)
-        except (OSError, ValueError) as error:
-            raise ValueError(f"{path} is damaged: {error}.") from error
+    def costs(self) -> pd.DataFrame:
+        """Return the table of fits."""
+        return self._frame(FITS, KEYS)
+
+    def outcomes(self, costs: pd.DataFrame, protocol: str) -> list[Outcome]:
+        """Return the outcome of every fit in the table; those of convergence have their best features and course."""
+        courses = self._courses(costs) if protocol == CONVERGENCE else [{}] * len(costs)
+        return [{**_outcome(row), **course} for row, course in zip(costs.to_dict("records"), courses, strict=True)]
+
+    def rows(self) -> Iterator[Row]:
+        """Return all figures."""
+        columns = [*KEYS, "count", "metric", "value"]
+        return itertools.starmap(Row, self._frame(FIGURES, columns)[columns].itertuples(index=False, name=None))
 
     def record(self) -> dict[str, Any]:
         """Return the record of the code and data that made the results, empty if there is none."""
@@ -96,13 +97,29 @@ class _Files:
         """Return the sizes of the data sets, empty if they were not stored."""
         if not (self.folder / DATA).is_file():
             return {}
-        rows = self.frame(DATA).itertuples(index=False)
+        rows = self._frame(DATA).itertuples(index=False)
         return {row.data: DataSize(row.samples, row.features, row.class_sizes.tolist()) for row in rows}
 
-    def courses(self) -> list[Outcome]:
+    def _courses(self, costs: pd.DataFrame) -> list[Outcome]:
         """Return the best features of every fit and how its objective developed."""
-        rows = self.frame(COURSES).drop(columns=_KEYS).to_dict("records")
+        courses = self._frame(COURSES, KEYS)
+        if not courses[KEYS].equals(costs[KEYS]):
+            raise ValueError(f"{self.folder / COURSES} is damaged: its fits are not those of {FITS}.")
+        rows = courses.drop(columns=KEYS).to_dict("records")
         return [{name: _as_list(value) for name, value in row.items() if value is not None} for row in rows]
+
+    def _frame(self, name: str, columns: Sequence[str] = ()) -> pd.DataFrame:
+        """Return the table of one file, which has at least these columns."""
+        path = self.folder / name
+        if not path.is_file():
+            raise FileNotFoundError(f"{path} is missing; run the experiment first.")
+        try:
+            frame = pd.read_parquet(path)
+        except (OSError, ValueError) as error:
+            raise ValueError(f"{path} is damaged: {str(error).rstrip('.')}.") from error
+        if missing := [column for column in columns if column not in frame]:
+            raise ValueError(f"{path} is damaged: it has no column {missing[0]!r}.")
+        return frame
 
 
 @dataclass(frozen=True)
@@ -133,7 +150,7 @@ class _Source:
 
 
 def _outcome(row: Mapping[str, Any]) -> Outcome:
-    names = [name for name in row if name not in (*_KEYS, "error_of_repeats") and not pd.isna(row[name])]
+    names = [name for name in row if name not in (*KEYS, "error_of_repeats") and not pd.isna(row[name])]
     return {name: int(row[name]) if name in _INTEGERS else row[name] for name in names}
 
 

@@ -67,6 +67,15 @@ class DataSize(NamedTuple):
 
 
 @dataclass(frozen=True)
+class Finished:
+    """The figures of a trial, the outcome of its fit, and the first error of fits on some of the samples."""
+
+    rows: list[Row]
+    outcome: Outcome
+    error_of_repeats: str | None = None
+
+
+@dataclass(frozen=True)
 class Results:
     """All figures of a run, the outcome of every fit, errors of fits on some of the samples, and sizes of the data."""
 
@@ -95,7 +104,13 @@ def planned_trials(experiment: Experiment) -> list[Trial]:
 
 
 def run_experiment(
-    experiment: Experiment, store: Store, *, n_jobs: int | None = None, verbose: int = 0, finished_only: bool = False
+    experiment: Experiment,
+    store: Store,
+    *,
+    n_jobs: int | None = None,
+    verbose: int = 0,
+    finished_only: bool = False,
+    kept: Mapping[Trial, Finished] | None = None,
 ) -> Results:
     """Run the pieces that are not in the store and return all figures.
 
@@ -110,33 +125,55 @@ def run_experiment(
     verbose : int
         1 shows a progress bar.
     finished_only : bool
-        Run nothing; return the figures of what is in the store.
+        Run nothing; return the figures of what is in the store and of what is kept.
+    kept : mapping, optional
+        Trials that are not run, and what they found before, see :func:`~.keeping.kept_trials`.
 
     Returns
     -------
     Results
     """
     trials = planned_trials(experiment)
+    finished = dict(kept or {})
     work = _Work(store, n_jobs, verbose, finished_only)
+    finished |= _run_trials(experiment, [trial for trial in trials if trial not in finished], work)
+    return _results(finished, trials)
+
+
+def _run_trials(experiment: Experiment, trials: Sequence[Trial], work: _Work) -> dict[Trial, Finished]:
+    """Return what is found by the trials whose pieces are all finished: every one unless the work is to run nothing."""
     repeats = itertools.chain(*(trial.repeats for trial in trials))
     fits = work.outcomes(itertools.chain((trial.fit for trial in trials), repeats), f"{experiment.name}: fits")
     pieces = {trial: _judgements(experiment, trial, fits.get(trial.fit.key, {})) for trial in trials}
     judged = work.outcomes(
         itertools.chain(*(of_trial.values() for of_trial in pieces.values())), f"{experiment.name}: judgements"
     )
-    complete = [
-        trial for trial in trials if trial.fit.key in fits and all(p.key in judged for p in pieces[trial].values())
-    ]
+    return {
+        trial: _finished_trial(trial, of_trial, fits, judged)
+        for trial, of_trial in pieces.items()
+        if trial.fit.key in fits and all(piece.key in judged for piece in of_trial.values())
+    }
+
+
+def _finished_trial(
+    trial: Trial, pieces: Mapping[int, Judgement], fits: Mapping[str, Outcome], judged: Mapping[str, Outcome]
+) -> Finished:
     rows = [
         Row(trial.data, trial.method.name, trial.setting, count, metric, value)
-        for trial in complete
-        for count, piece in pieces[trial].items()
+        for count, piece in pieces.items()
         for metric, value in judged[piece.key].items()
     ]
-    rows += [row for trial in complete for row in _stability(trial, fits)]
-    versions = {trial.data: trial.fit.data for trial in complete}
+    return Finished([*rows, *_stability(trial, fits)], fits[trial.fit.key], _error_of_repeats(trial, fits))
+
+
+def _results(finished: Mapping[Trial, Finished], trials: Sequence[Trial]) -> Results:
+    """Return the results of the finished ones of the trials; stability comes last."""
+    found = [(trial, finished[trial]) for trial in trials if trial in finished]
+    rows = sorted((row for _, each in found for row in each.rows), key=lambda row: row.metric == STABILITY)
+    failed = {trial: each.error_of_repeats for trial, each in found if each.error_of_repeats is not None}
+    versions = {trial.data: trial.fit.data for trial, _ in found}
     sizes = {data: data_size(load_version(version)) for data, version in versions.items()}
-    return Results(rows, [(trial, fits[trial.fit.key]) for trial in complete], _failed_repeats(complete, fits), sizes)
+    return Results(rows, [(trial, each.outcome) for trial, each in found], list(failed.items()), sizes)
 
 
 def data_size(data: Prepared) -> DataSize:
@@ -154,12 +191,12 @@ def _stability(trial: Trial, fits: Mapping[str, Outcome]) -> Iterator[Row]:
         yield Row(trial.data, trial.method.name, trial.setting, count, STABILITY, value)
 
 
-def _failed_repeats(trials: Sequence[Trial], fits: Mapping[str, Outcome]) -> list[tuple[Trial, str]]:
-    """Return the first error of fits on some of the samples, for every trial whose fit on all of them succeeded."""
-    fitted = [trial for trial in trials if "error" not in fits[trial.fit.key]]
-    outcomes = {trial: [fits.get(piece.key, {}) for piece in trial.repeats] for trial in fitted}
-    errors = {trial: [found["error"] for found in of_trial if "error" in found] for trial, of_trial in outcomes.items()}
-    return [(trial, found[0]) for trial, found in errors.items() if found]
+def _error_of_repeats(trial: Trial, fits: Mapping[str, Outcome]) -> str | None:
+    """Return the first error of fits on some of the samples; None if the fit on all of them failed, too."""
+    if "error" in fits[trial.fit.key]:
+        return None
+    outcomes = (fits.get(piece.key, {}) for piece in trial.repeats)
+    return next((outcome["error"] for outcome in outcomes if "error" in outcome), None)
 
 
 def _trials_on(experiment: Experiment, data: str, sources: dict[str, tuple[str, str]]) -> Iterator[Trial]:

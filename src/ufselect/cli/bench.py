@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,6 +14,7 @@ from ufselect.cli.options import Debug
 
 if TYPE_CHECKING:
     from ufselect.benchmark.experiment import Experiment
+    from ufselect.benchmark.runner import Finished, Trial
 
 Files = Annotated[list[Path], typer.Argument(metavar="EXPERIMENT", help="TOML files.", exists=True, dir_okay=False)]
 Settings = Annotated[
@@ -30,6 +31,12 @@ FromResults = Annotated[
     bool,
     typer.Option("--from-results", help="Run nothing; write tables and plots again from the figures in the results."),
 ]
+Keep = Annotated[
+    bool,
+    typer.Option(
+        "--keep/--no-keep", help="Keep figures in the results folder that the same code made; run only the rest."
+    ),
+]
 Output = Annotated[Path, typer.Option("--output", "-o", help="Folder for results and finished pieces.")]
 
 
@@ -41,6 +48,7 @@ class _RunOptions:
     jobs: int
     dask: str
     finished: bool
+    keep: bool
 
     def folder_of(self, experiment: Experiment) -> Path:
         """Return the folder of results; a part of an experiment does not replace the results of the whole."""
@@ -54,6 +62,7 @@ def bench(
     quick: Annotated[bool, typer.Option("--quick", help="A few settings on little data, to see if it runs.")] = False,
     settings: Settings = 0,
     finished: Annotated[bool, typer.Option("--finished", help="Run nothing; tabulate what is finished.")] = False,
+    keep: Keep = True,
     from_results: FromResults = False,
     check: Check = False,
     refit: Refit = False,
@@ -64,7 +73,8 @@ def bench(
 ) -> None:
     """Run experiments and write their tables and plots.
 
-    Finished pieces are stored one by one: a run that was stopped or killed continues where it was.
+    Finished pieces are stored one by one: a run that was stopped or killed continues where it was. Figures that the
+    same code made from the same data are kept.
     """
     from ufselect.benchmark.experiment import read_experiment
 
@@ -73,7 +83,7 @@ def bench(
     if from_results and (check or finished):
         raise typer.BadParameter(f"--from-results and {'--check' if check else '--finished'} exclude each other")
     options = _as_typed({"data": data, "methods": methods, "settings": settings, "quick": quick})
-    run = _RunOptions(output, jobs, dask, finished)
+    run = _RunOptions(output, jobs, dask, finished, keep and not quick)  # quick is to see if it runs
     current = True
     for path in experiment:
         wanted = read_experiment(path).narrowed(
@@ -133,11 +143,29 @@ def _run(experiment: Experiment, run: _RunOptions) -> None:
 
     with Store(run.output / "pieces.sqlite") as store, _workers(run.dask):
         n_jobs = None if run.dask else run.jobs
-        results = run_experiment(experiment, store, n_jobs=n_jobs, verbose=1, finished_only=run.finished)
+        kept = _kept(experiment, run.output / experiment.name) if run.keep else {}
+        results = run_experiment(experiment, store, n_jobs=n_jobs, verbose=1, finished_only=run.finished, kept=kept)
     for sentence in not_converged(results):
         typer.echo(f"Note: {sentence}", err=True)
     for path in write_results(experiment, results, run.folder_of(experiment)):
         typer.echo(path)
+
+
+def _kept(experiment: Experiment, folder: Path) -> Mapping[Trial, Finished]:
+    """Return what need not be run because it is in the folder of the whole experiment's results; print how much."""
+    from ufselect.benchmark.keeping import kept_trials
+    from ufselect.benchmark.runner import planned_trials
+
+    trials = planned_trials(experiment)
+    try:
+        kept = kept_trials(experiment, trials, folder)
+    except ValueError as error:
+        typer.echo(f"Note: {error} No figures are kept.", err=True)
+        return {}
+    if kept:
+        n_kept = f"{len(kept):,} of {len(trials):,} settings"
+        typer.echo(f"Kept {n_kept} from {folder}, made by the same code.", err=True)
+    return kept
 
 
 def _as_typed(options: dict[str, Any]) -> str:
