@@ -31,8 +31,9 @@ from ufselect.graphs.components import principal_components
 from ufselect.graphs.laplacian import StructureLaplacian
 from ufselect.graphs.self_expression import fixed_size_self_expression, sparse_self_expression
 from ufselect.graphs.smooth_target import smooth_target
-from ufselect.graphs.spectral import aligned, smallest_eigenvectors, turn_between
+from ufselect.graphs.spectral import aligned, turn_between
 from ufselect.graphs.structure import Structure
+from ufselect.graphs.structure_spectrum import smallest_of_structure
 from ufselect.solvers.alignment import COUNTED, SETTLED, StructureFactor, kernel_turn
 from ufselect.solvers.feature_weights import FeatureWeights, embedded, expressive_weights, regressed_weights
 from ufselect.solvers.l21 import smallest_penalty_of_products, tolerance_while_moving
@@ -520,7 +521,7 @@ class FSASL(ClusterSelector):
         if n_clusters is None:
             T = smooth_target(L, **how)
         else:
-            T = smallest_eigenvectors(L, self._dimension(n_clusters), **how).vectors
+            T = smallest_of_structure(L, self._dimension(n_clusters), **how).vectors
         return T if near is None else aligned(T, near)
 
     def _row_penalty(self, products: Float, last: FeatureWeights | None) -> tuple[float, float]:
