@@ -21,11 +21,11 @@ from peers import compare_with_skfeature
 from processes import in_fresh_process, say
 from report import machine, number, table, write_section
 from sizes import Size, fit_every_selector
-from steps import FUNCTION_OF_STEP
+from steps import FUNCTIONS_OF_STEP
 from threadpoolctl import threadpool_limits
 from tool import large_files, large_page, starting_times
 
-STEPS = list(FUNCTION_OF_STEP)
+STEPS = list(FUNCTIONS_OF_STEP)
 LEAST_RATIO = 20
 LARGEST_EXPONENT = {"n": 2.1, "d": 1.3}
 MOST_MEMORY_MB = 3000

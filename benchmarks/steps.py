@@ -1,4 +1,4 @@
-"""Seconds of each step of a fit: timers around the solvers that FSASL calls, in this process only."""
+"""Seconds of each step of a fit: timers around the functions that FSASL calls, in this process only."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from typing import Any
 
 from ufselect.selectors import fsasl
 
-FUNCTION_OF_STEP = {
-    "S": "sparse_self_expression",
-    "P": "adaptive_neighbors",
-    "eigen": "smallest_eigenvectors",
-    "W": "l21_regression",
-    "ranking": "ridge_path",
+FUNCTIONS_OF_STEP = {
+    "S": ("sparse_self_expression",),
+    "P": ("adaptive_neighbors",),
+    "eigen": ("smallest_of_structure", "smooth_target"),
+    "W": ("regressed_weights",),
+    "ranking": ("rank_by_alignment", "rank_by_gain", "rank_by_row_norm"),
 }
 
 
@@ -24,9 +24,10 @@ FUNCTION_OF_STEP = {
 def seconds_by_step() -> Iterator[Counter[str]]:
     """Count the seconds that each step takes while the context is open."""
     seconds: Counter[str] = Counter()
-    originals = {name: getattr(fsasl, name) for name in FUNCTION_OF_STEP.values()}
-    for step, name in FUNCTION_OF_STEP.items():
-        setattr(fsasl, name, _timed(originals[name], step, seconds))
+    step_of = {name: step for step, names in FUNCTIONS_OF_STEP.items() for name in names}
+    originals = {name: getattr(fsasl, name) for name in step_of}
+    for name, function in originals.items():
+        setattr(fsasl, name, _timed(function, step_of[name], seconds))
     try:
         yield seconds
     finally:

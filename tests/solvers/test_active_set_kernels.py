@@ -2,7 +2,13 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from ufselect.solvers._active_set_kernels import append_to_inverse, remove_from_inverse
+from ufselect.solvers._active_set_kernels import (
+    add_combination,
+    append_to_inverse,
+    best_candidates,
+    largest_magnitude,
+    remove_from_inverse,
+)
 
 
 @pytest.fixture
@@ -50,3 +56,36 @@ def test_an_inverse_that_has_lost_its_digits_shows(gram):
     active, inverse, used = extended(gram, (4, 4))
     inverse *= 10.0
     assert not append_to_inverse(gram, active, inverse, used, np.array([20, 21, 22, 23]))
+
+
+@pytest.mark.parametrize("count", [1, 7, 64, 130])
+def test_the_largest_magnitude_is_found_among_any_signs_and_sizes(count):
+    values = np.random.default_rng(count).standard_normal(count) * 10.0 ** np.arange(-150, -150 + count)
+    assert largest_magnitude(values) == np.abs(values).max()
+    assert largest_magnitude(-np.sort(values)) == np.abs(values).max()
+
+
+@pytest.mark.parametrize("values", [[0.0, -0.0], [-0.0, 5e-324], [np.inf, -1.0], [-np.inf, 1e308]])
+def test_the_largest_magnitude_of_extreme_numbers_is_exact(values):
+    assert largest_magnitude(np.array(values)) == np.abs(values).max()
+
+
+@pytest.mark.parametrize("count", range(18))
+def test_a_combination_has_every_row_once(count):
+    rng = np.random.default_rng(count)
+    rows, which, weights = rng.standard_normal((20, 9)), rng.permutation(20)[:count], rng.standard_normal(count)
+    vector = np.ones(7)  # shorter than the rows
+    add_combination(vector, rows, which, weights)
+    assert_allclose(vector, 1.0 + weights @ rows[which, :7], atol=1e-12)
+
+
+def test_the_best_candidates_are_those_of_a_sort(gram):
+    correlations = np.concatenate([gram[0], -gram[1], np.zeros(70), gram[2]])
+    taken = np.zeros(len(correlations), dtype=bool)
+    taken[[3, 40]] = True
+    floor = 0.5 * np.abs(correlations).max()
+    strengths = np.where(taken, 0.0, np.abs(correlations))
+    wanted = [j for j in np.argsort(-strengths, kind="stable") if strengths[j] > floor]
+    for room in (2, len(wanted), len(wanted) + 5):
+        best, found = best_candidates(correlations, taken, floor, room)
+        assert best[:found].tolist() == wanted[:room]

@@ -13,6 +13,7 @@ from ufselect.solvers._active_set_kernels import (
     descend_from_inverse,
     gap_of_sums,
     invert_active,
+    largest_magnitude,
 )
 from ufselect.solvers._compiling import compiled
 
@@ -212,10 +213,7 @@ def all_slopes(
         slope[:] = gram[i]
         add_combination(slope, gram, used[:n_used], weight)
     slope[i] = 0.0
-    steepest = 0.0
-    for j in range(len(slope)):
-        steepest = max(steepest, abs(slope[j]))
-    return steepest
+    return largest_magnitude(slope)
 
 
 @compiled
