@@ -147,6 +147,29 @@ def test_repeated_and_zero_samples_meet_the_gap(self_expression_gaps):
     assert S[:, -3:].nnz == S[-3:].nnz == 0
 
 
+@pytest.mark.parametrize("share", [0.1, 0.9])
+def test_a_warm_start_of_samples_that_have_become_zero_is_forgotten(self_expression_gaps, share):
+    Z = np.random.default_rng(0).standard_normal((60, 5))
+    near, _ = sparse_self_expression(Z, 0.01)
+    zero = np.arange(60) < share * 60
+    Z[zero] = 0.0
+    S, penalties = sparse_self_expression(Z, 0.01, warm_start=near)
+    assert S[:, zero].nnz == 0
+    assert S[zero].nnz == 0
+    values, gaps = self_expression_gaps(Z, S, penalties)
+    assert np.all(gaps <= 1e-4 * values)
+
+
+def test_a_warm_start_of_a_sample_orthogonal_to_all_others_is_forgotten():
+    Z = np.random.default_rng(1).standard_normal((40, 4))
+    near, _ = sparse_self_expression(Z, 0.01)
+    Z[:, 3] = 0.0
+    Z[7] = [0.0, 0.0, 0.0, 2.0]
+    S, penalties = sparse_self_expression(Z, 0.01, warm_start=near)
+    assert penalties[7] == 0.0
+    assert S[:, [7]].nnz == 0
+
+
 @settings(max_examples=30)
 @given(n=st.integers(2, 40), c=st.integers(1, 8), size=st.integers(1, 12), seed=st.integers(0, 2**16))
 def test_a_fixed_size_is_kept_exactly_and_the_residual_is_orthogonal_to_the_chosen(n, c, size, seed):

@@ -235,8 +235,11 @@ def move_to_minimum_of_signs(
         first = -1
         for a in range(used):
             old = coef[active[a]]
-            if (old + step[a]) * old <= 0.0 and -old / step[a] < length:
-                length = -old / step[a]
+            if (old + step[a]) * old > 0.0:
+                continue
+            reached = -old / step[a] if step[a] != 0.0 else 0.0  # it may be zero already, but for rounding
+            if reached < length:
+                length = reached
                 first = a
         for a in range(used):
             coef[active[a]] += length * step[a]

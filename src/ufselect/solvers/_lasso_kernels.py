@@ -60,8 +60,10 @@ def solve_lassos_on_growing_sets(
     filled = n_unsolved = 0
     for t in range(len(own)):
         size = begin[t + 1] - begin[t]
-        members[0, :size] = indices[begin[t] : begin[t + 1]]
-        coef[:size] = values[begin[t] : begin[t + 1]]
+        if penalties[t] == 0.0 and not is_correlated(samples[0], own[t]):
+            size = 0  # s = 0 is the solution, and without a penalty nothing leads there
+        members[0, :size] = indices[begin[t] : begin[t] + size]
+        coef[:size] = values[begin[t] : begin[t] + size]
         solved, size, room = solve_lasso_on_growing_set(
             samples, own[t], penalties[t], (members, coef, size), slope, room, tol, n_new, max_rounds
         )
@@ -77,6 +79,12 @@ def solve_lassos_on_growing_sets(
                 filled += 1
                 counts[t] += 1
     return found[:filled], found_at[:filled], counts, n_unsolved
+
+
+@compiled
+def is_correlated(gram: Array, i: int) -> bool:
+    """Return whether the inner product of a sample with another one is not zero."""
+    return bool(np.any(gram[i, :i]) or np.any(gram[i, i + 1 :]))
 
 
 @compiled
