@@ -1,5 +1,6 @@
 """The results in the project: made by the code as it is, or marked as older in results/README.md."""
 
+import importlib.util
 import re
 from pathlib import Path
 from unittest.mock import Mock
@@ -66,3 +67,14 @@ def test_tables_follow_from_the_figures_unless_they_are_marked_as_older(name, tm
     write_tables(*restored(read_experiment(ROOT / "experiments" / f"{name}.toml"), folder), folder)
     written = (folder / "tables.md").read_text(encoding="utf-8")
     assert_same_but_for_rounding(written, (ROOT / "results" / name / "tables.md").read_text(encoding="utf-8"))
+
+
+def test_tables_of_the_readme_follow_from_the_summaries():
+    spec = importlib.util.spec_from_file_location("write_readme", ROOT / "results" / "write_readme.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    page = README.read_text(encoding="utf-8")
+    tables = module.tables()
+    assert len(tables) == 5
+    for name, text in tables.items():
+        assert module.with_section(page, name, text) == page, f"run results/write_readme.py: {name} has changed"
