@@ -36,6 +36,13 @@ class Scored(BaseEstimator):
         return self
 
 
+class Dividing(BaseEstimator):
+    """Raises an error that nobody expects."""
+
+    def fit(self, X, y=None):
+        return 1 // 0
+
+
 class Failing(BaseEstimator):
     """Fails for the seeds from ``first`` on."""
 

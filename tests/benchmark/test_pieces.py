@@ -183,6 +183,7 @@ def test_a_number_of_clusters_stays_what_it_is():
     ("piece", "error"),
     [
         (fit("logged_selectors:Failing"), "ValueError: out of luck"),
+        (fit("logged_selectors:Dividing"), "ZeroDivisionError: integer division"),
         (fit("MCFS", n_neighbors=-1), "InvalidParameterError: The 'n_neighbors' parameter of MCFS"),
     ],
 )
