@@ -92,7 +92,7 @@ def write_results(experiment: Experiment, results: Results, folder: str | Path) 
         if experiment.protocol == CONVERGENCE:
             written.frame(COURSES, tables.courses(results))
         _PROTOCOLS[experiment.protocol](experiment, results, written)
-    return written.files
+    return sorted(written.files, key=lambda path: path.name == RECORD)
 
 
 def write_tables(experiment: Experiment, results: Results, folder: str | Path) -> list[Path]:

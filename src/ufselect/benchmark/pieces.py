@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from functools import lru_cache
+from threading import Lock
 from typing import Any, Protocol
 
 import numpy as np
@@ -35,6 +36,8 @@ from ufselect.benchmark.selecting import (
 from ufselect.benchmark.sources import source_digest
 
 Outcome = dict[str, Any]
+
+_one_parser = Lock()  # pieces may run in threads of one process, in which `ast.parse` of Python 3.11 may fail
 
 
 class Piece(Protocol):
@@ -115,7 +118,8 @@ class Fit:
         return {"order": order, **asdict(cost), "seconds": seconds, "warnings": n_warnings, **_course(selector)}
 
     def _selector(self, dataset: Prepared) -> Any:
-        make = current_selector(self.selector, self.source, self.folder)
+        with _one_parser:
+            make = current_selector(self.selector, self.source, self.folder)
         parameters = with_values(self.parameters, dataset.n_classes)
         if "n_features_to_select" in parameters_of(make):
             parameters["n_features_to_select"] = self.n_features
@@ -142,7 +146,9 @@ class Judgement:
 
     def run(self) -> Outcome:
         """Return every measure by its name."""
-        if self.source != judging_source():
+        with _one_parser:
+            source = judging_source()
+        if self.source != source:
             raise ValueError("ufselect changed during the run, or is different on this worker; start it again.")
         dataset = load_version(self.data)
         selected = dataset.judged(list(self.features))
@@ -193,7 +199,9 @@ def _load_compiled_code(data: DataVersion, selector: str, source: str) -> None:
     with suppress(Exception), warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         X = load_version(data).X[:80]
-        current_selector(selector, source)().fit(X[:, :: max(X.shape[1] // 40, 1)])
+        with _one_parser:
+            make = current_selector(selector, source)
+        make().fit(X[:, :: max(X.shape[1] // 40, 1)])
 
 
 @lru_cache(maxsize=1)
