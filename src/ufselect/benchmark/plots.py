@@ -92,14 +92,14 @@ def methods_beside_random(summary: pd.DataFrame, metric: str) -> Figure:
     means = part.pivot(index="method", columns="data", values="mean")[part.data.unique()]
     gain = means.sub(means.loc["random"]).drop(index="random")
     gain = gain.loc[gain.mean(axis=1, skipna=False).sort_values().index]
-    fig = Figure(figsize=(7.5, 0.27 * len(gain) + 1.2), layout="constrained")
+    fig = Figure(figsize=(7.5, 0.27 * len(gain) + 1.6), layout="constrained")
     axis = fig.subplots()
     for data in gain.columns:
         axis.scatter(gain[data], gain.index, s=14, alpha=0.8, label=data)
     axis.scatter(gain.mean(axis=1, skipna=False), gain.index, marker="|", s=120, color="black", label="mean")
     axis.axvline(0.0, color=_GREY)
     axis.set(xlabel=f"{_LABELS[metric]}: points above random rankings")
-    axis.legend(fontsize="small", loc="lower right")
+    fig.legend(fontsize="small", loc="outside lower center", ncols=4)  # in the axes it would cover dots
     axis.margins(y=0.03)
     return fig
 
