@@ -15,7 +15,9 @@ from ufselect.benchmark.restoring import restored
 ROOT = Path(__file__).parents[2]
 README = ROOT / "results" / "README.md"
 FOLDERS = sorted(
-    path.name for path in (ROOT / "results").iterdir() if path.is_dir() and not path.name.endswith("-part")
+    path.name
+    for path in (ROOT / "results").iterdir()
+    if path.is_dir() and not path.name.endswith("-part") and path.name != "__pycache__"
 )
 
 
