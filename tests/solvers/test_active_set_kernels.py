@@ -37,7 +37,7 @@ def test_one_who_leaves_takes_its_part_of_the_inverse_and_of_a_solution_away(gra
     active, inverse, used = extended(gram, (4, 4, 1))
     right = dict(zip(active[:used], np.linspace(-1.0, 1.0, used), strict=True))
     step = inverse[:used, :used] @ np.array(list(right.values()))
-    remove_from_inverse(active, inverse, step, used, position)
+    remove_from_inverse(active, inverse, step, used, position, np.empty(used))
     left = active[: used - 1]
     part = gram[np.ix_(left, left)]
     assert position not in left
@@ -48,7 +48,7 @@ def test_one_who_leaves_takes_its_part_of_the_inverse_and_of_a_solution_away(gra
 def test_more_than_the_rank_can_join_and_one_of_them_leave(gram):
     active, inverse, used = extended(gram, (4, 4, 4, 1))
     assert np.all(np.linalg.eigvalsh(inverse[:used, :used]) > 0.0)
-    remove_from_inverse(active, inverse, np.zeros(used), used, used - 1)
+    remove_from_inverse(active, inverse, np.zeros(used), used, used - 1, np.empty(used))
     assert_allclose(inverse[:12, :12] @ gram[:12, :12], np.eye(12), atol=1e-6)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +19,35 @@ _TINY = 1e-200
 _LARGEST_DRIFT = 1e-3
 _LARGEST_ERROR = 1e-7
 _ALL_BUT_THE_SIGN = 0x7FFFFFFFFFFFFFFF
+
+
+class Scratch(NamedTuple):
+    """Room for the vectors of a step, as short arrays take longer to allocate than to compute.
+
+    ``order`` has the numbers from zero on, and ``moved`` is of integers as well.
+    """
+
+    order: Array
+    moved: Array
+    change: Array
+    now: Array
+    pull: Array
+    step: Array
+    column: Array
+
+
+@compiled
+def scratch_for(size: int) -> Scratch:
+    """Return room for vectors of up to a length."""
+    return Scratch(
+        np.arange(size),
+        np.empty(size, dtype=np.int64),
+        np.empty(size),
+        np.empty(size),
+        np.empty(size),
+        np.empty(size),
+        np.empty(size),
+    )
 
 
 @compiled
@@ -200,16 +229,19 @@ def invert_active(gram: Array, coef: Array, active: Array, inverse: Array) -> in
 
 
 @compiled
-def remove_from_inverse(active: Array, inverse: Array, step: Array, used: int, position: int) -> None:
+def remove_from_inverse(active: Array, inverse: Array, step: Array, used: int, position: int, column: Array) -> None:
     """Remove the active candidate at ``position``, whose place the last one takes.
 
-    ``step`` solves a system with G_AA; afterwards it solves that of the candidates that are left.
+    ``step`` solves a system with G_AA; afterwards it solves that of the candidates that are left. ``column`` is room
+    for a vector.
     """
-    column, last = inverse[position, :used].copy(), used - 1
-    share = step[position] / column[position]
-    subtract_multiple(step[:used], column, share)
+    last = used - 1
     for a in range(used):
-        subtract_multiple(inverse[a, :used], column, column[a] / column[position])
+        column[a] = inverse[position, a]
+    pivot = column[position]
+    subtract_multiple(step[:used], column, step[position] / pivot)
+    for a in range(used):
+        subtract_multiple(inverse[a, :used], column, column[a] / pivot)
     active[position], step[position] = active[last], step[last]
     inverse[position, :last] = inverse[last, :last]
     for a in range(last):
@@ -218,38 +250,51 @@ def remove_from_inverse(active: Array, inverse: Array, step: Array, used: int, p
 
 
 @compiled
+def length_to_change_of_sign(now: Array, step: Array) -> tuple[float, int]:
+    """Return the share of a step at which the first entry becomes zero, and its index; 1 and −1 if none does."""
+    length, first = 1.0, -1
+    for a in range(len(now)):
+        if (now[a] + step[a]) * now[a] > 0.0:
+            continue
+        reached = -now[a] / step[a] if step[a] != 0.0 else 0.0  # it may be zero already, but for rounding
+        if reached < length:
+            length, first = reached, a
+    return length, first
+
+
+@compiled
 def move_to_minimum_of_signs(
-    gram: Array, slope: Array, coef: Array, penalty: float, active: Array, inverse: Array, used: int
+    gram: Array, slope: Array, coef: Array, penalty: float, active: Array, inverse: Array, used: int, scratch: Scratch
 ) -> int:
     """Move to the minimum of a lasso for the current signs, dropping coefficients that reach zero.
 
     Within an orthant the objective is quadratic, and its minimum solves G_AA Δ = slope_A − λ sign(s_A). The objective
     decreases along this step up to the first change of sign. Returns the number of coefficients still active.
     """
-    moved = active[:used].copy()
-    before = coef[moved]
-    step = np.zeros(used)
-    add_combination(step, inverse, np.arange(used), slope[moved] - penalty * np.sign(before))
+    n_moved, now, step = used, scratch.now, scratch.step
+    moved, change, pull = scratch.moved[:used], scratch.change[:used], scratch.pull[:used]
+    for a in range(used):
+        j = active[a]
+        moved[a], now[a], change[a], step[a] = j, coef[j], coef[j], 0.0
+        pull[a] = slope[j] - penalty * np.sign(coef[j])
+    add_combination(step[:used], inverse, scratch.order[:used], pull)
     while used > 0:
-        length = 1.0
-        first = -1
+        length, first = length_to_change_of_sign(now[:used], step)
         for a in range(used):
-            old = coef[active[a]]
-            if (old + step[a]) * old > 0.0:
-                continue
-            reached = -old / step[a] if step[a] != 0.0 else 0.0  # it may be zero already, but for rounding
-            if reached < length:
-                length = reached
-                first = a
-        for a in range(used):
-            coef[active[a]] += length * step[a]
+            now[a] += length * step[a]
             step[a] *= 1.0 - length  # what is left of the way
         if first < 0:
             break
-        coef[active[first]] = 0.0
-        remove_from_inverse(active, inverse, step, used, first)
+        now[first] = now[used - 1]
+        remove_from_inverse(active, inverse, step, used, first, scratch.column)
         used -= 1
-    add_combination(slope, gram, moved, before - coef[moved])
+    for a in range(n_moved):
+        coef[moved[a]] = 0.0
+    for a in range(used):
+        coef[active[a]] = now[a]
+    for a in range(n_moved):
+        change[a] -= coef[moved[a]]
+    add_combination(slope, gram, moved, change)
     return used
 
 
@@ -268,7 +313,7 @@ def steepest_inactive(gram: Array, slope: Array, coef: Array, penalty: float) ->
     best = -1
     steepest = penalty
     for a in range(len(coef)):
-        if coef[a] == 0.0 and gram[a, a] > 0.0 and abs(slope[a]) > steepest:
+        if abs(slope[a]) > steepest and coef[a] == 0.0 and gram[a, a] > 0.0:
             steepest = abs(slope[a])
             best = a
     return best
@@ -290,20 +335,19 @@ def relative_gap(norm2: float, linear: Array, slope: Array, coef: Array, penalty
         slack += coef[a] * slope[a]
         l1 += abs(coef[a])
         steepest = max(steepest, abs(slope[a]))
-    return gap_of_sums(norm2, fit, slack, l1, steepest, penalty)
+    return gap_of_sums(norm2 - fit, max(norm2 - fit - slack, 0.0), l1, steepest, penalty)
 
 
 @compiled
-def gap_of_sums(norm2: float, fit: float, slack: float, l1: float, steepest: float, penalty: float) -> float:
-    """Return the same, given sᵀAz, sᵀAr, ‖s‖₁ and ‖Ar‖∞."""
-    residual2 = max(norm2 - fit - slack, 0.0)
+def gap_of_sums(along: float, residual2: float, l1: float, steepest: float, penalty: float) -> float:
+    """Return the same, given zᵀr, ‖r‖², ‖s‖₁ and ‖Ar‖∞."""
     primal = 0.5 * residual2 + penalty * l1
     scale = 0.0
     if residual2 > 0.0:
-        scale = (norm2 - fit) / residual2
+        scale = along / residual2
         if steepest > 0.0:
             scale = max(min(scale, penalty / steepest), -penalty / steepest)
-    dual = scale * (norm2 - fit) - 0.5 * scale * scale * residual2
+    dual = scale * along - 0.5 * scale * scale * residual2
     return (primal - dual) / primal if primal > 0.0 else 0.0
 
 
@@ -321,7 +365,8 @@ def descend_lasso(gram: Array, linear: Array, norm2: float, coef: Array, penalty
     inverse = np.empty((size, size))
     used = invert_active(gram, coef, active, inverse)
     slope = linear - gram @ coef
-    descend_from_inverse(gram, linear, norm2, slope, coef, penalty, tol, (active, inverse, used), 1)
+    state = active, inverse, used
+    descend_from_inverse(gram, linear, norm2, slope, coef, penalty, tol, state, scratch_for(size), 1)
 
 
 @compiled
@@ -334,6 +379,7 @@ def descend_from_inverse(
     penalty: float,
     tol: float,
     state: tuple[Array, Array, int],
+    scratch: Scratch,
     n_entering: int,
 ) -> int:
     """Descend as ``descend_lasso``, given the active coefficients, (G_AA)⁻¹ and their number; return the number.
@@ -346,7 +392,7 @@ def descend_from_inverse(
     renewed = False
     entering = np.empty(n_entering, dtype=np.int64)
     for _ in range(100 * len(coef)):
-        used = move_to_minimum_of_signs(gram, slope, coef, penalty, active, inverse, used)
+        used = move_to_minimum_of_signs(gram, slope, coef, penalty, active, inverse, used, scratch)
         if lasso_is_solved(norm2, linear, slope, coef, penalty, tol):
             break
         renewed = not renewed and is_off_minimum(slope, coef, penalty, active, used)

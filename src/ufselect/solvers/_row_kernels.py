@@ -87,3 +87,31 @@ def worst_row_violation(slope: Array, coef: Array, penalty: float) -> float:
             off = max(np.sqrt(off) - penalty, 0.0)
         worst = max(worst, off)
     return worst
+
+
+@compiled
+def upper_triangle(matrix: Array, rows: Array, scale: Array, shift: float) -> Array:
+    """Return σⱼAⱼₖσₖ for some rows j and k of a symmetric A in order, and a shift of the diagonal.
+
+    The upper triangle, of which only that of A is read; zeros below it.
+    """
+    result = np.zeros((len(rows), len(rows)), dtype=matrix.dtype)
+    for a in range(len(rows)):
+        row = matrix[rows[a]]
+        for b in range(a, len(rows)):
+            result[a, b] = scale[a] * scale[b] * row[rows[b]]
+        result[a, a] += shift
+    return result
+
+
+@compiled
+def multiply_by_stiffness(matrix: Array, inverse: Array, position: Array, scale: Array) -> None:
+    """Multiply the first entries of a matrix by σⱼ(I − A)ⱼₖσₖ, in place, for the rows of A at some positions.
+
+    Upper triangles, of both matrices.
+    """
+    for a in range(len(position)):
+        row = inverse[position[a]]
+        for b in range(a + 1, len(position)):
+            matrix[a, b] *= -scale[a] * scale[b] * row[position[b]]
+        matrix[a, a] *= scale[a] * scale[a] * (1 - row[position[a]])

@@ -147,7 +147,9 @@ class _Products:
     def fitted(self, W: Float, working: Indices) -> Float:
         """Return XᵀMXW for a W that is zero outside the working set, by the Gram matrix or the fitted values."""
         if self._gram is not None:
-            return self._gram[working].T @ W[working]  # symmetric, and rows are faster to copy than columns
+            few = 2 * len(working) <= len(W)
+            # Symmetric, and rows are faster to copy than columns; most of them are not worth a copy.
+            return (W[working].T @ self._gram[working]).T if few else (W.T @ self._gram).T
         assert self._X is not None
         fitted = self._X.combined(working, W[working])
         return self._X.transposed_matmul(fitted if self._metric is None else self._metric @ fitted)

@@ -15,7 +15,7 @@ import scipy.sparse as sp
 
 from ufselect._backend.columns import Columns, Float, Indices
 from ufselect.solvers._active_set_kernels import add_best_candidates, descend_lassos
-from ufselect.solvers._lasso_kernels import solve_lassos_on_growing_sets
+from ufselect.solvers._lasso_kernels import LANES, Samples, solve_lassos_on_growing_sets
 
 _CANDIDATES_PER_ROUND = 32
 _CANDIDATES_BY_GRAM, _CANDIDATES_IN_FEW_DIMENSIONS, _FEW_DIMENSIONS = 16, 8, 32
@@ -188,14 +188,19 @@ def lassos_by_gram(
     LassosByGram
         ``n_unsolved`` of them did not reach ``tol``.
     """
-    points = np.empty((0, 0)) if points is None else np.ascontiguousarray(points)
-    scale = float(np.abs(points).max(initial=0.0)) or 1.0
-    across = np.ascontiguousarray((points.T / scale).astype(np.float32))
+    samples = _samples(gram, np.empty((len(gram), 0)) if points is None else np.ascontiguousarray(points))
     start = guess.data, guess.indices.astype(np.int64), guess.indptr.astype(np.int64)
-    n_new = _CANDIDATES_IN_FEW_DIMENSIONS if 0 < points.shape[1] <= _FEW_DIMENSIONS else _CANDIDATES_BY_GRAM
-    return LassosByGram(
-        *solve_lassos_on_growing_sets((gram, points, across, scale), own, penalties, start, tol, n_new, _MOST_ROUNDS)
-    )
+    n_new = _CANDIDATES_IN_FEW_DIMENSIONS if 0 < len(samples.across) <= _FEW_DIMENSIONS else _CANDIDATES_BY_GRAM
+    return LassosByGram(*solve_lassos_on_growing_sets(samples, own, penalties, start, tol, n_new, _MOST_ROUNDS))
+
+
+def _samples(gram: Float, points: Float) -> Samples:
+    """Return the samples as the compiled functions take them."""
+    across = np.zeros((points.shape[1], -(-len(points) // LANES) * LANES))
+    across[:, : len(points)] = points.T
+    scale = float(np.abs(points).max(initial=0.0)) or 1.0
+    longest = float(np.sqrt(np.diagonal(gram).max(initial=0.0)))
+    return Samples(gram, points, across, (across / scale).astype(np.float32), scale, longest)
 
 
 def _largest_magnitudes(rows: Float) -> Float:
