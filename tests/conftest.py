@@ -16,7 +16,8 @@ from ufselect.datasets import loaders
 from ufselect.graphs.adaptive import adaptive_neighbors
 from ufselect.graphs.laplacian import structure_laplacian
 from ufselect.graphs.spectral import smallest_eigenvectors
-from ufselect.solvers.l21 import l21_regression, smallest_penalty_for_zero
+from ufselect.solvers.l21 import l21_regression
+from ufselect.solvers.penalties import smallest_penalty_for_zero
 
 REFERENCE = Path(__file__).parent / "reference"
 

@@ -30,7 +30,8 @@ from ufselect.benchmark.selecting import best_features, selector_named
 from ufselect.datasets import load_dataset
 from ufselect.datasets.planted import make_planted_clusters
 from ufselect.metrics import nearest_neighbor_accuracy, neighborhood_preservation, redundancy
-from ufselect.solvers.l21 import l21_objective, l21_regression, smallest_penalty_for_zero
+from ufselect.solvers.l21 import l21_objective, l21_regression
+from ufselect.solvers.penalties import smallest_penalty_for_zero
 
 ALL_MEASURES = ("acc", "nmi", "nmi_arithmetic", "nmi_max", "redundancy", "preservation", "nearest_neighbor")
 

@@ -7,8 +7,9 @@ from ufselect import FSSL
 from ufselect._backend.columns import Columns
 from ufselect.datasets.planted import make_planted_clusters
 from ufselect.graphs.neighbors import nearest_others, neighbor_graph
-from ufselect.solvers.l21 import l21_regression, smallest_penalty_for_zero
+from ufselect.solvers.l21 import l21_regression
 from ufselect.solvers.l21_path import l21_interpolation
+from ufselect.solvers.penalties import smallest_penalty_for_zero
 
 CLUSTERS = {"syn": 4, "wide": 4, "digits200nc": 10}
 MU = {"0p1": 0.1, "1": 1.0, "100": 100.0}

@@ -12,7 +12,8 @@ from ufselect.datasets.planted import make_planted_clusters
 from ufselect.graphs.kernel import kernel_factor
 from ufselect.graphs.local_models import local_laplacian
 from ufselect.graphs.neighbors import nearest_others
-from ufselect.solvers.l21 import l21_regression, smallest_penalty_for_zero
+from ufselect.solvers.l21 import l21_regression
+from ufselect.solvers.penalties import smallest_penalty_for_zero
 
 CLUSTERS = {"syn": 4, "wide": 4, "digits200nc": 10}
 PENALTIES = {

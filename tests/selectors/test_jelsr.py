@@ -19,7 +19,7 @@ from ufselect.graphs.local_models import local_laplacian
 from ufselect.graphs.neighbors import nearest_others
 from ufselect.graphs.spectral import smallest_eigenvectors
 from ufselect.selectors.jelsr import PredictedLaplacian, embed_and_regress
-from ufselect.solvers.l21 import penalty_for_zero_of_any_embedding
+from ufselect.solvers.penalties import penalty_for_zero_of_any_embedding
 from ufselect.solvers.reweighted import ReweightedRidge, inverse_weights
 
 CLUSTERS = {"syn": 4, "wide": 4, "digits200nc": 10}

@@ -8,7 +8,8 @@ from ufselect import MRSF
 from ufselect._backend.columns import Columns
 from ufselect.datasets.planted import make_planted_clusters
 from ufselect.graphs.kernel import gaussian_kernel, kernel_factor
-from ufselect.solvers.l21 import l21_regression, smallest_penalty_for_zero
+from ufselect.solvers.l21 import l21_regression
+from ufselect.solvers.penalties import smallest_penalty_for_zero
 
 CLUSTERS = {"syn": 4, "wide": 4, "digits200nc": 10}
 RATIOS = {"0p5": 0.5, "0p2": 0.2, "0p1": 0.1, "0p05": 0.05}

@@ -12,7 +12,7 @@ from ufselect.solvers.feature_weights import (
     expressive_weights,
     regressed_weights,
 )
-from ufselect.solvers.l21 import smallest_penalty_of_products
+from ufselect.solvers.penalties import smallest_penalty_of_products
 
 SHARE = 0.8
 

@@ -7,7 +7,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.linear_model import MultiTaskLasso
 
 from ufselect._backend.columns import Columns
-from ufselect.solvers.l21 import l21_regression, smallest_penalty_for_zero
+from ufselect.solvers.l21 import l21_regression
+from ufselect.solvers.penalties import smallest_penalty_for_zero
 
 SHAPES = [(60, 20), (20, 60), (40, 40), (30, 400)]
 

@@ -8,7 +8,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from ufselect._backend.columns import Columns
 from ufselect.graphs.laplacian import neighbor_laplacian
 from ufselect.graphs.neighbors import nearest_others, neighbor_graph
-from ufselect.solvers.l21 import l21_objective, l21_regression, smallest_penalty_for_zero
+from ufselect.solvers.l21 import l21_objective, l21_regression
+from ufselect.solvers.penalties import smallest_penalty_for_zero
 
 SHAPES = [(60, 20), (20, 60), (40, 40)]
 for_every_shape = pytest.mark.parametrize("shape", SHAPES)

@@ -7,8 +7,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import linprog
 
 from ufselect._backend.columns import Columns
-from ufselect.solvers.l21 import l21_regression, smallest_penalty_for_zero
+from ufselect.solvers.l21 import l21_regression
 from ufselect.solvers.l21_path import l21_interpolation, l21_path, l21_regression_of_size
+from ufselect.solvers.penalties import smallest_penalty_for_zero
 
 on_every_data_set = pytest.mark.parametrize("name", ["syn", "wide", "digits200nc"])
 SHAPES = [(60, 20), (20, 60)]

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from numbers import Integral, Real
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -37,8 +37,6 @@ from ufselect._backend.progress import waiting
 from ufselect._backend.wanted import Wanted
 from ufselect._ranking import Ranking
 from ufselect._survey import Panel, Survey, panel_of
-from ufselect.solvers._solution import Solution
-from ufselect.solvers.l21_path import EntryPath
 
 COUNT: list[Any] = [Interval(Integral, 1, None, closed="left")]
 POSITIVE: list[Any] = [Interval(Real, 0, None, closed="neither")]
@@ -57,7 +55,19 @@ CHOICE_OF_EDGES: dict[str, list[Any]] = {
 _NOT_LEARNED = ("n_features_in_", "feature_names_in_")
 
 
-def checked_coef(found: Solution | EntryPath) -> Float:
+class Regression(Protocol):
+    """What a solver of regressions returns."""
+
+    @property
+    def coef(self) -> Float:
+        """The weights."""
+
+    @property
+    def converged(self) -> bool:
+        """Whether they reached their tolerance."""
+
+
+def checked_coef(found: Regression) -> Float:
     """The weights that a solver found; warns if it did not reach its tolerance."""
     if not found.converged:
         warn_not_converged("The sparse regression did not reach its tolerance: its weights are approximate.")

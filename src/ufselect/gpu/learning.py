@@ -23,7 +23,8 @@ from ufselect.solvers.alignment import (
     shares_of,
 )
 from ufselect.solvers.feature_weights import LEAST_AGREEMENT, MOST_HALVINGS
-from ufselect.solvers.l21 import l21_regression_of_products, smallest_penalty_of_products, tolerance_while_moving
+from ufselect.solvers.l21 import l21_regression_of_products, tolerance_while_moving
+from ufselect.solvers.penalties import smallest_penalty_of_products
 
 _ROWS_AT_ONCE = 2**17
 

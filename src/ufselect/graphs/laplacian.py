@@ -98,45 +98,52 @@ class StructureLaplacian(Laplacian):
         Neighbour probabilities by rows; None omits its term.
     local_weight : float
         β.
+
+    Attributes
+    ----------
+    unexpressed, unexpressed_back : sparse arrays of shape (n, n) or None
+        I−S and its transpose.
+    local : sparse array of shape (n, n) or None
+        βL_P.
     """
 
     def __init__(self, S: sp.csc_array | None, P: sp.csr_array | None, local_weight: float) -> None:
         n = next(part.shape[0] for part in (S, P) if part is not None)
         super().__init__(n)
         # (I−S) and its transpose, both in CSR format for fast products.
-        self._unexpressed: Any = None
-        self._unexpressed_back: Any = None
+        self.unexpressed: Any = None
+        self.unexpressed_back: Any = None
         if S is not None:
-            self._unexpressed = sp.csr_array(sp.eye_array(n) - S)
-            self._unexpressed_back = sp.csr_array(self._unexpressed.T)
-        self._local: Any = None if P is None else local_weight * neighbor_laplacian(P)
+            self.unexpressed = sp.csr_array(sp.eye_array(n) - S)
+            self.unexpressed_back = sp.csr_array(self.unexpressed.T)
+        self.local: Any = None if P is None else local_weight * neighbor_laplacian(P)
         self._single: Any = None
 
     @property
     def is_crowded(self) -> bool:
         """Whether there are many small eigenvalues, as those of an S are."""
-        return self._unexpressed is not None
+        return self.unexpressed is not None
 
     def _matmat(self, B: Float) -> Float:
         image = np.zeros((self.shape[0], B.shape[1]))
-        if self._unexpressed is not None:
-            image += self._unexpressed @ (self._unexpressed_back @ B)
-        if self._local is not None:
-            image += self._local @ B
+        if self.unexpressed is not None:
+            image += self.unexpressed @ (self.unexpressed_back @ B)
+        if self.local is not None:
+            image += self.local @ B
         return image
 
     @property
     def has_single_precision(self) -> bool:
         """Whether :meth:`combination` takes float32 arrays."""
-        return self._unexpressed is None
+        return self.unexpressed is None
 
     def in_order_of_neighbors(self, dtype: Any) -> tuple[Laplacian, Indices] | None:
         """Return L with neighbours near to each other, in a precision, and that order; None if there is an S."""
-        if self._unexpressed is not None:
+        if self.unexpressed is not None:
             return None
-        order = np.asarray(reverse_cuthill_mckee(sp.csr_matrix(self._local), symmetric_mode=True), dtype=np.intp)
+        order = np.asarray(reverse_cuthill_mckee(sp.csr_matrix(self.local), symmetric_mode=True), dtype=np.intp)
         result = copy(self)
-        result._local, result._single = sp.csr_array(self._local.astype(dtype)[order][:, order]), None
+        result.local, result._single = sp.csr_array(self.local.astype(dtype)[order][:, order]), None
         return result, order
 
     def combination(
@@ -149,9 +156,9 @@ class StructureLaplacian(Laplacian):
         overwrite: bool = False,
     ) -> Float:
         """Return a·L·now + b·now + c·before for weights a, b, c, in the precision of ``now``."""
-        if self._unexpressed is not None:
+        if self.unexpressed is not None:
             return super().combination(now, before, weights, n_jobs)
-        L = self._local
+        L = self.local
         data, given = self._entries(now.dtype), np.array(weights, dtype=now.dtype)
         now, before = np.ascontiguousarray(now), np.ascontiguousarray(before)
         out = before if overwrite else np.empty_like(now)
@@ -162,26 +169,26 @@ class StructureLaplacian(Laplacian):
 
     def _entries(self, dtype: Any) -> Float:
         """Return the entries of the neighbours' part in a precision."""
-        if self._local.dtype == dtype:
-            return self._local.data
+        if self.local.dtype == dtype:
+            return self.local.data
         if self._single is None:
-            self._single = self._local.data.astype(dtype)
+            self._single = self.local.data.astype(dtype)
         return self._single
 
     def toarray(self) -> Float:
         """Return L as a dense array, for small n."""
-        dense = np.zeros(self.shape) if self._unexpressed is None else self._expression_part()
-        if self._local is not None:
-            rows = np.repeat(np.arange(len(dense)), np.diff(self._local.indptr))
-            dense[rows, self._local.indices] += self._local.data
+        dense = np.zeros(self.shape) if self.unexpressed is None else self._expression_part()
+        if self.local is not None:
+            rows = np.repeat(np.arange(len(dense)), np.diff(self.local.indptr))
+            dense[rows, self.local.indices] += self.local.data
         return dense
 
     def _expression_part(self) -> Float:
         """Return (I−S)(I−S)ᵀ, by a dense product if a sparse one would take longer."""
-        columns = self._unexpressed_back
+        columns = self.unexpressed_back
         n_products = float(np.sum(np.diff(columns.indptr).astype(np.float64) ** 2))
         if _SPARSE_PRODUCT_COST * n_products > self.shape[0] ** 3:
-            unexpressed = self._unexpressed.toarray()
+            unexpressed = self.unexpressed.toarray()
             return np.asarray(unexpressed @ unexpressed.T)
         return outer_products(columns.indptr, columns.indices, columns.data)
 
@@ -191,9 +198,9 @@ class StructureLaplacian(Laplacian):
         Without S it consists of the indicators of the connected components of the neighbour graph, the largest
         component first.
         """
-        if self._unexpressed is not None or self._local is None:
+        if self.unexpressed is not None or self.local is None:
             return np.zeros((self.shape[0], 0))
-        return _indicators(self._local, np.ones(self.shape[0]), most)
+        return _indicators(self.local, np.ones(self.shape[0]), most)
 
 
 class NormalizedLaplacian(Laplacian):

@@ -78,7 +78,7 @@ def _has_cheap_factor(L: StructureLaplacian, count: int) -> bool:
     n = L.shape[0]
     if not L.is_crowded or not LARGEST_DENSE_SPECTRUM < n <= LARGEST_CROWDED_SPECTRUM:
         return False
-    n_products = float(np.sum(np.diff(L._unexpressed_back.indptr).astype(np.float64) ** 2))
+    n_products = float(np.sum(np.diff(L.unexpressed_back.indptr).astype(np.float64) ** 2))
     return _SAMPLES_PER_VECTOR * count < n and _SPARSE_PRODUCT_COST * n_products <= n**3
 
 
@@ -130,8 +130,8 @@ def _solved(factor: Single, block: Float) -> Float:
 
 def _triangle_in_single_precision(L: StructureLaplacian) -> tuple[Single, float]:
     """Return the lower triangle of a dense L, divided by its largest entry, and that entry."""
-    columns, local = L._unexpressed_back, L._local
-    diagonal = L._unexpressed.power(2).sum(axis=1) + (0.0 if local is None else local.diagonal())
+    columns, local = L.unexpressed_back, L.local
+    diagonal = L.unexpressed.power(2).sum(axis=1) + (0.0 if local is None else local.diagonal())
     top = float(np.max(diagonal))
     triangle = np.zeros(L.shape, dtype=np.float32)
     add_outer_products_below(triangle, columns.indptr, columns.indices, columns.data, 1.0 / top)

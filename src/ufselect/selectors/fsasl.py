@@ -36,7 +36,8 @@ from ufselect.graphs.structure import Structure
 from ufselect.graphs.structure_spectrum import smallest_of_structure
 from ufselect.solvers.alignment import COUNTED, SETTLED, StructureFactor, kernel_turn
 from ufselect.solvers.feature_weights import FeatureWeights, embedded, expressive_weights, regressed_weights
-from ufselect.solvers.l21 import smallest_penalty_of_products, tolerance_while_moving
+from ufselect.solvers.l21 import tolerance_while_moving
+from ufselect.solvers.penalties import smallest_penalty_of_products
 from ufselect.solvers.trace import even_row_norms, smoother_projection
 
 _TOLERANCE = 1e-4  # of W at last

@@ -9,8 +9,9 @@ from ufselect._ranking import Ranking, rank_by_row_norm
 from ufselect.base import CHOICE_OF_EDGES, SHARE, ClusterSelector, Wanted, affordable_gram, checked_coef
 from ufselect.graphs.neighbors import neighbor_graph
 from ufselect.graphs.spectral import spectral_embedding
-from ufselect.solvers.l21 import l21_regression, penalty_of_share
+from ufselect.solvers.l21 import l21_regression
 from ufselect.solvers.l21_path import l21_interpolation
+from ufselect.solvers.penalties import penalty_of_share
 
 
 class FSSL(ClusterSelector):

@@ -14,7 +14,8 @@ from ufselect._ranking import Ranking, rank_by_row_norm
 from ufselect.base import NOT_NEGATIVE, POSITIVE, SHARE, ClusterSelector, Wanted, checked_coef, gram_is_affordable
 from ufselect.graphs.kernel import kernel_factor
 from ufselect.graphs.local_models import local_laplacian
-from ufselect.solvers.l21 import l21_regression, penalty_of_share
+from ufselect.solvers.l21 import l21_regression
+from ufselect.solvers.penalties import penalty_of_share
 from ufselect.solvers.trace import column_smoothness
 
 _CARRIED_SHARE = 0.999

@@ -17,7 +17,7 @@ from ufselect.graphs.laplacian import Laplacian, SparseLaplacian, quadratic_form
 from ufselect.graphs.local_models import local_laplacian
 from ufselect.graphs.spectral import smallest_of_crowded
 from ufselect.solvers.kernel_system import SharedColumns
-from ufselect.solvers.l21 import penalty_for_zero_of_any_embedding
+from ufselect.solvers.penalties import penalty_for_zero_of_any_embedding
 from ufselect.solvers.reweighted import ReweightedRidge, inverse_weights, row_norm_sum
 from ufselect.solvers.trace import even_row_norms
 

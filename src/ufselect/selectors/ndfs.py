@@ -15,7 +15,6 @@ from ufselect.graphs.laplacian import NormalizedLaplacian, quadratic_form
 from ufselect.graphs.neighbors import neighbor_graph
 from ufselect.graphs.spectral import spectral_embedding
 from ufselect.solvers.kernel_system import SharedColumns
-from ufselect.solvers.l21 import penalty_of_share
 from ufselect.solvers.nonnegative import (
     GROWING,
     cluster_indicators,
@@ -24,6 +23,7 @@ from ufselect.solvers.nonnegative import (
     spectral_step,
     unit_rows,
 )
+from ufselect.solvers.penalties import penalty_of_share
 from ufselect.solvers.reweighted import Remembered, ReweightedRidge, inverse_weights, row_norm_sum
 from ufselect.solvers.trace import even_row_norms
 

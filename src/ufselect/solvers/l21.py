@@ -27,22 +27,6 @@ _LOOSE, _INNER_PRECISION_IF_LOOSE = 1e-3, 0.05
 _SWEEPS, _SWEEPS_OF_FEW_TARGETS, _FEW_TARGETS = 3, 10, 5  # sweeps over few targets cost little beside a Newton step
 _SWEEPS_PER_SOLUTION = 2
 _MANY_CORRELATED = 10
-_NEGLIGIBLE = 1e-10
-
-
-def smallest_penalty_for_zero(X: Columns, Y: Float) -> float:
-    """γ_max = 2 maxⱼ‖xⱼᵀY‖, the smallest γ whose solution is W = 0."""
-    return smallest_penalty_of_products(X.transposed_matmul(Y))
-
-
-def smallest_penalty_of_products(products: Float) -> float:
-    """Return the same, given XᵀY."""
-    return 2.0 * float(np.linalg.norm(products, axis=1).max())
-
-
-def penalty_for_zero_of_any_embedding(X: Columns) -> float:
-    """2 maxⱼ‖xⱼ‖, the smallest γ whose solution is W = 0 for every Y with orthonormal columns."""
-    return 2.0 * float(np.sqrt(X.squared_norms().max()))
 
 
 def tolerance_while_moving(share: float) -> float:
@@ -51,12 +35,6 @@ def tolerance_while_moving(share: float) -> float:
     At a share p of the smallest penalty for W = 0, zero violates them by (1 − p)/p.
     """
     return min(0.1, 0.5 * (1.0 - share) / share)
-
-
-def penalty_of_share(X: Columns, Y: Float, share: float) -> float:
-    """Return γ as a share of γ_max; positive even if Y is orthogonal to all columns."""
-    smallest = _NEGLIGIBLE * penalty_for_zero_of_any_embedding(X)
-    return share * max(smallest_penalty_for_zero(X, Y), smallest)
 
 
 def l21_regression(

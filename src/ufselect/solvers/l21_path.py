@@ -10,7 +10,8 @@ import numpy.typing as npt
 from ufselect._backend.columns import Columns, Float
 from ufselect._backend.memory import ensure_fits
 from ufselect.solvers._solution import Solution
-from ufselect.solvers.l21 import l21_regression, smallest_penalty_for_zero
+from ufselect.solvers.l21 import l21_regression
+from ufselect.solvers.penalties import smallest_penalty_for_zero
 
 _SMALLEST_SHARE = 1e-3
 _SHRINKAGE = 0.9

@@ -12,6 +12,7 @@ rows in one step.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -50,6 +51,7 @@ class _Precision(NamedTuple):
 
 
 _SINGLE, _DOUBLE = _Precision(np.float32, 1e-6, 1e-4, 0.2), _Precision(np.float64, 1e-10, 1e-8, 1e-3)
+_PRECISIONS = _SINGLE, _DOUBLE
 
 
 def l21_solution_by_norms(gram: Float, target: Float, W: Float, half: float, tol: float) -> Float:
@@ -85,7 +87,7 @@ def l21_solution_by_norms(gram: Float, target: Float, W: Float, half: float, tol
         if model is not None and _violation_after_model(before, violation) <= tol:
             following = _by_model(point, model, tol)
         if following is None:
-            following, model = _lower(point)
+            following, model = _lower(point, _PRECISIONS if model is None else model.precisions)
         if following is None:
             break
         point, before = following, violation
@@ -201,10 +203,14 @@ def inverse_of_factor(factor: Float, *, overwrite: bool = False) -> Float:
 
 
 class _Model(NamedTuple):
-    """The Cholesky factor of the Hessian at an earlier point, for the rows that were not at their bound after it."""
+    """The Cholesky factor of the Hessian at an earlier point, for the rows that were not at their bound after it.
+
+    ``precisions`` are those that are left to try at the next point: a single one that failed would fail again.
+    """
 
     rows: Indices
     factor: Float
+    precisions: Sequence[_Precision]
 
 
 def _violation_after_model(before: float, now: float) -> float:
@@ -223,28 +229,28 @@ def _by_model(point: _Point, model: _Model, tol: float) -> _Point | None:
     return _lower_along(point, model.rows, step, 1.0)
 
 
-def _lower(point: _Point) -> tuple[_Point | None, _Model | None]:
+def _lower(point: _Point, precisions: Sequence[_Precision]) -> tuple[_Point | None, _Model | None]:
     """Take a Newton step or, if it does not lower f, a reweighted one, which does; None if rounding prevents both."""
-    newton = _newton(point)
+    newton = _newton(point, precisions)
     if newton[0] is not None:
         return newton
     reweighted = replace(point, norms=np.linalg.norm(point.W, axis=1))
     return reweighted if reweighted.value < point.value - _ROUNDING * abs(point.value) else None, None
 
 
-def _newton(point: _Point) -> tuple[_Point | None, _Model | None]:
+def _newton(point: _Point, precisions: Sequence[_Precision]) -> tuple[_Point | None, _Model | None]:
     """Take a step towards the minimum of the quadratic model of f with η ≥ 0; None if no such step lowers f.
 
     A Hessian in single precision takes half the time, and nearly always leads to the same point.
     """
-    for precision in (_SINGLE, _DOUBLE):
+    for tried, precision in enumerate(precisions):
         with suppress(np.linalg.LinAlgError):  # by rounding
             rows, hessian = point.hessian(precision)
             now, gradient = point.norms[rows], point.gradient[rows] / point.unit
             least, free, factor = least_of_quadratic(hessian, gradient, now)
             lower = _lower_along(point, rows, least - now, precision.shortest_step)
             if lower is not None:
-                return lower, _Model(rows[free], factor)
+                return lower, _Model(rows[free], factor, precisions[tried:])
             if precision is _DOUBLE:
                 step = step_up_to_first_bound(hessian, gradient, now)
                 return _lower_along(point, rows, step, precision.shortest_step), None
