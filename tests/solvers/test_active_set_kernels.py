@@ -2,13 +2,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from ufselect.solvers._active_set_kernels import (
-    add_combination,
-    append_to_inverse,
-    best_candidates,
-    largest_magnitude,
-    remove_from_inverse,
-)
+from ufselect.solvers._active_set_kernels import best_candidates, largest_magnitude
+from ufselect.solvers._inverse_kernels import add_combination, append_to_inverse, remove_from_inverse
 
 
 @pytest.fixture

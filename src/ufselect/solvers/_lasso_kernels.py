@@ -7,16 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ufselect.solvers._active_set_kernels import (
-    Scratch,
-    add_combination,
-    descend_from_inverse,
-    gap_of_sums,
-    inner_product,
-    invert_active,
-    scratch_for,
-)
+from ufselect.solvers._active_set_kernels import Scratch, descend_from_inverse, gap_of_sums, scratch_for
 from ufselect.solvers._compiling import compiled
+from ufselect.solvers._inverse_kernels import add_combination, inner_product, invert_active
 
 Array = npt.NDArray[Any]
 
@@ -170,17 +163,9 @@ def solve_lasso_on_growing_set(
         size = count
         # The next members will change the solution, so a higher precision would be wasted.
         inner_tol = max(tol / 3.0 if level == penalty else _PRECISION_OF_LEVELS / 2.0, _INNER_PRECISION * gap)
+        right, slopes, part, state = linear[:size], found.of_members[:size], coef[:size], (active, inverse, used)
         used = descend_from_inverse(
-            part_gram,
-            linear[:size],
-            gram[i, i],
-            found.of_members[:size],
-            coef[:size],
-            level,
-            inner_tol,
-            (active, inverse, used),
-            scratch,
-            _ENTERING,
+            part_gram, right, gram[i, i], slopes, part, level, inner_tol, state, scratch, _ENTERING
         )
     return False, size, (part_gram, inverse)
 
