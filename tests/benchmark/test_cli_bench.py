@@ -542,7 +542,22 @@ def test_refitting_is_part_of_a_check(bench):
     assert "--refit needs --check" in result.stderr
 
 
-@pytest.mark.parametrize("other", ["--check", "--finished"])
+def test_a_method_whose_new_code_finds_the_same_is_accepted(bench):
+    assert bench(CHEAP).exit_code == 0
+    record = Path("results/tried/made_by.json")
+    changed = json.loads(record.read_text(encoding="utf-8"))
+    changed["code"]["variance"] = "another"
+    record.write_text(json.dumps(changed), encoding="utf-8")
+    assert bench(CHEAP, "--check").exit_code == 1
+    result = bench(CHEAP, "--accept", "--methods", "variance")
+    assert (result.exit_code, result.stdout) == (
+        0,
+        "variance: refitted on 1 data set with the same figures, and accepted.\n",
+    )
+    assert bench(CHEAP, "--check").exit_code == 0
+
+
+@pytest.mark.parametrize("other", ["--check", "--finished", "--accept"])
 def test_tables_from_results_are_no_run(bench, other):
     result = bench(CHEAP, "--from-results", other)
     assert result.exit_code == 2

@@ -4,11 +4,12 @@ import json
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from ufselect.benchmark.experiment import Method
 from ufselect.benchmark.output import write_results
-from ufselect.benchmark.provenance import RECORD, reasons_out_of_date, refitted_differences
+from ufselect.benchmark.provenance import RECORD, accept_refitted, reasons_out_of_date, refitted_differences
 from ufselect.benchmark.runner import run_experiment
 from ufselect.benchmark.store import Store
 
@@ -117,3 +118,25 @@ def test_refitting_finds_figures_that_are_not_the_same(made, small_set):
     failing = replace(part, methods=(replace(part.methods[0], selector="logged_selectors:Failing"),))
     (difference,) = refitted_differences(failing, folder)
     assert difference.endswith("the fit fails now, with ValueError: out of luck.")
+
+
+def test_changed_code_that_changes_no_figure_is_accepted(made):
+    experiment, folder = made
+    edit_record(folder, "code", "variance", value="another")
+    assert list(accept_refitted(experiment, folder)) == [
+        "variance: refitted on 2 data sets with the same figures, and accepted."
+    ]
+    assert reasons_out_of_date(experiment, folder) == []
+    assert list(accept_refitted(experiment, folder)) == []
+
+
+def test_changed_code_that_changes_a_figure_on_one_data_set_is_not_accepted(made, small_set):
+    experiment, folder = made
+    edit_record(folder, "code", "variance", value="another")
+    figures = pd.read_parquet(folder / "figures.parquet")
+    one = (figures.data == small_set) & (figures.method == "variance")
+    figures.loc[one, "value"] += 0.01
+    figures.to_parquet(folder / "figures.parquet")
+    (difference,) = accept_refitted(experiment, folder)
+    assert difference == f"variance on {small_set} with {{}}: the figures differ by up to 1 points."
+    assert reasons_out_of_date(experiment, folder) == ["The code of variance has changed."]

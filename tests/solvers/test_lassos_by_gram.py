@@ -40,11 +40,29 @@ def test_every_problem_is_solved_from_zero_and_from_any_start(self_expression_ga
             assert_solved(self_expression_gaps, Z, coefs, penalties)
 
 
-@pytest.mark.parametrize("tol", [1e-2, 1e-6, 1e-9])
-def test_the_gap_asked_for_is_the_gap_reached(self_expression_gaps, tol):
+@pytest.mark.parametrize("tol", [1e-2, 1e-4, 1e-6, 1e-9])
+@pytest.mark.parametrize("by_points", [False, True])
+def test_the_gap_asked_for_is_the_gap_reached(self_expression_gaps, tol, by_points):
     Z = np.random.default_rng(0).standard_normal((80, 30))
-    coefs, penalties = solved(Z, 0.01, tol=tol)
+    coefs, penalties = solved(Z, 0.01, tol=tol, points=Z if by_points else None)
     assert_solved(self_expression_gaps, Z, coefs, penalties, tol)
+
+
+@pytest.mark.parametrize("length", [1.0, 1e3, 1e6])
+def test_rounding_errors_of_slopes_in_single_precision_are_part_of_the_gap(self_expression_gaps, length):
+    # One long sample makes the errors of the slopes of all others large beside their penalties.
+    Z = np.random.default_rng(0).standard_normal((200, 10)) + 5.0
+    Z[17] *= length
+    coefs, penalties = solved(Z, 1e-3 / length, tol=1e-5, points=Z)
+    assert_solved(self_expression_gaps, Z, coefs, penalties, 1e-5)
+
+
+def test_samples_in_any_number_of_lanes_are_all_candidates(self_expression_gaps):
+    rng = np.random.default_rng(0)
+    for n in (2, 63, 64, 65, 129):
+        Z = rng.standard_normal((n, 4))
+        coefs, penalties = solved(Z, 0.02, points=Z)
+        assert_solved(self_expression_gaps, Z, coefs, penalties)
 
 
 def test_a_solution_is_kept_as_it_is_and_the_start_is_not_changed():

@@ -95,3 +95,23 @@ def test_a_step_from_a_point_without_rows_in_use_is_silent(capfd):
     assert len(rows) > 2
     assert_allclose(point.unit * np.triu(found), np.triu(wanted), rtol=1e-9, atol=1e-12)
     assert capfd.readouterr() == ("", "")
+
+
+def test_columns_that_are_nearly_copies_are_solved_by_a_hessian_in_double_precision():
+    rng = np.random.default_rng(0)
+    base = rng.standard_normal((60, 12))
+    X = np.hstack([base + 1e-5 * rng.standard_normal((60, 12)) for _ in range(5)])
+    gram, target = X.T @ X, X.T @ rng.standard_normal((60, 4))
+    half = 0.05 * np.linalg.norm(target, axis=1).max()
+    W = l21_solution_by_norms(gram, target, np.zeros((60, 4)), half, 1e-6)
+    assert worst_violation(gram, target, W, half) <= 1e-5
+
+
+@pytest.mark.parametrize("scale", [1e-60, 1e60])
+def test_norms_beyond_the_range_of_single_precision_are_those_of_other_units(scale):
+    X, Y = problem(60, 30, 4)
+    gram, target = X.T @ X, X.T @ Y
+    half = 0.1 * np.linalg.norm(target, axis=1).max()
+    W = l21_solution_by_norms(gram, target, np.zeros((30, 4)), half, 1e-8)
+    scaled = l21_solution_by_norms(scale**2 * gram, scale * target, np.zeros((30, 4)), scale * half, 1e-8)
+    assert_allclose(scaled * scale, W, rtol=0, atol=1e-7 * np.abs(W).max())

@@ -9,7 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+from joblib import Parallel, delayed
 
+from ufselect._backend.wording import counted
+from ufselect._backend.writing import whole_file
 from ufselect.benchmark.data import current_version, preparing_source
 from ufselect.benchmark.experiment import Experiment, Method, identity
 from ufselect.benchmark.pieces import judging_source
@@ -94,7 +97,7 @@ def reasons_out_of_date(experiment: Experiment, folder: str | Path) -> list[str]
     except (ValueError, KeyError, TypeError):
         return [f"{path} is damaged, so it is not known which code made these results."]
     reasons = [*_changes_of_experiment(stored, _described(experiment))]
-    if changed := [name for name in code if _source_of(experiment, name) not in (None, code[name])]:
+    if changed := _changed_methods(experiment, code):
         reasons.append(f"The code of {_listed(changed)} has changed.")
     if judging != judging_source():
         reasons.append("The code that judges selections has changed.")
@@ -115,15 +118,76 @@ def refitted_differences(experiment: Experiment, folder: str | Path) -> Iterator
     folder : path
         Where ``write_results`` wrote the results of the experiment.
     """
-    stored = pd.read_parquet(Path(folder, "figures.parquet")).set_index(["data", "method", "setting"])
-    costs = pd.read_parquet(Path(folder, "fits.parquet")).set_index(["data", "method", "setting"])["seconds"].dropna()
     fastest: dict[str, Trial] = {}
-    for trial in sorted(planned_trials(experiment), key=lambda trial: costs.get(_name(trial), float("inf"))):
-        if _name(trial) in costs.index:
-            fastest.setdefault(trial.method.name, trial)
-    for trial in fastest.values():
-        if (difference := _difference(experiment, trial, stored.loc[[_name(trial)]])) is not None:
-            yield f"{trial.method.name} on {trial.data} with {trial.setting}: {difference}."
+    for trial in _from_fastest(experiment, folder):
+        fastest.setdefault(trial.method.name, trial)
+    for found in _differences(experiment, folder, list(fastest.values()), n_jobs=1).values():
+        if found is not None:
+            yield found
+
+
+def accept_refitted(experiment: Experiment, folder: str | Path, n_jobs: int | None = None) -> Iterator[str]:
+    """Record the code as it is now for methods that it does not change, as far as refits show.
+
+    The fastest stored setting of each method whose code has changed is refitted on every data set. If all figures are
+    the same, the results count as made by the current code.
+
+    Parameters
+    ----------
+    experiment : Experiment
+        With available data sets only.
+    folder : path
+        Where ``write_results`` wrote the results of the experiment.
+    n_jobs : int, optional
+        Number of processes.
+
+    Yields
+    ------
+    str
+        A sentence for each method that was accepted, and for each difference.
+    """
+    path = Path(folder, RECORD)
+    record = json.loads(path.read_text(encoding="utf-8"))
+    changed = _changed_methods(experiment, record["code"])
+    fastest: dict[tuple[str, str], Trial] = {}
+    for trial in _from_fastest(experiment, folder):
+        if trial.method.name in changed:
+            fastest.setdefault((trial.method.name, trial.data), trial)
+    differences = _differences(experiment, folder, list(fastest.values()), n_jobs)
+    for name in changed:
+        found = [difference for trial, difference in differences.items() if trial.method.name == name]
+        if differing := [difference for difference in found if difference is not None]:
+            yield from differing
+        elif found:
+            record["code"][name] = _source_of(experiment, name)
+            yield f"{name}: refitted on {counted(len(found), 'data set')} with the same figures, and accepted."
+    with whole_file(path) as partial:
+        partial.write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def _changed_methods(experiment: Experiment, code: Mapping[str, str]) -> list[str]:
+    return [name for name in code if _source_of(experiment, name) not in (None, code[name])]
+
+
+def _from_fastest(experiment: Experiment, folder: str | Path) -> list[Trial]:
+    """Return the trials of an experiment that have results, the fastest first."""
+    costs = pd.read_parquet(Path(folder, "fits.parquet")).set_index(["data", "method", "setting"])["seconds"].dropna()
+    trials = [trial for trial in planned_trials(experiment) if _name(trial) in costs.index]
+    return sorted(trials, key=lambda trial: costs[_name(trial)])
+
+
+def _differences(
+    experiment: Experiment, folder: str | Path, trials: list[Trial], n_jobs: int | None
+) -> dict[Trial, str | None]:
+    """Refit trials; return a sentence for each whose figures are not those in the results, None for the others."""
+    stored = pd.read_parquet(Path(folder, "figures.parquet")).set_index(["data", "method", "setting"]).sort_index()
+    found = Parallel(n_jobs=n_jobs)(
+        delayed(_difference)(experiment, trial, stored.loc[[_name(trial)]]) for trial in trials
+    )
+    return {
+        trial: difference and f"{trial.method.name} on {trial.data} with {trial.setting}: {difference}."
+        for trial, difference in zip(trials, found, strict=True)
+    }
 
 
 def _difference(experiment: Experiment, trial: Trial, stored: pd.DataFrame) -> str | None:

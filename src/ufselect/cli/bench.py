@@ -27,6 +27,14 @@ Check = Annotated[
 Refit = Annotated[
     bool, typer.Option("--refit", help="With --check: refit one setting of each method and compare its figures.")
 ]
+Accept = Annotated[
+    bool,
+    typer.Option(
+        "--accept",
+        help="Refit one setting of each method whose code changed on each data set; if the figures are the same, the "
+        "results count as made by the current code.",
+    ),
+]
 FromResults = Annotated[
     bool,
     typer.Option("--from-results", help="Run nothing; write tables and plots again from the figures in the results."),
@@ -66,6 +74,7 @@ def bench(
     from_results: FromResults = False,
     check: Check = False,
     refit: Refit = False,
+    accept: Accept = False,
     jobs: Annotated[int, typer.Option("--jobs", "-j", help="Number of processes; -1 for all cores.")] = 1,
     output: Output = Path("results"),
     dask: Annotated[str, typer.Option(help="Address of a Dask scheduler; its workers do the work.")] = "",
@@ -80,8 +89,9 @@ def bench(
 
     if refit and not check:
         raise typer.BadParameter("--refit needs --check")
-    if from_results and (check or finished):
-        raise typer.BadParameter(f"--from-results and {'--check' if check else '--finished'} exclude each other")
+    chosen = {"--from-results": from_results, "--accept": accept, "--check": check, "--finished": finished}
+    if len(exclusive := [name for name, given in chosen.items() if given]) > 1:
+        raise typer.BadParameter(f"{exclusive[0]} and {exclusive[1]} exclude each other")
     options = _as_typed({"data": data, "methods": methods, "settings": settings, "quick": quick})
     run = _RunOptions(output, jobs, dask, finished, keep and not quick)  # quick is to see if it runs
     current = True
@@ -92,6 +102,8 @@ def bench(
         wanted = replace(wanted, options=options)
         if check:
             current &= _is_current(wanted, run.folder_of(wanted), refit)
+        elif accept:
+            _accept(wanted, run)
         elif from_results:
             _write_again(wanted, run.folder_of(wanted))
         else:
@@ -116,6 +128,14 @@ def _is_current(experiment: Experiment, folder: Path, refit: bool) -> bool:
     for reason in reasons:
         typer.echo(f"  {reason}")
     return not reasons
+
+
+def _accept(experiment: Experiment, run: _RunOptions) -> None:
+    """Record the code of methods whose refits have the same figures, and print how that went."""
+    from ufselect.benchmark.provenance import accept_refitted
+
+    for sentence in accept_refitted(_available_part(experiment), run.output / experiment.name, run.jobs):
+        typer.echo(sentence)
 
 
 def _write_again(experiment: Experiment, folder: Path) -> None:

@@ -6,6 +6,8 @@ triangle: LAPACK need not copy it.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve, get_blas_funcs, get_lapack_funcs
 
@@ -40,14 +42,13 @@ def least_of_quadratic(hessian: Float, gradient: Float, now: Float) -> tuple[Flo
     LinAlgError
         If H is not positive definite, for example by rounding.
     """
-    (multiply,) = get_blas_funcs(("symv",), (hessian,))
     inside, least = np.arange(len(now)), np.zeros_like(now)
     while len(inside):
         pull = gradient[inside]
         if len(inside) < len(now):
             bound = now.copy()
             bound[inside] = 0.0
-            pull = pull - multiply(1.0, hessian.T, bound, lower=True)[inside]
+            pull = pull - _product_by_upper(hessian, bound)[inside]
         factor = _factor_of_part(hessian, inside)
         found = now[inside] - solved_by_factor(factor, pull)
         if np.all(found > 0.0):
@@ -84,8 +85,21 @@ def factor_of_upper(matrix: Float, *, overwrite: bool = False) -> Float:
 
 def solved_by_factor(factor: Float, right: Float) -> Float:
     """Solve a system by its lower Cholesky factor, in the precision of that."""
-    solution = cho_solve((factor, True), right.astype(factor.dtype), check_finite=False)
-    return np.asarray(solution, dtype=np.float64)
+    unit = _power_of_two(right)
+    solution = cho_solve((factor, True), (right / unit).astype(factor.dtype), check_finite=False)
+    return unit * np.asarray(solution, dtype=np.float64)
+
+
+def _product_by_upper(matrix: Float, vector: Float) -> Float:
+    """Multiply a vector by a matrix that is given by its upper triangle, in the precision of that."""
+    (multiply,) = get_blas_funcs(("symv",), (matrix,))
+    unit = _power_of_two(vector)
+    return unit * np.asarray(multiply(1.0, matrix.T, vector / unit, lower=True), dtype=np.float64)
+
+
+def _power_of_two(values: Float) -> float:
+    """Return the magnitude of values: in this unit, single precision has a place for them."""
+    return 2.0 ** math.frexp(np.abs(values).max(initial=0.0))[1]
 
 
 def inverse_triangle(factor: Float, *, overwrite: bool = True) -> Float:
