@@ -68,9 +68,10 @@ def solve_lassos_on_growing_sets(
     """Minimise ½‖zᵢ − Zᵀs‖² + λ‖s‖₁ with sᵢ = 0 for every i in ``own``, by the Gram matrix ZZᵀ.
 
     ``start`` has the nonzero coefficients of all problems, one after the other, the candidates that they belong to, and
-    where each problem begins. In every round the ``n_new`` candidates that violate their conditions most join the
-    working set. The Gram matrix and the inverse for a working set are extended, hardly ever computed again. Without a
-    start, λ decreases by steps: at its last value alone, most of the first candidates would have to leave again.
+    where each problem begins. In every round the ``n_new`` candidates that violate their conditions most, but one of
+    a lane at most, join the working set. The Gram matrix and the inverse for a working set are extended, hardly ever
+    computed again. Without a start, λ decreases by steps: at its last value alone, most of the first candidates would
+    have to leave again.
 
     Returns the nonzero coefficients and their candidates as in ``start``, their numbers, and the number of problems
     that did not reach a relative duality gap of ``tol``.
