@@ -140,3 +140,22 @@ def test_changed_code_that_changes_a_figure_on_one_data_set_is_not_accepted(made
     (difference,) = accept_refitted(experiment, folder)
     assert difference == f"variance on {small_set} with {{}}: the figures differ by up to 1 points."
     assert reasons_out_of_date(experiment, folder) == ["The code of variance has changed."]
+
+
+def test_a_method_is_not_accepted_by_refits_on_some_of_its_data_sets(made, small_set):
+    experiment, folder = made
+    edit_record(folder, "code", "variance", value="another")
+    assert list(accept_refitted(experiment.narrowed(data=["iris"]), folder)) == [
+        f"variance: not accepted, because it has results on {small_set}, on which it was not refitted."
+    ]
+    assert reasons_out_of_date(experiment, folder) == ["The code of variance has changed."]
+
+
+@pytest.mark.parametrize("content", [None, "{", "[]", "{}"])
+def test_nothing_is_accepted_if_the_record_is_missing_or_damaged(made, content):
+    experiment, folder = made
+    (folder / RECORD).unlink()
+    if content is not None:
+        (folder / RECORD).write_text(content, encoding="utf-8")
+    with pytest.raises((FileNotFoundError, ValueError), match=f"{RECORD} is (missing|damaged)"):
+        list(accept_refitted(experiment, folder))

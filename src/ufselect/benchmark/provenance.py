@@ -130,7 +130,7 @@ def accept_refitted(experiment: Experiment, folder: str | Path, n_jobs: int | No
     """Record the code as it is now for methods that it does not change, as far as refits show.
 
     The fastest stored setting of each method whose code has changed is refitted on every data set. If all figures are
-    the same, the results count as made by the current code.
+    the same, the results count as made by the current code. A method with results on further data sets is not accepted.
 
     Parameters
     ----------
@@ -144,11 +144,18 @@ def accept_refitted(experiment: Experiment, folder: str | Path, n_jobs: int | No
     Yields
     ------
     str
-        A sentence for each method that was accepted, and for each difference.
+        A sentence for each method that was accepted, and for each reason why one was not.
+
+    Raises
+    ------
+    FileNotFoundError
+        If the record of the results is missing.
+    ValueError
+        If it is damaged.
     """
     path = Path(folder, RECORD)
-    record = json.loads(path.read_text(encoding="utf-8"))
-    changed = _changed_methods(experiment, record["code"])
+    record = _record_in(path)
+    changed, stored = _changed_methods(experiment, record["code"]), _costs(folder).index
     fastest: dict[tuple[str, str], Trial] = {}
     for trial in _from_fastest(experiment, folder):
         if trial.method.name in changed:
@@ -156,7 +163,11 @@ def accept_refitted(experiment: Experiment, folder: str | Path, n_jobs: int | No
     differences = _differences(experiment, folder, list(fastest.values()), n_jobs)
     for name in changed:
         found = [difference for trial, difference in differences.items() if trial.method.name == name]
-        if differing := [difference for difference in found if difference is not None]:
+        elsewhere = {data for data, method, _ in stored if method == name} - set(experiment.data)
+        if elsewhere:
+            where = _listed(sorted(elsewhere))
+            yield f"{name}: not accepted, because it has results on {where}, on which it was not refitted."
+        elif differing := [difference for difference in found if difference is not None]:
             yield from differing
         elif found:
             record["code"][name] = _source_of(experiment, name)
@@ -165,13 +176,29 @@ def accept_refitted(experiment: Experiment, folder: str | Path, n_jobs: int | No
         partial.write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
+def _record_in(path: Path) -> dict[str, Any]:
+    try:
+        record: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        record["code"].items()
+    except FileNotFoundError:
+        raise FileNotFoundError(f"{path} is missing; run the experiment first.") from None
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise ValueError(f"{path} is damaged, so it is not known which code made these results.") from error
+    return record
+
+
+def _costs(folder: str | Path) -> pd.Series:
+    """Return the seconds of all fits in the results that succeeded."""
+    return pd.read_parquet(Path(folder, "fits.parquet")).set_index(["data", "method", "setting"])["seconds"].dropna()
+
+
 def _changed_methods(experiment: Experiment, code: Mapping[str, str]) -> list[str]:
     return [name for name in code if _source_of(experiment, name) not in (None, code[name])]
 
 
 def _from_fastest(experiment: Experiment, folder: str | Path) -> list[Trial]:
     """Return the trials of an experiment that have results, the fastest first."""
-    costs = pd.read_parquet(Path(folder, "fits.parquet")).set_index(["data", "method", "setting"])["seconds"].dropna()
+    costs = _costs(folder)
     trials = [trial for trial in planned_trials(experiment) if _name(trial) in costs.index]
     return sorted(trials, key=lambda trial: costs[_name(trial)])
 
