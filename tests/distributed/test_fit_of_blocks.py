@@ -119,6 +119,56 @@ def test_data_frame_keeps_its_names():
     assert list(kept.columns) == list(found.get_feature_names_out())
 
 
+def lazy_frame(values, names):
+    return dd.from_pandas(pd.DataFrame(values, columns=names), npartitions=2)
+
+
+LETTERS = list("abcdef")
+OTHER_NAMES = {
+    "reordered": LETTERS[::-1],
+    "unseen": ["x", *LETTERS[1:]],
+    "fewer": LETTERS[:5],
+    "more": [*LETTERS, "g"],
+}
+
+
+@pytest.mark.parametrize("fitted_lazily", [True, False])
+@pytest.mark.parametrize("kind", OTHER_NAMES)
+def test_other_names_are_refused_as_for_pandas(kind, fitted_lazily):
+    frame = pd.DataFrame(X[:, :6], columns=LETTERS)
+    with dask.config.set(scheduler="synchronous"):
+        selector = FSASL(2).fit(dd.from_pandas(frame, npartitions=2) if fitted_lazily else frame)
+    other = pd.DataFrame(X[:, : len(OTHER_NAMES[kind])], columns=OTHER_NAMES[kind])
+    with pytest.raises(ValueError, match="The feature names should match") as expected:
+        selector.transform(other)
+    with pytest.raises(ValueError, match="The feature names should match") as found:
+        selector.transform(dd.from_pandas(other, npartitions=2))
+    assert str(found.value) == str(expected.value)
+
+
+def test_missing_names_are_warned_of_as_for_pandas():
+    with dask.config.set(scheduler="synchronous"):
+        named = FSASL(2).fit(lazy_frame(X[:, :6], LETTERS))
+        unnamed = FSASL(2).fit(da.from_array(X[:, :6], chunks=(300, -1)))
+    with pytest.warns(UserWarning, match="X does not have valid feature names, but FSASL was fitted with feature"):
+        named.transform(da.from_array(X[:, :6], chunks=(300, -1)))
+    with pytest.warns(UserWarning, match="X has feature names, but FSASL was fitted without feature names"):
+        unnamed.transform(lazy_frame(X[:, :6], LETTERS))
+
+
+def test_names_that_are_numbers_are_positions_as_for_pandas():
+    numbers = [10, 20, 30, 40, 50, 60]
+    with dask.config.set(scheduler="synchronous"):
+        found = FSASL(2).fit(lazy_frame(X[:, :6], numbers))
+        kept = found.transform(lazy_frame(X[:, :6], numbers)).compute()
+    expected = FSASL(2).fit(pd.DataFrame(X[:, :6], columns=numbers))
+    assert not hasattr(found, "feature_names_in_")
+    assert list(found.get_feature_names_out()) == list(expected.get_feature_names_out())
+    assert_array_equal(kept.to_numpy(), X[:, found.get_support(indices=True)])
+    with pytest.raises(TypeError, match="all input features have string names"):
+        FSASL(2).fit(lazy_frame(X[:, :6], ["a", *numbers[1:]]))
+
+
 def test_names_of_an_earlier_fit_are_forgotten():
     selector = FSASL(10).fit(pd.DataFrame(X, columns=[f"gene {column}" for column in range(60)]))
     with dask.config.set(scheduler="synchronous"):
@@ -131,7 +181,7 @@ def test_transform_of_a_dask_array_is_lazy():
     kept = selector.transform(da.from_array(X, chunks=(250, -1)))
     assert isinstance(kept, da.Array)
     assert_array_equal(kept.compute(scheduler="synchronous"), selector.transform(X))
-    with pytest.raises(ValueError, match="X has 59 features, but FSASL was fitted with 60"):
+    with pytest.raises(ValueError, match="X has 59 features, but FSASL is expecting 60 features as input"):
         selector.transform(da.from_array(X[:, :59], chunks=(250, -1)))
 
 

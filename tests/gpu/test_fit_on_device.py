@@ -183,7 +183,7 @@ def test_a_tensor_is_transformed_into_a_tensor():
     X = torch.from_numpy(planted(100))
     selector = FSASL(5)
     assert torch.equal(selector.fit_transform(X), X[:, selector.get_support(indices=True)])
-    with pytest.raises(ValueError, match="X has 79 features, but FSASL was fitted with 80"):
+    with pytest.raises(ValueError, match="X has 79 features, but FSASL is expecting 80 features as input"):
         selector.transform(X[:, 1:])
 
 

@@ -10,9 +10,11 @@ from typing import Any
 import dask.array as da
 import numpy as np
 import numpy.typing as npt
+from sklearn.utils.validation import validate_data
 
 from ufselect._backend.columns import Indices, divisors_of_moments
 from ufselect._backend.copies import columns_of_equal_extremes, first_of_equal_content
+from ufselect._backend.dask_arrays import header_of
 from ufselect._backend.moments import ColumnMoments
 from ufselect._backend.policy import LARGEST_DENSE_SYSTEM
 from ufselect._survey import Survey, panel_of
@@ -38,10 +40,10 @@ def fit_blocks(selector: Any, X: Any, names: Sequence[str] | None = None) -> Any
     FSASL
         The selector, fitted.
     """
-    array: da.Array = X
-    if hasattr(X, "to_dask_array"):
-        array, names = X.to_dask_array(lengths=True), [str(name) for name in X.columns]
+    array: da.Array = X.to_dask_array(lengths=True) if hasattr(X, "to_dask_array") else X
     _refuse(selector, array)
+    validate_data(selector, header_of(X, names), skip_check_array=True)
+    names = getattr(selector, "feature_names_in_", None)
     blocks = RowBlocks(array)
     n, d = blocks.shape
     if n < 3 or d < 1:
@@ -59,11 +61,6 @@ def fit_blocks(selector: Any, X: Any, names: Sequence[str] | None = None) -> Any
             f"X has {n:,} samples and {len(informative):,} features. Use X.compute() if it fits into memory."
         )
     columns = _prepared(blocks, moments, informative, dtype, center=selector.center, scale=selector.scale)
-    selector.n_features_in_ = d
-    if names is not None:
-        selector.feature_names_in_ = np.array(names, dtype=object)
-    elif hasattr(selector, "feature_names_in_"):
-        del selector.feature_names_in_
     with selector._clock():
         selector._rank_and_store(partial(selector._learn, columns), survey, count, dtype)
     return selector

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import check_random_state
+from sklearn.utils.validation import validate_data
 
 from ufselect._backend.columns import Columns, divisors
 from ufselect._backend.iterations import Iterations
@@ -68,9 +69,7 @@ def fit_tensor(selector: Any, X: torch.Tensor) -> Any:
         moments.mean[informative],
         divisors(moments.deviation[informative], selector.scale),
     )
-    selector.n_features_in_ = d
-    if hasattr(selector, "feature_names_in_"):
-        del selector.feature_names_in_
+    validate_data(selector, X, skip_check_array=True)  # a tensor has no names: those of an earlier fit are forgotten
     with selector._clock():
         selector._rank_and_store(partial(_learn, selector, columns), survey, count, np.dtype(np.float32))
     return selector

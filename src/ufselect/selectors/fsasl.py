@@ -9,9 +9,10 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.utils._param_validation import StrOptions
+from sklearn.utils.validation import validate_data
 
 from ufselect._backend.columns import Columns, Float
-from ufselect._backend.dask_arrays import is_dask_collection
+from ufselect._backend.dask_arrays import header_of, is_dask_collection
 from ufselect._backend.sharing import shared_whatever
 from ufselect._backend.tensors import is_tensor
 from ufselect._ranking import Ranking, rank_by_alignment, rank_by_gain, rank_by_row_norm
@@ -340,6 +341,7 @@ class FSASL(ClusterSelector):
         Parameters
         ----------
         X : array-like, sparse matrix, PyTorch tensor or Dask array of shape (n_samples, n_features)
+            The columns of a data frame, also of a Dask one, must have the names and the order of those fitted.
 
         Returns
         -------
@@ -349,8 +351,7 @@ class FSASL(ClusterSelector):
         if not (is_tensor(X) or is_dask_collection(X)):
             return super().transform(X)
         index = self.get_support(indices=True)
-        if X.shape[1] != self.n_features_in_:
-            raise ValueError(f"X has {X.shape[1]} features, but FSASL was fitted with {self.n_features_in_}.")
+        validate_data(self, header_of(X), skip_check_array=True, reset=False)
         return X.iloc[:, index] if hasattr(X, "iloc") else X[:, index]
 
     def _learn(self, X: Columns, wanted: Wanted) -> Ranking:
