@@ -65,6 +65,11 @@ def test_a_file_without_x_names_its_layers(cells):
         read_table(cells(X=None))
 
 
+def test_a_file_without_x_and_layers_says_so(cells):
+    with pytest.raises(ValueError, match=r"has no X and no layers\.$"):
+        read_table(cells(X=None, layers={}))
+
+
 def test_genes_of_one_name_are_refused(cells):
     with pytest.raises(ValueError, match="var_names_make_unique"):
         read_table(cells(var_names=["g1", "g1", "g3"]))

@@ -16,13 +16,16 @@ from ufselect._backend.dask_arrays import is_dask_collection
 from ufselect._backend.wording import listed
 from ufselect.files.annotated_parts import can_be_read_in_parts, read_parts
 from ufselect.files.arrow import objects
+from ufselect.files.self_contained import check_self_contained
 from ufselect.files.sparse import checked_sparse
 from ufselect.files.table import Table, UnreadableError, in_working_precision, with_columns_aside
 
 
 def read_h5ad(path: Path, aside: Sequence[str], layer: str | None = None) -> Table:
     """Read a table from an AnnData file: its X or a layer, with the columns of obs set aside."""
-    data = read_parts(path, layer) if can_be_read_in_parts(path) else load_annotated(path)
+    in_parts = can_be_read_in_parts(path)
+    check_self_contained(path)
+    data = read_parts(path, layer) if in_parts else load_annotated(path)
     if not data.var_names.is_unique:
         raise UnreadableError("has several columns of the same name; call var_names_make_unique() and save it again.")
     X = _checked(_numbers(data, layer), layer)
@@ -66,7 +69,8 @@ def _numbers(data: Any, layer: str | None) -> Any:
         raise UnreadableError(f"has no layer {layer!r}; {known}.")
     X = data.X if layer is None else data.layers[layer]
     if X is None:
-        raise UnreadableError(f"has no X; choose one of its layers: {listed(sorted(data.layers), quoted=True)}.")
+        layers = listed(sorted(data.layers), quoted=True)
+        raise UnreadableError(f"has no X{f'; choose one of its layers: {layers}' if layers else ' and no layers'}.")
     return X
 
 

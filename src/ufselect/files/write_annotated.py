@@ -15,13 +15,18 @@ from numpy.typing import NDArray
 from ufselect.files.annotated_parts import annotated_copy, can_be_read_in_parts
 from ufselect.files.annotations import annotate
 from ufselect.files.arrow import as_texts
+from ufselect.files.read import errors_named
 from ufselect.files.read_annotated import load_annotated
+from ufselect.files.self_contained import check_self_contained
 from ufselect.files.table import Selection, Table
 from ufselect.files.write_columns import comes_from
 
 
 def write_h5ad(path: Path, table: Table, selection: Selection) -> None:
     """Write all columns, with the selection in var and uns, and everything else that the source holds."""
+    if comes_from(table, "h5ad"):
+        with errors_named(table.path):  # it may have changed since it was read
+            check_self_contained(table.path)
     if comes_from(table, "h5ad") and can_be_read_in_parts(table.path):
         with _quietly(), annotated_copy(table.path, path) as parts:
             _annotate(parts, table, selection)

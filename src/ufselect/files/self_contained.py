@@ -1,0 +1,97 @@
+"""Refuse HDF5 files that take parts of other files.
+
+A link, the storage of a dataset or a virtual dataset can name any file that the user may read. Whoever makes such a
+file would so get the content of others into the output.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from ufselect._backend.wording import shortened
+from ufselect.files.table import UnreadableError
+
+_SAME_FILE = "."  # as HDF5 calls the file itself in virtual datasets
+_LONGEST_PATH = 250
+
+
+def check_self_contained(path: Path) -> None:
+    """Raise an error if an HDF5 file refers to another one; only links and headers are read."""
+    import h5py
+
+    with h5py.File(path) as file:
+        _check_links(file.id)
+        _check_objects(file.id)
+
+
+def _check_links(root: Any) -> None:
+    """Check the links of all groups; a soft link stays within the file unless it passes an external one."""
+    from h5py import h5l
+
+    def leads_outside(name: bytes, link: Any) -> bytes | None:
+        return None if link.type in (h5l.TYPE_HARD, h5l.TYPE_SOFT) else name
+
+    name = root.links.visit(leads_outside, info=True)
+    if name is not None:
+        is_known = root.links.get_info(name).type == h5l.TYPE_EXTERNAL
+        raise _elsewhere(name, root.links.get_val(name)[0] if is_known else b"")
+
+
+def _check_objects(root: Any) -> None:
+    """Check where datasets have their values, and that references lead to objects that are checked as well."""
+    from h5py import h5d, h5o
+
+    addresses = {h5o.get_info(root).addr}
+    references = _references(root, b"/")
+
+    def check(name: bytes, info: Any) -> None:
+        addresses.add(info.addr)
+        found = h5o.open(root, name)
+        references.extend(_references(found, name))
+        if isinstance(found, h5d.DatasetID):
+            _check_storage(found.get_create_plist(), name)
+
+    h5o.visit(root, check, info=True)
+    for name, address in references:
+        if address not in addresses:
+            raise UnreadableError(f"refers to a hidden object in {_shown(name)}, which is not read.")
+
+
+def _check_storage(storage: Any, name: bytes) -> None:
+    from h5py import h5d
+
+    if storage.get_external_count():
+        raise _elsewhere(name, storage.get_external(0)[0])
+    if storage.get_layout() == h5d.VIRTUAL:
+        sources = {storage.get_virtual_filename(index) for index in range(storage.get_virtual_count())}
+        if others := sources - {_SAME_FILE}:
+            raise _elsewhere(name, min(others).encode("utf-8", "surrogateescape"))
+
+
+def _references(found: Any, name: bytes) -> list[tuple[bytes, int]]:
+    """Return the address of each object that an attribute of this one refers to; old categories are found so."""
+    import numpy as np
+    from h5py import h5a, h5o, h5r, h5t
+
+    addresses = []
+    for index in range(h5a.get_num_attrs(found)):
+        attribute = h5a.open(found, index=index)
+        if attribute.get_type().get_class() != h5t.REFERENCE:
+            continue
+        values = np.empty(attribute.shape, dtype=attribute.dtype)
+        attribute.read(values)
+        targets = [h5r.dereference(value, found) for value in values.ravel() if value]
+        addresses += [(name, h5o.get_info(target).addr) for target in targets]
+    return addresses
+
+
+def _elsewhere(name: bytes, other: bytes) -> UnreadableError:
+    file = f"another file, {_shown(other)}" if other else "another file"
+    return UnreadableError(
+        f"has {_shown(name)} in {file}, which is not read; if you trust it, load it and save it again with anndata."
+    )
+
+
+def _shown(text: bytes) -> str:
+    return repr(shortened(text.decode("utf-8", "replace"), _LONGEST_PATH))
