@@ -124,6 +124,24 @@ def test_labels_may_be_texts(planted):
     assert by_name.rows[0].agreement == pytest.approx(by_number.rows[0].agreement)
 
 
+def test_columns_are_kept_and_excluded_by_name_in_every_fit(planted):
+    frame = pd.DataFrame(planted.X, columns=[f"x{column}" for column in range(40)])
+    frame["rare"] = 1.0  # constant in the first subset
+    frame.loc[draws_of_samples(120, 3)[0], "rare"] = 0.0
+    named = {name: cls(keep=["rare", "x3"], exclude="x1") for name, cls in (("v", MaxVariance), ("f", FSASL))}
+    by_index = {name: cls(keep=[40, 3], exclude=[1]) for name, cls in (("v", MaxVariance), ("f", FSASL))}
+    found, expected = (
+        compare_selectors(selectors, X, n_features_to_select=6, n_repeats=3)
+        for selectors, X in ((named, frame), (by_index, frame.to_numpy()))
+    )
+    assert found.failures == {}
+    for row, other in zip(found.rows[:2], expected.rows, strict=False):
+        assert {40, 3} <= set(row.chosen)
+        assert 1 not in row.chosen
+        np.testing.assert_array_equal(row.chosen, other.chosen)
+        assert row.stability == other.stability
+
+
 def test_what_makes_no_sense_is_refused(planted):
     with pytest.raises(ValueError, match="n_repeats=1 is too few"):
         compare_selectors({"v": MaxVariance()}, planted.X, n_repeats=1)

@@ -9,7 +9,7 @@ from ufselect import FSASL, MCFS, NDFS, MaxVariance, _judging
 from ufselect.comparison import compare_selectors
 from ufselect.datasets import make_planted_clusters
 from ufselect.evaluation import LearnedStructure
-from ufselect.inspection import evaluate
+from ufselect.inspection import draws_of_samples, evaluate
 from ufselect.metrics import redundancy
 
 N_DRAWS, N_RANDOM, SEED = 3, 4, 5
@@ -194,6 +194,14 @@ def test_redundancy_of_many_columns_is_that_of_few(planted, monkeypatch, form):
     columns = [*range(30), 40]
     (found,) = _judging.figures_of(X, [np.array(columns)], standardize=True, classes=None)
     assert found["redundancy"] == pytest.approx(redundancy(X[:, columns]), rel=1e-10)
+
+
+def test_columns_kept_by_name_may_be_constant_in_a_subset(planted):
+    frame = pd.DataFrame(planted.X, columns=[f"x{column}" for column in range(planted.X.shape[1])])
+    frame["rare"] = 1.0
+    frame.loc[draws_of_samples(len(frame), 3)[0], "rare"] = 0.0
+    found = evaluate(frame, ["x1", "x2"], selector=FSASL(keep="rare"), n_draws=3, n_random=0)
+    assert found.n_fits == 4
 
 
 def test_columns_that_the_selector_excludes_have_no_part_in_the_agreement(planted):

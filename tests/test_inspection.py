@@ -421,6 +421,21 @@ def test_stability_leaves_the_selector_alone_and_sparse_is_dense(planted):
     assert stability_over(selector, sp.csc_matrix(X), draws) == pytest.approx(dense)
 
 
+def test_stability_of_columns_kept_by_name_is_that_of_columns_kept_by_index(planted):
+    frame = pd.DataFrame(planted, columns=[f"x{column}" for column in range(40)])
+    draws = draws_of_samples(120, 3)
+    by_name = stability_over(FSASL(6, keep=["x3"], exclude="x1"), frame, draws)
+    assert by_name == stability_over(FSASL(6, keep=[3], exclude=[1]), planted, draws)
+
+
+def test_names_are_those_of_the_data_if_a_selector_was_fitted_on_columns_in_another_order(planted):
+    frame = pd.DataFrame(planted, columns=[f"x{column}" for column in range(40)])
+    fitted = FSASL(6, keep=["x3"], exclude="x1").fit(frame.iloc[:, ::-1])
+    expected = structure_test(planted, FSASL(6, keep=[3], exclude=[1]), n_shuffles=2).observed
+    assert structure_test(frame, fitted, n_shuffles=2).observed == expected
+    assert selection_frequencies(fitted, frame, n_draws=2)[[3, 1]].tolist() == [1.0, 0.0]
+
+
 # Columns
 
 

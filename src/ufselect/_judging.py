@@ -12,10 +12,12 @@ from sklearn.base import clone
 
 from ufselect._backend.batches import Batches
 from ufselect._backend.blocks import wide_column_blocks
-from ufselect._backend.columns import Columns, Indices, column_moments, constant_columns
+from ufselect._backend.columns import Columns, Indices, column_extremes, column_moments, constant_columns
+from ufselect._backend.copies import first_equal_columns
 from ufselect._backend.policy import LARGEST_DENSE_SYSTEM
 from ufselect._backend.tabular import as_matrix, column_indices, column_names, dense_part
 from ufselect._backend.wording import counted
+from ufselect._survey import Panel, panel_of
 from ufselect.base import BaseSelector
 from ufselect.benchmark.protocol import clustering_agreement
 from ufselect.metrics import nearest_neighbors, neighborhood_overlap, redundancy
@@ -193,6 +195,32 @@ def settled(selector: BaseSelector) -> BaseSelector:
     return clone(selector).set_params(
         **{key: value for key, value in found.items() if value is not None and hasattr(selector, key)}
     )
+
+
+def with_known(selector: BaseSelector, **params: Any) -> BaseSelector:
+    """Return a clone with other values of those parameters that it has."""
+    known = selector.get_params(deep=False)
+    changed: BaseSelector = clone(selector).set_params(**{key: params[key] for key in params if key in known})
+    return changed
+
+
+def by_index(selector: BaseSelector, n_columns: int, names: Sequence[str] | None) -> BaseSelector:
+    """Return a clone that keeps and excludes columns by index: matrices and subsets of the samples have no names."""
+    return _with_panel(selector, panel_of(selector, n_columns, names))
+
+
+def within_subset(selector: BaseSelector, points: Any, panel: Panel) -> BaseSelector:
+    """Return a clone for a subset of the samples; of the columns to keep, it keeps all that say something there."""
+    if not len(panel.keep):
+        return _with_panel(selector, panel)
+    part = points[:, panel.keep]
+    extremes = column_extremes(part)
+    says = ~constant_columns(part, extremes) & (first_equal_columns(part, extremes) == np.arange(len(panel.keep)))
+    return _with_panel(selector, Panel(panel.keep[says], panel.exclude))
+
+
+def _with_panel(selector: BaseSelector, panel: Panel) -> BaseSelector:
+    return with_known(selector, **{key: columns if len(columns) else None for key, columns in panel._asdict().items()})
 
 
 def evenly_spaced(n_columns: int, count: int) -> Indices:

@@ -11,23 +11,25 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
-from sklearn.base import clone
 
 from ufselect._backend.columns import Float, Indices
 from ufselect._backend.convergence import convergence_warnings
 from ufselect._backend.progress import with_progress
-from ufselect._backend.tabular import as_matrix, draws_of_samples
+from ufselect._backend.tabular import as_matrix, column_names, draws_of_samples
 from ufselect._judging import (
     AGREEMENT,
     EVEN,
     RANDOM,
+    by_index,
     classes_in,
     evenly_spaced,
     figures_of,
     means_of,
     random_selections,
     settled,
+    within_subset,
 )
+from ufselect._survey import panel_of
 from ufselect.base import BaseSelector
 from ufselect.metrics import selection_stability
 
@@ -169,10 +171,10 @@ def compare_selectors(
     for name, what in {RANDOM: "random selections", EVEN: "evenly spaced columns"}.items():
         if name in selectors:
             raise ValueError(f"a selector cannot be named {name!r}: the row for {what} has that name.")
-    X = as_matrix(X)
+    names, X = column_names(X), as_matrix(X)
     classes = classes_in(labels, X.shape[0])
     draws = draws_of_samples(X.shape[0], n_repeats, random_state=random_state)
-    runner = _Runner(X, n_features_to_select, draws, verbose)
+    runner = _Runner(X, names, n_features_to_select, draws, verbose)
     fits = runner.fit_all(selectors)
     if not fits:
         raise ValueError(f"no method could be fitted: {_reasons(runner.failures)}")
@@ -188,8 +190,16 @@ def compare_selectors(
 class _Runner:
     """Fits selectors one after the other, all with the same number of features."""
 
-    def __init__(self, X: Any, n_features: int | float | str, draws: Sequence[Indices], verbose: int) -> None:
+    def __init__(
+        self,
+        X: Any,
+        names: Sequence[str] | None,
+        n_features: int | float | str,
+        draws: Sequence[Indices],
+        verbose: int,
+    ) -> None:
         self.X = X
+        self.names = names
         self.n_features = n_features
         self.draws = draws
         self.verbose = verbose
@@ -201,7 +211,7 @@ class _Runner:
         found = {}
         for name, selector in selectors.items():
             try:
-                found[name] = self._fit(name, clone(selector))
+                found[name] = self._fit(name, by_index(selector, self.X.shape[1], self.names))
             except (ValueError, MemoryError) as error:
                 self.failures[name] = str(error) or "there is not enough memory."
         return found
@@ -223,9 +233,11 @@ class _Runner:
         """Return the agreement of fits on subsets of the samples, and how many of them did not converge."""
         found, n_missed = [], 0
         rows_of = self.X.tocsr() if sp.issparse(self.X) else self.X
+        panel = panel_of(selector, self.X.shape[1], None)
         for rows in with_progress(self.draws, None, self.verbose, f"{name} on subsets", unit="fit"):
             with convergence_warnings() as missed:
-                found.append(np.flatnonzero(clone(selector).fit(rows_of[rows]).get_support()))
+                points = rows_of[rows]
+                found.append(np.flatnonzero(within_subset(selector, points, panel).fit(points).get_support()))
             n_missed += bool(missed)
         return selection_stability(found, self.X.shape[1]), n_missed
 

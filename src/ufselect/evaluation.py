@@ -17,7 +17,17 @@ from ufselect._backend.columns import Columns, Float, Indices, canonical, consta
 from ufselect._backend.convergence import convergence_warnings
 from ufselect._backend.progress import with_progress
 from ufselect._backend.tabular import as_matrix, column_indices, column_names, draws_of_samples
-from ufselect._judging import RANDOM, classes_in, figures_of, means_of, random_selections, settled, spreads_of
+from ufselect._judging import (
+    RANDOM,
+    by_index,
+    classes_in,
+    figures_of,
+    means_of,
+    random_selections,
+    settled,
+    spreads_of,
+    within_subset,
+)
 from ufselect._survey import panel_of
 from ufselect.base import BaseSelector
 from ufselect.metrics import selection_stability
@@ -162,7 +172,7 @@ def evaluate(
         raise ValueError("n_draws=1 is too few: a spread needs at least two subsets.")
     names, X = column_names(X), as_matrix(X)
     lists = _lists(columns, X.shape[1], names)
-    selector = FSASL(random_state=random_state) if selector is None else _by_index(selector, X.shape[1], names)
+    selector = FSASL(random_state=random_state) if selector is None else by_index(selector, X.shape[1], names)
     fits = _Fits(X, selector, n_draws, random_state, verbose)
     _refuse_names(lists, fits.name)
     classes = classes_in(labels, X.shape[0])
@@ -175,14 +185,6 @@ def evaluate(
     )
     rows = [row for group in groups for row in group.rows([next(measured) for _ in group.flat])]
     return Evaluation(rows, fits.name, fits.n_fits, fits.n_not_converged)
-
-
-def _by_index(selector: BaseSelector, n_columns: int, names: Sequence[str] | None) -> BaseSelector:
-    """Return a clone that keeps and excludes columns by index: subsets of the samples have no names."""
-    panel = panel_of(selector, n_columns, names)._asdict()
-    given = {name: columns for name, columns in panel.items() if getattr(selector, name, None) is not None}
-    found: BaseSelector = clone(selector).set_params(**given)
-    return found
 
 
 def _lists(columns: Any, n_columns: int, names: Sequence[str] | None) -> dict[str, Indices]:
@@ -228,8 +230,10 @@ class _Fits:
     def to_subsets(self, fitted: BaseSelector) -> Iterable[tuple[BaseSelector, Any]]:
         """Yield the selector fitted to each subset of the samples, and the subset."""
         rows_of = self.X.tocsr() if sp.issparse(self.X) else self.X
+        panel = panel_of(fitted, self.X.shape[1], None)
         for rows in with_progress(self._draws, None, self._verbose, f"{self.name} on subsets", unit="fit"):
-            yield self._fit(settled(fitted), rows_of[rows]), rows_of[rows]
+            points = rows_of[rows]
+            yield self._fit(within_subset(settled(fitted), points, panel), points), points
 
     def _fit(self, selector: BaseSelector, X: Any) -> BaseSelector:
         with convergence_warnings() as missed:

@@ -9,18 +9,16 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from scipy.stats import t as student_t
-from sklearn.base import clone
 
 from ufselect._backend import tabular
 from ufselect._backend.batches import Batches
-from ufselect._backend.columns import Columns, Float, Indices, column_extremes, constant_columns
+from ufselect._backend.columns import Columns, Float, Indices
 from ufselect._backend.convergence import convergence_warnings
-from ufselect._backend.copies import first_equal_columns
 from ufselect._backend.progress import progress, with_progress
 from ufselect._backend.tabular import as_matrix, column_indices, column_names, dense_part
 from ufselect._backend.wording import percent, shown
-from ufselect._judging import drawn, fitted_within, neighborhoods_kept, settled
-from ufselect._survey import Panel, panel_of
+from ufselect._judging import drawn, fitted_within, neighborhoods_kept, settled, with_known, within_subset
+from ufselect._survey import panel_of
 from ufselect.base import BaseSelector
 from ufselect.evaluation import EvaluatedColumns, Evaluation, LearnedStructure, evaluate
 from ufselect.metrics import selection_stability
@@ -300,7 +298,7 @@ def structure_test(
         rows, batches = Batches.of(batch, X.shape[0]).among(np.arange(X.shape[0])[rows])
     points = (X.tocsr() if sp.issparse(X) else X)[rows]
     rng = np.random.RandomState(random_state)
-    silent = _with_known(selector, verbose=0, **_panel_within(points, panel_of(selector, X.shape[1], names)))
+    silent = with_known(within_subset(selector, points, panel_of(selector, X.shape[1], names)), verbose=0)
     alignments: list[float] = []
     curves: list[Float] = []
     for shuffle in progress(range(n_shuffles + 1), verbose, "Test of structure"):
@@ -309,7 +307,7 @@ def structure_test(
         alignments.append(_known_alignment(silent))
         curves.append(np.asarray(silent.alignment_curve_, dtype=np.float64))
         if shuffle == 0:
-            silent = _with_known(silent, **_chosen_numbers(silent))
+            silent = with_known(silent, **_chosen_numbers(silent))
     curves = _of_one_length(curves)
     return StructureTest(alignments[0], np.array(alignments[1:]), curves[0], np.array(curves[1:]), points.shape[0])
 
@@ -350,30 +348,13 @@ def structure_test_of_fitted(selector: BaseSelector, X: Any, *, batch: Any = Non
     -------
     StructureTest
     """
-    same = _with_known(selector, n_features_to_select=int(selector.n_features_), device=None)
+    same = with_known(selector, n_features_to_select=int(selector.n_features_), device=None)
     with convergence_warnings():
         return structure_test(X, same, batch=batch, verbose=verbose)
 
 
-def _panel_within(points: Any, panel: Panel) -> dict[str, Any]:
-    """Return the columns to keep and to exclude as parameters; of those to keep, all that say something in a subset."""
-    if not len(panel.keep):
-        return {"keep": None, "exclude": panel.exclude if len(panel.exclude) else None}
-    part = points[:, panel.keep]
-    extremes = column_extremes(part)
-    says = ~constant_columns(part, extremes) & (first_equal_columns(part, extremes) == np.arange(len(panel.keep)))
-    return {"keep": panel.keep[says], "exclude": panel.exclude}
-
-
 def _shuffled(X: Any, batches: Batches | None, rng: np.random.RandomState) -> Any:
     return Columns(X).shuffled(rng).values if batches is None else batches.shuffled(X, rng)
-
-
-def _with_known(selector: BaseSelector, **params: Any) -> BaseSelector:
-    """Return a clone with other values of those parameters that it has."""
-    known = selector.get_params(deep=False)
-    changed: BaseSelector = clone(selector).set_params(**{key: params[key] for key in params if key in known})
-    return changed
 
 
 def _known_alignment(selector: BaseSelector) -> float:
@@ -413,9 +394,11 @@ def stability_over(selector: BaseSelector, X: Any, draws: Iterable[Indices]) -> 
     >>> round(stability_over(LaplacianScore(30), X, draws_of_samples(len(X), 3)), 1)
     0.9
     """
-    X = as_matrix(X)
+    names, X = column_names(X, selector), as_matrix(X)
     rows_of = X.tocsr() if sp.issparse(X) else X
-    found = [np.flatnonzero(clone(selector).fit(rows_of[rows]).get_support()) for rows in draws]
+    panel = panel_of(selector, X.shape[1], names)
+    subsets = (rows_of[rows] for rows in draws)
+    found = [np.flatnonzero(within_subset(selector, each, panel).fit(each).get_support()) for each in subsets]
     return selection_stability(found, X.shape[1])
 
 
@@ -475,7 +458,7 @@ def selection_frequencies(
     for rows in with_progress(draws, None, verbose, "Stability", unit="fit"):
         rows, part = (rows, None) if batches is None else batches.among(rows)
         points = rows_of[rows]
-        silent = _with_known(settled(selector), device=None, **_panel_within(points, panel))
+        silent = with_known(within_subset(settled(selector), points, panel), device=None)
         fitted = fitted_within(silent, points, part)
         chosen += fitted.get_support()
     return chosen / n_draws

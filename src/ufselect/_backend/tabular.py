@@ -38,10 +38,10 @@ def as_matrix(X: Any) -> Any:
 
 
 def column_names(X: Any, selector: Any = None) -> list[str] | None:
-    """Return the names of the columns of X, or those that a selector was fitted with; None if neither has names."""
-    names = getattr(selector, "feature_names_in_", None)
+    """Return the names of the columns of X, or else those that a selector was fitted with; None if there are none."""
+    names = _get_feature_names(X)
     if names is None:
-        names = _get_feature_names(X)
+        names = getattr(selector, "feature_names_in_", None)
     return None if names is None else [str(name) for name in names]
 
 
