@@ -1,5 +1,7 @@
 """The package can be published: one version everywhere, a complete citation, a small source distribution."""
 
+import re
+import tomllib
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -26,6 +28,19 @@ def test_the_citation_has_what_its_format_requires(work):
     assert work["title"]
     assert work["type"] in ("software", "conference-paper")
     assert all("name" in author or {"family-names", "given-names"} <= set(author) for author in work["authors"])
+
+
+def test_messages_name_packages_that_can_be_installed_wherever_this_one_came_from():
+    sources = {path: path.read_text("utf-8") for path in (ROOT / "src").rglob("*.py")}
+    assert not [str(path) for path, text in sources.items() if "ufselect[" in text]
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
+    named = {extra: [re.match(r"[\w-]+", package)[0] for package in packages] for extra, packages in extras.items()}
+    everything = "\n".join(sources.values())
+    assert f"pip install {' '.join(named['dask'])}" in everything
+    command_line = [*named["cli"][1:], *named["report"]]
+    assert f'packages = "{" ".join(command_line)}"' in everything
+    for extra in ("anndata", "approximate", "gpu", "report"):
+        assert f"pip install {named[extra][0]}" in everything
 
 
 @needs_hatchling

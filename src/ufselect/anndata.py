@@ -193,7 +193,7 @@ def _check(adata: Any, copy: bool) -> None:
     try:
         from anndata import AnnData
     except ImportError as error:
-        raise ImportError('select_genes needs the package anndata: pip install "ufselect[anndata]".') from error
+        raise ImportError("select_genes needs the package anndata: pip install anndata.") from error
     if not isinstance(adata, AnnData):
         raise TypeError(f"adata is {_kind(adata)}, not an AnnData object; a selector such as FSASL takes arrays.")
     if 0 in adata.shape:

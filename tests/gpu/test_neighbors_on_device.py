@@ -4,7 +4,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from ufselect.graphs.neighbors import nearest_others as exact_others
 
-torch = pytest.importorskip("torch", reason='PyTorch is not installed: run `pip install "ufselect[gpu]"`')
+torch = pytest.importorskip("torch", reason="PyTorch is not installed: run `pip install torch`")
 
 pytestmark = pytest.mark.more
 on_every_device = pytest.mark.parametrize("device", ["cpu", *(["cuda"] if torch.cuda.is_available() else [])])

@@ -12,7 +12,8 @@ from typing import Annotated, Any
 try:
     import typer
 except ImportError as error:
-    raise SystemExit("The command line needs additional packages: pip install 'ufselect[cli]'.") from error
+    packages = "typer rich pandas pyarrow matplotlib jinja2"
+    raise SystemExit(f"The command line needs additional packages: pip install {packages}.") from error
 
 from ufselect import __version__
 from ufselect._backend.wording import in_one_line, listed

@@ -220,7 +220,7 @@ def _workers(dask: str) -> Iterator[None]:
     try:
         from distributed import Client
     except ImportError as error:
-        raise ModuleNotFoundError("--dask needs Dask: pip install 'ufselect[dask]'.") from error
+        raise ModuleNotFoundError("--dask needs Dask: pip install dask distributed.") from error
     import joblib
 
     client = Client(dask)

@@ -78,7 +78,7 @@ def _connected(scheduler: str) -> Iterator[None]:
     try:
         from distributed import Client
     except ImportError as error:
-        raise typer.BadParameter('needs Dask: pip install "ufselect[dask]"', param_hint="--dask") from error
+        raise typer.BadParameter("needs Dask: pip install dask distributed", param_hint="--dask") from error
     if scheduler == "local":
         with Client(threads_per_worker=1, dashboard_address=None):
             yield

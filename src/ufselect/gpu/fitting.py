@@ -22,7 +22,7 @@ from ufselect._survey import Survey, panel_of
 try:
     import torch
 except ImportError as error:  # pragma: no cover - PyTorch is installed wherever this is tested
-    raise ImportError('The parameter device needs PyTorch: run `pip install "ufselect[gpu]"`.') from error
+    raise ImportError("The parameter device needs PyTorch: run `pip install torch`.") from error
 
 from ufselect.gpu.columns import DeviceColumns, column_moments, first_equal_columns, placed
 from ufselect.gpu.learning import Settings, learn

@@ -41,7 +41,7 @@ def searches_approximately(neighbors: str, n: int) -> bool:
         return False
     if importlib.util.find_spec("pynndescent") is not None:
         return True
-    remedy = 'run `pip install "ufselect[approximate]"`'
+    remedy = "run `pip install pynndescent`"
     if neighbors == "approximate":
         raise ImportError(f'neighbors="approximate" needs pynndescent: {remedy}.')
     warn_user(f"Exact neighbours of {n:,} samples take a long time. For approximate ones, {remedy}.")

@@ -43,7 +43,7 @@ def _templates() -> Environment:
     try:
         from jinja2 import Environment, FunctionLoader, StrictUndefined
     except ModuleNotFoundError as error:
-        raise ModuleNotFoundError("a report needs Jinja2: pip install 'ufselect[report]'.") from error
+        raise ModuleNotFoundError("a report needs Jinja2: pip install jinja2.") from error
     return Environment(
         loader=FunctionLoader(lambda name: _text(f"templates/{name}")),
         autoescape=True,

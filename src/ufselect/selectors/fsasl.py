@@ -72,7 +72,7 @@ class FSASL(ClusterSelector):
         k, the number of neighbours of each sample. "auto" is n/200, from 5 to 15, but at most n/8 and at least 3.
     neighbors : {"auto", "exact", "approximate"}, default="auto"
         How neighbours are searched. "approximate" takes far less time for very many samples and needs pynndescent
-        (``pip install "ufselect[approximate]"``); "auto" uses it above 200,000 samples if it is installed.
+        (``pip install pynndescent``); "auto" uses it above 200,000 samples if it is installed.
     graph_components : int or None, default=30
         Number of principal components in which the neighbours of the first graph are found, or None for all features.
     structure : {"both", "global", "local"}, default="local"
@@ -129,7 +129,7 @@ class FSASL(ClusterSelector):
     n_jobs : int or None, default=None
         Number of threads. The result does not depend on it, unless neighbours are approximate.
     device : {"cuda", "cpu"} or None, default=None
-        Where PyTorch computes (``pip install "ufselect[gpu]"``): "cuda" is the GPU. It takes a dense X with at least as
+        Where PyTorch computes (``pip install torch``): "cuda" is the GPU. It takes a dense X with at least as
         many samples as features, at most 5000 of these, and the default structure; an X that does not fit into the
         memory of the GPU is streamed. If None, NumPy computes, or PyTorch on the device of X if that is a tensor. The
         scores of the two differ by about 1e-4.
