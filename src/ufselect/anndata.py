@@ -105,8 +105,9 @@ def select_genes(
         ``uns["ufselect"]`` : dict
             How they were selected: ``version``, ``method``, its ``params``, ``n_selected``, ``counts`` (whether the
             values were taken as counts), ``layer``, ``batch_key``, the genes in ``keep`` and ``exclude``; the
-            ``alignment_curve`` of the method; and ``test``, with the ``observed`` alignment, those ``by_chance``, and
-            the ``p_value``. What is None is left out.
+            ``alignment_curve`` of the method; and ``test``, with the ``observed`` alignment, those ``by_chance``, the
+            ``p_value``, and the number of cells tested, ``n_samples``, to which all of these refer. What is None is
+            left out.
 
     See Also
     --------
@@ -183,7 +184,7 @@ def recorded_selection(
         **{key: indices and [names[index] for index in indices] for key, indices in panel.items()},
         **settings,
         "alignment_curve": getattr(selector, "alignment_curve_", None),
-        "test": tested and {name: getattr(tested, name) for name in ("observed", "by_chance", "p_value")},
+        "test": tested and {name: getattr(tested, name) for name in ("observed", "by_chance", "p_value", "n_samples")},
     }
     return Selection(selector.scores_, selector.ranking_, selector.n_features_, record)
 

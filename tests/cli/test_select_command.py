@@ -28,7 +28,7 @@ from command_line import (
     write_source,
 )
 
-from ufselect import FSASL, FSSL
+from ufselect import FSASL, FSSL, MCFS
 from ufselect.cli import fitting
 from ufselect.datasets import make_planted_clusters
 from ufselect.inspection import alignment_of_selection, structure_test
@@ -365,10 +365,10 @@ def test_a_test_on_some_of_the_samples_says_that_these_may_be_too_few(tmp_path, 
     monkeypatch.chdir(tmp_path)
     np.save("noise.npy", np.random.default_rng(1).standard_normal((510, 12)))
     outcome = invoke("select", "noise.npy", "-m", 3)
-    told = (
-        "The selection may be arbitrary, or 500 of 510 samples, on which it was tested, are too few to see a structure."
+    assert re.search(
+        r"learned structure, 0\.\d\d of 1, on the 500 of 510 samples tested 0\.\d\d, is no", outcome.stdout
     )
-    assert told in outcome.stdout
+    assert "The selection may be arbitrary, or the samples tested are too few to see a structure." in outcome.stdout
 
 
 def test_agreement_of_structure_stands_on_the_page(cells, tmp_path):
@@ -420,10 +420,40 @@ def test_a_method_without_an_embedding_is_not_tested(cells):
     assert "shuffled" not in outcome.stdout
 
 
-def test_many_samples_are_tested_on_some_of_them(tmp_path, monkeypatch):
+def test_agreement_of_all_samples_stands_beside_that_of_those_tested(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    np.save("long.npy", make_planted_clusters(600, 3, 5, 10, random_state=0).X)
-    assert "p < 0.001). Tested on 500 of 600 samples.\n" in invoke("select", "long.npy", "-m", 4).stdout
+    X = make_planted_clusters(520, 3, 5, 10, separation=2.0, random_state=3).X
+    np.save("long.npy", X)
+    selector = FSASL(4).fit(X)
+    of_all, tested = alignment_of_selection(selector), structure_test(X, selector)
+    assert f"{of_all:.2f}" != f"{tested.observed:.2f}"
+    by_chance = f"{tested.mean:.2f} ± {round(tested.spread, 3):.1g}"
+    printed = invoke("select", "long.npy", "-m", 4, "--report", "page.html").stdout
+    both = f"{of_all:.2f} of 1. On the 500 of 520 samples tested: {tested.observed:.2f} ({by_chance} if columns are"
+    assert f"with the learned structure: {both}" in printed
+    page = (tmp_path / "page.html").read_text(encoding="utf-8").replace("\u00a0", " ")
+    both = f"{of_all:.2f} of 1; on the 500 of 520 samples tested {tested.observed:.2f}, against {by_chance} for"
+    assert f"agreement {both}" in page
+
+
+def test_agreement_of_a_fit_stands_beside_that_of_another_one_for_the_test(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    X = np.random.default_rng(0).standard_normal((80, 200))
+    np.save("noise.npy", X)
+    selector = MCFS().fit(X)  # it selects other columns if their number is given
+    of_fit, of_test = alignment_of_selection(selector), structure_test(X, MCFS(selector.n_features_)).observed
+    assert f"{of_fit:.2f}" != f"{of_test:.2f}"
+    printed = invoke("select", "noise.npy", "--method", "MCFS").stdout
+    assert f"{of_fit:.2f} of 1, fitted again for this number of columns {of_test:.2f}, is no better" in printed
+
+
+def test_time_and_memory_of_the_fit_are_the_same_on_the_page_as_in_the_terminal(cells, tmp_path):
+    printed = invoke("select", "cells.csv", "-m", 4, "--report", "page.html").stdout
+    cost = r"[\d,.]+ s and [\d,]+ MB of memory"
+    (of_fit,) = re.findall(rf"^Took {cost}; the fit ({cost})\.$", printed, flags=re.MULTILINE)
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert f'<dt>Fit</dt><dd title="{of_fit}">' in page
+    assert "<dt>Time</dt>" not in page
 
 
 def test_a_test_that_cannot_be_made_is_no_failure(tmp_path, monkeypatch):

@@ -22,7 +22,7 @@ from sklearn.datasets import load_digits
 import ufselect
 from ufselect import FSASL, LaplacianScore, MaxVariance
 from ufselect.datasets import make_planted_clusters
-from ufselect.inspection import explain_features, selection_frequencies, structure_test
+from ufselect.inspection import alignment_of_selection, explain_features, selection_frequencies, structure_test
 from ufselect.metrics import absolute_correlations, matched_accuracy, redundancy
 from ufselect.report import Study, render_page
 from ufselect.report.encoding import as_json, fit_for_html
@@ -147,7 +147,9 @@ def test_first_sentence_says_what_was_not_tested(planted):
 def test_first_sentence_says_how_many_samples_were_tested(planted):
     test = structure_test(planted.X, FSASL(12), max_samples=100, n_shuffles=2)
     page = render_page(replace(planted, test=test))
-    assert "Tested on 100 of 120 samples." in page
+    of_all = alignment_of_selection(planted.selector)
+    told = f"agreement {of_all:.2f} of 1; on the 100 of 120 samples tested {test.observed:.2f}, against "
+    assert headline_of(page)[1].startswith(told)
     assert "on 100 samples; the thin line is that of the data on these samples" in page
     np.testing.assert_allclose(content_of(page)["curves"]["tested"]["observed"], test.curve, atol=1e-6)
 

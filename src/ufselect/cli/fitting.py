@@ -270,7 +270,7 @@ def agreement_found(selector: BaseSelector, X: Any, *, test: bool = True, batch:
 
     If ``test``, the agreement is compared with that of shuffled columns.
     """
-    from ufselect.inspection import MOST_TESTED, alignment_of_selection, structure_test_of_fitted
+    from ufselect.inspection import alignment_of_selection, structure_test_of_fitted
 
     found = alignment_of_selection(selector)
     if found is None:
@@ -283,23 +283,24 @@ def agreement_found(selector: BaseSelector, X: Any, *, test: bool = True, batch:
             tested = structure_test_of_fitted(selector, X, batch=batch, verbose=1)
     except ValueError as error:
         return Agreement([f"{untested}; it could not be compared with that of shuffled columns. {error}"])
-    subset = f"{MOST_TESTED:,} of {X.shape[0]:,} samples" if X.shape[0] > MOST_TESTED else ""
-    return Agreement([_what_was_tested(tested, subset)], tested)
+    return Agreement([_what_was_tested(tested, found, X.shape[0])], tested)
 
 
-def _what_was_tested(tested: StructureTest, subset: str) -> str:
-    p = tested.p_value
+def _what_was_tested(tested: StructureTest, fitted: float, n_samples: int) -> str:
+    """Return the agreement of the fit beside that of shuffled columns; both are named if the tested one is another."""
+    p, observed, other = tested.p_value, f"{tested.observed:.2f}", tested.why_other_than(fitted, n_samples)
     by_chance = f"{tested.mean:.2f} ± {round(tested.spread, 3):.1g} if columns are shuffled"
     if tested.found:
         probability = "p < 0.001" if p < 0.001 else f"p = {p:.2g}"
-        found = f"{tested.observed:.2f} of 1 ({by_chance}; {probability})"
-        on_subset = f" Tested on {subset}." if subset else ""
-        return f"Agreement of the selected columns with the learned structure: {found}.{on_subset}"
-    too_few = f"The selection may be arbitrary, or {subset}, on which it was tested, are too few to see a structure."
+        tested_one = f". {other.capitalize()}: {observed}" if other else ""
+        found = f"{fitted:.2f} of 1{tested_one} ({by_chance}; {probability})"
+        return f"Agreement of the selected columns with the learned structure: {found}."
+    named = f"{fitted:.2f} of 1, {other} {observed}" if other else f"{observed} of 1"
+    too_few = "The selection may be arbitrary, or the samples tested are too few to see a structure."
     return (
-        "No structure was found: the agreement of the selected columns with the learned structure, "
-        f"{tested.observed:.2f} of 1, is no better than by chance ({by_chance}; p = {p:.2g}). "
-        f"{too_few if subset else 'The selection is arbitrary.'}"
+        f"No structure was found: the agreement of the selected columns with the learned structure, {named}, "
+        f"is no better than by chance ({by_chance}; p = {p:.2g}). "
+        f"{too_few if 0 < tested.n_samples < n_samples else 'The selection is arbitrary.'}"
     )
 
 

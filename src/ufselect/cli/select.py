@@ -32,7 +32,7 @@ from ufselect.cli.outputs import ensure_can_be_written, ensure_table_can_be_writ
 from ufselect.cli.panel import Panel
 from ufselect.cli.printing import say
 from ufselect.cli.select_parts import refuse_with_parts, select_from_parts
-from ufselect.cli.selection import cost, peak, print_ranking, selected_names
+from ufselect.cli.selection import cost, print_ranking, selected_names
 
 if TYPE_CHECKING:
     from ufselect.base import BaseSelector
@@ -140,14 +140,16 @@ def select(
     _refuse_other_shape(pixels, numbers.X.shape[1])
     numbers.notes.extend(panel.apply(selector, numbers))
     batches = panel.batch_of_samples(numbers)
+    before_fit = perf_counter()
     fit_with_notes(selector, numbers.X, batch=batches)
+    fit = cost(before_fit)
     agreement = agreement_found(selector, numbers.X, test=not (no_test or names), batch=batches)
     pages = {}
     if report:
         command = shlex.join(["ufselect", *context.obj])
         stability = _stability(selector, numbers.X, batches)
         shape = {"image": pixels, "ordered": ordered}
-        pages[report] = _page(selector, numbers, agreement, stability, shape, command, perf_counter() - start)
+        pages[report] = _page(selector, numbers, agreement, stability, shape, command, fit)
     # Before anything is printed: a reader such as head may close the pipe early.
     settings = {"layer": layer or None, "batch_key": batch or None, "counts": numbers.are_counts}
     write_all({output: _table_writer(selector, numbers, agreement.tested, settings)} if output else {}, pages)
@@ -156,7 +158,7 @@ def select(
         say(selected_names(selector, numbers.table.names))
         return
     _print_selection(selector, numbers, agreement.sentences, standardize=scale is not options.Scale.none)
-    say([*(f"Wrote {path}." for path in (output, report) if path), cost(perf_counter() - start)])
+    say([*(f"Wrote {path}." for path in (output, report) if path), f"Took {cost(start)}; the fit {fit}."])
 
 
 def _needs_values(output: Path | None, data: Path) -> bool:
@@ -195,7 +197,7 @@ def _page(
     stability: Any,
     shape: Mapping[str, Any],
     command: str,
-    seconds: float,
+    fit: str,
 ) -> str:
     from ufselect.report import Study, render_page
 
@@ -215,7 +217,7 @@ def _page(
             test=agreement.tested,
             stability=stability,
             missing=_shares_missing(numbers.table),
-            facts={"Time": f"{seconds:,.1f} s", "Peak memory": peak(), "Version": f"ufselect {__version__}"},
+            facts={"Fit": fit, "Version": f"ufselect {__version__}"},
         )
     )
 

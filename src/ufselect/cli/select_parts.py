@@ -69,7 +69,7 @@ def select_from_parts(
         return
     say([*notes, *choices_made(selector), *copies_found(selector), ""])
     print_ranking(selector, files.names, further="--names lists all")
-    say(["", *agreement_found(selector, X, test=False).sentences, cost(perf_counter() - start)])
+    say(["", *agreement_found(selector, X, test=False).sentences, f"Took {cost(start)}."])
 
 
 @contextmanager

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from time import perf_counter
 from typing import TYPE_CHECKING
 
 from ufselect.cli.printing import print_table, say
@@ -37,14 +38,10 @@ def print_ranking(selector: BaseSelector, names: Sequence[str], *, further: str)
         say([f"… and {selector.n_features_ - count:,} more; {further}."])
 
 
-def cost(seconds: float) -> str:
-    """Return a sentence on the time and the memory that a command took."""
-    return f"Took {seconds:,.1f} s and {peak()} of memory."
-
-
-def peak() -> str:
-    """Return the largest amount of memory in use so far."""
+def cost(since: float) -> str:
+    """Return the time since then, as of ``perf_counter``, and the largest amount of memory in use so far."""
     from ufselect._backend.memory import peak_memory
 
-    found = peak_memory()
-    return "an unknown amount" if found is None else f"{found / 1e6:,.0f} MB"
+    peak = peak_memory()
+    memory = "an unknown amount" if peak is None else f"{peak / 1e6:,.0f} MB"
+    return f"{perf_counter() - since:,.1f} s and {memory} of memory"

@@ -8,7 +8,7 @@ import numpy as np
 
 from ufselect._backend import wording
 from ufselect._backend.wording import counted
-from ufselect.inspection import StructureTest
+from ufselect.inspection import StructureTest, alignment_of_selection
 from ufselect.report.content import MOST_CORRELATIONS_SHOWN, Findings, objective_values
 from ufselect.report.features import MOST_CORRELATED, best_first, curves_of
 from ufselect.report.samples import MOST_COLUMNS_COMPARED
@@ -43,21 +43,23 @@ def verdict(study: Study) -> Verdict:
 
 
 def _tested(study: Study, test: StructureTest, chosen: str) -> Verdict:
-    n = study.X.shape[0]
-    subset = [f"Tested on {test.n_samples:,} of {n:,} samples."] if 0 < test.n_samples < n else []
+    n, fitted = study.X.shape[0], alignment_of_selection(study.selector) or test.observed
+    other = test.why_other_than(fitted, n)
     by_chance = f"{test.mean:.2f}\u00a0±\u00a0{round(test.spread, 3):.1g}"
     if not test.found:
         evidence = (
             f"the selected columns agree with what was learned from them no better than shuffled columns do "
-            f"({test.observed:.2f} against {by_chance}, p\u00a0=\u00a0{test.p_value:.2g})"
+            f"({f'{other} ' if other else ''}{test.observed:.2f} against {by_chance}, p\u00a0=\u00a0{test.p_value:.2g})"
         )
         finding = f"No structure was found in {counted(study.X.shape[1], 'column')}"
-        doubt = "may be arbitrary, or the samples tested are too few to see a structure" if subset else "is arbitrary"
-        return Verdict(finding, evidence, [f"The selection of {chosen} {doubt}.", *subset])
+        too_few = "may be arbitrary, or the samples tested are too few to see a structure"
+        doubt = too_few if 0 < test.n_samples < n else "is arbitrary"
+        return Verdict(finding, evidence, [f"The selection of {chosen} {doubt}."])
     probability = "p\u00a0<\u00a00.001" if test.p_value < 0.001 else f"p\u00a0=\u00a0{test.p_value:.2g}"
-    evidence = f"agreement {test.observed:.2f} of 1, against {by_chance} for shuffled columns ({probability})"
+    tested_one = f"; {other} {test.observed:.2f}" if other else ""
+    evidence = f"agreement {fitted:.2f} of 1{tested_one}, against {by_chance} for shuffled columns ({probability})"
     verb = "carries" if study.X.shape[1] == 1 else "carry"
-    return Verdict(f"{chosen} {verb} the structure of the data", evidence, [*_stability(study), *subset])
+    return Verdict(f"{chosen} {verb} the structure of the data", evidence, _stability(study))
 
 
 def _stability(study: Study) -> list[str]:
