@@ -191,6 +191,17 @@ def test_kept_genes_come_first_and_excluded_ones_last():
     assert record["exclude"].tolist() == ["G3", "MT-36", "MT-37", "MT-38", "MT-39"]
 
 
+def test_columns_of_var_patterns_and_names_exclude_genes_together():
+    separate, together = cells(), cells()
+    together.var["mt"] = pd.array(together.var_names.str.startswith("MT-3"), dtype="boolean")
+    select_genes(separate, 5, exclude=["MT-*", "G3", "G1?"], method="MaxVariance")
+    select_genes(together, 5, exclude=[together.var["mt"], "G1?", "G3"], method="MaxVariance")
+    assert_array_equal(annotations(separate), annotations(together))
+    together.var["mt"] = together.var["mt"].mask(together.var_names == "G7")
+    with pytest.raises(ValueError, match=r"^exclude: a mask has 1 missing value where True or False is needed\.$"):
+        select_genes(together, 5, exclude=[together.var["mt"], "G1?"], method="MaxVariance")
+
+
 def test_a_column_of_var_says_which_genes_are_excluded():
     by_name, by_mask = cells(), cells()
     by_mask.var["mt"] = by_mask.var_names.str.startswith("MT-")

@@ -10,7 +10,7 @@ from numpy.testing import assert_array_equal
 from sklearn.exceptions import ConvergenceWarning
 
 import ufselect
-from ufselect import FSASL, LaplacianScore
+from ufselect import FSASL, LaplacianScore, MaxVariance
 from ufselect.base import Wanted
 from ufselect.datasets import make_planted_clusters
 
@@ -87,6 +87,21 @@ def test_names_masks_and_single_names_are_accepted():
     assert by_name.top_features()[0] == "gene 25"
 
 
+@pytest.mark.parametrize("dtype", ["boolean", "bool[pyarrow]", "object"])
+def test_masks_may_be_nullable_and_stand_beside_names_and_indices(dtype):
+    import pandas as pd
+
+    frame = pd.DataFrame(PLANTED.X, columns=[f"gene {j}" for j in range(30)])
+    mask = pd.Series(np.isin(np.arange(30), [25, 26]), index=frame.columns, dtype=dtype)
+    expected = MaxVariance(5, exclude=[25, 26, 3, 4]).fit(PLANTED.X).ranking_
+    assert_array_equal(MaxVariance(5, exclude=[mask, "gene 3", 4]).fit(frame).ranking_, expected)
+    alone = MaxVariance(5, exclude=mask).fit(frame).ranking_
+    assert_array_equal(alone, MaxVariance(5, exclude=[25, 26]).fit(frame).ranking_)
+    mask.iloc[:2] = None
+    with pytest.raises(ValueError, match=r"^exclude: a mask has 2 missing values where True or False is needed\.$"):
+        MaxVariance(5, exclude=mask).fit(frame)
+
+
 def test_a_kept_copy_stands_for_the_others_and_an_excluded_one_for_none():
     X = np.hstack([PLANTED.X, PLANTED.X[:, [2, 5]]])
     selector = FSASL(5, keep=[30], exclude=[5]).fit(X)
@@ -107,6 +122,7 @@ HOSTILE = {
     "n_features_to_select=5 selects 5 features, but keep contains 6.": {"keep": [0, 1, 2, 3, 4, 5]},
     "n_features_to_select=5 must not exceed the number of features that are not excluded, 4.": {"exclude": range(26)},
     "keep: a mask of 2 values does not fit 30 columns.": {"keep": [True, False]},
+    "keep: columns are given in one dimension, got 2.": {"keep": np.eye(30, dtype=bool)},
     "Only 2 columns are at least min_distance=15 apart, but 5 are to be selected.": {"min_distance": 15},
     "All columns that are not excluded are constant.": {
         "exclude": [j for j in range(30) if j != 7],

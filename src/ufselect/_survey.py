@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -53,6 +53,8 @@ def _columns_named(selector: Any, parameter: str, n_features: int, names: Sequen
         return np.empty(0, dtype=np.intp)
     if isinstance(given, str):
         given = [given]
+    if not isinstance(given, Iterable):
+        raise ValueError(f"{parameter}={given!r} is no list of columns.")
     try:
         return np.unique(column_indices(given, n_features, names))
     except ValueError as error:

@@ -15,7 +15,7 @@ import numpy as np
 from ufselect import __version__
 from ufselect._backend.columns import Indices
 from ufselect._backend.naming import object_named
-from ufselect._backend.tabular import columns_matching, is_mask, is_pattern, marked_columns
+from ufselect._backend.tabular import as_mask, columns_matching, is_pattern, marked_columns
 from ufselect._backend.wording import counted, listed, occurrences, shown
 from ufselect._survey import Panel, called, why_useless
 from ufselect.base import BaseSelector
@@ -72,8 +72,8 @@ def select_genes(
     keep : str, sequence of str or mask, optional
         Genes that are selected in any case; the others complement them.
     exclude : str, sequence of str or mask, optional
-        Genes that take no part. Both are given by names, by shell patterns such as ``"MT-*"``, or as a boolean column
-        of ``var``.
+        Genes that take no part. Both are given by names, by shell patterns such as ``"MT-*"``, as a boolean column of
+        ``var``, or as a list of all these.
     counts : bool or "auto", default="auto"
         Whether to divide each cell by its sum and take logarithms; "auto" does so if the values are counts.
     method : str, default="FSASL"
@@ -239,26 +239,30 @@ def _panel(names: Sequence[str], keep: Any, exclude: Any) -> Panel:
 
 
 def _genes(given: Any, names: Sequence[str], parameter: str) -> Indices:
-    """Return the indices of genes that are given by name, by pattern or by a mask."""
+    """Return the indices of genes that are given by name, by pattern, by a mask, or as a list of all these."""
     if given is None:
         return np.zeros(0, dtype=np.intp)
-    if not isinstance(given, str) and is_mask(given := list(given)):
-        return _marked(given, parameter, len(names))
-    found = columns_matching([given] if isinstance(given, str) else map(str, given), names)
+    try:
+        mask = as_mask(given)
+        several = [given] if isinstance(given, str) or mask is not None else list(given)
+        masks = [each for each in map(as_mask, several) if each is not None]
+        marked = [marked_columns(each, len(names)) for each in masks]
+    except ValueError as error:
+        raise ValueError(f"{parameter}: {error}") from None
+    named = _genes_named([str(each) for each in several if as_mask(each) is None], names, parameter)
+    return np.unique(np.concatenate([named, *marked]))
+
+
+def _genes_named(texts: Sequence[str], names: Sequence[str], parameter: str) -> Indices:
+    """Return the indices of genes that are given by name or by pattern."""
+    found = columns_matching(texts, names)
     for text, indices in found.items():
         if not indices:
             reason = "no gene matches" if is_pattern(text) else "there is no gene"
             near = get_close_matches(text, names, n=1)
             guess = f"; did you mean '{shown(near[0])}'?" if near else "."
             raise ValueError(f"{parameter}: {reason} '{shown(text)}'{guess}")
-    return np.unique(np.array([index for indices in found.values() for index in indices], dtype=np.intp))
-
-
-def _marked(mask: list[bool], parameter: str, n_genes: int) -> Indices:
-    try:
-        return marked_columns(mask, n_genes)
-    except ValueError as error:
-        raise ValueError(f"{parameter}: {error}") from None
+    return np.array([index for indices in found.values() for index in indices], dtype=np.intp)
 
 
 def _check_number(n_genes: int | float | str, panel: Panel, n_all: int) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ import scipy.sparse as sp
 from sklearn.utils import check_array
 from sklearn.utils.validation import _get_feature_names
 
-from ufselect._backend.wording import shown
+from ufselect._backend.wording import counted, shown
 
 Indices = npt.NDArray[np.intp]
 
@@ -45,30 +46,58 @@ def column_names(X: Any, selector: Any = None) -> list[str] | None:
     return None if names is None else [str(name) for name in names]
 
 
+def is_missing(value: Any) -> bool:
+    """Whether a value is None, NaN, NaT or pandas' NA."""
+    differs = value != value  # NA, which is neither true nor false, for NA
+    return value is None or not isinstance(differs, (bool, np.bool_)) or bool(differs)
+
+
 def column_indices(columns: Iterable[Any], n_columns: int, names: Sequence[str] | None) -> Indices:
-    """Return the indices of columns that are given by index, by name or as a boolean mask.
+    """Return the indices of columns that are given by index, by name, by boolean mask, or as a list of all these.
 
     Raises
     ------
     ValueError
-        If there is no such column, or if a mask has another length.
+        If there is no such column, or if a mask has another length or missing values.
     """
-    columns = list(columns)
-    if is_mask(columns):
-        return marked_columns(columns, n_columns)
+    columns = columns if hasattr(columns, "ndim") else list(columns)
+    mask = as_mask(columns)
+    if mask is not None:
+        return marked_columns(mask, n_columns)
     index = {name: j for j, name in enumerate(names or ())}
-    return np.array([_index_of(column, n_columns, index) for column in columns], dtype=np.intp)
+    found: list[int] = []
+    for each in columns:
+        mask = as_mask(each)
+        found.extend([_index_of(each, n_columns, index)] if mask is None else marked_columns(mask, n_columns))
+    return np.array(found, dtype=np.intp)
 
 
-def is_mask(columns: Any) -> bool:
-    """Whether columns are given as a boolean mask."""
-    return len(columns) > 0 and all(isinstance(each, (bool, np.bool_)) for each in columns)
+def as_mask(columns: Any) -> list[Any] | None:
+    """Return a boolean mask of columns as a list, which may have missing values; None if it is no mask.
+
+    Raises
+    ------
+    ValueError
+        If columns have several dimensions.
+    """
+    if isinstance(columns, (str, Integral)) or not isinstance(columns, Iterable):
+        return None
+    if getattr(columns, "ndim", 1) != 1:
+        raise ValueError(f"columns are given in one dimension, got {columns.ndim}.")  # type: ignore[attr-defined]
+    values = list(columns)
+    are_booleans = [isinstance(each, (bool, np.bool_)) for each in values]
+    if not any(are_booleans):
+        return None
+    return values if all(known or is_missing(each) for known, each in zip(are_booleans, values, strict=True)) else None
 
 
-def marked_columns(mask: Any, n_columns: int) -> Indices:
+def marked_columns(mask: Sequence[Any], n_columns: int) -> Indices:
     """Return the indices of the columns that a boolean mask marks."""
     if len(mask) != n_columns:
         raise ValueError(f"a mask of {len(mask)} values does not fit {n_columns} columns.")
+    n_missing = sum(map(is_missing, mask))
+    if n_missing:
+        raise ValueError(f"a mask has {counted(n_missing, 'missing value')} where True or False is needed.")
     return np.flatnonzero(mask)
 
 
