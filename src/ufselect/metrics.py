@@ -13,12 +13,14 @@ from scipy.special import entr
 from sklearn.utils import check_array
 from sklearn.utils.sparsefuncs import min_max_axis
 
+from ufselect._backend.columns import powers_of_two
 from ufselect.graphs.neighbors import nearest_others
 
 Float = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.intp]
 
 _ROUNDING = 1e-12
+_SAFE_MAGNITUDE = 1e15  # whose square and its inverse are far from the limits of float32
 
 
 def matched_accuracy(classes: Any, clusters: Any) -> float:
@@ -207,7 +209,16 @@ def nearest_neighbors(X: Any, n_neighbors: int = 5) -> Indices:
     n_others = X.shape[0] - 1
     if not 1 <= n_neighbors <= n_others:
         raise ValueError(f"n_neighbors={n_neighbors} must be between 1 and {n_others}, the number of other samples.")
-    return nearest_others(X, n_neighbors).index
+    return nearest_others(_in_a_safe_unit(X), n_neighbors).index
+
+
+def _in_a_safe_unit(X: Any) -> Any:
+    """Return X in a unit, a power of two, in which squares of its values neither underflow nor overflow."""
+    values = X.data if sp.issparse(X) else X
+    largest = max(-float(values.min()), float(values.max())) if values.size else 0.0
+    if largest == 0.0 or 1.0 / _SAFE_MAGNITUDE <= largest <= _SAFE_MAGNITUDE:
+        return X
+    return X / X.dtype.type(powers_of_two(largest))
 
 
 def neighborhood_overlap(before: Any, after: Any) -> float:

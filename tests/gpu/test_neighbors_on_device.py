@@ -56,6 +56,26 @@ def test_copies_are_the_nearest(device):
 
 
 @on_every_device
+def test_tied_distances_share_evenly(device):
+    from ufselect.gpu.graphs import adaptive_neighbors
+
+    Z = torch.from_numpy(np.hstack([np.eye(40), 3.0 * np.eye(40)]).astype(np.float32)).to(device) / 7.0
+    P = adaptive_neighbors(Z, 5)
+    assert_allclose(P.probabilities.cpu(), 0.2, rtol=1e-6)
+    assert_array_equal(P.spread.cpu(), 0.0)
+
+
+@on_every_device
+def test_a_neighbour_as_far_as_the_next_one_gets_nothing(device):
+    from ufselect.gpu.graphs import adaptive_neighbors
+
+    angles = np.arange(6) * np.pi / 3.0
+    Z = np.vstack([[0.0, 0.0], [0.6, 0.8], 3.0 * np.column_stack([np.cos(angles), np.sin(angles)])])
+    P = adaptive_neighbors(torch.from_numpy(Z.astype(np.float32)).to(device), 3)
+    assert_array_equal(P.to_scipy().toarray()[0], [0, 1, 0, 0, 0, 0, 0, 0])
+
+
+@on_every_device
 def test_eigenvectors_have_small_residuals_and_are_orthonormal(device):
     from ufselect.gpu.graphs import NeighborLaplacian, adaptive_neighbors, smallest_eigenvectors
     from ufselect.graphs.laplacian import neighbor_laplacian

@@ -7,6 +7,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import minimize
 from scipy.spatial.distance import cdist
 
+from ufselect import FSASL
 from ufselect._backend.columns import Columns
 from ufselect.graphs.adaptive import adaptive_neighbors
 
@@ -153,10 +154,63 @@ def test_three_samples_with_one_neighbour_each():
     assert_array_equal(P, [[0, 1, 0], [1, 0, 0], [0, 1, 0]])
 
 
-def test_samples_at_equal_distances_share_evenly():
-    P = adaptive_neighbors(np.eye(6), 3).P
-    assert_array_equal(np.diff(P.indptr), 3)
-    assert_allclose(P.data, 1.0 / 3.0, rtol=1e-12)
+# Ties
+
+
+def one_hot(*sizes):
+    """Groups of equal samples, one column a group."""
+    return np.repeat(np.eye(len(sizes)), sizes, axis=0)
+
+
+def prepared(X, form=np.asarray):
+    return Columns.prepared(form(X), center=True, scale="standard")
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize("spread", ["row", "mean"])
+@pytest.mark.parametrize("n", [6, 60])
+def test_samples_at_equal_distances_share_evenly(n, spread, form):
+    P, mu, _ = adaptive_neighbors(prepared(np.eye(n), form), 5, spread=spread)
+    assert_array_equal(mu, 0.0)
+    assert_allclose(P.toarray(), (1.0 - np.eye(n)) / (n - 1), rtol=0, atol=1e-15)
+
+
+def test_differences_that_are_rounding_are_not_divided_by_their_sum():
+    # All distances are the same, but sums in another order differ in the last digit.
+    X = np.hstack([np.eye(20), 3.0 * np.eye(20)])
+    P = FSASL(3, adaptive=False).fit(X).neighbor_graph_
+    assert_allclose(P.toarray(), (1.0 - np.eye(20)) / 19.0, rtol=0, atol=1e-12)
+
+
+def test_a_neighbour_as_far_as_the_next_one_gets_nothing():
+    # From 0: one neighbour at 1 and six at 3, of which two are among the three nearest.
+    angles = np.arange(6) * np.pi / 3.0
+    Z = np.vstack([[0.0, 0.0], [0.6, 0.8], 3.0 * np.column_stack([np.cos(angles), np.sin(angles)])])
+    P, mu, _ = adaptive_neighbors(Z, 3)
+    assert_array_equal(P.toarray()[0], [0, 1, 0, 0, 0, 0, 0, 0])
+    assert_allclose(mu[0], 4.0, rtol=1e-12)
+
+
+@pytest.mark.parametrize("spread", ["row", "mean"])
+def test_equal_samples_share_evenly_however_many_they_are(spread):
+    X = one_hot(4, 9, 12)
+    P = adaptive_neighbors(prepared(X), 3, spread=spread).P.toarray()
+    same = X @ X.T - np.eye(25)
+    assert_allclose(P, same / same.sum(axis=1, keepdims=True), rtol=0, atol=1e-15)
+
+
+def test_rounding_of_samples_that_are_equal_is_no_distance():
+    X = one_hot(9, 9) + 1.0 / 3.0
+    shaken = X * (1.0 + 2.0**-52 * np.random.default_rng(0).integers(-1, 2, X.shape))
+    assert_array_equal(adaptive_neighbors(shaken, 3).P.toarray(), adaptive_neighbors(X, 3).P.toarray())
+
+
+def test_of_too_many_equal_samples_those_with_the_lowest_indices_share(monkeypatch):
+    monkeypatch.setattr("ufselect.graphs.neighbors.LARGEST_TIED_GRAPH", 25 * 10)
+    P = adaptive_neighbors(one_hot(4, 9, 12), 3).P.toarray()
+    assert_array_equal(np.count_nonzero(P, axis=1), np.repeat([3, 8, 4], [4, 9, 12]))
+    assert_array_equal(np.flatnonzero(P[20]), [13, 14, 15, 16])
+    assert_allclose(P.sum(axis=1), 1.0, rtol=0, atol=1e-12)
 
 
 @pytest.mark.parametrize("spread", ["row", "mean"])

@@ -63,6 +63,12 @@ that share a direction cannot be told apart (docs/methods.md has the figures).
 NEIGHBORS_TO_COUNT_CLUSTERS = 10
 """Number of neighbours in the graph whose eigengap "auto" reads, unless given; fewer make gaps by chance."""
 
+LARGEST_TIED_GRAPH = 4_000_000
+"""Number of edges that samples tied at the smallest distance may add to a neighbour graph.
+
+They take 64 MB. All ties of up to 2000 samples fit; thousands of identical samples of a large table do not.
+"""
+
 # Range of the data
 
 LARGEST_VALUE = 1e140
@@ -84,6 +90,12 @@ SAME_DISTANCE = 1e-10
 """Squared distances with a smaller relative difference are the same, and the lower index counts as nearer.
 
 Sums over thousands of columns in another order differ by less.
+"""
+
+ROUNDINGS_OF_POINTS = 4
+"""Error of a distance between xᵢ and xⱼ that comes from rounding of the points, in units of ε(‖xᵢ‖ + ‖xⱼ‖).
+
+Centring and scaling round twice; small distances, between samples that are all but equal, consist of such errors.
 """
 
 SAME_EIGENVALUE = 1e-8

@@ -91,7 +91,12 @@ class ClusterSelector(GraphSelector):
     def _neighborhood(self, X: Columns) -> Neighborhood:
         """The k nearest neighbours of each sample and the number of clusters, from one neighbour search."""
         k = self._count_neighbors(X.shape[0])
-        nearest = nearest_others(X, self._neighbors_to_search(k, X.shape[0]), n_jobs=self.n_jobs)
+        nearest = nearest_others(
+            X,
+            self._neighbors_to_search(k, X.shape[0]),
+            with_ties=isinstance(self.n_clusters, str),
+            n_jobs=self.n_jobs,
+        )
         return Neighborhood(nearest.first(k), self._clusters_among(nearest))
 
     def _count_clusters(self, X: Columns | Float) -> int:
@@ -99,7 +104,8 @@ class ClusterSelector(GraphSelector):
         n = X.shape[0]
         if not isinstance(self.n_clusters, str):
             return self._given_clusters(n, self.n_clusters)
-        return self._clusters_among(nearest_others(X, self._neighbors_to_search(1, n), n_jobs=self.n_jobs))
+        count = self._neighbors_to_search(1, n)
+        return self._clusters_among(nearest_others(X, count, with_ties=True, n_jobs=self.n_jobs))
 
     def _neighbors_to_search(self, k: int, n: int) -> int:
         """k, or more if the number of clusters is to be found: its graph also needs the distance to one more."""
@@ -117,7 +123,7 @@ class ClusterSelector(GraphSelector):
         if not isinstance(self.n_clusters, str):
             return self._given_clusters(n, self.n_clusters)
         k = self._neighbors_to_count_clusters(n)
-        L = structure_laplacian(None, neighbor_probabilities(nearest.first(k + 1), k), 1.0)
+        L = structure_laplacian(None, neighbor_probabilities(nearest, k), 1.0)
         # Beyond √n clusters the gaps of a neighbour graph reflect its size rather than clusters.
         most = min(max(int(np.sqrt(n)), 2), MOST_CLUSTERS_TO_FIND)
         least = min(max(most // 2, 2), FEWEST_CLUSTERS_TO_FIND)

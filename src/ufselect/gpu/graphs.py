@@ -11,7 +11,7 @@ import torch
 
 from ufselect._backend.columns import Float
 from ufselect._backend.convergence import warn_not_converged
-from ufselect._backend.policy import LARGEST_DENSE_SPECTRUM
+from ufselect._backend.policy import LARGEST_DENSE_SPECTRUM, ROUNDINGS_OF_POINTS
 from ufselect.gpu.neighbors import nearest_others
 from ufselect.graphs.laplacian import structure_laplacian
 from ufselect.graphs.smooth_target import RESIDUAL, directions, weights_of
@@ -46,7 +46,9 @@ class NeighborGraph(NamedTuple):
 
 
 def adaptive_neighbors(Z: torch.Tensor, k: int) -> NeighborGraph:
-    """Return P with exactly k neighbours per sample: Pᵢⱼ = (dᵢ₍k+1₎ − dᵢⱼ)₊ / (k·dᵢ₍k+1₎ − Σ_{j≤k} dᵢ₍j₎).
+    """Return P with at most k neighbours per sample: Pᵢⱼ = (dᵢ₍k+1₎ − dᵢⱼ)₊ / (k·dᵢ₍k+1₎ − Σ_{j≤k} dᵢ₍j₎).
+
+    Distances that differ only by rounding are equal; if all k + 1 are, k of the neighbours share equally.
 
     Parameters
     ----------
@@ -59,12 +61,23 @@ def adaptive_neighbors(Z: torch.Tensor, k: int) -> NeighborGraph:
     -------
     NeighborGraph
     """
-    nearest = nearest_others(Z - Z.mean(dim=0), min(k + 1, len(Z) - 1))
-    nearness = nearest.squared_distances[:, -1:] - nearest.squared_distances[:, :k]
+    points = Z - Z.mean(dim=0)
+    nearest = nearest_others(points, min(k + 1, len(Z) - 1))
+    distances = _with_equal_ties(nearest.squared_distances, torch.linalg.vector_norm(points, dim=1))
+    nearness = distances[:, -1:] - distances[:, :k]
     total = nearness.sum(dim=1, keepdim=True)
-    even = torch.full_like(nearness, 1.0 / k)
+    even = torch.full_like(nearness, 1.0 / nearness.shape[1])
     probabilities = torch.where(total > 0.0, nearness / total.clamp(min=torch.finfo(torch.float32).tiny), even)
     return NeighborGraph(probabilities, nearest.index[:, :k], 0.5 * total[:, 0])
+
+
+def _with_equal_ties(distances: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
+    """Make ascending squared distances equal that differ only by rounding, given the norms of the samples."""
+    rounding = ROUNDINGS_OF_POINTS * torch.finfo(distances.dtype).eps
+    roots = distances.sqrt()
+    farther = roots.diff(dim=1) > rounding * (roots[:, 1:] + 2.0 * lengths[:, None])
+    first_of_equals = torch.cat([distances[:, :1], torch.where(farther, distances[:, 1:], 0.0)], dim=1)
+    return first_of_equals.cummax(dim=1).values
 
 
 class NeighborLaplacian:

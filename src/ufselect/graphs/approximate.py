@@ -15,7 +15,7 @@ from ufselect._backend.blocks import number_of_threads
 from ufselect._backend.columns import Columns, Float, Indices
 from ufselect._backend.convergence import warn_user
 from ufselect._backend.policy import LARGEST_EXACT_SEARCH, SAME_DISTANCE
-from ufselect.graphs.neighbors import Nearest, NeighborSearch, centered_points, measured_in_order
+from ufselect.graphs.neighbors import Nearest, NeighborSearch, centered_points
 
 _SPARE = 6  # neighbours per sample beyond those asked for, which improve the recall
 _SAMPLE = 1000  # samples of which the recall is measured
@@ -106,7 +106,7 @@ def approximate_others(
     missed = np.flatnonzero((others < 0).any(axis=1))  # whose neighbours the descent has not all found
     if len(missed):
         others[missed] = search.nearest(others.shape[1], missed).index
-    found = measured_in_order(points, np.arange(n), others, n_jobs).first(count)
+    found = search.measured_in_order(np.arange(n), others).first(count)
     rows = np.sort(rng.choice(n, size=min(_SAMPLE, n), replace=False))
     farthest = search.nearest(count, rows).squared_distances[:, -1:]
     recall = np.mean(found.squared_distances[rows] <= farthest * (1.0 + SAME_DISTANCE))

@@ -19,6 +19,8 @@ from ufselect._backend.columns import Columns, Float, Indices
 from ufselect._backend.policy import (
     FAINTEST_SIMILARITY,
     LARGEST_DISTANCE_MATRIX,
+    LARGEST_TIED_GRAPH,
+    ROUNDINGS_OF_POINTS,
     SAME_DISTANCE,
     SMALLEST_BLOCKED_SEARCH,
 )
@@ -33,17 +35,22 @@ _MOST_IN_BLOCKS = 64  # candidates, which are kept in order by insertion
 
 @dataclass(frozen=True)
 class Nearest:
-    """Squared distances from samples to their nearest others, in ascending order by rows, and the indices of these."""
+    """Squared distances from samples to their nearest others, in ascending order by rows, and the indices of these.
+
+    Distances that differ only by rounding are equal. ``tied`` has further pairs of a sample and another that is as near
+    as its nearest one, if the search was asked for them.
+    """
 
     squared_distances: Float
     index: Indices
+    tied: tuple[Indices, Indices] | None = None
 
     def first(self, count: int) -> Nearest:
         """Return the ``count`` nearest of these."""
         return Nearest(self.squared_distances[:, :count], self.index[:, :count])
 
 
-def nearest_others(X: Columns | Any, count: int, *, n_jobs: int | None = None) -> Nearest:
+def nearest_others(X: Columns | Any, count: int, *, with_ties: bool = False, n_jobs: int | None = None) -> Nearest:
     """Return the ``count`` nearest other samples of every sample; see :class:`NeighborSearch`.
 
     Parameters
@@ -51,6 +58,8 @@ def nearest_others(X: Columns | Any, count: int, *, n_jobs: int | None = None) -
     X : Columns, ndarray or sparse array of shape (n, d)
     count : int
         Fewer than n.
+    with_ties : bool, default=False
+        Whether to return further samples that are as near as the nearest one.
     n_jobs : int, optional
         Number of threads.
 
@@ -59,7 +68,7 @@ def nearest_others(X: Columns | Any, count: int, *, n_jobs: int | None = None) -
     Nearest
         Two arrays of shape (n, count).
     """
-    return NeighborSearch(X, n_jobs=n_jobs).nearest(count)
+    return NeighborSearch(X, n_jobs=n_jobs).nearest(count, with_ties=with_ties)
 
 
 class NeighborSearch:
@@ -84,11 +93,15 @@ class NeighborSearch:
         self._quick = _search_among(self._near_origin, n_jobs)
         self._lengths = np.sqrt(row_norms(self._near_origin, squared=True).astype(np.float64))
 
-    def nearest(self, count: int, rows: Indices | None = None) -> Nearest:
-        """Return the ``count`` nearest others of the samples with the given indices, by default of all."""
+    def nearest(self, count: int, rows: Indices | None = None, *, with_ties: bool = False) -> Nearest:
+        """Return the ``count`` nearest others of the samples with the given indices, by default of all.
+
+        Further samples as near as the nearest one are left out if they are more than LARGEST_TIED_GRAPH / n.
+        """
         n = self.points.shape[0]
         rows = np.arange(n) if rows is None else rows
         distances, index = np.empty((len(rows), count)), np.empty((len(rows), count), dtype=np.intp)
+        ties = []
         pending, fetched = np.arange(len(rows)), min(count + _SPARE_CANDIDATES, n - 1)
         while len(pending):
             still_open = []
@@ -96,12 +109,27 @@ class NeighborSearch:
             for block in gen_batches(len(pending), affordable_rows(64 * fetched)):
                 part = pending[block]
                 candidates = self._search(fetched).candidates(rows[part], fetched)
-                found = measured_in_order(self.points, rows[part], candidates, self.n_jobs)
+                found = self.measured_in_order(rows[part], candidates)
                 settled = self._settled(rows[part], found.squared_distances, count)
                 distances[part[settled]] = found.squared_distances[settled, :count]
                 index[part[settled]] = found.index[settled, :count]
+                if with_ties:
+                    ties.append(_tied_beyond(found, part, settled, count, LARGEST_TIED_GRAPH // n))
                 still_open.append(part[~settled])
             pending, fetched = np.concatenate(still_open), min(4 * fetched, n - 1)
+        if not with_ties:
+            return Nearest(distances, index)
+        here, there = (np.concatenate(parts) for parts in zip(*ties, strict=True))
+        return Nearest(distances, index, (here, there))
+
+    def measured_in_order(self, rows: Indices, candidates: Indices) -> Nearest:
+        """Return the candidates of every row by distance, and by index if distances differ only by rounding."""
+        distances = _squared_distances(self.points, rows, candidates, self.n_jobs)
+        index = np.empty_like(candidates)
+        rounding = ROUNDINGS_OF_POINTS * float(np.finfo(self.points.dtype).eps)
+        for block in gen_batches(len(rows), _ROWS_TO_SORT):
+            doubt = rounding * self._lengths[rows[block]]
+            distances[block], index[block] = _in_order(distances[block], candidates[block], doubt, rounding)
         return Nearest(distances, index)
 
     @cached_property
@@ -214,24 +242,32 @@ def _squared_distances(points: Any, rows: Indices, candidates: Indices, n_jobs: 
     return np.concatenate(map_row_blocks(of_block, len(rows), row_bytes, n_jobs))
 
 
-def measured_in_order(points: Any, rows: Indices, candidates: Indices, n_jobs: int | None) -> Nearest:
-    """Return the candidates of every row by distance, and by index if distances differ only by rounding."""
-    distances = _squared_distances(points, rows, candidates, n_jobs)
-    index = np.empty_like(candidates)
-    for block in gen_batches(len(rows), _ROWS_TO_SORT):
-        distances[block], index[block] = _in_order(distances[block], candidates[block])
-    return Nearest(distances, index)
+def _in_order(distances: Float, candidates: Indices, doubt: Float, rounding: float) -> tuple[Float, Indices]:
+    """Sort every row by distance, and by index if distances differ only by rounding; these become equal.
 
-
-def _in_order(distances: Float, candidates: Indices) -> tuple[Float, Indices]:
-    """Sort every row by distance, and by index if distances differ only by rounding."""
+    ``doubt`` has the rounding errors ε‖xᵢ‖ of the samples themselves; those of the others are ε‖xⱼ‖ ≤ ε(‖xᵢ‖ + dᵢⱼ).
+    """
     order = np.argsort(distances, axis=1, kind="stable")
     distances = np.take_along_axis(distances, order, axis=1)
     candidates = np.take_along_axis(candidates, order, axis=1)
-    farther = distances[:, 1:] > distances[:, :-1] * (1.0 + SAME_DISTANCE)
+    lengths = np.sqrt(distances)
+    same = (0.5 * SAME_DISTANCE + rounding) * lengths[:, 1:] + 2.0 * doubt[:, None]
+    farther = np.diff(lengths, axis=1) > same
+    distances[:, 1:][~farther] = 0.0
+    distances = np.maximum.accumulate(distances, axis=1)
     rank = np.concatenate([np.zeros((len(distances), 1), dtype=np.intp), np.cumsum(farther, axis=1)], axis=1)
     order = np.lexsort((candidates, rank), axis=1)
-    return np.take_along_axis(distances, order, axis=1), np.take_along_axis(candidates, order, axis=1)
+    return distances, np.take_along_axis(candidates, order, axis=1)
+
+
+def _tied_beyond(
+    found: Nearest, part: Indices, settled: npt.NDArray[np.bool_], count: int, most: int
+) -> tuple[Indices, Indices]:
+    """Return pairs of settled rows and samples as near as their nearest that are not among the first ``count``."""
+    tied = found.squared_distances == found.squared_distances[:, :1]
+    tied &= (settled & (np.count_nonzero(tied, axis=1) <= most))[:, None]
+    row, place = np.nonzero(tied[:, count:])
+    return part[row], found.index[row, count + place]
 
 
 def neighbor_graph(X: Columns, nearest: Nearest, *, weights: str = "heat", width: float = 1.0) -> sp.csr_array:

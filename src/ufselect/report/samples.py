@@ -161,7 +161,7 @@ def _number_of_clusters(points: Float) -> int:
     if n < 4:
         return 1
     k = min(NEIGHBORS_TO_COUNT_CLUSTERS, n - 2)
-    graph = neighbor_probabilities(nearest_others(some, k + 1), k)
+    graph = neighbor_probabilities(nearest_others(some, k + 1, with_ties=True), k)
     most = min(max(int(2.0 * np.sqrt(n)), 2), _MOST_CLUSTERS, n - 2)
     return eigengap(smallest_eigenvectors(structure_laplacian(None, graph, 1.0), most + 1, tol=1e-4).values)
 
