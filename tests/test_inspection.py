@@ -275,6 +275,14 @@ def test_columns_of_structure_are_selected_from_most_subsets(planted):
     np.testing.assert_allclose(found, expected)
 
 
+def test_frequencies_come_from_the_subsets_of_which_stability_is_measured():
+    X = np.random.default_rng(0).standard_normal((1000, 12))
+    shares = selection_frequencies(MaxVariance(3).fit(X), X, random_state=2)
+    draws = draws_of_samples(1000, 5, random_state=2)
+    expected = np.mean([MaxVariance(3).fit(X[rows]).get_support() for rows in draws], axis=0)
+    np.testing.assert_array_equal(shares, expected)
+
+
 @pytest.mark.parametrize("form", [pd.DataFrame, pl.DataFrame, np.asfortranarray, lambda X: X.tolist()])
 def test_structure_of_frames_and_lists(planted, form):
     expected = structure_test(planted, FSASL(6), n_shuffles=2)

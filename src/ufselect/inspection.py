@@ -423,12 +423,15 @@ def selection_frequencies(
     *,
     n_draws: int = 5,
     share: float = 0.8,
-    max_samples: int = 500,
+    max_samples: int | None = None,
     batch: Any = None,
     random_state: Any = 0,
     verbose: int = 0,
 ) -> Float:
     """Return how often each feature is selected from random subsets of the samples.
+
+    With the same ``random_state`` and number of subsets, these are the subsets of
+    :func:`ufselect.comparison.compare_selectors`, whose stability is a function of these frequencies.
 
     Parameters
     ----------
@@ -439,8 +442,8 @@ def selection_frequencies(
         Number of subsets.
     share : float, default=0.8
         Share of the samples in a subset.
-    max_samples : int, default=500
-        A subset has no more samples than this.
+    max_samples : int or None, default=None
+        A subset has no more samples than this, to save time. Selections from fewer samples are less stable.
     batch : array-like of shape (n_samples,), optional
         The batch of every sample, if the selector was fitted with batches.
     random_state : int
@@ -469,7 +472,8 @@ def selection_frequencies(
     panel = panel_of(selector, d, names)
     batches = None if batch is None else Batches.of(batch, n)
     chosen = np.zeros(d)
-    draws = tabular.draws_of_samples(n, n_draws, min(share, max_samples / n), random_state)
+    share = share if max_samples is None else min(share, max_samples / n)
+    draws = tabular.draws_of_samples(n, n_draws, share, random_state)
     for rows in with_progress(draws, None, verbose, "Stability", unit="fit"):
         rows, part = (rows, None) if batches is None else batches.among(rows)
         points = rows_of[rows]

@@ -2,6 +2,7 @@
 
 import functools
 import html
+import json
 import re
 
 import numpy as np
@@ -20,6 +21,7 @@ from command_line import (
     run_alone,
     write_source,
 )
+from sklearn.datasets import load_digits
 
 import ufselect
 from ufselect.benchmark.protocol import clustering_agreement
@@ -82,6 +84,23 @@ def test_every_other_format_is_compared(tmp_path, monkeypatch, name):
 def cells(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     return write_source(tmp_path, "cells.csv")
+
+
+def test_stability_here_and_in_the_report_comes_from_the_same_subsets(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    np.save("digits.npy", load_digits().data)  # 80 % of them are more than a few hundred
+    shared = ["digits.npy", "-m", 10, "--seed", 3]
+    assert invoke("compare", *shared, "--methods", "LaplacianScore", "-o", "figures.csv").code == 0
+    assert invoke("select", *shared, "--method", "LaplacianScore", "--report", "page.html").code == 0
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "From random subsets of 1,438 of 1,797 samples (80 %), " in page
+    shares = np.array(json.loads(re.search(r'id="data">(.*?)</script>', page).group(1))["features"]["stability"])
+    # Nogueira's measure is a function of the frequencies alone; of five subsets.
+    by_chance = 10 / 64 * (1 - 10 / 64)
+    of_page = 1.0 - np.mean(5 / 4 * shares * (1 - shares)) / by_chance
+    assert 0.0 < of_page < 1.0
+    of_compare = pd.read_csv("figures.csv").set_index("method").loc["LaplacianScore", "stability"]
+    assert of_compare == pytest.approx(of_page, abs=1e-9)
 
 
 def test_all_figures_are_those_of_the_library(cells):

@@ -31,7 +31,7 @@ from command_line import (
 from ufselect import FSASL, FSSL, MCFS
 from ufselect.cli import fitting
 from ufselect.datasets import make_planted_clusters
-from ufselect.inspection import alignment_of_selection, structure_test
+from ufselect.inspection import alignment_of_selection, selection_frequencies, structure_test
 
 # Every format in, every format out, each method on several. Processes start slowly: a few show that they work alike.
 ALONE = [
@@ -396,6 +396,19 @@ def test_page_without_a_test_says_so_and_has_the_stability(cells, tmp_path):
     missing = dict(zip(features["names"], features["missing"], strict=True))
     assert missing == {name: 0.25 if name == "gene 1" else 0.0 for name in NAMES}
     assert set(features["stability"]) <= {0.0, 0.2, 0.4, 0.6, 0.8, 1.0}
+
+
+def test_page_says_how_small_the_subsets_are_if_larger_ones_would_take_too_long(cells, tmp_path, monkeypatch):
+    monkeypatch.setattr("ufselect.cli.select._MOST_VALUES_REFITTED", 12 * 31)
+    monkeypatch.setattr("ufselect.cli.select._FEWEST_REFITTED", 20)
+    assert invoke("select", "cells.csv", "-m", 4, "--method", "MaxVariance", "--report", "page.html").code == 0
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "From random subsets of 31 of 60 samples (52 %), " in page
+    features = json.loads(re.search(r'id="data">(.*?)</script>', page).group(1))["features"]
+    assert features["subsets"] == "31 of 60 samples (52 %)"
+    selector = fitted("MaxVariance", cells.X, 4)
+    expected = selection_frequencies(selector, cells.X, max_samples=31)[np.argsort(selector.ranking_)]
+    np.testing.assert_allclose(features["stability"], expected)
 
 
 def test_without_the_test_the_agreement_is_told_alone(cells, noise):

@@ -39,6 +39,10 @@ if TYPE_CHECKING:
     from ufselect.files import Table
     from ufselect.inspection import StructureTest
 
+_SHARE_REFITTED = 0.8
+_MOST_VALUES_REFITTED, _FEWEST_REFITTED = 10_000_000, 500
+"""Number of values, and of samples, of which five fits on subsets take no longer than people wait for a page."""
+
 
 def select(
     context: typer.Context,
@@ -147,9 +151,8 @@ def select(
     pages = {}
     if report:
         command = shlex.join(["ufselect", *context.obj])
-        stability = _stability(selector, numbers.X, batches)
-        shape = {"image": pixels, "ordered": ordered}
-        pages[report] = _page(selector, numbers, agreement, stability, shape, command, fit)
+        more = {"image": pixels, "ordered": ordered, **_stability(selector, numbers.X, batches, seed)}
+        pages[report] = _page(selector, numbers, agreement, more, command, fit)
     # Before anything is printed: a reader such as head may close the pipe early.
     settings = {"layer": layer or None, "batch_key": batch or None, "counts": numbers.are_counts}
     write_all({output: _table_writer(selector, numbers, agreement.tested, settings)} if output else {}, pages)
@@ -194,8 +197,7 @@ def _page(
     selector: BaseSelector,
     numbers: Numbers,
     agreement: Agreement,
-    stability: Any,
-    shape: Mapping[str, Any],
+    more: Mapping[str, Any],
     command: str,
     fit: str,
 ) -> str:
@@ -213,25 +215,32 @@ def _page(
             groups={name: _as_written(values) for name, values in table.aside.items()},
             # What was read stands among the facts, and a test in the headline.
             notes=[*_notes(selector, numbers)[1:], *([] if agreement.tested else agreement.sentences)],
-            **shape,
+            **more,
             test=agreement.tested,
-            stability=stability,
             missing=_shares_missing(numbers.table),
             facts={"Fit": fit, "Version": f"ufselect {__version__}"},
         )
     )
 
 
-def _stability(selector: BaseSelector, X: Any, batch: Any) -> Any:
-    """Return how often columns are selected from subsets of the samples; None if these are too few to fit."""
+def _stability(selector: BaseSelector, X: Any, batch: Any, seed: int) -> dict[str, Any]:
+    """Return how often columns are selected from subsets of the samples, and their size; empty if none can be fitted.
+
+    The subsets are those of ``ufselect compare``, 80 % of the samples, unless five such fits would take too long.
+    """
     from ufselect._backend.convergence import convergence_warnings
     from ufselect.inspection import selection_frequencies
 
+    n, d = X.shape
+    most = max(_MOST_VALUES_REFITTED // d, _FEWEST_REFITTED)
     try:
         with convergence_warnings(), modest_resources(X, selector.get_params().get("n_jobs", 1)):
-            return selection_frequencies(selector, X, batch=batch, verbose=1)
+            found = selection_frequencies(
+                selector, X, share=_SHARE_REFITTED, max_samples=most, batch=batch, random_state=seed, verbose=1
+            )
     except ValueError:
-        return None
+        return {}
+    return {"stability": found, "subset_size": min(round(_SHARE_REFITTED * n), most)}
 
 
 def _shares_missing(table: Table) -> Any:

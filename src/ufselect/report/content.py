@@ -93,6 +93,7 @@ def _features(findings: Findings) -> dict[str, Any]:
         "names": [names[column] for column in order],
         "scores": plain_numbers(study.selector.scores_[order]),
         "stability": None if study.stability is None else _rounded(study.stability[order]),
+        "subsets": study.subsets,
         "missing": None if study.missing is None or not study.missing.any() else _rounded(study.missing[order]),
         "histograms": [packed(_heights(each.counts), "u1") for each in distributions],
         "ranges": [[each.low, each.high] for each in distributions],

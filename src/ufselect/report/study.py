@@ -10,7 +10,7 @@ import numpy as np
 
 from ufselect._backend.columns import Float
 from ufselect._backend.tabular import as_matrix, column_names
-from ufselect._backend.wording import shown
+from ufselect._backend.wording import percent, shown
 from ufselect.base import BaseSelector
 from ufselect.inspection import StructureTest
 
@@ -47,6 +47,8 @@ class Study:
         From :func:`ufselect.inspection.structure_test`: the page begins with its result, and figures show its baseline.
     stability : array-like of shape (n_features,), optional
         From :func:`ufselect.inspection.selection_frequencies`.
+    subset_size : int, optional
+        Number of samples in each of the subsets from which the stability comes.
     missing : array-like of shape (n_features,), optional
         The share of missing values that every column had in the file.
     ordered : bool
@@ -70,6 +72,7 @@ class Study:
     facts: Mapping[str, str] = field(default_factory=dict)
     test: StructureTest | None = None
     stability: Float | None = None
+    subset_size: int | None = None
     missing: Float | None = None
     ordered: bool = False
 
@@ -108,6 +111,13 @@ class Study:
     def column_names(self) -> Sequence[str]:
         """The names of the columns."""
         return self.names or ()
+
+    @property
+    def subsets(self) -> str:
+        """The subsets of the samples from which the stability comes, in words."""
+        n = self.X.shape[0]
+        size = self.subset_size
+        return "the samples" if size is None else f"{size:,} of {n:,} samples ({percent(size / n)})"
 
     @property
     def is_noise(self) -> bool:

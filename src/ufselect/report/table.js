@@ -54,7 +54,7 @@ function tableFields(features) {
     ...(missing ? [{ key: "missing", title: "Missing", hint: "Share of missing values in the file", largestFirst: true, value: known(missing),
       show: (i) => percent(missing[i]) }] : []),
     { key: "score", title: "Score", largestFirst: true, value: known(scores), show: (i) => evenNumber(scores[i]) },
-    ...(stability ? [{ key: "stability", title: "Stability", hint: "Share of random subsets of the samples from which the column is selected, too; the mark is chance",
+    ...(stability ? [{ key: "stability", title: "Stability", hint: `Share of random subsets of ${features.subsets} from which the column is selected, too; the mark is chance`,
       largestFirst: true, value: known(stability), show: (i) => stabilityBar(features, i) }] : []),
     { key: "stands", title: "Stands for", hint: "Columns left out that resemble this one more than any other selected one, with an absolute correlation of at least 0.5",
       largestFirst: true, value: (i) => standsFor[i]?.count ?? null, show: (i) => standsForText(features, i) },

@@ -69,7 +69,7 @@ def _stability(study: Study) -> list[str]:
     m, d = study.selector.n_features_, study.X.shape[1]
     again = float(study.stability[best_first(study)[:m]].mean())
     return [
-        f"From random subsets of the samples, {percent(again)} of them are selected again; "
+        f"From random subsets of {study.subsets}, {percent(again)} of them are selected again; "
         f"of random choices it would be {percent(m / d)}."
     ]
 
