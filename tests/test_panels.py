@@ -1,5 +1,6 @@
 """Columns to keep, to exclude and to hold apart, in all selectors."""
 
+import itertools
 import warnings
 
 import numpy as np
@@ -147,10 +148,98 @@ def test_an_arrangement_is_greedy(order, first, min_distance):
     assert sorted(arranged) == list(range(12))
     assert set(arranged[: len(first)]) == set(first)
     chosen = list(arranged[:n_open])
-    for place, column in enumerate(chosen):
-        assert wanted.open_columns(chosen[:place], 12)[column]
+    choosing = wanted.choosing(12)
+    for column in chosen:
+        assert choosing.open[column]
+        choosing.take(column)
     # Whatever is closed at the end is too near to a column that is ranked before it, or to one that is kept.
     rank = {column: place for place, column in enumerate(order)}
     for column in arranged[n_open:]:
         near = [other for other in chosen if abs(other - column) < min_distance]
         assert any(rank[other] < rank[column] or other in first for other in near)
+
+
+def sets_apart(positions, first, min_distance):
+    """All sets of columns that contain the first ones and of which all others are apart, by trying every subset."""
+    others = [column for column in range(len(positions)) if column not in first]
+    found = []
+    for size in range(len(others) + 1):
+        for more in itertools.combinations(others, size):
+            distances = [abs(positions[a] - positions[b]) for a in more for b in {*more, *first} - {a}]
+            if min(distances, default=min_distance) >= min_distance:
+                found.append({*first, *more})
+    return found
+
+
+def best_first(order, first, possible, count):
+    """Columns in their order, each only if a set of the given size still contains it with those before it."""
+    chosen = [column for column in order if column in first]
+    for column in order:
+        wanted = {*chosen, column}
+        if column not in chosen and len(chosen) < count and any(len(s) == count and wanted <= s for s in possible):
+            chosen.append(column)
+    return chosen
+
+
+@given(st.data())
+def test_as_many_columns_as_wanted_are_selected_best_first_wherever_so_many_are_apart(data):
+    positions = np.array(sorted(data.draw(st.sets(st.integers(0, 15), min_size=1, max_size=9))))
+    d = len(positions)
+    order = np.array(data.draw(st.permutations(range(d))))
+    first = np.array(sorted(data.draw(st.sets(st.integers(0, d - 1), max_size=2))), dtype=int)
+    min_distance = data.draw(st.integers(2, 6))
+    count = data.draw(st.integers(max(1, len(first)), d))
+    possible = sets_apart(positions, set(first), min_distance)
+    wanted = Wanted(count, first, positions, min_distance)
+    assert wanted.most_apart(d) == max(len(columns) for columns in possible)
+    arranged, n_open = wanted.arranged(order)
+    assert sorted(arranged) == list(range(d))
+    if count <= wanted.most_apart(d):
+        assert list(arranged[:count]) == best_first(order, set(first), possible, count)
+    assert set(arranged[:n_open]) in possible
+    assert not any(set(arranged[:n_open]) < columns for columns in possible)  # every further column is too near
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_columns_that_leave_too_few_others_are_not_selected(name):
+    # Of 13 columns only 0, 4, 8 and 12 are four that are at least four apart.
+    assert sorted(fitted(name, 4, X=PLANTED.X[:, 6:19], min_distance=4).top_features()) == [0, 4, 8, 12]
+    chosen = np.sort(fitted(name, 9, min_distance=3, keep=[3], exclude=[0, 1, 2, 29]).top_features())
+    assert chosen[0] == 3
+    assert np.diff(chosen).min() >= 3
+
+
+@pytest.mark.parametrize("selection", ["alignment", "greedy", "norm"])
+@pytest.mark.parametrize("count", [5, 7, 9, 10])
+def test_every_way_to_select_finds_columns_apart_if_there_are(selection, count):
+    selector = fitted("FSASL", count, min_distance=3, keep=[9], selection=selection)
+    assert selector.top_features()[0] == 9
+    assert np.diff(np.sort(selector.top_features())).min() >= 3
+    assert len(selector.alignment_curve_) >= count
+
+
+TOO_MANY = {
+    "Only 4 columns are at least min_distance=4 apart, but 5 are to be selected.": {},
+    "Only 3 columns are at least min_distance=4 apart, those in keep included, but 5 are to be selected.": {
+        "keep": [2],
+    },
+    "Only 5 columns are at least min_distance=4 apart, those in keep included, but 6 are to be selected.": {
+        "keep": [0, 1, 2],
+        "n_features_to_select": 6,
+    },
+}
+
+
+@pytest.mark.parametrize("message", TOO_MANY)
+def test_the_largest_number_of_columns_apart_is_stated(message):
+    with pytest.raises(ValueError, match=f"^{message}"):
+        LaplacianScore(**{"n_features_to_select": 5, "min_distance": 4, **TOO_MANY[message]}).fit(PLANTED.X[:, :13])
+
+
+def test_a_number_of_columns_that_are_not_apart_is_refused_before_the_fit():
+    class NeverFitted(LaplacianScore):
+        def _learn(self, X, wanted):
+            raise AssertionError
+
+    with pytest.raises(ValueError, match="Only 4 columns are at least min_distance=4 apart, but 5"):
+        NeverFitted(5, min_distance=4).fit(PLANTED.X[:, :13])

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from bisect import bisect_left
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -30,7 +31,8 @@ class Wanted:
     Parameters
     ----------
     count : int or None
-        Number of columns to select; None if the data decide.
+        Number of columns to select; None if the data decide. Columns that would leave too few others at
+        ``min_distance`` are not selected.
     first : ndarray of int
         Columns that are selected before all others.
     positions : ndarray of int of shape (d,), optional
@@ -51,40 +53,139 @@ class Wanted:
     positions: Indices | None = None
     min_distance: int = 1
 
-    @property
-    def is_free(self) -> bool:
-        """Whether columns may come in any order."""
-        return len(self.first) == 0 and self.min_distance == 1
+    def choosing(self, d: int) -> Choosing:
+        """Return a choice among d columns, none of which is taken yet."""
+        return Choosing(self, d)
 
-    def open_columns(self, taken: Sequence[int], d: int) -> npt.NDArray[np.bool_]:
-        """Return which of d columns may follow those that are taken: first ones if any are left, else distant ones."""
-        left = np.setdiff1d(self.first, np.asarray(taken, dtype=np.intp))
-        if len(left):
-            return np.isin(np.arange(d), left)
-        closed = np.zeros(d, dtype=bool)
-        for low, high in zip(*self._reach(np.asarray(taken, dtype=np.intp), d), strict=True):
-            closed[low:high] = True
-        return ~closed
+    def most_apart(self, d: int) -> int:
+        """Return the largest number of d columns that can be selected together."""
+        return self.choosing(d).most
 
     def arranged(self, order: Indices) -> Arrangement:
-        """Move the first columns to the front of an order, and columns that are too near to better ones to its end."""
-        if self.is_free:
+        """Take columns best first as far as they may be taken; the others follow in their order."""
+        if len(self.first) == 0 and self.min_distance == 1:
             return Arrangement(order, len(order))
-        is_first = np.isin(order, self.first)
-        order = np.concatenate([order[is_first], order[~is_first]])
-        if self.min_distance == 1:
-            return Arrangement(order, len(order))
-        low, high = self._reach(np.arange(len(order)), len(order))
-        closed = np.zeros(len(order), dtype=bool)
-        is_open = np.ones(len(order), dtype=bool)
-        for place, column in enumerate(order):
-            is_open[place] = place < len(self.first) or not closed[column]
-            if is_open[place]:
-                closed[low[column] : high[column]] = True
-        return Arrangement(np.concatenate([order[is_open], order[~is_open]]), int(is_open.sum()))
+        choosing = self.choosing(len(order))
+        # The last pass takes columns that would have left too few others, once there are enough.
+        passes = (order[np.isin(order, self.first)], order, order)
+        taken = [int(column) for columns in passes for column in columns if choosing.takes(int(column))]
+        return Arrangement(np.array([*taken, *order[~np.isin(order, taken)]], dtype=np.intp), len(taken))
 
-    def _reach(self, columns: Indices, d: int) -> tuple[Indices, Indices]:
-        """Return the first and the last column, exclusive, of those that are too near to each of some columns."""
-        positions = np.arange(d) if self.positions is None else self.positions
-        low = np.searchsorted(positions, positions[columns] - self.min_distance, side="right")
-        return low, np.searchsorted(positions, positions[columns] + self.min_distance, side="left")
+
+class Choosing:
+    """Columns taken one by one, each such that the wanted number of columns can still be reached.
+
+    Columns far enough from all that are taken lie in gaps between these. A gap holds the most columns if the first
+    possible one is taken again and again. A column is too near to two of these at most and thus costs the room of one
+    other at most. So every column in a gap is open as long as there is room to spare.
+
+    Parameters
+    ----------
+    wanted : Wanted
+    d : int
+        Number of columns.
+
+    Attributes
+    ----------
+    open : ndarray of bool of shape (d,)
+        Columns that may be taken next.
+    """
+
+    def __init__(self, wanted: Wanted, d: int) -> None:
+        positions = np.arange(d) if wanted.positions is None else wanted.positions
+        # The columns too near to column j, itself included, are those from low[j] to high[j], exclusive.
+        self._low = np.searchsorted(positions, positions - wanted.min_distance, side="right")
+        self._high = np.searchsorted(positions, positions + wanted.min_distance, side="left")
+        self._first = {int(column) for column in wanted.first}  # those not taken yet; their gaps are known already
+        self._taken = sorted(self._first)
+        self._far = np.ones(d, dtype=bool)
+        for column in self._taken:
+            self._far[self._low[column] : self._high[column]] = False
+        counts = wanted.count is not None and wanted.min_distance > 1
+        self._spare = self.most - (wanted.count or 0) if counts else -1
+        # A number that is impossible from the start, which fit refuses, restricts nothing.
+        self._lacking = (wanted.count or 0) - len(self._first) if self._spare >= 0 else 0
+        self.open = np.zeros(d, dtype=bool)
+        self.open[wanted.first] = True
+        if not self._first:
+            self._open_others()
+
+    @property
+    def most(self) -> int:
+        """Largest number of columns that can be taken together, with those taken."""
+        gaps = [self._gap(place) for place in range(len(self._taken) + 1)]
+        return len(self._taken) + sum(int(self._most_between(*gap)) for gap in gaps)
+
+    def takes(self, column: int) -> bool:
+        """Take a column if it is open, and return whether it was."""
+        is_open = bool(self.open[column])
+        if is_open:
+            self.take(column)
+        return is_open
+
+    def take(self, column: int) -> None:
+        """Take a column; the first ones come before all others."""
+        if self._first:
+            self._first.discard(column)
+            self.open[column] = False
+            if not self._first:
+                self._open_others()
+            return
+        place = bisect_left(self._taken, column)
+        gap = self._gap(place)
+        self._taken.insert(place, column)
+        self._far[self._low[column] : self._high[column]] = False
+        self.open[self._low[column] : self._high[column]] = False
+        if self._lacking:
+            self._leave_enough(column, place, gap)
+
+    def _leave_enough(self, column: int, place: int, gap: tuple[int, int]) -> None:
+        """Close the columns after which too few others could follow, now that a column in a gap is taken."""
+        cost = int(self._cost(np.intp(column), *gap))
+        self._spare -= cost
+        self._lacking -= 1
+        if cost or not self._lacking:
+            self._open_others()
+        elif self._spare == 0:
+            for place_beside in (place, place + 1):
+                self._close_costly(*self._gap(place_beside))
+
+    def _open_others(self) -> None:
+        """Open all columns in gaps, or those that cost no room if there is none to spare."""
+        self.open = self._far.copy()
+        if self._lacking and self._spare == 0:
+            for place in range(len(self._taken) + 1):
+                self._close_costly(*self._gap(place))
+
+    def _close_costly(self, start: int, stop: int) -> None:
+        self.open[start:stop] = self._cost(np.arange(start, stop), start, stop) == 0
+
+    def _cost(self, column: Any, start: int, stop: int) -> Any:
+        """Return by how much less others fit into a gap, besides the place of a column itself, if it is taken."""
+        beside = self._most_between(start, self._low[column]) + self._most_between(self._high[column], stop)
+        return self._most_between(start, stop) - 1 - beside
+
+    def _gap(self, place: int) -> tuple[int, int]:
+        """Return the first and the last column, exclusive, of the gap before the column taken at a place."""
+        start = self._high[self._taken[place - 1]] if place else 0
+        stop = self._low[self._taken[place]] if place < len(self._taken) else len(self._far)
+        return int(start), max(int(start), int(stop))
+
+    def _most_between(self, start: Any, stop: Any) -> Any:
+        """Return the largest number of columns far enough apart, from a start to a stop, exclusive."""
+        column = np.asarray(start)
+        number = (column < stop).astype(np.intp)
+        for power, jump in reversed(list(enumerate(self._jumps))):
+            ahead = jump[column]
+            number += (ahead < stop).astype(np.intp) << power
+            column = np.where(ahead < stop, ahead, column)
+        return number
+
+    @cached_property
+    def _jumps(self) -> list[Indices]:
+        """Entry k has the column after 2ᵏ steps, each to the first one far enough from the last; d is the end."""
+        d = len(self._far)
+        jumps = [np.append(self._high, d)]
+        while jumps[-1][0] < d:
+            jumps.append(jumps[-1][jumps[-1]])
+        return jumps

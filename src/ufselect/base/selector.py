@@ -95,6 +95,19 @@ def _refuse_enormous(smallest: Any, largest: Any) -> None:
         )
 
 
+def _refuse_near_columns(wanted: Wanted, count: int | None, n_informative: int) -> None:
+    """Raise if fewer columns are far enough apart than are to be selected."""
+    if count is None or wanted.min_distance == 1:
+        return
+    most = wanted.most_apart(n_informative)
+    if count > most:
+        with_kept = ", those in keep included" if len(wanted.first) else ""
+        raise ValueError(
+            f"Only {most} columns are at least min_distance={wanted.min_distance} apart{with_kept}, but {count} are to "
+            "be selected. Use a smaller min_distance, or select fewer."
+        )
+
+
 class BaseSelector(SelectorMixin, BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
     """Base class of selectors, which rank all columns in one fit.
 
@@ -182,13 +195,9 @@ class BaseSelector(SelectorMixin, BaseEstimator, metaclass=ABCMeta):  # type: ig
     ) -> None:
         """Rank the informative columns, and set the fitted attributes of all columns."""
         wanted = survey.wanted(count, getattr(self, "min_distance", 1))
+        _refuse_near_columns(wanted, count, len(survey.informative))
         ranking = learn(wanted)
         order, n_open = wanted.arranged(ranking.order)
-        if wanted.min_distance > 1 and (count or 1) > n_open:
-            raise ValueError(
-                f"Only {n_open} columns are at least min_distance={wanted.min_distance} apart, but {count} are to be "
-                "selected. Use a smaller min_distance, or select fewer."
-            )
         sufficient = min(max(ranking.n_sufficient, len(wanted.first)), n_open)
         self._store(replace(ranking, order=order, n_sufficient=sufficient), survey, count, dtype)
 

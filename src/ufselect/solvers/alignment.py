@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 from scipy.linalg import solve_triangular
 
 from ufselect._backend.columns import Columns, Float, Indices
@@ -198,16 +199,14 @@ class _Choice(NamedTuple):
         """Whether another column is to be chosen."""
         return len(curve) < min(self.n_steps, d) and not (self.past_peak and _is_past_peak(curve))
 
-    def merits(self, carried: Float, total: Float, taken: list[int]) -> Float:
+    def merits(self, carried: Float, total: Float, n_taken: int, may_follow: npt.NDArray[np.bool_]) -> Float:
         """Return (Σ a)^p/Σ H with each of the columns; −∞ for those that may not follow, and ranks of a given order."""
         if self.order is not None:
             merits = np.full(len(carried), -np.inf)
-            merits[self.order[len(taken) :]] = -np.arange(len(self.order) - len(taken), dtype=np.float64)
+            merits[self.order[n_taken:]] = -np.arange(len(self.order) - n_taken, dtype=np.float64)
             return merits
         merits = carried**self.power / np.maximum(total, _TINY)
-        merits[taken] = -np.inf
-        if not self.wanted.is_free:
-            merits[~self.wanted.open_columns(taken, len(merits))] = -np.inf
+        merits[~may_follow] = -np.inf
         return merits
 
 
@@ -216,12 +215,13 @@ def _path(
 ) -> AlignmentPath:
     overlap = np.zeros(len(a))
     carried = total = 0.0
+    choosing = choice.wanted.choosing(len(a))
     taken: list[int] = []
     curve: list[float] = []
     gains: list[float] = []
     while choice.goes_on(curve, len(a)):
         added = 2.0 * overlap + squared**2
-        merits = choice.merits(carried + a, total + added, taken)
+        merits = choice.merits(carried + a, total + added, len(taken), choosing.open)
         if np.isneginf(merits.max()):
             break
         best = int(np.argmax(merits >= merits.max() * (1.0 - _ROUNDING)))
@@ -229,6 +229,7 @@ def _path(
         gains.append(a[best] / (np.sqrt(max(added[best], _TINY)) * structure))
         overlap += gram_column(best, merits) ** 2
         taken.append(best)
+        choosing.take(best)
         curve.append(carried / (np.sqrt(max(total, _TINY)) * structure))
     rest = a / (np.sqrt(np.maximum(2.0 * overlap + squared**2, _TINY)) * structure)
     return AlignmentPath(

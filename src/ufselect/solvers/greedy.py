@@ -81,16 +81,16 @@ def ridge_path(
     total = float(np.sum(Y**2))
     images = np.empty((32, d))
     scales = np.empty(d)
+    choosing = wanted.choosing(d)
     taken: list[int] = []
     gains: list[float] = []
     most = min(d, affordable_rows(8 * d))
     while len(taken) < most and (len(taken) < n_steps or sum(gains) < sufficient_share):
         gain = np.einsum("jl,jl->j", inner, inner) / (ridge + spread)
         step = len(taken)
-        closed = _closed(wanted, taken, d)
-        if closed.all():
+        if not choosing.open.any():
             break
-        best = _largest_open(gain, closed) if order is None else int(order[step])
+        best = _largest_open(gain, choosing.open) if order is None else int(order[step])
         if step == len(images):
             images = np.concatenate([images, np.empty_like(images)])
         images[step] = _column_of_gram(X, best, gram) / (norms * norms[best])
@@ -99,22 +99,14 @@ def ridge_path(
         inner -= np.outer(images[step], inner[best] / scales[step])
         spread -= images[step] ** 2 / scales[step]
         taken.append(best)
+        choosing.take(best)
         gains.append(float(gain[best]) / total)
     return RidgePath(np.array(taken, dtype=np.intp), np.array(gains))
 
 
-def _closed(wanted: Wanted, taken: list[int], d: int) -> npt.NDArray[np.bool_]:
-    """Return which columns may not come next."""
-    if not wanted.is_free:
-        return ~wanted.open_columns(taken, d)
-    closed = np.zeros(d, dtype=bool)
-    closed[taken] = True
-    return closed
-
-
-def _largest_open(gain: Float, closed: npt.NDArray[np.bool_]) -> int:
+def _largest_open(gain: Float, is_open: npt.NDArray[np.bool_]) -> int:
     """Return the index of the largest gain, the first of those that differ only by rounding."""
-    gain[closed] = -np.inf
+    gain[~is_open] = -np.inf
     return int(np.argmax(gain >= gain.max() * (1.0 - _ROUNDING)))
 
 
