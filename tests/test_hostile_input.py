@@ -1,6 +1,7 @@
 """Input that must be refused with a clear word, and input that looks odd but is legal."""
 
 import re
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
@@ -221,7 +222,9 @@ def test_constant_columns_are_selected_where_all_are_asked_for():
 def test_a_column_that_differs_from_a_constant_by_rounding_only_is_constant(value, dtype):
     column = np.full(60, value, dtype=dtype)
     column[::7] = np.nextafter(column[0], dtype(np.inf))
-    selector = fitted(np.column_stack([column, PLANTED.X.astype(dtype)]))
+    beyond_exact = dtype == np.float32 and value > 2**24
+    with pytest.warns(UserWarning, match="float32 resolves") if beyond_exact else nullcontext():
+        selector = fitted(np.column_stack([column, PLANTED.X.astype(dtype)]))
     assert selector.ranking_[0] == 16
     assert selector.scores_[0] == 0.0
 

@@ -1,13 +1,14 @@
 """A constant added to the columns changes no neighbour and no score, as long as the data still have their digits."""
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.spatial.distance import cdist
 
 import ufselect
-from ufselect import FSASL
+from ufselect import FSASL, MaxVariance
 from ufselect.datasets.planted import make_planted_clusters
 
 # What runs here, other tests measure; measuring takes as long as a fit itself.
@@ -90,3 +91,77 @@ def test_sparse_data_that_are_not_centred_give_the_dense_result(name, offset):
     dense = fit(name, PLANTED + offset, center=False, n_clusters=3)
     sparse = fit(name, sp.csr_array(PLANTED + offset), center=False, n_clusters=3)
     assert_allclose(sparse.scores_, dense.scores_, rtol=1e-4, atol=1e-4 * np.abs(dense.scores_).max())
+
+
+# Whole numbers: to add 2²³ or more to them, up to a sum of 2²⁴, is exact in single precision.
+COUNTED = np.round(3.0 * PLANTED)
+FAR = np.where(np.arange(20) % 2 == 1, 2.0**24 - 2.0**10, 0.0)
+
+
+@may_stop_early
+@of_every_selector
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize("params", [{"scale": "standard"}, {"scale": None}, {"scale": "standard", "center": False}])
+def test_whole_numbers_in_single_precision_keep_their_digits(name, form, params):
+    X = COUNTED + FAR
+    expected = fit(name, form(X), n_clusters=3, **params)
+    found = fit(name, form(X.astype(np.float32)), n_clusters=3, **params)
+    assert_allclose(found.scores_, expected.scores_, rtol=1e-3, atol=1e-3 * np.abs(expected.scores_).max())
+
+
+@may_stop_early
+@of_every_selector
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+def test_whole_numbers_in_single_precision_keep_their_digits_within_batches(name, form):
+    form = np.asarray if name in ("MaxVariance", "RUFS") else form  # these refuse a sparse X with batches
+    batch = np.arange(60) % 2
+    X = COUNTED + FAR + 5.0 * batch[:, None]
+    expected = getattr(ufselect, name)(5).fit(form(X), batch=batch)
+    found = getattr(ufselect, name)(5).fit(form(X.astype(np.float32)), batch=batch)
+    assert_allclose(found.scores_, expected.scores_, rtol=1e-3, atol=1e-3 * np.abs(expected.scores_).max())
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+def test_a_column_around_16777212_in_single_precision_is_not_constant(form):
+    X = np.random.default_rng(0).standard_normal((200, 4))
+    X[:, 2] = 16_777_206 + np.arange(200) % 11
+    selector = MaxVariance(1).fit(form(X.astype(np.float32)))
+    assert_array_equal(selector.top_features(), [2])
+    assert_allclose(selector.scores_, X.var(axis=0, ddof=1), rtol=1e-6)
+
+
+def unix_seconds(span):
+    return 1_700_000_000 + np.linspace(0.0, span, 300)
+
+
+@pytest.mark.parametrize("column", [unix_seconds(3600.0), unix_seconds(86400.0), 1e6 + PLANTED[:, 0]])
+def test_single_precision_that_still_resolves_a_column_keeps_it(column):
+    others = np.random.default_rng(0).standard_normal((len(column), 2))
+    selector = MaxVariance(1).fit(np.column_stack([others, column]).astype(np.float32))
+    assert selector.scores_[2] == pytest.approx(column.var(ddof=1), rel=0.01)
+
+
+def test_a_column_that_single_precision_cannot_resolve_is_reported():
+    noise = np.random.default_rng(0).standard_normal((300, 3))
+    X = pd.DataFrame(noise, columns=["a", "b", "seconds"]).assign(seconds=unix_seconds(300.0)).astype(np.float32)
+    message = (
+        "Column 'seconds' of X varies by no more than float32 resolves at 1.7e\\+09, where its values are 128 apart"
+    )
+    with pytest.warns(UserWarning, match=message):
+        selector = MaxVariance(1).fit(X)
+    assert selector.ranking_[2] == 3
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+def test_rounding_that_left_nothing_is_said_instead_of_constant(form):
+    X = np.random.default_rng(0).standard_normal((100, 6)) + 1e8
+    message = "constant over 100 samples in float32, which holds no differences below 8 at 1e\\+08: pass X as float64"
+    with pytest.raises(ValueError, match=message):
+        FSASL(2).fit(form(X.astype(np.float32)))
+    MaxVariance(2).fit(X)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_columns_that_are_constant_in_any_precision_are_called_so(dtype):
+    with pytest.raises(ValueError, match=r"all 2 columns are constant over 10 samples\.$"):
+        FSASL(1).fit(np.full((10, 2), 0.1, dtype=dtype))

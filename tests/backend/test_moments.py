@@ -48,3 +48,25 @@ def test_the_same_columns_are_constant_as_of_an_array(scale):
     )
     found = ColumnMoments.of_rows(X).constant_columns(50, np.finfo(np.float64), scale)
     assert_array_equal(found, constant_columns(X, scale=scale))
+
+
+@pytest.mark.parametrize("scale", ["standard", "moderate", None])
+def test_the_same_columns_of_single_precision_are_constant_as_of_an_array(scale):
+    rng = np.random.default_rng(0)
+    X = np.column_stack(
+        [
+            rng.standard_normal(50),
+            np.full(50, 0.1),
+            16_777_200 + np.arange(50) % 11,
+            8_000_000 + np.arange(50) % 2,
+            1_700_000_000 + 72 * np.arange(50),
+            1e6 + rng.standard_normal(50),
+            1.0 + 1e-7 * rng.integers(-1, 2, 50),
+            1_700_000_000 + 3 * np.arange(50),
+        ]
+    ).astype(np.float32)
+    blocks = [ColumnMoments.of_rows(rows) for rows in np.split(X, 5)]
+    with pytest.warns(UserWarning, match=r"Column 7 of X varies by no more than float32 resolves at 1.7e\+09"):
+        found = ColumnMoments.joined(blocks, [10] * 5).constant_columns(50, np.finfo(np.float32), scale)
+    assert_array_equal(found, [False, True, False, False, False, False, True, True])
+    assert_array_equal(found, constant_columns(X, scale=scale))

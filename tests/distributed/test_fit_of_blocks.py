@@ -252,3 +252,13 @@ def test_a_killed_worker_is_survived(cluster, tmp_path, pass_over_the_data):
     cluster.wait_for_workers(2)
     assert set(cluster.scheduler_info()["workers"]) != workers
     assert_same(found, FSASL(15).fit(X))
+
+
+@pytest.mark.parametrize("center", [True, False])
+def test_whole_numbers_in_single_precision_keep_their_digits(center):
+    far = np.round(3.0 * X) + np.where(np.arange(X.shape[1]) % 2 == 1, 2.0**24 - 2.0**10, 0.0)
+    with dask.config.set(scheduler="synchronous"):
+        found = FSASL(10, center=center).fit(da.from_array(far.astype(np.float32), chunks=(170, -1)))
+        expected = FSASL(10, center=center).fit(da.from_array(far, chunks=(170, -1)))
+    assert_array_equal(found.top_features(), expected.top_features())
+    assert_allclose(found.scores_, expected.scores_, rtol=1e-3, atol=1e-3 * expected.scores_.max())

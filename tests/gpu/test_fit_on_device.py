@@ -191,3 +191,16 @@ def test_strong_penalties_leave_something():
     X = planted(300)
     assert FSASL(5, row_penalty=0.97).fit(torch.from_numpy(X)).coef_.any()
     assert FSASL(5, row_penalty=0.97).fit(X).coef_.any()
+
+
+def test_whole_numbers_in_single_precision_keep_their_digits():
+    X = np.round(10.0 * planted(400)) + np.where(np.arange(80) % 2 == 1, 2.0**24 - 2.0**10, 0.0)
+    expected, found = (FSASL(12).fit(torch.from_numpy(X.astype(dtype))) for dtype in (np.float64, np.float32))
+    assert_array_equal(found.top_features(), expected.top_features())
+    assert_allclose(found.scores_, expected.scores_, rtol=1e-3, atol=1e-4)
+
+
+def test_rounding_that_left_nothing_is_said_instead_of_constant():
+    X = torch.from_numpy(planted(300) + np.float32(1e8))
+    with pytest.raises(ValueError, match=r"in float32, which holds no differences below 8 at 1e\+08"):
+        FSASL(12).fit(X)

@@ -18,6 +18,7 @@ from ufselect._backend.columns import (
     column_spreads,
     constant_columns,
     divisors_of_moments,
+    dtype_beside_offsets,
     powers_of_two,
     with_dense_columns,
 )
@@ -92,7 +93,7 @@ class Batches:
         """Return a dense X with the means of all batches moved to that of all samples."""
         means = np.array([part.mean(axis=0, dtype=np.float64) for part in self.parts(X)])
         overall = self.sizes @ means / len(self.codes)
-        return (X - (means - overall)[self.codes]).astype(X.dtype)
+        return (X - (means - overall)[self.codes]).astype(dtype_beside_offsets(X))
 
 
 def _known_labels(batch: Any, n_samples: int) -> list[Any]:

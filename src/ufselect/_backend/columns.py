@@ -11,6 +11,13 @@ import scipy.sparse as sp
 from sklearn.utils.sparsefuncs import inplace_column_scale, mean_variance_axis, min_max_axis
 
 from ufselect._backend.policy import MEAN_TO_SHIFT, SMALLEST_SAFE_SQUARE
+from ufselect._backend.resolution import (
+    differs_by_rounding,
+    has_large_offsets,
+    largest_rounding,
+    magnitudes,
+    whole_columns,
+)
 
 Float = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.intp]
@@ -60,6 +67,8 @@ class Columns:
             inplace_column_scale(values, 1.0 / divisor)
             offset = ((mean if center else 0.0) - shift) / divisor
             return cls(values, offset if offset.any() else None, centered=center)
+        if not center:
+            X = X.astype(dtype_beside_offsets(X), copy=False)
         deviations = X - X.mean(axis=0, dtype=np.float64) if center or scale else X
         roots = root_mean_squares(deviations)
         divisor = divisors(roots, scale) if scale else _common_scale(roots)
@@ -241,6 +250,11 @@ def _sparse_self_product(V: Any) -> Float:
     return product
 
 
+def dtype_beside_offsets(X: npt.NDArray[Any]) -> np.dtype[Any]:
+    """Return the type of a dense X, or float64 if its own would lose digits unless offsets are subtracted."""
+    return np.dtype(np.float64) if X.dtype != np.float64 and has_large_offsets(*column_spreads(X)) else X.dtype
+
+
 def root_mean_squares(X: Any) -> Float:
     """Return the root mean square of every column of a dense X, even if the squares of its values underflow."""
     squares = np.einsum("ij,ij->j", X, X, dtype=np.float64) / X.shape[0]
@@ -356,7 +370,7 @@ def column_spreads(X: Any) -> tuple[Float, Float]:
     if len(tiny):
         part = X[:, tiny].astype(np.float64)
         smallest, largest = column_extremes(part)
-        unit = powers_of_two(np.maximum(np.abs(smallest), np.abs(largest)))
+        unit = powers_of_two(magnitudes((smallest, largest)))
         _, variance = column_moments(part @ sp.diags_array(1.0 / unit) if sp.issparse(part) else part / unit)
         deviation[tiny] = unit * np.sqrt(variance)
     return mean, deviation
@@ -386,16 +400,27 @@ def constant_columns(
     ndarray of bool of shape (d,)
     """
     smallest, largest = column_extremes(X) if extremes is None else extremes
-    constant = np.asarray(smallest == largest)
-    rounding = 10 * np.finfo(X.dtype).eps * np.maximum(np.abs(smallest), np.abs(largest)).astype(np.float64)
-    # A standard deviation is at least (largest − smallest)/√(2n), so only narrow ranges need to be checked.
+    constant = (smallest == largest) | rounded_columns(X, (smallest, largest))
     spread = largest.astype(np.float64) - smallest
-    doubtful = np.flatnonzero(~constant & (spread <= rounding * np.sqrt(2.0 * X.shape[0])))
-    if len(doubtful):
-        _, deviation = column_spreads(X[:, doubtful])
-        constant[doubtful] = deviation <= rounding[doubtful]
     tiny = float(np.finfo(X.dtype).tiny)
     return np.asarray(constant | (spread <= max(tiny, np.sqrt(tiny) * common_spread(spread[~constant], scale))))
+
+
+def rounded_columns(X: Any, extremes: tuple[Any, Any]) -> npt.NDArray[np.bool_]:
+    """Return which columns vary, but by no more than rounding; ``extremes`` as in :func:`constant_columns`."""
+    smallest, largest = extremes
+    limits = np.finfo(X.dtype)
+    size = magnitudes(extremes)
+    # A standard deviation is at least (largest − smallest)/√(2n), so only narrow ranges need to be checked.
+    spread = largest.astype(np.float64) - smallest
+    narrow = spread <= largest_rounding(limits) * size * np.sqrt(2.0 * X.shape[0])
+    doubtful = np.flatnonzero((smallest < largest) & narrow)
+    rounded = np.zeros(X.shape[1], dtype=np.bool_)
+    if len(doubtful):
+        part = X[:, doubtful]
+        _, deviation = column_spreads(part)
+        rounded[doubtful] = differs_by_rounding(deviation, size[doubtful], whole_columns(part), limits)
+    return rounded
 
 
 def common_spread(spread: Float, scale: str | None) -> float:

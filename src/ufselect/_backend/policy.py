@@ -84,6 +84,18 @@ Implicit centring loses the square of this ratio in relative precision: 1e-10 is
 at most one zero in 10⁶ rows, so nothing is gained by keeping it sparse.
 """
 
+ROUNDING_OF_DOUBLES = 10.0
+"""Standard deviation of a column, in units of eps times its largest magnitude, up to which it may be rounding only.
+
+Sums of a few numbers in double precision differ by less, and no measurement has as many digits.
+"""
+
+ROUNDING_OF_SINGLES = 2.0
+"""The same in single precision or less, where measurements do reach the last digits: Unix seconds are 128 apart.
+
+At this ratio, rounding makes at most a tenth of the standard deviation.
+"""
+
 # Tolerances
 
 SAME_DISTANCE = 1e-10

@@ -25,6 +25,7 @@ from ufselect._backend.columns import (
     column_extremes,
     constant_columns,
     holding_dtype,
+    rounded_columns,
 )
 from ufselect._backend.convergence import warn_not_converged
 from ufselect._backend.copies import first_equal_columns
@@ -34,6 +35,7 @@ from ufselect._backend.policy import (
     LARGEST_VALUE,
 )
 from ufselect._backend.progress import waiting
+from ufselect._backend.resolution import magnitudes, warn_of_rounding, why_nothing_is_informative
 from ufselect._backend.wanted import Wanted
 from ufselect._ranking import Ranking
 from ufselect._survey import Panel, Survey, panel_of
@@ -86,7 +88,7 @@ def affordable_gram(X: Columns) -> Float | None:
 
 def _refuse_enormous(smallest: Any, largest: Any) -> None:
     """Raise if the squares of a column could overflow."""
-    size = np.maximum(np.abs(smallest), np.abs(largest)).astype(np.float64)
+    size = magnitudes((smallest, largest))
     enormous = np.flatnonzero(size > LARGEST_VALUE)
     if len(enormous):
         raise ValueError(
@@ -174,11 +176,12 @@ class BaseSelector(SelectorMixin, BaseEstimator, metaclass=ABCMeta):  # type: ig
         constant = constant_columns(X, extremes, scale=scale)
         if batches is not None:
             constant |= batches.constant_columns(X, scale=scale)
+        size, limits = magnitudes(extremes), np.finfo(X.dtype)
         if constant.all():
             within = "" if batches is None else " within every batch"
-            raise ValueError(
-                f"X has no informative column: all {X.shape[1]} columns are constant{within} over {X.shape[0]} samples."
-            )
+            varies = extremes[0] < extremes[1]
+            raise ValueError(why_nothing_is_informative(size, varies, X.shape[0], limits, within))
+        warn_of_rounding(rounded_columns(X, extremes), size, limits, names)
         survey = Survey(constant, first_equal_columns(X, extremes), panel, names)
         informative = survey.informative
         kept = X if len(informative) == X.shape[1] else X[:, informative]

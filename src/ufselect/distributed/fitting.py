@@ -17,6 +17,7 @@ from ufselect._backend.copies import columns_of_equal_extremes, first_of_equal_c
 from ufselect._backend.dask_arrays import header_of
 from ufselect._backend.moments import ColumnMoments
 from ufselect._backend.policy import LARGEST_DENSE_SYSTEM
+from ufselect._backend.resolution import has_large_offsets
 from ufselect._survey import Survey, panel_of
 from ufselect.distributed.blocks import RowBlocks, dense_pieces
 from ufselect.distributed.columns import DaskColumns, Preparation
@@ -122,5 +123,7 @@ def _prepared(
 ) -> DaskColumns:
     mean, deviation = moments.mean[index], moments.deviation[index]
     divisor = divisors_of_moments(mean, deviation, center=center, scale=scale)
+    if not center and has_large_offsets(mean, deviation):
+        dtype = np.dtype(np.float64)
     prepare = Preparation(index, mean if center else np.zeros_like(mean), divisor, dtype)
     return DaskColumns(blocks, prepare, mean, centered=center)

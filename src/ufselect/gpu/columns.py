@@ -108,15 +108,17 @@ def column_moments(values: torch.Tensor, device: torch.device) -> ColumnMoments:
     """Return the moments of the columns in two passes."""
     n = len(values)
     parts = [
-        (*torch.aminmax(part, dim=0), part.sum(dim=0, dtype=torch.float64)) for _, part in row_blocks(values, device)
+        (*torch.aminmax(part, dim=0), part.sum(dim=0, dtype=torch.float64), (part.round() == part).all(dim=0))
+        for _, part in row_blocks(values, device)
     ]
-    smallest, largest, total = (torch.stack(each) for each in zip(*parts, strict=True))
+    smallest, largest, total, whole = (torch.stack(each) for each in zip(*parts, strict=True))
     mean = total.sum(dim=0) / n
     squares: Any = 0.0
     for _, part in row_blocks(values, device):
         squares = squares + (part.double() - mean).square().sum(dim=0)
     found = smallest.amin(dim=0), largest.amax(dim=0), mean, (squares / n).sqrt()
-    return ColumnMoments(*(np.asarray(value.double().cpu().numpy()) for value in found))
+    lowest, highest, means, deviations = (np.asarray(value.double().cpu().numpy()) for value in found)
+    return ColumnMoments(lowest, highest, means, deviations, np.asarray(whole.all(dim=0).cpu().numpy()))
 
 
 def first_equal_columns(values: torch.Tensor, device: torch.device) -> Indices:
