@@ -3,6 +3,7 @@
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
@@ -144,7 +145,9 @@ HOSTILE = {
     "All samples are in batch 'a': fit without batch.": ["a"] * 90,
     "Batch 'b' has only one sample, which leaves nothing within it": ["a"] * 89 + ["b"],
     "batch has 3 values, but X has 90 samples.": ["a", "b", "c"],
-    r"The batch of sample 4 is missing \(2 in all\).": ["a", "b"] * 2 + [None, np.nan] + ["a", "b"] * 42,
+    r"The batch of sample 4 is missing \(3 in all\).": ["a", "b"] * 2 + [None, np.nan, pd.NA, "b"] + ["a", "b"] * 41,
+    r"The batch of sample 0 is missing \(1 in all\).": pd.array([None, *[1, 2, 3] * 29, 1, 2], dtype="Int64"),
+    "batches have 1 as a number and as a text; make all of them texts.": [1, "1", 2] * 30,
 }
 
 
@@ -152,6 +155,22 @@ HOSTILE = {
 def test_batches_that_make_no_sense_are_one_sentence(message):
     with pytest.raises(ValueError, match=f"^{message}"):
         FSASL(3).fit(X, batch=HOSTILE[message])
+
+
+@pytest.mark.parametrize(
+    "batch",
+    [
+        [0.0, -0.0, 1.0] * 30,
+        np.array([0.0, -0.0, 1.0] * 30),
+        [0, False, "a"] * 30,
+        pd.array([3, 3, "x"] * 30, dtype="object"),
+        pd.Categorical(["x", "x", "y"] * 30),
+        pd.array([0, 0, 1] * 30, dtype="Int8"),
+    ],
+)
+def test_equal_values_are_one_batch_whatever_their_types(batch):
+    expected = FSASL(3).fit(X, batch=["a", "a", "b"] * 30)
+    assert_array_equal(FSASL(3).fit(X, batch=batch).scores_, expected.scores_)
 
 
 def test_a_dask_array_has_no_batches():

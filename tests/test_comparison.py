@@ -115,8 +115,9 @@ def test_any_kind_of_table_is_compared(planted, form):
         )
 
 
-def test_labels_may_be_texts(planted):
-    names = np.array(["round", "flat", "long", "thin"])[planted.clusters]
+@pytest.mark.parametrize("names", [["round", "flat", "long", "thin"], ["round", 2, 3.5, "thin"], [False, 2, -3, 4]])
+def test_labels_may_be_of_any_type(planted, names):
+    names = np.array(names, dtype=object)[planted.clusters]
     by_name, by_number = (
         compare_selectors({"v": MaxVariance()}, planted.X, n_features_to_select=5, n_repeats=0, labels=labels)
         for labels in (names.tolist(), planted.clusters)

@@ -254,6 +254,9 @@ def test_what_is_no_list_is_refused(planted, columns):
         (np.zeros(120), r"^labels are the same for all samples; at least 2 classes are needed\.$"),
         (np.arange(5), r"^labels have the shape \(5,\), but there must be one for each of 120 samples\.$"),
         ([None, np.nan, *range(118)], r"^labels are missing for 2 samples\.$"),
+        (pd.array([None, *"ab" * 59, "a"], dtype="string"), r"^labels are missing for 1 sample\.$"),
+        (pd.array([None, *[1, 2] * 59, 1], dtype="Int64"), r"^labels are missing for 1 sample\.$"),
+        ([1, "1"] * 60, r"^labels have 1 as a number and as a text; make all of them texts\.$"),
     ],
 )
 def test_labels_that_make_no_sense_are_refused(planted, judge, labels, sentence):

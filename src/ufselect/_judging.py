@@ -14,9 +14,9 @@ from ufselect._backend.batches import Batches
 from ufselect._backend.blocks import wide_column_blocks
 from ufselect._backend.columns import Columns, Indices, column_extremes, column_moments, constant_columns
 from ufselect._backend.copies import first_equal_columns
+from ufselect._backend.groups import numbered_by_equality
 from ufselect._backend.policy import LARGEST_DENSE_SYSTEM
 from ufselect._backend.tabular import as_matrix, column_indices, column_names, dense_part
-from ufselect._backend.wording import counted
 from ufselect._survey import Panel, panel_of
 from ufselect.base import BaseSelector
 from ufselect.benchmark.protocol import clustering_agreement
@@ -107,15 +107,12 @@ def classes_in(labels: npt.ArrayLike | None, n_samples: int) -> npt.NDArray[np.i
     """
     if labels is None:
         return None
-    values = np.asarray(labels)
+    values = np.asarray(labels, dtype=object)
     if values.shape != (n_samples,):
         raise ValueError(
             f"labels have the shape {values.shape}, but there must be one for each of {n_samples} samples."
         )
-    unknown = [value is None or value != value for value in values.tolist()]
-    if any(unknown):
-        raise ValueError(f"labels are missing for {counted(sum(unknown), 'sample')}.")
-    different, classes = np.unique(values, return_inverse=True)
+    different, classes = numbered_by_equality(values.tolist(), "labels")
     if len(different) < 2:
         raise ValueError("labels are the same for all samples; at least 2 classes are needed.")
     return classes

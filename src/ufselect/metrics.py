@@ -14,6 +14,7 @@ from sklearn.utils import check_array
 from sklearn.utils.sparsefuncs import min_max_axis
 
 from ufselect._backend.columns import powers_of_two
+from ufselect._backend.groups import numbered_by_equality
 from ufselect.graphs.neighbors import nearest_others
 
 Float = npt.NDArray[np.float64]
@@ -320,6 +321,8 @@ def _cross(classes: Any, runs: Any) -> tuple[Indices, Indices, Indices, Indices]
 
 
 def _numbered(labels: npt.NDArray[Any]) -> Indices:
+    if labels.dtype.kind == "O":
+        return numbered_by_equality(labels.ravel().tolist(), "labels")[1].reshape(labels.shape)
     if labels.dtype.kind not in "iu":
         labels = check_array(labels, ensure_2d=False, dtype=None, input_name="labels")
     return np.unique(labels, return_inverse=True)[1].reshape(labels.shape)

@@ -22,8 +22,10 @@ from ufselect._backend.columns import (
     powers_of_two,
     with_dense_columns,
 )
+from ufselect._backend.groups import numbered_by_equality
 from ufselect._backend.memory import ensure_fits
 from ufselect._backend.policy import MEAN_TO_SHIFT
+from ufselect._backend.tabular import is_missing
 from ufselect._backend.wording import shown
 
 
@@ -45,8 +47,9 @@ class Batches:
     @classmethod
     def of(cls, batch: Any, n_samples: int) -> Batches:
         """Check the batches that a user gives, one for each sample."""
-        labels = np.array([str(label) for label in _known_labels(batch, n_samples)])
-        names, codes = np.unique(labels, return_inverse=True)
+        different, numbers = numbered_by_equality(_known_labels(batch, n_samples), "batches")
+        names, order = np.unique([str(label) for label in different], return_inverse=True)
+        codes = order[numbers]
         if len(names) == 1:
             raise ValueError(f"All samples are in batch '{shown(names[0])}': fit without batch.")
         single = np.flatnonzero(np.bincount(codes) == 1)
@@ -100,7 +103,7 @@ def _known_labels(batch: Any, n_samples: int) -> list[Any]:
     labels = column_or_1d(np.asarray(batch, dtype=object))
     if len(labels) != n_samples:
         raise ValueError(f"batch has {len(labels)} values, but X has {n_samples} samples.")
-    missing = [index for index, label in enumerate(labels) if label is None or label != label or str(label) == "<NA>"]
+    missing = [index for index, label in enumerate(labels) if is_missing(label)]
     if missing:
         raise ValueError(f"The batch of sample {missing[0]} is missing ({len(missing)} in all).")
     return list(labels)
