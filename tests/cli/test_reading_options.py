@@ -284,3 +284,62 @@ def test_the_option_that_reads_text_as_numbers_is_named_in_full():
         "… (text: 'unknown' in 2 of 60 values; na=['unknown'] (--na unknown) reads them as missing).\n"
         in outcome.stdout
     )
+
+
+# First lines of numbers
+
+
+def write_spectra(header=True):
+    X = dense_numbers()
+    lines = [",".join(f"{value:.3f}" for value in row) for row in X]
+    names = [str(wavelength) for wavelength in range(400, 424, 2)]
+    with open("spectra.csv", "w") as file:
+        file.write("\n".join([*([",".join(names)] if header else []), *lines, ""]))
+    return names
+
+
+def test_wavelengths_are_names_and_it_is_said():
+    names = write_spectra()
+    outcome = invoke("select", "spectra.csv", *METHOD, "--no-test")
+    assert outcome.stdout.splitlines()[:2] == [
+        "spectra.csv: 60 samples × 12 numeric columns (0.0 MB).",
+        "The first line was read as column names, since its numbers are evenly spaced and those below are not; "
+        "--header no reads it as a sample.",
+    ]
+    assert set(selected("spectra.csv")) <= set(names)
+
+
+@pytest.mark.parametrize("command", ["select", "explain", "compare", "evaluate"])
+def test_every_command_takes_the_first_line_as_it_is_told(command):
+    write_spectra(header=False)
+    with open("list.txt", "w") as file:
+        file.write("column 1\ncolumn 2\ncolumn 3\n")
+    further = {
+        "select": METHOD,
+        "explain": ["column 1", *METHOD],
+        "compare": ["--methods", "MaxVariance", "-m", "4", "--repeats", "0"],
+        "evaluate": ["--columns", "list.txt", "--repeats", "0", "--method", "JELSR"],
+    }[command]
+    detected = invoke(command, "spectra.csv", *further)
+    assert "spectra.csv: 60 samples × 12 numeric columns" in detected.stdout
+    assert (
+        "The first line holds numbers and was read as a sample; --header yes reads it as column names."
+        in detected.stdout
+    )
+    told = invoke(command, "spectra.csv", *further, "--header", "no")
+    assert "60 samples" in told.stdout
+    assert "first line" not in told.stdout
+    named = invoke(command, "spectra.csv", *further, "--header", "yes")
+    assert "59 samples" in named.stdout or "column 1" in named.stderr
+
+
+@pytest.mark.parametrize("given", ["yes", "no"])
+def test_arrays_have_no_header(given):
+    np.save("cells.npy", dense_numbers())
+    outcome = invoke("select", "cells.npy", "--header", given)
+    assert outcome.code == 1
+    assert is_one_sentence(outcome.stderr)
+    assert "does not apply to cells.npy: only .csv, .tsv and .xlsx files have a first line" in outcome.stderr
+    blocks = invoke("select", "parts/*.parquet", "--dask", "local", "--header", given)
+    assert blocks.code == 2
+    assert "does not work with --dask" in blocks.stderr

@@ -80,6 +80,7 @@ def compare(
     transpose: options.Transpose = False,
     encoding: options.Encoding = None,
     sheet: options.Sheet = None,
+    header: options.HeaderLine = None,
     seed: options.Seed = 0,
     jobs: options.Jobs = 1,
     debug: options.Debug = False,  # noqa: ARG001 - read before the arguments are parsed
@@ -94,7 +95,7 @@ def compare(
     selectors = {name: make_selector(name, features=features, **settings) for name in names}
     ensure_can_be_written(output, data, "--output", suffix=".csv")
     ensure_can_be_written(report, data, "--report", suffix=".html")
-    form = form_of_text(delimiter, decimal, na, transpose, encoding, sheet)
+    form = form_of_text(delimiter, decimal, na, transpose, encoding, sheet, header)
     kept_aside = (*(aside or ()), *([labels] if labels else ()))
     numbers = read_numbers(Source(data, kept_aside, impute, counts, layer, form, as_read=False))
     classes = classes_of(numbers, labels)

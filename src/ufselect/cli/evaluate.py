@@ -53,6 +53,7 @@ def evaluate(
     transpose: options.Transpose = False,
     encoding: options.Encoding = None,
     sheet: options.Sheet = None,
+    header: options.HeaderLine = None,
     seed: options.Seed = 0,
     jobs: options.Jobs = 1,
     debug: options.Debug = False,  # noqa: ARG001 - read before the arguments are parsed
@@ -66,7 +67,7 @@ def evaluate(
         raise typer.BadParameter("a spread needs at least two fits", param_hint="--repeats")
     selector = make_selector(method, clusters=clusters, scale=scale, seed=seed, jobs=jobs, parameters=parameters)
     lines = lines_in(columns)
-    form = form_of_text(delimiter, decimal, na, transpose, encoding, sheet)
+    form = form_of_text(delimiter, decimal, na, transpose, encoding, sheet, header)
     kept_aside = (*(aside or ()), *([labels] if labels else ()))
     numbers = read_numbers(Source(data, kept_aside, impute, counts, layer, form, as_read=False))
     lists = lists_in(lines, numbers.table, reserved=(RANDOM, type(selector).__name__))

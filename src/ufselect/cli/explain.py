@@ -42,6 +42,7 @@ def explain(
     transpose: options.Transpose = False,
     encoding: options.Encoding = None,
     sheet: options.Sheet = None,
+    header: options.HeaderLine = None,
     seed: options.Seed = 0,
     jobs: options.Jobs = 1,
     debug: options.Debug = False,  # noqa: ARG001 - read before the arguments are parsed
@@ -53,7 +54,7 @@ def explain(
     selector = make_selector(
         method, features=features, clusters=clusters, scale=scale, seed=seed, jobs=jobs, parameters=parameters
     )
-    form = form_of_text(delimiter, decimal, na, transpose, encoding, sheet)
+    form = form_of_text(delimiter, decimal, na, transpose, encoding, sheet, header)
     panel = Panel.of_options(keep, keep_file, exclude, exclude_file, batch)
     kept_aside = (*(aside or ()), *panel.aside)
     numbers = read_numbers(Source(data, kept_aside, impute, counts, layer, form, as_read=False))

@@ -15,7 +15,7 @@ import typer
 from ufselect._backend.wording import listed, occurrences, percent, shown
 from ufselect.cli.classes import class_named
 from ufselect.cli.docstrings import when_auto
-from ufselect.cli.options import Counts, DecimalMark, Impute, Scale
+from ufselect.cli.options import Counts, DecimalMark, Header, Impute, Scale
 from ufselect.cli.parameters import SHARED, as_literal
 from ufselect.cli.printing import note
 
@@ -64,18 +64,20 @@ def form_of_text(
     transpose: bool,
     encoding: str | None = None,
     sheet: str | None = None,
+    header: Header | None = None,
 ) -> dict[str, Any]:
     """Return the options given for reading text files and sheets, as keywords of :func:`ufselect.files.read_table`."""
     missing = tuple(text.strip() for several in na or () for text in several.split(",") if text.strip())
     given = {
         "delimiter": delimiter,
         "decimal": decimal and decimal.value,
-        "na": missing,
-        "transpose": transpose,
+        "na": missing or None,
+        "transpose": transpose or None,
         "encoding": encoding,
-        "sheet": sheet,
+        "sheet": sheet or None,
+        "header": header and header is Header.yes,
     }
-    return {name: value for name, value in given.items() if value}
+    return {name: value for name, value in given.items() if value is not None}
 
 
 def read_numbers(source: Source) -> Numbers:

@@ -37,6 +37,13 @@ class DecimalMark(StrEnum):
     comma = ","
 
 
+class Header(StrEnum):
+    """Whether the first line holds the column names."""
+
+    yes = "yes"
+    no = "no"
+
+
 _SPELLED_OUT = {"tab": "\t", "\\t": "\t", "space": " "}
 
 
@@ -183,6 +190,14 @@ Encoding = Annotated[
 Sheet = Annotated[
     str | None,
     typer.Option("--sheet", metavar="NAME", help="Sheet of an .xlsx file.", show_default="the first one"),
+]
+HeaderLine = Annotated[
+    Header | None,
+    typer.Option(
+        "--header",
+        help="Whether the first line of a text file or sheet holds the column names.",
+        show_default="detected",
+    ),
 ]
 Transpose = Annotated[
     bool,

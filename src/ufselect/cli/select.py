@@ -102,6 +102,7 @@ def select(
     transpose: options.Transpose = False,
     encoding: options.Encoding = None,
     sheet: options.Sheet = None,
+    header: options.HeaderLine = None,
     seed: options.Seed = 0,
     jobs: options.Jobs = 1,
     dask: Annotated[
@@ -124,12 +125,12 @@ def select(
     selector = make_selector(
         method, features=features, clusters=clusters, scale=scale, seed=seed, jobs=jobs, parameters=parameters
     )
-    form = form_of_text(delimiter, decimal, na, transpose, encoding, sheet)
+    form = form_of_text(delimiter, decimal, na, transpose, encoding, sheet, header)
     panel = Panel.of_options(keep, keep_file, exclude, exclude_file, batch)
     if dask is not None:
         of_one_file = {"output": output, "report": report, "image": image, "impute": impute, "layer": layer}
         of_panel = {"keep": panel.keep, "exclude": panel.exclude, "batch": batch, "ordered": ordered}
-        refuse_with_parts(of_one_file | of_panel | form)
+        refuse_with_parts(of_one_file | of_panel | dict.fromkeys(form, True))
         select_from_parts(data, selector, scheduler=dask, aside=tuple(aside or ()), counts=counts, names=names)
         return
     pixels = _height_and_width(image)

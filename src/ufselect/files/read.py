@@ -19,7 +19,7 @@ from ufselect.files.formats import FORMATS, Format, known_format
 from ufselect.files.table import Table, UnreadableError
 from ufselect.files.text_encoding import check_encoding
 
-_TEXT_OPTIONS = ("delimiter", "decimal", "na", "transpose", "encoding", "verbose")
+_TEXT_OPTIONS = ("delimiter", "decimal", "na", "transpose", "encoding", "header", "verbose")
 _READERS: dict[str, tuple[str, str, tuple[str, ...]]] = {  # module, function, options
     "csv": ("read_text", "read_text", _TEXT_OPTIONS),
     "tsv": ("read_text", "read_text", _TEXT_OPTIONS),
@@ -28,7 +28,7 @@ _READERS: dict[str, tuple[str, str, tuple[str, ...]]] = {  # module, function, o
     "npz": ("read_arrays", "read_npz", ("transpose",)),
     "mat": ("read_arrays", "read_mat", ("transpose",)),
     "h5ad": ("read_annotated", "read_h5ad", ("layer",)),
-    "xlsx": ("read_sheet", "read_sheet", ("na", "transpose", "sheet")),
+    "xlsx": ("read_sheet", "read_sheet", ("na", "transpose", "sheet", "header")),
 }
 _ARRAYS = {"npz": "arrays_of_npz", "mat": "arrays_of_mat"}
 
@@ -44,6 +44,7 @@ def read_table(
     transpose: bool = False,
     encoding: str | None = None,
     sheet: str | None = None,
+    header: bool | None = None,
     verbose: int = 0,
 ) -> Table:
     r"""Read a table, its numeric columns apart from the others.
@@ -74,6 +75,9 @@ def read_table(
         byte order mark.
     sheet : str, optional
         The sheet of an Excel file to read instead of the first one.
+    header : bool, optional
+        Whether the first line of a text file or a sheet holds the column names. By default this is recognised. If
+        ``transpose``, whether it holds the labels of the samples.
     verbose : int, default=0
         If 1, a text file that takes longer than a second shows a progress bar on standard error.
 
@@ -93,8 +97,10 @@ def read_table(
     -----
     A column of a text file is numeric if all its values are numbers, or all are true or false; empty fields, NA, N/A,
     n/a, NaN, nan, -nan, null, NULL, None and the texts in ``na`` are missing values. The first line holds the names,
-    unless all its fields are numbers, none is quoted, and they do not merely count the columns from 0 or 1; then the
-    names are ``column 1``, ``column 2`` and so on. The first column holds row labels if each row has one value more
+    unless its fields are numbers, none is quoted, and they are like those below; then the names are ``column 1``,
+    ``column 2`` and so on. Numbers are names if they count the columns, are years, are evenly spaced where others are
+    not, or rise or fall in columns that do not and either lie outside the values below or are whole numbers above
+    decimals. ``Table.notes`` says which it was. The first column holds row labels if each row has one value more
     than there are names, as R writes it, if the first name is empty, or if it is ``Unnamed: 0`` and counts the rows.
 
     Lines of a text file that begin with # are comments: they are skipped, and counted in ``Table.notes``. The last one
@@ -128,6 +134,7 @@ def read_table(
         "transpose": transpose,
         "encoding": encoding,
         "sheet": sheet,
+        "header": header,
         "verbose": verbose,
     }
     if str(path) != standard_input.MARK:
@@ -226,11 +233,15 @@ def _check_options(name: str, given: Mapping[str, Any], accepted: Sequence[str])
         "na": "only .csv, .tsv and .xlsx files hold missing values as text",
         "encoding": "only .csv and .tsv files have an encoding",
         "sheet": "only .xlsx files have sheets",
+        "header": "only .csv, .tsv and .xlsx files have a first line that may or may not hold names",
         "transpose": "rows of AnnData are always samples; save adata.T instead",
     }
     for option, reason in reasons.items():
-        if given[option] and option not in accepted:
+        is_given = given[option] is not None if option == "header" else given[option]
+        if is_given and option not in accepted:
             raise ValueError(f"{option}={_shown(given[option])} does not apply to {name}: {reason}.")
+    if not isinstance(given["header"], bool | None):
+        raise ValueError(f"header={given['header']!r} is not True, False or None.")
     if given["encoding"] is not None:
         check_encoding(given["encoding"])
     if given["decimal"] not in (None, ".", ","):

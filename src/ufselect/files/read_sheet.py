@@ -21,13 +21,18 @@ _OLD_FILE = b"\xd0\xcf\x11\xe0"  # of .xls files, and of workbooks with a passwo
 
 
 def read_sheet(
-    path: Path, aside: Sequence[str], na: tuple[str, ...] = (), transpose: bool = False, sheet: str | None = None
+    path: Path,
+    aside: Sequence[str],
+    na: tuple[str, ...] = (),
+    transpose: bool = False,
+    sheet: str | None = None,
+    header: bool | None = None,
 ) -> Table:
     """Read a table from the first sheet of a workbook, or from another one."""
     with path.open("rb") as file:
         if file.read(len(_OLD_FILE)) == _OLD_FILE:
             raise UnreadableError("has a password or is an old .xls file; save it as .xlsx without a password.")
-    return read_records(_sheet(path, _rows(path, sheet)), aside, na, transpose)
+    return read_records(_sheet(path, _rows(path, sheet)), aside, na, transpose, header)
 
 
 @dataclass(frozen=True)
@@ -39,6 +44,11 @@ class Sheet:
     columns: list[int]
     has_names: bool
     dialect: Dialect = field(default=Dialect("\t", "."))
+
+    @property
+    def first_is_data(self) -> bool:
+        """Whether the names stand above the first row, which they never do."""
+        return False
 
     @property
     def fields(self) -> list[str]:

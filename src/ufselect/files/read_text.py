@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -24,11 +23,11 @@ from ufselect.files.table import (
 )
 from ufselect.files.text_columns import ColumnReader, Notation, TextColumns, as_kept, why_text
 from ufselect.files.text_dialect import Records
+from ufselect.files.text_header import judge_first_line, judge_labels
 from ufselect.files.text_records import TextFile, open_text_file
 from ufselect.files.text_transposed import TransposedFile, transposed
 
 _COUNT = "Unnamed: 0"
-_NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*", re.ASCII)
 
 
 def read_text(
@@ -39,19 +38,29 @@ def read_text(
     na: tuple[str, ...] = (),
     transpose: bool = False,
     encoding: str | None = None,
+    header: bool | None = None,
     verbose: int = 0,
 ) -> Table:
     """Read a table from a text file."""
     file = open_text_file(path, delimiter, decimal, encoding, verbose)
-    table = read_records(file, aside, na, transpose)
-    return replace(table, notes=file.comments.notes())
+    table = read_records(file, aside, na, transpose, header)
+    return replace(table, notes=(*file.comments.notes(), *table.notes))
 
 
-def read_records(file: Records, aside: Sequence[str], na: tuple[str, ...], transpose: bool) -> Table:
+def read_records(
+    file: Records, aside: Sequence[str], na: tuple[str, ...], transpose: bool, header: bool | None
+) -> Table:
     """Read a table from the records of a file."""
+    found = judge_labels(file, na, header) if transpose else judge_first_line(file, na, header)
     if transpose:
-        return _read(transposed(file), True, aside, na)
-    has_names = file.has_names or not _is_data(file.fields, file.dialect.decimal)
+        table = _read(transposed(file, found.is_header), True, aside, na)
+    else:
+        table = _read_samples(file, found.is_header, aside, na)
+    return replace(table, notes=found.notes)
+
+
+def _read_samples(file: Records, has_names: bool, aside: Sequence[str], na: tuple[str, ...]) -> Table:
+    """Read a file whose rows are samples, with a name for each column or, as R writes it, for each but the first."""
     try:
         return _read(file, has_names, aside, na)
     except RaggedError as error:
@@ -73,10 +82,11 @@ def _read_with_labels(file: TextFile, aside: Sequence[str], na: tuple[str, ...],
 
 
 def _read(file: Records, has_names: bool, aside: Sequence[str], na: tuple[str, ...]) -> Table:
-    names = _names(file.fields if has_names else [""] * len(file.fields), has_names)
+    has_labels = _has_row_labels(file, has_names)
+    names = _names(file.fields if has_names else [""] * len(file.fields), has_labels)
     check_aside(aside, names)
     why = {names.index(name): REQUESTED for name in aside}
-    if isinstance(file, TransposedFile) or (has_names and not file.fields[0] and len(names) > 1):
+    if has_labels:
         why.setdefault(0, UNNAMED if not names[0] else "row labels")
     notation = Notation(file.dialect.decimal, na)
     reader = ColumnReader(len(names), set(why), notation)
@@ -102,26 +112,21 @@ def _column_aside(column: Any, n_rows: int, why: str | None, notation: Notation)
     return texts(column), why_text(column, notation)
 
 
-def _is_data(fields: list[str], decimal: str) -> bool:
-    """Whether a first line is data: numbers that do not merely count the columns."""
-    plain = fields if decimal == "." else [field.replace(".", "'").replace(",", ".") for field in fields]
-    counts = [[str(index + first) for index in range(len(fields))] for first in (0, 1)]
-    return are_numbers(plain) and (len(fields) == 1 or fields not in counts)
+def _has_row_labels(file: Records, has_names: bool) -> bool:
+    """Whether the first column labels the rows: it has no name, or a transposed file says so."""
+    if isinstance(file, TransposedFile):
+        return file.has_labels
+    return has_names and not file.fields[0] and len(file.fields) > 1
 
 
-def are_numbers(fields: list[str]) -> bool:
-    """Whether all fields of a line are numbers with a decimal point."""
-    return all(_NUMBER.fullmatch(field) for field in fields)
-
-
-def _names(fields: list[str], has_names: bool) -> tuple[str, ...]:
+def _names(fields: list[str], has_labels: bool) -> tuple[str, ...]:
     """Return the names of columns, numbered if they have none; an unnamed first column holds row labels."""
     taken = set(fields)
     names = [
         field or (f"column {number}" if f"column {number}" not in taken else f"column {number} without a name")
         for number, field in enumerate(fields, start=1)
     ]
-    if has_names and not fields[0] and len(fields) > 1:
+    if has_labels and not fields[0]:
         names[0] = ""
     return checked_names(names)
 

@@ -49,6 +49,10 @@ class Records(Protocol):
     def has_names(self) -> bool:
         """Whether these are names for certain, whatever they look like."""
 
+    @property
+    def first_is_data(self) -> bool:
+        """Whether the names stand in a comment, so that the first record is data in any case."""
+
     def blocks(self, *, after_header: bool) -> Iterator[Any]:
         """Yield Arrow arrays of strings, each with the values of some records one after another."""
 

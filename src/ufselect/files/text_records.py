@@ -52,6 +52,11 @@ class TextFile:
     encoding: str | None = None
     verbose: int = 0
 
+    @property
+    def first_is_data(self) -> bool:
+        """Whether the names stand in a comment."""
+        return self.first == self.second
+
     def blocks(self, *, after_header: bool) -> Iterator[Any]:
         """Yield Arrow arrays of strings, each with the values of some rows one after another."""
         start, n_rows = self.second if after_header else self.first, 0

@@ -24,7 +24,9 @@ class TransposedFile:
     dialect: Dialect
     fields: list[str]
     values: Any
+    has_labels: bool = True  # the first row holds the labels of the samples
     has_names: bool = True  # the first column holds names, even if they look like numbers
+    first_is_data: bool = False
 
     def blocks(self, *, after_header: bool) -> Iterator[Any]:
         """Yield Arrow arrays of strings, each with the values of some samples one after another."""
@@ -37,27 +39,27 @@ class TransposedFile:
             yield self.values.take((samples[:, None] + starts).ravel())
 
 
-def transposed(file: Records) -> TransposedFile:
+def transposed(file: Records, has_labels: bool) -> TransposedFile:
     """Read a whole file and transpose it; its text stays in memory."""
     try:
-        values = _all_values(file)
+        values = _all_values(file, has_labels)
     except RaggedError as error:
-        if not (error.is_one_name_short and isinstance(file, TextFile)):
+        if not (has_labels and error.is_one_name_short and isinstance(file, TextFile)):
             raise
         file = replace(file, fields=["", *file.fields])
-        values = _all_values(file)
+        values = _all_values(file, has_labels)
         if values[len(file.fields) - 1 :: len(file.fields)].null_count == len(values) // len(file.fields) - 1:
             raise error from None  # each row ends with a delimiter too many
     names = values.take(np.arange(0, len(values), len(file.fields))).to_pylist()
-    return TransposedFile(file.path, file.dialect, [name or "" for name in names], values)
+    return TransposedFile(file.path, file.dialect, [name or "" for name in names], values, has_labels)
 
 
-def _all_values(file: Records) -> Any:
-    """Return all values of a file, header included, row by row."""
+def _all_values(file: Records, has_labels: bool) -> Any:
+    """Return all values of a file, sample labels included, row by row."""
     import pyarrow as pa
 
-    header = pa.array([field or None for field in file.fields], pa.large_string())
-    parts = [part.cast(pa.large_string()) for part in file.blocks(after_header=True)]
+    labels = [pa.array([field or None for field in file.fields], pa.large_string())] if has_labels else []
+    parts = [part.cast(pa.large_string()) for part in file.blocks(after_header=has_labels)]
     if not parts:
         raise UnreadableError("has a header but no rows.")
-    return pa.concat_arrays([header, *parts])
+    return pa.concat_arrays([*labels, *parts])

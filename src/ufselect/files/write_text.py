@@ -14,9 +14,8 @@ from numpy.typing import NDArray
 
 from ufselect.files.arrow import arrow_column, as_texts, number_column, whole_numbers, written_numbers
 from ufselect.files.formats import file_format, is_gzipped
-from ufselect.files.read_text import are_numbers
 from ufselect.files.table import Selection, Table, dense_block, row_blocks
-from ufselect.files.text_columns import any_match
+from ufselect.files.text_columns import NUMBER, any_match
 from ufselect.files.text_comments import MARK
 from ufselect.files.write_columns import columns_aside
 
@@ -70,10 +69,9 @@ def _printable(values: NDArray[Any]) -> Any:
 
 def _header(names: list[str], delimiter: str) -> bytes:
     """Return the line of names, with quotes around those that could be taken for something else."""
-    all_unclear = are_numbers(names) or names[0].startswith("\ufeff") or (len(names) == 1 and not names[0].strip())
-    fields = [
-        _quoted(name) if all_unclear or name.startswith(MARK) or re.search(_MARKS, name) else name for name in names
-    ]
+    all_unclear = names[0].startswith("\ufeff") or (len(names) == 1 and not names[0].strip())
+    unclear = re.compile(f"^{MARK}|{_MARKS}|^\\s*(?:{NUMBER[1:-1]})\\s*$")
+    fields = [_quoted(name) if all_unclear or unclear.search(name) else name for name in names]
     return (delimiter.join(fields) + "\n").encode("utf-8")
 
 

@@ -1,0 +1,282 @@
+"""A first line of numbers: column names or a sample, and said which."""
+
+import datetime
+import io
+from types import SimpleNamespace
+
+import numpy as np
+import openpyxl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ufselect.files import Selection, Table, read_table, write_table
+
+RNG = np.random.default_rng(0)
+
+
+def rows_of(values):
+    return "".join(",".join(f"{value:g}" for value in row) + "\n" for row in np.asarray(values))
+
+
+@pytest.fixture
+def read(tmp_path):
+    def read(text, name="data.csv", **options):
+        path = tmp_path / name
+        path.write_text(text, encoding="utf-8")
+        return read_table(path, **options)
+
+    return read
+
+
+SPECTRA = rows_of(RNG.uniform(0.1, 2.5, (30, 12)).round(3))
+NAMES_OF_NUMBERS = {
+    "wavelengths": (range(400, 424, 2), SPECTRA),
+    "wavelengths with decimals": ([f"{399.8 + 2.05 * j + 0.01 * (j % 3):.2f}" for j in range(12)], SPECTRA),
+    "uneven wavelengths": ([412, 443, 490, 510, 560, 620, 665, 681, 709, 753, 778, 865], SPECTRA),
+    "wavenumbers that fall": (range(4000, 400, -300), SPECTRA),
+    "years of growth": (range(1990, 2002), rows_of(np.cumsum(RNG.integers(1, 900, (9, 12)), axis=1) + 1500)),
+    "years of a census": ([1990, 2000, 2011, 2021], rows_of(np.cumsum(RNG.integers(1, 9000, (9, 4)), axis=1))),
+    "wavelengths above spectra that rise": (range(400, 424, 2), rows_of(np.sort(RNG.random((9, 12)).round(4)))),
+    "doses": ([1, 10, 30, 100], rows_of(RNG.uniform(0, 200, (20, 4)).round(3))),
+    "masses among intensities": (
+        np.cumsum(RNG.uniform(1, 9, 40)).round(4),
+        rows_of(RNG.integers(0, 10_000, (30, 40))),
+    ),
+    "identifiers of genes": ([7157, 672, 1956, 4609, 3845], rows_of(RNG.uniform(0, 12, (20, 5)).round(2))),
+    "the number of each column": (range(1, 6), rows_of(RNG.integers(0, 9, (20, 5)))),
+    "two rows": (range(400, 424, 2), SPECTRA[: SPECTRA.index("\n", SPECTRA.index("\n") + 1) + 1]),
+    "missing values below": ([400, 405, 412, 420], "0.5,,0.2,0.7\nNA,0.3,0.1,0.2\n0.2,0.9,0.3,\n0.4,0.1,0.9,0.3\n"),
+    "a name that is missing": (["400", "402", "", "406", "408", "410"], rows_of(RNG.random((9, 6)).round(3))),
+}
+
+
+@pytest.mark.parametrize("case", NAMES_OF_NUMBERS)
+def test_a_first_line_unlike_those_below_has_the_names(read, case):
+    numbers, rows = NAMES_OF_NUMBERS[case]
+    names = [str(number) for number in numbers]
+    table = read(f"{','.join(names)}\n{rows}")
+    assert table.names == tuple(name or f"column {place}" for place, name in enumerate(names, start=1))
+    assert table.shape[0] == rows.count("\n")
+    (note,) = table.notes
+    assert note.startswith("The first line was read as column names, since ")
+    assert note.endswith("; --header no reads it as a sample.")
+    all_rows = read(f"{','.join(names)}\n{rows}", header=False)
+    np.testing.assert_array_equal(all_rows.X[1:], table.X)
+    assert all_rows.names == tuple(f"column {place}" for place in range(1, len(names) + 1))
+    assert all_rows.notes == ()
+
+
+RISING = np.cumsum(RNG.integers(1, 50, (15, 8)), axis=1)
+CURVES = (RNG.uniform(1, 3, (9, 1)) / (1 + np.exp(4 - np.arange(30) / RNG.uniform(2, 6, (9, 1))))).round(4)
+SAMPLES = {
+    "any numbers": RNG.standard_normal((20, 6)).round(3),
+    "a first sample that rises": np.vstack([np.sort(RNG.random(6)), RNG.random((20, 6))]).round(3),
+    "cumulative counts": RISING,
+    "a first sample that is the largest": np.vstack([RISING[0] * 30, RISING[1:]]),
+    "curves that rise": CURVES,
+    "a curve that rises among falling ones": np.vstack([CURVES[0], CURVES[1:, ::-1]]),
+    "columns of different scales": RNG.normal([40, 170, 4e4], [9, 8, 9e3], (12, 3)).round(),
+    "lines": np.outer(np.arange(2, 9), np.arange(3, 10)),
+    "ratings": np.vstack([[2, 3, 4], RNG.integers(1, 6, (20, 3))]),
+    "an outlier": np.vstack([[900.5, 100, 500.5, 700], RNG.random((20, 4)) * 9]).round(2),
+    "years as values": RNG.integers(1950, 2020, (9, 3)),
+    "two columns": np.vstack([[400, 402], RNG.random((9, 2))]).round(3),
+    "one column": RNG.random((9, 1)).round(3),
+    "images": RNG.integers(0, 256, (9, 16)),
+    "indicators": RNG.integers(0, 2, (9, 16)),
+}
+
+
+@pytest.mark.parametrize("case", SAMPLES)
+def test_a_first_line_like_those_below_is_a_sample(read, case):
+    values = SAMPLES[case]
+    table = read(rows_of(values))
+    np.testing.assert_array_equal(table.X, [[float(f"{value:g}") for value in row] for row in values])
+    assert table.names[0] == "column 1"
+    assert table.notes == (
+        "The first line holds numbers and was read as a sample; --header yes reads it as column names.",
+    )
+    first = [f"{value:g}" for value in values[0]]
+    if len(set(first)) == len(first):
+        named = read(rows_of(values), header=True)
+        assert named.names == tuple(first)
+        assert named.shape[0] == len(values) - 1
+        assert named.notes == ()
+
+
+@given(st.integers(2, 12), st.integers(3, 9), st.integers(0, 2**32 - 1), st.sampled_from([0, 2, 5]))
+def test_rows_of_random_numbers_are_all_samples(tmp_path_factory, n, d, seed, digits):
+    values = np.random.default_rng(seed).normal(size=(n, d)).round(digits)
+    if digits == 0:
+        values[0, :2] = 7  # no header: a name twice
+    path = tmp_path_factory.mktemp("samples") / "data.csv"
+    path.write_text(rows_of(values))
+    table = read_table(path)
+    assert table.shape[0] == n or "--header no" in table.notes[0]
+
+
+def test_a_headerless_file_of_numbers_and_classes_keeps_its_first_sample(read):
+    table = read("5.1,3.5,1.4,0.2,setosa\n4.9,3.0,1.4,0.2,setosa\n7.0,3.2,4.7,1.4,versicolor\n")
+    assert table.X[0].tolist() == [5.1, 3.5, 1.4, 0.2]
+    assert table.aside["column 5"].tolist() == ["setosa", "setosa", "versicolor"]
+    assert table.notes == (
+        "The first line was read as a sample, since 'setosa' stands below it, too; "
+        "--header yes reads it as column names.",
+    )
+    named = read("sample,400,402,404\na,0.1,0.3,0.2\nb,0.4,0.1,0.3\n")
+    assert named.names == ("400", "402", "404")
+    assert named.notes == ()
+
+
+def test_a_first_sample_with_a_missing_value_is_a_sample(read):
+    for missing in ("", "NA", "?"):
+        table = read(f"0.5,{missing},2.5,1.5\n3,4,5,6\n1,3,2,4\n", na="?")
+        np.testing.assert_array_equal(table.X, [[0.5, np.nan, 2.5, 1.5], [3, 4, 5, 6], [1, 3, 2, 4]])
+        assert "--header yes" in table.notes[0]
+
+
+def test_a_number_above_a_column_of_text_is_a_name(read):
+    table = read("7,12,9\nnorth,3,4\nsouth,14,2\nnorth,20,30\n")
+    assert table.names == ("12", "9")
+    assert table.aside["7"].tolist() == ["north", "south", "north"]
+    assert "since it has a number above a column of text" in table.notes[0]
+
+
+def test_numbers_above_rows_with_labels_are_names(read):
+    table = read("500,30,70\nr,1,2,3\ns,4,5,6\n")
+    assert table.names == ("500", "30", "70")
+    assert table.samples.tolist() == ["r", "s"]
+    assert "since each line below has one value more" in table.notes[0]
+
+
+def test_what_is_certain_needs_no_note(read):
+    for text in ("a,b\n1,2\n", ",400,402\nx,1,2\ny,3,4\n", '"400","402","404"\n1,2,3\n', "#400,402\n1,2\n3,4\n"):
+        assert read(text).notes == ()
+    assert read("#400,402\n1,2\n3,4\n").names == ("400", "402")
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "message"),
+    [
+        ("400,402,400\n1,2,3\n", {"header": True}, "has several columns named '400'; names must be unique"),
+        ("400,402,404\n", {"header": True}, "has a header but no rows"),
+        ("400,402,404", {"header": True}, "has a header but no rows"),
+        (
+            "width,height\n1,2\n3,4\n",
+            {"header": False},
+            r"has text in its first line \('width'\) above numbers; leave out header=F",
+        ),
+        ("1,2\n", {"header": "yes"}, "header='yes' is not True, False or None"),
+        ("1,2\n", {"header": 0}, "header=0 is not True, False or None"),
+    ],
+)
+def test_a_header_that_cannot_be_is_refused_in_one_sentence(read, text, options, message):
+    with pytest.raises(ValueError, match=message) as caught:
+        read(text, **options)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_header_may_have_empty_fields(read):
+    table = read("400,,404\n1,2,3\n", header=True)
+    assert table.names == ("400", "column 2", "404")
+
+
+def test_without_a_header_text_columns_go_aside(read):
+    table = read("x,1.5,2\ny,2.5,3\n", header=False)
+    np.testing.assert_array_equal(table.X, [[1.5, 2], [2.5, 3]])
+    assert table.aside["column 1"].tolist() == ["x", "y"]
+    assert read("#a,b\n1,2\n3,4\n", header=False).names == ("column 1", "column 2")
+
+
+def test_a_line_alone_is_a_sample(read):
+    assert read("400,402,404\n").X.tolist() == [[400, 402, 404]]
+
+
+def test_decimal_commas_in_the_names(read):
+    rows = "\n".join(";".join(f"{value:.3f}".replace(".", ",") for value in row) for row in RNG.random((9, 5)))
+    table = read(f"400,5;402,5;404,5;406,5;408,5\n{rows}\n", delimiter=";")
+    assert table.names == ("400,5", "402,5", "404,5", "406,5", "408,5")
+
+
+@pytest.mark.parametrize("header", [True, False])
+@pytest.mark.parametrize("name", ["x.npy", "x.parquet", "x.h5ad"])
+def test_a_header_does_not_apply_to_other_formats(tmp_path, name, header):
+    (tmp_path / name).write_bytes(b"x")
+    with pytest.raises(ValueError, match=rf"header={header} does not apply to .*{name}: only \.csv, \.tsv and \.xlsx"):
+        read_table(tmp_path / name, header=header)
+
+
+def test_the_first_row_of_a_sheet_may_be_names(tmp_path):
+    book = openpyxl.Workbook()
+    book.active.append(list(range(400, 410, 2)))
+    for row in RNG.random((9, 5)).tolist():
+        book.active.append(row)
+    book.save(tmp_path / "book.xlsx")
+    table = read_table(tmp_path / "book.xlsx")
+    assert table.names == ("400", "402", "404", "406", "408")
+    assert table.shape == (9, 5)
+    assert "--header no" in table.notes[0]
+    assert read_table(tmp_path / "book.xlsx", header=False).shape == (10, 5)
+    book.active.delete_rows(1)
+    book.save(tmp_path / "book.xlsx")
+    assert "--header yes" in read_table(tmp_path / "book.xlsx").notes[0]
+    assert read_table(tmp_path / "book.xlsx", header=True).shape == (8, 5)
+
+
+def test_a_sheet_with_dates_as_names_has_a_header(tmp_path):
+    book = openpyxl.Workbook()
+    book.active.append([datetime.datetime(2024, 5, 1), datetime.datetime(2024, 5, 2)])
+    book.active.append([1, 2])
+    book.save(tmp_path / "book.xlsx")
+    assert read_table(tmp_path / "book.xlsx").names == ("2024-05-01", "2024-05-02")
+
+
+def test_standard_input_may_have_names_that_are_numbers(monkeypatch):
+    data = io.BytesIO(f"{','.join(map(str, range(400, 424, 2)))}\n{SPECTRA}".encode())
+    monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=data, closed=False, isatty=lambda: False))
+    table = read_table("-")
+    assert table.names[:2] == ("400", "402")
+    assert table.shape == (30, 12)
+
+
+# Rows that are features
+
+
+def test_sample_labels_that_are_numbers_are_noted(read):
+    text = "gene,101,102,105\na,5,3,8\nb,1,7,2\n"
+    table = read(text, transpose=True)
+    assert table.names == ("a", "b")
+    assert table.notes == ("The first line was read as sample labels; --header no reads it as a feature.",)
+    whole = read(text, transpose=True, header=False)
+    assert whole.names == ("gene", "a", "b")
+    np.testing.assert_array_equal(whole.X, [[101, 5, 1], [102, 3, 7], [105, 8, 2]])
+    assert whole.aside == {}
+    assert whole.notes == ()
+    assert read(text, transpose=True, header=True).notes == ()
+
+
+def test_a_first_feature_without_labels_above_it_is_kept(read):
+    table = read("a,1.5,0,0\nb,0,0,2.5\n", transpose=True)
+    assert table.names == ("a", "b")
+    np.testing.assert_array_equal(table.X, [[1.5, 0], [0, 0], [0, 2.5]])
+    assert table.notes == ("The first line was read as a feature; --header yes reads it as sample labels.",)
+
+
+def test_labels_that_are_text_are_not_noted(read):
+    assert read("gene,p,q\na,1,2\n", transpose=True).notes == ()
+    assert read(",2019,2020\na,1,2\n", transpose=True).notes == ()
+
+
+# What is written is read as it was
+
+
+@pytest.mark.parametrize("names", [("400", "402"), ("a", "1.5", "2.5"), ("NA", "1"), ("1", "2", "2.5")])
+def test_written_names_stay_names(tmp_path, names):
+    X = np.random.default_rng(0).random((4, len(names)))
+    table = Table(X, names, {}, {}, None, tmp_path / "x.csv")
+    write_table(tmp_path / "out.csv", table, Selection(np.ones(len(names)), np.arange(1, len(names) + 1), len(names)))
+    again = read_table(tmp_path / "out.csv")
+    assert again.names == names
+    assert again.notes == ()
+    np.testing.assert_array_equal(again.X, X)
