@@ -10,12 +10,14 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from ufselect import FSASL, MCFS, SPFS, LaplacianScore, MaxVariance, inspection
+from ufselect.comparison import compare_selectors
 from ufselect.datasets import make_planted_clusters
 from ufselect.inspection import (
     StructureTest,
     alignment_of_selection,
     dense_columns,
     draws_of_samples,
+    evaluate,
     explain_features,
     neighborhoods_kept,
     selection_frequencies,
@@ -442,6 +444,49 @@ def test_names_are_those_of_the_data_if_a_selector_was_fitted_on_columns_in_anot
     expected = structure_test(planted, FSASL(6, keep=[3], exclude=[1]), n_shuffles=2).observed
     assert structure_test(frame, fitted, n_shuffles=2).observed == expected
     assert selection_frequencies(fitted, frame, n_draws=2)[[3, 1]].tolist() == [1.0, 0.0]
+
+
+@pytest.mark.parametrize(
+    "measure",
+    [
+        lambda X, seed: structure_test(X, FSASL(4), max_samples=60, n_shuffles=2, random_state=seed).by_chance,
+        lambda X, seed: selection_frequencies(MaxVariance(4).fit(X), X, share=0.1, random_state=seed),
+        lambda X, seed: draws_of_samples(len(X), 2, random_state=seed),
+        lambda X, seed: neighborhoods_kept(X.reshape(-1, 4), [[0, 1]], random_state=seed),
+        lambda X, seed: [row.redundancy for row in evaluate(X, [0, 1], n_draws=0, random_state=seed).rows],
+        lambda X, seed: [
+            row.redundancy for row in compare_selectors({"v": MaxVariance(4)}, X, n_repeats=2, random_state=seed).rows
+        ],
+    ],
+)
+def test_random_states_are_those_that_scikit_learn_accepts(planted, measure):
+    with pytest.raises(ValueError, match="cannot be used to seed"):
+        measure(planted, "7")
+    one, same, other = (measure(planted, np.random.RandomState(seed)) for seed in (0, 0, 1))
+    np.testing.assert_array_equal(one, same)
+    assert not np.array_equal(one, other)
+    generator = np.random.RandomState(0)
+    assert not np.array_equal(measure(planted, generator), measure(planted, generator))
+    np.testing.assert_array_equal(measure(planted, np.int64(3)), measure(planted, 3))
+    assert len(measure(planted, None)) == len(one)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda X: selection_frequencies(FSASL(4).fit(X), X, n_draws=0), "n_draws == 0, must be >= 1."),
+        (lambda X: selection_frequencies(FSASL(4).fit(X), X, share=0), "share == 0, must be > 0."),
+        (lambda X: draws_of_samples(10, -1), "n_draws == -1, must be >= 0."),
+        (lambda X: draws_of_samples(10, 2, 1.5), "share == 1.5, must be <= 1."),
+        (lambda X: evaluate(X, [0], n_draws=-1), "n_draws == -1, must be >= 0."),
+        (lambda X: evaluate(X, [0], n_draws=0, n_random=-1), "n_random == -1, must be >= 0."),
+        (lambda X: compare_selectors({"v": MaxVariance()}, X, n_repeats=-1), "n_repeats == -1, must be >= 0."),
+        (lambda X: structure_test(X, FSASL(4), max_samples=-1), "max_samples == -1, must be >= 0."),
+    ],
+)
+def test_numbers_of_draws_that_make_no_sense_are_refused(planted, call, message):
+    with pytest.raises(ValueError, match=f"^{message}$"):
+        call(planted)
 
 
 # Columns

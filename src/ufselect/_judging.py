@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 from sklearn.base import clone
+from sklearn.utils import check_scalar
 
 from ufselect._backend.batches import Batches
 from ufselect._backend.blocks import wide_column_blocks
@@ -16,6 +18,7 @@ from ufselect._backend.columns import Columns, Indices, column_extremes, column_
 from ufselect._backend.copies import first_equal_columns
 from ufselect._backend.groups import numbered_by_equality
 from ufselect._backend.policy import LARGEST_DENSE_SYSTEM
+from ufselect._backend.seeds import seed_of
 from ufselect._backend.tabular import as_matrix, column_indices, column_names, dense_part
 from ufselect._survey import Panel, panel_of
 from ufselect.base import BaseSelector
@@ -133,7 +136,7 @@ def neighborhoods_kept(
         The columns of each selection, by index, or by name if X is a data frame.
     standardize : bool
         Whether to scale the columns to unit variance first.
-    random_state : int
+    random_state : int, RandomState instance or None, default=0
         Seed of the random subset of samples.
 
     Returns
@@ -168,13 +171,15 @@ def _columns_of(points: Any, index: Indices) -> Any:
 
 def drawn(n: int, count: int, random_state: Any) -> Any:
     """Return the indices of some of n samples, sorted; a slice of all if there are no more."""
+    seed = seed_of(random_state)
     if count >= n:
         return slice(None)
-    return np.sort(np.random.default_rng(random_state).choice(n, size=count, replace=False))
+    return np.sort(np.random.default_rng(seed).choice(n, size=count, replace=False))
 
 
 def random_selections(n_columns: int, count: int, n_random: int, random_state: int) -> list[Indices]:
     """Draw random selections with the same number of columns."""
+    check_scalar(n_random, "n_random", Integral, min_val=0)
     rng = np.random.default_rng(random_state)
     return [rng.choice(n_columns, size=count, replace=False) for _ in range(n_random)]
 

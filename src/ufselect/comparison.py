@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
+from numbers import Integral
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
+from sklearn.utils import check_scalar
 
 from ufselect._backend.columns import Float, Indices
 from ufselect._backend.convergence import convergence_warnings
 from ufselect._backend.progress import with_progress
+from ufselect._backend.seeds import seed_of
 from ufselect._backend.tabular import as_matrix, column_names, draws_of_samples
 from ufselect._judging import (
     AGREEMENT,
@@ -114,7 +117,7 @@ def compare_selectors(
     n_random: int = 10,
     ordered: bool = False,
     standardize: bool = True,
-    random_state: int = 0,
+    random_state: Any = 0,
     verbose: int = 0,
 ) -> Comparison:
     """Fit several selectors to the same data and measure their selections.
@@ -140,7 +143,7 @@ def compare_selectors(
         Whether the columns have an order, such as wavelengths; then there is a row for evenly spaced columns.
     standardize : bool
         Whether neighbourhoods and clusters are those of columns scaled to unit variance.
-    random_state : int
+    random_state : int, RandomState instance or None, default=0
         Seed of the random subsets of samples and the random selections.
     verbose : int
         1 shows a progress bar over the repeats of each selector; that of a single fit depends on the ``verbose`` of
@@ -166,21 +169,23 @@ def compare_selectors(
     >>> [row.method for row in compared.rows]
     ['variance', 'Laplacian', 'random']
     """
+    check_scalar(n_repeats, "n_repeats", Integral, min_val=0)
     if n_repeats == 1:
         raise ValueError("n_repeats=1 is too few: stability is the agreement of at least two fits.")
     for name, what in {RANDOM: "random selections", EVEN: "evenly spaced columns"}.items():
         if name in selectors:
             raise ValueError(f"a selector cannot be named {name!r}: the row for {what} has that name.")
+    seed = seed_of(random_state)
     names, X = column_names(X), as_matrix(X)
     classes = classes_in(labels, X.shape[0])
-    draws = draws_of_samples(X.shape[0], n_repeats, random_state=random_state)
+    draws = draws_of_samples(X.shape[0], n_repeats, random_state=seed)
     runner = _Runner(X, names, n_features_to_select, draws, verbose)
     fits = runner.fit_all(selectors)
     if not fits:
         raise ValueError(f"no method could be fitted: {_reasons(runner.failures)}")
     selections = {name: [fitted.chosen] for name, fitted in fits.items()}
     n_chosen = len(next(iter(fits.values())).chosen)
-    random = random_selections(X.shape[1], n_chosen, n_random, random_state)
+    random = random_selections(X.shape[1], n_chosen, n_random, seed)
     measure = partial(figures_of, X, standardize=standardize, classes=classes)
     even = {EVEN: [evenly_spaced(X.shape[1], n_chosen)]} if ordered else {}
     rows = _measured(selections | even | ({RANDOM: random} if random else {}), fits, measure)

@@ -16,6 +16,7 @@ from ufselect._backend.blocks import affordable_rows, wide_column_blocks
 from ufselect._backend.columns import Columns, Float, Indices, canonical, constant_columns
 from ufselect._backend.convergence import convergence_warnings
 from ufselect._backend.progress import with_progress
+from ufselect._backend.seeds import seed_of
 from ufselect._backend.tabular import as_matrix, column_indices, column_names, draws_of_samples
 from ufselect._judging import (
     RANDOM,
@@ -112,7 +113,7 @@ def evaluate(
     n_random: int = 10,
     n_draws: int = 5,
     standardize: bool = True,
-    random_state: int = 0,
+    random_state: Any = 0,
     verbose: int = 0,
 ) -> Evaluation:
     """Evaluate lists of columns, whoever chose them, beside lists of the same length: a selector's own and random ones.
@@ -142,7 +143,7 @@ def evaluate(
         Number of subsets of the samples; 0 for none.
     standardize : bool, default=True
         Whether neighbourhoods and clusters are those of columns scaled to unit variance.
-    random_state : int, default=0
+    random_state : int, RandomState instance or None, default=0
         Seed of the random lists and subsets, and of the default selector.
     verbose : int, default=0
         If 1, show a progress bar over the subsets.
@@ -170,10 +171,11 @@ def evaluate(
     """
     if n_draws == 1:
         raise ValueError("n_draws=1 is too few: a spread needs at least two subsets.")
+    seed = seed_of(random_state)
     names, X = column_names(X), as_matrix(X)
     lists = _lists(columns, X.shape[1], names)
-    selector = FSASL(random_state=random_state) if selector is None else by_index(selector, X.shape[1], names)
-    fits = _Fits(X, selector, n_draws, random_state, verbose)
+    selector = FSASL(random_state=seed) if selector is None else by_index(selector, X.shape[1], names)
+    fits = _Fits(X, selector, n_draws, seed, verbose)
     _refuse_names(lists, fits.name)
     classes = classes_in(labels, X.shape[0])
     groups = [
@@ -213,13 +215,13 @@ def _refuse_names(lists: Mapping[str, Indices], selector: str) -> None:
 class _Fits:
     """Fits a selector to all samples and to subsets of them, with a given number of columns."""
 
-    def __init__(self, X: Any, selector: BaseSelector, n_draws: int, random_state: int, verbose: int) -> None:
+    def __init__(self, X: Any, selector: BaseSelector, n_draws: int, seed: int, verbose: int) -> None:
         self.X = X
         self.name = type(selector).__name__
-        self.random_state = random_state
+        self.seed = seed
         self.n_fits = self.n_not_converged = 0
         self._selector = selector
-        self._draws = draws_of_samples(X.shape[0], n_draws, random_state=random_state)
+        self._draws = draws_of_samples(X.shape[0], n_draws, random_state=seed)
         self._verbose = verbose
 
     def to_all(self, size: int) -> BaseSelector:
@@ -253,7 +255,7 @@ class _Group:
         self._lists = {name: [chosen] for name, chosen in given.items()}
         if size < n_columns:
             self._lists[fits.name] = [np.argsort(fitted.ranking_, kind="stable")[:size]]
-            random = random_selections(n_columns, size, n_random, fits.random_state)
+            random = random_selections(n_columns, size, n_random, fits.seed)
             self._lists |= {RANDOM: random} if random else {}
         self.flat = [chosen for several in self._lists.values() for chosen in several]
         self._alignments = LearnedStructure(fitted, fits.X).alignments_of(self.flat)

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from scipy.stats import t as student_t
+from sklearn.utils import check_scalar
 
 from ufselect._backend import tabular
 from ufselect._backend.batches import Batches
 from ufselect._backend.columns import Columns, Float, Indices
 from ufselect._backend.convergence import convergence_warnings
 from ufselect._backend.progress import progress, with_progress
+from ufselect._backend.seeds import seed_of
 from ufselect._backend.tabular import as_matrix, column_indices, column_names, dense_part
 from ufselect._backend.wording import percent, shown
 from ufselect._judging import drawn, fitted_within, neighborhoods_kept, settled, with_known, within_subset
@@ -282,7 +285,7 @@ def structure_test(
         A random subset of so many samples is used if there are more. None uses all.
     batch : array-like of shape (n_samples,), optional
         Batch of each sample. If given, columns are shuffled within batches.
-    random_state : int
+    random_state : int, RandomState instance or None, default=0
         Seed of the subset and of the shuffling.
     verbose : int, default=0
         If 1, show a progress bar.
@@ -306,13 +309,16 @@ def structure_test(
     """
     if n_shuffles < 2:
         raise ValueError(f"n_shuffles={n_shuffles} must be at least 2.")
+    if max_samples is not None:
+        check_scalar(max_samples, "max_samples", Integral, min_val=0)
+    seed = seed_of(random_state)
     names, X = column_names(X, selector), as_matrix(X)
-    rows = drawn(X.shape[0], X.shape[0] if max_samples is None else max_samples, random_state)
+    rows = drawn(X.shape[0], X.shape[0] if max_samples is None else max_samples, seed)
     batches = None
     if batch is not None:
         rows, batches = Batches.of(batch, X.shape[0]).among(np.arange(X.shape[0])[rows])
     points = (X.tocsr() if sp.issparse(X) else X)[rows]
-    rng = np.random.RandomState(random_state)
+    rng = np.random.RandomState(seed)
     silent = with_known(within_subset(selector, points, panel_of(selector, X.shape[1], names)), verbose=0)
     alignments: list[float] = []
     curves: list[Float] = []
@@ -439,14 +445,14 @@ def selection_frequencies(
         Clones of it are fitted; each selects as many features as it did.
     X : array-like, data frame or sparse matrix of shape (n_samples, n_features)
     n_draws : int, default=5
-        Number of subsets.
+        Number of subsets, at least 1.
     share : float, default=0.8
         Share of the samples in a subset.
     max_samples : int or None, default=None
         A subset has no more samples than this, to save time. Selections from fewer samples are less stable.
     batch : array-like of shape (n_samples,), optional
         The batch of every sample, if the selector was fitted with batches.
-    random_state : int
+    random_state : int, RandomState instance or None, default=0
         Seed of the subsets.
     verbose : int, default=0
         If 1, show a progress bar.
@@ -466,6 +472,7 @@ def selection_frequencies(
     >>> round(float(selection_frequencies(selector, X)[selector.get_support()].mean()), 2)
     0.94
     """
+    check_scalar(n_draws, "n_draws", Integral, min_val=1)
     names, X = column_names(X, selector), as_matrix(X)
     n, d = X.shape
     rows_of = X.tocsr() if sp.issparse(X) else X
