@@ -218,6 +218,18 @@ def test_columns_that_the_selector_excludes_have_no_part_in_the_agreement(plante
         LearnedStructure(fitted, planted.X[:, 1:])
 
 
+def test_names_that_the_data_lack_are_left_out_with_a_warning(planted):
+    X = pd.DataFrame(planted.X, columns=[f"x{column}" for column in range(40)])
+    settings = {"n_draws": 0, "n_random": 0}
+    said = r"^Columns of the list 'panel' that X does not have are left out: 'CD3', 'CD8'\.$"
+    with pytest.warns(UserWarning, match=said):
+        found = evaluate(X, {"panel": ["x1", "CD3", 7, "CD8"], "other": ["x2"]}, **settings)
+    expected = evaluate(X, {"panel": ["x1", "x7"], "other": ["x2"]}, **settings)
+    assert [row.alignment for row in found.rows] == [row.alignment for row in expected.rows]
+    with pytest.raises(ValueError, match=r"^there is no column named 'x40'; did you mean 'x4'\?$"):
+        evaluate(X, ["x40", "zzz"], **settings)
+
+
 # What makes no sense
 
 

@@ -14,10 +14,11 @@ from sklearn.utils import gen_batches
 
 from ufselect._backend.blocks import affordable_rows, wide_column_blocks
 from ufselect._backend.columns import Columns, Float, Indices, canonical, constant_columns
-from ufselect._backend.convergence import convergence_warnings
+from ufselect._backend.convergence import convergence_warnings, warn_user
 from ufselect._backend.progress import with_progress
 from ufselect._backend.seeds import seed_of
-from ufselect._backend.tabular import as_matrix, column_indices, column_names, draws_of_samples
+from ufselect._backend.tabular import as_mask, as_matrix, column_indices, column_names, draws_of_samples
+from ufselect._backend.wording import listed
 from ufselect._judging import (
     RANDOM,
     by_index,
@@ -131,7 +132,7 @@ def evaluate(
     X : array-like, data frame or sparse matrix of shape (n_samples, n_features)
     columns : sequence of int or str, boolean mask, or dict of str to such
         A list of columns by index, or by name if X is a data frame; or several lists by the name to show. A column that
-        occurs more than once counts once.
+        occurs more than once counts once. Names that X does not have are left out, with a warning that says which.
     labels : array-like of shape (n_samples,), optional
         Classes to compare k-means on the columns with; the selector does not see them.
     selector : selector, optional
@@ -200,10 +201,22 @@ def _indices(columns: Any, name: str, n_columns: int, names: Sequence[str] | Non
     """Return the different columns of a list, in its order."""
     if isinstance(columns, str) or not isinstance(columns, Iterable):
         raise TypeError(f"a list of columns has indices or names, got {columns!r}.")
-    found = dict.fromkeys(column_indices(columns, n_columns, names).tolist())
+    found = dict.fromkeys(column_indices(_known(columns, name, names), n_columns, names).tolist())
     if not found:
         raise ValueError(f"the list {name!r} is empty; give at least one column.")
     return np.array(list(found), dtype=np.intp)
+
+
+def _known(columns: Iterable[Any], name: str, names: Sequence[str] | None) -> Any:
+    """Return a list without the names that X does not have; as it is if none would be left."""
+    if names is None or as_mask(columns) is not None:
+        return columns
+    several, known = list(columns), set(names)
+    unknown = [each for each in several if isinstance(each, str) and each not in known]
+    if not unknown or len(unknown) == len(several):
+        return several
+    warn_user(f"Columns of the list {name!r} that X does not have are left out: {listed(unknown, quoted=True)}.")
+    return [each for each in several if not (isinstance(each, str) and each not in known)]
 
 
 def _refuse_names(lists: Mapping[str, Indices], selector: str) -> None:

@@ -24,10 +24,11 @@ _MADE_UP = re.compile(r"(x|column )(\d+)")  # names of columns in files without 
 
 @dataclass(frozen=True)
 class ColumnList:
-    """The different columns of a list, in its order, and the number of those that it repeats."""
+    """The different columns of a list, in its order; the number of those that it repeats; names that are no columns."""
 
     columns: list[int]
     n_repeated: int
+    unknown: Sequence[str] = ()
 
 
 def lines_in(paths: Sequence[Path]) -> dict[Path, list[str]]:
@@ -57,10 +58,12 @@ def _columns_in(lines: Sequence[str], path: Path, table: Table) -> ColumnList:
         raise typer.BadParameter(f"{shown(str(path))} contains no names", param_hint=_OPTION)
     different = dict.fromkeys(names)
     unknown = [name for name in different if name not in index]
-    if unknown:
-        reason = f"{shown(str(path))}: {_why_not(unknown, len(different), table)}"
+    aside = [name for name in unknown if name in table.aside]
+    if aside or len(unknown) == len(different):
+        reason = f"{shown(str(path))}: {_why_not(aside or unknown, table)}"
         raise typer.BadParameter(reason, param_hint=_OPTION)
-    return ColumnList([index[name] for name in different], len(names) - len(different))
+    known = [index[name] for name in different if name in index]
+    return ColumnList(known, len(names) - len(different), unknown)
 
 
 def _made_up_numbers(names: Sequence[str]) -> dict[str, str]:
@@ -81,10 +84,9 @@ def _names_in(line: str, known: Mapping[str, int]) -> Sequence[str]:
     return [part.strip() for part in parts if part.strip()]
 
 
-def _why_not(unknown: Sequence[str], n_names: int, table: Table) -> str:
-    aside = [name for name in unknown if name in table.aside]
-    if aside or len(unknown) == 1:
-        return why_not_a_column((aside or unknown)[0], table.names, table.aside)
-    named = listed(unknown, _MOST_NAMED, quoted=True)
-    of_all = f"{len(unknown):,} of {counted(n_names, 'name')}"
-    return f"{of_all} are not columns: {named}{guess_at(unknown[0], table.names)}"
+def _why_not(names: Sequence[str], table: Table) -> str:
+    """Return why none of the names is that of a column."""
+    if len(names) == 1 or names[0] in table.aside:
+        return why_not_a_column(names[0], table.names, table.aside)
+    named = listed(names, _MOST_NAMED, quoted=True)
+    return f"none of {counted(len(names), 'name')} is a column: {named}{guess_at(names[0], table.names)}"

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ufselect._backend.wording import counted, percent, shown
+from ufselect._backend.wording import counted, listed, percent, shown
 from ufselect.cli import options
 from ufselect.cli.classes import DEFAULT_METHOD
 from ufselect.cli.column_lists import ColumnList, lines_in, lists_in
 from ufselect.cli.fitting import Numbers, Source, form_of_text, make_selector, modest_resources, read_numbers
 from ufselect.cli.judging import N_RANDOM, are_standardized, classes_of, what_measures_mean
+from ufselect.cli.panel import guess_at
 from ufselect.cli.printing import print_table, say
 
 if TYPE_CHECKING:
@@ -90,13 +91,16 @@ def evaluate(
 
 
 def _notes_on_lists(lists: Mapping[str, ColumnList], numbers: Numbers) -> list[str]:
-    """Return sentences on repeated and on constant columns of lists."""
+    """Return sentences on repeated, unknown and constant columns of lists."""
     from ufselect._backend.columns import constant_columns
 
     notes = []
     for name, each in lists.items():
         if each.n_repeated:
             notes.append(f"{name}: {counted(each.n_repeated, 'repeated name')} left out; a column counts once.")
+        if each.unknown:
+            guess = guess_at(each.unknown[0], numbers.table.names) or "."
+            notes.append(f"{name}: left out, as there are no such columns: {listed(each.unknown, quoted=True)}{guess}")
         constant = int(constant_columns(numbers.X[:, each.columns]).sum())
         if constant:
             verb = "is constant and adds" if constant == 1 else "are constant and add"
