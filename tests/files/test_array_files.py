@@ -65,12 +65,23 @@ def test_nothing_is_unpickled(tmp_path):
             read_table(tmp_path / name)
 
 
-def test_arrays_of_python_objects_beside_the_numbers_are_passed_over(tmp_path):
+def test_arrays_of_python_objects_beside_the_numbers_are_named_and_not_read(tmp_path):
     np.savez(tmp_path / "x.npz", X=X, names=np.array(["a", "b", "c"], dtype=object), y=np.array([4, 5]))
     table = read_table(tmp_path / "x.npz")
     np.testing.assert_array_equal(table.X, X)
     assert table.names == ("x0", "x1", "x2")
     assert list(table.aside) == ["y"]
+    assert table.notes == ("An array of Python objects was not read: 'names'; save text with .astype(str).",)
+
+
+@pytest.mark.parametrize("ending", ["npz", "mat"])
+def test_arrays_that_fit_neither_rows_nor_columns_are_named(tmp_path, ending):
+    arrays = {"X": X, "y": np.array([4, 5]), "mean": np.zeros(7), "other": np.zeros((2, 4))}
+    np.savez(tmp_path / "x.npz", **arrays)
+    scipy.io.savemat(tmp_path / "x.mat", arrays)
+    table = read_table(tmp_path / f"x.{ending}")
+    assert list(table.aside) == ["y"]
+    assert table.notes == ("Arrays without one value per sample were left out: 'mean', 'other'.",)
 
 
 def test_an_archive_of_python_objects_alone_is_refused(tmp_path):

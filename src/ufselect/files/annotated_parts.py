@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ufselect.files.sparse import sparse_from_parts
+from ufselect.files.table import LARGEST_INTEGER
 
 _LARGEST_INDEX = np.iinfo(np.int32).max
 _SPARSE = {"csr_matrix": "csr", "csc_matrix": "csc"}
@@ -104,7 +105,12 @@ def _numbers(element: Any) -> Any:
 
 
 def _as_floats(dataset: Any) -> Any:
-    return dataset.astype(np.float64)[()] if dataset.dtype.kind in "iu" else dataset[()]
+    """Read values, integers as floats unless a float may change one of them."""
+    if dataset.dtype.kind not in "iu":
+        return dataset[()]
+    floats = dataset.astype(np.float64)[()]
+    small = dataset.dtype.itemsize < 8 or not floats.size
+    return floats if small or max(floats.max(), -floats.min()) < LARGEST_INTEGER else dataset[()]
 
 
 def _as_indices(dataset: Any, shape: Any) -> Any:

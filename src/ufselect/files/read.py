@@ -111,8 +111,9 @@ def read_table(
     A delimiter fits if it gives all of the first lines the same number of fields, at least two. If several fit, the
     file is not read until ``delimiter`` or ``decimal`` is given.
 
-    A column of a text or Parquet file is set aside if a float would change one of its integers. Duplicate entries of
-    a sparse matrix are summed.
+    A column is set aside if a float would change one of its integers; a sparse matrix with such integers is not read.
+    A column of a text file or a sheet is set aside as well if its values are digits, some with leading zeros, unless
+    all numbers of the file have the same width. Duplicate entries of a sparse matrix are summed.
 
     Examples
     --------

@@ -16,6 +16,7 @@ from ufselect._backend.dask_arrays import is_dask_collection
 from ufselect._backend.wording import listed
 from ufselect.files.annotated_parts import can_be_read_in_parts, read_parts
 from ufselect.files.arrow import objects
+from ufselect.files.long_integers import with_long_integers_aside
 from ufselect.files.self_contained import check_self_contained
 from ufselect.files.sparse import checked_sparse
 from ufselect.files.table import Table, UnreadableError, in_working_precision, with_columns_aside
@@ -28,14 +29,18 @@ def read_h5ad(path: Path, aside: Sequence[str], layer: str | None = None) -> Tab
     data = read_parts(path, layer) if in_parts else load_annotated(path)
     if not data.var_names.is_unique:
         raise UnreadableError("has several columns of the same name; call var_names_make_unique() and save it again.")
-    X = _checked(_numbers(data, layer), layer)
+    stored = _numbers(data, layer)
+    X = _checked(stored, layer)
     if X.shape != (len(data.obs_names), len(data.var_names)):
         lengths = f"{len(data.obs_names)} rows in obs and {len(data.var_names)} in var"
         raise UnreadableError(f"has X of shape {X.shape}, but {lengths}.")
     annotations = {str(name): _values(data.obs[name]) for name in data.obs.columns}
     names = tuple(map(str, data.var_names))
     samples = objects([str(name) for name in data.obs_names])
-    return with_columns_aside(Table(X, names, annotations, dict.fromkeys(annotations, "obs"), samples, path), aside)
+    table = Table(X, names, annotations, dict.fromkeys(annotations, "obs"), samples, path)
+    if not sp.issparse(stored):
+        table = with_long_integers_aside(table, stored)
+    return with_columns_aside(table, aside)
 
 
 def load_annotated(path: Path) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 from ufselect._backend.wording import listed
 from ufselect.files.array_keys import ASIDE, NAMES, NUMBERS, PLAIN_SPARSE, SCIPY_SPARSE, SPARSE, aside_key, plain_key
 from ufselect.files.arrow import objects
+from ufselect.files.long_integers import with_long_integers_aside
 from ufselect.files.matlab_structure import check_structure
 from ufselect.files.sparse import checked_sparse, sparse_from_parts
 from ufselect.files.table import (
@@ -50,7 +52,18 @@ def read_npz(path: Path, aside: Sequence[str], transpose: bool = False) -> Table
     key = next((key for key in NUMBERS if key in found), None)
     if found and (not arrays or (key is not None and key not in arrays)):
         raise UnreadableError(_OBJECTS)
-    return _table(path, arrays, aside, transpose)
+    table = _table(path, arrays, aside, transpose)
+    return replace(table, notes=(*_notes_on_objects([*found], arrays), *table.notes))
+
+
+def _notes_on_objects(found: Sequence[str], arrays: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return which arrays hold Python objects, as NumPy makes of text with missing values and of text from pandas."""
+    left = [name for name in found if name not in arrays]
+    if not left:
+        return ()
+    which = f"{'Arrays' if len(left) > 1 else 'An array'} of Python objects"
+    verb = "were" if len(left) > 1 else "was"
+    return (f"{which} {verb} not read: {listed(left, quoted=True)}; save text with .astype(str).",)
 
 
 def read_mat(path: Path, aside: Sequence[str], transpose: bool = False) -> Table:
@@ -136,14 +149,27 @@ def _text_of_cell(cell: Any) -> Any:
 def _table(path: Path, arrays: Mapping[str, Any], aside: Sequence[str], transpose: bool) -> Table:
     """Return the table in arrays with these names; text is in arrays of strings or objects."""
     key = _key_of_numbers(arrays)
-    X = _checked_numbers(arrays[key], transpose)
+    stored = _checked_numbers(arrays[key], transpose)
+    X = in_working_precision(stored)
     n_rows, n_columns = X.shape
     others = {name: _plain_texts(_as_vector(values)) for name, values in arrays.items() if name != key}
     key_of_names = next((key for key in sorted(others, key=_rank) if _are_names(key, others[key], n_columns)), None)
     names = others.pop(key_of_names).tolist() if key_of_names else [f"x{j}" for j in range(n_columns)]
     columns = {name: values for name, values in _by_own_names(others).items() if np.shape(values) == (n_rows,)}
     reasons = {name: _REASONS.get(values.dtype.kind, "a separate array") for name, values in columns.items()}
-    return with_columns_aside(Table(X, checked_names(names), columns, reasons, row_labels(columns), path), aside)
+    table = Table(X, checked_names(names), columns, reasons, row_labels(columns), path, _notes(others, columns))
+    if not sp.issparse(stored):
+        table = with_long_integers_aside(table, stored)
+    return with_columns_aside(table, aside)
+
+
+def _notes(others: Mapping[str, Any], columns: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return which arrays are neither columns nor names."""
+    left = [name for name in others if name not in columns and name != ASIDE]
+    if ASIDE in others or not left:
+        return ()
+    which = f"{'Arrays' if len(left) > 1 else 'An array'} without one value per sample"
+    return (f"{which} {'were' if len(left) > 1 else 'was'} left out: {listed(left, quoted=True)}.",)
 
 
 def _key_of_numbers(arrays: Mapping[str, Any]) -> str:
@@ -167,7 +193,7 @@ def _checked_numbers(X: Any, transpose: bool) -> Any:
     X = X.T if transpose else X
     if X.shape[1] > _MOST_COLUMNS:
         raise UnreadableError(f"has {X.shape[1]:,} columns; at most {_MOST_COLUMNS:,} are supported.")
-    return in_working_precision(X.tocsr() if sp.issparse(X) else X)
+    return X.tocsr() if sp.issparse(X) else X
 
 
 def _as_vector(values: Any) -> Any:

@@ -24,6 +24,7 @@ from ufselect.files.table import (
 from ufselect.files.text_columns import ColumnReader, Notation, TextColumns, as_kept, why_text
 from ufselect.files.text_dialect import Records
 from ufselect.files.text_header import judge_first_line, judge_labels
+from ufselect.files.text_padding import LEADING_ZEROS, identifiers_among
 from ufselect.files.text_records import TextFile, open_text_file
 from ufselect.files.text_transposed import TransposedFile, transposed
 
@@ -95,12 +96,28 @@ def _read(file: Records, has_names: bool, aside: Sequence[str], na: tuple[str, .
     if not reader.n_rows:
         raise UnreadableError("has a header but no rows.")
     X, columns = reader.finish(), reader.texts
+    if (padded := np.flatnonzero(reader.padded & reader.numeric)).size:
+        X, identifiers = _without_identifiers(X, reader, _texts_of(file, has_names, padded.tolist()), notation)
+        columns |= identifiers
+        why |= dict.fromkeys(identifiers, LEADING_ZEROS)
     columns |= _texts_of(file, has_names, [j for j in np.flatnonzero(reader.aside).tolist() if j not in columns])
     others, reasons = {}, {}
     for j in np.flatnonzero(~reader.numeric).tolist():
         others[names[j]], reasons[names[j]] = _column_aside(columns.get(j), reader.n_rows, why.get(j), notation)
     numeric = tuple(names[j] for j in np.flatnonzero(reader.numeric))
     return _with_count_aside(Table(X, numeric, others, reasons, row_labels(others), file.path), names)
+
+
+def _without_identifiers(
+    X: NDArray[np.float64], reader: ColumnReader, padded: dict[int, Any], notation: Notation
+) -> tuple[NDArray[np.float64], dict[int, Any]]:
+    """Set columns with leading zeros aside that are identifiers; return the others, and those as they are written."""
+    indices = np.flatnonzero(reader.numeric)
+    identifiers = identifiers_among(padded, X[:, ~reader.padded[indices]], notation)
+    if not identifiers:
+        return X, identifiers
+    reader.aside[list(identifiers)] = True
+    return np.ascontiguousarray(X[:, reader.numeric[indices]]), identifiers
 
 
 def _column_aside(column: Any, n_rows: int, why: str | None, notation: Notation) -> tuple[NDArray[Any], str]:

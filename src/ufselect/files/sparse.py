@@ -13,6 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from ufselect.files.long_integers import check_integers_of_sparse
 from ufselect.files.table import UnreadableError, check_real_numbers, in_working_precision
 
 _LARGEST_SIDE = 10**8  # one entry can claim any shape, and each row then takes memory
@@ -51,6 +52,7 @@ def sparse_from_parts(kind: Any, parts: Mapping[str, Any]) -> Any:
         raise DamagedMatrixError("its format is unknown")
     data, shape = _part(parts, "data"), _shape(_part(parts, "shape"))
     check_real_numbers(data)
+    check_integers_of_sparse(data)
     values = np.require(in_working_precision(np.atleast_1d(data)), requirements="W")
     matrix = build(values, shape, parts)
     matrix.sum_duplicates()

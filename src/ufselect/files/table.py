@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -150,24 +150,29 @@ def row_labels(aside: dict[str, NDArray[Any]]) -> NDArray[Any] | None:
 
 
 def with_columns_aside(table: Table, aside: Sequence[str]) -> Table:
-    """Return the table with some of its numeric columns set aside.
+    """Return the table with some of its numeric columns set aside."""
+    check_aside(aside, [*table.names, *table.aside])
+    indices = [index for index, name in enumerate(table.names) if name in aside]
+    values = {index: dense_block(table.X, slice(None), np.array([index]))[:, 0] for index in indices}
+    return with_values_aside(table, values, REQUESTED)
+
+
+def with_values_aside(table: Table, values: Mapping[int, NDArray[Any]], reason: str) -> Table:
+    """Return the table with the numeric columns of these indices set aside, with these values.
 
     If a column that is already aside has the same name, as an annotation of a gene can, the numeric column is kept
     as ``NAME_feature``.
     """
-    check_aside(aside, [*table.names, *table.aside])
-    indices = [index for index, name in enumerate(table.names) if name in aside]
-    if not indices:
+    if not values:
         return table
-    kept = np.setdiff1d(np.arange(len(table.names)), indices)
+    kept = np.setdiff1d(np.arange(len(table.names)), list(values))
     taken = {*table.names, *table.aside}
     moved = {}
-    for index in indices:
+    for index, column in values.items():
         name = table.names[index]
-        key = unused_name(name, taken, "_feature") if name in table.aside else name
-        moved[key] = dense_block(table.X, slice(None), np.array([index]))[:, 0]
+        moved[unused_name(name, taken, "_feature") if name in table.aside else name] = column
     X = table.X[:, kept] if sp.issparse(table.X) else np.ascontiguousarray(table.X[:, kept])
-    reasons = dict.fromkeys(moved, REQUESTED) | table.reasons
+    reasons = dict.fromkeys(moved, reason) | table.reasons
     names = tuple(table.names[j] for j in kept)
     return replace(table, X=X, names=names, aside=moved | table.aside, reasons=reasons)
 

@@ -56,6 +56,7 @@ class ColumnReader:
         self.aside = np.isin(np.arange(n_columns), list(aside))
         self.numbers = np.zeros(n_columns, dtype=bool)
         self.flags = np.zeros(n_columns, dtype=bool)
+        self.padded = np.zeros(n_columns, dtype=bool)  # some digits have leading zeros
         self.texts: dict[int, Any] = {}
         self._notation = notation
         self._texts = TextColumns([], n_columns)
@@ -70,6 +71,7 @@ class ColumnReader:
         """Read the next rows."""
         numbers = self._numbers(values)
         self._set_too_long_aside(values, numbers)
+        self.padded[_padded_columns(values, len(self.aside))] = True
         if not self.n_rows:
             self._kept = np.flatnonzero(~self.aside)
             self._texts = TextColumns(np.flatnonzero(self.aside), len(self.aside))
@@ -141,6 +143,24 @@ class ColumnReader:
 
     def _by_column(self, values: Any) -> NDArray[Any]:
         return values.to_numpy(zero_copy_only=False).reshape(-1, len(self.aside))
+
+
+def _padded_columns(values: Any, n_columns: int) -> NDArray[np.int64]:
+    """Return the columns of a block with digits after a leading zero; a look at two bytes takes less than a pattern."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    _, offsets, data = values.buffers()
+    kind = np.int64 if pa.types.is_large_string(values.type) else np.int32
+    starts = np.frombuffer(offsets, kind)[values.offset : values.offset + len(values) + 1]
+    characters = np.frombuffer(data or b"", np.uint8)
+    places = np.flatnonzero(np.diff(starts) > 1)
+    first = characters[starts[places]]
+    if (first == ord(" ")).any():
+        return _padded_columns(pc.utf8_ltrim_whitespace(values), n_columns)
+    places = places[first == ord("0")]
+    second = characters[starts[places] + 1]
+    return np.unique(places[(second >= ord("0")) & (second <= ord("9"))] % n_columns)
 
 
 def _any_too_long(values: Any) -> bool:
