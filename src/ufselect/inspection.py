@@ -37,6 +37,7 @@ __all__ = [
     "draws_of_samples",
     "evaluate",
     "explain_features",
+    "gains_of",
     "neighborhoods_kept",
     "selection_frequencies",
     "selection_overlap",
@@ -177,7 +178,7 @@ def _explained(
         float(selector.scores_[feature]),
         bool(rank <= selector.n_features_),
         _alone(getattr(selector, "alignments_", None), feature),
-        _gain(getattr(selector, "alignment_curve_", None), rank),
+        _gain(gains_of(selector), rank),
         _adjusted_share(selected[:, others], x),
         tuple((int(chosen[others][index]), float(correlations[index])) for index in order),
     )
@@ -187,6 +188,32 @@ def alignment_of_selection(selector: BaseSelector) -> float | None:
     """Return the alignment of the selected features with the learned structure; None if there is no embedding."""
     curve = getattr(selector, "alignment_curve_", None)
     return None if curve is None else float(curve[min(selector.n_features_, len(curve)) - 1])
+
+
+def gains_of(selector: BaseSelector) -> Float | None:
+    """Return how much each of the best features raised the alignment of those ranked before it.
+
+    Parameters
+    ----------
+    selector : fitted selector
+
+    Returns
+    -------
+    ndarray or None
+        Differences of ``alignment_curve_``, the best feature first; negative where a feature lowers the alignment. None
+        if the method learns no embedding.
+
+    Examples
+    --------
+    >>> from ufselect import FSASL
+    >>> from ufselect.datasets import make_planted_clusters
+    >>> from ufselect.inspection import gains_of
+    >>> selector = FSASL(10).fit(make_planted_clusters(120, 4, 10, 30, random_state=0).X)
+    >>> bool(abs(gains_of(selector)[:10].sum() - selector.alignment_curve_[9]) < 1e-12)
+    True
+    """
+    curve = getattr(selector, "alignment_curve_", None)
+    return None if curve is None else np.diff(np.asarray(curve, dtype=np.float64), prepend=0.0)
 
 
 @dataclass(frozen=True)
@@ -527,10 +554,8 @@ def _alone(alignments: Float | None, feature: int) -> float | None:
     return None if alignments is None else float(alignments[feature])
 
 
-def _gain(curve: Float | None, rank: int) -> float | None:
-    if curve is None or rank > len(curve):
-        return None
-    return float(curve[rank - 1] - (curve[rank - 2] if rank > 1 else 0.0))
+def _gain(gains: Float | None, rank: int) -> float | None:
+    return None if gains is None or rank > len(gains) else float(gains[rank - 1])
 
 
 def _adjusted_share(selected: Float, x: Float) -> float | None:

@@ -1,5 +1,6 @@
 """``ufselect select``: what it writes, read by other libraries, and what it prints."""
 
+import html
 import json
 import re
 import shlex
@@ -27,11 +28,12 @@ from command_line import (
     started_at_once,
     write_source,
 )
+from sklearn.datasets import load_digits
 
 from ufselect import FSASL, FSSL, MCFS
 from ufselect.cli import fitting
 from ufselect.datasets import make_planted_clusters
-from ufselect.inspection import alignment_of_selection, selection_frequencies, structure_test
+from ufselect.inspection import alignment_of_selection, neighborhoods_kept, selection_frequencies, structure_test
 
 # Every format in, every format out, each method on several. Processes start slowly: a few show that they work alike.
 ALONE = [
@@ -102,9 +104,13 @@ def check_printed(stdout, source, selector):
     agreement = "" if curve is None else r" +([01]\.\d{3})"
     rows = re.findall(rf"^ *(\d+)  (\S.*?) +(\S+){agreement}$", stdout, flags=re.MULTILINE)
     assert [(int(rank), name) for rank, name, *_ in rows] == list(enumerate(best, start=1))
-    scores = [float(score) for _, _, score, *_ in rows]
-    assert scores == [float(f"{score:.4g}") for score in selector.scores_[selector.top_features()]]
-    if curve is not None:
+    figures = [figure for _, _, figure, *_ in rows]
+    assert ("gain" in stdout.split(), "score" in stdout.split()) == (curve is not None, curve is None)
+    if curve is None:
+        scores = [float(f"{score:.4g}") for score in selector.scores_[selector.top_features()]]
+        assert [float(figure) for figure in figures] == scores
+    else:
+        assert figures == [f"{gain:.4f}" for gain in np.diff(curve[:5], prepend=0.0)]
         assert [row[3] for row in rows] == [f"{value:.3f}" for value in curve[:5]]
         tested = structure_test(source.X, selector)
         found = f"learned structure: {curve[4]:.2f} of 1 ({tested.mean:.2f} ± {round(tested.spread, 3):.1g} if columns"
@@ -112,7 +118,7 @@ def check_printed(stdout, source, selector):
         assert ("No structure was found" in stdout) == (tested.p_value >= 0.05)
     assert f"{source.path.name}: 60 samples × 12 numeric columns (" in stdout
     assert "Columns: 5, as requested.\n" in stdout
-    assert "5 of 12 columns preserve " in stdout
+    assert re.search(r"5 of 12 columns preserve [\d.]+ % of .* neighbours \(random columns: [\d.]+ %\)\.\n", stdout)
     n_clusters = getattr(selector, "n_clusters_", None)
     assert ("Clusters: " in stdout) == (n_clusters is not None)
     if n_clusters is not None:
@@ -418,6 +424,32 @@ def test_without_the_test_the_agreement_is_told_alone(cells, noise):
         assert f"selected columns with the learned structure: {agreement:.2f} of 1.\n" in outcome.stdout
         assert "shuffled" not in outcome.stdout
         assert "No structure" not in outcome.stdout
+
+
+def test_neighbours_kept_stand_beside_those_of_random_columns(cells, tmp_path):
+    printed = invoke(
+        "select", "cells.csv", "-m", 3, "--method", "MaxVariance", "--seed", 2, "--report", "page.html"
+    ).stdout
+    rng = np.random.default_rng(2)
+    random = [rng.choice(12, size=3, replace=False) for _ in range(5)]
+    kept, *by_chance = neighborhoods_kept(cells.X, [fitted("MaxVariance", cells.X, 3).top_features(), *random])
+    digits = 1 if min(kept, np.mean(by_chance)) < 0.1 else 0
+    shares = [f"{100 * share:.{digits}f} %" for share in (kept, np.mean(by_chance))]
+    sentence = f"3 of 12 columns preserve {shares[0]} of the samples' nearest neighbours (random columns: {shares[1]})."
+    assert f"\n{sentence}\n" in printed
+    assert sentence in html.unescape((tmp_path / "page.html").read_text(encoding="utf-8"))
+
+
+def test_gains_do_not_tie_where_scores_do(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    X = load_digits().data[:300]
+    np.save("digits.npy", X)
+    selector = FSASL(15).fit(X)
+    best = selector.top_features()
+    assert len(set(selector.scores_[best])) < 15  # a score is never above that of a better rank
+    printed = invoke("select", "digits.npy", "-m", 15, "--no-test").stdout
+    gains = re.findall(r"^ *\d+  x\d+ +(\S+) +\S+$", printed, flags=re.MULTILINE)
+    assert gains == [f"{gain:.4f}" for gain in np.diff(selector.alignment_curve_[:15], prepend=0.0)]
 
 
 def test_names_are_printed_without_a_test(cells, monkeypatch):

@@ -7,13 +7,13 @@ from itertools import product
 
 import numpy as np
 import pytest
-from browsers import started_browser
+from browsers import LONGEST_WAIT, redrawn, resized, started_browser
 from sklearn.datasets import load_digits
 
 from ufselect import FSASL, MCFS, LaplacianScore, MaxVariance
 from ufselect.comparison import compare_selectors
 from ufselect.datasets import make_planted_clusters
-from ufselect.inspection import selection_frequencies, structure_test
+from ufselect.inspection import gains_of, selection_frequencies, structure_test
 from ufselect.report import Study, render_comparison, render_page
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
@@ -132,6 +132,7 @@ def open_page(browser, folder_of_pages):
             viewport=size, java_script_enabled=scripts, reduced_motion="reduce", accept_downloads=True, **options
         )
         contexts.append(context)
+        context.set_default_timeout(LONGEST_WAIT)
         page = context.new_page()
         page.on("console", lambda message: complaints.append(f"{message.type}: {message.text}"))
         page.on("pageerror", lambda error: complaints.append(str(error)))
@@ -139,6 +140,7 @@ def open_page(browser, folder_of_pages):
         page.goto((folder_of_pages / f"{name}.html").as_uri())
         if scripts:
             page.wait_for_selector("html[data-ready=true]")
+            redrawn(page)
         return page
 
     yield open_page
@@ -160,14 +162,14 @@ def best_names(study):
 def move_over(page, drawing, across=0.5, down=0.5):
     """Point at a place of the drawing, once the page stands still."""
     page.locator(drawing).scroll_into_view_if_needed()
-    page.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
-    box = page.locator(drawing).bounding_box()
+    box = redrawn(page).locator(drawing).bounding_box()
     page.mouse.move(box["x"] + across * box["width"], box["y"] + down * box["height"])
 
 
 def tip_lines(page):
     tip = page.locator("#tip")
     playwright.expect(tip).to_be_visible()
+    redrawn(page)
     return tip.locator("div").all_inner_texts()
 
 
@@ -327,8 +329,7 @@ def test_methods_stand_side_by_side(open_page):
     assert tip_lines(page)[:2] == ["FSASL", "MCFS"]
     assert "random selections share 14" in page.locator("#overlap figcaption").inner_text()
     for width in (320, 400, 1280):
-        page.set_viewport_size({"width": width, "height": 900})
-        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        assert resized(page, width).evaluate("document.documentElement.scrollWidth") <= width
     assert page.locator("b").count() == 0
 
 
@@ -337,8 +338,9 @@ def test_phone_shows_the_columns_that_matter(open_page):
     shown = page.locator("thead th").filter(visible=True).all_inner_texts()
     assert [text.strip() for text in shown] == ["Rank", "Name", "Values", "Stability"]
     page.locator("tr.column").first.click()
-    assert re.search(r"Distinct \d+, Score 0\.\d+\.", page.locator("tr.details").inner_text())
+    assert re.search(r"Distinct \d+, Gain 0\.\d+\.", page.locator("tr.details").inner_text())
     scroller = page.locator("#columns .scroller")
+    redrawn(page)
     assert scroller.evaluate("node => node.scrollWidth <= node.clientWidth + 1")
 
 
@@ -362,25 +364,24 @@ def test_table_sorts_by_mouse(open_page, studies):
 
 def test_table_sorts_by_keyboard(open_page, studies):
     page = open_page("digits")
-    page.get_by_role("button", name="Score").focus()
-    page.keyboard.press("Enter")
-    assert names_shown(page) == best_names(studies["digits"])[:15]
-    page.keyboard.press("Space")
     study = studies["digits"]
-    score_of = dict(zip(study.names, study.selector.scores_, strict=True))
-    worst_first = names_shown(page)
-    assert set(worst_first) == set(best_names(study)[:15])
-    assert [score_of[name] for name in worst_first] == sorted(score_of[name] for name in worst_first)
-    assert page.evaluate("document.activeElement.dataset.key") == "score"
+    best = best_names(study)[:15]
+    gains = dict(zip(best, np.diff(study.selector.alignment_curve_[:15], prepend=0.0), strict=True))
+    page.get_by_role("button", name="Gain").focus()
+    page.keyboard.press("Enter")
+    assert names_shown(page) == sorted(best, key=lambda name: -gains[name])
+    page.keyboard.press("Space")
+    assert names_shown(page) == sorted(best, key=lambda name: gains[name])
+    assert page.evaluate("document.activeElement.dataset.key") == "gain"
 
 
 def test_first_click_on_a_head_puts_the_best_first(open_page):
     page = open_page("digits")
     first = {}
-    for key in ("score", "rank", "stability", "name", "distinct", "stands", "values"):
+    for key in ("gain", "rank", "stability", "name", "distinct", "stands", "values"):
         page.locator(f"[data-key={key}]").click()
         first[key] = page.locator("th[aria-sort]").get_attribute("aria-sort")
-    falling = ["score", "stability", "distinct", "stands", "values"]
+    falling = ["gain", "stability", "distinct", "stands", "values"]
     assert first == {key: "descending" if key in falling else "ascending" for key in first}
 
 
@@ -388,7 +389,7 @@ def test_every_head_sorts_by_its_numbers(open_page):
     page = open_page("digits")
     page.get_by_role("button", name="All columns").first.click()
     page.get_by_label("Search").fill("3")
-    for key, order in product(["rank", "score", "stability", "distinct"], ["ascending", "descending"]):
+    for key, order in product(["rank", "gain", "stability", "distinct"], ["ascending", "descending"]):
         head = page.locator(f"[data-key={key}]")
         while page.locator(f"th.{key}").get_attribute("aria-sort") != order:
             head.click()
@@ -425,7 +426,7 @@ def test_pages_of_the_table_hold_all_columns_once(open_page, studies):
     assert page.locator("#page").inner_text() == "Page 13 of 14"
 
 
-@pytest.mark.parametrize("name", ["planted", "hostile"])
+@pytest.mark.parametrize("name", ["planted", "hostile", "digits"])
 def test_download_is_the_ranking(open_page, studies, name):
     page = open_page(name)
     with page.expect_download() as download:
@@ -438,6 +439,11 @@ def test_download_is_the_ranking(open_page, studies, name):
     assert [int(row["rank"]) for row in rows] == list(range(1, len(rows) + 1))
     assert [float(row["score"]) for row in rows] == selector.scores_[np.argsort(selector.ranking_)].tolist()
     assert [row["selected"] for row in rows].count("true") == selector.n_features_
+    gains = gains_of(selector)
+    assert ("gain" in rows[0]) == (gains is not None)
+    if gains is not None:
+        known = [float(row["gain"]) for row in rows if row["gain"]]
+        np.testing.assert_allclose(known, gains, atol=1e-6)
 
 
 def test_scores_tell_the_rank_under_the_pointer(open_page, studies):
@@ -711,19 +717,17 @@ def ratio(one, other):
 def test_no_width_scrolls_sideways(open_page, name):
     page = open_page(name)
     for width in (320, 400, 800, 1280):
-        page.set_viewport_size({"width": width, "height": 900})
-        page.reload()
+        resized(page, width).reload()
         page.wait_for_selector("html[data-ready=true]")
         page.get_by_role("button", name="All columns").first.click()
-        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        assert redrawn(page).evaluate("document.documentElement.scrollWidth") <= width
         rights = page.locator("svg, canvas").evaluate_all("all => all.map(node => node.getBoundingClientRect().right)")
         assert max(rights) <= width
 
 
 def test_drawings_follow_the_width_of_the_window(open_page):
     page = open_page("digits", width=1280)
-    page.set_viewport_size({"width": 400, "height": 800})
-    page.wait_for_function("document.querySelector('#structure-drawing svg').getBoundingClientRect().width < 400")
+    assert resized(page, 400).locator("#structure-drawing svg").bounding_box()["width"] < 400
     assert page.evaluate("document.documentElement.scrollWidth") <= 400
 
 
@@ -758,7 +762,7 @@ def test_keyboard_reaches_everything(open_page):
     page = open_page("digits")
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.className") == "skip"
-    assert page.locator(".skip").bounding_box()["y"] >= 0
+    assert redrawn(page).locator(".skip").bounding_box()["y"] >= 0
     page.keyboard.press("Enter")
     assert page.evaluate("document.activeElement.id") == "main"
     page.evaluate("document.querySelector('details').open = true")

@@ -94,7 +94,10 @@ def test_names_and_scores_come_best_first(planted, content):
     features = content["features"]
     assert features["names"] == [planted.names[column] for column in order]
     np.testing.assert_array_equal(features["scores"], planted.selector.scores_[order])
+    np.testing.assert_allclose(features["gains"], np.diff(planted.selector.alignment_curve_, prepend=0.0), atol=1e-6)
     assert features["selected"] == planted.selector.n_features_ == 12
+    filtered = planted_study(MaxVariance(12))
+    assert content_of(render_page(filtered))["features"]["gains"] is None
 
 
 def test_curves_come_with_that_of_shuffled_columns_and_with_all_columns(tested):

@@ -39,6 +39,8 @@ if TYPE_CHECKING:
     from ufselect.files import Table
     from ufselect.inspection import StructureTest
 
+_N_RANDOM = 5
+_FEW = 0.1
 _SHARE_REFITTED = 0.8
 _MOST_VALUES_REFITTED, _FEWEST_REFITTED = 10_000_000, 500
 """Number of values, and of samples, of which five fits on subsets take no longer than people wait for a page."""
@@ -149,11 +151,13 @@ def select(
     fit_with_notes(selector, numbers.X, batch=batches)
     fit = cost(before_fit)
     agreement = agreement_found(selector, numbers.X, test=not (no_test or names), batch=batches)
+    standardize = scale is not options.Scale.none
+    kept = [] if names and not report else [_neighbors_kept(selector, numbers.X, standardize=standardize, seed=seed)]
     pages = {}
     if report:
         command = shlex.join(["ufselect", *context.obj])
         more = {"image": pixels, "ordered": ordered, **_stability(selector, numbers.X, batches, seed)}
-        pages[report] = _page(selector, numbers, agreement, more, command, fit)
+        pages[report] = _page(selector, numbers, agreement, kept, more, command, fit)
     # Before anything is printed: a reader such as head may close the pipe early.
     settings = {"layer": layer or None, "batch_key": batch or None, "counts": numbers.are_counts}
     write_all({output: _table_writer(selector, numbers, agreement.tested, settings)} if output else {}, pages)
@@ -161,7 +165,7 @@ def select(
         say(numbers.notes, err=True)
         say(selected_names(selector, numbers.table.names))
         return
-    _print_selection(selector, numbers, agreement.sentences, standardize=scale is not options.Scale.none)
+    _print_selection(selector, numbers, [*agreement.sentences, *kept])
     say([*(f"Wrote {path}." for path in (output, report) if path), f"Took {cost(start)}; the fit {fit}."])
 
 
@@ -170,15 +174,26 @@ def _needs_values(output: Path | None, data: Path) -> bool:
     return output is not None and not output.suffix.casefold() == data.suffix.casefold() == ".h5ad"
 
 
-def _print_selection(selector: BaseSelector, numbers: Numbers, agreement: Sequence[str], *, standardize: bool) -> None:
-    from ufselect.inspection import neighborhoods_kept
-
+def _print_selection(selector: BaseSelector, numbers: Numbers, verdict: Sequence[str]) -> None:
     say([*_notes(selector, numbers), ""])
     print_ranking(selector, numbers.table.names, further="--names lists all, -o writes them")
-    m, d = selector.n_features_, numbers.X.shape[1]
-    (neighborhoods,) = neighborhoods_kept(numbers.X, [selector.top_features()], standardize=standardize)
-    kept = f"{percent(neighborhoods)} of the samples' nearest neighbours"
-    say(["", *agreement, f"{m:,} of {d:,} columns preserve {kept}."])
+    say(["", *verdict])
+
+
+def _neighbors_kept(selector: BaseSelector, X: Any, *, standardize: bool, seed: int) -> str:
+    """Return a sentence on how well the selected columns preserve nearest neighbours, beside random columns."""
+    from ufselect._judging import random_selections
+    from ufselect.inspection import neighborhoods_kept
+
+    m, d = selector.n_features_, X.shape[1]
+    random = random_selections(d, m, _N_RANDOM, seed)
+    kept, *by_chance = neighborhoods_kept(X, [selector.top_features(), *random], standardize=standardize)
+    baseline = sum(by_chance) / len(by_chance)
+    digits = 1 if min(kept, baseline) < _FEW else 0
+    preserved = (
+        f"{percent(kept, digits)} of the samples' nearest neighbours (random columns: {percent(baseline, digits)})"
+    )
+    return f"{m:,} of {d:,} columns preserve {preserved}."
 
 
 def _notes(selector: BaseSelector, numbers: Numbers) -> list[str]:
@@ -198,6 +213,7 @@ def _page(
     selector: BaseSelector,
     numbers: Numbers,
     agreement: Agreement,
+    kept: Sequence[str],
     more: Mapping[str, Any],
     command: str,
     fit: str,
@@ -215,7 +231,7 @@ def _page(
             samples=None if table.samples is None else table.samples.tolist(),
             groups={name: _as_written(values) for name, values in table.aside.items()},
             # What was read stands among the facts, and a test in the headline.
-            notes=[*_notes(selector, numbers)[1:], *([] if agreement.tested else agreement.sentences)],
+            notes=[*_notes(selector, numbers)[1:], *([] if agreement.tested else agreement.sentences), *kept],
             **more,
             test=agreement.tested,
             missing=_shares_missing(numbers.table),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from time import perf_counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ufselect.cli.printing import print_table, say
 
@@ -25,17 +25,29 @@ def _best(selector: BaseSelector, count: int) -> list[int]:
 
 
 def print_ranking(selector: BaseSelector, names: Sequence[str], *, further: str) -> None:
-    """Print the best of the selected columns; ``further`` says where to find the others."""
+    """Print the best of the selected columns; ``further`` says where to find the others.
+
+    Each comes with how much it raised the agreement, or with its score if the method learns no structure.
+    """
+    from ufselect.inspection import gains_of
+
     count = min(selector.n_features_, _MOST_ROWS)
-    curve = getattr(selector, "alignment_curve_", None)
-    headers = ["rank", "column", "score"] + ([] if curve is None else ["agreement so far"])
-    rows = []
-    for rank, column in enumerate(_best(selector, count)):
-        row = [str(rank + 1), names[column], f"{selector.scores_[column]:.4g}"]
-        rows.append(row if curve is None else [*row, f"{curve[rank]:.3f}" if rank < len(curve) else "–"])
-    print_table(headers, rows, left=[1])
+    best, gains = _best(selector, count), gains_of(selector)
+    figures = {"score": [f"{selector.scores_[column]:.4g}" for column in best]}
+    if gains is not None:
+        columns = {"gain": (gains, 4), "agreement so far": (selector.alignment_curve_, 3)}
+        figures = {title: _of_best(values, digits, count) for title, (values, digits) in columns.items()}
+    ranked = [[str(rank), names[column]] for rank, column in enumerate(best, start=1)]
+    rows = [[*row, *each] for row, each in zip(ranked, zip(*figures.values(), strict=True), strict=True)]
+    print_table(["rank", "column", *figures], rows, left=[1])
     if selector.n_features_ > count:
         say([f"… and {selector.n_features_ - count:,} more; {further}."])
+
+
+def _of_best(values: Any, digits: int, count: int) -> list[str]:
+    """Return the first values as texts; dashes beyond their end."""
+    known = [f"{value:.{digits}f}" for value in values[:count]]
+    return known + ["–"] * (count - len(known))
 
 
 def cost(since: float) -> str:

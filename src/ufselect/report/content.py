@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from ufselect._backend.columns import Float, column_moments
 from ufselect._backend.tabular import dense_part
+from ufselect.inspection import gains_of
 from ufselect.report.columns import Markers, StandsFor, explanations, histograms, markers, what_they_stand_for
 from ufselect.report.encoding import packed, packed_range, packed_shares, plain_numbers
 from ufselect.report.features import (
@@ -87,12 +88,13 @@ def _features(findings: Findings) -> dict[str, Any]:
     """Return names and scores, best first, and what is known of the selected ones."""
     study = findings.study
     order, names = best_first(study), study.column_names
-    distributions = histograms(study)
+    distributions, gains = histograms(study), gains_of(study.selector)
     return {
         "selected": int(study.selector.n_features_),
         "names": [names[column] for column in order],
         "scores": plain_numbers(study.selector.scores_[order]),
         "stability": None if study.stability is None else _rounded(study.stability[order]),
+        "gains": None if gains is None else _rounded(gains),
         "subsets": study.subsets,
         "missing": None if study.missing is None or not study.missing.any() else _rounded(study.missing[order]),
         "histograms": [packed(_heights(each.counts), "u1") for each in distributions],

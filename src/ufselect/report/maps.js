@@ -75,9 +75,10 @@ function pixelColors(mean, ranks, selected, width) {
   };
 }
 
-function pixelTexts(row, column, rank, { names, scores, selected }) {
+function pixelTexts(row, column, rank, { names, scores, gains, selected }) {
   const position = `Row ${row + 1}, column ${column + 1}`;
-  return [names[rank], position, rankText(rank, selected), `Score ${shortNumber(scores[rank])}`];
+  const gain = gains?.[rank] === undefined ? [] : [`Gain ${gains[rank].toFixed(4)}`];
+  return [names[rank], position, rankText(rank, selected), ...(gains ? gain : [`Score ${shortNumber(scores[rank])}`])];
 }
 
 const scaleOver = (scale, share) => (row, column) => scale(share(row, column));

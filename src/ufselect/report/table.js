@@ -42,7 +42,7 @@ function drawTable(features, download) {
 
 /** The columns of the table: the value to sort by, and the text or the element to show. */
 function tableFields(features) {
-  const { names, scores, stability, missing, distinct, standsFor } = features;
+  const { names, scores, gains, stability, missing, distinct, standsFor } = features;
   const known = (values) => (i) => values[i] ?? null;
   return [
     { key: "rank", title: "Rank", value: (i) => i + 1, show: (i) => grouped.format(i + 1) },
@@ -53,7 +53,10 @@ function tableFields(features) {
       show: (i) => (distinct[i] === undefined ? "–" : grouped.format(distinct[i])) },
     ...(missing ? [{ key: "missing", title: "Missing", hint: "Share of missing values in the file", largestFirst: true, value: known(missing),
       show: (i) => percent(missing[i]) }] : []),
-    { key: "score", title: "Score", largestFirst: true, value: known(scores), show: (i) => evenNumber(scores[i]) },
+    gains
+      ? { key: "gain", title: "Gain", hint: "How much the column raised the agreement of those ranked before it with the learned structure",
+          largestFirst: true, value: known(gains), show: (i) => gains[i]?.toFixed(4) ?? "–" }
+      : { key: "score", title: "Score", largestFirst: true, value: known(scores), show: (i) => evenNumber(scores[i]) },
     ...(stability ? [{ key: "stability", title: "Stability", hint: `Share of random subsets of ${features.subsets} from which the column is selected, too; the mark is chance`,
       largestFirst: true, value: known(stability), show: (i) => stabilityBar(features, i) }] : []),
     { key: "stands", title: "Stands for", hint: "Columns left out that resemble this one more than any other selected one, with an absolute correlation of at least 0.5",
@@ -168,7 +171,7 @@ function open(row, i, fields, features) {
 function details(fields, features, i) {
   const { names, explanations, standsFor, selected } = features;
   const sentences = explanations[i] ?? [`${i < selected ? "S" : "Not s"}elected. What it contributes is shown by: ufselect explain … '${names[i].slice(0, 60)}'`];
-  const facts = fields.filter(({ key }) => ["score", "distinct", "missing"].includes(key)).map((field) => `${field.title} ${field.show(i)}`);
+  const facts = fields.filter(({ key }) => ["gain", "score", "distinct", "missing"].includes(key)).map((field) => `${field.title} ${field.show(i)}`);
   const { count, nearest } = standsFor[i] ?? { count: 0 };
   const more = count > (nearest?.length ?? 0) ? ` and ${grouped.format(count - nearest.length)} more` : "";
   const similar = count ? [`It stands for ${nearest.map((each) => similarText(features, each)).join(", ")}${more}.`] : [];
@@ -193,10 +196,17 @@ function showCount(found, { names, selected }, { query, selectedOnly }) {
   byId("count").textContent = query ? `${grouped.format(found.length)} of ${counted(all, what)} found.` : `${counted(all, what)}.`;
 }
 
-function rankingCsv({ names, scores, selected, stability }) {
-  const stable = (i) => (stability ? `,${stability[i]}` : "");
-  const lines = names.map((name, i) => `${i + 1},${quoted(name)},${scores[i] ?? ""},${i < selected}${stable(i)}`);
-  return [`rank,name,score,selected${stability ? ",stability" : ""}`, ...lines, ""].join("\r\n");
+function rankingCsv({ names, scores, gains, selected, stability }) {
+  const columns = {
+    rank: (i) => i + 1,
+    name: (i) => quoted(names[i]),
+    ...(gains && { gain: (i) => gains[i] ?? "" }),
+    score: (i) => scores[i] ?? "",
+    selected: (i) => i < selected,
+    ...(stability && { stability: (i) => stability[i] }),
+  };
+  const lines = names.map((_, i) => Object.values(columns).map((cell) => cell(i)).join(","));
+  return [Object.keys(columns).join(","), ...lines, ""].join("\r\n");
 }
 
 const quoted = (text) => (/[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);

@@ -142,7 +142,12 @@ class FSASL(ClusterSelector):
     Attributes
     ----------
     scores_ : ndarray of shape (n_features,)
-        Larger is better.
+        Larger is better. "alignment": the alignment of the feature, discounted by what it has in common with those
+        ranked before it, and lowered to the score of the feature before it where it is higher, so that neighbours in
+        the ranking may tie; it is not what the feature adds to the alignment, which is a difference of
+        ``alignment_curve_`` (:func:`ufselect.inspection.gains_of`). "greedy": what the feature explains of the
+        embedding beyond those ranked before it, lowered in the same way. "norm": ‖wⱼ‖ times the root mean square of the
+        columns.
     ranking_ : ndarray of shape (n_features,)
         Rank of each feature; 1 is best. Constant features rank last.
     n_features_ : int
