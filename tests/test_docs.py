@@ -16,7 +16,7 @@ from urllib.parse import unquote
 
 import matplotlib.pyplot as plt
 import pytest
-from browsers import started_browser
+from browsers import LONGEST_WAIT, started_browser
 from PIL import Image
 
 import ufselect
@@ -278,6 +278,7 @@ def check_in_browser(site):
     """Pages are shown without a network: no request to elsewhere, no message, formulas in their font."""
     with started_browser() as browser:
         page = browser.new_context(offline=True).new_page()
+        page.set_default_timeout(LONGEST_WAIT)
         requests, messages = [], []
         page.on("request", lambda request: requests.append(request.url))
         page.on("console", lambda message: messages.append(message.text))

@@ -133,7 +133,7 @@ def stop_midway(folder, how, *arguments):
             assert process.poll() is None, process.stderr.read()
             time.sleep(0.02)
         os.killpg(process.pid, how)
-        _, errors = process.communicate(timeout=60)
+        _, errors = process.communicate(timeout=300)
     for left in Path("/dev/shm").glob(f"sem.loky-{process.pid}-*"):  # joblib's, if it had no time to clear up
         left.unlink()
     for left in Path("/dev/shm").glob(f"joblib_memmapping_folder_{process.pid}_*"):
@@ -329,7 +329,7 @@ def test_what_is_wrong_is_said_in_a_sentence(bench, text, arguments, error):
 def test_a_wrong_name_is_one_line_on_standard_error(tmp_path):
     program = [*warm_python(), "-m", "ufselect"]
     with start(prepare(tmp_path), *COMMAND, "--methods", "slwo", program=program) as process:
-        output, errors = process.communicate(timeout=60)
+        output, errors = process.communicate(timeout=300)
     assert (process.returncode, output, errors) == (1, "", "Error: unknown method 'slwo'; did you mean 'slow'?\n")
 
 

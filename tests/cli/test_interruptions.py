@@ -56,7 +56,7 @@ def stop_when_shown(folder, wanted, how, *arguments, program=None):
         assert wanted in shown
         process.send_signal(how)
         shown += read_until(None, reading)
-        output, _ = process.communicate(timeout=60)
+        output, _ = process.communicate(timeout=300)
     return process.returncode, output, shown
 
 
@@ -112,7 +112,7 @@ except KeyboardInterrupt:
 
 def test_an_interruption_that_python_discards_still_prevents_writing(tmp_path):
     command = [*warm_python(), "-c", INTERRUPTED_IN_A_FINALIZER]
-    answer = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True, timeout=60)
+    answer = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True, timeout=300)
     assert answer.stdout.split() == ["discarded", "interrupted"]
     assert list(tmp_path.iterdir()) == []
 
@@ -204,7 +204,7 @@ def test_stopped_after_the_file_is_written_it_says_so(tmp_path, how):
     ) as process:
         assert len(process.stdout.read(200)) == 200  # files are written before anything is printed
         process.send_signal(how)
-        _, errors = process.communicate(timeout=60)
+        _, errors = process.communicate(timeout=300)
     assert process.returncode == 1
     assert errors.splitlines()[-1] == "Error: Interrupted after writing out.npz."
     assert len(read_back(tmp_path / "out.npz").names) == 2000

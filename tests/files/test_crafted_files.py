@@ -157,7 +157,7 @@ for path in sorted(Path(sys.argv[1]).iterdir()):
 
 
 def test_a_process_that_reads_crafted_files_answers_each_in_a_sentence_and_lives(crafted):
-    done = subprocess.run([*warm_python(), "-c", READ_ALL, str(crafted)], capture_output=True, text=True, timeout=120)
+    done = subprocess.run([*warm_python(), "-c", READ_ALL, str(crafted)], capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr[-500:]
     paths = np.repeat(sorted(crafted.iterdir()), 2)  # read by two functions
     lines = done.stdout.splitlines()
@@ -178,7 +178,7 @@ for path in sys.argv[1:]:
 
 def test_the_command_refuses_a_crafted_file_with_an_exit_code(crafted):
     paths = [str(crafted / name) for name in ("index negative.npz", "index negative.mat")]
-    done = subprocess.run([*warm_python(), "-c", SELECT_ALL, *paths], capture_output=True, text=True, timeout=120)
+    done = subprocess.run([*warm_python(), "-c", SELECT_ALL, *paths], capture_output=True, text=True, timeout=300)
     assert (done.returncode, done.stdout) == (0, "1\n1\n"), done.stderr[-500:]
     for path, error in zip(paths, done.stderr.splitlines(), strict=True):
         assert error.startswith(f"Error: {path} holds a damaged sparse matrix: ")
