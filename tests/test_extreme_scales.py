@@ -9,7 +9,7 @@ from learned import LEARNED
 from numpy.testing import assert_allclose, assert_array_equal
 
 import ufselect
-from ufselect import MaxVariance
+from ufselect import FSASL, MaxVariance
 from ufselect.datasets.planted import make_planted_clusters
 
 # What runs here, other tests measure; measuring takes as long as a fit itself.
@@ -103,3 +103,81 @@ def test_variances_beyond_the_range_of_single_precision(form, size):
 
 def test_variances_within_the_range_of_single_precision_keep_it():
     assert MaxVariance(5).fit(PLANTED.astype(np.float32)).scores_.dtype == np.float32
+
+
+def prepared_by_hand(X, scale, *, center=True):
+    """X as the docstrings describe it: centred, and divided by what ``scale`` says."""
+    deviation = X.std(axis=0)
+    divisor = {None: 1.0, "standard": deviation, "moderate": deviation + np.median(deviation)}[scale]
+    return (X - X.mean(axis=0) if center else X) / divisor
+
+
+EXACT = {
+    "UDFS": ("UDFS", {}),
+    "FSASL": ("FSASL", {}),
+    "FSASL with clusters": ("FSASL", {"n_clusters": 3, "structure": "both"}),
+    "FSASL by norm": ("FSASL", {"n_clusters": 3, "selection": "norm"}),
+    "FSASL by gain": ("FSASL", {"selection": "greedy"}),
+    "FSASL by eigenvectors": ("FSASL", {"n_clusters": 3, "w_solver": "eigen"}),
+}
+
+
+@may_stop_early
+@in_every_form
+@pytest.mark.parametrize("size", [1.0, 1e-30, 1e30])
+@pytest.mark.parametrize("scale", ["moderate", "standard", None])
+@pytest.mark.parametrize("setting", sorted(EXACT))
+def test_the_embedding_is_x_times_the_coefficients(setting, scale, size, form):
+    name, params = EXACT[setting]
+    X = size * (PLANTED + 3.0)
+    for center in (True, False):
+        found = fit(name, FORMS[form](X), scale=scale, center=center, **params)
+        assert_allclose(
+            prepared_by_hand(X, scale, center=center) @ found.coef_,
+            found.embedding_,
+            rtol=0,
+            atol=1e-9 * np.abs(found.embedding_).max(),
+        )
+
+
+@may_stop_early
+@in_every_form
+@pytest.mark.parametrize("size", [1.0, 1e-30, 1e30])
+@pytest.mark.parametrize("scale", ["moderate", "standard", None])
+@pytest.mark.parametrize("name", ["CGSSL", "FSSL", "GLSPFS", "JELSR", "NDFS", "RUFS"])
+def test_scores_are_the_norms_of_coefficients_for_the_columns_as_they_are(name, scale, size, form):
+    X = size * (PLANTED + 3.0)
+    found = fit(name, FORMS[form](X), scale=scale, n_clusters=3)
+    used = prepared_by_hand(X / np.ptp(X, axis=0) if name == "RUFS" else X, None if name == "RUFS" else scale)
+    expected = np.linalg.norm(found.coef_, axis=1) * np.sqrt(np.mean(used**2))
+    assert_allclose(found.scores_, expected, rtol=1e-9, atol=1e-12 * expected.max())
+
+
+@may_stop_early
+@in_every_form
+@pytest.mark.parametrize("center", [True, False])
+@pytest.mark.parametrize("name", ["MRSF", "SPFS"])
+def test_coefficients_of_a_path_are_for_the_columns_as_they_are(name, form, center):
+    # At the end of a path, the columns with weights fit the embedding: what is left is no longer than that.
+    params = {"scale": None, "center": center, "n_clusters": 3, "solver": "lar"}
+    small, large = (fit(name, FORMS[form](size * (PLANTED + 3.0)), **params) for size in (1.0, 1024.0))
+    Y = small.embedding_ - small.embedding_.mean(axis=0) * center
+    residual = Y - prepared_by_hand(PLANTED + 3.0, None, center=center) @ small.coef_
+    assert np.linalg.norm(residual) < np.linalg.norm(Y)
+    assert_allclose(1024.0 * large.coef_, small.coef_, rtol=1e-9)
+
+
+@may_stop_early
+@in_every_form
+@pytest.mark.parametrize("home", ["batches", "single precision"])
+@pytest.mark.parametrize("size", [1.0, 2.0**100])
+def test_the_embedding_is_x_times_the_coefficients_in_other_homes(home, size, form):
+    batch = np.arange(len(PLANTED)) % 2
+    X = size * PLANTED
+    if home == "batches":
+        found = FSASL(5, scale=None).fit(FORMS[form](X), batch=batch)
+        X = X - np.array([X[batch == code].mean(axis=0) for code in (0, 1)])[batch]
+    else:
+        found = FSASL(5, scale=None).fit(FORMS[form](X.astype(np.float32)))
+    product = prepared_by_hand(X, None) @ found.coef_
+    assert_allclose(product, found.embedding_, rtol=0, atol=1e-5 * np.abs(found.embedding_).max())

@@ -262,3 +262,12 @@ def test_whole_numbers_in_single_precision_keep_their_digits(center):
         expected = FSASL(10, center=center).fit(da.from_array(far, chunks=(170, -1)))
     assert_array_equal(found.top_features(), expected.top_features())
     assert_allclose(found.scores_, expected.scores_, rtol=1e-3, atol=1e-3 * expected.scores_.max())
+
+
+@pytest.mark.parametrize("center", [True, False])
+def test_the_embedding_is_x_times_the_coefficients_of_columns_that_are_not_scaled(center):
+    values = 1000.0 * X
+    with dask.config.set(scheduler="synchronous"):
+        found = FSASL(10, center=center, scale=None).fit(da.from_array(values, chunks=(170, -1)))
+    used = values - values.mean(axis=0) * center
+    assert_allclose(used @ found.coef_, found.embedding_, rtol=0, atol=1e-9 * np.abs(found.embedding_).max())

@@ -204,3 +204,11 @@ def test_rounding_that_left_nothing_is_said_instead_of_constant():
     X = torch.from_numpy(planted(300) + np.float32(1e8))
     with pytest.raises(ValueError, match=r"in float32, which holds no differences below 8 at 1e\+08"):
         FSASL(12).fit(X)
+
+
+@pytest.mark.parametrize("scale", [None, "standard"])
+def test_the_embedding_is_x_times_the_coefficients(scale):
+    X = 1000.0 * planted(400)
+    used = (X - X.mean(axis=0)) / (1.0 if scale is None else X.std(axis=0))
+    for found in (FSASL(12, scale=scale).fit(torch.from_numpy(X)), FSASL(12, scale=scale, device="cpu").fit(X)):
+        assert_allclose(used @ found.coef_, found.embedding_, rtol=0, atol=1e-4 * np.abs(found.embedding_).max())

@@ -16,6 +16,7 @@ from ufselect._backend.columns import (
     Float,
     Indices,
     column_spreads,
+    common_unit,
     constant_columns,
     divisors_of_moments,
     dtype_beside_offsets,
@@ -116,8 +117,8 @@ class SparseWithinBatches(Columns):
     themselves need all values at once, which are dense; they are computed if they fit into memory.
     """
 
-    def __init__(self, values: Any, batches: Batches, offsets: Float, *, centered: bool) -> None:
-        super().__init__(values, centered=centered)
+    def __init__(self, values: Any, batches: Batches, offsets: Float, *, centered: bool, unit: float = 1.0) -> None:
+        super().__init__(values, centered=centered, unit=unit)
         self.batches, self.offsets = batches, offsets
 
     @classmethod
@@ -135,7 +136,8 @@ class SparseWithinBatches(Columns):
         if len(heavy):  # a difference of large products would leave few digits
             X = with_dense_columns(X.tocsc(), heavy, X[:, heavy].toarray() - offsets[:, heavy][batches.codes])
             offsets[:, heavy] = 0.0
-        return cls(sp.csc_array(X @ sp.diags_array(1.0 / divisor)), batches, offsets / divisor, centered=center)
+        values = sp.csc_array(X @ sp.diags_array(1.0 / divisor))
+        return cls(values, batches, offsets / divisor, centered=center, unit=common_unit(divisor, scale))
 
     def _like(self, values: Any, offsets: Float, *, centered: bool | None = None) -> SparseWithinBatches:
         known = self.centered if centered is None else centered

@@ -12,6 +12,7 @@ from sklearn.utils.sparsefuncs import inplace_column_scale, mean_variance_axis, 
 
 from ufselect._backend.policy import MEAN_TO_SHIFT, SMALLEST_SAFE_SQUARE
 from ufselect._backend.resolution import (
+    common_spread,
     differs_by_rounding,
     has_large_offsets,
     largest_rounding,
@@ -41,12 +42,15 @@ class Columns:
         To be subtracted from the columns of ``values``, such as their means; None for zero.
     centered : bool
         Whether the columns sum to zero.
+    unit : float
+        The power of two by which all columns were divided if they are not scaled.
     """
 
-    def __init__(self, values: Any, offset: Float | None = None, *, centered: bool = False) -> None:
+    def __init__(self, values: Any, offset: Float | None = None, *, centered: bool = False, unit: float = 1.0) -> None:
         self.values = values
         self.offset = offset
         self.centered = centered
+        self.unit = unit
         self.shape: tuple[int, int] = values.shape
         self.dtype: np.dtype[Any] = values.dtype
 
@@ -66,14 +70,14 @@ class Columns:
             values = _shifted_columns(X.tocsc(copy=True), shift)
             inplace_column_scale(values, 1.0 / divisor)
             offset = ((mean if center else 0.0) - shift) / divisor
-            return cls(values, offset if offset.any() else None, centered=center)
+            return cls(values, offset if offset.any() else None, centered=center, unit=common_unit(divisor, scale))
         if not center:
             X = X.astype(dtype_beside_offsets(X), copy=False)
         deviations = X - X.mean(axis=0, dtype=np.float64) if center or scale else X
         roots = root_mean_squares(deviations)
         divisor = divisors(roots, scale) if scale else _common_scale(roots)
         values = np.divide(deviations, divisor, out=deviations) if center else X / divisor
-        return cls(np.ascontiguousarray(values, dtype=X.dtype), centered=center)
+        return cls(np.ascontiguousarray(values, dtype=X.dtype), centered=center, unit=common_unit(divisor, scale))
 
     @classmethod
     def of_unit_range(cls, X: Any) -> Columns:
@@ -284,6 +288,11 @@ def divisors_of_moments(mean: Float, deviation: Float, *, center: bool, scale: s
     return divisors(deviation, scale) if scale or center else _common_scale(np.hypot(mean, deviation))
 
 
+def common_unit(divisor: Float, scale: str | None) -> float:
+    """Return the power of two by which all columns are divided if they are not scaled; 1 if they are."""
+    return 1.0 if scale else float(divisor[0])
+
+
 def _common_scale(roots: Float) -> Float:
     """Return for every column the same power of two, near the root mean square of all columns."""
     largest = roots.max()
@@ -421,10 +430,3 @@ def rounded_columns(X: Any, extremes: tuple[Any, Any]) -> npt.NDArray[np.bool_]:
         _, deviation = column_spreads(part)
         rounded[doubtful] = differs_by_rounding(deviation, size[doubtful], whole_columns(part), limits)
     return rounded
-
-
-def common_spread(spread: Float, scale: str | None) -> float:
-    """Return the spread, of the columns that are not constant, to which the others are compared when scaled."""
-    if scale == "standard" or not len(spread):
-        return 0.0
-    return float(np.median(spread) if scale == "moderate" else spread.max())

@@ -10,13 +10,13 @@ import numpy.typing as npt
 
 from ufselect._backend.columns import (
     Float,
-    common_spread,
     powers_of_two,
     root_mean_squares,
 )
 from ufselect._backend.policy import LARGEST_VALUE
 from ufselect._backend.resolution import (
     Mask,
+    common_spread,
     differs_by_rounding,
     magnitudes,
     warn_of_rounding,

@@ -109,3 +109,10 @@ def warn_of_rounding(rounded: Mask, size: Float, limits: Any, names: Sequence[st
 def _spacing(value: float, limits: Any) -> float:
     """Return the distance from a value to the next one that the type holds."""
     return float(np.ldexp(float(limits.eps), int(np.frexp(value)[1]) - 1))
+
+
+def common_spread(spread: Float, scale: str | None) -> float:
+    """Return the spread, of the columns that are not constant, to which the others are compared when scaled."""
+    if scale == "standard" or not len(spread):
+        return 0.0
+    return float(np.median(spread) if scale == "moderate" else spread.max())

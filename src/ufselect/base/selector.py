@@ -190,16 +190,21 @@ class BaseSelector(SelectorMixin, BaseEstimator, metaclass=ABCMeta):  # type: ig
         kept = kept.astype(np.float64) if sp.issparse(kept) else np.ascontiguousarray(kept)
         with self._clock():
             columns = self._prepared(kept) if batches is None else self._prepared_within(kept, batches)
-            self._rank_and_store(lambda wanted: self._learn(columns, wanted), survey, count, X.dtype)
+            self._rank_and_store(lambda wanted: self._learn(columns, wanted), survey, count, X.dtype, columns.unit)
         return self
 
     def _rank_and_store(
-        self, learn: Callable[[Wanted], Ranking], survey: Survey, count: int | None, dtype: np.dtype[Any]
+        self,
+        learn: Callable[[Wanted], Ranking],
+        survey: Survey,
+        count: int | None,
+        dtype: np.dtype[Any],
+        unit: float,
     ) -> None:
-        """Rank the informative columns, and set the fitted attributes of all columns."""
+        """Rank the informative columns, which were divided by a unit, and set the fitted attributes of all columns."""
         wanted = survey.wanted(count, getattr(self, "min_distance", 1))
         _refuse_near_columns(wanted, count, len(survey.informative))
-        ranking = learn(wanted)
+        ranking = self._of_columns_as_they_are(learn(wanted), unit)
         order, n_open = wanted.arranged(ranking.order)
         sufficient = min(max(ranking.n_sufficient, len(wanted.first)), n_open)
         self._store(replace(ranking, order=order, n_sufficient=sufficient), survey, count, dtype)
@@ -244,6 +249,10 @@ class BaseSelector(SelectorMixin, BaseEstimator, metaclass=ABCMeta):  # type: ig
             Everything that was learned. A subclass sets no attributes itself.
         """
 
+    def _of_columns_as_they_are(self, ranking: Ranking, unit: float) -> Ranking:
+        """Return the ranking with the weights that go with undivided columns: (X/u)W = X(W/u)."""
+        return ranking if ranking.coef is None else replace(ranking, coef=ranking.coef / unit)
+
     def _wanted_features(self, n_features: int, panel: Panel) -> int | None:
         wanted = self.n_features_to_select
         if isinstance(wanted, str):
@@ -271,10 +280,10 @@ class BaseSelector(SelectorMixin, BaseEstimator, metaclass=ABCMeta):  # type: ig
         self.ranking_ = survey.ranks(ranking.order)
         self.n_features_ = ranking.n_sufficient if count is None else count
         if ranking.coef is not None:
-            self.coef_ = np.zeros((d, ranking.coef.shape[1]), dtype=dtype)
+            self.coef_ = np.zeros((d, ranking.coef.shape[1]), dtype=holding_dtype(ranking.coef, dtype))
             self.coef_[informative] = ranking.coef
         if ranking.embedding is not None:
-            self.embedding_ = ranking.embedding.astype(dtype)
+            self.embedding_ = ranking.embedding.astype(holding_dtype(ranking.embedding, dtype))
         if ranking.alignment_curve is not None:
             self.alignment_curve_ = ranking.alignment_curve.astype(dtype)
         if ranking.r2_curve is not None:

@@ -61,11 +61,15 @@ class DaskColumns(Columns):
         Means of the columns, before anything is subtracted.
     centered : bool
         Whether the offset is these means.
+    unit : float
+        The power of two by which all columns are divided if they are not scaled.
     """
 
-    def __init__(self, blocks: RowBlocks, prepare: Preparation, means: Float, *, centered: bool) -> None:
+    def __init__(
+        self, blocks: RowBlocks, prepare: Preparation, means: Float, *, centered: bool, unit: float = 1.0
+    ) -> None:
         self._blocks, self._prepare, self._means = blocks, prepare, means
-        self.centered = centered
+        self.centered, self.unit = centered, unit
         self.offset = None
         self.shape = (blocks.shape[0], len(prepare.index))
         self.dtype = prepare.dtype

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import validate_data
 
-from ufselect._backend.columns import Indices, divisors_of_moments
+from ufselect._backend.columns import Indices, common_unit, divisors_of_moments
 from ufselect._backend.copies import columns_of_equal_extremes, first_of_equal_content
 from ufselect._backend.dask_arrays import header_of
 from ufselect._backend.moments import ColumnMoments
@@ -63,7 +63,7 @@ def fit_blocks(selector: Any, X: Any, names: Sequence[str] | None = None) -> Any
         )
     columns = _prepared(blocks, moments, informative, dtype, center=selector.center, scale=selector.scale)
     with selector._clock():
-        selector._rank_and_store(partial(selector._learn, columns), survey, count, dtype)
+        selector._rank_and_store(partial(selector._learn, columns), survey, count, dtype, columns.unit)
     return selector
 
 
@@ -126,4 +126,4 @@ def _prepared(
     if not center and has_large_offsets(mean, deviation):
         dtype = np.dtype(np.float64)
     prepare = Preparation(index, mean if center else np.zeros_like(mean), divisor, dtype)
-    return DaskColumns(blocks, prepare, mean, centered=center)
+    return DaskColumns(blocks, prepare, mean, centered=center, unit=common_unit(divisor, scale))

@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
-from ufselect._backend.columns import Columns, divisors
+from ufselect._backend.columns import Columns, common_unit, divisors
 from ufselect._backend.iterations import Iterations
 from ufselect._backend.policy import LARGEST_DENSE_SYSTEM
 from ufselect._backend.wanted import Wanted
@@ -62,16 +62,12 @@ def fit_tensor(selector: Any, X: torch.Tensor) -> Any:
     constant = moments.constant_columns(n, torch.finfo(X.dtype), selector.scale, computed_in=np.finfo(np.float32))
     survey = Survey(constant, first_equal_columns(X, device), panel)
     informative = survey.informative
-    columns = DeviceColumns(
-        placed(X, device),
-        device,
-        informative,
-        moments.mean[informative],
-        divisors(moments.deviation[informative], selector.scale),
-    )
+    divisor = divisors(moments.deviation[informative], selector.scale)
+    columns = DeviceColumns(placed(X, device), device, informative, moments.mean[informative], divisor)
+    unit = common_unit(divisor, selector.scale)
     validate_data(selector, X, skip_check_array=True)  # a tensor has no names: those of an earlier fit are forgotten
     with selector._clock():
-        selector._rank_and_store(partial(_learn, selector, columns), survey, count, np.dtype(np.float32))
+        selector._rank_and_store(partial(_learn, selector, columns), survey, count, np.dtype(np.float32), unit)
     return selector
 
 

@@ -106,7 +106,7 @@ class CGSSL(ClusterSelector):
     n_clusters_ : int
         c, as given or read off the data.
     coef_ : ndarray of shape (n_features, c)
-        W, for the centred and scaled columns.
+        W, for the columns centred and scaled as ``center`` and ``scale`` say.
     embedding_ : ndarray of shape (n_samples, c)
         F. The largest entry of a row indicates the cluster of a sample.
     objective_history_ : ndarray of shape (n_iter_,)

@@ -157,10 +157,10 @@ class FSASL(ClusterSelector):
     n_clusters_ : int or None
         c, as given or read off the data; None if it is not needed.
     coef_ : ndarray of shape (n_features, n_dimensions)
-        W, for the centred and scaled columns. There are up to 60 dimensions; given c there are c − 1 if the columns are
-        centred, as they cannot express a constant, and c otherwise.
+        W, for the columns centred and scaled as ``center`` and ``scale`` say. There are up to 60 dimensions; given c
+        there are c − 1 if the columns are centred, as they cannot express a constant, and c otherwise.
     embedding_ : ndarray of shape (n_samples, n_dimensions)
-        Z = XW.
+        Z = XW, of these columns.
     self_expression_ : sparse array of shape (n_samples, n_samples) or None
         S; column i expresses sample i.
     neighbor_graph_ : sparse array of shape (n_samples, n_samples) or None

@@ -79,7 +79,7 @@ class FSSL(ClusterSelector):
     n_clusters_ : int
         c, as given or read off the data.
     coef_ : ndarray of shape (n_features, n_dimensions)
-        A, for the centred and scaled columns.
+        A, for the columns centred and scaled as ``center`` and ``scale`` say.
     embedding_ : ndarray of shape (n_samples, n_dimensions)
         Y.
     alignment_curve_ : ndarray

@@ -84,7 +84,7 @@ class GLSPFS(ClusterSelector):
     n_clusters_ : int
         c, as given or read off the data.
     coef_ : ndarray of shape (n_features, n_components)
-        W, for the centred and scaled columns.
+        W, for the columns centred and scaled as ``center`` and ``scale`` say.
     embedding_ : ndarray of shape (n_samples, n_components)
         Y.
     alignment_curve_ : ndarray

@@ -87,7 +87,7 @@ class JELSR(ClusterSelector):
     n_clusters_ : int
         c, as given or read off the data.
     coef_ : ndarray of shape (n_features, n_dimensions)
-        W, for the centred and scaled columns.
+        W, for the columns centred and scaled as ``center`` and ``scale`` say.
     embedding_ : ndarray of shape (n_samples, n_dimensions)
         Y.
     objective_history_ : ndarray of shape (n_iter_,)

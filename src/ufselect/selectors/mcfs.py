@@ -158,6 +158,10 @@ class MCFS(ClusterSelector):
         ranking = rank_by_explanation(X, np.abs(W).max(axis=1), Y, wanted, coef=W, also=left)
         return ranking.with_attributes(n_clusters_=n_clusters)
 
+    def _of_columns_as_they_are(self, ranking: Ranking, unit: float) -> Ranking:
+        """Return the ranking as it is: weights of unit length are the same in any unit."""
+        return ranking
+
     def _regression_size(self, wanted: Wanted, n_regressions: int) -> int:
         if isinstance(self.n_nonzero, str):
             return max(round((wanted.count or _USUAL_NONZERO) / n_regressions), 1)

@@ -72,7 +72,7 @@ class MRSF(ClusterSelector):
     n_clusters_ : int
         c, as given or read off the data.
     coef_ : ndarray of shape (n_features, n_dimensions)
-        W at the end of the path.
+        W at the end of the path, for the columns centred and scaled as ``center`` and ``scale`` say.
     embedding_ : ndarray of shape (n_samples, n_dimensions)
         Y.
     alignment_curve_ : ndarray

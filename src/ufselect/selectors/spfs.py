@@ -77,7 +77,7 @@ class SPFS(ClusterSelector):
     n_clusters_ : int
         c, as given or read off the data.
     coef_ : ndarray of shape (n_features, n_dimensions)
-        W, for "nes" and "lar" only.
+        W, for the columns centred and scaled as ``center`` and ``scale`` say; for "nes" and "lar" only.
     embedding_ : ndarray of shape (n_samples, n_dimensions)
         Y.
     alignment_curve_ : ndarray

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -89,9 +89,9 @@ class UDFS(ClusterSelector):
     n_clusters_ : int
         c, as given or read off the data.
     coef_ : ndarray of shape (n_features, n_dimensions)
-        W, for the centred and scaled columns.
+        W, for the columns centred and scaled as ``center`` and ``scale`` say.
     embedding_ : ndarray of shape (n_samples, n_dimensions)
-        XW.
+        XW, of these columns.
     objective_history_ : ndarray of shape (n_iter_,)
         Objective after each iteration. It never increases.
     n_iter_ : int
@@ -179,6 +179,11 @@ class UDFS(ClusterSelector):
             iterations.record(problem.cost(W) + gamma * float(norms.sum()))
         ranking = self._ranking(X, W, costs, wanted)
         return ranking.with_attributes(n_clusters_=n_clusters, **iterations.attributes())
+
+    def _of_columns_as_they_are(self, ranking: Ranking, unit: float) -> Ranking:
+        """Return the ranking with the embedding of undivided columns: W is orthonormal in any unit."""
+        assert ranking.embedding is not None
+        return replace(ranking, embedding=unit * ranking.embedding)
 
     def _ranking(self, X: Columns, W: Float, costs: Float, wanted: Wanted) -> Ranking:
         """By ‖wⱼ‖; features that W leaves out by their cost on their own."""
