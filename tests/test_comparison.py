@@ -9,7 +9,13 @@ from ufselect import FSASL, MCFS, NDFS, LaplacianScore, MaxVariance
 from ufselect.benchmark.protocol import clustering_agreement
 from ufselect.comparison import compare_selectors
 from ufselect.datasets import make_planted_clusters
-from ufselect.inspection import dense_columns, draws_of_samples, neighborhoods_kept, stability_over
+from ufselect.inspection import (
+    dense_columns,
+    draws_of_samples,
+    neighborhoods_kept,
+    selection_frequencies,
+    stability_over,
+)
 from ufselect.metrics import redundancy
 
 
@@ -141,6 +147,93 @@ def test_columns_are_kept_and_excluded_by_name_in_every_fit(planted):
         assert 1 not in row.chosen
         np.testing.assert_array_equal(row.chosen, other.chosen)
         assert row.stability == other.stability
+
+
+class Peaks:
+    """A plain class, as experiments take it."""
+
+    def __init__(self, power=1.0):
+        self.power = power
+
+    def fit(self, X):
+        self.scores_ = np.max(np.abs(X) ** self.power, axis=0)
+        return self
+
+
+class Reversed:
+    n_features_to_select = None
+
+    def fit(self, X, batch=None):
+        self.ranking_ = np.arange(X.shape[1], 0, -1)
+        self.n_features_ = self.n_features_to_select or 3
+        self.batch_ = batch
+
+
+def test_plain_objects_that_rank_columns_are_compared(planted):
+    methods = {"peaks": Peaks(), "reversed": Reversed()}
+    found = compare_selectors(methods, planted.X, n_features_to_select=4, n_repeats=2)
+    assert found.failures == {}
+    np.testing.assert_array_equal(found.rows[0].chosen, np.argsort(-np.abs(planted.X).max(axis=0))[:4])
+    np.testing.assert_array_equal(found.rows[1].chosen, [39, 38, 37, 36])
+    assert [row.stability for row in found.rows[1:]] == [1.0, None]
+    assert not hasattr(methods["peaks"], "scores_")
+    share = compare_selectors(methods, planted.X, n_features_to_select=0.1, n_repeats=0)
+    np.testing.assert_array_equal(share.rows[0].chosen, found.rows[0].chosen)
+
+
+def test_a_plain_object_counts_columns_only_if_it_says_how_many(planted):
+    found = compare_selectors({"peaks": Peaks(), "reversed": Reversed()}, planted.X, n_repeats=0)
+    assert found.counted_by == "reversed"
+    assert len(found.rows[0].chosen) == 3
+    reason = "Peaks does not choose the number of features; give it, or put another method first."
+    assert found.failures == {"peaks": reason}
+
+
+class Silent:
+    def fit(self, X):
+        return self
+
+
+class Short:
+    def fit(self, X):
+        self.scores_ = X[0, 1:]
+
+
+class Broken:
+    def fit(self, X):
+        raise RuntimeError("out of luck")
+
+
+def test_plain_objects_that_do_not_rank_are_left_out_with_the_reason(planted):
+    methods = {each.__name__: each() for each in (Silent, Short, Broken)} | {"v": MaxVariance()}
+    assert compare_selectors(methods, planted.X, n_features_to_select=4, n_repeats=0).failures == {
+        "Silent": "the fit of Silent sets neither ranking_ nor scores_.",
+        "Short": "scores_ of Short has the shape (39,), but X has 40 columns.",
+        "Broken": "RuntimeError: out of luck",
+    }
+    for wrong in (Peaks, 3, None):
+        with pytest.raises(TypeError, match=r"^wrong must be an object with a method fit, got "):
+            compare_selectors({"wrong": wrong}, planted.X)
+
+
+def test_every_fit_is_within_batches(planted):
+    batch = np.repeat(["a", "b", "c"], 40)
+    shifted = planted.X + 9.0 * np.repeat([[0.0], [1.0], [2.0]], 40, axis=0) * (np.arange(40) % 5 == 0)
+    methods = {"FSASL": FSASL(), "variance": MaxVariance(), "own": Counting(), "peaks": Peaks(), "other": Reversed()}
+    settings = {"n_features_to_select": 5, "n_repeats": 2}
+    found = compare_selectors(methods, shifted, batch=batch, **settings)
+    assert found.failures == {
+        "own": "the fit of Counting takes no batch.",
+        "peaks": "the fit of Peaks takes no batch.",
+    }
+    assert [row.method for row in found.rows] == ["FSASL", "variance", "other", "random"]
+    for row, selector in zip(found.rows[:2], (FSASL(5), MaxVariance(5)), strict=True):
+        np.testing.assert_array_equal(row.chosen, selector.fit(shifted, batch=batch).top_features())
+        share = selection_frequencies(selector, shifted, n_draws=2, batch=batch)
+        spread = 2 * np.mean(share * (1 - share)) / (share.mean() * (1 - share.mean()))
+        assert row.stability == pytest.approx(1 - spread)
+    with pytest.raises(ValueError, match=r"^batch has 3 values, but X has 120 samples\.$"):
+        compare_selectors(methods, shifted, batch=["a", "b", "c"])
 
 
 def test_what_makes_no_sense_is_refused(planted):

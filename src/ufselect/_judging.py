@@ -11,6 +11,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.utils import check_scalar
+from sklearn.utils.validation import has_fit_parameter
 
 from ufselect._backend.batches import Batches
 from ufselect._backend.blocks import wide_column_blocks
@@ -232,4 +233,8 @@ def evenly_spaced(n_columns: int, count: int) -> Indices:
 
 def fitted_within(selector: BaseSelector, X: Any, batches: Batches | None) -> BaseSelector:
     """Fit a selector; batches are passed only if there are any, as an author's ``fit`` may not take them."""
-    return selector.fit(X) if batches is None else selector.fit(X, batch=batches.codes)
+    if batches is None:
+        return selector.fit(X)
+    if not has_fit_parameter(selector, "batch"):
+        raise ValueError(f"the fit of {type(selector).__name__} takes no batch.")
+    return selector.fit(X, batch=batches.codes)

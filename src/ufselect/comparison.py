@@ -14,6 +14,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 from sklearn.utils import check_scalar
 
+from ufselect._backend.batches import Batches
 from ufselect._backend.columns import Float, Indices
 from ufselect._backend.convergence import convergence_warnings
 from ufselect._backend.progress import with_progress
@@ -27,11 +28,13 @@ from ufselect._judging import (
     classes_in,
     evenly_spaced,
     figures_of,
+    fitted_within,
     means_of,
     random_selections,
     settled,
     within_subset,
 )
+from ufselect._plain import as_selector
 from ufselect._survey import panel_of
 from ufselect.base import BaseSelector
 from ufselect.metrics import selection_stability
@@ -108,10 +111,11 @@ class _Fitted:
 
 
 def compare_selectors(
-    selectors: Mapping[str, BaseSelector],
+    selectors: Mapping[str, Any],
     X: Any,
     *,
     n_features_to_select: int | float | str = "auto",
+    batch: Any = None,
     labels: npt.ArrayLike | None = None,
     n_repeats: int = 5,
     n_random: int = 10,
@@ -122,17 +126,20 @@ def compare_selectors(
 ) -> Comparison:
     """Fit several selectors to the same data and measure their selections.
 
-    Convergence warnings are counted rather than shown. A selector that raises a ``ValueError`` or a ``MemoryError`` is
-    left out, with the reason.
+    Convergence warnings are counted rather than shown. A selector that raises a ``ValueError`` or a ``MemoryError``, or
+    takes no batch if there are batches, is left out, with the reason.
 
     Parameters
     ----------
     selectors : dict of str to selector
-        By the name to show; clones of them are fitted.
+        By the name to show; clones of them are fitted. Any other object whose ``fit(X)`` sets ``ranking_`` (1 is best)
+        or ``scores_`` (larger is better) can take part as well; it gets X as a matrix.
     X : array-like, data frame or sparse matrix of shape (n_samples, n_features)
     n_features_to_select : int, float or "auto"
         Number of features that every selector selects. "auto" is the number that the first selector which can be
         fitted selects by itself.
+    batch : array-like of shape (n_samples,), optional
+        Batch of each sample, for every fit. The figures are those of X as it is.
     labels : array-like of shape (n_samples,), optional
         Classes to compare the selections with; no selector sees them.
     n_repeats : int
@@ -178,9 +185,10 @@ def compare_selectors(
     seed = seed_of(random_state)
     names, X = column_names(X), as_matrix(X)
     classes = classes_in(labels, X.shape[0])
+    batches = None if batch is None else Batches.of(batch, X.shape[0])
     draws = draws_of_samples(X.shape[0], n_repeats, random_state=seed)
-    runner = _Runner(X, names, n_features_to_select, draws, verbose)
-    fits = runner.fit_all(selectors)
+    runner = _Runner(X, names, batches, n_features_to_select, draws, verbose)
+    fits = runner.fit_all({name: as_selector(each, name) for name, each in selectors.items()})
     if not fits:
         raise ValueError(f"no method could be fitted: {_reasons(runner.failures)}")
     selections = {name: [fitted.chosen] for name, fitted in fits.items()}
@@ -199,12 +207,14 @@ class _Runner:
         self,
         X: Any,
         names: Sequence[str] | None,
+        batches: Batches | None,
         n_features: int | float | str,
         draws: Sequence[Indices],
         verbose: int,
     ) -> None:
         self.X = X
         self.names = names
+        self.batches = batches
         self.n_features = n_features
         self.draws = draws
         self.verbose = verbose
@@ -225,7 +235,7 @@ class _Runner:
         selector.set_params(n_features_to_select=self.n_features)
         start = perf_counter()
         with convergence_warnings() as missed:
-            selector.fit(self.X)
+            fitted_within(selector, self.X, self.batches)
         seconds = perf_counter() - start
         stability, n_missed = self._stability(name, settled(selector)) if len(self.draws) else (None, 0)
         if self.n_features == "auto":
@@ -241,8 +251,10 @@ class _Runner:
         panel = panel_of(selector, self.X.shape[1], None)
         for rows in with_progress(self.draws, None, self.verbose, f"{name} on subsets", unit="fit"):
             with convergence_warnings() as missed:
+                rows, part = (rows, None) if self.batches is None else self.batches.among(rows)
                 points = rows_of[rows]
-                found.append(np.flatnonzero(within_subset(selector, points, panel).fit(points).get_support()))
+                fitted = fitted_within(within_subset(selector, points, panel), points, part)
+                found.append(np.flatnonzero(fitted.get_support()))
             n_missed += bool(missed)
         return selection_stability(found, self.X.shape[1]), n_missed
 
