@@ -61,6 +61,14 @@ def test_formulas_without_a_value_and_errors_are_missing(read):
     np.testing.assert_array_equal(table.X, [[1, np.nan], [2, 5], [3, np.nan]])
 
 
+def test_numbers_entered_as_text_get_advice_that_a_sheet_can_follow(read):
+    table = read([["a", "b", "c"], [1, "1,5", "1,234"], [2, "2,5", "2,345"]])
+    assert table.reasons == {
+        "b": "text: '1,5' in row 1 has a decimal comma; enter numbers in the sheet",
+        "c": "text: '1,234' in row 1 has a comma; enter numbers in the sheet",
+    }
+
+
 def test_blank_rows_and_columns_are_left_out(read):
     rows = [[], [None, "a", None, "b"], [None, 1, None, 2], [None, None], [None, 3, "", 4, None]]
     table = read(rows)

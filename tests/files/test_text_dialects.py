@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ufselect.files import read_table
+from ufselect.files import Selection, read_table, write_table
 
 
 @pytest.fixture
@@ -118,9 +118,9 @@ def test_numbers_of_both_kinds_stop_and_name_the_option(read):
 
 
 def test_a_point_is_no_decimal_mark_beside_decimal_commas(read):
-    table = read("a;b\n1,5;1.234\n2,5;1.000\n", decimal=",")
+    table = read("a;b\n1,5;1.25\n2,5;1.000\n", decimal=",")
     assert table.names == ("a",)
-    assert table.reasons["b"] == "text: '1.234' in row 1 has a decimal point; see decimal (--decimal)"
+    assert table.reasons["b"] == "text: '1.25' in row 1 has a decimal point; see decimal (--decimal)"
 
 
 def test_long_integers_go_aside_beside_decimal_commas(read):
@@ -171,6 +171,112 @@ def test_a_line_longer_than_the_sample_is_looked_at_whole(read, monkeypatch):
     header = ";".join(f"gene {j}" for j in range(50))
     table = read(header + "\n" + ";".join(["1,5"] * 50) + "\n")
     assert table.shape == (1, 50)
+
+
+# Thousands separators
+
+INCOMES = "id{0}income\na{0}1,234\nb{0}12,345\nc{0}800\n"
+
+
+@pytest.mark.parametrize("mark", ["\t", ";", "|"])
+def test_thousands_or_decimals_stop_and_name_column_and_option(read, mark):
+    with pytest.raises(ValueError, match=r"has '1,234' in 'income', which may mean 1234 or 1\.234; pass") as caught:
+        read(INCOMES.format(mark))
+    assert str(caught.value).endswith("pass decimal='.' (--decimal .) or decimal=',' (--decimal ,).")
+    np.testing.assert_array_equal(read(INCOMES.format(mark), decimal=".").X, [[1234], [12345], [800]])
+    np.testing.assert_array_equal(read(INCOMES.format(mark), decimal=",").X, [[1.234], [12.345], [800]])
+
+
+def test_the_column_of_a_doubtful_number_is_named_in_any_language(read):
+    with pytest.raises(ValueError, match="has '1,234' in 'Größe', which"):
+        read("Größe;b\n1,234;2\n")
+    with pytest.raises(ValueError, match="has '1,234' in 'column 2', which"):
+        read("3;1,234\n4;2,345\n", delimiter=";")
+
+
+CERTAIN = {
+    "a decimal point after commas": ("x;y\n1,234.00;1\n2,345;-2\n-12,345;3\n", [[1234, 1], [2345, -2], [-12345, 3]]),
+    "several groups": ("x\ty\n1,234,567\t1\n2,345\t2\n", [[1234567, 1], [2345, 2]]),
+    "decimal points elsewhere": ("x|y\n1,234|1.5\n2,345|2.25\n", [[1234, 1.5], [2345, 2.25]]),
+    "quoted, a decimal point": ('x,y\n"1,234.50",1\n"2,345",2\n', [[1234.5, 1], [2345, 2]]),
+    "quoted, decimal points elsewhere": ('x,y\n"1,234",1.5\n"2,345",2\n', [[1234, 1.5], [2345, 2]]),
+    "points": ("x;y\n1.234,5;1\n2.345;2\n", [[1234.5, 1], [2345, 2]]),
+    "points, several groups": ("x;y\n1.234.567;1,5\n2.345;2\n", [[1234567, 1.5], [2345, 2]]),
+}
+
+
+@pytest.mark.parametrize("case", CERTAIN)
+def test_thousands_separators_for_certain_are_read_and_noted(read, tmp_path, case):
+    text, values = CERTAIN[case]
+    table = read(text)
+    np.testing.assert_array_equal(table.X, values)
+    (note,) = table.notes
+    assert note.startswith(("Commas in numbers such as ", "Points in numbers such as "))
+    assert note.endswith(" were read as thousands separators.")
+    write_table(tmp_path / "out.csv", table, Selection(np.ones(2), np.array([1, 2]), 2))
+    np.testing.assert_array_equal(read_table(tmp_path / "out.csv").X, values)
+
+
+def test_decimal_commas_with_three_digits_are_decimals_if_one_has_another_number(read):
+    np.testing.assert_array_equal(read("x;y\n1,234;1,5\n2,345;2\n").X, [[1.234, 1.5], [2.345, 2]])
+    np.testing.assert_array_equal(read("x;y\n0,234;1\n2,345;2\n").X, [[0.234, 1], [2.345, 2]])
+    np.testing.assert_array_equal(read("x;y\n1234,567;1\n2,345;2\n").X, [[1234.567, 1], [2.345, 2]])
+    np.testing.assert_array_equal(read("x;y\n1.234;1\n2.345;2\n").X, [[1.234, 1], [2.345, 2]])
+
+
+def test_quoted_thousands_between_commas_stop(read):
+    text = 'a,income\n1,"1,234"\n2,"2,345"\n'
+    with pytest.raises(ValueError, match=r"has '1,234' in 'income', .*; pass decimal='.' \(--decimal .\)\.$"):
+        read(text)
+    np.testing.assert_array_equal(read(text, decimal=".").X, [[1, 1234], [2, 2345]])
+
+
+def test_points_are_thousands_separators_beside_decimal_commas_on_request(read):
+    text = "x;y\n1.234;1,5\n2.345;2\n"
+    with pytest.raises(ValueError, match=r"has numbers such as '1,5' and '1\.234'; pass decimal"):
+        read(text)
+    np.testing.assert_array_equal(read(text, decimal=",").X, [[1234, 1.5], [2345, 2]])
+
+
+def test_thousands_after_the_lines_looked_at_are_text_with_a_reason(read):
+    table = read("x;y\n" + "1;2\n" * 400 + "1,234;5\n")
+    assert table.names == ("y",)
+    assert table.reasons["x"] == "text: '1,234' in row 401 has a comma; see decimal (--decimal)"
+
+
+def test_a_decimal_comma_among_thousands_makes_text_with_a_reason(read):
+    table = read("x;y\n" + "1,234.5;2\n" * 400 + "1,5;5\n")
+    assert table.names == ("y",)
+    assert table.reasons["x"] == "text: '1,5' in row 401 has a decimal comma; see decimal (--decimal)"
+
+
+NUMBERS_IN_TEXT = {
+    "$1,234.00": "amounts of money",
+    "-$5": "amounts of money",
+    "€ 12": "amounts of money",
+    "12,50 €": "amounts of money",
+    "USD 3.5": "amounts of money",
+    "(1,234)": "amounts of money",
+    "12.3 %": "percentages",
+    "-4%": "percentages",
+    "1 234": "numbers with separators",
+    "1\u202f234,5": "numbers with separators",
+    "1'234.5": "numbers with separators",
+}
+
+
+@pytest.mark.parametrize("written", NUMBERS_IN_TEXT)
+def test_money_and_percent_are_named(read, written):
+    table = read(f"a|b\n1|{written}\n2|\n3|{written}\n")
+    assert table.names == ("a",)
+    kind = NUMBERS_IN_TEXT[written]
+    assert table.reasons["b"] == f"text: {kind} such as {written!r}; write plain numbers to use them"
+    assert table.aside["b"].tolist()[0] == written
+
+
+@pytest.mark.parametrize("written", ["(a)", "5 apples", "$", "12-34", "%", "100% cotton", "USD"])
+def test_text_beside_numbers_is_text(read, written):
+    assert read(f"a|b\n1|{written}\n2|{written}\n").reasons["b"] == "text"
 
 
 # What means a missing value

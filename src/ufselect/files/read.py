@@ -63,7 +63,8 @@ def read_table(
         The character between the values of a text file. By default it is found among comma, semicolon, tab and
         ``|``; it is a tab in a .tsv file.
     decimal : {".", ","}, optional
-        The decimal mark of a text file. By default it is found in the numbers.
+        The decimal mark of a text file; the other mark then separates thousands. By default it is found in the
+        numbers, and an error says so if all of those with a comma look like ``1,234``.
     na : str or sequence of str, default=()
         Further texts of a text file or a sheet that mean a missing value, such as ``-`` or ``unknown``.
     transpose : bool, default=False

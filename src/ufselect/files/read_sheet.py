@@ -43,7 +43,7 @@ class Sheet:
     rows: list[tuple[Any, ...]]
     columns: list[int]
     has_names: bool
-    dialect: Dialect = field(default=Dialect("\t", "."))
+    dialect: Dialect = field(default=Dialect("\t", ".", is_fixed=True))
 
     @property
     def first_is_data(self) -> bool:

@@ -45,7 +45,7 @@ def read_text(
     """Read a table from a text file."""
     file = open_text_file(path, delimiter, decimal, encoding, verbose)
     table = read_records(file, aside, na, transpose, header)
-    return replace(table, notes=(*file.comments.notes(), *table.notes))
+    return replace(table, notes=(*file.comments.notes(), *table.notes, *file.dialect.notes()))
 
 
 def read_records(
@@ -89,7 +89,7 @@ def _read(file: Records, has_names: bool, aside: Sequence[str], na: tuple[str, .
     why = {names.index(name): REQUESTED for name in aside}
     if has_labels:
         why.setdefault(0, UNNAMED if not names[0] else "row labels")
-    notation = Notation(file.dialect.decimal, na)
+    notation = Notation(file.dialect, na)
     reader = ColumnReader(len(names), set(why), notation)
     for values in file.blocks(after_header=has_names):
         reader.add(values)

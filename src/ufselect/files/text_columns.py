@@ -14,10 +14,18 @@ from numpy.typing import NDArray
 from ufselect._backend.wording import shortened
 from ufselect.files.arrow import texts, written_numbers
 from ufselect.files.table import LARGEST_INTEGER, TOO_LONG
-from ufselect.files.text_dialect import MISSING
+from ufselect.files.text_dialect import MISSING, Dialect
 
 NUMBER = r"^[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|(?i:inf|infinity|nan))$"
 _OTHER_DECIMAL = {".": r"^[+-]?\d+,\d+$", ",": r"^[+-]?\d*\.\d+$"}
+_GROUPED = {",": r"^[+-]?[1-9]\d{0,2}(?:,\d{3})+(?:\.\d*)?$", ".": r"^[+-]?[1-9]\d{0,2}(?:\.\d{3})+(?:,\d*)?$"}
+_CURRENCY = r"(?:\p{Sc}|USD|EUR|GBP|CHF|JPY|CNY|INR)"
+_DIGITS = r"[+-]?\s*\d[\d.,' \x{a0}\x{202f}]*"
+_NUMBERS_IN_TEXT = {  # most of a column
+    "amounts of money": rf"^(?:[(]?[+-]?{_CURRENCY}\s*{_DIGITS}[)]?|[(]?{_DIGITS}\s*{_CURRENCY}[)]?|[(]{_DIGITS}[)])$",
+    "percentages": rf"^{_DIGITS}\s*[%‰]$",
+    "numbers with separators": r"^[+-]?\d{1,3}(?:[' \x{a0}\x{202f}]\d{3})+(?:[.,]\d*)?$",
+}
 _DATE = r"^\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}.*)?$"
 _LONG_INTEGER = r"^[+-]?\d{16,}$"
 _FEW = 2  # different texts among numbers that may mean a missing value
@@ -27,24 +35,28 @@ _FEW = 2  # different texts among numbers that may mean a missing value
 class Notation:
     """How a text file writes numbers and missing values."""
 
-    decimal: str = "."
+    dialect: Dialect
     na: tuple[str, ...] = ()
 
     @property
     def is_plain(self) -> bool:
         """Whether Arrow can parse the numbers as they are written."""
-        return self.decimal == "." and not self.na
+        return self.dialect.decimal == "." and not self.na
 
     def normalized(self, values: Any) -> Any:
-        """Return the values with a decimal point and without blanks around them, null if they are missing."""
+        """Return the values as Arrow parses numbers, without blanks around them, null if they are missing."""
         import pyarrow as pa
         import pyarrow.compute as pc
 
         trimmed = pc.utf8_trim_whitespace(values)
         present = pc.if_else(pc.is_in(trimmed, pa.array([*MISSING, *self.na])), None, trimmed)
-        if self.decimal == ".":
+        thousands = self.dialect.thousands
+        if thousands and pc.any(pc.match_substring(present, thousands)).as_py():
+            grouped = pc.match_substring_regex(present, _GROUPED[thousands])
+            present = pc.if_else(grouped, pc.replace_substring(present, thousands, ""), present)
+        if self.dialect.decimal == ".":
             return present
-        pointless = pc.replace_substring(present, ".", "'")  # 1.234 is not a number here
+        pointless = pc.replace_substring(present, ".", "'")  # 1.5 is not a number here
         return pc.replace_substring(pointless, ",", ".")
 
 
@@ -240,17 +252,33 @@ def why_text(column: Any, notation: Notation) -> str:
     if n_values and pc.all(numbers).as_py():
         return TOO_LONG
     written = pc.utf8_trim_whitespace(column)
-    other_decimals = pc.match_substring_regex(written, _OTHER_DECIMAL[notation.decimal])
+    other_decimals = pc.match_substring_regex(written, _OTHER_DECIMAL[notation.dialect.decimal])
     if 2 * ((pc.sum(numbers).as_py() or 0) + (pc.sum(other_decimals).as_py() or 0)) <= n_values:
-        return "text"
+        return _why_numbers_are_text(written, numbers, n_values) or "text"
     others = pc.fill_null(pc.invert(numbers), False)
     row = pc.index(others, True).as_py()
     first = f"text: {shortened(written[row].as_py())!r} in row {row + 1}"
     if other_decimals[row].as_py():
-        mark = "comma" if notation.decimal == "." else "point"
-        return f"{first} has a decimal {mark}; see decimal (--decimal)"
+        mark = "decimal comma" if notation.dialect.decimal == "." else "decimal point"
+        if any_match(written[row : row + 1], _GROUPED[","]):
+            mark = "comma"
+        advice = "enter numbers in the sheet" if notation.dialect.is_fixed else "see decimal (--decimal)"
+        return f"{first} has a {mark}; {advice}"
     counts = {each["values"]: each["counts"] for each in pc.value_counts(written.filter(others)).to_pylist()}
     return _why_not_numeric(first, counts, n_values)
+
+
+def _why_numbers_are_text(written: Any, numbers: Any, n_values: int) -> str | None:
+    """Return what surrounds the numbers of a column, such as signs of money; None if it is text indeed."""
+    import pyarrow.compute as pc
+
+    for kind, pattern in _NUMBERS_IN_TEXT.items():
+        found = pc.match_substring_regex(written, pattern)
+        count = pc.sum(found).as_py() or 0
+        if count and 2 * (count + (pc.sum(numbers).as_py() or 0)) > n_values:
+            example = shortened(written[pc.index(found, True).as_py()].as_py())
+            return f"text: {kind} such as {example!r}; write plain numbers to use them"
+    return None
 
 
 def _why_not_numeric(first: str, counts: dict[str, int], n_values: int) -> str:

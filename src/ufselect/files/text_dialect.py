@@ -19,15 +19,39 @@ MISSING = ("", "NA", "N/A", "n/a", "NaN", "nan", "-nan", "null", "NULL", "None")
 DELIMITERS = (",", ";", "\t", "|")
 _WITH_COMMA = re.compile(r"[+-]?\d*,\d+(?:[eE][+-]?\d+)?")
 _WITH_POINT = re.compile(r"[+-]?\d*\.\d+(?:[eE][+-]?\d+)?")
+_WITH_COMMAS = re.compile(r"[+-]?[1-9]\d{0,2}(?:,\d{3})+(?:\.\d*)?")  # as thousands separators
+_WITH_POINTS = re.compile(r"[+-]?[1-9]\d{0,2}(?:\.\d{3})+(?:,\d*)?")
+_QUOTED_WITH_COMMA = re.compile(r'"\s*[+-]?[1-9]\d{0,2},\d{3}')
 _INTEGER = re.compile(r"[+-]?\d+(?:[eE][+-]?\d+)?")
 
 
 @dataclass(frozen=True)
 class Dialect:
-    """How a text file separates values and writes numbers."""
+    """How a file separates values and writes numbers.
+
+    Parameters
+    ----------
+    delimiter, decimal : str
+    thousands : str
+        The mark between groups of three digits; empty if there is none, or if it might be a decimal mark.
+    example : str
+        A number with such a mark that was found rather than asked for.
+    is_fixed : bool
+        Whether the format itself knows numbers, as that of sheets does.
+    """
 
     delimiter: str
     decimal: str
+    thousands: str = ""
+    example: str = ""
+    is_fixed: bool = False
+
+    def notes(self) -> tuple[str, ...]:
+        """Return a sentence on thousands separators that were found; none if there are none."""
+        marks = {",": "Commas", ".": "Points"}
+        if not self.example:
+            return ()
+        return (f"{marks[self.thousands]} in numbers such as {self.example} were read as thousands separators.",)
 
 
 class Records(Protocol):
@@ -83,9 +107,11 @@ def find_dialect(sample: str, delimiter: str | None = None, decimal: str | None 
         candidates = [mark for mark in DELIMITERS if mark != decimal]
         lines = _lines_without_quotes(sample, "".join(candidates))
         delimiter = _fitting_delimiter(lines, candidates, decimal)
-    if decimal is None:
-        decimal = "." if delimiter == "," else _fitting_decimal(sample, delimiter)
-    return Dialect(delimiter, decimal)
+    if decimal is not None:
+        return Dialect(delimiter, decimal, "," if decimal == "." else ".")
+    if delimiter == "," and not _QUOTED_WITH_COMMA.search(sample):
+        return Dialect(delimiter, ".")
+    return _with_fitting_decimal(sample, delimiter)
 
 
 def fields_of(record: str, delimiter: str) -> list[str]:
@@ -145,18 +171,76 @@ def _is_one_column_of_decimals(lines: list[str]) -> bool:
     return all(_WITH_COMMA.fullmatch(row.strip()) for row in rows)
 
 
-def _fitting_decimal(sample: str, delimiter: str) -> str:
-    """Return the decimal mark of the numbers; a point if there is none."""
-    commas, points, texts = _columns_by_kind(sample, delimiter)
-    with_commas = [j for j in commas if len(commas[j]) >= len(texts.get(j, ())) + len(points.get(j, ()))]
-    with_points = [j for j in points if len(points[j]) >= len(texts.get(j, ())) + len(commas.get(j, ()))]
-    if with_commas and with_points:
-        examples = commas[with_commas[0]][0], points[with_points[0]][0]
+@dataclass(frozen=True)
+class _Marked:
+    """Numbers with one of the two marks, of columns in which they prevail."""
+
+    numbers: list[tuple[int, str]]  # column and text
+    grouped: re.Pattern[str]  # what they look like if the mark separates thousands
+
+    def __bool__(self) -> bool:
+        return bool(self.numbers)
+
+    @property
+    def example(self) -> str:
+        """One of them, preferably one that has one meaning only."""
+        found = next(filter(self._separates_thousands, (text for _, text in self.numbers)), self.numbers[0][1])
+        return shortened(found)
+
+    @property
+    def are_decimals(self) -> bool:
+        """Whether one of them has a decimal mark for certain."""
+        return any(not self.grouped.fullmatch(text) for _, text in self.numbers)
+
+    @property
+    def are_thousands(self) -> bool:
+        """Whether one of them has a thousands separator for certain."""
+        return any(self._separates_thousands(text) for _, text in self.numbers)
+
+    def _separates_thousands(self, text: str) -> bool:
+        return bool(self.grouped.fullmatch(text)) and text.count(",") + text.count(".") > 1
+
+
+def _with_fitting_decimal(sample: str, delimiter: str) -> Dialect:
+    """Return the dialect with the decimal mark of the numbers, a point if there is none, and thousands separators."""
+    commas, points = _marked_numbers(sample, delimiter)
+    if delimiter == "," and commas.are_decimals:  # which columns of text will tell
+        return Dialect(delimiter, ".")
+    with_comma = commas.are_decimals or points.are_thousands
+    with_point = points.are_decimals or commas.are_thousands
+    if commas and points and (with_comma == with_point or (with_comma and not points.are_thousands)):
         raise UnreadableError(
-            f"has numbers such as {shortened(examples[0])!r} and {shortened(examples[1])!r}; "
+            f"has numbers such as {shortened(commas.numbers[0][1])!r} and {shortened(points.numbers[0][1])!r}; "
             "pass decimal=',' (--decimal ,) or decimal='.' (--decimal .)."
         )
-    return "," if with_commas else "."
+    if with_comma:
+        return Dialect(delimiter, ",", "." if points else "", points.example if points else "")
+    if commas and not with_point:
+        raise UnreadableError(_why_ambiguous(commas, sample, delimiter))
+    return Dialect(delimiter, ".", "," if commas else "", commas.example if commas else "")
+
+
+def _why_ambiguous(commas: _Marked, sample: str, delimiter: str) -> str:
+    column, text = commas.numbers[0]
+    first = next(csv.reader(io.StringIO(sample, newline=""), delimiter=delimiter))
+    name = first[column] if column < len(first) and not any_number([first[column]]) else f"column {column + 1}"
+    name = name.encode("latin-1").decode("utf-8", "replace")  # as which the sample was not read
+    whole, decimal = text.replace(",", ""), text.replace(",", ".")
+    advice = "pass decimal='.' (--decimal .)"
+    if delimiter != ",":
+        advice += " or decimal=',' (--decimal ,)"
+    return f"has {text!r} in {shortened(name)!r}, which may mean {whole} or {decimal}; {advice}."
+
+
+def _marked_numbers(sample: str, delimiter: str) -> tuple[_Marked, _Marked]:
+    """Return the numbers with a comma and those with a point."""
+    commas, points, texts = _columns_by_kind(sample, delimiter)
+
+    def prevailing(some: _Columns, others: _Columns) -> list[tuple[int, str]]:
+        columns = (j for j in some if len(some[j]) >= len(texts.get(j, ())) + len(others.get(j, ())))
+        return [(j, text) for j in columns for text in some[j]]
+
+    return _Marked(prevailing(commas, points), _WITH_COMMAS), _Marked(prevailing(points, commas), _WITH_POINTS)
 
 
 def _columns_by_kind(sample: str, delimiter: str) -> tuple[_Columns, _Columns, _Columns]:
@@ -166,9 +250,9 @@ def _columns_by_kind(sample: str, delimiter: str) -> tuple[_Columns, _Columns, _
     with suppress(csv.Error):  # of a quoted value that does not end within the sample
         for record in records:
             for index, field in enumerate(map(str.strip, record)):
-                if _WITH_COMMA.fullmatch(field):
+                if _WITH_COMMA.fullmatch(field) or _WITH_COMMAS.fullmatch(field):
                     commas[index].append(field)
-                elif _WITH_POINT.fullmatch(field):
+                elif _WITH_POINT.fullmatch(field) or _WITH_POINTS.fullmatch(field):
                     points[index].append(field)
                 elif field not in MISSING and not _INTEGER.fullmatch(field):
                     texts[index].append(field)

@@ -14,7 +14,8 @@ from ufselect.files.table import RaggedError, UnreadableError
 from ufselect.files.text_columns import NUMBER, Notation
 from ufselect.files.text_dialect import Records
 
-_MOST_ROWS = 1000  # that the first line is compared with
+_VALUES = 50_000  # that the first line is compared with, and rows
+_LEAST_ROWS = 20
 _LEAST_COLUMNS = 3  # of which an order tells something
 _YEARS = (1800, 2100)
 _SIMILAR = 0.3  # share of rows that rise by chance: one of six with three columns
@@ -103,7 +104,7 @@ def _parsed(fields: Any, file: Records, na: tuple[str, ...]) -> _Cells:
     import pyarrow.compute as pc
 
     written = fields if isinstance(fields, pa.Array) else pa.array(fields, pa.string())
-    values = Notation(file.dialect.decimal, na).normalized(written)
+    values = Notation(file.dialect, na).normalized(written)
     numbers = pc.if_else(pc.match_substring_regex(values, NUMBER), values, None).cast(pa.float64())
     as_arrays = (each.to_numpy(zero_copy_only=False) for each in (written, values.is_null(), numbers))
     return _Cells(*as_arrays)
@@ -113,7 +114,9 @@ def _rows_below(file: Records, na: tuple[str, ...]) -> _Cells:
     """Return the first rows after the first line."""
     n_columns = len(file.fields)
     values = next(iter(file.blocks(after_header=True)), None)
-    cells = _parsed([] if values is None else values.slice(0, _MOST_ROWS * n_columns), file, na)
+    cells = _parsed(
+        [] if values is None else values.slice(0, max(_LEAST_ROWS, _VALUES // n_columns) * n_columns), file, na
+    )
     shape = (-1, n_columns)
     return _Cells(cells.texts.reshape(shape), cells.missing.reshape(shape), cells.numbers.reshape(shape))
 
