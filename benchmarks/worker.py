@@ -54,11 +54,9 @@ def growth(n: int, d: int, n_clusters: int, max_iter: int, threads: int) -> dict
     }
 
 
-def many_samples(n: int, d: int, neighbors: str, threads: int) -> dict[str, Any]:
-    """Seconds and peak memory of a default fit of clusters in single precision that differ in the first 50 columns."""
+def clusters_in_single_precision(n: int, d: int) -> Any:
+    """Clusters that differ in the first 50 columns."""
     import numpy as np
-
-    from ufselect import FSASL
 
     rng = np.random.default_rng(0)
     centres = 3.0 * rng.standard_normal((20, 50), dtype=np.float32)
@@ -67,6 +65,46 @@ def many_samples(n: int, d: int, neighbors: str, threads: int) -> dict[str, Any]
         block = X[start : start + 10_000]
         block[...] = rng.standard_normal(block.shape, dtype=np.float32)
         block[:, :50] += centres[rng.integers(0, 20, len(block))]
+    return X
+
+
+def log_counts(n: int, d: int) -> Any:
+    """Log-normalised counts along a gradient, a weak structure."""
+    import numpy as np
+
+    from ufselect.preprocessing import LogNormalize
+
+    rng = np.random.default_rng(0)
+    position, depth = rng.random((n, 1)), rng.lognormal(0.0, 0.4, (n, 1))
+    rates = depth * rng.gamma(0.5, 1.0, d) * np.exp(position * rng.normal(0.0, 0.7, d))
+    return LogNormalize().fit_transform(rng.poisson(rates).astype(np.float64))
+
+
+def default_fit(kind: str, repeats: int) -> dict[str, Any]:
+    """Seconds and processor seconds of default fits to data of a kind and size such as "clusters, 6,000 × 100"."""
+    from data import public_set
+
+    from ufselect import FSASL
+
+    name, size = kind.split(", ")[:2]
+    n, d = (int(number.replace(",", "")) for number in size.split(" × "))
+    makers = {"log counts": log_counts, "clusters": clusters_in_single_precision}
+    X = makers[name](n, d) if name in makers else public_set(name).X
+    for rows in (200, 1200, 6000):
+        FSASL(10).fit(X[:rows, :100])  # compiles
+    fits = []
+    for _ in range(repeats):
+        start, processor = perf_counter(), process_time()
+        FSASL(50).fit(X)
+        fits.append({"seconds": perf_counter() - start, "processor": process_time() - processor})
+    return {"fits": fits}
+
+
+def many_samples(n: int, d: int, neighbors: str, threads: int) -> dict[str, Any]:
+    """Seconds and peak memory of a default fit of clusters in single precision."""
+    from ufselect import FSASL
+
+    X = clusters_in_single_precision(n, d)
     selector = FSASL(50, neighbors=neighbors, n_jobs=threads)
     FSASL(10, neighbors=neighbors, n_jobs=threads).fit(X[:6000, :60])  # compiles
     start_of_fit = perf_counter()
@@ -215,6 +253,7 @@ def _data(kind: str, n: int, d: int, n_clusters: int) -> Any:
 
 MEASUREMENTS = {
     "growth": growth,
+    "default_fit": default_fit,
     "many_samples": many_samples,
     "startup": startup,
     "peer": peer,

@@ -19,6 +19,7 @@ from ufselect._backend.resolution import (
     magnitudes,
     whole_columns,
 )
+from ufselect._backend.threads import threads_for
 
 Float = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.intp]
@@ -99,7 +100,8 @@ class Columns:
 
     def __matmul__(self, B: Float) -> Float:
         """X B."""
-        product = self.by_row @ B.astype(self.dtype, copy=False)
+        with threads_for(2.0 * self.values.size * B[:1].size):
+            product = self.by_row @ B.astype(self.dtype, copy=False)
         if self.offset is not None:
             product = product - self.offset @ B
         return np.asarray(product, dtype=np.float64)
@@ -115,7 +117,8 @@ class Columns:
 
     def transposed_matmul(self, B: Float) -> Float:
         """Xᵀ B."""
-        product = self.values.T @ B.astype(self.dtype, copy=False)
+        with threads_for(2.0 * self.values.size * B[:1].size):
+            product = self.values.T @ B.astype(self.dtype, copy=False)
         if self.offset is not None:
             product = product - np.multiply.outer(self.offset, B.sum(axis=0))
         return np.asarray(product, dtype=np.float64)
@@ -123,7 +126,8 @@ class Columns:
     def inner_products(self, rows: Float) -> Float:
         """R Xᵀ for rows R of shape (b, d), in C order."""
         if not sp.issparse(self.values):
-            return np.asarray(rows.astype(self.dtype, copy=False) @ self.values.T, dtype=np.float64)
+            with threads_for(2.0 * self.values.size * len(rows)):
+                return np.asarray(rows.astype(self.dtype, copy=False) @ self.values.T, dtype=np.float64)
         return np.ascontiguousarray((self @ rows.T).T)
 
     def columns(self, index: Indices | slice) -> Float:
@@ -139,7 +143,8 @@ class Columns:
         part = self.values[:, index]
         # A product of a matrix with its own transpose takes half the time of any other.
         half = part if weights is None else _with_scaled_rows(part, np.sqrt(weights).astype(self.dtype))
-        product = _sparse_self_product(half.T) if sp.issparse(half) else half.T @ half
+        with threads_for(float(part.size) * part.shape[1]):
+            product = _sparse_self_product(half.T) if sp.issparse(half) else half.T @ half
         if self.offset is not None:
             # (V−1oᵀ)ᵀ D (V−1oᵀ) = VᵀDV − s oᵀ − o sᵀ + tr(D) o oᵀ with s = VᵀD1.
             offset = self.offset[index]
@@ -152,9 +157,10 @@ class Columns:
     def row_gram(self, weights: Float | None = None) -> Float:
         """XXᵀ, or X diag(w) Xᵀ with w ≥ 0, as a dense (n, n) array."""
         X = self if weights is None else self.scaled(np.sqrt(weights))
-        if not sp.issparse(X.values):
-            return np.asarray(X.values @ X.values.T, dtype=np.float64)
-        product = _sparse_self_product(X.values)
+        with threads_for(float(X.values.size) * X.shape[0]):
+            if not sp.issparse(X.values):
+                return np.asarray(X.values @ X.values.T, dtype=np.float64)
+            product = _sparse_self_product(X.values)
         if X.offset is not None:
             cross = X.by_row @ X.offset
             product += X.offset @ X.offset - cross[:, None] - cross

@@ -36,6 +36,7 @@ from ufselect._backend.policy import (
 )
 from ufselect._backend.progress import waiting
 from ufselect._backend.resolution import magnitudes, warn_of_rounding, why_nothing_is_informative
+from ufselect._backend.threads import one_thread
 from ufselect._backend.wanted import Wanted
 from ufselect._ranking import Ranking
 from ufselect._survey import Panel, Survey, panel_of
@@ -157,6 +158,10 @@ class BaseSelector(SelectorMixin, BaseEstimator, metaclass=ABCMeta):  # type: ig
         """
         self._validate_params()
         refuse_dask_collection(X, type(self).__name__)
+        with one_thread():
+            return self._fit(X, batch)
+
+    def _fit(self, X: Any, batch: Any) -> Self:
         X = validate_data(
             self,
             X,

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import numpy as np
 from sklearn.utils import gen_batches
-from threadpoolctl import threadpool_limits
 
 from ufselect._backend.blocks import map_row_blocks
 from ufselect._backend.columns import Float, Indices, powers_of_two
+from ufselect._backend.threads import one_thread
 from ufselect.solvers._graph_kernels import keep_nearest
 
 _TILE = 1024
@@ -62,5 +62,5 @@ class BlockedSearch:
             return index
 
         # Blocks run in threads of their own; those of the products would compete with them.
-        with threadpool_limits(limits=1, user_api="blas"):
+        with one_thread():
             return np.concatenate(map_row_blocks(of_block, len(rows), 8 * count + 8 * _TILE, self._n_jobs))

@@ -18,6 +18,7 @@ from ufselect._backend.policy import (
     LARGEST_EXACT_KERNEL,
     N_LANDMARKS,
 )
+from ufselect._backend.threads import threads_for
 from ufselect.graphs.neighbors import centered_points, squared_width
 from ufselect.graphs.spectral import with_fixed_signs
 
@@ -41,7 +42,9 @@ def gaussian_kernel(X: Columns, width: float, *, n_copies: int = 1) -> Float:
         f"The kernel between all {n} samples",
         'use affinity="neighbors" or fewer samples',
     )
-    kernel = euclidean_distances(centered_points(X), squared=True).astype(np.float64)
+    points = centered_points(X)
+    with threads_for(2.0 * points.size * n):
+        kernel = euclidean_distances(points, squared=True).astype(np.float64)
     kernel /= -2.0 * squared_width(X, width)
     # Even a sample far away from all others must stay in the graph.
     return np.maximum(np.exp(kernel, out=kernel), FAINTEST_SIMILARITY, out=kernel)
@@ -81,7 +84,8 @@ def _largest_pairs(kernel: Float, count: int | None) -> tuple[Float, Float]:
     """Return the largest eigenvalues in descending order, and eigenvectors with fixed signs."""
     n = len(kernel)
     if count is None or n <= LARGEST_DENSE_SPECTRUM or 5 * count > n:
-        values, vectors = np.linalg.eigh(kernel)
+        with threads_for(4.0 * len(kernel) ** 3):
+            values, vectors = np.linalg.eigh(kernel)
     else:
         start = np.cos(np.arange(n))  # fixed, and not orthogonal to the eigenvectors
         values, vectors = eigsh(kernel, k=count, which="LA", v0=start)

@@ -24,6 +24,7 @@ from ufselect._backend.policy import (
     SAME_DISTANCE,
     SMALLEST_BLOCKED_SEARCH,
 )
+from ufselect._backend.threads import threads_for
 from ufselect.graphs.blocked_search import BlockedSearch
 from ufselect.solvers._kernels import squared_distances_between
 
@@ -218,7 +219,8 @@ class _SearchOfSklearn:
 
     def candidates(self, rows: Indices, count: int) -> Indices:
         # Threads under any joblib backend: every process would get a copy of the points.
-        with parallel_config("threading", n_jobs=number_of_threads(self._n_jobs)):
+        operations = 2.0 * len(rows) * self._points.size
+        with threads_for(operations), parallel_config("threading", n_jobs=number_of_threads(self._n_jobs)):
             if len(rows) == self._points.shape[0]:
                 return self._neighbors.kneighbors(n_neighbors=count, return_distance=False).astype(np.intp)
             found = self._neighbors.kneighbors(self._points[rows], n_neighbors=count + 1, return_distance=False)

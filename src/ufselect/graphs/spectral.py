@@ -20,6 +20,7 @@ from ufselect._backend.policy import (
     SAME_EIGENVALUE,
     SMALLEST_SINGLE_PRECISION_SPECTRUM,
 )
+from ufselect._backend.threads import threads_for
 from ufselect.graphs.inverse_spectrum import smallest_by_inverse
 from ufselect.graphs.laplacian import Laplacian, NormalizedLaplacian
 from ufselect.graphs.tall import orthonormalize, project_out, residuals, rotate
@@ -194,7 +195,8 @@ def _decompose(L: Laplacian, count: int, nontrivial: bool) -> Spectrum:
     if len(dense) <= LARGEST_DENSE_SPECTRUM:
         values, vectors = np.linalg.eigh(dense)
     else:
-        values, vectors = eigh(dense, subset_by_index=[0, count - 1], overwrite_a=True, check_finite=False)
+        with threads_for(len(dense) ** 3):
+            values, vectors = eigh(dense, subset_by_index=[0, count - 1], overwrite_a=True, check_finite=False)
     return Spectrum(values[:count], with_fixed_signs(vectors[:, :count]))
 
 

@@ -7,6 +7,7 @@ from scipy.linalg import solve_triangular
 from sklearn.utils import gen_batches
 
 from ufselect._backend.columns import Float
+from ufselect._backend.threads import threads_for
 
 _ROWS_AT_ONCE = 2**16
 
@@ -14,16 +15,18 @@ _ROWS_AT_ONCE = 2**16
 def rotate(block: Float, rotation: Float) -> None:
     """Replace a block B by BR, for a square R."""
     rotation = rotation.astype(block.dtype, copy=False)
-    for rows in gen_batches(len(block), _ROWS_AT_ONCE):
-        block[rows] = block[rows] @ rotation
+    with threads_for(2.0 * block.size * len(rotation)):
+        for rows in gen_batches(len(block), _ROWS_AT_ONCE):
+            block[rows] = block[rows] @ rotation
 
 
 def project_out(avoided: Float, block: Float) -> Float:
     """Project a block onto the complement of orthonormal vectors, in place, and return it."""
     if avoided.shape[1]:
-        along = avoided.T @ block
-        for rows in gen_batches(len(block), _ROWS_AT_ONCE):
-            block[rows] -= avoided[rows] @ along
+        with threads_for(4.0 * block.size * avoided.shape[1]):
+            along = avoided.T @ block
+            for rows in gen_batches(len(block), _ROWS_AT_ONCE):
+                block[rows] -= avoided[rows] @ along
     return block
 
 
@@ -48,9 +51,10 @@ def orthonormalize(block: Float) -> Float:
 def _squares(block: Float) -> Float:
     """BᵀB in double precision."""
     total = np.zeros((block.shape[1], block.shape[1]))
-    for rows in gen_batches(len(block), _ROWS_AT_ONCE):
-        part = block[rows].astype(np.float64)
-        total += part.T @ part
+    with threads_for(float(block.size) * block.shape[1]):
+        for rows in gen_batches(len(block), _ROWS_AT_ONCE):
+            part = block[rows].astype(np.float64)
+            total += part.T @ part
     return total
 
 
@@ -58,7 +62,8 @@ def residuals(image: Float, rotation: Float, block: Float, values: Float) -> Flo
     """Return the norms of the columns of AR − B diag(λ)."""
     rotation, values = rotation.astype(block.dtype, copy=False), values.astype(block.dtype, copy=False)
     squares = np.zeros(block.shape[1])
-    for rows in gen_batches(len(block), _ROWS_AT_ONCE):
-        part = image[rows] @ rotation - block[rows] * values
-        squares += np.einsum("ij,ij->j", part, part, dtype=np.float64)
+    with threads_for(2.0 * block.size * len(rotation)):
+        for rows in gen_batches(len(block), _ROWS_AT_ONCE):
+            part = image[rows] @ rotation - block[rows] * values
+            squares += np.einsum("ij,ij->j", part, part, dtype=np.float64)
     return np.sqrt(squares)

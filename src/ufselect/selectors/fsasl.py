@@ -15,6 +15,7 @@ from ufselect._backend.columns import Columns, Float
 from ufselect._backend.dask_arrays import header_of, is_dask_collection
 from ufselect._backend.sharing import shared_whatever
 from ufselect._backend.tensors import is_tensor
+from ufselect._backend.threads import one_thread
 from ufselect._ranking import Ranking, rank_by_alignment, rank_by_gain, rank_by_row_norm
 from ufselect.base import (
     COUNT,
@@ -338,7 +339,8 @@ class FSASL(ClusterSelector):
         if batch is not None:
             raise ValueError("batch needs an array in memory, not a tensor or a Dask array.")
         self._validate_params()
-        return fit_where_it_is(self, X)
+        with one_thread():
+            return fit_where_it_is(self, X)
 
     def transform(self, X: Any) -> Any:
         """Keep the selected columns of X.

@@ -10,6 +10,7 @@ from sklearn.utils._param_validation import StrOptions
 from ufselect._backend.blocks import column_blocks
 from ufselect._backend.columns import Columns, Float
 from ufselect._backend.memory import ensure_fits
+from ufselect._backend.threads import threads_for
 from ufselect._ranking import Ranking, rank_by_score
 from ufselect.base import CHOICE_OF_EDGES, POSITIVE, ClusterSelector, Wanted
 from ufselect.graphs.kernel import gaussian_kernel
@@ -187,7 +188,8 @@ def _power_of(L: Laplacian, power: float) -> Any:
         return repeated
     n = L.shape[0]
     ensure_fits(24 * n**2, f"All eigenvectors of a graph of {n} samples", "use an integer power")
-    values, vectors = np.linalg.eigh(L.toarray())
+    with threads_for(4.0 * L.shape[0] ** 3):
+        values, vectors = np.linalg.eigh(L.toarray())
     return lambda B: vectors @ (_without_rounding(values)[:, None] ** power * (vectors.T @ B))
 
 

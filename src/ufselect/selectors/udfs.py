@@ -13,6 +13,7 @@ from scipy.sparse.linalg import LinearOperator, eigsh
 from ufselect._backend.blocks import wide_column_blocks
 from ufselect._backend.columns import Columns, Float
 from ufselect._backend.memory import ensure_fits
+from ufselect._backend.threads import threads_for
 from ufselect._ranking import Ranking, rank_by_explanation
 from ufselect.base import ITERATIONS, POSITIVE, SHARE, ClusterSelector, Iterations, Wanted
 from ufselect.graphs.laplacian import column_energies, dense_energies, quadratic_form
@@ -232,7 +233,8 @@ class DiscriminantProblem:
     def projection(self, weights: Float, gamma: float, count: int) -> Float:
         """Eigenvectors of A + γ diag(weights) for the smallest eigenvalues."""
         if self.A is not None:
-            _, W = eigh(self.A + gamma * np.diag(weights), subset_by_index=[0, count - 1])
+            with threads_for(len(self.A) ** 3):
+                _, W = eigh(self.A + gamma * np.diag(weights), subset_by_index=[0, count - 1])
             return W
         d = self.X.shape[1]
         inverse = LinearOperator((d, d), matvec=self._inverse(weights, gamma), dtype=np.dtype(np.float64))

@@ -15,6 +15,7 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
 from ufselect._backend.columns import Columns, Float, Indices
+from ufselect._backend.threads import threads_for
 
 _MOST_STEPS = 15  # take no longer than forming the kernel
 _ROUNDINGS = 10.0
@@ -102,7 +103,8 @@ class KernelSystem:
         diagonal = np.diag_indices(len(system))
         system[diagonal] += self._shift
         system[diagonal] += np.finfo(self._X.dtype).eps * system.diagonal().max()
-        return cho_factor(system, lower=True, overwrite_a=True, check_finite=False)
+        with threads_for(len(system) ** 3 / 3.0):
+            return cho_factor(system, lower=True, overwrite_a=True, check_finite=False)
 
     def _split_by_strength(self, masses: Float) -> _SplitSystem | None:
         """The system with its strong columns apart, or None if conjugate gradients could be slow."""
@@ -155,7 +157,8 @@ class _FewColumnsSystem:
         self.root = np.sqrt(weights)[:, None]
         small = self.root * gram * self.root.T
         small[np.diag_indices(len(small))] += shift
-        self.factor = cho_factor(small, lower=True, overwrite_a=True, check_finite=False)
+        with threads_for(len(small) ** 3 / 3.0):
+            self.factor = cho_factor(small, lower=True, overwrite_a=True, check_finite=False)
 
     def solve(self, F: Float) -> Float:
         inner = cho_solve(self.factor, self.root * self.X.transposed_matmul(F), check_finite=False)
@@ -174,9 +177,11 @@ class _SplitSystem:
         self.root = np.sqrt(shift)[:, None]
         self.Z = np.column_stack([X.columns(strong) * np.sqrt(weights[strong]), np.full(len(shift), np.sqrt(constant))])
         self.Z /= self.root
-        small = self.Z.T @ self.Z
+        with threads_for(float(self.Z.size) * self.Z.shape[1]):
+            small = self.Z.T @ self.Z
         small[np.diag_indices(len(small))] += 1.0
-        self.factor = cho_factor(small, lower=True, overwrite_a=True, check_finite=False)
+        with threads_for(len(small) ** 3 / 3.0):
+            self.factor = cho_factor(small, lower=True, overwrite_a=True, check_finite=False)
 
     def solve(self, F: Float) -> Float | None:
         """Y, or None if conjugate gradients do not get there."""

@@ -11,8 +11,10 @@ from sklearn.cluster import KMeans
 
 from ufselect._backend.columns import Float
 from ufselect._backend.iterations import relative_decrease
+from ufselect._backend.threads import threads_for
 
 _OFF_CLUSTER = 0.2
+_STARTS, _ITERATIONS = 10, 20  # of k-means; it stops earlier or later
 
 GROWING = (1.0, 10.0, 100.0, 1000.0)
 """Successive weights of the orthogonality term."""
@@ -20,7 +22,8 @@ GROWING = (1.0, 10.0, 100.0, 1000.0)
 
 def cluster_indicators(points: Float, n_clusters: int, random_state: Any) -> Float:
     """Return a positive start: indicators of k-means clusters plus 0.2, with columns of unit length."""
-    labels = KMeans(n_clusters, n_init=10, random_state=random_state).fit_predict(points)
+    with threads_for(2.0 * _STARTS * _ITERATIONS * points.size * n_clusters):
+        labels = KMeans(n_clusters, n_init=_STARTS, random_state=random_state).fit_predict(points)
     return indicators(labels, n_clusters)
 
 

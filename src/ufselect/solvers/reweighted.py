@@ -14,6 +14,7 @@ from scipy.linalg import cho_factor, cho_solve
 
 from ufselect._backend.columns import Columns, Float
 from ufselect._backend.memory import ensure_fits
+from ufselect._backend.threads import threads_for
 from ufselect.solvers.kernel_system import KernelSystem, SharedColumns
 
 Argument = TypeVar("Argument")
@@ -71,7 +72,8 @@ class ReweightedRidge:
             system *= root
             system[np.diag_indices(d)] += penalty
             system[np.diag_indices(d)] += np.finfo(X.dtype).eps * system.diagonal().max()
-            self.factor: Any = cho_factor(system, lower=True, overwrite_a=True, check_finite=False)
+            with threads_for(d**3 / 3.0):
+                self.factor: Any = cho_factor(system, lower=True, overwrite_a=True, check_finite=False)
 
     def fit(self, F: Float) -> tuple[Float, Float]:
         """W(F) and XW(F)."""

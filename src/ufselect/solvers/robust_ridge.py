@@ -9,6 +9,7 @@ from scipy.linalg import cho_factor, cho_solve
 
 from ufselect._backend.columns import Columns, Float, Indices
 from ufselect._backend.memory import ensure_fits
+from ufselect._backend.threads import threads_for
 from ufselect.solvers.coarse import in_single_precision
 from ufselect.solvers.kernel_system import SharedColumns, conjugate_gradients, heaviest, solution_accuracy
 
@@ -123,7 +124,8 @@ class _KeptFactor:
         self.P, self.h, self.sum_of_weights = system.P, system.h, system.weights.sum()
         self.strengths = matrix.diagonal() - 1.0
         matrix[np.diag_indices(len(matrix))] += np.finfo(system.P.dtype).eps * matrix.diagonal().max()
-        self.factor, _ = cho_factor(matrix, lower=True, overwrite_a=True, check_finite=False)
+        with threads_for(len(matrix) ** 3 / 3.0):
+            self.factor, _ = cho_factor(matrix, lower=True, overwrite_a=True, check_finite=False)
         n, size = system.P.shape
         # In steps of conjugate gradients: multiplications, of which those in single precision count half.
         self.price = (n * size + size**2 / 3.0) / (n_targets * (2.0 * n + size))
