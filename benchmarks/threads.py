@@ -34,21 +34,21 @@ def busy_processes(count: int) -> Iterator[None]:
             process.wait()
 
 
-def best(kind: str, threads: int, repeats: int) -> list[dict[str, Any]]:
-    """Seconds and processor seconds of some fits in one process."""
-    say(f"{kind}, {threads} threads")
-    return in_fresh_process("default_fit", environment_for(threads), kind=kind, repeats=repeats)["fits"]
+def fit(kind: str, threads: int) -> dict[str, Any]:
+    """Seconds and processor seconds of a fit."""
+    say(f"{kind}, threads: {threads}")
+    return in_fresh_process("default_fit", environment_for(threads), kind=kind)
 
 
 def row(kind: str, repeats: int) -> list[str]:
     """Both numbers of threads in turn, and two threads beside two busy processes."""
     fits: dict[int, list[dict[str, float]]] = {1: [], 2: []}
-    for _ in range(2):
+    for _ in range(repeats):
         for threads in fits:
-            fits[threads] += best(kind, threads, repeats)
+            fits[threads].append(fit(kind, threads))
     quickest = {threads: min(found, key=lambda fit: fit["seconds"]) for threads, found in fits.items()}
     with busy_processes(2):
-        beside = min(fit["seconds"] for fit in best(kind, 2, repeats))
+        beside = min(fit(kind, 2)["seconds"] for _ in range(repeats))
     one, two = quickest[1]["seconds"], quickest[2]["seconds"]
     processor = [number(quickest[threads]["processor"]) for threads in (1, 2)]
     return [kind, number(one), number(two), f"{two / one:.2f}", *processor, f"{beside / two:.2f}"]
