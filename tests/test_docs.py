@@ -20,6 +20,7 @@ from browsers import LONGEST_WAIT, started_browser
 from PIL import Image
 
 import ufselect
+from ufselect.base import BaseSelector
 from ufselect.datasets.planted import make_planted_clusters
 
 ROOT = Path(__file__).parents[1]
@@ -129,6 +130,66 @@ def test_the_methods_page_has_one_heading_for_every_selector():
 def test_the_table_of_methods_has_one_row_for_every_selector():
     rows = re.findall(r"^\| \[(\w+)\]\(#", without_code(METHODS), flags=re.MULTILINE)
     assert sorted(rows) == sorted(ufselect.__all__)
+
+
+def found_in(page, pattern):
+    return re.findall(pattern, page.read_text(encoding="utf-8"), flags=re.MULTILINE)
+
+
+def measured_of_methods():
+    """The last two columns of the table: informative and distinct features that a method finds."""
+    return {name: figures for name, *figures in found_in(METHODS, r"^\| \[(\w+)\]\(.*\| ([\d.]+) \| ([\d.]+) \|$")}
+
+
+def test_figures_in_the_text_on_a_method_are_those_of_its_row_in_the_table():
+    quoted = [
+        (part.split(maxsplit=1)[0], figure)
+        for part in METHODS.read_text(encoding="utf-8").split("\n### ")[1:]
+        for figure in re.findall(r"([\d.]+)(?: of \d+)? in the table", part)
+    ]
+    assert len(quoted) >= 4
+    assert [(name, figure) for name, figure in quoted if figure not in measured_of_methods()[name]] == []
+
+
+def test_methods_in_the_results_stand_in_the_order_of_their_accuracy():
+    accuracies = [float(figure) for figure in found_in(DOCS / "choose.md", r"^\| .+? \| ([\d.]+) / [\d.]+ \|")]
+    assert len(accuracies) > 5
+    assert accuracies == sorted(accuracies, reverse=True)
+
+
+def test_methods_against_copies_are_advised_in_the_order_of_the_table():
+    (advice,) = found_in(DOCS / "choose.md", r"^- \*\*Redundant columns:\*\* (.*?)\. ")
+    distinct = {name: float(figures[1]) for name, figures in measured_of_methods().items()}
+    advised = re.findall(r"`(\w+)`", advice)
+    assert advised == sorted(distinct, key=lambda name: -distinct[name])[: len(advised)]
+
+
+def test_seconds_in_the_readme_are_those_of_the_measurements():
+    (said,) = found_in(ROOT / "README.md", r"FSASL takes (\d+) s for 100,000 × 1,000")
+    (measured,) = found_in(DOCS / "scaling.md", r"^\| 100,000 × 1,000 \| ([\d.]+) \|")
+    assert int(said) == round(float(measured))
+
+
+def test_methods_on_pages_declare_what_they_are_given():
+    of_base = str(inspect.signature(BaseSelector._learn)).replace("'", "")
+    found = [
+        (page.name, signature)
+        for page in PAGES
+        for signature in re.findall(r"def _learn(\(.*?\) -> \w+):", page.read_text(encoding="utf-8"))
+    ]
+    assert {page for page, _ in found} >= {"researcher.md", "add_a_method.md"}
+    assert [(page, signature) for page, signature in found if signature != of_base] == []
+
+
+def test_recipes_that_start_processes_do_so_in_the_main_program_only():
+    text = (DOCS / "recipes.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"^```\{code-block\} python\n(.*?)^```", text, flags=re.MULTILINE | re.DOTALL)
+    recipes = [ast.parse(block) for block in blocks if "tsf" in block]
+    assert len(recipes) == 2
+    for recipe in recipes:
+        *imports, guarded = recipe.body
+        assert all(isinstance(node, ast.Import | ast.ImportFrom) for node in imports)
+        assert ast.unparse(guarded.test) == "__name__ == '__main__'"
 
 
 def test_every_selector_has_a_reference():

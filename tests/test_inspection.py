@@ -277,6 +277,14 @@ def test_columns_of_structure_are_selected_from_most_subsets(planted):
     np.testing.assert_allclose(found, expected)
 
 
+def test_a_test_is_shown_in_a_line_without_its_curves(planted):
+    tested = structure_test(planted, FSASL(8), n_shuffles=2)
+    assert repr(tested) == (
+        f"StructureTest(observed={tested.observed:.3g}, mean={tested.mean:.3g}, spread={tested.spread:.3g}, "
+        f"p_value={tested.p_value:.3g}, n_samples=120)"
+    )
+
+
 def test_frequencies_come_from_the_subsets_of_which_stability_is_measured():
     X = np.random.default_rng(0).standard_normal((1000, 12))
     shares = selection_frequencies(MaxVariance(3).fit(X), X, random_state=2)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from functools import partial
 from numbers import Integral
 from time import perf_counter
@@ -75,7 +75,7 @@ class ComparedSelection:
     agreement: Mapping[str, float]
     n_fits: int = 0
     n_not_converged: int = 0
-    curve: Float | None = None
+    curve: Float | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True)

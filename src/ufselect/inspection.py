@@ -246,6 +246,11 @@ class StructureTest:
     curves: Float = field(default_factory=lambda: np.empty((0, 0)))
     n_samples: int = 0
 
+    def __repr__(self) -> str:
+        figures = {"observed": self.observed, "mean": self.mean, "spread": self.spread, "p_value": self.p_value}
+        shown = "".join(f"{name}={value:.3g}, " for name, value in figures.items())
+        return f"StructureTest({shown}n_samples={self.n_samples})"
+
     @property
     def mean(self) -> float:
         """Mean of the alignments of shuffled columns."""

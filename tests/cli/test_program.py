@@ -331,3 +331,10 @@ def test_a_demonstration_that_has_no_place(tmp_path, monkeypatch):
     outcome = invoke("demo", "taken")
     assert outcome.code == 1
     assert is_one_sentence(outcome.stderr)
+
+
+@pytest.mark.parametrize("method", ufselect.__all__)
+def test_alternatives_of_an_option_are_listed_plainly(method):
+    alternatives = re.findall(r"<[^<>\n]*>", invoke("select", "--method", method, "--help").stdout)
+    assert "<yes|no>" in alternatives
+    assert [each for each in alternatives if re.search(r"[{}\"' ]", each)] == []

@@ -88,7 +88,7 @@ def _option(name: str, default: Any, described: Described) -> inspect.Parameter:
 
 def _alternatives(kind: str) -> str:
     """Return the type of a parameter as help texts write alternatives: ``<int|auto>``."""
-    values = re.split(r" or |, | \| ", kind.strip("{}").replace('"', ""))
+    values = re.split(r" or |, | \| ", re.sub('[{}"]', "", kind))
     return f"<{'|'.join(values)}>"
 
 
