@@ -23,9 +23,13 @@ def read(tmp_path):
 
 
 SKIPPED = {
+    "as many words as names": ("a,b\n1,2\n# first, second\n#by me, today\n3,4\n", 2),
+    "names again": ("a,b\n1,2\n#a,b\n3,4\n", 1),
+    "two marks": ("a,b\n## 1\n1,2\n##\n3,4\n", 2),
+    "an error explained": ("a,b\n1,2\n#N/A means missing\n3,4\n", 1),
     "before the header": ("# by me\n# today, at 8\na,b\n1,2\n3,4\n", 2),
     "blank lines, too": ("\n# by me\n\na,b\n1,2\n3,4\n", 1),
-    "between records": ("a,b\n# first\n1,2\n#3,5\n3,4\n", 2),
+    "between records": ("a,b\n# first\n1,2\n#3 or 5\n3,4\n", 2),
     "at the end": ("a,b\n1,2\n3,4\n# done", 1),
     "with quotes": ('# 5" by "me\na,b\n1,2\n# 5" more\n3,4\n', 2),
     "Windows": ("# by me\r\na,b\r\n1,2\r\n#x\r\n3,4\r\n", 2),
@@ -99,6 +103,63 @@ def test_labels_that_all_begin_with_the_mark_are_no_comments(read):
     assert read("#colour,a,b\n#ff0000,1,2\n").aside["#colour"].tolist() == ["#ff0000"]
 
 
+ERRORS = ("#N/A", "#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!", "#NULL!")
+
+
+@pytest.mark.parametrize("error", ERRORS)
+@pytest.mark.parametrize(("name", "mark"), [("data.csv", ","), ("data.csv.gz", ";"), ("data.tsv", "\t")])
+def test_errors_of_excel_are_missing_values_and_lose_no_sample(read, error, name, mark):
+    table = read(f"a,b,c\n1,{error},3\n{error},5,6\n7,8, {error}\n".replace(",", mark), name)
+    assert table.names == ("a", "b", "c")
+    nan = np.nan
+    np.testing.assert_array_equal(table.X, [[1, nan, 3], [nan, 5, 6], [7, 8, nan]])
+    assert table.notes == ()
+
+
+@pytest.mark.parametrize(
+    "text", ["a\n#N/A\n1\n2\n", "a\r\n#N/A\r\n1\r\n2\r\n", "#N/A,x\n1,y\n2,x\n", "a,b\n#N/A,\n1,\n2,\n"]
+)
+def test_an_error_may_stand_in_any_first_column(read, text):
+    table = read(text, header=None if text.startswith("a") else False)
+    np.testing.assert_array_equal(table.X, [[np.nan], [1], [2]])
+    assert table.notes == ()
+
+
+def test_a_first_sample_that_begins_with_an_error_is_no_line_of_names(read):
+    table = read("#N/A,2.5,1\n3,4.5,2\n5,1.5,4\n")
+    np.testing.assert_array_equal(table.X, [[np.nan, 2.5, 1], [3, 4.5, 2], [5, 1.5, 4]])
+
+
+def test_an_error_in_every_row_is_an_empty_column(read):
+    table = read("a,b\n#N/A,1\n#N/A,2\n")
+    assert table.reasons == {"a": "empty"}
+    assert table.X.tolist() == [[1], [2]]
+
+
+def test_labels_of_which_some_begin_with_the_mark_are_no_comments(read):
+    table = read("n,a,b\nx,1,2\n#2,3,4\n# two comments, and\n#no,words,only\n#3,NA,\n")
+    assert table.aside["n"].tolist() == ["x", "#2", "#3"]
+    assert table.notes == ("2 comment lines were skipped.",)
+
+
+def test_labels_as_r_writes_them_may_begin_with_the_mark(read):
+    table = read("a,b\nx,1,2\n#2,3,4\n#3,5\n")
+    assert table.samples.tolist() == ["x", "#2"]
+    assert table.notes == ("1 comment line was skipped.",)
+
+
+def test_a_number_commented_out_is_said_to_be_text(read):
+    table = read("a,b\n1,2\n#3,5\n3,4\n")
+    assert table.names == ("b",)
+    assert table.reasons["a"].startswith("text: '#3' in row 2 is not a number")
+
+
+def test_an_error_among_quotes_that_need_a_closer_look(read):
+    table = read('n,a\n5" long,1\n#N/A,2\n#3,3\n# done\n')
+    assert table.aside["n"].tolist() == ['5" long', "#N/A", "#3"]
+    assert table.notes == ("1 comment line was skipped.",)
+
+
 def test_a_quoted_value_may_begin_with_the_mark_or_have_such_a_line(read):
     table = read('n,a\n"#1",1\n"x\n#2",2\n# skipped\n"#\n#",3\n')
     assert table.aside["n"].tolist() == ["#1", "x\n#2", "#\n#"]
@@ -115,26 +176,34 @@ def test_rows_are_counted_without_comments(read):
         read("a,b\n# one\n1,2\n# two\n3\n")
 
 
-@given(st.lists(st.sampled_from(["1,2\n", '"x\n#y",3\n', "# a, b\n", '#"\n', '"#",4\n', '#"x\n'])), st.integers(1, 9))
+RECORDS = ("#N/A,5\n", "#1,2\n", '#1,"2"\n', "#x,\n", "#REF!,x\n")
+
+
+@given(
+    st.lists(st.sampled_from(["1,2\n", '"x\n#y",3\n', "# a, b\n", '#"\n', '"#",4\n', '#"x\n', *RECORDS])),
+    st.integers(1, 9),
+)
 def test_blocks_of_any_size_have_the_same_records(lines, size):
     rest, found, comments = b"", b"", Comments()
     data = "".join(lines).encode()
     for start in range(0, len(data), size):
-        rest = comments.removed(rest + data[start : start + size])
+        rest = comments.removed(rest + data[start : start + size], ",", 2)
         if rest.endswith(b"\n") and rest.count(b'"') % 2 == 0:
             found, rest = found + rest, b""
-    assert found.decode() == "".join(line for line in lines if not line.startswith("#"))
-    assert comments.n_between == sum(line.startswith("#") for line in lines)
+    kept = [line for line in lines if line in RECORDS or not line.startswith("#")]
+    assert found.decode() == "".join(kept)
+    assert comments.n_between == len(lines) - len(kept)
     assert rest == b""
 
 
-@given(st.lists(st.sampled_from(["1,2\n", '"x\n#y",3\n', "# a, b\n", '#"\n', '5" z,4\n'])))
+@given(st.lists(st.sampled_from(["1,2\n", '"x\n#y",3\n', "# a, b\n", '#"\n', '5" z,4\n', *RECORDS])))
 def test_rows_read_one_by_one_have_the_same_records(lines):
     comments = Comments()
-    records = list(comments.skipped("".join(lines).splitlines(keepends=True), ","))
-    assert len(records) == sum(not line.startswith("#") for line in lines)
+    records = list(comments.skipped("".join(lines).splitlines(keepends=True), ",", 2))
+    kept = [line for line in lines if line in RECORDS or not line.startswith("#")]
+    assert len(records) == len(kept)
     assert all(len(record) == 2 for record in records)
-    assert comments.n_between == sum(line.startswith("#") for line in lines)
+    assert comments.n_between == len(lines) - len(kept)
 
 
 def test_what_is_written_has_no_comments(read, tmp_path):

@@ -97,7 +97,8 @@ def read_table(
     Notes
     -----
     A column of a text file is numeric if all its values are numbers, or all are true or false; empty fields, NA, N/A,
-    n/a, NaN, nan, -nan, null, NULL, None and the texts in ``na`` are missing values. The first line holds the names,
+    n/a, NaN, nan, -nan, null, NULL, None, the errors of Excel such as #N/A and #DIV/0!, and the texts in ``na`` are
+    missing values. The first line holds the names,
     unless its fields are numbers, none is quoted, and they are like those below; then the names are ``column 1``,
     ``column 2`` and so on. Numbers are names if they count the columns, are years, are evenly spaced where others are
     not, or rise or fall in columns that do not and either lie outside the values below or are whole numbers above
@@ -106,8 +107,9 @@ def read_table(
 
     Lines of a text file that begin with # are comments: they are skipped, and counted in ``Table.notes``. The last one
     before the data holds the names if it has as many fields as the line after it, at least two, and one of the fields
-    of that line is a number, as in ``#gene,a,b`` above ``x,1,2``. If all lines after the first one begin with #, they
-    are no comments.
+    of that line is a number, as in ``#gene,a,b`` above ``x,1,2``. After the first record, a line that begins with #
+    and has as many fields as the records is one of them if a field after the first is a number or missing; so is any
+    line that begins with an error of Excel. If all lines after the first one begin with #, they are no comments.
 
     A delimiter fits if it gives all of the first lines the same number of fields, at least two. If several fit, the
     file is not read until ``delimiter`` or ``decimal`` is given.

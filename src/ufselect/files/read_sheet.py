@@ -13,10 +13,9 @@ from ufselect._backend.memory import ensure_fits
 from ufselect._backend.wording import listed
 from ufselect.files.read_text import read_records
 from ufselect.files.table import Table, UnreadableError
-from ufselect.files.text_dialect import Dialect
+from ufselect.files.text_dialect import EXCEL_ERRORS, Dialect
 
 _VALUES = 200_000  # values per block
-_ERRORS = ("#NULL!", "#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!", "#N/A", "#GETTING_DATA")
 _OLD_FILE = b"\xd0\xcf\x11\xe0"  # of .xls files, and of workbooks with a password
 
 
@@ -103,7 +102,7 @@ def _chosen(book: Any, sheet: str | None) -> Any:
 
 def _as_text(value: Any) -> str | None:
     """Return a value as a text file would have it; None if a cell is empty or an error, or a formula has no value."""
-    if value is None or value == "" or (isinstance(value, str) and value in _ERRORS):
+    if value is None or value == "" or (isinstance(value, str) and value in EXCEL_ERRORS):
         return None
     if isinstance(value, datetime.datetime) and value.time() == datetime.time():
         return str(value.date())

@@ -1,16 +1,18 @@
-"""Comment lines of text files: those that begin with #."""
+"""Comment lines of text files: those that begin with # and are no records."""
 
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from ufselect._backend.wording import counted
-from ufselect.files.text_dialect import DELIMITERS, any_number, fields_of
+from ufselect.files.text_dialect import DELIMITERS, EXCEL_ERRORS, MISSING, any_number, fields_of
 
 MARK = "#"
 _MARK = MARK.encode()
+_ERROR_FIRST = re.compile(f"(?:{'|'.join(map(re.escape, EXCEL_ERRORS))})[ ]*(?:[{''.join(DELIMITERS)}\r\n]|$)".encode())
 
 
 @dataclass
@@ -22,7 +24,7 @@ class Comments:
     n_before : int
         Number of comment lines before the first record.
     between : bool
-        Whether lines between records that begin with # are comments, too.
+        Whether lines between records that begin with # may be comments, too.
     n_between : int
         Number of them in the last pass through the file.
     """
@@ -37,8 +39,11 @@ class Comments:
         verb = "was" if count == 1 else "were"
         return (f"{counted(count, 'comment line')} {verb} skipped.",) if count else ()
 
-    def removed(self, data: bytes) -> bytes:
-        """Return text that starts with a record or a comment without its whole comment lines."""
+    def removed(self, data: bytes, delimiter: str, n_fields: int) -> bytes:
+        """Return text that starts with a record or a comment without its whole comment lines.
+
+        Records have the given number of fields.
+        """
         if not self.between or not (data.startswith(_MARK) or b"\n" + _MARK in data):
             return data
         kept, start, n_quotes = [], 0, 0
@@ -53,18 +58,22 @@ class Comments:
             end = data.find(b"\n", at) + 1
             if not end:  # not a whole line
                 break
+            if _is_record(data[at:end], delimiter, n_fields):
+                at = _mark_from(data, end)
+                continue
             self.n_between += 1
             start, at = end, _mark_from(data, end)
         return b"".join([*kept, data[start:]])
 
-    def skipped(self, lines: Iterable[str], delimiter: str) -> Iterator[list[str]]:
+    def skipped(self, lines: Iterable[str], delimiter: str, n_fields: int) -> Iterator[list[str]]:
         """Yield the records of a file; quotes in comments and comments in quotes do no harm."""
         at_start = True
 
         def others() -> Iterator[str]:
             nonlocal at_start
             for line in lines:
-                if self.between and at_start and line.startswith(MARK):
+                is_marked = self.between and at_start and line.startswith(MARK)
+                if is_marked and not _is_record(line.encode(), delimiter, n_fields):
                     self.n_between += 1
                     continue
                 at_start = False
@@ -76,8 +85,24 @@ class Comments:
 
 
 def is_comment(line: bytes) -> bool:
-    """Whether a line begins with #."""
-    return line.startswith(_MARK)
+    """Whether a line begins with #, and not with an error of Excel as its first field."""
+    return line.startswith(_MARK) and not _ERROR_FIRST.match(line)
+
+
+def _is_record(line: bytes, delimiter: str, n_fields: int) -> bool:
+    """Whether a line that begins with # is a record: it has as many fields, and a number or a missing value.
+
+    A line of names, as files one after another repeat it, has neither.
+    """
+    if not is_comment(line):
+        return True
+    if n_fields < 2 or line.count(delimiter.encode()) < n_fields - 1 or line.count(b'"') % 2:
+        return False
+    try:
+        fields = fields_of(line.decode("utf-8", "replace"), delimiter)
+    except csv.Error:
+        return False
+    return len(fields) == n_fields and (any_number(fields[1:]) or any(field.strip() in MISSING for field in fields[1:]))
 
 
 def names_in_comment(comment: str, record: str, delimiter: str) -> list[str] | None:

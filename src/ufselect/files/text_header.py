@@ -127,9 +127,11 @@ def _refuse_names_as_sample(file: Records, na: tuple[str, ...]) -> None:
     if line.any_number or not line.n_texts or file.first_is_data:
         return
     with suppress(RaggedError):
-        if not _rows_below(file, na).any_number:
+        rows = _rows_below(file, na)
+        numeric = ~np.isnan(rows.numbers).all(axis=0) & ~rows.is_text.any(axis=0)
+        if not numeric.any() or not line.is_text[numeric].all():
             return
-        name = shown(str(line.texts[np.argmax(line.is_text)]))
+        name = shown(str(line.texts[np.argmax(numeric)]))
         raise UnreadableError(
             f"has text in its first line ({name!r}) above numbers; leave out header=False (--header no) to read it as "
             "column names."

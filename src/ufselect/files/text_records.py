@@ -65,7 +65,7 @@ class TextFile:
             stream.seek(start)
             n_comments = 0
             try:
-                for block, end in _whole_records(stream, self.dialect.delimiter, self.comments):
+                for block, end in _whole_records(stream, self):
                     values = _flat_values(block, self, n_rows)
                     n_rows += len(values) // len(self.fields)
                     start, n_comments = end, self.comments.n_between
@@ -184,18 +184,22 @@ def _decoded(line: bytes) -> str:
         raise UnreadableError(why_not_utf8(line)) from error
 
 
-def _whole_records(stream: IO[bytes], delimiter: str, comments: Comments) -> Iterator[tuple[bytes, int]]:
+def _whole_records(stream: IO[bytes], file: TextFile) -> Iterator[tuple[bytes, int]]:
     """Yield blocks that end with a record, without comments, and where the next ones start."""
-    rest = b""
+    delimiter, rest = file.dialect.delimiter, b""
+
+    def without_comments(data: bytes) -> bytes:
+        return file.comments.removed(data, delimiter, len(file.fields))
+
     while data := stream.read(max(_BLOCK, len(rest))):
-        data = comments.removed(rest + data)
+        data = without_comments(rest + data)
         end = _end_of_last_record(data)
         rest = data[end:]
         if end:
             yield data[:end], stream.tell() - len(rest)
         else:
             _check_quotes(_bytes(data), _quotes(_bytes(data)), delimiter)  # or one that is not closed takes everything
-    if rest := comments.removed(rest if rest.endswith(b"\n") or not rest else rest + b"\n"):
+    if rest := without_comments(rest if rest.endswith(b"\n") or not rest else rest + b"\n"):
         yield rest, stream.tell()
 
 
@@ -301,7 +305,7 @@ def _one_by_one(stream: IO[bytes], file: TextFile, n_before: int) -> Iterator[An
     n_columns = len(file.fields)
     lines = io.TextIOWrapper(stream, encoding="utf-8", newline="")
     try:
-        rows = _checked_records(file.comments.skipped(lines, file.dialect.delimiter), n_columns, n_before)
+        rows = _checked_records(file.comments.skipped(lines, file.dialect.delimiter, n_columns), n_columns, n_before)
         while some := list(islice(rows, max(1, _VALUES // n_columns))):
             yield pa.array((value or None for value in chain.from_iterable(some)), pa.string())
     except UnicodeDecodeError as error:
