@@ -146,8 +146,6 @@ def test_a_comparison_takes_it_beside_others(cells):
     [
         ("mine:Other", "there is no selector 'mine:Other' in mine."),
         ("gone:Other", "there is no selector 'gone:Other' in gone: No module named 'gone'."),
-        ("mine:not_a_class", "mine:not_a_class is not a subclass of ufselect.base.BaseSelector."),
-        ("mine:NotASelector", "mine:NotASelector is not a subclass of ufselect.base.BaseSelector."),
         (":Other", "there is no selector ':Other'"),
         ("ufselect.base:BaseSelector", "BaseSelector cannot be made: Can't instantiate abstract class"),
     ],
@@ -156,6 +154,30 @@ def test_what_is_not_a_selector_is_refused(cells, method, sentence):
     for arguments in (["select", "cells.csv", "--method"], ["compare", "cells.csv", "--methods"]):
         outcome = invoke(*arguments, method)
         assert outcome.code == 2
+        assert is_one_sentence(outcome.stderr)
+        assert f"Invalid value for {arguments[-1]}: " in outcome.stderr
+        assert sentence in outcome.stderr
+
+
+@pytest.mark.parametrize(
+    ("method", "by_select", "by_compare"),
+    [
+        (
+            "mine:not_a_class",
+            "mine:not_a_class is not a subclass of ufselect.base.BaseSelector.",
+            "Invalid value for --methods: mine:not_a_class is not a class with a method fit.",
+        ),
+        (
+            "mine:NotASelector",
+            "mine:NotASelector is not a subclass of ufselect.base.BaseSelector.",
+            "no method could be fitted: the fit of NotASelector sets neither ranking_ nor scores_.",
+        ),
+    ],
+)
+def test_a_selection_needs_a_selector_and_a_comparison_any_class_that_ranks(cells, method, by_select, by_compare):
+    for arguments, sentence in ((["select", "--method"], by_select), (["compare", "--methods"], by_compare)):
+        outcome = invoke(arguments[0], "cells.csv", arguments[1], method)
+        assert outcome.code in (1, 2)
         assert is_one_sentence(outcome.stderr)
         assert sentence in outcome.stderr
 

@@ -7,7 +7,8 @@ import pandas as pd
 import pytest
 from command_line import invoke, run_alone
 
-from ufselect import FSASL
+from ufselect import FSASL, MaxVariance
+from ufselect.comparison import compare_selectors
 from ufselect.datasets import make_planted_clusters
 
 PLANTED = make_planted_clusters(60, 3, 6, 14, random_state=0)
@@ -86,7 +87,54 @@ def test_a_report_draws_columns_in_their_order(here):
     assert ">Spectrum<" in Path("page.html").read_text(encoding="utf-8")
 
 
+def compared(*options):
+    command = ["compare", "cells.csv", "-m", "4", "--repeats", "0", "--aside", "plate", "--aside", "single"]
+    outcome = invoke(*command, "--methods", "FSASL,MaxVariance", "-o", "compared.csv", *options)
+    assert outcome.code == 0, outcome.stderr
+    return outcome, pd.read_csv("compared.csv")
+
+
+def test_a_comparison_keeps_excludes_and_respects_batches_in_every_fit(here):
+    outcome, found = compared(
+        "--keep", "MT-1", "--exclude", "RPL?,CD0", "--batch", "plate", "--exclude-file", "ribosomal.txt"
+    )
+    assert "Kept whatever their score: 1 column.\nExcluded: 8 columns.\n" in outcome.stdout
+    X = pd.read_csv("cells.csv")
+    panel = {"keep": ["MT-1"], "exclude": ["CD0", *(f"RPL{j}" for j in range(7))]}
+    selectors = {"FSASL": FSASL(random_state=0, **panel), "MaxVariance": MaxVariance(**panel)}
+    options = {"n_features_to_select": 4, "batch": X["plate"], "n_repeats": 0, "random_state": 0}
+    expected = compare_selectors(selectors, X[NAMES], **options)
+    assert found["redundancy"].tolist() == pytest.approx([row.redundancy for row in expected.rows])
+    assert found["redundancy"][0] != compared()[1]["redundancy"][0]
+
+
+def test_methods_of_a_comparison_that_take_no_batch_or_panel_are_left_out(here, tmp_path):
+    Path("rankings.py").write_text(PLAIN)
+    methods = ["--methods", "MaxVariance,rankings:Peaks"]
+    for option, reason in (
+        ("--batch=plate", "the fit of Peaks takes no batch"),
+        ("--keep=MT-1", "Peaks has no parameter keep"),
+    ):
+        outcome, found = compared(*methods, option)
+        assert f"rankings:Peaks is left out: {reason}." in outcome.stderr
+        assert found["method"].tolist() == ["MaxVariance", "random"]
+    outcome, found = compared(*methods, "--report", str(tmp_path / "page.html"))
+    assert found["method"].tolist() == ["MaxVariance", "rankings:Peaks", "random"]
+    outcome = invoke("compare", "cells.csv", "--methods", "rankings:Peaks", "-m", "4", "--exclude", "CD0")
+    assert (outcome.code, outcome.stderr) == (1, "Error: no method could be fitted: Peaks has no parameter exclude.\n")
+
+
+PLAIN = """
+import numpy as np
+
+
+class Peaks:
+    def fit(self, X):
+        self.scores_ = np.abs(X).max(axis=0)
+"""
+
 HOSTILE = {
+    "Invalid value for --keep: column 'MT-1' is in --exclude as well.": ["--keep", "MT-1", "--exclude", "MT-*"],
     "Invalid value for --ordered: the order of columns shows in a report only; add --report.": ["--ordered"],
     "Invalid value for --keep: column 'flat' is constant.": ["--keep", "flat"],
     "Invalid value for --keep: column 'twin' is an exact copy of 'CD3'; keep one of them.": ["--keep", "CD3,twin"],

@@ -6,15 +6,12 @@ import os
 import sys
 from collections.abc import Sequence
 from difflib import get_close_matches
-from typing import TYPE_CHECKING
+from typing import Any
 
 import typer
 
 import ufselect
 from ufselect._backend.naming import names_a_module, object_named
-
-if TYPE_CHECKING:
-    from ufselect.base import BaseSelector
 
 DEFAULT_METHOD = "FSASL"
 
@@ -31,8 +28,11 @@ def method_named(name: str, option: str = "--method") -> str:
     raise typer.BadParameter(f"{name!r} is not a method{guess} ufselect methods lists all methods", param_hint=option)
 
 
-def class_named(name: str, option: str = "--method") -> type[BaseSelector]:
-    """Import the class of a method, a user's own from the current folder if need be."""
+def class_named(name: str, option: str = "--method", *, plain: bool = False) -> type[Any]:
+    """Import the class of a method, a user's own from the current folder if need be.
+
+    If ``plain``, any class with a method ``fit`` will do.
+    """
     spelled = method_named(name, option)
     if not names_a_module(spelled):
         return getattr(ufselect, spelled)
@@ -41,7 +41,7 @@ def class_named(name: str, option: str = "--method") -> type[BaseSelector]:
         found = object_named(spelled)
     except ValueError as error:
         raise typer.BadParameter(str(error), param_hint=option) from error
-    _ensure_is_selector(found, spelled, option)
+    (_ensure_has_fit if plain else _ensure_is_selector)(found, spelled, option)
     return found
 
 
@@ -68,6 +68,11 @@ def _ensure_is_selector(found: object, name: str, option: str) -> None:
     if not isinstance(found, type) or not issubclass(found, BaseSelector):
         reason = f"{name} is not a subclass of ufselect.base.BaseSelector"
         raise typer.BadParameter(reason, param_hint=option)
+
+
+def _ensure_has_fit(found: object, name: str, option: str) -> None:
+    if not isinstance(found, type) or not callable(getattr(found, "fit", None)):
+        raise typer.BadParameter(f"{name} is not a class with a method fit", param_hint=option)
 
 
 def _make_current_folder_importable() -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -27,6 +28,7 @@ from ufselect.cli.fitting import (
 )
 from ufselect.cli.judging import N_RANDOM, are_standardized, classes_of, what_measures_mean
 from ufselect.cli.outputs import ensure_can_be_written, write_all
+from ufselect.cli.panel import Panel, set_where_possible, what_panels_do
 from ufselect.cli.printing import note, print_table, say
 
 if TYPE_CHECKING:
@@ -71,6 +73,11 @@ def compare(
     counts: options.Counting = None,
     scale: options.Scaling = None,
     clusters: options.Clusters = None,
+    keep: options.Keep = None,
+    keep_file: options.KeepFile = None,
+    exclude: options.Exclude = None,
+    exclude_file: options.ExcludeFile = None,
+    batch: options.Batch = "",
     impute: options.Imputation = None,
     aside: options.Aside = None,
     layer: options.Layer = "",
@@ -96,14 +103,17 @@ def compare(
     ensure_can_be_written(output, data, "--output", suffix=".csv")
     ensure_can_be_written(report, data, "--report", suffix=".html")
     form = form_of_text(delimiter, decimal, na, transpose, encoding, sheet, header)
-    kept_aside = (*(aside or ()), *([labels] if labels else ()))
+    panel = Panel.of_options(keep, keep_file, exclude, exclude_file, batch)
+    kept_aside = (*(aside or ()), *panel.aside, *([labels] if labels else ()))
     numbers = read_numbers(Source(data, kept_aside, impute, counts, layer, form, as_read=False))
     classes = classes_of(numbers, labels)
+    refused = _set_panel(panel, selectors, numbers)
     with modest_resources(numbers.X, jobs):
         compared = compare_selectors(
-            selectors,
+            {name: selector for name, selector in selectors.items() if name not in refused},
             numbers.X,
             n_features_to_select=number_or_share(features),
+            batch=panel.batch_of_samples(numbers),
             labels=classes,
             n_repeats=repeats,
             n_random=N_RANDOM,
@@ -112,6 +122,7 @@ def compare(
             random_state=seed,
             verbose=1,
         )
+    compared = replace(compared, failures=refused | compared.failures)
     for name, reason in compared.failures.items():
         note(f"{name} is left out: {reason}")
     legend = _legend(repeats, bool(labels), scale, ordered=ordered)
@@ -124,6 +135,16 @@ def compare(
     _print_comparison(compared.rows, legend)
     if pages:
         say(["", *(f"Wrote {path}." for path in pages)])
+
+
+def _set_panel(panel: Panel, selectors: Mapping[str, Any], numbers: Numbers) -> dict[str, str]:
+    """Set the columns to keep and to exclude; return why methods without these parameters cannot take part."""
+    found = panel.columns_in(numbers)
+    refused = set_where_possible(selectors, found)
+    if len(refused) == len(selectors):
+        raise ValueError(f"no method could be fitted: {' '.join(dict.fromkeys(refused.values()))}")
+    numbers.notes.extend(what_panels_do(found))
+    return refused
 
 
 def _page(compared: Comparison, numbers: Numbers, legend: Sequence[str], command: str) -> str:

@@ -152,12 +152,16 @@ def make_selector(
     jobs: int = 1,
     parameters: Mapping[str, Any] | None = None,
     strict: bool = True,
-) -> BaseSelector:
+) -> Any:
     """Make a selector from its name and the options of a command, and check them before anything is read.
 
-    If ``strict``, an option that the method has no parameter for is an error; otherwise it is ignored.
+    If ``strict``, an option that the method has no parameter for is an error; otherwise it is ignored, and the method
+    may be a plain class.
     """
-    cls = class_named(method)
+    from ufselect.base import BaseSelector
+
+    option = "--method" if strict else "--methods"
+    cls = class_named(method, option, plain=not strict)
     given = _given(features, clusters, scale)
     taken = inspect.signature(cls).parameters
     if strict:
@@ -169,8 +173,9 @@ def make_selector(
     try:
         selector = cls(**{key: value for key, value in shared.items() if key in taken}, **(parameters or {}))
     except TypeError as error:
-        raise typer.BadParameter(f"{cls.__name__} cannot be made: {error}", param_hint="--method") from error
-    selector._validate_params()
+        raise typer.BadParameter(f"{cls.__name__} cannot be made: {error}", param_hint=option) from error
+    if isinstance(selector, BaseSelector):
+        selector._validate_params()
     return selector
 
 

@@ -45,21 +45,28 @@ class Panel:
 
     def apply(self, selector: BaseSelector, numbers: Numbers) -> list[str]:
         """Set the parameters of a selector, and return sentences on what they do."""
+        found = self.columns_in(numbers)
+        lacking = _first_lacking(selector, found)
+        if lacking is not None:
+            raise typer.BadParameter(_why_refused(selector, lacking), param_hint=f"--{lacking}")
+        if found:
+            selector.set_params(**found)
+        return what_panels_do(found)
+
+    def columns_in(self, numbers: Numbers) -> dict[str, list[int]]:
+        """Return the columns to keep and to exclude, of those given; raise an error if they contradict each other."""
         names, aside = numbers.table.names, numbers.table.aside
         found = {
             option: columns_given(texts, names, aside, f"--{option}")
             for option, texts in (("keep", self.keep), ("exclude", self.exclude))
             if texts
         }
-        if not found and not self.batch:
-            return []
-        refused = [name for name in found if name not in selector.get_params()]
-        if refused:
-            reason = f"{type(selector).__name__} has no parameter {refused[0]}"
-            raise typer.BadParameter(reason, param_hint=f"--{refused[0]}")
+        both = sorted(set(found.get("keep", ())) & set(found.get("exclude", ())))
+        if both:
+            reason = f"column '{shown(names[both[0]])}' is in --exclude as well"
+            raise typer.BadParameter(reason, param_hint="--keep")
         _refuse_useless(found.get("keep", []), numbers)
-        selector.set_params(**found)
-        return [f"{_VERBS[option]}: {counted(len(columns), 'column')}." for option, columns in found.items()]
+        return found
 
     def batch_of_samples(self, numbers: Numbers) -> Any:
         """Return the batch of every sample, or None."""
@@ -67,6 +74,33 @@ class Panel:
 
 
 _VERBS = {"keep": "Kept whatever their score", "exclude": "Excluded"}
+
+
+def what_panels_do(found: Mapping[str, Sequence[int]]) -> list[str]:
+    """Return sentences on how many columns are kept and excluded."""
+    return [f"{_VERBS[option]}: {counted(len(columns), 'column')}." for option, columns in found.items()]
+
+
+def set_where_possible(selectors: Mapping[str, Any], found: Mapping[str, Any]) -> dict[str, str]:
+    """Set the same parameters of all selectors that have them; return why the others cannot take part."""
+    refused = {}
+    for name, selector in selectors.items():
+        lacking = _first_lacking(selector, found)
+        if lacking is not None:
+            refused[name] = f"{_why_refused(selector, lacking)}."
+        elif found:
+            selector.set_params(**found)
+    return refused
+
+
+def _first_lacking(selector: Any, found: Mapping[str, Any]) -> str | None:
+    """Return the first parameter that a selector, or any other object that is fitted, does not have."""
+    known = selector.get_params() if hasattr(selector, "get_params") else ()
+    return next((name for name in found if name not in known), None)
+
+
+def _why_refused(selector: Any, parameter: str) -> str:
+    return f"{type(selector).__name__} has no parameter {parameter}"
 
 
 def columns_given(texts: Sequence[str], names: Sequence[str], aside: Mapping[str, Any], option: str) -> list[int]:
