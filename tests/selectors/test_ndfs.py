@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.exceptions import ConvergenceWarning
 
-from ufselect import NDFS
+from ufselect import CGSSL, NDFS, RUFS
 from ufselect._backend.columns import Columns
 from ufselect.datasets.planted import make_planted_clusters
 from ufselect.graphs.laplacian import NormalizedLaplacian
@@ -310,6 +310,18 @@ def test_the_objective_never_rises_while_the_weight_of_orthogonality_stays(refer
     assert np.all(np.diff(weights) >= 0.0)
     same = np.diff(weights) == 0.0
     assert np.all(np.diff(history)[same] <= 1e-9 * history[:-1][same])
+
+
+@may_stop_early
+@pytest.mark.parametrize("method", [CGSSL, NDFS, RUFS])
+def test_the_objective_rises_only_when_the_weight_of_orthogonality_grows(reference, method):
+    selector = method(5, n_clusters=4, tol=0.0, max_iter=240).fit(samples(reference, "syn"))
+    history, weights = selector.objective_history_, selector.orthogonality_history_
+    rises = np.flatnonzero(np.diff(history) > 1e-9 * history[:-1])
+    grows = np.flatnonzero(np.diff(weights) > 0.0)
+    assert len(history) > 200
+    assert len(grows) == 3
+    assert set(rises) <= set(grows)
 
 
 @may_stop_early

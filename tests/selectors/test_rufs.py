@@ -9,6 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.kernel_ridge import KernelRidge
+from sklearn.metrics import adjusted_rand_score
 
 from ufselect import RUFS
 from ufselect._backend.columns import Columns
@@ -447,3 +448,25 @@ def test_too_few_iterations_are_reported_at_the_line_that_called_fit(reference):
     with pytest.warns(ConvergenceWarning, match=r"RUFS did not converge after max_iter=3 iterations") as caught:
         RUFS(5, n_clusters=4, max_iter=3).fit(X)
     assert [warning.filename for warning in caught] == [__file__]
+
+
+@may_stop_early
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize(("shape", "seed"), [((200, 6, 40, 100), 0), ((200, 4, 40, 400), 1)])
+def test_faint_clusters_are_found_in_any_order_of_the_samples(shape, seed, form):
+    X, clusters, informative = make_planted_clusters(*shape, separation=1.0, random_state=seed)
+    order = np.random.default_rng(0).permutation(len(X))
+    first, second = (RUFS(40, n_clusters=shape[1]).fit(form(each)) for each in (X, X[order]))
+    assert adjusted_rand_score(clusters, first.embedding_.argmax(axis=1)) > 0.95
+    assert informative[first.top_features()].sum() >= 32
+    assert_allclose(second.scores_, first.scores_, rtol=0, atol=1e-3 * first.scores_.max())
+
+
+@may_stop_early
+@pytest.mark.parametrize("n_clusters", ["auto", 9])
+def test_more_indicators_than_clusters_do_not_depend_on_the_order_of_the_samples(n_clusters):
+    X, _, informative = make_planted_clusters(200, 4, 40, 160, random_state=0)
+    order = np.random.default_rng(0).permutation(len(X))
+    first, second = (RUFS(40, n_clusters=n_clusters).fit(each) for each in (X, X[order]))
+    assert_allclose(second.scores_, first.scores_, rtol=0, atol=1e-3 * first.scores_.max())
+    assert informative[first.top_features()].sum() >= 30

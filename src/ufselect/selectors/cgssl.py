@@ -110,7 +110,7 @@ class CGSSL(ClusterSelector):
     embedding_ : ndarray of shape (n_samples, c)
         F. The largest entry of a row indicates the cluster of a sample.
     objective_history_ : ndarray of shape (n_iter_,)
-        Objective after each iteration, with the z of that iteration.
+        Objective after each iteration, with the z of that iteration: it rises whenever z grows.
     orthogonality_history_ : ndarray of shape (n_iter_,)
         z in each iteration. As long as it stays the same, the objective never increases.
     n_iter_ : int

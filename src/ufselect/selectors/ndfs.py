@@ -55,7 +55,7 @@ class NDFS(ClusterSelector):
     width : float, default=1.0
         t, as a multiple of the root mean square distance between samples.
     update : {"monotone", "published"}, default="monotone"
-        Update of F: one that never increases the objective, or the formula of the paper with its z = 10⁸.
+        Update of F: one that never increases the objective at a given z, or the formula of the paper with its z = 10⁸.
     regression_weight : float, default=1.0
         α, the weight of the regression against the spectral term.
     row_penalty : float, default=0.3
@@ -100,7 +100,7 @@ class NDFS(ClusterSelector):
     embedding_ : ndarray of shape (n_samples, c)
         F. The largest entry of a row indicates the cluster of a sample.
     objective_history_ : ndarray of shape (n_iter_,)
-        Objective after each iteration, with the z of that iteration.
+        Objective after each iteration, with the z of that iteration: it rises whenever z grows.
     orthogonality_history_ : ndarray of shape (n_iter_,)
         z in each iteration. As long as it stays the same, the objective never increases with the monotone update.
     n_iter_ : int

@@ -9,10 +9,11 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.cluster import KMeans
 
-from ufselect._backend.columns import Columns, Float
+from ufselect._backend.columns import Columns, Float, Indices
 from ufselect._backend.sharing import shared_whatever
 from ufselect._ranking import Ranking, rank_by_row_norm
 from ufselect.base import ITERATIONS, NOT_NEGATIVE, POSITIVE, SHARE, ClusterSelector, Wanted
+from ufselect.graphs.components import principal_components
 from ufselect.graphs.local_models import (
     difference_grams,
     gaussian_of_grams,
@@ -106,7 +107,7 @@ class RUFS(ClusterSelector):
     embedding_ : ndarray of shape (n_samples, c)
         G. The largest entry of a row indicates the cluster of a sample.
     objective_history_ : ndarray of shape (n_iter_,)
-        Objective after each iteration, with the z of that iteration.
+        Objective after each iteration, with the z of that iteration: it rises whenever z grows.
     orthogonality_history_ : ndarray of shape (n_iter_,)
         z in each iteration. As long as it stays the same, the objective never increases.
     n_iter_ : int
@@ -197,8 +198,27 @@ class RUFS(ClusterSelector):
         nearest, n_clusters = self._neighborhood(short)
         T = self._local_learning(short, nearest)
         # The tolerance is relative to the mean of the variances, of which there are fewer now.
-        k_means = KMeans(n_clusters, n_init=10, tol=1e-4 * short.shape[1] / X.shape[1], random_state=self.random_state)
-        return n_clusters, T, indicators(k_means.fit_predict(short.by_row), n_clusters)
+        labels = self._first_clusters(short, n_clusters, 1e-4 * short.shape[1] / X.shape[1])
+        return n_clusters, T, indicators(labels, n_clusters)
+
+    def _first_clusters(self, X: Columns, n_clusters: int, tol: float) -> Indices:
+        """Clusters by k-means, which starts from those of c − 1 principal components.
+
+        The components solve the relaxed problem. Among all columns, where noise dominates distances, k-means ends in
+        poor local optima that depend on the order of the samples, which are therefore taken by their distance from
+        the mean.
+        """
+        components = principal_components(X, max(n_clusters - 1, 1), random_state=self.random_state)
+        order = np.argsort(np.sum(components**2, axis=1), kind="stable")
+        samples, components = X.by_row[order], components[order]
+        coarse = KMeans(n_clusters, n_init=10, random_state=self.random_state).fit_predict(components)
+        member = sp.csr_array((np.ones(len(order)), (coarse, np.arange(len(order)))), shape=(n_clusters, len(order)))
+        sums = member @ samples
+        centers = (sums.toarray() if sp.issparse(sums) else sums) / np.maximum(member.sum(axis=1), 1.0)[:, None]
+        k_means = KMeans(n_clusters, init=centers.astype(X.dtype), n_init=1, tol=tol)
+        labels = np.empty(len(order), dtype=np.intp)
+        labels[order] = k_means.fit_predict(samples)
+        return labels
 
     def _local_learning(self, X: Columns, nearest: Nearest) -> sp.csr_array:
         """T = (I−A)ᵀ(I−A), A the weights of kernel ridge regression from neighbours."""
