@@ -484,6 +484,7 @@ def test_random_states_are_those_that_scikit_learn_accepts(planted, measure):
     [
         (lambda X: selection_frequencies(FSASL(4).fit(X), X, n_draws=0), "n_draws == 0, must be >= 1."),
         (lambda X: selection_frequencies(FSASL(4).fit(X), X, share=0), "share == 0, must be > 0."),
+        (lambda X: selection_frequencies(FSASL(4).fit(X), X, max_samples=0), "max_samples == 0, must be >= 1."),
         (lambda X: draws_of_samples(10, -1), "n_draws == -1, must be >= 0."),
         (lambda X: draws_of_samples(10, 2, 1.5), "share == 1.5, must be <= 1."),
         (lambda X: evaluate(X, [0], n_draws=-1), "n_draws == -1, must be >= 0."),

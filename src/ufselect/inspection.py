@@ -505,6 +505,8 @@ def selection_frequencies(
     0.94
     """
     check_scalar(n_draws, "n_draws", Integral, min_val=1)
+    if max_samples is not None:
+        check_scalar(max_samples, "max_samples", Integral, min_val=1)
     names, X = column_names(X, selector), as_matrix(X)
     n, d = X.shape
     rows_of = X.tocsr() if sp.issparse(X) else X
