@@ -84,6 +84,8 @@ SAMPLES = {
     "two columns": np.vstack([[400, 402], RNG.random((9, 2))]).round(3),
     "one column": RNG.random((9, 1)).round(3),
     "images": RNG.integers(0, 256, (9, 16)),
+    "cumulative counts at a nearly constant rate": np.cumsum(RNG.poisson([[4000], [5], [20], [9]], (4, 6)), axis=1),
+    "one row of counts that rises": np.vstack([np.arange(1, 61, 2) ** 2, RNG.integers(0, 90, (3, 30))]),
     "indicators": RNG.integers(0, 2, (9, 16)),
 }
 
@@ -187,6 +189,12 @@ def test_without_a_header_text_columns_go_aside(read):
     np.testing.assert_array_equal(table.X, [[1.5, 2], [2.5, 3]])
     assert table.aside["column 1"].tolist() == ["x", "y"]
     assert read("#a,b\n1,2\n3,4\n", header=False).names == ("column 1", "column 2")
+
+
+@pytest.mark.parametrize("first", ["inf,inf,inf,1", "inf,-inf,5,x", "1e308,-1e308,1e308,7", "nan,1,2,3"])
+def test_numbers_beyond_all_limits_do_no_harm(read, first):
+    table = read(f"{first}\n1,inf,2,3\n-1e308,1e308,4,inf\n")
+    assert table.shape[0] in (2, 3)
 
 
 def test_a_line_alone_is_a_sample(read):

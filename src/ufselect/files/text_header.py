@@ -19,7 +19,7 @@ _LEAST_ROWS = 20
 _LEAST_COLUMNS = 3  # of which an order tells something
 _YEARS = (1800, 2100)
 _SIMILAR = 0.3  # share of rows that rise by chance: one of six with three columns
-_SPACING = 0.05  # by how much steps may differ and still be even
+_SPACING = 0.002  # by which share steps may differ and still be even: rounding, but not large counts
 
 
 class FirstLine(NamedTuple):
@@ -191,9 +191,9 @@ def _why_in_order(first: NDArray[np.float64], rows: NDArray[np.float64]) -> str 
     shares = _shares_of_steps(rows, direction)
     if (shares == 1.0).mean() > _SIMILAR:
         return None
-    if _is_whole(first).all() and _chance_of_whole_numbers(rows) < 0.02:
+    if _is_whole(first).all() and _chance_of_whole_numbers(rows) < 0.05:
         return f"its whole numbers {verb} from column to column, above decimals"
-    if len(rows) >= 3 and _share_far_outside(first, rows) >= 0.9:
+    if len(rows) >= 5 and _share_far_outside(first, rows) >= 0.9:
         return f"its numbers {verb} from column to column and lie outside those below"
     if len(first) >= 20 and len(rows) >= 10 and shares.max() <= 0.75:
         return f"its numbers {verb} from column to column and those below do not"
@@ -211,7 +211,8 @@ def _why_identifiers(first: NDArray[np.float64], rows: NDArray[np.float64]) -> s
 
 def _direction(numbers: NDArray[np.float64]) -> int:
     """Return 1 if the numbers rise, −1 if they fall, and 0 otherwise."""
-    steps = np.diff(numbers)
+    with np.errstate(invalid="ignore", over="ignore"):
+        steps = np.diff(numbers)
     return 1 if (steps > 0).all() else -1 if (steps < 0).all() else 0
 
 
@@ -247,7 +248,7 @@ def _is_whole(numbers: NDArray[np.float64]) -> NDArray[np.bool_]:
 def _chance_of_whole_numbers(rows: NDArray[np.float64]) -> float:
     """Return how probable it is that a row has whole numbers only, by the share of them in each column."""
     known = (~np.isnan(rows)).sum(axis=0)
-    return float(np.prod((_is_whole(rows).sum(axis=0) + 1) / (known + 2)))
+    return float(np.prod((_is_whole(rows).sum(axis=0) + 1) / (known + 1)))
 
 
 def _share_far_outside(first: NDArray[np.float64], rows: NDArray[np.float64]) -> float:
