@@ -45,8 +45,9 @@ def serve(address, run):
     """Fork for every request until that process ends."""
     running = os.pidfd_open(int(run))
     with socket.socket(socket.AF_UNIX) as listener:
-        listener.bind(address)
+        listener.bind(f"{address}.new")
         listener.listen()
+        os.rename(f"{address}.new", address)  # whoever sees it can connect
         import_everything()
         gc.freeze()  # a fork that ends would look at all of it, and so copy it
         signal.signal(signal.SIGCHLD, signal.SIG_IGN)

@@ -12,18 +12,22 @@ from sklearn.exceptions import ConvergenceWarning
 
 
 class Logged(BaseEstimator):
-    """Ranks at random, after logging its seed to a file and a pause."""
+    """Ranks at random, after logging its seed to a file; seeds above 5 wait for the file ``gate``, if one is named.
 
-    def __init__(self, seed=0, log="", seconds=0.0):
+    So a test can stop an experiment midway, however long anything takes.
+    """
+
+    def __init__(self, seed=0, log="", gate=""):
         self.seed = seed
         self.log = log
-        self.seconds = seconds
+        self.gate = gate
 
     def fit(self, X):
         if self.log:
             with Path(self.log).open("a") as file:
                 file.write(f"{self.seed}\n")
-        time.sleep(self.seconds)
+        while self.gate and self.seed > 5 and not Path(self.gate).exists():
+            time.sleep(0.01)
         self.ranking_ = np.random.default_rng(self.seed).permutation(X.shape[1]) + 1
         return self
 

@@ -44,7 +44,7 @@ baseline = true
 [[methods]]
 name = "slow"
 selector = "logged_selectors:Logged"
-parameters = { log = "log.txt", seconds = 0.2 }
+parameters = { log = "log.txt", gate = "go on" }
 grid = { seed = { from = 0, to = 18 } }
 
 [[methods]]
@@ -68,13 +68,14 @@ OUTPUTS = {
 
 
 def prepare(folder):
-    """Put the experiment and its data into a folder."""
+    """Put the experiment and its data into a folder; nothing waits."""
     rng = np.random.default_rng(0)
     classes = np.repeat([0, 1, 2], 10)
     X = rng.standard_normal((30, 12)) + 2.0 * rng.standard_normal((3, 12))[classes]
     folder.mkdir(exist_ok=True)
     np.savez(folder / "small.npz", X=X, y=classes)
     (folder / "slow.toml").write_text(EXPERIMENT, encoding="utf-8")
+    (folder / "go on").touch()
     return folder
 
 
@@ -126,14 +127,18 @@ def pieces_in(folder, output="out"):
 
 
 def stop_midway(folder, how, *arguments):
-    """Start the program and send the whole group a signal once a few more pieces are there; then what it printed."""
-    enough = len(pieces_in(folder)) + 3
+    """Start the program and send the whole group a signal once three pieces are there; then what it printed.
+
+    The others wait until this is done.
+    """
+    (folder / "go on").unlink()
     with start(folder, *arguments) as process:
-        while len(pieces_in(folder)) < enough:
+        while len(pieces_in(folder)) < 3:
             assert process.poll() is None, process.stderr.read()
             time.sleep(0.02)
         os.killpg(process.pid, how)
         _, errors = process.communicate(timeout=300)
+    (folder / "go on").touch()
     for left in Path("/dev/shm").glob(f"sem.loky-{process.pid}-*"):  # joblib's, if it had no time to clear up
         left.unlink()
     for left in Path("/dev/shm").glob(f"joblib_memmapping_folder_{process.pid}_*"):
@@ -146,8 +151,8 @@ def times_fitted(folder):
 
 
 def key_of(seed):
-    """The key of a slow fit."""
-    parameters = identity({"log": "log.txt", "seconds": 0.2, "seed": seed})
+    """The key of a fit that may wait."""
+    parameters = identity({"log": "log.txt", "gate": "go on", "seed": seed})
     return fit_of(current_version("small.npz"), "logged_selectors:Logged", parameters, 6).key
 
 

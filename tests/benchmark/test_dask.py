@@ -42,14 +42,15 @@ def client():
 
 @pytest.fixture
 def experiment_file(write_experiment, small_set, tmp_path):
-    """An experiment with slow fits, whose workers need not be in any certain folder."""
+    """An experiment whose fits may wait for a file, and whose workers need not be in any certain folder."""
 
-    def write(seconds, name="slow"):
+    def write(name="slow"):
+        gate = tmp_path / "go on" if name == "slow" else ""
         methods = f"""
 [[methods]]
 name = "slow"
 selector = "logged_selectors:Logged"
-parameters = {{ seconds = {seconds}, log = '{tmp_path / name}.txt' }}
+parameters = {{ gate = '{gate}', log = '{tmp_path / name}.txt' }}
 grid = {{ seed = {{ from = 1, to = {N_FITS} }} }}
 """
         return write_experiment(methods, data=[small_set], protocol="no-labels", name=name)
@@ -61,7 +62,7 @@ grid = {{ seed = {{ from = 1, to = {N_FITS} }} }}
 def plain(experiment_file, tmp_path):
     """What comes out without a cluster."""
     with Store(tmp_path / "plain.sqlite") as store:
-        return run_experiment(read_experiment(experiment_file(0.0, "plain")), store)
+        return run_experiment(read_experiment(experiment_file("plain")), store)
 
 
 def n_pieces(path):
@@ -72,8 +73,8 @@ def n_pieces(path):
         return 0
 
 
-def kill_worker_midway(client, store_path, still_running=lambda: True):
-    """Kill a worker as soon as some pieces are finished; how many were."""
+def kill_worker_midway(client, store_path, gate, still_running=lambda: True):
+    """Kill a worker as soon as some pieces are finished, and let the others go on; how many were."""
     client.wait_for_workers(2, timeout=SECONDS_TO_WAIT)
     victim = next(iter(client.run(os.getpid).values()))
     last = time.monotonic() + SECONDS_TO_WAIT
@@ -82,6 +83,7 @@ def kill_worker_midway(client, store_path, still_running=lambda: True):
         assert time.monotonic() < last
         time.sleep(0.02)
     os.kill(victim, signal.SIGKILL)
+    gate.touch()
     return finished
 
 
@@ -90,9 +92,9 @@ def without_costs(results):
 
 
 def test_a_worker_that_dies_is_made_up_for(client, experiment_file, plain, tmp_path):
-    experiment, path = read_experiment(experiment_file(0.3)), tmp_path / "pieces.sqlite"
+    experiment, path = read_experiment(experiment_file()), tmp_path / "pieces.sqlite"
     with ThreadPoolExecutor(1) as beside, Store(path) as store:
-        killing = beside.submit(kill_worker_midway, client, path)
+        killing = beside.submit(kill_worker_midway, client, path, tmp_path / "go on")
         with joblib.parallel_config(backend="dask"):
             results = run_experiment(experiment, store)
         assert 3 <= killing.result(timeout=SECONDS_TO_WAIT) < N_FITS
@@ -106,7 +108,7 @@ def test_the_command_goes_on_when_a_worker_dies(client, experiment_file, plain, 
     command = [
         Path(sys.executable).with_name("ufselect"),
         "bench",
-        experiment_file(0.3),
+        experiment_file(),
         "--dask",
         client.scheduler.address,
         "--output",
@@ -114,7 +116,10 @@ def test_the_command_goes_on_when_a_worker_dies(client, experiment_file, plain, 
     ]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         finished = kill_worker_midway(
-            client, tmp_path / "out" / "pieces.sqlite", lambda: process.poll() is None or print(process.stderr.read())
+            client,
+            tmp_path / "out" / "pieces.sqlite",
+            tmp_path / "go on",
+            lambda: process.poll() is None or print(process.stderr.read()),
         )
         _, errors = process.communicate(timeout=SECONDS_TO_WAIT)
     assert process.returncode == 0, errors

@@ -71,8 +71,8 @@ def test_stopped_while_it_fits(tmp_path, how, program):
     (tmp_path / "out.csv").write_text("old")
     before = contents(tmp_path)
     arguments = ["select", "much.npy", "-m", "5", "-o", "out.csv", "--report", "page.html"]
-    # After a second the clock shows.
-    code, output, shown = stop_when_shown(tmp_path, "FSASL 00:0", how, *arguments, program=program)
+    # After a second the clock shows, on a busy machine later.
+    code, output, shown = stop_when_shown(tmp_path, "FSASL 0", how, *arguments, program=program)
     assert (code, output) == (1, "")
     assert shown.rstrip().splitlines()[-1].endswith(STOPPED)
     assert "Traceback" not in shown
@@ -83,7 +83,7 @@ def test_stopped_while_it_compares(tmp_path):
     write_much(tmp_path)
     before = contents(tmp_path)
     arguments = ["compare", "much.npy", "-m", "5", "--methods", "MaxVariance,FSASL", "-o", "out.csv"]
-    code, _, shown = stop_when_shown(tmp_path, "FSASL 00:0", signal.SIGINT, *arguments)
+    code, _, shown = stop_when_shown(tmp_path, "FSASL 0", signal.SIGINT, *arguments)
     assert code == 1
     assert shown.rstrip().endswith(STOPPED)
     assert "Traceback" not in shown
@@ -115,6 +115,13 @@ def test_an_interruption_that_python_discards_still_prevents_writing(tmp_path):
     answer = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True, timeout=300)
     assert answer.stdout.split() == ["discarded", "interrupted"]
     assert list(tmp_path.iterdir()) == []
+
+
+def test_an_interruption_that_python_discards_prints_no_traceback(tmp_path):
+    program = INTERRUPTED_IN_A_FINALIZER.replace("sys.unraisablehook =", "_ =")
+    command = [*warm_python(), "-c", program]
+    answer = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True, timeout=300)
+    assert (answer.stdout, answer.stderr) == ("interrupted\n", "")
 
 
 def test_stopped_while_it_reads(tmp_path):

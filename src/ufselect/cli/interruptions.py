@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import sys
 from threading import Event
 from types import FrameType
 
@@ -15,6 +16,7 @@ def raise_on_signals() -> None:
         number = getattr(signal, name, None)
         if number is not None and signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):
             signal.signal(number, _interrupt)
+    sys.unraisablehook = _report_unless_interrupted
 
 
 def raise_if_interrupted() -> None:
@@ -26,3 +28,9 @@ def raise_if_interrupted() -> None:
 def _interrupt(number: int, frame: FrameType | None) -> None:  # noqa: ARG001 - the signature of a signal handler
     _received.set()
     raise KeyboardInterrupt
+
+
+def _report_unless_interrupted(unraisable: sys.UnraisableHookArgs) -> None:
+    """Report an exception that Python discards; an interruption within a finalizer is kept in mind, so it is silent."""
+    if not issubclass(unraisable.exc_type, KeyboardInterrupt):
+        sys.__unraisablehook__(unraisable)
