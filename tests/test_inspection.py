@@ -13,6 +13,7 @@ from ufselect import FSASL, MCFS, SPFS, LaplacianScore, MaxVariance, inspection
 from ufselect.comparison import compare_selectors
 from ufselect.datasets import make_planted_clusters
 from ufselect.inspection import (
+    LearnedStructure,
     StructureTest,
     alignment_of_selection,
     dense_columns,
@@ -613,6 +614,16 @@ def test_names_need_a_frame(whole_numbers):
 def test_other_data_than_those_of_the_fit_are_refused(whole_numbers):
     with pytest.raises(ValueError, match=r"X has 39 columns, but the selector was fitted on 40\."):
         explain_features(MaxVariance(6).fit(whole_numbers), whole_numbers[:, 1:], [0])
+
+
+def test_a_frame_with_other_columns_than_those_of_the_fit_is_refused(whole_numbers):
+    frame = pd.DataFrame(whole_numbers, columns=[f"x{column}" for column in range(whole_numbers.shape[1])])
+    selector = FSASL(3).fit(frame)
+    for call in (lambda X: explain_features(selector, X, ["x1"]), lambda X: LearnedStructure(selector, X)):
+        with pytest.raises(ValueError, match="Feature names must be in the same order as they were in fit"):
+            call(frame.iloc[:, ::-1])
+        call(frame)
+        call(whole_numbers)
 
 
 def test_every_public_name_is_exported():

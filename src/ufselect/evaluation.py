@@ -17,7 +17,14 @@ from ufselect._backend.columns import Columns, Float, Indices, canonical, consta
 from ufselect._backend.convergence import convergence_warnings, warn_user
 from ufselect._backend.progress import with_progress
 from ufselect._backend.seeds import seed_of
-from ufselect._backend.tabular import as_mask, as_matrix, column_indices, column_names, draws_of_samples
+from ufselect._backend.tabular import (
+    as_mask,
+    as_matrix,
+    column_indices,
+    column_names,
+    draws_of_samples,
+    fitted_column_names,
+)
 from ufselect._backend.wording import listed
 from ufselect._judging import (
     RANDOM,
@@ -335,7 +342,7 @@ class LearnedStructure:
                 f"{type(selector).__name__} learns no structure that columns could agree with; "
                 "use FSASL, or another method that learns an embedding."
             )
-        names, X = column_names(X, selector), canonical(as_matrix(X))
+        names, X = fitted_column_names(X, selector), canonical(as_matrix(X))
         if X.shape[1] != len(alignments):
             raise ValueError(f"X has {X.shape[1]} columns, but the selector was fitted on {len(alignments)}.")
         takes_part = ~constant_columns(X, scale=getattr(selector, "scale", "standard")) & (selector.copies_ < 0)

@@ -18,7 +18,7 @@ from ufselect._backend.columns import Columns, Float, Indices
 from ufselect._backend.convergence import convergence_warnings
 from ufselect._backend.progress import progress, with_progress
 from ufselect._backend.seeds import seed_of
-from ufselect._backend.tabular import as_matrix, column_indices, column_names, dense_part
+from ufselect._backend.tabular import as_matrix, column_indices, column_names, dense_part, fitted_column_names
 from ufselect._backend.wording import percent, shown
 from ufselect._judging import drawn, fitted_within, neighborhoods_kept, settled, with_known, within_subset
 from ufselect._survey import panel_of
@@ -154,7 +154,7 @@ def explain_features(
     >>> best.covered > worst.covered
     True
     """
-    names, X = column_names(X, selector), as_matrix(X)
+    names, X = fitted_column_names(X, selector), as_matrix(X)
     if X.shape[1] != len(selector.ranking_):
         raise ValueError(f"X has {X.shape[1]} columns, but the selector was fitted on {len(selector.ranking_)}.")
     chosen = np.flatnonzero(selector.get_support())

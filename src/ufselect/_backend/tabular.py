@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 from sklearn.utils import check_array, check_scalar
-from sklearn.utils.validation import _get_feature_names
+from sklearn.utils.validation import _check_feature_names, _get_feature_names
 
 from ufselect._backend.seeds import seed_of
 from ufselect._backend.wording import counted, shown
@@ -45,6 +45,13 @@ def column_names(X: Any, selector: Any = None) -> list[str] | None:
     if names is None:
         names = getattr(selector, "feature_names_in_", None)
     return None if names is None else [str(name) for name in names]
+
+
+def fitted_column_names(X: Any, selector: Any) -> list[str] | None:
+    """Return the names of the columns that a selector was fitted on; raise an error if X has others or another order."""
+    if hasattr(selector, "feature_names_in_") and _get_feature_names(X) is not None:
+        _check_feature_names(selector, X, reset=False)
+    return column_names(X, selector)
 
 
 def is_missing(value: Any) -> bool:
