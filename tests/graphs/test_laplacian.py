@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from ufselect.graphs.adaptive import adaptive_neighbors
-from ufselect.graphs.laplacian import neighbor_laplacian, quadratic_form, structure_laplacian
+from ufselect.graphs.laplacian import NormalizedLaplacian, neighbor_laplacian, quadratic_form, structure_laplacian
 from ufselect.graphs.self_expression import sparse_self_expression
 
 PARTS = ["global", "local", "both"]
@@ -127,3 +127,12 @@ def test_a_probability_of_zero_that_is_stored_connects_nothing():
     assert with_zero.nnz == 5
     null = structure_laplacian(None, with_zero, 1.0).null_vectors()
     assert_array_equal(np.count_nonzero(null, axis=0), [2, 2])
+
+
+def test_of_components_of_the_same_size_the_order_of_the_samples_chooses_none():
+    rng = np.random.default_rng(0)
+    blocks = [rng.random((5, 5)) for _ in range(8)]
+    A = sp.csr_array(sp.block_diag([block + block.T for block in blocks]))
+    order = rng.permutation(40)
+    found, turned = (NormalizedLaplacian(a).null_vectors(3) for a in (A, sp.csr_array(A[order][:, order])))
+    assert_allclose(turned, found[order], rtol=0, atol=1e-12)

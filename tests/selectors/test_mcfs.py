@@ -224,3 +224,14 @@ def test_verbose_shows_a_progress_bar_on_standard_error(capfd):
     out, err = capfd.readouterr()
     assert out == ""
     assert "MCFS" in err
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+def test_of_a_column_and_its_opposite_the_first_is_chosen(form):
+    rng = np.random.default_rng(0)
+    flag = rng.integers(0, 2, 60)
+    X = np.hstack([rng.standard_normal((60, 3)), np.eye(2)[flag], rng.standard_normal((60, 3)) + 3.0 * flag[:, None]])
+    for seed in range(10):
+        scores = MCFS(3, n_clusters=3).fit(form(X[np.random.default_rng(seed).permutation(60)])).scores_
+        assert scores[3] > 0.0
+        assert scores[4] == 0.0

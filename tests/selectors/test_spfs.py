@@ -2,6 +2,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
@@ -279,3 +280,12 @@ def test_the_number_of_features_may_be_left_to_the_data(solver):
     selector = SPFS(solver=solver, n_clusters=4).fit(data.X)
     assert 1 <= selector.n_features_ < 60
     assert selector.alignment_curve_[selector.n_features_ - 1] == selector.alignment_curve_.max()
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+def test_of_a_column_and_its_opposite_the_first_is_chosen(form):
+    rng = np.random.default_rng(0)
+    X = np.hstack([np.eye(4)[rng.integers(0, 4, 60)], np.eye(2)[rng.integers(0, 2, 60)]])
+    for seed in range(10):
+        scores = SPFS(3, n_clusters=3).fit(form(X[np.random.default_rng(seed).permutation(60)])).scores_
+        assert scores[4] > scores[5]

@@ -359,3 +359,13 @@ def test_scores_of_raw_columns_do_not_depend_on_their_unit(factor):
     X = make_planted_clusters(60, 3, 8, 8, random_state=0).X
     original, scaled = (UDFS(5, n_clusters=3, scale=None).fit(x) for x in (X, factor * X))
     assert_allclose(scaled.scores_, original.scores_, rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.parametrize("n_features", [20, 150])
+def test_features_that_all_cost_nothing_are_taken_in_their_order(n_features):
+    # Every sample has more copies than neighbours.
+    X = np.repeat(np.random.default_rng(0).standard_normal((12, n_features)), 10, axis=0)
+    order = np.random.default_rng(1).permutation(120)
+    for samples in (X, sp.csr_array(X), X[order]):
+        scores = UDFS(5, n_clusters=5).fit(samples).scores_
+        assert_allclose(scores, np.arange(n_features) < 4, rtol=0, atol=1e-12)

@@ -12,6 +12,7 @@ from ufselect._backend.columns import Columns, Float
 from ufselect._backend.policy import LARGEST_DENSE_SPECTRUM
 
 _SPARE_COMPONENTS = 10
+_ROUNDINGS_OF_A_VARIANCE = 30  # of the largest one
 _MOST_PASSES = 4  # over X, which is most of the cost
 _MOST_STEPS = 12  # with XᵀX, which is cheap
 
@@ -22,7 +23,8 @@ def principal_components(X: Columns, count: int, *, gram: Float | None = None, r
     Columns that are not centred are centred first: distances do not depend on it, but their precision does.
 
     They are exact for up to 500 samples or features; above that they are approximated by subspace iteration from a
-    random start. The result depends on the order of the features by rounding only.
+    random start. The result depends on the order of the features by rounding only. Exact ones include all components
+    with the variance of the last one, as no choice among these is well defined, but none without variance.
 
     Parameters
     ----------
@@ -36,8 +38,9 @@ def principal_components(X: Columns, count: int, *, gram: Float | None = None, r
 
     Returns
     -------
-    ndarray of shape (n, min(count, n, d))
-        The component of largest variance comes first.
+    ndarray of shape (n, m)
+        The component of largest variance comes first. m is min(count, n, d), unless there are ties or too few
+        components.
 
     Examples
     --------
@@ -53,10 +56,11 @@ def principal_components(X: Columns, count: int, *, gram: Float | None = None, r
     n, d = X.shape
     count = min(count, n, d)
     if d <= min(n, LARGEST_DENSE_SPECTRUM):
-        return X @ leading_eigenvectors(X.gram() if gram is None else gram, count)
+        return X @ _leading_with_ties(X.gram() if gram is None else gram, count)[1]
     if n <= LARGEST_DENSE_SPECTRUM:
-        values, vectors = np.linalg.eigh(X.row_gram())
-        return np.asarray((vectors * np.sqrt(np.maximum(values, 0.0)))[:, : -count - 1 : -1])
+        values, vectors = _leading_with_ties(X.row_gram(), count)
+        # By a product with X rather than as U√λ, which equals it: so equal samples have equal components.
+        return X @ (X.transposed_matmul(vectors) / np.sqrt(values))
     start = check_random_state(random_state).standard_normal((n, min(count + _SPARE_COMPONENTS, n, d)))
     if gram is not None:
         return X @ _leading_by_iteration(lambda V: gram @ V, X.transposed_matmul(start), count, _MOST_STEPS)
@@ -68,7 +72,7 @@ def principal_components(X: Columns, count: int, *, gram: Float | None = None, r
 def principal_directions(gram: Float, count: int, random_state: Any = 0) -> Float:
     """Return V of :func:`principal_components`, given XᵀX of centred columns: X itself is not needed."""
     if len(gram) <= LARGEST_DENSE_SPECTRUM:
-        return leading_eigenvectors(gram, count)
+        return _leading_with_ties(gram, count)[1]
     start = check_random_state(random_state).standard_normal((len(gram), min(count + _SPARE_COMPONENTS, len(gram))))
     return _leading_by_iteration(lambda V: gram @ V, gram @ start, count, _MOST_STEPS)
 
@@ -76,6 +80,19 @@ def principal_directions(gram: Float, count: int, random_state: Any = 0) -> Floa
 def leading_eigenvectors(matrix: Float, count: int) -> Float:
     """Return the eigenvectors of a symmetric matrix for its largest eigenvalues, the largest first."""
     return np.asarray(np.linalg.eigh(matrix)[1][:, : -count - 1 : -1])
+
+
+def _leading_with_ties(matrix: Float, count: int) -> tuple[Float, Float]:
+    """Return the largest eigenvalues of a positive semi-definite matrix and their eigenvectors, the largest first.
+
+    They are ``count``, plus all that equal the last, less those that are zero up to rounding.
+    """
+    values, vectors = np.linalg.eigh(matrix)
+    values, vectors = values[::-1], vectors[:, ::-1]
+    rounding = _ROUNDINGS_OF_A_VARIANCE * np.finfo(values.dtype).eps * values[0]
+    taken = values >= max(values[min(count, len(values)) - 1] - rounding, rounding)
+    taken[0] = True
+    return values[taken], vectors[:, taken]
 
 
 def _leading_by_iteration(product: Callable[[Float], Float], start: Float, count: int, steps: int) -> Float:

@@ -17,6 +17,7 @@ from ufselect.solvers._graph_kernels import combine_rows, outer_products
 
 _ROWS_OF_TRIANGLE = 512
 _COLUMNS_AT_ONCE = 16
+_CERTAIN_DIGITS = 9  # of a sum of weights
 _SPARSE_PRODUCT_COST = 100  # time of a product of two entries beside that of a dense product
 
 
@@ -257,11 +258,14 @@ class SparseLaplacian(Laplacian):
 
 
 def _indicators(graph: Any, weights: Float, most: int | None) -> Float:
-    """Return √weight on each connected component, scaled to unit length, the component with most samples first."""
+    """Return √weight on each connected component, scaled to unit length, the component with most samples first.
+
+    Of components with as many samples, the one with larger entries comes first, which does not depend on their order.
+    """
     count, label = connected_components(graph, directed=False)
     size = np.bincount(label, minlength=count)
     rank = np.empty(count, dtype=np.intp)
-    rank[np.argsort(-size, kind="stable")] = np.arange(count)
+    rank[np.lexsort((-_squared_entries(graph, label, count), -size))] = np.arange(count)
     volume = np.bincount(label, weights=weights, minlength=count)
     basis = np.zeros((len(label), count if most is None else min(count, most)))
     samples = np.flatnonzero(rank[label] < basis.shape[1])
@@ -322,3 +326,11 @@ def _edge_differences(A: sp.csr_array) -> sp.csr_array:
     root, number = np.sqrt(edges.data), np.arange(edges.nnz)
     values = np.concatenate([root, -root])
     return sp.csr_array((values, (np.tile(number, 2), np.concatenate([here, there]))), shape=(edges.nnz, A.shape[0]))
+
+
+def _squared_entries(graph: Any, label: Indices, count: int) -> Float:
+    """Return the sum of the squared entries of every component, compared to the largest and without rounding errors."""
+    if count == 1:
+        return np.ones(1)
+    squares = np.bincount(label, weights=graph.power(2).sum(axis=1), minlength=count)
+    return np.asarray(np.round(squares / (squares.max() or 1.0), _CERTAIN_DIGITS))

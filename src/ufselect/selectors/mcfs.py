@@ -14,7 +14,7 @@ from ufselect._ranking import Ranking, rank_by_explanation
 from ufselect.base import CHOICE_OF_EDGES, ClusterSelector, Wanted, affordable_gram
 from ufselect.graphs.neighbors import neighbor_graph
 from ufselect.graphs.spectral import settled_within_repeats, spectral_embedding
-from ufselect.solvers.lars import lasso_of_size
+from ufselect.solvers.lars import first_of_opposites, lasso_of_size
 
 _USUAL_NONZERO = 50
 
@@ -169,6 +169,10 @@ class MCFS(ClusterSelector):
 
     def _sparse_regressions(self, X: Columns, Y: Float, size: int, gram: Float | None) -> Float:
         W = np.zeros((X.shape[1], Y.shape[1]))
+        first = np.arange(X.shape[1])
+        if gram is not None:
+            first = np.flatnonzero(first_of_opposites(gram))
+            X, gram = X.subset(first), gram[np.ix_(first, first)]
         for l in progress(range(Y.shape[1]), self.verbose, "MCFS"):
-            W[:, l] = lasso_of_size(X, Y[:, l], size, gram=gram)
+            W[first, l] = lasso_of_size(X, Y[:, l], size, gram=gram)
         return W

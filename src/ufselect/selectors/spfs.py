@@ -14,6 +14,7 @@ from ufselect.graphs.kernel import kernel_factor
 from ufselect.solvers.l21_path import l21_path, l21_regression_of_size
 
 _USUAL_ROWS = 50
+_ROUNDING = 1e-10
 
 
 class SPFS(ClusterSelector):
@@ -177,9 +178,11 @@ def similarity_gains(X: Columns, factor: Float, n_steps: int) -> Float:
     kept = np.sum(X.transposed_matmul(factor) ** 2, axis=1)
     own = X.squared_norms() ** 2
     gains = 2.0 * kept - own
+    rounding = _ROUNDING * float(np.max(2.0 * kept + own))
     open_ = np.ones(X.shape[1], dtype=bool)
     for _ in range(n_steps):
-        best = int(np.argmax(np.where(open_, gains, -np.inf)))
+        left = np.where(open_, gains, -np.inf)
+        best = int(np.argmax(left >= left.max() - rounding))  # of equal gains, the first
         open_[best] = False
         overlap = X.transposed_matmul(X.columns(np.array([best])))[:, 0]
         gains[open_] -= 2.0 * overlap[open_] ** 2

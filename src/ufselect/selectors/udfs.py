@@ -23,6 +23,7 @@ from ufselect.solvers.trace import column_smoothness
 _SMOOTHING = 1e-8
 _LEFT_OUT = 1e-4
 _FREE = 1e-12
+_CERTAIN_DIGITS = 9
 
 
 class UDFS(ClusterSelector):
@@ -168,7 +169,10 @@ class UDFS(ClusterSelector):
         ridge = self.ridge * (_mean_eigenvalue(local) or X.mean_squared_distance())
         M = assembled(index, discriminant_blocks(local, ridge))
         # At least rounding: if samples coincide with all their neighbours, no feature costs anything.
-        costs = np.maximum(column_energies(X, M)[0], _FREE * X.squared_norms() / ridge)
+        costs, rounding = column_energies(X, M)[0], _FREE * X.squared_norms() / ridge
+        if np.all(costs <= rounding):
+            M = sp.csr_array(M.shape)
+        costs = np.maximum(costs, rounding)
         problem = DiscriminantProblem.of(X, M)
         gamma = self.row_penalty * max(problem.penalty_for_no_entry(), 2.0 * float(costs.max()))
         weights = costs / costs.mean()
@@ -214,6 +218,11 @@ class DiscriminantProblem:
         ensure_fits(24 * size**2, f"UDFS of {n} samples and {d} features", "reduce the smaller of the two numbers")
         return cls(X, column_smoothness(X, M), None) if d <= n else cls(X, None, M)
 
+    @property
+    def is_free(self) -> bool:
+        """Whether A = 0."""
+        return not (np.any(self.A) if self.A is not None else self.M is not None and self.M.nnz)
+
     def penalty_for_no_entry(self) -> float:
         """2 maxⱼ‖Aⱼ‖ ≥ 2‖(AW)ⱼ‖, the smallest γ at which a zero row of W stays zero for every W with WᵀW = I."""
         if self.A is not None:
@@ -232,6 +241,10 @@ class DiscriminantProblem:
 
     def projection(self, weights: Float, gamma: float, count: int) -> Float:
         """Eigenvectors of A + γ diag(weights) for the smallest eigenvalues."""
+        if self.is_free:
+            # Of features that weigh the same up to rounding, the first.
+            order = np.argsort(np.round(weights / weights.max(), _CERTAIN_DIGITS), kind="stable")
+            return np.eye(len(weights))[:, order[:count]]
         if self.A is not None:
             with threads_for(len(self.A) ** 3):
                 _, W = eigh(self.A + gamma * np.diag(weights), subset_by_index=[0, count - 1])

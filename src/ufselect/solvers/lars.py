@@ -8,8 +8,10 @@ from contextlib import contextmanager
 from functools import partial
 
 import numpy as np
+import numpy.typing as npt
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import lars_path, lars_path_gram
+from sklearn.utils import gen_batches
 
 from ufselect._backend.columns import Columns, Float, Indices
 
@@ -19,6 +21,7 @@ _NEAR = 0.6
 _KNOTS_APART = 4
 _SPARE_STEPS = 8
 _ROUNDING = 1e-9
+_COLUMNS_AT_ONCE = 512
 
 
 def lasso_of_size(X: Columns, y: Float, size: int, *, gram: Float | None = None) -> Float:
@@ -47,6 +50,19 @@ def lasso_of_size(X: Columns, y: Float, size: int, *, gram: Float | None = None)
     inner = inner / unit
     path_of = partial(_path_from_gram, inner, gram, X.shape[0])
     return unit * _up_to_size(path_of, size, min(X.shape), size + size // 4 + _SPARE_STEPS)[:, -1]
+
+
+def first_of_opposites(gram: Float) -> npt.NDArray[np.bool_]:
+    """Return which columns are neither equal nor opposite to one before them, up to rounding, given XᵀX.
+
+    A path has no use for the others, and rounding would choose which of them enters it.
+    """
+    squares = gram.diagonal()
+    first = np.ones(len(gram), dtype=bool)
+    for block in gen_batches(len(gram), _COLUMNS_AT_ONCE):
+        alike = np.abs(gram[:, block]) >= (1.0 - _ROUNDING) * np.maximum(squares[:, None], squares[block])
+        first[block] = np.argmax(alike, axis=0) == np.arange(block.start, block.stop)
+    return first
 
 
 def _screened(X: Columns, y: Float, size: int) -> Float:
