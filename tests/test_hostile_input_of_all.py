@@ -195,3 +195,24 @@ def test_another_fit_leaves_nothing_of_the_one_before():
     assert not hasattr(selector.set_params(solver="sfs").fit(PLANTED.X[:, :12]), "coef_")
     selector = ufselect.SPEC(5, n_clusters=3).fit(PLANTED.X)
     assert not hasattr(selector.set_params(criterion="phi2").fit(PLANTED.X), "n_clusters_")
+
+
+FAINT = {
+    "planted": PLANTED.X,
+    "single precision": PLANTED.X.astype(np.float32),
+    "more features": make_planted_clusters(40, 3, 20, 80, random_state=0).X,
+    "binary": (np.random.default_rng(0).random((60, 15)) < 0.3).astype(float),
+    "repeated samples": np.vstack([PLANTED.X[:20]] * 3),
+    "sparse": sp.csr_array(np.where(PLANTED.X > 1.0, PLANTED.X, 0.0)),
+    "tiny": 1e-200 * PLANTED.X,
+}
+
+
+@may_stop_early
+@pytest.mark.parametrize("name", ufselect.__all__)
+@pytest.mark.parametrize("data", FAINT)
+def test_a_fit_raises_no_floating_point_error(name, data):
+    selector = selector_of(name, n_clusters=3, max_iter=500)
+    with np.errstate(all="raise"):
+        selector.fit(FAINT[data])
+    assert_well_formed(selector, FAINT[data].shape)

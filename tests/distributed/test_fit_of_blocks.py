@@ -271,3 +271,10 @@ def test_the_embedding_is_x_times_the_coefficients_of_columns_that_are_not_scale
         found = FSASL(10, center=center, scale=None).fit(da.from_array(values, chunks=(170, -1)))
     used = values - values.mean(axis=0) * center
     assert_allclose(used @ found.coef_, found.embedding_, rtol=0, atol=1e-9 * np.abs(found.embedding_).max())
+
+
+def test_a_fit_raises_no_floating_point_error():
+    tiny = (1e-30 * X).astype(np.float32)
+    with dask.config.set(scheduler="synchronous"), np.errstate(all="raise"):
+        found = FSASL(10).fit(da.from_array(tiny, chunks=(170, -1)))
+    assert_array_equal(found.top_features(), FSASL(10).fit(tiny).top_features())

@@ -158,7 +158,8 @@ class BaseSelector(SelectorMixin, BaseEstimator, metaclass=ABCMeta):  # type: ig
         """
         self._validate_params()
         refuse_dask_collection(X, type(self).__name__)
-        with one_thread():
+        # What underflows is negligible: weights that vanish, or squares that are computed again on another scale.
+        with one_thread(), np.errstate(under="ignore"):
             return self._fit(X, batch)
 
     def _fit(self, X: Any, batch: Any) -> Self:

@@ -339,7 +339,7 @@ class FSASL(ClusterSelector):
         if batch is not None:
             raise ValueError("batch needs an array in memory, not a tensor or a Dask array.")
         self._validate_params()
-        with one_thread():
+        with one_thread(), np.errstate(under="ignore"):  # as in memory
             return fit_where_it_is(self, X)
 
     def transform(self, X: Any) -> Any:
