@@ -19,10 +19,10 @@ from ufselect.preprocessing import LogNormalize
 TYPES = np.repeat([0, 1, 2], 20)
 GENES = [f"gene {column}" for column in range(40)]
 NOTE = (
-    "The values are counts (non-negative whole numbers, {} % zeros): each sample was divided by its sum, and "
-    "logarithms were taken. --counts no uses them as they are.\n"
+    "Raw counts are detected (non-negative whole numbers, {} % zeros) and log-normalised. "
+    "--counts no uses the values as they are.\n"
 )
-REQUESTED = "Each sample was divided by its sum, and logarithms were taken, as requested.\n"
+REQUESTED = "The values are log-normalised as counts, as requested.\n"
 
 
 def cell_counts():
@@ -111,11 +111,36 @@ def test_what_is_recognized_and_what_is_requested(here, arguments, values, sente
     assert outcome.code == 0
     assert outcome.stdout.splitlines() == names_of(fitted("MCFS", values, 6, **scale))
     assert sentence in outcome.stderr
-    assert ("logarithms" in outcome.stderr) == bool(sentence)
+    assert ("log-normalised" in outcome.stderr) == bool(sentence)
 
 
 def test_the_selection_depends_on_it(here):
     assert names_of(fitted("MCFS", X, 6)) != names_of(fitted("MCFS", normalized(), 6))
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["select", "counts.csv", "--aside", "gene 39", "-m", "6", "--method", "MaxVariance"],
+        ["compare", "counts.csv", "--methods", "MaxVariance,LaplacianScore", "-m", "6", "--repeats", "2"],
+        ["explain", "counts.csv", "gene 0", "--method", "MaxVariance", "-m", "6"],
+    ],
+)
+def test_what_happens_to_counts_is_said_first(here, arguments):
+    first, second, *_ = invoke(*arguments).stdout.splitlines()
+    assert first.startswith("Raw counts are detected")
+    assert "--counts no" in first
+    assert second.startswith("counts.csv: 60 samples")
+
+
+def test_a_page_says_what_happens_to_counts_and_not_twice_what_was_read(here):
+    assert invoke("select", "counts.csv", "-m", "6", "--method", "MCFS", "--report", "page.html").code == 0
+    methods = ["--methods", "LaplacianScore,MaxVariance", "-m", "6", "--repeats", "2"]
+    assert invoke("compare", "counts.csv", *methods, "--report", "methods.html").code == 0
+    for name in ("page.html", "methods.html"):
+        page = (here / name).read_text("utf-8")
+        assert "Raw counts are detected" in page
+        assert "counts.csv: 60 samples" not in page
 
 
 def test_neighbours_are_judged_on_the_same_values(here):
@@ -143,7 +168,7 @@ def test_compare_and_explain_see_the_same_values(here):
     assert NOTE.format(ZEROS) in recognized
     pd.testing.assert_frame_equal(found, figures("normalized.csv")[1], rtol=1e-9)
     plain, others = figures("counts.csv", "--counts", "no")
-    assert "logarithms" not in plain
+    assert "log-normalised" not in plain
     assert not found.equals(others)
 
     def explained(*arguments):
@@ -158,14 +183,14 @@ def test_compare_and_explain_see_the_same_values(here):
 def test_the_report_says_it_and_shows_the_same_values(here):
     assert invoke("select", "counts.csv", "-m", "6", "--method", "MCFS", "--report", "page.html").code == 0
     page = (here / "page.html").read_text("utf-8")
-    assert f"The values are counts (non-negative whole numbers, {ZEROS} % zeros)" in page
+    assert f"Raw counts are detected (non-negative whole numbers, {ZEROS} % zeros)" in page
 
 
 def test_counts_are_recognized_in_the_layer_that_is_read(here):
     data = anndata.AnnData(normalized(), var=pd.DataFrame(index=GENES), layers={"counts": sp.csr_matrix(X)})
     data.write_h5ad("cells.h5ad")
     arguments = ["select", "cells.h5ad", "-m", "6", "--method", "MCFS"]
-    assert "logarithms" not in invoke(*arguments).stdout
+    assert "log-normalised" not in invoke(*arguments).stdout
     assert NOTE.format(ZEROS) in invoke(*arguments, "--layer", "counts").stdout
     names = [invoke(*arguments, "--names", *layer).stdout for layer in ([], ["--layer", "counts"])]
     assert names[0] == names[1] != ""
@@ -203,7 +228,7 @@ def test_negative_values_cannot_be_counts(here, command):
     assert (outcome.code, outcome.stdout) == (1, "")
     assert outcome.stderr == "Error: 1 negative value in gene 17 (1); --counts yes needs values of zero or more.\n"
     assert is_one_sentence(outcome.stderr)
-    assert "logarithms" not in invoke("select", "negative.csv", "-m", "2", "--method", "MaxVariance").stdout
+    assert "log-normalised" not in invoke("select", "negative.csv", "-m", "2", "--method", "MaxVariance").stdout
 
 
 def test_a_column_of_halves_among_medians_does_not_hide_counts(here):
@@ -215,7 +240,7 @@ def test_a_column_of_halves_among_medians_does_not_hide_counts(here):
     filled = pd.DataFrame(values).fillna(pd.DataFrame(values).median()).to_numpy()
     assert 2.5 in filled[:, 0]
     outcome = invoke("select", "holes.csv", "-m", "6", "--method", "MCFS", "--impute", "median", "--names")
-    assert "The values are counts" in outcome.stderr
+    assert "Raw counts are detected" in outcome.stderr
     assert outcome.stdout.splitlines() == names_of(fitted("MCFS", normalized(filled), 6))
 
 
@@ -251,7 +276,7 @@ def test_counts_take_no_second_copy_in_memory(tmp_path, monkeypatch, form, dtype
     numbers = fitting.read_numbers(source)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert "The values are counts" in numbers.notes[-1]
+    assert "Raw counts are detected" in numbers.notes[0]
     assert peak < 1.35 * numbers.table.memory
     as_read = fitting.read_numbers(fitting.Source(tmp_path / "cells.h5ad"))
     np.testing.assert_array_equal(as_read.table.X.toarray(), counts)

@@ -13,18 +13,27 @@ def is_dask_collection(X: Any) -> bool:
     return dask is not None and bool(dask.is_dask_collection(X)) and hasattr(X, "shape")
 
 
-def header_of(X: Any, names: Sequence[str] | None = None) -> Any:
-    """Return an empty pandas frame with the columns of a Dask data frame, or with given names; else X itself.
+def validate_features(selector: Any, X: Any, names: Sequence[str] | None = None, *, reset: bool) -> None:
+    """Set or check the names and the number of features, by scikit-learn and in its words.
 
-    scikit-learn sets and checks names and numbers of features by it, in its own words: it does not read the names of a
-    Dask data frame in all its versions.
+    Parameters
+    ----------
+    selector : estimator
+    X : Dask array, Dask data frame or tensor
+    names : sequence of str, optional
+        Names of the columns; by default those of a data frame.
+    reset : bool
+        Whether to set them, as in fit, or to compare them with those set.
     """
-    columns = getattr(X, "columns", None) if names is None else names
-    if columns is None:
-        return X
-    import pandas as pd  # a data frame of Dask has imported it
+    from sklearn.utils.validation import validate_data  # imported late: readers of files need only the rest
 
-    return pd.DataFrame(columns=list(columns))
+    columns = getattr(X, "columns", None) if names is None else names
+    header = X
+    if columns is not None:  # not all versions of scikit-learn read the names of a Dask data frame
+        import pandas as pd
+
+        header = pd.DataFrame(columns=list(columns))
+    validate_data(selector, header, skip_check_array=True, reset=reset)
 
 
 def refuse_dask_collection(X: Any, method: str) -> None:

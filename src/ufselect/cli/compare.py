@@ -157,7 +157,7 @@ def _page(compared: Comparison, numbers: Numbers, legend: Sequence[str], command
         d,
         source=numbers.table.path.name,
         command=command,
-        notes=[*numbers.notes[1:], *_what_counted(compared)],
+        notes=[*numbers.without_source(numbers.notes), *_what_counted(compared)],
         facts={"Data": f"{counted(n, 'sample')} × {counted(d, 'column')}", "Version": f"ufselect {__version__}"},
         explained=[(what, meaning) for what, _, meaning in explained],
     )

@@ -29,6 +29,7 @@ _PLAIN_WORDS = {
     "alignment curve": "agreement with the learned structure",
     "alignment": "agreement",
 }
+COUNTS_REQUESTED = "The values are log-normalised as counts, as requested."
 _MOST_CODES = 3
 _LONGEST_REASON = 250
 _LEAST_WORKING_MEMORY, _MOST_WORKING_MEMORY = 64, 1024
@@ -55,6 +56,10 @@ class Numbers:
     X: Any
     notes: list[str]
     are_counts: bool = False
+
+    def without_source(self, notes: Sequence[str]) -> list[str]:
+        """Return notes less the one on what was read, which pages say elsewhere."""
+        return [each for each in notes if each != _what_was_read(self.table)]
 
 
 def form_of_text(
@@ -99,7 +104,7 @@ def read_numbers(source: Source) -> Numbers:
     codes = [] if counts else _what_may_be_codes(table)
     in_place = not source.as_read or ready is not table
     X = _normalized(ready, in_place) if counts else ready.X
-    return Numbers(table, X, [*notes, *counts, *codes], bool(counts))
+    return Numbers(table, X, [*counts, *notes, *codes], bool(counts))  # what changes all values comes first
 
 
 def _what_counts_become(table: Table, counts: Counts | None) -> list[str]:
@@ -107,14 +112,15 @@ def _what_counts_become(table: Table, counts: Counts | None) -> list[str]:
     from ufselect.files import looks_like_counts, share_of_zeros
 
     if counts is Counts.yes:
-        return ["Each sample was divided by its sum, and logarithms were taken, as requested."]
+        return [COUNTS_REQUESTED]
     if counts is Counts.no or not looks_like_counts(table):
         return []
-    zeros = percent(share_of_zeros(table))
-    return [
-        f"The values are counts (non-negative whole numbers, {zeros} zeros): each sample was divided by its sum, and "
-        "logarithms were taken. --counts no uses them as they are."
-    ]
+    return [counts_detected(f"non-negative whole numbers, {percent(share_of_zeros(table))} zeros")]
+
+
+def counts_detected(how: str) -> str:
+    """Return the sentence on counts that nobody has named as such."""
+    return f"Raw counts are detected ({how}) and log-normalised. --counts no uses the values as they are."
 
 
 def _what_may_be_codes(table: Table) -> list[str]:

@@ -221,6 +221,7 @@ def _page(
     from ufselect.report import Study, render_page
 
     table = numbers.table
+    said = numbers.without_source(_notes(selector, numbers))
     return render_page(
         Study(
             selector=selector,
@@ -231,7 +232,7 @@ def _page(
             samples=None if table.samples is None else table.samples.tolist(),
             groups={name: _as_written(values) for name, values in table.aside.items()},
             # What was read stands among the facts, and a test in the headline.
-            notes=[*_notes(selector, numbers)[1:], *([] if agreement.tested else agreement.sentences), *kept],
+            notes=[*said, *([] if agreement.tested else agreement.sentences), *kept],
             **more,
             test=agreement.tested,
             missing=_shares_missing(numbers.table),

@@ -11,7 +11,15 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from ufselect._backend.wording import counted
-from ufselect.cli.fitting import agreement_found, choices_made, copies_found, fit_with_notes, what_is_aside
+from ufselect.cli.fitting import (
+    COUNTS_REQUESTED,
+    agreement_found,
+    choices_made,
+    copies_found,
+    counts_detected,
+    fit_with_notes,
+    what_is_aside,
+)
 from ufselect.cli.options import Counts
 from ufselect.cli.printing import say
 from ufselect.cli.selection import cost, print_ranking, selected_names
@@ -62,7 +70,8 @@ def select_from_parts(
         normalized = _are_counts(files, counts)
         values = _normalized(X) if normalized else X
         fit_with_notes(selector, values, lambda: fit_blocks(selector, values, files.names))
-    notes = [_what_was_found(pattern, files, X), *what_is_aside(files.reasons), *_what_counts_became(normalized)]
+    found = [_what_was_found(pattern, files, X), *what_is_aside(files.reasons)]
+    notes = [*_what_counts_became(normalized, counts), *found]
     if names:
         say(notes, err=True)
         say(selected_names(selector, files.names))
@@ -117,6 +126,7 @@ def _what_was_found(pattern: Path, files: ParquetParts, X: Any) -> str:
     return f"{pattern}: {n:,} samples × {d:,} numeric columns ({where})."
 
 
-def _what_counts_became(normalized: bool) -> list[str]:
-    done = "Each sample was divided by its sum, and logarithms were taken. --counts no uses the values as they are."
-    return [done] if normalized else []
+def _what_counts_became(normalized: bool, counts: Counts | None) -> list[str]:
+    if not normalized:
+        return []
+    return [COUNTS_REQUESTED if counts is Counts.yes else counts_detected("non-negative whole numbers")]

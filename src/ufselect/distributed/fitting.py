@@ -10,11 +10,10 @@ from typing import Any
 import dask.array as da
 import numpy as np
 import numpy.typing as npt
-from sklearn.utils.validation import validate_data
 
 from ufselect._backend.columns import Indices, common_unit, divisors_of_moments
 from ufselect._backend.copies import columns_of_equal_extremes, first_of_equal_content
-from ufselect._backend.dask_arrays import header_of
+from ufselect._backend.dask_arrays import validate_features
 from ufselect._backend.moments import ColumnMoments
 from ufselect._backend.policy import LARGEST_DENSE_SYSTEM
 from ufselect._backend.resolution import has_large_offsets
@@ -43,7 +42,7 @@ def fit_blocks(selector: Any, X: Any, names: Sequence[str] | None = None) -> Any
     """
     array: da.Array = X.to_dask_array(lengths=True) if hasattr(X, "to_dask_array") else X
     _refuse(selector, array)
-    validate_data(selector, header_of(X, names), skip_check_array=True)
+    validate_features(selector, X, names, reset=True)
     names = getattr(selector, "feature_names_in_", None)
     blocks = RowBlocks(array)
     n, d = blocks.shape

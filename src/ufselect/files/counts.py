@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from ufselect.files.table import Table
-from ufselect.files.values import number_by_column
+from ufselect.files.values import blocks_of_values, number_by_column, sum_by_column, sum_by_row
 
 _MOST_VALUES = 4_000_000  # a sample of the rows says as much as all of them
 
@@ -32,29 +32,79 @@ zeros for what is not rated, a one is the rarest rating.
 _LARGEST_OF_A_SCALE = 10
 """Largest value of genotypes, grades and answers in questionnaires, which may have many zeros and ones."""
 
-_FEWEST_IN_COUNTED_COLUMNS = 0.5
-"""Share of the positive values in columns with both zeros and values above 1. Indicators of categories have none."""
+_LARGEST_COMMON = 20
+"""Largest value that may be the most frequent one above 10: counts get rarer as they get larger, in all sets 11 to 13.
+
+Codes for missing answers (99) and ages do not.
+"""
+
+_LARGEST_CODE = 9999  # codes for missing answers are at most this
+
+_MOST_ON_OTHER_SCALES = 0.1
+"""Share of columns without ones in shallow counts, of those with at least ten positive values.
+
+A column that counts in ones has some, unless it is very frequent; prices, ages and incomes have none. Cells have 0.9 %
+or less, 16 of them 8 %.
+"""
+
+_FEWEST_POSITIVE = 10  # values by which a column is judged
+
+_LARGEST_OTHER_PART = 0.5
+"""Part of the sum of all values in columns without ones, unless it grows with the sums of the other columns.
+
+Cells have 27 % or less; a single column of incomes has nearly all.
+"""
+
+_SHARED_DEPTH = 0.5
+"""Correlation between the sums of rows by some columns and by others: a deep sample has more of everything.
+
+Cells, documents and microbes have 0.8 or more between rare and frequent columns. Without it a sum means nothing.
+"""
+
+_EXPECTED_ABOVE_ONE = 3  # values above 1 that a column would have if it were Poisson, or it is not judged
+
+_MOST_REGULAR = 0.1
+"""Share of columns that vary clearly less than a Poisson variable of their mean, or have no value above 1.
+
+Counts vary at least as much as random events do: cells, documents and microbes have no such column. Half of the columns
+of flags beside visits are such, and a fifth of clinical grades.
+"""
 
 _FEWEST_DEEP_COLUMNS = 100
 """Number of columns below which deep counts are not recognised: columns of a few units could span as much as genes."""
 
-_DEEP_SPAN = 100
-"""Ratio of the last and the first decile of the positive values of deep counts, such as genes in tissues.
+_DEEP_SPAN = 50
+"""Ratio of the last and the first decile of the column means of deep counts, such as genes in tissues.
 
-These have few zeros and ones, but the rates of genes span orders of magnitude: simulated tissues have a ratio of 400,
-and of 140 without rare genes. Images have 30 or less.
+These have few zeros and ones, but the rates of genes span orders of magnitude: simulated tissues have a ratio of 650,
+and of 110 without rare genes. Images have 4 or less, unless they are dark at the edges.
 """
 
 _BRIGHTEST_PIXEL = 255
-"""Value that the last decile of deep counts exceeds, and no pixel of a common image does."""
+"""Value that the last decile of the column means of deep counts exceeds, and no pixel of a common image does."""
+
+_LARGEST_VARIATION = 1.5
+"""Median coefficient of variation of the columns of deep counts: simulated tissues have 0.55, black pixels 2."""
+
+_MOST_LIKE_NEIGHBORS = 0.2
+"""By how much neighbouring columns may correlate more than distant ones: those of images do by 0.4 or more.
+
+Genes, words and microbes do by 0.05 or less.
+"""
+
+_FULL_SCALES = tuple(2**bits - 1 for bits in (8, 10, 12, 14, 16))
+"""Values at which the pixels of cameras saturate. They are largest in counts only by chance."""
+
+_MOST_PAIRS, _MOST_ROWS = 50, 300  # pairs of neighbouring columns, and samples, that are looked at
 
 
 def looks_like_counts(table: Table) -> bool:
     """Return whether the values look like counts that are to be divided by the sum of their row.
 
-    Counts are non-negative whole numbers, and small ones are by far the most frequent. That tells them from images,
-    indicators, ratings, genotypes and tables of whole numbers in several units, of which none is recognised. Missing
-    values are ignored.
+    Counts are non-negative whole numbers in columns of one scale: small ones are the most frequent, and columns vary at
+    least as much as random events do. If there are few zeros and ones, columns span orders of magnitude and grow with
+    the sum of the row. That tells counts from images, flags, ratings, genotypes, coded answers and tables of several
+    units, none of which is recognised. Missing values are ignored.
 
     Parameters
     ----------
@@ -69,7 +119,9 @@ def looks_like_counts(table: Table) -> bool:
     if table.shape[1] < _FEWEST_COLUMNS:
         return False
     sample = _some_rows(table.X)
-    return _are_whole(sample) and (_are_shallow(sample) or _are_deep(sample)) and _are_whole(table.X)
+    if not _are_whole(sample) or not (_are_shallow(sample) or _are_deep(sample)):
+        return False
+    return _vary_as_counts(sample) and not _are_smooth(sample) and _are_whole(table.X)
 
 
 def share_of_zeros(table: Table) -> float:
@@ -90,27 +142,105 @@ def _are_whole(X: Any) -> bool:
 
 
 def _are_shallow(X: Any) -> bool:
-    """Whether most values are zero or one, and a few are much larger."""
+    """Whether most values are zero or one, a few are much larger, and all columns are on one scale."""
     n, d = X.shape
-    missing, positive = number_by_column(X, np.isnan), number_by_column(X, lambda values: values > 0)
-    n_positive = positive.sum()
-    if n_positive == 0 or n_positive + missing.sum() > (1.0 - _FEWEST_ZEROS) * n * d:
+    n_missing, n_positive = number_by_column(X, np.isnan).sum(), number_by_column(X, lambda values: values > 0).sum()
+    if n_positive == 0 or n_positive + n_missing > (1.0 - _FEWEST_ZEROS) * n * d:
         return False
-    with_zeros = positive + missing < n
-    counted = with_zeros & (number_by_column(X, lambda values: values > 1) > 0)
     n_ones = number_by_column(X, lambda values: values == 1).sum()
-    return bool(
-        n_ones >= _FEWEST_ONES * n_positive
-        and positive[counted].sum() >= _FEWEST_IN_COUNTED_COLUMNS * n_positive
-        and number_by_column(X, lambda values: values > _LARGEST_OF_A_SCALE)[with_zeros].any()
-    )
+    return bool(n_ones >= _FEWEST_ONES * n_positive and _get_rarer(X) and _are_on_one_scale(X))
+
+
+def _get_rarer(X: Any) -> bool:
+    """Whether values exceed those of grades and answers, and the most frequent of these is one of the smallest."""
+    numbers = np.zeros(_LARGEST_CODE + 1, dtype=np.int64)
+    for values in blocks_of_values(X):
+        large = values[(values > _LARGEST_OF_A_SCALE) & (values <= _LARGEST_CODE)]
+        numbers += np.bincount(large.astype(np.int64), minlength=len(numbers))
+    return bool(numbers.any() and np.argmax(numbers) <= _LARGEST_COMMON)
+
+
+def _are_on_one_scale(X: Any) -> bool:
+    """Whether nearly all columns have ones, and the sums of rows are not those of the others."""
+    positive = number_by_column(X, lambda values: values > 0)
+    has_zeros = positive + number_by_column(X, np.isnan) < X.shape[0]
+    has_ones = number_by_column(X, lambda values: values == 1) > 0
+    has_more = number_by_column(X, lambda values: values > 1) > 0
+    if np.count_nonzero(has_zeros & has_ones & has_more) < _FEWEST_COLUMNS:
+        return False
+    judged = positive >= _FEWEST_POSITIVE
+    others = judged & ~has_ones
+    if np.count_nonzero(others) > _MOST_ON_OTHER_SCALES * np.count_nonzero(judged):
+        return False
+    sums = sum_by_column(X)
+    is_small = sums[others].sum() <= _LARGEST_OTHER_PART * sums.sum()
+    return bool(is_small or _depth_is_shared(X, ~others, others.astype(np.float64)))
+
+
+def _depth_is_shared(X: Any, some: NDArray[np.bool_], weights: NDArray[np.float64]) -> bool:
+    """Whether the sums of rows over some columns correlate with weighted sums over others."""
+    sums = sum_by_row(X, some.astype(np.float64)), sum_by_row(X, weights)
+    if min(np.ptp(each) for each in sums) == 0:
+        return False
+    return bool(np.corrcoef(*sums)[0, 1] >= _SHARED_DEPTH)
+
+
+def _vary_as_counts(X: Any) -> bool:
+    """Whether hardly any column varies less than a Poisson variable of its mean."""
+    n = X.shape[0]
+    means = sum_by_column(X) / n
+    variances = sum_by_column(X, 2) / n - means**2
+    judged = n * (1.0 - np.exp(-means) * (1.0 + means)) >= _EXPECTED_ABOVE_ONE
+    # Of n Poisson values, variance and mean have a ratio of 1 with a standard error of √(2/n).
+    regular = variances < (1.0 - 2.0 * np.sqrt(2.0 / n)) * means
+    regular |= number_by_column(X, lambda values: values > 1) == 0
+    return bool(np.count_nonzero(regular & judged) <= _MOST_REGULAR * np.count_nonzero(judged))
 
 
 def _are_deep(X: Any) -> bool:
-    """Whether positive values span orders of magnitude."""
-    values: NDArray[Any] = X.data if sp.issparse(X) else X
-    positive = values[values > 0]
-    if X.shape[1] < _FEWEST_DEEP_COLUMNS or not len(positive):
+    """Whether columns span orders of magnitude and grow together, and no value is the largest of a camera."""
+    n, d = X.shape
+    means = sum_by_column(X) / n
+    varying = means > 0
+    if d < _FEWEST_DEEP_COLUMNS or np.count_nonzero(varying) < _FEWEST_DEEP_COLUMNS:
         return False
-    low, high = np.quantile(positive, [0.1, 0.9])
-    return bool(high >= _DEEP_SPAN * low and high > _BRIGHTEST_PIXEL)
+    low, middle, high = np.quantile(means[varying], [0.1, 0.5, 0.9])
+    deviations = np.sqrt(np.maximum(sum_by_column(X, 2) / n - means**2, 0.0))
+    variation = np.median(deviations[varying] / means[varying])
+    spread = high >= _DEEP_SPAN * low and high > _BRIGHTEST_PIXEL and variation <= _LARGEST_VARIATION
+    largest = np.nanmax(X.data if sp.issparse(X) else X)
+    if not spread or largest in _FULL_SCALES:
+        return False
+    frequent = varying & (means >= middle)
+    alike = np.divide(1.0, means, out=np.zeros(d), where=frequent)
+    return _depth_is_shared(X, varying & ~frequent, alike)
+
+
+def _are_smooth(X: Any) -> bool:
+    """Whether neighbouring columns are more alike than distant ones, as pixels are."""
+    columns = np.flatnonzero(sum_by_column(X))
+    first = np.unique(np.linspace(0, len(columns) - 2, _MOST_PAIRS).astype(np.intp))
+    some, near, far = (
+        _some_values(X, columns[(first + step) % len(columns)]) for step in (0, 1, 1 + len(columns) // 2)
+    )
+    return _mean_correlation(some, near) - _mean_correlation(some, far) > _MOST_LIKE_NEIGHBORS
+
+
+def _some_values(X: Any, columns: NDArray[np.intp]) -> NDArray[np.float64]:
+    """Return some columns of a sample of the rows, centred."""
+    rows = slice(None, None, -(-X.shape[0] // _MOST_ROWS))
+    if not sp.issparse(X):
+        values = X[rows, columns]
+    elif X.format == "csr":
+        values = X[rows][:, columns].toarray()
+    else:
+        values = np.hstack([X[:, [column]].toarray()[rows].copy() for column in columns])
+    values = np.nan_to_num(values.astype(np.float64))
+    return np.asarray(values - values.mean(axis=0))
+
+
+def _mean_correlation(some: NDArray[np.float64], others: NDArray[np.float64]) -> float:
+    """Return the mean absolute correlation between centred columns, in pairs."""
+    lengths = np.linalg.norm(some, axis=0) * np.linalg.norm(others, axis=0)
+    products = np.abs(np.sum(some * others, axis=0))
+    return float(np.mean(products[lengths > 0] / lengths[lengths > 0])) if lengths.any() else 0.0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -60,6 +60,53 @@ def number_by_column(X: Any, test: Callable[[Any], Any]) -> NDArray[np.int64]:
     for rows in row_blocks(X.shape):
         counts += np.count_nonzero(test(X[rows]), axis=0)
     return counts
+
+
+def blocks_of_values(X: Any) -> Iterator[NDArray[Any]]:
+    """Yield all values in blocks; of a sparse matrix only those stored."""
+    if sp.issparse(X):
+        yield from (X.data[block] for block in _blocks_of_stored(X))
+    else:
+        yield from (X[rows] for rows in row_blocks(X.shape))
+
+
+def sum_by_column(X: Any, power: int = 1) -> NDArray[np.float64]:
+    """Return the sum of a power of the values of each column; missing values are zero."""
+    sums = np.zeros(X.shape[1])
+    if sp.issparse(X):
+        for block in _blocks_of_stored(X):
+            sums += np.bincount(_columns_of(X, block), _known(X.data[block]) ** power, minlength=len(sums))
+        return sums
+    for rows in row_blocks(X.shape):
+        sums += np.sum(_known(X[rows]) ** power, axis=0)
+    return sums
+
+
+def sum_by_row(X: Any, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the weighted sum of the values of each row; missing values are zero."""
+    if not sp.issparse(X):
+        return np.concatenate([_known(X[rows]) @ weights for rows in row_blocks(X.shape)])
+    sums = np.zeros(X.shape[0])
+    for block in _blocks_of_stored(X):
+        weighted = _known(X.data[block]) * weights[_columns_of(X, block)]
+        sums += np.bincount(_columns_of(X.T, block), weighted, minlength=len(sums))
+    return sums
+
+
+def _known(values: NDArray[Any]) -> NDArray[np.float64]:
+    return np.nan_to_num(values.astype(np.float64), copy=False)
+
+
+def _blocks_of_stored(X: Any) -> Iterator[slice]:
+    for start in range(0, X.nnz, _BLOCK):
+        yield slice(start, min(start + _BLOCK, X.nnz))
+
+
+def _columns_of(X: Any, block: slice) -> NDArray[Any]:
+    """Return the columns of the stored values of a block."""
+    if X.format == "csr":
+        return np.asarray(X.indices[block])
+    return np.searchsorted(X.indptr, np.arange(block.start, block.stop), side="right") - 1
 
 
 def _number_by_sparse_column(X: Any, test: Callable[[Any], Any]) -> NDArray[np.int64]:

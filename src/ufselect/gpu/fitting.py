@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import validate_data
 
 from ufselect._backend.columns import Columns, common_unit, divisors
+from ufselect._backend.dask_arrays import validate_features
 from ufselect._backend.iterations import Iterations
 from ufselect._backend.policy import LARGEST_DENSE_SYSTEM
 from ufselect._backend.wanted import Wanted
@@ -65,7 +65,7 @@ def fit_tensor(selector: Any, X: torch.Tensor) -> Any:
     divisor = divisors(moments.deviation[informative], selector.scale)
     columns = DeviceColumns(placed(X, device), device, informative, moments.mean[informative], divisor)
     unit = common_unit(divisor, selector.scale)
-    validate_data(selector, X, skip_check_array=True)  # a tensor has no names: those of an earlier fit are forgotten
+    validate_features(selector, X, reset=True)  # a tensor has no names: those of an earlier fit are forgotten
     with selector._clock():
         selector._rank_and_store(partial(_learn, selector, columns), survey, count, np.dtype(np.float32), unit)
     return selector

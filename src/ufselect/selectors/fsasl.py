@@ -9,10 +9,9 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.utils._param_validation import StrOptions
-from sklearn.utils.validation import validate_data
 
 from ufselect._backend.columns import Columns, Float
-from ufselect._backend.dask_arrays import header_of, is_dask_collection
+from ufselect._backend.dask_arrays import is_dask_collection, validate_features
 from ufselect._backend.sharing import shared_whatever
 from ufselect._backend.tensors import is_tensor
 from ufselect._backend.threads import one_thread
@@ -358,7 +357,7 @@ class FSASL(ClusterSelector):
         if not (is_tensor(X) or is_dask_collection(X)):
             return super().transform(X)
         index = self.get_support(indices=True)
-        validate_data(self, header_of(X), skip_check_array=True, reset=False)
+        validate_features(self, X, reset=False)
         return X.iloc[:, index] if hasattr(X, "iloc") else X[:, index]
 
     def _learn(self, X: Columns, wanted: Wanted) -> Ranking:
