@@ -48,7 +48,7 @@ def column_names(X: Any, selector: Any = None) -> list[str] | None:
 
 
 def fitted_column_names(X: Any, selector: Any) -> list[str] | None:
-    """Return the names of the columns that a selector was fitted on; raise an error if X has others or another order."""
+    """Return the names of the columns that a selector was fitted on; raise an error if the names of X differ."""
     if hasattr(selector, "feature_names_in_") and _get_feature_names(X) is not None:
         _check_feature_names(selector, X, reset=False)
     return column_names(X, selector)
