@@ -1,5 +1,7 @@
 """AnnData files: what scanpy wrote stays, and the selection is added."""
 
+import subprocess
+
 import anndata
 import h5py
 import numpy as np
@@ -7,6 +9,7 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 from anndata.io import write_elem
+from warm_python import warm_python
 
 from ufselect.files import Selection, read_table, write_table
 
@@ -251,3 +254,42 @@ def test_integers_and_flags_become_floats(cells, form):
         assert table.X.dtype == np.float64
         found = table.X.toarray() if sp.issparse(table.X) else table.X
         np.testing.assert_array_equal(found, COUNTS.astype(dtype))
+
+
+WRITE_TO_A_FULL_DISK = """
+import os
+import resource
+import signal
+import sys
+import numpy as np
+from ufselect.files import Selection, read_table, write_table
+
+source, target = sys.argv[1:]
+table, selection = read_table(source), Selection(np.ones(300), np.arange(1, 301), 2)
+write_table(target, table, selection)
+size = os.path.getsize(target)
+os.unlink(target)
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)  # a file that grows too large is then an error, as on a full disk
+for share in (0.02, 0.5, 0.75, 0.85, 0.9, 0.93, 0.96, 0.99):
+    child = os.fork()
+    if not child:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (int(share * size),) * 2)
+        try:
+            write_table(target, table, selection)
+        except OSError as error:
+            sys.exit(error.strerror)
+    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+"""
+
+
+@pytest.mark.parametrize("ending", ["h5ad", "npy"])
+def test_a_full_disk_is_an_error_wherever_it_stops_the_writing(tmp_path, ending):
+    X = np.random.default_rng(0).random((20, 300))
+    anndata.AnnData(X).write_h5ad(tmp_path / "x.h5ad")
+    np.save(tmp_path / "x.npy", X)
+    paths = [str(tmp_path / f"x.{ending}"), str(tmp_path / "out.h5ad")]
+    done = subprocess.run(
+        [*warm_python(), "-c", WRITE_TO_A_FULL_DISK, *paths], capture_output=True, text=True, timeout=120
+    )
+    assert done.stdout.split() == ["1"] * 8, done.stderr[-500:]
+    assert done.stderr.splitlines() == ["File too large"] * 8

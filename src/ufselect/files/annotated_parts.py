@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ufselect.files.hdf5_writing import opened_for_writing
 from ufselect.files.sparse import sparse_from_parts
 from ufselect.files.table import LARGEST_INTEGER
 
@@ -77,12 +78,11 @@ def read_parts(path: Path, layer: str | None) -> AnnotatedParts:
 @contextmanager
 def annotated_copy(source: Path, target: Path) -> Iterator[AnnotatedParts]:
     """Copy a file; then write what was changed in var, or added to uns, into the copy."""
-    import h5py
     from anndata.io import read_elem, write_elem
 
     with suppress(shutil.SameFileError):
         shutil.copyfile(source, target)
-    with h5py.File(target, "r+") as file:
+    with opened_for_writing(target, "r+") as file:
         parts = AnnotatedParts(read_elem(file["obs"]), read_elem(file["var"]))
         yield parts
         write_elem(file, "var", parts.var)

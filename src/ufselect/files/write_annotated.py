@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
-from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ from numpy.typing import NDArray
 from ufselect.files.annotated_parts import annotated_copy, can_be_read_in_parts
 from ufselect.files.annotations import annotate
 from ufselect.files.arrow import as_texts
+from ufselect.files.hdf5_writing import opened_for_writing
 from ufselect.files.read import errors_named
 from ufselect.files.read_annotated import load_annotated
 from ufselect.files.self_contained import check_self_contained
@@ -42,11 +42,11 @@ def _annotate(data: Any, table: Table, selection: Selection) -> None:
 
 
 def _write(data: Any, path: Path) -> None:
-    """Write the data; text stays text, which anndata would turn into categories."""
-    options = {"convert_strings_to_categoricals": False}
-    known = signature(data.write_h5ad).parameters  # old versions lack this option
-    with _quietly():
-        data.write_h5ad(path, **{name: value for name, value in options.items() if name in known})
+    """Write the data; text stays text, which ``write_h5ad`` of anndata would turn into categories."""
+    from anndata.io import write_elem
+
+    with _quietly(), opened_for_writing(path, "w") as file:
+        write_elem(file, "/", data)
 
 
 @contextmanager
