@@ -16,13 +16,12 @@ from ufselect._backend.columns import (
     Float,
     Indices,
     column_spreads,
-    common_unit,
     constant_columns,
-    divisors_of_moments,
     dtype_beside_offsets,
     powers_of_two,
     with_dense_columns,
 )
+from ufselect._backend.divisors import common_unit, divisors_of_moments
 from ufselect._backend.groups import numbered_by_equality
 from ufselect._backend.memory import ensure_fits
 from ufselect._backend.policy import MEAN_TO_SHIFT

@@ -10,6 +10,7 @@ import numpy.typing as npt
 import scipy.sparse as sp
 from sklearn.utils.sparsefuncs import inplace_column_scale, mean_variance_axis, min_max_axis
 
+from ufselect._backend.divisors import common_scale, common_unit, divisors, divisors_of_moments
 from ufselect._backend.policy import MEAN_TO_SHIFT, SMALLEST_SAFE_SQUARE
 from ufselect._backend.resolution import (
     common_spread,
@@ -76,7 +77,7 @@ class Columns:
             X = X.astype(dtype_beside_offsets(X), copy=False)
         deviations = X - X.mean(axis=0, dtype=np.float64) if center or scale else X
         roots = root_mean_squares(deviations)
-        divisor = divisors(roots, scale) if scale else _common_scale(roots)
+        divisor = divisors(roots, scale) if scale else common_scale(roots)
         values = np.divide(deviations, divisor, out=deviations) if center else X / divisor
         return cls(np.ascontiguousarray(values, dtype=X.dtype), centered=center, unit=common_unit(divisor, scale))
 
@@ -280,30 +281,6 @@ def powers_of_two(magnitudes: Any) -> Float:
     """Return the largest power of two below every magnitude; dividing by it changes no digit."""
     exponents = np.frexp(np.asarray(magnitudes, dtype=np.float64))[1] - 1
     return np.ldexp(1.0, np.maximum(exponents, np.finfo(np.float64).minexp))
-
-
-def divisors(deviation: Float, scale: str | None) -> Float:
-    """Return the scale of every centred column, none of which is constant."""
-    if scale is None:
-        return _common_scale(deviation)
-    return deviation if scale == "standard" else deviation + np.median(deviation)
-
-
-def divisors_of_moments(mean: Float, deviation: Float, *, center: bool, scale: str | None) -> Float:
-    """Return the scale of every column, centred or not, as :meth:`Columns.prepared` describes it."""
-    return divisors(deviation, scale) if scale or center else _common_scale(np.hypot(mean, deviation))
-
-
-def common_unit(divisor: Float, scale: str | None) -> float:
-    """Return the power of two by which all columns are divided if they are not scaled; 1 if they are."""
-    return 1.0 if scale else float(divisor[0])
-
-
-def _common_scale(roots: Float) -> Float:
-    """Return for every column the same power of two, near the root mean square of all columns."""
-    largest = roots.max()
-    root = largest * np.sqrt(np.mean((roots / largest) ** 2))
-    return np.full(len(roots), 2.0 ** np.round(np.log2(root)))
 
 
 def _shifted_columns(X: sp.csc_array, shift: Float) -> sp.csc_array:

@@ -11,9 +11,10 @@ import dask.array as da
 import numpy as np
 import numpy.typing as npt
 
-from ufselect._backend.columns import Indices, common_unit, divisors_of_moments
+from ufselect._backend.columns import Indices
 from ufselect._backend.copies import columns_of_equal_extremes, first_of_equal_content
 from ufselect._backend.dask_arrays import validate_features
+from ufselect._backend.divisors import common_unit, divisors_of_moments
 from ufselect._backend.moments import ColumnMoments
 from ufselect._backend.policy import LARGEST_DENSE_SYSTEM
 from ufselect._backend.resolution import has_large_offsets

@@ -11,8 +11,9 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import check_random_state
 
-from ufselect._backend.columns import Columns, common_unit, divisors
+from ufselect._backend.columns import Columns
 from ufselect._backend.dask_arrays import validate_features
+from ufselect._backend.divisors import common_unit, divisors
 from ufselect._backend.iterations import Iterations
 from ufselect._backend.policy import LARGEST_DENSE_SYSTEM
 from ufselect._backend.wanted import Wanted
