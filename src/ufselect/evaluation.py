@@ -13,10 +13,11 @@ from sklearn.base import clone
 from sklearn.utils import gen_batches
 
 from ufselect._backend.blocks import affordable_rows, wide_column_blocks
-from ufselect._backend.columns import Columns, Float, Indices, canonical, constant_columns
+from ufselect._backend.columns import Columns, Float, Indices, constant_columns
 from ufselect._backend.convergence import convergence_warnings, warn_user
 from ufselect._backend.progress import with_progress
 from ufselect._backend.seeds import seed_of
+from ufselect._backend.sparse_arrays import canonical
 from ufselect._backend.tabular import (
     as_mask,
     as_matrix,

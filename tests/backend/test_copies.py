@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
 import ufselect
-from ufselect._backend.columns import canonical, column_extremes
+from ufselect._backend.columns import column_extremes
 from ufselect._backend.copies import first_equal_columns
+from ufselect._backend.sparse_arrays import canonical
 from ufselect.datasets import make_planted_clusters
 
 LAYOUTS = [np.asarray, sp.csr_array, sp.csc_array]

@@ -19,12 +19,12 @@ from ufselect._backend.columns import (
     constant_columns,
     dtype_beside_offsets,
     powers_of_two,
-    with_dense_columns,
 )
 from ufselect._backend.divisors import common_unit, divisors_of_moments
 from ufselect._backend.groups import numbered_by_equality
 from ufselect._backend.memory import ensure_fits
 from ufselect._backend.policy import MEAN_TO_SHIFT
+from ufselect._backend.sparse_arrays import with_dense_columns
 from ufselect._backend.tabular import is_missing
 from ufselect._backend.wording import shown
 

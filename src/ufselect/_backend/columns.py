@@ -20,13 +20,11 @@ from ufselect._backend.resolution import (
     magnitudes,
     whole_columns,
 )
+from ufselect._backend.sparse_arrays import sparse_self_product, with_dense_columns
 from ufselect._backend.threads import threads_for
 
 Float = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.intp]
-
-_FILLED = 0.15  # share of nonzero values from which a dense product takes less time than a sparse one
-_BLOCK_OF_COLUMNS = 1024
 
 
 class Columns:
@@ -145,7 +143,7 @@ class Columns:
         # A product of a matrix with its own transpose takes half the time of any other.
         half = part if weights is None else _with_scaled_rows(part, np.sqrt(weights).astype(self.dtype))
         with threads_for(float(part.size) * part.shape[1]):
-            product = _sparse_self_product(half.T) if sp.issparse(half) else half.T @ half
+            product = sparse_self_product(half.T) if sp.issparse(half) else half.T @ half
         if self.offset is not None:
             # (V−1oᵀ)ᵀ D (V−1oᵀ) = VᵀDV − s oᵀ − o sᵀ + tr(D) o oᵀ with s = VᵀD1.
             offset = self.offset[index]
@@ -161,7 +159,7 @@ class Columns:
         with threads_for(float(X.values.size) * X.shape[0]):
             if not sp.issparse(X.values):
                 return np.asarray(X.values @ X.values.T, dtype=np.float64)
-            product = _sparse_self_product(X.values)
+            product = sparse_self_product(X.values)
         if X.offset is not None:
             cross = X.by_row @ X.offset
             product += X.offset @ X.offset - cross[:, None] - cross
@@ -248,19 +246,6 @@ class Columns:
         return dense if offset is None else dense - offset.astype(dense.dtype)
 
 
-def _sparse_self_product(V: Any) -> Float:
-    """VVᵀ as a dense array, with a dense product for the columns that are filled most."""
-    V = V.tocsc()
-    filled = np.diff(V.indptr) > _FILLED * V.shape[0]
-    rest = V[:, np.flatnonzero(~filled)]
-    product = np.asarray((rest @ rest.T).toarray(), dtype=np.float64)
-    dense = np.flatnonzero(filled)
-    for start in range(0, len(dense), _BLOCK_OF_COLUMNS):
-        part = V[:, dense[start : start + _BLOCK_OF_COLUMNS]].toarray()
-        product += part @ part.T
-    return product
-
-
 def dtype_beside_offsets(X: npt.NDArray[Any]) -> np.dtype[Any]:
     """Return the type of a dense X, or float64 if its own would lose digits unless offsets are subtracted."""
     return np.dtype(np.float64) if X.dtype != np.float64 and has_large_offsets(*column_spreads(X)) else X.dtype
@@ -292,29 +277,6 @@ def _shifted_columns(X: sp.csc_array, shift: Float) -> sp.csc_array:
     return with_dense_columns(X, columns, X[:, columns].toarray() - shift[columns]) if len(columns) else X
 
 
-def with_dense_columns(X: sp.csc_array, columns: Indices, dense: Float) -> sp.csc_array:
-    """Replace some columns, whose indices ascend, by dense ones."""
-    n, lengths = X.shape[0], np.diff(X.indptr)
-    is_light = np.ones(X.shape[1], dtype=bool)
-    is_light[columns] = False
-    kept = np.repeat(is_light, lengths)
-    light = sp.csc_array((X.data[kept], X.indices[kept], _pointers(np.where(is_light, lengths, 0))), shape=X.shape)
-    rows = np.tile(np.arange(n), len(columns))
-    heavy = sp.csc_array((dense.ravel(order="F"), rows, _pointers(np.where(is_light, 0, n))), shape=X.shape)
-    return _with_short_indices(sp.csc_array(light + heavy))
-
-
-def _pointers(lengths: Any) -> Indices:
-    return np.concatenate([[0], np.cumsum(lengths)])
-
-
-def _with_short_indices(X: Any) -> Any:
-    """Convert the indices of X to 32 bits if they fit; parts of scikit-learn require it."""
-    if X.nnz <= np.iinfo(np.int32).max:
-        X.indices, X.indptr = X.indices.astype(np.int32, copy=False), X.indptr.astype(np.int32, copy=False)
-    return X
-
-
 def _with_scaled_rows(part: Any, weights: Any) -> Any:
     return sp.diags_array(weights) @ part if sp.issparse(part) else weights[:, None] * part
 
@@ -324,25 +286,6 @@ def holding_dtype(values: Float, dtype: np.dtype[Any]) -> np.dtype[Any]:
     largest = float(np.abs(values).max())
     limits = np.finfo(dtype)
     return dtype if largest == 0.0 or float(limits.tiny) <= largest <= float(limits.max) else np.dtype(np.float64)
-
-
-def canonical(X: Any) -> Any:
-    """Return a sparse X with sorted 32-bit indices, without duplicate entries and without explicit zeros.
-
-    X itself is not modified, and neither are its cached flags. The result shares the arrays of X if they are canonical
-    already. A dense X is returned unchanged.
-    """
-    if not sp.issparse(X):
-        return X
-    # A new object, because SciPy caches flags in the object that is asked for them.
-    clean = type(X)((X.data, X.indices, X.indptr), shape=X.shape)
-    if not clean.has_canonical_format:
-        clean = clean.copy()
-        clean.sum_duplicates()
-    if not clean.data.all():
-        clean = clean.copy()
-        clean.eliminate_zeros()
-    return _with_short_indices(clean)
 
 
 def column_moments(X: Any) -> tuple[Float, Float]:

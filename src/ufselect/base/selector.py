@@ -21,7 +21,6 @@ from ufselect._backend.batches import Batches, SparseWithinBatches
 from ufselect._backend.columns import (
     Columns,
     Float,
-    canonical,
     column_extremes,
     constant_columns,
     holding_dtype,
@@ -36,6 +35,7 @@ from ufselect._backend.policy import (
 )
 from ufselect._backend.progress import waiting
 from ufselect._backend.resolution import magnitudes, warn_of_rounding, why_nothing_is_informative
+from ufselect._backend.sparse_arrays import canonical
 from ufselect._backend.threads import one_thread
 from ufselect._backend.wanted import Wanted
 from ufselect._ranking import Ranking
