@@ -417,6 +417,16 @@ def test_page_says_how_small_the_subsets_are_if_larger_ones_would_take_too_long(
     np.testing.assert_allclose(features["stability"], expected)
 
 
+def test_zeros_of_sparse_data_do_not_make_the_subsets_smaller(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("ufselect.cli.select._MOST_VALUES_REFITTED", 12 * 48)
+    monkeypatch.setattr("ufselect.cli.select._FEWEST_REFITTED", 20)
+    X = write_source(tmp_path, "sparse.npz").X
+    assert X.nnz < 12 * 48
+    assert invoke("select", "sparse.npz", "-m", 4, "--method", "MaxVariance", "--report", "page.html").code == 0
+    assert "From random subsets of 48 of 60 samples (80 %), " in (tmp_path / "page.html").read_text(encoding="utf-8")
+
+
 def test_without_the_test_the_agreement_is_told_alone(cells, noise):
     for name, X in (("cells.csv", cells.X), ("noise.npy", noise)):
         outcome = invoke("select", name, "-m", 4, "--no-test")

@@ -250,7 +250,8 @@ def _stability(selector: BaseSelector, X: Any, batch: Any, seed: int) -> dict[st
     from ufselect.inspection import selection_frequencies
 
     n, d = X.shape
-    most = max(_MOST_VALUES_REFITTED // d, _FEWEST_REFITTED)
+    n_values = X.nnz if hasattr(X, "nnz") else n * d
+    most = max(_MOST_VALUES_REFITTED * n // max(n_values, 1), _FEWEST_REFITTED)
     try:
         with convergence_warnings(), modest_resources(X, selector.get_params().get("n_jobs", 1)):
             found = selection_frequencies(
