@@ -308,6 +308,11 @@ def bench(tmp_path, monkeypatch):
         (CHEAP.replace("[1, 2]", "[1, 2"), [], "Error: tried.toml is not valid TOML: "),
         (CHEAP.replace('"iris"', '"irys"'), [], "'irys'"),
         (CHEAP.replace('"MaxVariance"', '"MaxVarience"'), ["--data", "iris"], "there is no selector 'MaxVarience' in"),
+        (
+            CHEAP.replace('"MaxVariance"', '"subprocess:Popen"') + 'parameters = { args = ["touch", "called"] }',
+            ["--data", "iris"],
+            "Error: the selector 'subprocess:Popen' is not a class with a method fit",
+        ),
         (CHEAP + "parameters = { colour = 1 }", ["--data", "iris"], "unexpected keyword argument 'colour'"),
         (
             CHEAP.replace("MaxVariance", "logged_selectors:Failing"),

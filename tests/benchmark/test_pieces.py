@@ -124,6 +124,15 @@ def test_a_selector_that_does_not_exist_is_named_with_the_modules_searched(name,
     assert modules in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    "name",
+    ["subprocess:Popen", "os:system", "subprocess:Popen.wait", "json:loads", "sys:path", "ufselect:FSASL.fit"],
+)
+def test_what_has_no_fit_is_refused_before_it_is_called(name):
+    with pytest.raises(ValueError, match=f"^the selector '{name}' is not a class with a method fit"):
+        selector_named(name)
+
+
 def test_a_module_that_cannot_be_imported_says_why(tmp_path, monkeypatch):
     (tmp_path / "needs_something_else.py").write_text("import something_else_that_is_not_installed")
     monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])

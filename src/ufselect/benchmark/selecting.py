@@ -28,7 +28,7 @@ _imported_from: dict[str, str] = {}  # modules of users, and the digest of the s
 
 
 def selector_named(name: str) -> Callable[..., Any]:
-    """Return the class or function that makes a selector.
+    """Return the class that makes a selector, or its classmethod.
 
     Parameters
     ----------
@@ -38,9 +38,13 @@ def selector_named(name: str) -> Callable[..., Any]:
     Raises
     ------
     ValueError
-        If there is no selector with that name.
+        If there is no selector with that name. Nothing but classes with a method ``fit`` is ever called.
     """
-    return object_named(name, _OURS)
+    make = object_named(name, _OURS)
+    made = make if isinstance(make, type) else getattr(make, "__self__", None)
+    if not (isinstance(made, type) and callable(getattr(made, "fit", None))):
+        raise ValueError(f"the selector {name!r} is not a class with a method fit, nor a classmethod of one.")
+    return make
 
 
 def selector_source(name: str) -> str:
