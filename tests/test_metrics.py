@@ -323,6 +323,12 @@ class TestRedundancy:
     def test_sparse_is_as_dense(self, X, container):
         assert_allclose(redundancy(container(X)), redundancy(X), rtol=0, atol=1e-12)
 
+    @pytest.mark.parametrize("offset", [1e4, 1e8])
+    def test_sparse_columns_keep_their_digits_beside_an_offset(self, offset):
+        X = np.random.default_rng(0).standard_normal((60, 4)) + offset * np.array([0, 1, 1, 0])
+        X[:, 1] += X[:, 0]
+        assert_allclose(redundancy(sp.csr_array(X)), redundancy(X), rtol=0, atol=1e-7)
+
     @given(arrays(np.float64, (9, 4), elements=st.integers(-3, 3)), st.sampled_from([0.1, -7.3, 1e5]))
     def test_neither_scale_nor_shift_nor_sign_matter(self, X, factor):
         assert_allclose(redundancy(factor * X + np.arange(4)), redundancy(X), rtol=0, atol=1e-9)

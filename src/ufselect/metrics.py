@@ -11,9 +11,8 @@ import scipy.sparse as sp
 from scipy.optimize import linear_sum_assignment
 from scipy.special import entr
 from sklearn.utils import check_array
-from sklearn.utils.sparsefuncs import min_max_axis
 
-from ufselect._backend.columns import powers_of_two
+from ufselect._backend.columns import Columns, canonical, column_extremes, powers_of_two
 from ufselect._backend.groups import numbered_by_equality
 from ufselect.graphs.neighbors import nearest_others
 
@@ -363,14 +362,18 @@ def _checked_shares(values: Any, name: str) -> Float:
 
 
 def _centered_products(X: Any) -> tuple[Float, npt.NDArray[np.bool_]]:
-    """Return (X − 1mᵀ)ᵀ(X − 1mᵀ), with m the means, and which columns are constant."""
-    means = np.asarray(X.mean(axis=0)).ravel()
-    if sp.issparse(X):
-        # XᵀX − n mmᵀ keeps X sparse, and cancels little if most entries are zero.
-        lowest, highest = min_max_axis(X, axis=0)
-        return (X.T @ X).toarray() - X.shape[0] * np.outer(means, means), lowest == highest
-    centered = X - means
-    return centered.T @ centered, X.min(axis=0) == X.max(axis=0)
+    """Return (X − 1mᵀ)ᵀ(X − 1mᵀ), with m the means, and which columns are constant; of a sparse X up to scales."""
+    lowest, highest = column_extremes(X)
+    constant = np.asarray(lowest == highest)
+    if not sp.issparse(X):
+        centered = X - X.mean(axis=0)
+        return centered.T @ centered, constant
+    varying = np.flatnonzero(~constant)
+    products = np.zeros((X.shape[1], X.shape[1]))
+    if len(varying):
+        columns = Columns.prepared(canonical(X)[:, varying], center=True, scale="standard")
+        products[np.ix_(varying, varying)] = columns.gram()
+    return products, constant
 
 
 def _indices(chosen: Any, n_features: int) -> Indices:
