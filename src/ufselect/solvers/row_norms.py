@@ -235,7 +235,10 @@ def _lower(point: _Point, precisions: Sequence[_Precision]) -> tuple[_Point | No
     if newton[0] is not None:
         return newton
     reweighted = replace(point, norms=np.linalg.norm(point.W, axis=1))
-    return reweighted if reweighted.value < point.value - _ROUNDING * abs(point.value) else None, None
+    with suppress(np.linalg.LinAlgError):  # by rounding, where λ is negligible beside E^½GE^½
+        if reweighted.value < point.value - _ROUNDING * abs(point.value):
+            return reweighted, None
+    return None, None
 
 
 def _newton(point: _Point, precisions: Sequence[_Precision]) -> tuple[_Point | None, _Model | None]:
