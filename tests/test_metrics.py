@@ -378,7 +378,7 @@ class TestNeighborhoods:
         assert_array_equal(nearest_neighbors(X + 2.0**30, 3), nearest_neighbors(X, 3))
 
     @pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
-    @pytest.mark.parametrize(("unit", "dtype"), [(1e-160, "d"), (1e-310, "d"), (1e200, "d"), (1e-25, "f"), (1e25, "f")])
+    @pytest.mark.parametrize(("unit", "dtype"), [(1e-162, "d"), (1e-310, "d"), (1e200, "d"), (1e-25, "f"), (1e25, "f")])
     def test_the_unit_of_the_data_does_not_choose_neighbours(self, unit, dtype, form):
         X = np.random.default_rng(0).standard_normal((40, 30))
         expected = nearest_neighbors(X, 5)

@@ -230,3 +230,13 @@ def test_every_weight_has_an_iteration_however_few_there_are(max_iter):
         weights.append(tightening.weight)
         tightening.change_after(10.0 - iteration)
     assert weights == [1.0, 10.0, 100.0, 1000.0][:max_iter]
+
+
+def test_the_order_of_the_samples_does_not_choose_the_start():
+    # Noise, in which k-means has many local optima.
+    points = np.random.default_rng(0).standard_normal((90, 4))
+    start = cluster_indicators(points, 6, 0)
+    for seed in range(5):
+        order = np.random.default_rng(seed).permutation(90)
+        turned = cluster_indicators(points[order], 6, 0)
+        assert_allclose(turned @ turned.T, (start @ start.T)[order][:, order], rtol=0, atol=1e-12)

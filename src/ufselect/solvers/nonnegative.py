@@ -21,9 +21,14 @@ GROWING = (1.0, 10.0, 100.0, 1000.0)
 
 
 def cluster_indicators(points: Float, n_clusters: int, random_state: Any) -> Float:
-    """Return a positive start: indicators of k-means clusters plus 0.2, with columns of unit length."""
+    """Return a positive start: indicators of k-means clusters plus 0.2, with columns of unit length.
+
+    k-means takes the samples by their distance from the mean, so that its draws do not depend on their order.
+    """
+    order = np.argsort(np.sum((points - points.mean(axis=0)) ** 2, axis=1), kind="stable")
+    labels = np.empty(len(points), dtype=np.intp)
     with threads_for(2.0 * _STARTS * _ITERATIONS * points.size * n_clusters):
-        labels = KMeans(n_clusters, n_init=_STARTS, random_state=random_state).fit_predict(points)
+        labels[order] = KMeans(n_clusters, n_init=_STARTS, random_state=random_state).fit_predict(points[order])
     return indicators(labels, n_clusters)
 
 
