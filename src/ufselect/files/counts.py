@@ -86,13 +86,13 @@ _BRIGHTEST_PIXEL = 255
 _LARGEST_VARIATION = 1.5
 """Median coefficient of variation of the columns of deep counts: simulated tissues have 0.55, black pixels 2."""
 
-_MOST_LIKE_NEIGHBORS = 0.2
-"""By how much neighbouring columns may correlate more than distant ones: those of images do by 0.4 or more.
+_MOST_LIKE_NEIGHBORS = 0.1
+"""By how much neighbouring columns may correlate more than distant ones.
 
-Genes, words and microbes do by 0.05 or less.
+Genes, words and microbes do by 0.05 or less, common images by 0.4 or more, noisy and very dark ones by 0.15.
 """
 
-_FULL_SCALES = tuple(2**bits - 1 for bits in (8, 10, 12, 14, 16))
+_FULL_SCALES = tuple(2**bits - 1 for bits in (10, 12, 14, 16))
 """Values at which the pixels of cameras saturate. They are largest in counts only by chance."""
 
 _MOST_PAIRS, _MOST_ROWS = 50, 300  # pairs of neighbouring columns, and samples, that are looked at
@@ -121,7 +121,7 @@ def looks_like_counts(table: Table) -> bool:
     sample = _some_rows(table.X)
     if not _are_whole(sample) or not (_are_shallow(sample) or _are_deep(sample)):
         return False
-    return _vary_as_counts(sample) and not _are_smooth(sample) and _are_whole(table.X)
+    return _vary_as_counts(sample) and not _are_images(sample) and _are_whole(table.X)
 
 
 def share_of_zeros(table: Table) -> float:
@@ -198,7 +198,7 @@ def _vary_as_counts(X: Any) -> bool:
 
 
 def _are_deep(X: Any) -> bool:
-    """Whether columns span orders of magnitude and grow together, and no value is the largest of a camera."""
+    """Whether columns span orders of magnitude and grow together."""
     n, d = X.shape
     means = sum_by_column(X) / n
     varying = means > 0
@@ -208,16 +208,17 @@ def _are_deep(X: Any) -> bool:
     deviations = np.sqrt(np.maximum(sum_by_column(X, 2) / n - means**2, 0.0))
     variation = np.median(deviations[varying] / means[varying])
     spread = high >= _DEEP_SPAN * low and high > _BRIGHTEST_PIXEL and variation <= _LARGEST_VARIATION
-    largest = np.nanmax(X.data if sp.issparse(X) else X)
-    if not spread or largest in _FULL_SCALES:
+    if not spread:
         return False
     frequent = varying & (means >= middle)
     alike = np.divide(1.0, means, out=np.zeros(d), where=frequent)
     return _depth_is_shared(X, varying & ~frequent, alike)
 
 
-def _are_smooth(X: Any) -> bool:
-    """Whether neighbouring columns are more alike than distant ones, as pixels are."""
+def _are_images(X: Any) -> bool:
+    """Whether pixels are saturated, or neighbouring columns are more alike than distant ones."""
+    if np.nanmax(X.data if sp.issparse(X) else X) in _FULL_SCALES:
+        return True
     columns = np.flatnonzero(sum_by_column(X))
     first = np.unique(np.linspace(0, len(columns) - 2, _MOST_PAIRS).astype(np.intp))
     some, near, far = (
