@@ -27,6 +27,7 @@ _LOOSE, _INNER_PRECISION_IF_LOOSE = 1e-3, 0.05
 _SWEEPS, _SWEEPS_OF_FEW_TARGETS, _FEW_TARGETS = 3, 10, 5  # sweeps over few targets cost little beside a Newton step
 _SWEEPS_PER_SOLUTION = 2
 _MANY_CORRELATED = 10
+_UNRESOLVED = math.sqrt(np.finfo(np.float64).eps)  # cosine below which the Gram matrix, which squares it, is rounding
 
 
 def tolerance_while_moving(share: float) -> float:
@@ -78,9 +79,12 @@ def l21_regression(
     Returns
     -------
     Solution
-        Its ``coef`` has shape (d, c). It has not converged if there are more than ``most_rows`` nonzero rows.
+        Its ``coef`` has shape (d, c). It has not converged if there are more than ``most_rows`` nonzero rows. It is
+        zero if Y is orthogonal to all columns up to rounding, as it can be beside an enormous outlier.
     """
     target = X.transposed_matmul(Y) if products is None else products
+    if _is_orthogonal(X, gram, Y, target):
+        return Solution(np.zeros_like(target), lambda: float(np.sum(Y**2)), 0, True)
     W, n_iter, converged = _solve(
         _Products(X, metric, gram), target, penalty / 2.0, warm_start, tol, max_iter, most_rows
     )
@@ -114,6 +118,13 @@ def l21_regression_of_products(
     """
     W, n_iter, converged = _solve(_Products(None, None, gram), target, penalty / 2.0, warm_start, tol, max_iter, None)
     return Solution(W, lambda: 2.0 * l21_value(gram, target, W, penalty / 2.0), n_iter, converged)
+
+
+def _is_orthogonal(X: Columns, gram: Float | None, Y: Float, target: Float) -> bool:
+    """Return whether what XᵀXW explains of Y would be lost in its rounding errors, so that W could be anything."""
+    squares = X.squared_norms() if gram is None else np.diagonal(gram)
+    largest = _UNRESOLVED * math.sqrt(float(squares.max())) * float(np.linalg.norm(Y))
+    return float(np.linalg.norm(target, axis=1).max()) <= largest
 
 
 class _Products:

@@ -88,7 +88,9 @@ def _by_samples(X: Columns, L: Any, inverse_weights: Float, penalty: float, coun
 def _largest_pairs(left: Float, smoothness: Float, penalty: float, count: int) -> tuple[Float, Float]:
     """Return the vectors of the largest positive θ in left·v = θ(smoothness + γI)v, and θ, in descending order."""
     size = len(left)
-    right = smoothness + penalty * np.eye(size)
+    # A γ that is smaller than the rounding errors of the first term would not make the matrix positive definite.
+    rounding = size * float(np.finfo(np.float64).eps * np.diagonal(smoothness).max(initial=0.0))
+    right = smoothness + max(penalty, rounding) * np.eye(size)
     theta, v = eigh(left, right, subset_by_index=[max(size - count, 0), size - 1])
     positive = theta > _RANK_TOLERANCE * theta[-1]
     return v[:, positive][:, ::-1], theta[positive][::-1]
