@@ -81,7 +81,7 @@ def map_of_samples(study: Study) -> Map:
         points = np.asarray(embedding, dtype=np.float64)[rows]
     low, high = robust_ranges(points)
     inside = np.clip(points, low, high)
-    clusters, sizes = _grouped(*_clusters(inside, _wanted_clusters(study)))
+    clusters, sizes = grouped(*_clusters(inside, _wanted_clusters(study)))
     shown = slice(MOST_DIMENSIONS)
     outlying = inside != points
     return Map(rows, inside[:, shown], outlying[:, shown], clusters, sizes, embedding is not None)
@@ -130,7 +130,7 @@ def _clusters(points: Float, wanted: int | None) -> tuple[Indices, Float]:
     return labels, _centers(points, labels)
 
 
-def _grouped(clusters: Indices, centers: Float) -> tuple[Indices, Indices]:
+def grouped(clusters: Indices, centers: Float) -> tuple[Indices, Indices]:
     """Join similar clusters until there are as many groups as colours; return the groups and their sizes."""
     if len(centers) <= MOST_GROUPS:
         return clusters, np.ones(len(centers), dtype=np.intp)
