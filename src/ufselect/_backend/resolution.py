@@ -48,12 +48,16 @@ def differs_by_rounding(deviation: Float, size: Float, whole: Mask, limits: Any)
     deviation, size : ndarray of shape (d,)
         Standard deviation and largest magnitude of each column.
     whole : ndarray of bool of shape (d,)
-        Which columns consist of whole numbers: these are exact as long as the type holds every whole number.
+        Which columns consist of whole numbers: these are exact as long as the type holds every whole number. Above
+        that, numbers of single precision may still be exact if they differ by more than neighbouring ones do.
     limits : finfo
         Precision of the values.
     """
+    rounding = largest_rounding(limits) * size
+    if limits.bits < 64:
+        rounding = np.where(whole, _spacing(size, limits), rounding)
     exact = whole & (size <= _largest_exact(limits))
-    return ~exact & (deviation <= largest_rounding(limits) * size)
+    return ~exact & (deviation <= rounding)
 
 
 def _largest_exact(limits: Any) -> float:
@@ -106,9 +110,9 @@ def warn_of_rounding(rounded: Mask, size: Float, limits: Any, names: Sequence[st
     )
 
 
-def _spacing(value: float, limits: Any) -> float:
-    """Return the distance from a value to the next one that the type holds."""
-    return float(np.ldexp(float(limits.eps), int(np.frexp(value)[1]) - 1))
+def _spacing(value: Any, limits: Any) -> Any:
+    """Return the distance from positive values to the next ones that the type holds."""
+    return np.ldexp(float(limits.eps), np.frexp(value)[1] - 1)
 
 
 def common_spread(spread: Float, scale: str | None) -> float:
