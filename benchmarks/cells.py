@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from processes import say
 from report import machine, number, table, write_section
 
-from ufselect._backend.memory import peak_memory, status_bytes
+from ufselect._utils.memory import peak_memory, status_bytes
 from ufselect.anndata import select_genes
 
 FILLED = 0.05

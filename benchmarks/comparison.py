@@ -17,7 +17,7 @@ from sklearn.exceptions import ConvergenceWarning
 from steps import seconds_by_step
 
 from ufselect import FSASL
-from ufselect._backend.columns import Columns
+from ufselect.columns.dense import Columns
 from ufselect.graphs.self_expression import sparse_self_expression
 from ufselect.solvers.l21 import l21_regression
 

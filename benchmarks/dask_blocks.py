@@ -18,7 +18,7 @@ from distributed import Client, LocalCluster
 from report import machine, table, write_section
 
 from ufselect import FSASL
-from ufselect._backend.memory import peak_memory
+from ufselect._utils.memory import peak_memory
 
 FULL, QUICK = (1_000_000, 2000), (20_000, 200)
 ROWS, USEFUL, CLUSTERS, SELECTED = 10_000, 100, 20, 50

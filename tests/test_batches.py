@@ -14,8 +14,8 @@ from sklearn.preprocessing import StandardScaler
 
 import ufselect
 from ufselect import FSASL, MaxVariance
-from ufselect._backend.batches import Batches, SparseWithinBatches
-from ufselect._backend.columns import Columns
+from ufselect.columns.batches import Batches, SparseWithinBatches
+from ufselect.columns.dense import Columns
 
 METHODS = {name: getattr(ufselect, name) for name in ufselect.__all__}
 DENSE_ONLY = ("RUFS", "MaxVariance")

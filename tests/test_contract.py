@@ -15,7 +15,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils._param_validation import StrOptions
 
 import ufselect
-from ufselect.base import BaseSelector, Ranking, Wanted
+from ufselect.base import BaseSelector, Constraints, Ranking
 from ufselect.datasets import make_planted_clusters
 
 ORDER = [
@@ -194,7 +194,7 @@ def test_learning_sets_no_attribute_and_returns_everything(name):
     prepared = selector._prepared(PLANTED.X)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        learned = selector._learn(prepared, Wanted(5))
+        learned = selector._learn(prepared, Constraints(5))
         fitted = clone(selector).fit(PLANTED.X)
     assert set(vars(selector)) == before
     assert isinstance(learned, Ranking)

@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 import ufselect
 from ufselect import FSASL, LaplacianScore, MaxVariance
-from ufselect.base import Wanted
+from ufselect.base import Constraints
 from ufselect.datasets import make_planted_clusters
 
 METHODS = {name: getattr(ufselect, name) for name in ufselect.__all__}
@@ -143,12 +143,12 @@ def test_what_cannot_be_respected_is_one_sentence(message):
 @given(st.permutations(range(12)), st.sets(st.integers(0, 11), max_size=4), st.integers(1, 4))
 def test_an_arrangement_is_greedy(order, first, min_distance):
     order, first = np.array(order), np.array(sorted(first), dtype=int)
-    wanted = Wanted(None, first, np.arange(0, 24, 2), 2 * min_distance)
-    arranged, n_open = wanted.arranged(order)
+    constraints = Constraints(None, first, np.arange(0, 24, 2), 2 * min_distance)
+    arranged, n_open = constraints.arranged(order)
     assert sorted(arranged) == list(range(12))
     assert set(arranged[: len(first)]) == set(first)
     chosen = list(arranged[:n_open])
-    choosing = wanted.choosing(12)
+    choosing = constraints.choosing(12)
     for column in chosen:
         assert choosing.open[column]
         choosing.take(column)
@@ -190,11 +190,11 @@ def test_as_many_columns_as_wanted_are_selected_best_first_wherever_so_many_are_
     min_distance = data.draw(st.integers(2, 6))
     count = data.draw(st.integers(max(1, len(first)), d))
     possible = sets_apart(positions, set(first), min_distance)
-    wanted = Wanted(count, first, positions, min_distance)
-    assert wanted.most_apart(d) == max(len(columns) for columns in possible)
-    arranged, n_open = wanted.arranged(order)
+    constraints = Constraints(count, first, positions, min_distance)
+    assert constraints.most_apart(d) == max(len(columns) for columns in possible)
+    arranged, n_open = constraints.arranged(order)
     assert sorted(arranged) == list(range(d))
-    if count <= wanted.most_apart(d):
+    if count <= constraints.most_apart(d):
         assert list(arranged[:count]) == best_first(order, set(first), possible, count)
     assert set(arranged[:n_open]) in possible
     assert not any(set(arranged[:n_open]) < columns for columns in possible)  # every further column is too near

@@ -13,17 +13,17 @@ from sklearn.base import clone
 from sklearn.utils import check_scalar
 from sklearn.utils.validation import has_fit_parameter
 
-from ufselect._backend.batches import Batches
-from ufselect._backend.blocks import wide_column_blocks
-from ufselect._backend.columns import Columns, Indices, column_extremes, column_moments, constant_columns
-from ufselect._backend.copies import first_equal_columns
-from ufselect._backend.groups import numbered_by_equality
-from ufselect._backend.policy import LARGEST_DENSE_SYSTEM
-from ufselect._backend.seeds import seed_of
-from ufselect._backend.tabular import as_matrix, column_indices, column_names, dense_part
-from ufselect._survey import Panel, panel_of
+from ufselect._utils.policy import LARGEST_DENSE_SYSTEM
+from ufselect._utils.seeds import seed_of
+from ufselect._utils.types import Indices
 from ufselect.base import BaseSelector
+from ufselect.base.screening import Panel, panel_of
 from ufselect.benchmark.protocol import clustering_agreement
+from ufselect.columns.batches import Batches
+from ufselect.columns.copies import first_equal_columns
+from ufselect.columns.dense import Columns, column_extremes, column_moments, constant_columns, wide_column_blocks
+from ufselect.columns.groups import numbered_by_equality
+from ufselect.columns.tabular import as_matrix, column_indices, column_names, dense_part
 from ufselect.metrics import nearest_neighbors, neighborhood_overlap, redundancy
 
 RANDOM = "random"

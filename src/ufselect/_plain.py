@@ -10,7 +10,7 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import has_fit_parameter
 
-from ufselect._backend.columns import Indices
+from ufselect._utils.types import Indices
 from ufselect.base import BaseSelector
 from ufselect.benchmark.selecting import best_features
 

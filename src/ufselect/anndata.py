@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ufselect import __version__
-from ufselect._backend.columns import Indices
-from ufselect._backend.naming import object_named
-from ufselect._backend.tabular import as_mask, columns_matching, is_pattern, marked_columns
-from ufselect._backend.wording import counted, listed, occurrences, shown
-from ufselect._survey import Panel, called, why_useless
+from ufselect._utils.naming import object_named
+from ufselect._utils.types import Indices
+from ufselect._utils.wording import counted, listed, occurrences, shown
 from ufselect.base import BaseSelector
+from ufselect.base.screening import Panel, called, why_useless
+from ufselect.columns.tabular import as_mask, columns_matching, is_pattern, marked_columns
 from ufselect.files import Selection, Table, infinite_values, looks_like_counts, missing_values, negative_values
 from ufselect.files.annotations import annotate
 from ufselect.files.read_annotated import annotated_numbers

@@ -14,12 +14,6 @@ import numpy.typing as npt
 import scipy.sparse as sp
 from sklearn.utils import check_scalar
 
-from ufselect._backend.batches import Batches
-from ufselect._backend.columns import Float, Indices
-from ufselect._backend.convergence import convergence_warnings
-from ufselect._backend.progress import with_progress
-from ufselect._backend.seeds import seed_of
-from ufselect._backend.tabular import as_matrix, column_names, draws_of_samples
 from ufselect._judging import (
     AGREEMENT,
     EVEN,
@@ -35,8 +29,14 @@ from ufselect._judging import (
     within_subset,
 )
 from ufselect._plain import as_selector
-from ufselect._survey import panel_of
+from ufselect._utils.progress import with_progress
+from ufselect._utils.seeds import seed_of
+from ufselect._utils.types import Float, Indices
+from ufselect._utils.warnings import convergence_warnings
 from ufselect.base import BaseSelector
+from ufselect.base.screening import panel_of
+from ufselect.columns.batches import Batches
+from ufselect.columns.tabular import as_matrix, column_names, draws_of_samples
 from ufselect.metrics import selection_stability
 
 

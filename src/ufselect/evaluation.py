@@ -12,21 +12,6 @@ import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.utils import gen_batches
 
-from ufselect._backend.blocks import affordable_rows, wide_column_blocks
-from ufselect._backend.columns import Columns, Float, Indices, constant_columns
-from ufselect._backend.convergence import convergence_warnings, warn_user
-from ufselect._backend.progress import with_progress
-from ufselect._backend.seeds import seed_of
-from ufselect._backend.sparse_arrays import canonical
-from ufselect._backend.tabular import (
-    as_mask,
-    as_matrix,
-    column_indices,
-    column_names,
-    draws_of_samples,
-    fitted_column_names,
-)
-from ufselect._backend.wording import listed
 from ufselect._judging import (
     RANDOM,
     by_index,
@@ -38,8 +23,24 @@ from ufselect._judging import (
     spreads_of,
     within_subset,
 )
-from ufselect._survey import panel_of
+from ufselect._utils.blocks import affordable_rows
+from ufselect._utils.progress import with_progress
+from ufselect._utils.seeds import seed_of
+from ufselect._utils.types import Float, Indices
+from ufselect._utils.warnings import convergence_warnings, warn_user
+from ufselect._utils.wording import listed
 from ufselect.base import BaseSelector
+from ufselect.base.screening import panel_of
+from ufselect.columns.dense import Columns, constant_columns, wide_column_blocks
+from ufselect.columns.sparse_arrays import canonical
+from ufselect.columns.tabular import (
+    as_mask,
+    as_matrix,
+    column_indices,
+    column_names,
+    draws_of_samples,
+    fitted_column_names,
+)
 from ufselect.metrics import selection_stability
 from ufselect.selectors.fsasl import FSASL
 

@@ -12,17 +12,18 @@ import scipy.sparse as sp
 from scipy.stats import t as student_t
 from sklearn.utils import check_scalar
 
-from ufselect._backend import tabular
-from ufselect._backend.batches import Batches
-from ufselect._backend.columns import Columns, Float, Indices
-from ufselect._backend.convergence import convergence_warnings
-from ufselect._backend.progress import progress, with_progress
-from ufselect._backend.seeds import seed_of
-from ufselect._backend.tabular import as_matrix, column_indices, column_names, dense_part, fitted_column_names
-from ufselect._backend.wording import percent, shown
 from ufselect._judging import drawn, fitted_within, neighborhoods_kept, settled, with_known, within_subset
-from ufselect._survey import panel_of
+from ufselect._utils.progress import progress, with_progress
+from ufselect._utils.seeds import seed_of
+from ufselect._utils.types import Float, Indices
+from ufselect._utils.warnings import convergence_warnings
+from ufselect._utils.wording import percent, shown
 from ufselect.base import BaseSelector
+from ufselect.base.screening import panel_of
+from ufselect.columns import tabular
+from ufselect.columns.batches import Batches
+from ufselect.columns.dense import Columns
+from ufselect.columns.tabular import as_matrix, column_indices, column_names, dense_part, fitted_column_names
 from ufselect.evaluation import EvaluatedColumns, Evaluation, LearnedStructure, evaluate
 from ufselect.metrics import selection_stability
 

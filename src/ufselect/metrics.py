@@ -12,9 +12,9 @@ from scipy.optimize import linear_sum_assignment
 from scipy.special import entr
 from sklearn.utils import check_array
 
-from ufselect._backend.columns import Columns, column_extremes, powers_of_two
-from ufselect._backend.groups import numbered_by_equality
-from ufselect._backend.sparse_arrays import canonical
+from ufselect.columns.dense import Columns, column_extremes, powers_of_two
+from ufselect.columns.groups import numbered_by_equality
+from ufselect.columns.sparse_arrays import canonical
 from ufselect.graphs.neighbors import nearest_others
 
 Float = npt.NDArray[np.float64]

@@ -13,7 +13,6 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_iris
 
 from ufselect import FSASL, MCFS, MaxVariance
-from ufselect._backend.columns import Columns
 from ufselect.benchmark.data import current_version
 from ufselect.benchmark.experiment import identity
 from ufselect.benchmark.measure import measured
@@ -27,6 +26,7 @@ from ufselect.benchmark.rankings import (
     ReweightedFSASL,
 )
 from ufselect.benchmark.selecting import best_features, selector_named
+from ufselect.columns.dense import Columns
 from ufselect.datasets import load_dataset
 from ufselect.datasets.planted import make_planted_clusters
 from ufselect.metrics import nearest_neighbor_accuracy, neighborhood_preservation, redundancy

@@ -125,6 +125,6 @@ def test_files_that_cannot_be_read_are_named(parts):
 
 
 def test_more_than_the_memory_is_refused(parts, monkeypatch):
-    monkeypatch.setattr("ufselect._backend.memory.memory_limit", lambda: 16)
+    monkeypatch.setattr("ufselect._utils.memory.memory_limit", lambda: 16)
     with pytest.raises(MemoryError, match="--dask local reads them block by block"):
         read_table(parts())

@@ -95,7 +95,7 @@ def test_a_cell_far_away_takes_no_memory(tmp_path):
 
 
 def test_more_values_than_memory_are_refused(read, monkeypatch):
-    monkeypatch.setattr("ufselect._backend.memory.memory_limit", lambda: 16)
+    monkeypatch.setattr("ufselect._utils.memory.memory_limit", lambda: 16)
     with pytest.raises(MemoryError, match=r"book\.xlsx would need .* remove empty rows and columns\."):
         read([["a", "b"], [1, 2]])
 

@@ -8,7 +8,7 @@ from scipy.optimize import minimize
 from scipy.spatial.distance import cdist
 
 from ufselect import FSASL
-from ufselect._backend.columns import Columns
+from ufselect.columns.dense import Columns
 from ufselect.graphs.adaptive import adaptive_neighbors
 
 BENCHMARK_SETS = ["JAFFE", "TOX", "USPS49"]

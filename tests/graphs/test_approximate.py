@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from ufselect import FSASL
-from ufselect._backend.policy import LARGEST_EXACT_SEARCH
+from ufselect._utils.policy import LARGEST_EXACT_SEARCH
 from ufselect.datasets import make_planted_clusters
 from ufselect.graphs.approximate import approximate_others, searches_approximately
 from ufselect.graphs.neighbors import nearest_others

@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_array_equal
 from scipy.spatial import cKDTree
 
-from ufselect._backend.policy import SMALLEST_BLOCKED_SEARCH
+from ufselect._utils.policy import SMALLEST_BLOCKED_SEARCH
 from ufselect.graphs.blocked_search import BlockedSearch
 from ufselect.graphs.neighbors import nearest_others
 

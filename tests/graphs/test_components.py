@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose
 
-from ufselect._backend.columns import Columns
+from ufselect.columns.dense import Columns
 from ufselect.graphs.components import principal_components
 
 SHAPES = [(40, 12), (12, 40), (700, 20), (20, 700), (700, 600), (600, 700)]

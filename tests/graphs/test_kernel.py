@@ -9,8 +9,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse.linalg import eigsh
 from scipy.spatial.distance import cdist
 
-from ufselect._backend.columns import Columns
-from ufselect._backend.policy import LARGEST_EXACT_KERNEL
+from ufselect._utils.policy import LARGEST_EXACT_KERNEL
+from ufselect.columns.dense import Columns
 from ufselect.graphs import kernel as kernel_module
 from ufselect.graphs.kernel import gaussian_kernel, kernel_factor
 
@@ -174,7 +174,7 @@ def test_the_choice_of_landmarks_repeats_itself(monkeypatch):
 
 def test_a_factor_from_landmarks_that_does_not_fit_is_refused(monkeypatch):
     # Of n samples it holds some arrays of n times a thousand numbers: 8 GB each for a million.
-    monkeypatch.setattr("ufselect._backend.memory.memory_limit", lambda: 1e5)
+    monkeypatch.setattr("ufselect._utils.memory.memory_limit", lambda: 1e5)
     with_landmarks_above(monkeypatch, 50, 100)
     with pytest.raises(MemoryError, match="would need"):
         kernel_factor(Columns(samples(200)), 1.0, count=3)

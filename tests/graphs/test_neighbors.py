@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.spatial.distance import cdist
 from sklearn import config_context
 
-from ufselect._backend.columns import Columns
+from ufselect.columns.dense import Columns
 from ufselect.graphs.neighbors import NeighborSearch, nearest_others, neighbor_graph, squared_width
 
 DATA = ["syn", "wide", "digits200nc"]

@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.spatial.distance import cdist
 from sklearn import config_context
 
-from ufselect._backend.columns import Columns
+from ufselect.columns.dense import Columns
 from ufselect.graphs import spectral
 from ufselect.graphs.laplacian import NormalizedLaplacian, column_energies, neighbor_scatters, structure_laplacian
 from ufselect.graphs.neighbors import nearest_others, neighbor_graph

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from ufselect._backend.columns import Columns
+from ufselect.columns.dense import Columns
 from ufselect.graphs.self_expression import fixed_size_self_expression, sparse_self_expression
 
 BENCHMARK_SETS = ["JAFFE", "TOX", "USPS49"]

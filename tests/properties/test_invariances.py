@@ -11,7 +11,7 @@ from learned import LEARNED
 from numpy.testing import assert_allclose, assert_array_equal
 
 import ufselect
-from ufselect._backend.policy import LARGEST_DENSE_SPECTRUM
+from ufselect._utils.policy import LARGEST_DENSE_SPECTRUM
 from ufselect.datasets.planted import make_planted_clusters
 
 # Some iterations for certain, so that structure is learned from selected features, too.

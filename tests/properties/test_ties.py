@@ -6,7 +6,7 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose
 
 import ufselect
-from ufselect._backend.columns import Columns
+from ufselect.columns.dense import Columns
 from ufselect.graphs.adaptive import adaptive_neighbors
 
 # What runs here, other tests measure; measuring takes as long as a fit itself.

@@ -7,7 +7,7 @@ from scipy.sparse.csgraph import connected_components
 from scipy.spatial.distance import cdist
 
 from ufselect import EVSC
-from ufselect._backend.columns import Columns
+from ufselect.columns.dense import Columns
 from ufselect.graphs.neighbors import nearest_others, neighbor_graph, squared_width
 from ufselect.selectors.evsc import eigenvalue_sensitivities
 
@@ -248,7 +248,7 @@ def test_more_eigenvalues_than_there_are_will_do():
 
 
 def test_the_kernel_is_refused_where_it_does_not_fit(reference, monkeypatch):
-    monkeypatch.setattr("ufselect._backend.memory.memory_limit", lambda: 1e4)
+    monkeypatch.setattr("ufselect._utils.memory.memory_limit", lambda: 1e4)
     with pytest.raises(MemoryError, match=r'80 samples would need .* use affinity="neighbors" or fewer samples'):
         EVSC(n_clusters=4).fit(samples(reference, "syn"))
     assert EVSC(n_clusters=4, affinity="neighbors").fit(samples(reference, "syn")).n_features_ >= 1
@@ -258,7 +258,7 @@ def test_a_kernel_that_does_not_fit_is_refused_before_anything_else_is_computed(
     def searched(*args, **kwargs):
         raise AssertionError("neighbours were searched for first")
 
-    monkeypatch.setattr("ufselect._backend.memory.memory_limit", lambda: 1e4)
+    monkeypatch.setattr("ufselect._utils.memory.memory_limit", lambda: 1e4)
     monkeypatch.setattr("ufselect.base.graph_selectors.nearest_others", searched)
     with pytest.raises(MemoryError, match='use affinity="neighbors" or fewer samples'):
         EVSC().fit(samples(reference, "syn"))

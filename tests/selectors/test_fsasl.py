@@ -9,7 +9,7 @@ from sklearn.datasets import load_digits
 from sklearn.exceptions import ConvergenceWarning
 
 from ufselect import FSASL
-from ufselect._backend.columns import Columns
+from ufselect.columns.dense import Columns
 from ufselect.datasets.planted import make_planted_clusters
 from ufselect.graphs.adaptive import adaptive_neighbors
 from ufselect.graphs.self_expression import sparse_self_expression

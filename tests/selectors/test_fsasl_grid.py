@@ -8,8 +8,8 @@ from numpy.testing import assert_array_equal
 
 import ufselect.selectors.fsasl as module
 from ufselect import FSASL
-from ufselect._backend.columns import Columns
-from ufselect._backend.sharing import Shared, sharing
+from ufselect._utils.sharing import Shared, sharing
+from ufselect.columns.dense import Columns
 from ufselect.datasets.planted import make_planted_clusters
 from ufselect.solvers import feature_weights
 

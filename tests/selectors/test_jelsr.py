@@ -11,8 +11,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import StandardScaler
 
 from ufselect import JELSR
-from ufselect._backend.columns import Columns
-from ufselect._backend.policy import LARGEST_CROWDED_SPECTRUM
+from ufselect._utils.policy import LARGEST_CROWDED_SPECTRUM
+from ufselect.columns.dense import Columns
 from ufselect.datasets.planted import make_planted_clusters
 from ufselect.graphs.laplacian import SparseLaplacian
 from ufselect.graphs.local_models import local_laplacian

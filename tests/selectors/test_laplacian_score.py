@@ -5,7 +5,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.preprocessing import StandardScaler
 
 from ufselect import SPEC, LaplacianScore
-from ufselect._backend.columns import Columns
+from ufselect.columns.dense import Columns
 from ufselect.graphs.laplacian import NormalizedLaplacian, neighbor_scatters
 from ufselect.graphs.neighbors import nearest_others, neighbor_graph
 

@@ -7,7 +7,7 @@ from scipy.sparse.csgraph import connected_components
 from sklearn.exceptions import ConvergenceWarning
 
 from ufselect import LLCFS
-from ufselect._backend.columns import Columns
+from ufselect.columns.dense import Columns
 from ufselect.datasets.planted import make_planted_clusters
 from ufselect.graphs.laplacian import SparseLaplacian
 from ufselect.graphs.local_models import residual_laplacian, weights_as_matrix

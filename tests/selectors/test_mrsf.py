@@ -5,7 +5,7 @@ from sklearn.base import clone
 from sklearn.preprocessing import StandardScaler
 
 from ufselect import MRSF
-from ufselect._backend.columns import Columns
+from ufselect.columns.dense import Columns
 from ufselect.datasets.planted import make_planted_clusters
 from ufselect.graphs.kernel import gaussian_kernel, kernel_factor
 from ufselect.solvers.l21 import l21_regression

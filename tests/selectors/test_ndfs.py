@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.exceptions import ConvergenceWarning
 
 from ufselect import CGSSL, NDFS, RUFS
-from ufselect._backend.columns import Columns
+from ufselect.columns.dense import Columns
 from ufselect.datasets.planted import make_planted_clusters
 from ufselect.graphs.laplacian import NormalizedLaplacian
 from ufselect.selectors.ndfs import Prediction

@@ -12,7 +12,7 @@ from sklearn.kernel_ridge import KernelRidge
 from sklearn.metrics import adjusted_rand_score
 
 from ufselect import RUFS
-from ufselect._backend.columns import Columns
+from ufselect.columns.dense import Columns
 from ufselect.datasets.planted import make_planted_clusters
 from ufselect.graphs.local_models import (
     difference_grams,

@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from ufselect import CGSSL, JELSR, NDFS, RUFS
-from ufselect._backend.sharing import Shared, sharing
+from ufselect._utils.sharing import Shared, sharing
 from ufselect.base import ClusterSelector
 from ufselect.datasets.planted import make_planted_clusters
 

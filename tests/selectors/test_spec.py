@@ -4,7 +4,7 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 
 from ufselect import SPEC
-from ufselect._backend.columns import Columns
+from ufselect.columns.dense import Columns
 from ufselect.graphs.laplacian import NormalizedLaplacian
 from ufselect.graphs.neighbors import nearest_others, neighbor_graph
 from ufselect.selectors.spec import leading_energies, spectral_energies
@@ -282,7 +282,7 @@ def test_no_score_is_negative_or_above_its_bound(reference, name, criterion, pow
 
 
 def test_all_eigenvectors_are_refused_where_they_do_not_fit(reference, monkeypatch):
-    monkeypatch.setattr("ufselect._backend.memory.memory_limit", lambda: 1e5)
+    monkeypatch.setattr("ufselect._utils.memory.memory_limit", lambda: 1e5)
     X = samples(reference, "syn")
     with pytest.raises(MemoryError, match="use an integer power"):
         SPEC(criterion="phi1", power=0.5, n_clusters=4).fit(X)
@@ -293,7 +293,7 @@ def test_a_kernel_that_does_not_fit_is_refused_before_anything_else_is_computed(
     def searched(*args, **kwargs):
         raise AssertionError("neighbours were searched for first")
 
-    monkeypatch.setattr("ufselect._backend.memory.memory_limit", lambda: 1e4)
+    monkeypatch.setattr("ufselect._utils.memory.memory_limit", lambda: 1e4)
     monkeypatch.setattr("ufselect.base.graph_selectors.nearest_others", searched)
     with pytest.raises(MemoryError, match='use affinity="neighbors" or fewer samples'):
         SPEC(affinity="kernel").fit(samples(reference, "syn"))

@@ -9,8 +9,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.preprocessing import StandardScaler
 
 from ufselect import MRSF, SPFS
-from ufselect._backend.columns import Columns
-from ufselect._ranking import from_best_to_worst
+from ufselect.base.ranking import from_best_to_worst
+from ufselect.columns.dense import Columns
 from ufselect.datasets.planted import make_planted_clusters
 from ufselect.graphs.kernel import kernel_factor
 from ufselect.selectors.spfs import similarity_gains

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from ufselect import TraceRatio
-from ufselect._backend.columns import Columns
+from ufselect.columns.dense import Columns
 from ufselect.graphs.laplacian import neighbor_scatters
 from ufselect.graphs.neighbors import nearest_others, neighbor_graph
 from ufselect.selectors.trace_ratio import best_ratio

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from ufselect._backend.columns import Columns
+from ufselect.columns.dense import Columns
 from ufselect.graphs.spectral import turn_between
 from ufselect.solvers.alignment import agreement, alignment_path, alignments_with, kernel_turn, r2_curve
 

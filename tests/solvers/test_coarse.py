@@ -2,7 +2,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 
-from ufselect._backend.columns import Columns
+from ufselect.columns.dense import Columns
 from ufselect.solvers.coarse import Projection, in_single_precision
 
 

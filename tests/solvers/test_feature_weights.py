@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from ufselect._backend.columns import Columns
+from ufselect.columns.dense import Columns
 from ufselect.solvers.alignment import agreement
 from ufselect.solvers.feature_weights import (
     LEAST_AGREEMENT,

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.linear_model import MultiTaskLasso
 
-from ufselect._backend.columns import Columns
+from ufselect.columns.dense import Columns
 from ufselect.solvers.l21 import l21_regression
 from ufselect.solvers.penalties import smallest_penalty_for_zero
 

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from ufselect._backend.columns import Columns
+from ufselect.columns.dense import Columns
 from ufselect.graphs.laplacian import neighbor_laplacian
 from ufselect.graphs.neighbors import nearest_others, neighbor_graph
 from ufselect.solvers.l21 import l21_objective, l21_regression

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.linear_model import Lasso
 
-from ufselect._backend.columns import Columns
+from ufselect.columns.dense import Columns
 from ufselect.solvers.lars import lasso_of_size
 
 SHAPES = [(60, 20), (20, 60), (30, 30)]

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.linear_model import Lasso, orthogonal_mp_gram
 
-from ufselect._backend.columns import Columns
+from ufselect.columns.dense import Columns
 from ufselect.solvers.lasso import Targets, lassos_without_self, omp_without_self
 
 

@@ -3,7 +3,7 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 
-from ufselect._backend.columns import Columns
+from ufselect.columns.dense import Columns
 from ufselect.solvers.kernel_system import SharedColumns
 from ufselect.solvers.robust_ridge import Known, RobustRidge, _System
 

@@ -4,7 +4,7 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose
 from scipy.spatial.distance import pdist
 
-from ufselect._backend.columns import Columns
+from ufselect.columns.dense import Columns
 from ufselect.solvers.short_samples import in_few_coordinates
 
 

@@ -3,7 +3,7 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 
-from ufselect._backend.columns import Columns
+from ufselect.columns.dense import Columns
 from ufselect.graphs.adaptive import adaptive_neighbors
 from ufselect.graphs.laplacian import structure_laplacian
 from ufselect.graphs.self_expression import sparse_self_expression

@@ -4,13 +4,10 @@ A method subclasses :class:`BaseSelector`, :class:`GraphSelector` or :class:`Clu
 which receives the informative columns as :class:`Columns` and returns a :class:`Ranking`.
 """
 
-from ufselect._backend.blocks import column_blocks
-from ufselect._backend.columns import Columns
-from ufselect._backend.convergence import warn_not_converged
-from ufselect._backend.iterations import Iterations
-from ufselect._backend.wanted import Wanted
-from ufselect._ranking import Ranking, rank_by_explanation, rank_by_row_norm, rank_by_score
+from ufselect._utils.iterations import Iterations
+from ufselect._utils.warnings import warn_not_converged
 from ufselect.base.graph_selectors import ClusterSelector, GraphSelector
+from ufselect.base.ranking import Ranking, rank_by_explanation, rank_by_row_norm, rank_by_score
 from ufselect.base.selector import (
     CHOICE_OF_EDGES,
     COUNT,
@@ -23,6 +20,8 @@ from ufselect.base.selector import (
     checked_coef,
     gram_is_affordable,
 )
+from ufselect.columns.constraints import Constraints
+from ufselect.columns.dense import Columns, column_blocks
 
 __all__ = [
     "CHOICE_OF_EDGES",
@@ -34,10 +33,10 @@ __all__ = [
     "BaseSelector",
     "ClusterSelector",
     "Columns",
+    "Constraints",
     "GraphSelector",
     "Iterations",
     "Ranking",
-    "Wanted",
     "affordable_gram",
     "checked_coef",
     "column_blocks",

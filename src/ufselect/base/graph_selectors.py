@@ -9,14 +9,15 @@ from typing import Any, ClassVar, NamedTuple, TypeVar
 import numpy as np
 from sklearn.utils._param_validation import StrOptions
 
-from ufselect._backend.columns import Columns, Float
-from ufselect._backend.iterations import Iterations
-from ufselect._backend.policy import (
+from ufselect._utils.iterations import Iterations
+from ufselect._utils.policy import (
     FEWEST_CLUSTERS_TO_FIND,
     MOST_CLUSTERS_TO_FIND,
     NEIGHBORS_TO_COUNT_CLUSTERS,
 )
+from ufselect._utils.types import Float
 from ufselect.base.selector import COUNT, BaseSelector
+from ufselect.columns.dense import Columns
 from ufselect.graphs.adaptive import neighbor_probabilities
 from ufselect.graphs.laplacian import structure_laplacian
 from ufselect.graphs.neighbors import Nearest, nearest_others
@@ -81,7 +82,7 @@ class ClusterSelector(GraphSelector):
     tol: float | None
 
     def _shares_first_steps(self) -> bool:
-        """Whether settings of a grid may share steps; see :func:`ufselect._backend.sharing.shared_whatever`."""
+        """Whether settings of a grid may share steps; see :func:`ufselect._utils.sharing.shared_whatever`."""
         return True
 
     def _dimension(self, n_clusters: int) -> int:

@@ -6,6 +6,7 @@ from abc import ABCMeta, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar, Protocol, Self
 
@@ -17,29 +18,23 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ufselect._backend.batches import Batches, SparseWithinBatches
-from ufselect._backend.columns import (
-    Columns,
-    Float,
-    column_extremes,
-    constant_columns,
-    holding_dtype,
-    rounded_columns,
-)
-from ufselect._backend.convergence import warn_not_converged
-from ufselect._backend.copies import first_equal_columns
-from ufselect._backend.dask_arrays import refuse_dask_collection
-from ufselect._backend.policy import (
+from ufselect._utils.policy import (
     LARGEST_DENSE_SYSTEM,
     LARGEST_VALUE,
 )
-from ufselect._backend.progress import waiting
-from ufselect._backend.resolution import magnitudes, warn_of_rounding, why_nothing_is_informative
-from ufselect._backend.sparse_arrays import canonical
-from ufselect._backend.threads import one_thread
-from ufselect._backend.wanted import Wanted
-from ufselect._ranking import Ranking
-from ufselect._survey import Panel, Survey, panel_of
+from ufselect._utils.progress import waiting
+from ufselect._utils.threads import one_thread
+from ufselect._utils.types import Float
+from ufselect._utils.warnings import warn_not_converged
+from ufselect.base.ranking import Ranking
+from ufselect.base.screening import Panel, Survey, panel_of
+from ufselect.columns.batches import Batches, SparseWithinBatches
+from ufselect.columns.constraints import Constraints
+from ufselect.columns.copies import first_equal_columns
+from ufselect.columns.dask_arrays import refuse_dask_collection
+from ufselect.columns.dense import Columns, column_extremes, constant_columns, holding_dtype, rounded_columns
+from ufselect.columns.resolution import magnitudes, warn_of_rounding, why_nothing_is_informative
+from ufselect.columns.sparse_arrays import canonical
 
 COUNT: list[Any] = [Interval(Integral, 1, None, closed="left")]
 POSITIVE: list[Any] = [Interval(Real, 0, None, closed="neither")]
@@ -98,16 +93,16 @@ def _refuse_enormous(smallest: Any, largest: Any) -> None:
         )
 
 
-def _refuse_near_columns(wanted: Wanted, count: int | None, n_informative: int) -> None:
+def _refuse_near_columns(constraints: Constraints, count: int | None, n_informative: int) -> None:
     """Raise if fewer columns are far enough apart than are to be selected."""
-    if count is None or wanted.min_distance == 1:
+    if count is None or constraints.min_distance == 1:
         return
-    most = wanted.most_apart(n_informative)
+    most = constraints.most_apart(n_informative)
     if count > most:
-        with_kept = ", those in keep included" if len(wanted.first) else ""
+        with_kept = ", those in keep included" if len(constraints.first) else ""
         raise ValueError(
-            f"Only {most} columns are at least min_distance={wanted.min_distance} apart{with_kept}, but {count} are to "
-            "be selected. Use a smaller min_distance, or select fewer."
+            f"Only {most} columns are at least min_distance={constraints.min_distance} apart{with_kept}, but {count} "
+            "are to be selected. Use a smaller min_distance, or select fewer."
         )
 
 
@@ -196,23 +191,23 @@ class BaseSelector(SelectorMixin, BaseEstimator, metaclass=ABCMeta):  # type: ig
         kept = kept.astype(np.float64) if sp.issparse(kept) else np.ascontiguousarray(kept)
         with self._clock():
             columns = self._prepared(kept) if batches is None else self._prepared_within(kept, batches)
-            self._rank_and_store(lambda wanted: self._learn(columns, wanted), survey, count, X.dtype, columns.unit)
+            self._rank_and_store(partial(self._learn, columns), survey, count, X.dtype, columns.unit)
         return self
 
     def _rank_and_store(
         self,
-        learn: Callable[[Wanted], Ranking],
+        learn: Callable[[Constraints], Ranking],
         survey: Survey,
         count: int | None,
         dtype: np.dtype[Any],
         unit: float,
     ) -> None:
         """Rank the informative columns, which were divided by a unit, and set the fitted attributes of all columns."""
-        wanted = survey.wanted(count, getattr(self, "min_distance", 1))
-        _refuse_near_columns(wanted, count, len(survey.informative))
-        ranking = self._of_columns_as_they_are(learn(wanted), unit)
-        order, n_open = wanted.arranged(ranking.order)
-        sufficient = min(max(ranking.n_sufficient, len(wanted.first)), n_open)
+        constraints = survey.constraints(count, getattr(self, "min_distance", 1))
+        _refuse_near_columns(constraints, count, len(survey.informative))
+        ranking = self._of_columns_as_they_are(learn(constraints), unit)
+        order, n_open = constraints.arranged(ranking.order)
+        sufficient = min(max(ranking.n_sufficient, len(constraints.first)), n_open)
         self._store(replace(ranking, order=order, n_sufficient=sufficient), survey, count, dtype)
 
     @contextmanager
@@ -237,17 +232,17 @@ class BaseSelector(SelectorMixin, BaseEstimator, metaclass=ABCMeta):  # type: ig
         return SparseWithinBatches.of(X, batches, center=self.center, scale=self.scale)
 
     @abstractmethod
-    def _learn(self, X: Columns, wanted: Wanted) -> Ranking:
+    def _learn(self, X: Columns, constraints: Constraints) -> Ranking:
         """Rank the columns of X.
 
         Parameters
         ----------
         X : Columns of shape (n, d)
             Columns that are not constant, centred and scaled. Their values must not be changed.
-        wanted : Wanted
-            ``wanted.count`` is the number of features to select; None if the data decide. What else it says, such as
-            which columns come first, is for methods that select columns one by one; the others need not care, as
-            ``fit`` rearranges their ranking.
+        constraints : Constraints
+            ``constraints.count`` is the number of features to select; None if the data decide. What else it says,
+            such as which columns come first, is for methods that select columns one by one; the others need not care,
+            as ``fit`` rearranges their ranking.
 
         Returns
         -------

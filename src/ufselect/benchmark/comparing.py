@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import wilcoxon
 
-from ufselect._backend.columns import Float
+from ufselect._utils.types import Float
 
 READINGS = ("mean", "single", "median", "above_random")
 _SAME = 1e-9  # percentage points: smaller differences are rounding errors

@@ -7,7 +7,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from ufselect._backend.columns import Indices
+from ufselect._utils.types import Indices
 from ufselect.benchmark.preparing import Preparation, Prepared, prepared
 from ufselect.benchmark.protocol import N_NEIGHBORS
 from ufselect.benchmark.sources import source_digest

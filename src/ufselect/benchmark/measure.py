@@ -10,7 +10,7 @@ from pathlib import Path
 from time import thread_time
 from typing import TypeVar
 
-from ufselect._backend.memory import status_bytes
+from ufselect._utils.memory import status_bytes
 
 Result = TypeVar("Result")
 

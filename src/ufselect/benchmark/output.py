@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from ufselect._backend.writing import whole_file
+from ufselect._utils.atomic_files import whole_file
 from ufselect.benchmark import comparing, plots, tables, texts
 from ufselect.benchmark.experiment import RAW, Experiment
 from ufselect.benchmark.provenance import RECORD, record_text

@@ -15,11 +15,10 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import ThreadpoolController
 
-from ufselect._backend.columns import Indices
-from ufselect._backend.convergence import convergence_warnings
-from ufselect._backend.naming import names_a_module
-from ufselect._backend.sharing import Shared, sharing
-from ufselect._backend.tabular import draws_of_samples
+from ufselect._utils.naming import names_a_module
+from ufselect._utils.sharing import Shared, sharing
+from ufselect._utils.types import Indices
+from ufselect._utils.warnings import convergence_warnings
 from ufselect.benchmark.data import DataVersion, load_version, neighbors_in
 from ufselect.benchmark.experiment import identity
 from ufselect.benchmark.measure import measured
@@ -34,6 +33,7 @@ from ufselect.benchmark.selecting import (
     with_values,
 )
 from ufselect.benchmark.sources import source_digest
+from ufselect.columns.tabular import draws_of_samples
 
 Outcome = dict[str, Any]
 

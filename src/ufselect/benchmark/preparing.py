@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from ufselect._backend.columns import Float, Indices
-from ufselect._backend.tabular import dense_part
+from ufselect._utils.types import Float, Indices
+from ufselect.columns.tabular import dense_part
 from ufselect.datasets import Dataset
 from ufselect.preprocessing import LogNormalize
 

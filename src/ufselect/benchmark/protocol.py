@@ -8,7 +8,7 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from ufselect._backend.columns import Float, Indices
+from ufselect._utils.types import Float, Indices
 from ufselect.metrics import (
     agreement_of_runs,
     nearest_neighbor_accuracy,

@@ -11,8 +11,8 @@ from typing import Any
 import pandas as pd
 from joblib import Parallel, delayed
 
-from ufselect._backend.wording import counted
-from ufselect._backend.writing import whole_file
+from ufselect._utils.atomic_files import whole_file
+from ufselect._utils.wording import counted
 from ufselect.benchmark.data import current_version, preparing_source
 from ufselect.benchmark.experiment import Experiment, Method, identity
 from ufselect.benchmark.pieces import judging_source

@@ -11,8 +11,8 @@ import numpy as np
 from joblib import Parallel, delayed
 from joblib.parallel import get_active_backend
 
-from ufselect._backend.naming import names_a_module
-from ufselect._backend.progress import with_progress
+from ufselect._utils.naming import names_a_module
+from ufselect._utils.progress import with_progress
 from ufselect.benchmark.data import current_version, load_version
 from ufselect.benchmark.experiment import ALL_FEATURES, RAW, Experiment, Method, identity
 from ufselect.benchmark.pieces import Draw, Fit, Judgement, Outcome, Piece, judgement_of

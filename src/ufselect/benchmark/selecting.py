@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from ufselect._backend.columns import Indices
-from ufselect._backend.naming import names_a_module, object_named
+from ufselect._utils.naming import names_a_module, object_named
+from ufselect._utils.types import Indices
 from ufselect.benchmark.sources import folder_of, local_files, source_digest
 
 CLASSES = "classes"  # as the value of a parameter: the number of classes of the data set

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import ttest_rel
 
-from ufselect._backend.columns import Float
+from ufselect._utils.types import Float
 from ufselect.benchmark.comparing import as_many_random
 from ufselect.benchmark.experiment import Experiment, varied_values
 from ufselect.benchmark.pieces import Outcome

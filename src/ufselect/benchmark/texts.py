@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ufselect._backend.columns import Float
+from ufselect._utils.types import Float
 
 AVERAGE = "Average"
 TOTAL = "total"

@@ -16,8 +16,8 @@ except ImportError as error:
     raise SystemExit(f"The command line needs additional packages: pip install {packages}.") from error
 
 from ufselect import __version__
-from ufselect._backend.wording import in_one_line, listed
-from ufselect._backend.writing import Replacement, files_recorded
+from ufselect._utils.atomic_files import Replacement, files_recorded
+from ufselect._utils.wording import in_one_line, listed
 from ufselect.cli.bench import bench
 from ufselect.cli.classes import class_named, method_named_in, options_in
 from ufselect.cli.compare import compare

@@ -11,7 +11,7 @@ from typing import Any
 import typer
 
 import ufselect
-from ufselect._backend.naming import names_a_module, object_named
+from ufselect._utils.naming import names_a_module, object_named
 
 DEFAULT_METHOD = "FSASL"
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from ufselect._backend.wording import counted, listed, shown
+from ufselect._utils.wording import counted, listed, shown
 from ufselect.cli.panel import guess_at, names_in_file, why_not_a_column
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ufselect import __version__
-from ufselect._backend.wording import counted, percent
+from ufselect._utils.wording import counted, percent
 from ufselect.cli import options
 from ufselect.cli.bench import names_in
 from ufselect.cli.classes import method_named

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from ufselect._backend.writing import whole_file
+from ufselect._utils.atomic_files import whole_file
 from ufselect.cli.printing import say
 
 

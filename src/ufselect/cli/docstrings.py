@@ -8,7 +8,7 @@ import re
 import textwrap
 from typing import Any, NamedTuple
 
-from ufselect._backend.wording import in_one_line
+from ufselect._utils.wording import in_one_line
 
 
 class Described(NamedTuple):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ufselect._backend.wording import counted, listed, percent, shown
+from ufselect._utils.wording import counted, listed, percent, shown
 from ufselect.cli import options
 from ufselect.cli.classes import DEFAULT_METHOD
 from ufselect.cli.column_lists import ColumnList, lines_in, lists_in
@@ -92,7 +92,7 @@ def evaluate(
 
 def _notes_on_lists(lists: Mapping[str, ColumnList], numbers: Numbers) -> list[str]:
     """Return sentences on repeated, unknown and constant columns of lists."""
-    from ufselect._backend.columns import constant_columns
+    from ufselect.columns.dense import constant_columns
 
     notes = []
     for name, each in lists.items():

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ufselect._backend.wording import shown
+from ufselect._utils.wording import shown
 from ufselect.cli import options
 from ufselect.cli.classes import DEFAULT_METHOD
 from ufselect.cli.fitting import Source, choices_made, fit_with_notes, form_of_text, make_selector, read_numbers

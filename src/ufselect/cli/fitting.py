@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import typer
 
-from ufselect._backend.wording import listed, occurrences, percent, shown
+from ufselect._utils.wording import listed, occurrences, percent, shown
 from ufselect.cli.classes import class_named
 from ufselect.cli.docstrings import when_auto
 from ufselect.cli.options import Counts, DecimalMark, Header, Impute, Scale
@@ -215,7 +215,7 @@ def as_number(text: str) -> Any:
 
 def fit_with_notes(selector: BaseSelector, X: Any, fit: Callable[[], Any] | None = None, *, batch: Any = None) -> None:
     """Fit a selector, by its own method if no other is given; print a note if it did not converge."""
-    from ufselect._backend.convergence import convergence_warnings
+    from ufselect._utils.warnings import convergence_warnings
 
     with convergence_warnings() as messages, modest_resources(X, selector.get_params().get("n_jobs", 1)):
         # The `fit` of an author may not take batches.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ufselect._backend.wording import counted
+from ufselect._utils.wording import counted
 from ufselect.cli.fitting import Numbers
 from ufselect.cli.options import Scale
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import typer
 
-from ufselect._backend.writing import whole_file
+from ufselect._utils.atomic_files import whole_file
 from ufselect.cli.interruptions import raise_if_interrupted
 
 

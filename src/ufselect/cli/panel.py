@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from ufselect._backend.wording import counted, shown
+from ufselect._utils.wording import counted, shown
 
 if TYPE_CHECKING:
     from ufselect.base import BaseSelector
@@ -105,7 +105,7 @@ def _why_refused(selector: Any, parameter: str) -> str:
 
 def columns_given(texts: Sequence[str], names: Sequence[str], aside: Mapping[str, Any], option: str) -> list[int]:
     """Return the indices of the columns that names or shell patterns, also several separated by commas, stand for."""
-    from ufselect._backend.tabular import columns_matching, is_pattern
+    from ufselect.columns.tabular import columns_matching, is_pattern
 
     known = set(names)
     parts = [part.strip() for text in texts for part in ([text] if text in known else text.split(","))]
@@ -134,7 +134,7 @@ def guess_at(name: str, names: Sequence[str]) -> str:
 
 def _refuse_useless(keep: Sequence[int], numbers: Numbers) -> None:
     """Raise an error that names a column to keep if it is constant or an exact copy of another one to keep."""
-    from ufselect._survey import why_useless
+    from ufselect.base.screening import why_useless
 
     if not keep:
         return

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 import typer
 
-from ufselect._backend.wording import in_one_line, shown, visible
+from ufselect._utils.wording import in_one_line, shown, visible
 
 _LONGEST_CELL = 60
 

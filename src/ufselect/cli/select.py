@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ufselect import __version__
-from ufselect._backend.wording import percent
+from ufselect._utils.wording import percent
 from ufselect.cli import options
 from ufselect.cli.classes import DEFAULT_METHOD
 from ufselect.cli.fitting import (
@@ -203,7 +203,7 @@ def _notes(selector: BaseSelector, numbers: Numbers) -> list[str]:
 
 def _constant_ones(selector: BaseSelector, numbers: Numbers) -> list[str]:
     """Return a sentence on selected columns that are constant, which happens if there are not enough others."""
-    from ufselect._backend.columns import constant_columns
+    from ufselect.columns.dense import constant_columns
 
     count = int(constant_columns(numbers.X[:, selector.top_features()]).sum())
     return [f"{count:,} of them are constant: no other columns are left."] if count else []
@@ -246,7 +246,7 @@ def _stability(selector: BaseSelector, X: Any, batch: Any, seed: int) -> dict[st
 
     The subsets are those of ``ufselect compare``, 80 % of the samples, unless five such fits would take too long.
     """
-    from ufselect._backend.convergence import convergence_warnings
+    from ufselect._utils.warnings import convergence_warnings
     from ufselect.inspection import selection_frequencies
 
     n, d = X.shape

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from ufselect._backend.wording import counted
+from ufselect._utils.wording import counted
 from ufselect.cli.fitting import (
     COUNTS_REQUESTED,
     agreement_found,
@@ -63,8 +63,8 @@ def select_from_parts(
 
     files = parquet_parts(pattern, aside=aside)
     with _connected(scheduler):
-        from ufselect.distributed.fitting import fit_blocks
-        from ufselect.distributed.parquet import array_of_parts
+        from ufselect.base.dask_fitting import fit_blocks
+        from ufselect.files.dask_parquet import array_of_parts
 
         X = array_of_parts(files)
         normalized = _are_counts(files, counts)

@@ -52,7 +52,7 @@ def _of_best(values: Any, digits: int, count: int) -> list[str]:
 
 def cost(since: float) -> str:
     """Return the time since then, as of ``perf_counter``, and the largest amount of memory in use so far."""
-    from ufselect._backend.memory import peak_memory
+    from ufselect._utils.memory import peak_memory
 
     peak = peak_memory()
     memory = "an unknown amount" if peak is None else f"{peak / 1e6:,.0f} MB"

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ufselect._backend.wording import listed, shortened
+from ufselect._utils.wording import listed, shortened
 from ufselect.datasets.content import Dataset, dataset_from
 from ufselect.files import Table, read_table
 from ufselect.files.formats import known_format, suffixes_of

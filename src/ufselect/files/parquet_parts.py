@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ufselect._backend.wording import shortened
+from ufselect._utils.wording import shortened
 from ufselect.files.formats import file_format
 from ufselect.files.read import check_file, errors_named
 from ufselect.files.read_parquet import features_of, floats, precision_of

@@ -12,7 +12,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from ufselect._backend.wording import shortened
+from ufselect._utils.wording import shortened
 from ufselect.files import standard_input
 from ufselect.files.arrow import release_memory
 from ufselect.files.formats import FORMATS, Format, known_format

@@ -11,9 +11,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from ufselect._backend.dask_arrays import is_dask_collection
-from ufselect._backend.sparse_arrays import canonical
-from ufselect._backend.wording import listed
+from ufselect._utils.wording import listed
+from ufselect.columns.dask_arrays import is_dask_collection
+from ufselect.columns.sparse_arrays import canonical
 from ufselect.files.annotated_parts import can_be_read_in_parts, read_parts
 from ufselect.files.arrow import objects
 from ufselect.files.long_integers import with_long_integers_aside

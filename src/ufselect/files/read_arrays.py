@@ -13,7 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from ufselect._backend.wording import listed
+from ufselect._utils.wording import listed
 from ufselect.files.array_keys import ASIDE, NAMES, NUMBERS, PLAIN_SPARSE, SCIPY_SPARSE, SPARSE, aside_key, plain_key
 from ufselect.files.arrow import objects
 from ufselect.files.long_integers import with_long_integers_aside

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ufselect._backend.memory import ensure_fits
-from ufselect._backend.wording import counted, shortened
+from ufselect._utils.memory import ensure_fits
+from ufselect._utils.wording import counted, shortened
 from ufselect.files.parquet_parts import ParquetParts, parquet_parts
 from ufselect.files.read import errors_named
 from ufselect.files.read_parquet import column_values, columns_of, empty_columns, fill_numbers, without_dictionary

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ufselect._backend.memory import ensure_fits
-from ufselect._backend.wording import listed
+from ufselect._utils.memory import ensure_fits
+from ufselect._utils.wording import listed
 from ufselect.files.read_text import read_records
 from ufselect.files.table import Table, UnreadableError
 from ufselect.files.text_dialect import EXCEL_ERRORS, Dialect

@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from ufselect._backend.wording import shortened
+from ufselect._utils.wording import shortened
 from ufselect.files.table import UnreadableError
 
 _SAME_FILE = "."  # as HDF5 calls the file itself in virtual datasets

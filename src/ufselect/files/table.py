@@ -13,7 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from ufselect._backend.wording import listed, shortened
+from ufselect._utils.wording import listed, shortened
 
 REQUESTED = "requested"
 TOO_LONG = "integers too long for a float"

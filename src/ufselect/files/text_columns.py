@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ufselect._backend.wording import shortened
+from ufselect._utils.wording import shortened
 from ufselect.files.arrow import texts, written_numbers
 from ufselect.files.table import LARGEST_INTEGER, TOO_LONG
 from ufselect.files.text_dialect import MISSING, Dialect

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from ufselect._backend.wording import counted
+from ufselect._utils.wording import counted
 from ufselect.files.text_dialect import DELIMITERS, EXCEL_ERRORS, MISSING, any_number, fields_of
 
 MARK = "#"

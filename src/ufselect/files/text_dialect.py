@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from ufselect._backend.wording import shortened
+from ufselect._utils.wording import shortened
 from ufselect.files.table import UnreadableError
 
 EXCEL_ERRORS = (

@@ -6,7 +6,7 @@ import codecs
 import io
 from typing import IO, Any
 
-from ufselect._backend.wording import shortened
+from ufselect._utils.wording import shortened
 from ufselect.files.table import UnreadableError
 
 _BLOCK = 1024 * 1024  # bytes that are decoded together

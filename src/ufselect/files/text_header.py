@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ufselect._backend.wording import shown
+from ufselect._utils.wording import shown
 from ufselect.files.table import RaggedError, UnreadableError
 from ufselect.files.text_columns import NUMBER, Notation
 from ufselect.files.text_dialect import Records

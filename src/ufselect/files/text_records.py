@@ -19,7 +19,7 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ufselect._backend.wording import visible
+from ufselect._utils.wording import visible
 from ufselect.files.formats import file_format, is_gzipped
 from ufselect.files.table import RaggedError, UnreadableError
 from ufselect.files.text_comments import Comments, delimiter_of_comment, is_comment, names_in_comment

@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from ufselect._backend.wording import shortened
+from ufselect._utils.wording import shortened
 from ufselect.files.table import Table, row_blocks
 
 _BLOCK = 1_000_000  # values of a sparse matrix that are tested together

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from ufselect._backend.columns import Float, Indices
-from ufselect._backend.moments import ColumnMoments
+from ufselect._utils.types import Float, Indices
+from ufselect.columns.moments import ColumnMoments
 
 _BLOCK_BYTES = 2**29
 _SHARE_OF_MEMORY = 0.5  # of a device that X may take

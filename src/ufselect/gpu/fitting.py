@@ -11,14 +11,14 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import check_random_state
 
-from ufselect._backend.columns import Columns
-from ufselect._backend.dask_arrays import validate_features
-from ufselect._backend.divisors import common_unit, divisors
-from ufselect._backend.iterations import Iterations
-from ufselect._backend.policy import LARGEST_DENSE_SYSTEM
-from ufselect._backend.wanted import Wanted
-from ufselect._ranking import Ranking
-from ufselect._survey import Survey, panel_of
+from ufselect._utils.iterations import Iterations
+from ufselect._utils.policy import LARGEST_DENSE_SYSTEM
+from ufselect.base.ranking import Ranking
+from ufselect.base.screening import Survey, panel_of
+from ufselect.columns.constraints import Constraints
+from ufselect.columns.dask_arrays import validate_features
+from ufselect.columns.dense import Columns
+from ufselect.columns.scaling import common_unit, divisors
 
 try:
     import torch
@@ -41,13 +41,13 @@ _REQUIRED = {
 }
 
 
-def learn_on_device(selector: Any, X: Columns, wanted: Wanted) -> Ranking:
+def learn_on_device(selector: Any, X: Columns, constraints: Constraints) -> Ranking:
     """Rank columns that are centred and scaled, in memory, on the device of a selector."""
     device = _device(selector.device)
     if sp.issparse(X.values):
         raise ValueError(f"device={selector.device!r} needs a dense X; use X.toarray(), or device=None.")
     values = placed(torch.from_numpy(np.ascontiguousarray(X.values, dtype=np.float32)), device)
-    return _learn(selector, DeviceColumns(values, device), wanted)
+    return _learn(selector, DeviceColumns(values, device), constraints)
 
 
 def fit_tensor(selector: Any, X: torch.Tensor) -> Any:
@@ -72,7 +72,7 @@ def fit_tensor(selector: Any, X: torch.Tensor) -> Any:
     return selector
 
 
-def _learn(selector: Any, X: DeviceColumns, wanted: Wanted) -> Ranking:
+def _learn(selector: Any, X: DeviceColumns, constraints: Constraints) -> Ranking:
     n, d = X.shape
     other = {name: getattr(selector, name) for name, value in _REQUIRED.items() if getattr(selector, name) != value}
     if other:
@@ -100,7 +100,7 @@ def _learn(selector: Any, X: DeviceColumns, wanted: Wanted) -> Ranking:
         seed=int(check_random_state(selector.random_state).randint(2**31 - 1)),
     )
     with _full_precision():
-        return learn(X, settings, Iterations(selector, SETTLED), wanted)
+        return learn(X, settings, Iterations(selector, SETTLED), constraints)
 
 
 @contextmanager

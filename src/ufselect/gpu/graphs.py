@@ -9,9 +9,9 @@ import numpy as np
 import scipy.sparse as sp
 import torch
 
-from ufselect._backend.columns import Float
-from ufselect._backend.convergence import warn_not_converged
-from ufselect._backend.policy import LARGEST_DENSE_SPECTRUM, ROUNDINGS_OF_POINTS
+from ufselect._utils.policy import LARGEST_DENSE_SPECTRUM, ROUNDINGS_OF_POINTS
+from ufselect._utils.types import Float
+from ufselect._utils.warnings import warn_not_converged
 from ufselect.gpu.neighbors import nearest_others
 from ufselect.graphs.laplacian import structure_laplacian
 from ufselect.graphs.smooth_target import RESIDUAL, directions, weights_of

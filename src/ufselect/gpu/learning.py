@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 import torch
 
-from ufselect._backend.columns import Float, Indices
-from ufselect._backend.iterations import Iterations
-from ufselect._backend.wanted import Wanted
-from ufselect._ranking import Ranking, rank_along, steps_to_show
+from ufselect._utils.iterations import Iterations
+from ufselect._utils.types import Float, Indices
 from ufselect.base import checked_coef
+from ufselect.base.ranking import Ranking, rank_along, steps_to_show
+from ufselect.columns.constraints import Constraints
 from ufselect.gpu.columns import DeviceColumns
 from ufselect.gpu.graphs import NeighborGraph, adaptive_neighbors, smooth_target
 from ufselect.graphs.components import principal_directions
@@ -43,7 +43,7 @@ class Settings:
     seed: int
 
 
-def learn(X: DeviceColumns, settings: Settings, iterations: Iterations, wanted: Wanted) -> Ranking:
+def learn(X: DeviceColumns, settings: Settings, iterations: Iterations, constraints: Constraints) -> Ranking:
     """Learn structure and features in turn, and rank the features by alignment.
 
     Parameters
@@ -53,7 +53,7 @@ def learn(X: DeviceColumns, settings: Settings, iterations: Iterations, wanted: 
     settings : Settings
     iterations : Iterations
         The loop.
-    wanted : Wanted
+    constraints : Constraints
         Number of features to select, None if the alignment decides, and which come first.
 
     Returns
@@ -83,7 +83,7 @@ def learn(X: DeviceColumns, settings: Settings, iterations: Iterations, wanted: 
             break
     W = checked_coef(l21_regression_of_products(gram, target.products, gamma, warm_start=W, tol=settings.tight))
     Z = X @ W
-    ranking = _ranking(gram, X, targets if settings.accumulate else [target], Z, wanted)
+    ranking = _ranking(gram, X, targets if settings.accumulate else [target], Z, constraints)
     return replace(ranking, coef=W, embedding=Z.cpu().numpy()).with_attributes(
         n_clusters_=None,
         self_expression_=None,
@@ -163,7 +163,9 @@ def kernel_turn(T: torch.Tensor, other: torch.Tensor) -> float:
     return float(np.sqrt(max(1.0 - agreement(T, other), 0.0)))
 
 
-def _ranking(gram: Float, X: DeviceColumns, targets: list[_Target], Z: torch.Tensor, wanted: Wanted) -> Ranking:
+def _ranking(
+    gram: Float, X: DeviceColumns, targets: list[_Target], Z: torch.Tensor, constraints: Constraints
+) -> Ranking:
     """Rank by alignment with the last structures, which count alike."""
     norms = [float(torch.linalg.matrix_norm(target.T)) for target in targets]
     products = np.hstack([target.products / norm for target, norm in zip(targets, norms, strict=True)])
@@ -176,11 +178,11 @@ def _ranking(gram: Float, X: DeviceColumns, targets: list[_Target], Z: torch.Ten
         gram,
         products,
         float(np.sqrt(squares)),
-        steps_to_show(wanted.count),
-        past_peak=wanted.count is None,
-        wanted=wanted,
+        steps_to_show(constraints.count),
+        past_peak=constraints.count is None,
+        constraints=constraints,
     )
-    return rank_along(path, _r2_curve(gram, X, Z, path.order), len(wanted.first))
+    return rank_along(path, _r2_curve(gram, X, Z, path.order), len(constraints.first))
 
 
 def _r2_curve(gram: Float, X: DeviceColumns, Z: torch.Tensor, order: Indices) -> Float:

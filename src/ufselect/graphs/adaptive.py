@@ -8,7 +8,8 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from ufselect._backend.columns import Columns, Float, Indices
+from ufselect._utils.types import Float, Indices
+from ufselect.columns.dense import Columns
 from ufselect.graphs.approximate import approximate_others
 from ufselect.graphs.neighbors import Nearest, NeighborSearch
 from ufselect.solvers.simplex import project_rows_onto_simplex

@@ -11,10 +11,11 @@ import scipy.sparse as sp
 from joblib import effective_n_jobs
 from sklearn.utils import check_random_state
 
-from ufselect._backend.blocks import number_of_threads
-from ufselect._backend.columns import Columns, Float, Indices
-from ufselect._backend.convergence import warn_user
-from ufselect._backend.policy import LARGEST_EXACT_SEARCH, SAME_DISTANCE
+from ufselect._utils.blocks import number_of_threads
+from ufselect._utils.policy import LARGEST_EXACT_SEARCH, SAME_DISTANCE
+from ufselect._utils.types import Float, Indices
+from ufselect._utils.warnings import warn_user
+from ufselect.columns.dense import Columns
 from ufselect.graphs.neighbors import Nearest, NeighborSearch, centered_points
 
 _SPARE = 6  # neighbours per sample beyond those asked for, which improve the recall

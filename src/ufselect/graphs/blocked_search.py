@@ -11,9 +11,10 @@ from __future__ import annotations
 import numpy as np
 from sklearn.utils import gen_batches
 
-from ufselect._backend.blocks import map_row_blocks
-from ufselect._backend.columns import Float, Indices, powers_of_two
-from ufselect._backend.threads import one_thread
+from ufselect._utils.blocks import map_row_blocks
+from ufselect._utils.threads import one_thread
+from ufselect._utils.types import Float, Indices
+from ufselect.columns.dense import powers_of_two
 from ufselect.solvers._graph_kernels import keep_nearest
 
 _TILE = 1024

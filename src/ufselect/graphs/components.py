@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
-from ufselect._backend.columns import Columns, Float
-from ufselect._backend.policy import LARGEST_DENSE_SPECTRUM
+from ufselect._utils.policy import LARGEST_DENSE_SPECTRUM
+from ufselect._utils.types import Float
+from ufselect.columns.dense import Columns
 
 _SPARE_COMPONENTS = 10
 _ROUNDINGS_OF_A_VARIANCE = 30  # of the largest one
@@ -45,7 +46,7 @@ def principal_components(X: Columns, count: int, *, gram: Float | None = None, r
     Examples
     --------
     >>> import numpy as np
-    >>> from ufselect._backend.columns import Columns
+    >>> from ufselect.columns.dense import Columns
     >>> from ufselect.graphs.components import principal_components
     >>> X = np.random.default_rng(0).standard_normal((20, 5))
     >>> principal_components(Columns(X - X.mean(axis=0)), 2).shape

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.linalg import eigh
 from scipy.linalg.lapack import dpotrf, dpotrs
 
-from ufselect._backend.columns import Float
+from ufselect._utils.types import Float
 
 _SHIFT = 1e-10  # relative to a bound of the largest eigenvalue: a singular matrix has an inverse as well
 _TOLERANCE = 1e-6

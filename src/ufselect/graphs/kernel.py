@@ -10,15 +10,16 @@ from sklearn.kernel_approximation import Nystroem
 from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.utils import check_random_state
 
-from ufselect._backend.columns import Columns, Float
-from ufselect._backend.memory import ensure_fits
-from ufselect._backend.policy import (
+from ufselect._utils.memory import ensure_fits
+from ufselect._utils.policy import (
     FAINTEST_SIMILARITY,
     LARGEST_DENSE_SPECTRUM,
     LARGEST_EXACT_KERNEL,
     N_LANDMARKS,
 )
-from ufselect._backend.threads import threads_for
+from ufselect._utils.threads import threads_for
+from ufselect._utils.types import Float
+from ufselect.columns.dense import Columns
 from ufselect.graphs.neighbors import centered_points, squared_width
 from ufselect.graphs.spectral import with_fixed_signs
 

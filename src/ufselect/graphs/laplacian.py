@@ -11,8 +11,9 @@ from scipy.sparse.csgraph import connected_components, reverse_cuthill_mckee
 from scipy.sparse.linalg import LinearOperator
 from sklearn.utils import gen_batches
 
-from ufselect._backend.blocks import column_blocks, in_threads, wide_column_blocks
-from ufselect._backend.columns import Columns, Float, Indices
+from ufselect._utils.blocks import in_threads
+from ufselect._utils.types import Float, Indices
+from ufselect.columns.dense import Columns, column_blocks, wide_column_blocks
 from ufselect.solvers._graph_kernels import combine_rows, outer_products
 
 _ROWS_OF_TRIANGLE = 512

@@ -9,8 +9,9 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
-from ufselect._backend.blocks import map_row_blocks
-from ufselect._backend.columns import Columns, Float, Indices
+from ufselect._utils.blocks import map_row_blocks
+from ufselect._utils.types import Float, Indices
+from ufselect.columns.dense import Columns
 from ufselect.graphs.laplacian import neighbor_laplacian
 from ufselect.graphs.neighbors import Nearest, neighbor_graph
 

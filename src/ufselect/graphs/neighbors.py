@@ -14,9 +14,8 @@ from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import gen_batches
 from sklearn.utils.extmath import row_norms
 
-from ufselect._backend.blocks import affordable_rows, map_row_blocks, number_of_threads
-from ufselect._backend.columns import Columns, Float, Indices
-from ufselect._backend.policy import (
+from ufselect._utils.blocks import affordable_rows, map_row_blocks, number_of_threads
+from ufselect._utils.policy import (
     FAINTEST_SIMILARITY,
     LARGEST_DISTANCE_MATRIX,
     LARGEST_TIED_GRAPH,
@@ -24,7 +23,9 @@ from ufselect._backend.policy import (
     SAME_DISTANCE,
     SMALLEST_BLOCKED_SEARCH,
 )
-from ufselect._backend.threads import threads_for
+from ufselect._utils.threads import threads_for
+from ufselect._utils.types import Float, Indices
+from ufselect.columns.dense import Columns
 from ufselect.graphs.blocked_search import BlockedSearch
 from ufselect.solvers._kernels import squared_distances_between
 

@@ -8,10 +8,11 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from ufselect._backend.blocks import map_row_blocks
-from ufselect._backend.columns import Columns, Float, Indices
-from ufselect._backend.convergence import warn_not_converged
-from ufselect._backend.policy import LARGEST_DENSE_SYSTEM, LARGEST_EXACT_KERNEL
+from ufselect._utils.blocks import map_row_blocks
+from ufselect._utils.policy import LARGEST_DENSE_SYSTEM, LARGEST_EXACT_KERNEL
+from ufselect._utils.types import Float, Indices
+from ufselect._utils.warnings import warn_not_converged
+from ufselect.columns.dense import Columns
 from ufselect.solvers.lasso import Targets, lassos_by_gram, lassos_without_self, omp_without_self
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ufselect._backend.columns import Float
+from ufselect._utils.types import Float
 from ufselect.graphs.laplacian import Laplacian
 from ufselect.graphs.spectral import smallest_eigenvectors
 

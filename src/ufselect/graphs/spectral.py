@@ -10,9 +10,7 @@ from scipy.linalg import eigh
 from scipy.sparse.linalg import eigsh
 from sklearn.utils import check_random_state, gen_batches
 
-from ufselect._backend.columns import Columns, Float, Indices
-from ufselect._backend.convergence import warn_not_converged
-from ufselect._backend.policy import (
+from ufselect._utils.policy import (
     CROWDED_TOLERANCE,
     LARGEST_CROWDED_SPECTRUM,
     LARGEST_DENSE_SPECTRUM,
@@ -20,7 +18,10 @@ from ufselect._backend.policy import (
     SAME_EIGENVALUE,
     SMALLEST_SINGLE_PRECISION_SPECTRUM,
 )
-from ufselect._backend.threads import threads_for
+from ufselect._utils.threads import threads_for
+from ufselect._utils.types import Float, Indices
+from ufselect._utils.warnings import warn_not_converged
+from ufselect.columns.dense import Columns
 from ufselect.graphs.inverse_spectrum import smallest_by_inverse
 from ufselect.graphs.laplacian import Laplacian, NormalizedLaplacian
 from ufselect.graphs.tall import orthonormalize, project_out, residuals, rotate

@@ -7,7 +7,7 @@ from functools import cached_property
 
 import scipy.sparse as sp
 
-from ufselect._backend.columns import Float
+from ufselect._utils.types import Float
 from ufselect.graphs.laplacian import StructureLaplacian, quadratic_form, structure_laplacian
 
 

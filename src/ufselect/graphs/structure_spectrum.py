@@ -9,8 +9,8 @@ import numpy.typing as npt
 from scipy.linalg.lapack import spotrf, spotrs
 from sklearn.utils import check_random_state
 
-from ufselect._backend.columns import Float
-from ufselect._backend.policy import LARGEST_CROWDED_SPECTRUM, LARGEST_DENSE_SPECTRUM
+from ufselect._utils.policy import LARGEST_CROWDED_SPECTRUM, LARGEST_DENSE_SPECTRUM
+from ufselect._utils.types import Float
 from ufselect.graphs.laplacian import StructureLaplacian
 from ufselect.graphs.spectral import Spectrum, smallest_eigenvectors, with_fixed_signs
 from ufselect.graphs.tall import project_out

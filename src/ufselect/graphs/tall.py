@@ -6,8 +6,8 @@ import numpy as np
 from scipy.linalg import solve_triangular
 from sklearn.utils import gen_batches
 
-from ufselect._backend.columns import Float
-from ufselect._backend.threads import threads_for
+from ufselect._utils.threads import threads_for
+from ufselect._utils.types import Float
 
 _ROWS_AT_ONCE = 2**16
 

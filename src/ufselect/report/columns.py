@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.cluster.hierarchy import leaves_list, linkage
 
-from ufselect._backend.columns import Float, Indices
-from ufselect._backend.tabular import dense_part
+from ufselect._utils.types import Float, Indices
+from ufselect.columns.tabular import dense_part
 from ufselect.inspection import explain_features
 from ufselect.report.features import (
     MOST_CORRELATED,

@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ufselect._backend.columns import Float, column_moments
-from ufselect._backend.tabular import dense_part
+from ufselect._utils.types import Float
+from ufselect.columns.dense import column_moments
+from ufselect.columns.tabular import dense_part
 from ufselect.inspection import gains_of
 from ufselect.report.columns import Markers, StandsFor, explanations, histograms, markers, what_they_stand_for
 from ufselect.report.encoding import packed, packed_range, packed_shares, plain_numbers

@@ -10,7 +10,8 @@ import scipy.sparse as sp
 from scipy.cluster.hierarchy import leaves_list, linkage
 from scipy.spatial.distance import squareform
 
-from ufselect._backend.columns import Float, Indices, constant_columns
+from ufselect._utils.types import Float, Indices
+from ufselect.columns.dense import constant_columns
 from ufselect.metrics import absolute_correlations
 from ufselect.report.study import Study
 

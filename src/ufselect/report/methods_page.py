@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ufselect._backend.wording import counted
 from ufselect._judging import RANDOM
+from ufselect._utils.wording import counted
 from ufselect.comparison import ComparedSelection, Comparison
 from ufselect.inspection import selection_overlap
 from ufselect.report.encoding import packed_shares, plain_numbers

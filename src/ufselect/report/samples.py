@@ -11,8 +11,9 @@ from sklearn.cluster import kmeans_plusplus
 from sklearn.decomposition import PCA
 from sklearn.metrics import pairwise_distances_argmin
 
-from ufselect._backend.columns import Columns, Float, Indices, constant_columns
-from ufselect._backend.policy import NEIGHBORS_TO_COUNT_CLUSTERS
+from ufselect._utils.policy import NEIGHBORS_TO_COUNT_CLUSTERS
+from ufselect._utils.types import Float, Indices
+from ufselect.columns.dense import Columns, constant_columns
 from ufselect.graphs.adaptive import neighbor_probabilities
 from ufselect.graphs.laplacian import structure_laplacian
 from ufselect.graphs.neighbors import nearest_others

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from ufselect._backend.columns import Float
-from ufselect._backend.tabular import as_matrix, column_names
-from ufselect._backend.wording import percent, shown
+from ufselect._utils.types import Float
+from ufselect._utils.wording import percent, shown
 from ufselect.base import BaseSelector
+from ufselect.columns.tabular import as_matrix, column_names
 from ufselect.inspection import StructureTest
 
 

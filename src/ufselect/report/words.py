@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ufselect._backend import wording
-from ufselect._backend.wording import counted
+from ufselect._utils import wording
+from ufselect._utils.wording import counted
 from ufselect.inspection import StructureTest, alignment_of_selection
 from ufselect.report.content import MOST_CORRELATIONS_SHOWN, Findings, objective_values
 from ufselect.report.features import MOST_CORRELATED, best_first, curves_of

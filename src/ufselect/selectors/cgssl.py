@@ -8,9 +8,8 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from ufselect._backend.columns import Columns, Float
-from ufselect._backend.sharing import shared_whatever
-from ufselect._ranking import Ranking, rank_by_row_norm
+from ufselect._utils.sharing import shared_whatever
+from ufselect._utils.types import Float
 from ufselect.base import (
     CHOICE_OF_EDGES,
     ITERATIONS,
@@ -18,9 +17,11 @@ from ufselect.base import (
     POSITIVE,
     SHARE,
     ClusterSelector,
-    Wanted,
+    Constraints,
     affordable_gram,
 )
+from ufselect.base.ranking import Ranking, rank_by_row_norm
+from ufselect.columns.dense import Columns
 from ufselect.graphs.laplacian import NormalizedLaplacian, quadratic_form
 from ufselect.graphs.neighbors import neighbor_graph
 from ufselect.graphs.spectral import spectral_embedding
@@ -190,7 +191,7 @@ class CGSSL(ClusterSelector):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _learn(self, X: Columns, wanted: Wanted) -> Ranking:
+    def _learn(self, X: Columns, constraints: Constraints) -> Ranking:
         n_clusters, L, F, gram = self._start(X)
         alpha = self.regression_weight
         problem = StructuredPrediction(
@@ -206,7 +207,7 @@ class CGSSL(ClusterSelector):
         (F, W), course = self._tighten(
             start, lambda state, z: problem.step(*state, z), lambda state, z: problem.objective(*state, z)
         )
-        return rank_by_row_norm(X, W, F, wanted).with_attributes(n_clusters_=n_clusters, **course)
+        return rank_by_row_norm(X, W, F, constraints).with_attributes(n_clusters_=n_clusters, **course)
 
     @shared_whatever("regression_weight", "structure_weight", "row_penalty")
     def _start(self, X: Columns) -> tuple[int, NormalizedLaplacian, Float, Float | None]:

@@ -9,10 +9,11 @@ import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 from sklearn.utils._param_validation import StrOptions
 
-from ufselect._backend.columns import Columns, Float
-from ufselect._backend.policy import SAME_EIGENVALUE
-from ufselect._ranking import Ranking, rank_by_score
-from ufselect.base import POSITIVE, ClusterSelector, Wanted
+from ufselect._utils.policy import SAME_EIGENVALUE
+from ufselect._utils.types import Float
+from ufselect.base import POSITIVE, ClusterSelector, Constraints
+from ufselect.base.ranking import Ranking, rank_by_score
+from ufselect.columns.dense import Columns
 from ufselect.graphs.kernel import gaussian_kernel
 from ufselect.graphs.laplacian import Laplacian, NormalizedLaplacian, column_energies, structure_laplacian
 from ufselect.graphs.neighbors import neighbor_graph, squared_width
@@ -134,7 +135,7 @@ class EVSC(ClusterSelector):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _learn(self, X: Columns, wanted: Wanted) -> Ranking:
+    def _learn(self, X: Columns, constraints: Constraints) -> Ranking:
         S, n_clusters = self._affinity_and_clusters(X)
         scores = eigenvalue_sensitivities(X, S, n_clusters, normalized=self.normalized, random_state=self.random_state)
         ranking = rank_by_score(scores / (4.0 * squared_width(X, self.width)))

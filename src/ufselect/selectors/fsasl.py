@@ -10,22 +10,23 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.utils._param_validation import StrOptions
 
-from ufselect._backend.columns import Columns, Float
-from ufselect._backend.dask_arrays import is_dask_collection, validate_features
-from ufselect._backend.sharing import shared_whatever
-from ufselect._backend.tensors import is_tensor
-from ufselect._backend.threads import one_thread
-from ufselect._ranking import Ranking, rank_by_alignment, rank_by_gain, rank_by_row_norm
+from ufselect._utils.sharing import shared_whatever
+from ufselect._utils.threads import one_thread
+from ufselect._utils.types import Float
 from ufselect.base import (
     COUNT,
     NOT_NEGATIVE,
     SHARE,
     ClusterSelector,
+    Constraints,
     Iterations,
-    Wanted,
     affordable_gram,
     checked_coef,
 )
+from ufselect.base.ranking import Ranking, rank_by_alignment, rank_by_gain, rank_by_row_norm
+from ufselect.columns.dask_arrays import is_dask_collection, validate_features
+from ufselect.columns.dense import Columns
+from ufselect.columns.tensors import is_tensor
 from ufselect.graphs.adaptive import adaptive_neighbors
 from ufselect.graphs.approximate import uses_approximate
 from ufselect.graphs.components import principal_components
@@ -332,7 +333,7 @@ class FSASL(ClusterSelector):
         if is_tensor(X):
             from ufselect.gpu.fitting import fit_tensor as fit_where_it_is
         elif is_dask_collection(X):
-            from ufselect.distributed.fitting import fit_blocks as fit_where_it_is
+            from ufselect.base.dask_fitting import fit_blocks as fit_where_it_is
         else:
             return super().fit(X, y, batch=batch)
         if batch is not None:
@@ -360,11 +361,11 @@ class FSASL(ClusterSelector):
         validate_features(self, X, reset=False)
         return X.iloc[:, index] if hasattr(X, "iloc") else X[:, index]
 
-    def _learn(self, X: Columns, wanted: Wanted) -> Ranking:
+    def _learn(self, X: Columns, constraints: Constraints) -> Ranking:
         if self.device is not None:
             from ufselect.gpu.fitting import learn_on_device
 
-            return learn_on_device(self, X, wanted)
+            return learn_on_device(self, X, constraints)
         gram, structure, n_clusters, weights = self._start(X)
         structure = structure.weighted(self.local_weight)
         Z = embedded(X, weights.W)
@@ -392,7 +393,7 @@ class FSASL(ClusterSelector):
         if n_clusters is None:
             weights = self._regressed(X, gram, weights, moving=False)
         counted = structures if self.accumulate else [weights.structure]
-        return self._ranking(X, gram, weights, counted, wanted).with_attributes(
+        return self._ranking(X, gram, weights, counted, constraints).with_attributes(
             n_clusters_=n_clusters,
             self_expression_=structure.S,
             neighbor_graph_=structure.P,
@@ -545,15 +546,15 @@ class FSASL(ClusterSelector):
         gram: Float | None,
         weights: FeatureWeights,
         structures: Sequence[StructureFactor],
-        wanted: Wanted,
+        constraints: Constraints,
     ) -> Ranking:
         """Rank by alignment with the structures, by gain, or by norm."""
         Z = embedded(X, weights.W)
         if self.selection == "norm":
             # As in the paper: features of equal norm, such as those left out, keep the order of the columns.
-            by_norm = rank_by_row_norm(X, weights.W, weights.target, wanted, also=np.zeros(X.shape[1]))
+            by_norm = rank_by_row_norm(X, weights.W, weights.target, constraints, also=np.zeros(X.shape[1]))
             return replace(by_norm, embedding=Z)
         if self.selection == "greedy":
-            return replace(rank_by_gain(X, weights.target, wanted, coef=weights.W, gram=gram), embedding=Z)
-        found = rank_by_alignment(X, structures, Z, wanted, gram=gram, random_state=self.random_state)
+            return replace(rank_by_gain(X, weights.target, constraints, coef=weights.W, gram=gram), embedding=Z)
+        found = rank_by_alignment(X, structures, Z, constraints, gram=gram, random_state=self.random_state)
         return replace(found, coef=weights.W)

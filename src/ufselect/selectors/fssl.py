@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from ufselect._backend.columns import Columns, Float
-from ufselect._ranking import Ranking, rank_by_row_norm
-from ufselect.base import CHOICE_OF_EDGES, SHARE, ClusterSelector, Wanted, affordable_gram, checked_coef
+from ufselect._utils.types import Float
+from ufselect.base import CHOICE_OF_EDGES, SHARE, ClusterSelector, Constraints, affordable_gram, checked_coef
+from ufselect.base.ranking import Ranking, rank_by_row_norm
+from ufselect.columns.dense import Columns
 from ufselect.graphs.neighbors import neighbor_graph
 from ufselect.graphs.spectral import spectral_embedding
 from ufselect.solvers.l21 import l21_regression
@@ -145,12 +146,12 @@ class FSSL(ClusterSelector):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _learn(self, X: Columns, wanted: Wanted) -> Ranking:
+    def _learn(self, X: Columns, constraints: Constraints) -> Ranking:
         nearest, n_clusters = self._neighborhood(X)
         graph = neighbor_graph(X, nearest, weights=self.weights, width=self.width)
         Y = spectral_embedding(graph, self._dimension(n_clusters), random_state=self.random_state).vectors
         A = self._projection(X, X.centered_like(Y), affordable_gram(X))
-        return rank_by_row_norm(X, A, Y, wanted).with_attributes(n_clusters_=n_clusters)
+        return rank_by_row_norm(X, A, Y, constraints).with_attributes(n_clusters_=n_clusters)
 
     def _projection(self, X: Columns, Y: Float, gram: Float | None) -> Float:
         if self.exact:

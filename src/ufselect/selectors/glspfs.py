@@ -9,9 +9,10 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from ufselect._backend.columns import Columns, Float
-from ufselect._ranking import Ranking, rank_by_row_norm
-from ufselect.base import NOT_NEGATIVE, POSITIVE, SHARE, ClusterSelector, Wanted, checked_coef, gram_is_affordable
+from ufselect._utils.types import Float
+from ufselect.base import NOT_NEGATIVE, POSITIVE, SHARE, ClusterSelector, Constraints, checked_coef, gram_is_affordable
+from ufselect.base.ranking import Ranking, rank_by_row_norm
+from ufselect.columns.dense import Columns
 from ufselect.graphs.kernel import kernel_factor
 from ufselect.graphs.local_models import local_laplacian
 from ufselect.solvers.l21 import l21_regression
@@ -155,7 +156,7 @@ class GLSPFS(ClusterSelector):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _learn(self, X: Columns, wanted: Wanted) -> Ranking:
+    def _learn(self, X: Columns, constraints: Constraints) -> Ranking:
         nearest, n_clusters = self._neighborhood(X)
         L = local_laplacian(X, nearest, self.local_model, width=self.width, dimension=n_clusters, n_jobs=self.n_jobs)
         Y = self._similarity_factor(X, n_clusters)
@@ -163,7 +164,7 @@ class GLSPFS(ClusterSelector):
         gamma = penalty_of_share(X, Y, self.row_penalty)
         with_metric = column_smoothness(X, metric) if gram_is_affordable(X) else None
         W = checked_coef(l21_regression(X, Y, gamma, metric=metric, gram=with_metric))
-        return rank_by_row_norm(X, W, Y, wanted).with_attributes(n_clusters_=n_clusters)
+        return rank_by_row_norm(X, W, Y, constraints).with_attributes(n_clusters_=n_clusters)
 
     def _similarity_factor(self, X: Columns, n_clusters: int) -> Float:
         if self.n_components != "all":

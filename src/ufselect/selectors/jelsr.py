@@ -9,10 +9,11 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from sklearn.utils._param_validation import StrOptions
 
-from ufselect._backend.columns import Columns, Float
-from ufselect._backend.sharing import shared_whatever
-from ufselect._ranking import Ranking, rank_by_row_norm
-from ufselect.base import ITERATIONS, POSITIVE, SHARE, ClusterSelector, Iterations, Wanted, affordable_gram
+from ufselect._utils.sharing import shared_whatever
+from ufselect._utils.types import Float
+from ufselect.base import ITERATIONS, POSITIVE, SHARE, ClusterSelector, Constraints, Iterations, affordable_gram
+from ufselect.base.ranking import Ranking, rank_by_row_norm
+from ufselect.columns.dense import Columns
 from ufselect.graphs.laplacian import Laplacian, SparseLaplacian, quadratic_form
 from ufselect.graphs.local_models import local_laplacian
 from ufselect.graphs.spectral import smallest_of_crowded
@@ -167,7 +168,7 @@ class JELSR(ClusterSelector):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _learn(self, X: Columns, wanted: Wanted) -> Ranking:
+    def _learn(self, X: Columns, constraints: Constraints) -> Ranking:
         n_clusters, L, Y, gram = self._start(X)
         embedding, shared = partial(self._embedding, Y.shape[1]), SharedColumns(X)
         alpha = self.row_penalty * penalty_for_zero_of_any_embedding(X)
@@ -179,7 +180,7 @@ class JELSR(ClusterSelector):
             )
             Y, weights = state.Y, inverse_weights(state.W)
             iterations.record(state.objective)
-        ranking = rank_by_row_norm(X, state.W, Y, wanted)
+        ranking = rank_by_row_norm(X, state.W, Y, constraints)
         return ranking.with_attributes(n_clusters_=n_clusters, **iterations.attributes())
 
     @shared_whatever("regression_weight", "row_penalty")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from ufselect._backend.columns import Columns
-from ufselect._ranking import Ranking, rank_by_score
-from ufselect.base import CHOICE_OF_EDGES, GraphSelector, Wanted
+from ufselect.base import CHOICE_OF_EDGES, Constraints, GraphSelector
+from ufselect.base.ranking import Ranking, rank_by_score
+from ufselect.columns.dense import Columns
 from ufselect.graphs.laplacian import neighbor_scatters
 from ufselect.graphs.neighbors import neighbor_graph
 
@@ -109,7 +109,7 @@ class LaplacianScore(GraphSelector):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def _learn(self, X: Columns, wanted: Wanted) -> Ranking:
+    def _learn(self, X: Columns, constraints: Constraints) -> Ranking:
         A = neighbor_graph(X, self._neighbors(X), weights=self.weights, width=self.width)
         between, within = neighbor_scatters(X, A)
         return rank_by_score(2.0 - within / between)

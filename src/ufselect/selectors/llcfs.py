@@ -10,9 +10,10 @@ import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 from sklearn.utils._param_validation import StrOptions
 
-from ufselect._backend.columns import Columns, Float, Indices
-from ufselect._ranking import Ranking, rank_by_explanation
-from ufselect.base import ITERATIONS, POSITIVE, ClusterSelector, Iterations, Wanted, warn_not_converged
+from ufselect._utils.types import Float, Indices
+from ufselect.base import ITERATIONS, POSITIVE, ClusterSelector, Constraints, Iterations, warn_not_converged
+from ufselect.base.ranking import Ranking, rank_by_explanation
+from ufselect.columns.dense import Columns
 from ufselect.graphs.laplacian import SparseLaplacian, column_energies
 from ufselect.graphs.local_models import (
     assembled,
@@ -171,7 +172,7 @@ class LLCFS(ClusterSelector):
         """20, or fewer if there are few samples: each local model is fitted to a neighbourhood."""
         return min(20, n - 2)
 
-    def _learn(self, X: Columns, wanted: Wanted) -> Ranking:
+    def _learn(self, X: Columns, constraints: Constraints) -> Ranking:
         n_clusters = self._count_clusters(X)
         k, neighborhoods = self._first_neighborhoods(X, n_clusters)
         d = X.shape[1]
@@ -188,7 +189,7 @@ class LLCFS(ClusterSelector):
             Y, error = self._indicators(models, self._dimension(n_clusters))
             tau, before = feature_weights(models, X, tau, Y), tau
             iterations.record(error, change=float(np.abs(tau - before).sum()))
-        ranking = rank_by_explanation(X, tau, Y, wanted)
+        ranking = rank_by_explanation(X, tau, Y, constraints)
         return ranking.with_attributes(n_clusters_=n_clusters, **iterations.attributes())
 
     def _neighborhoods(self, X: Columns, k: int) -> list[Neighborhoods]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, ClassVar
 
-from ufselect._backend.columns import Columns, column_spreads, powers_of_two
-from ufselect._ranking import Ranking, rank_by_score
-from ufselect.base import BaseSelector, Wanted
+from ufselect.base import BaseSelector, Constraints
+from ufselect.base.ranking import Ranking, rank_by_score
+from ufselect.columns.dense import Columns, column_spreads, powers_of_two
 
 _PARAMETERS = ("n_features_to_select", "keep", "exclude", "min_distance", "verbose")
 
@@ -79,7 +79,7 @@ class MaxVariance(BaseSelector):
     def _prepared(self, X: Any) -> Columns:
         return Columns(X)
 
-    def _learn(self, X: Columns, wanted: Wanted) -> Ranking:
+    def _learn(self, X: Columns, constraints: Constraints) -> Ranking:
         n = X.shape[0]
         _, deviations = column_spreads(X.values)
         # Variances may underflow; those in units of a power of two rank the columns all the same.

@@ -8,10 +8,11 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from ufselect._backend.columns import Columns, Float
-from ufselect._backend.progress import progress
-from ufselect._ranking import Ranking, rank_by_explanation
-from ufselect.base import CHOICE_OF_EDGES, ClusterSelector, Wanted, affordable_gram
+from ufselect._utils.progress import progress
+from ufselect._utils.types import Float
+from ufselect.base import CHOICE_OF_EDGES, ClusterSelector, Constraints, affordable_gram
+from ufselect.base.ranking import Ranking, rank_by_explanation
+from ufselect.columns.dense import Columns
 from ufselect.graphs.neighbors import neighbor_graph
 from ufselect.graphs.spectral import settled_within_repeats, spectral_embedding
 from ufselect.solvers.lars import first_of_opposites, lasso_of_size
@@ -146,25 +147,25 @@ class MCFS(ClusterSelector):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _learn(self, X: Columns, wanted: Wanted) -> Ranking:
+    def _learn(self, X: Columns, constraints: Constraints) -> Ranking:
         nearest, n_clusters = self._neighborhood(X)
         A = neighbor_graph(X, nearest, weights=self.weights, width=self.width)
         spectrum = spectral_embedding(A, self._dimension(n_clusters), random_state=self.random_state)
         Y = settled_within_repeats(spectrum, X)
         target = X.centered_like(Y)
-        W = self._sparse_regressions(X, target, self._regression_size(wanted, Y.shape[1]), affordable_gram(X))
+        W = self._sparse_regressions(X, target, self._regression_size(constraints, Y.shape[1]), affordable_gram(X))
         left = np.linalg.norm(X.transposed_matmul(target - X @ W), axis=1)
         W /= np.maximum(np.linalg.norm(W, axis=0), np.finfo(float).tiny)
-        ranking = rank_by_explanation(X, np.abs(W).max(axis=1), Y, wanted, coef=W, also=left)
+        ranking = rank_by_explanation(X, np.abs(W).max(axis=1), Y, constraints, coef=W, also=left)
         return ranking.with_attributes(n_clusters_=n_clusters)
 
     def _of_columns_as_they_are(self, ranking: Ranking, unit: float) -> Ranking:
         """Return the ranking as it is: weights of unit length are the same in any unit."""
         return ranking
 
-    def _regression_size(self, wanted: Wanted, n_regressions: int) -> int:
+    def _regression_size(self, constraints: Constraints, n_regressions: int) -> int:
         if isinstance(self.n_nonzero, str):
-            return max(round((wanted.count or _USUAL_NONZERO) / n_regressions), 1)
+            return max(round((constraints.count or _USUAL_NONZERO) / n_regressions), 1)
         return self.n_nonzero
 
     def _sparse_regressions(self, X: Columns, Y: Float, size: int, gram: Float | None) -> Float:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from ufselect._backend.columns import Columns
-from ufselect._ranking import Ranking, rank_by_explanation
-from ufselect.base import POSITIVE, ClusterSelector, Wanted, affordable_gram, checked_coef
+from ufselect.base import POSITIVE, ClusterSelector, Constraints, affordable_gram, checked_coef
+from ufselect.base.ranking import Ranking, rank_by_explanation
+from ufselect.columns.dense import Columns
 from ufselect.graphs.kernel import kernel_factor
 from ufselect.solvers.l21_path import l21_path
 
@@ -131,9 +131,9 @@ class MRSF(ClusterSelector):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _learn(self, X: Columns, wanted: Wanted) -> Ranking:
+    def _learn(self, X: Columns, constraints: Constraints) -> Ranking:
         n_clusters = self._count_clusters(X)
         Y = kernel_factor(X, self.width, count=self._dimension(n_clusters), random_state=self.random_state)
-        path = l21_path(X, Y, min(wanted.count or _USUAL_ROWS, X.shape[1]), gram=affordable_gram(X))
-        ranking = rank_by_explanation(X, path.entries, Y, wanted, coef=checked_coef(path))
+        path = l21_path(X, Y, min(constraints.count or _USUAL_ROWS, X.shape[1]), gram=affordable_gram(X))
+        ranking = rank_by_explanation(X, path.entries, Y, constraints, coef=checked_coef(path))
         return ranking.with_attributes(n_clusters_=n_clusters)

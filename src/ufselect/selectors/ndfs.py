@@ -7,10 +7,11 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils._param_validation import StrOptions
 
-from ufselect._backend.columns import Columns, Float
-from ufselect._backend.sharing import shared_whatever
-from ufselect._ranking import Ranking, rank_by_row_norm
-from ufselect.base import CHOICE_OF_EDGES, ITERATIONS, POSITIVE, SHARE, ClusterSelector, Wanted, affordable_gram
+from ufselect._utils.sharing import shared_whatever
+from ufselect._utils.types import Float
+from ufselect.base import CHOICE_OF_EDGES, ITERATIONS, POSITIVE, SHARE, ClusterSelector, Constraints, affordable_gram
+from ufselect.base.ranking import Ranking, rank_by_row_norm
+from ufselect.columns.dense import Columns
 from ufselect.graphs.laplacian import NormalizedLaplacian, quadratic_form
 from ufselect.graphs.neighbors import neighbor_graph
 from ufselect.graphs.spectral import spectral_embedding
@@ -177,7 +178,7 @@ class NDFS(ClusterSelector):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _learn(self, X: Columns, wanted: Wanted) -> Ranking:
+    def _learn(self, X: Columns, constraints: Constraints) -> Ranking:
         n_clusters, L, F, gram = self._start(X)
         problem = Prediction(
             X,
@@ -198,7 +199,7 @@ class NDFS(ClusterSelector):
         (F, W, _), course = self._tighten(
             start, step, lambda state, z: problem.objective(state[0], state[1], z), weights
         )
-        return rank_by_row_norm(X, W, F, wanted).with_attributes(n_clusters_=n_clusters, **course)
+        return rank_by_row_norm(X, W, F, constraints).with_attributes(n_clusters_=n_clusters, **course)
 
     @shared_whatever("regression_weight", "row_penalty")
     def _start(self, X: Columns) -> tuple[int, NormalizedLaplacian, Float, Float | None]:

@@ -9,10 +9,11 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.cluster import KMeans
 
-from ufselect._backend.columns import Columns, Float, Indices
-from ufselect._backend.sharing import shared_whatever
-from ufselect._ranking import Ranking, rank_by_row_norm
-from ufselect.base import ITERATIONS, NOT_NEGATIVE, POSITIVE, SHARE, ClusterSelector, Wanted
+from ufselect._utils.sharing import shared_whatever
+from ufselect._utils.types import Float, Indices
+from ufselect.base import ITERATIONS, NOT_NEGATIVE, POSITIVE, SHARE, ClusterSelector, Constraints
+from ufselect.base.ranking import Ranking, rank_by_row_norm
+from ufselect.columns.dense import Columns
 from ufselect.graphs.components import principal_components
 from ufselect.graphs.local_models import (
     difference_grams,
@@ -183,12 +184,12 @@ class RUFS(ClusterSelector):
     def _prepared(self, X: Any) -> Columns:
         return Columns.of_unit_range(X)
 
-    def _learn(self, X: Columns, wanted: Wanted) -> Ranking:
+    def _learn(self, X: Columns, constraints: Constraints) -> Ranking:
         n_clusters, T, G = self._start(X)
         predictors = X.less_means() if self.center else X
         problem = self._in_units_of_the_start(X, predictors, T, G)
         state, course = self._tighten(problem.start(G), problem.step, problem.objective)
-        ranking = rank_by_row_norm(predictors, state.W, state.G, wanted)
+        ranking = rank_by_row_norm(predictors, state.W, state.G, constraints)
         return ranking.with_attributes(n_clusters_=n_clusters, **course)
 
     @shared_whatever("local_weight", "regression_weight", "row_penalty")

@@ -7,12 +7,12 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils._param_validation import StrOptions
 
-from ufselect._backend.blocks import column_blocks
-from ufselect._backend.columns import Columns, Float
-from ufselect._backend.memory import ensure_fits
-from ufselect._backend.threads import threads_for
-from ufselect._ranking import Ranking, rank_by_score
-from ufselect.base import CHOICE_OF_EDGES, POSITIVE, ClusterSelector, Wanted
+from ufselect._utils.memory import ensure_fits
+from ufselect._utils.threads import threads_for
+from ufselect._utils.types import Float
+from ufselect.base import CHOICE_OF_EDGES, POSITIVE, ClusterSelector, Constraints
+from ufselect.base.ranking import Ranking, rank_by_score
+from ufselect.columns.dense import Columns, column_blocks
 from ufselect.graphs.kernel import gaussian_kernel
 from ufselect.graphs.laplacian import Laplacian, NormalizedLaplacian
 from ufselect.graphs.neighbors import Nearest, neighbor_graph
@@ -141,7 +141,7 @@ class SPEC(ClusterSelector):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _learn(self, X: Columns, wanted: Wanted) -> Ranking:
+    def _learn(self, X: Columns, constraints: Constraints) -> Ranking:
         if self.criterion == "phi3":
             A, n_clusters = self._affinity_and_clusters(X)
             L = NormalizedLaplacian(A)

@@ -7,9 +7,10 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils._param_validation import StrOptions
 
-from ufselect._backend.columns import Columns, Float
-from ufselect._ranking import Ranking, rank_by_explanation, rank_by_row_norm
-from ufselect.base import POSITIVE, ClusterSelector, Wanted, affordable_gram, checked_coef
+from ufselect._utils.types import Float
+from ufselect.base import POSITIVE, ClusterSelector, Constraints, affordable_gram, checked_coef
+from ufselect.base.ranking import Ranking, rank_by_explanation, rank_by_row_norm
+from ufselect.columns.dense import Columns
 from ufselect.graphs.kernel import kernel_factor
 from ufselect.solvers.l21_path import l21_path, l21_regression_of_size
 
@@ -140,22 +141,22 @@ class SPFS(ClusterSelector):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _learn(self, X: Columns, wanted: Wanted) -> Ranking:
+    def _learn(self, X: Columns, constraints: Constraints) -> Ranking:
         n_clusters = self._count_clusters(X)
         Y = kernel_factor(X, self.width, count=self._dimension(n_clusters), random_state=self.random_state)
-        return self._ranking(X, Y, wanted).with_attributes(n_clusters_=n_clusters)
+        return self._ranking(X, Y, constraints).with_attributes(n_clusters_=n_clusters)
 
-    def _ranking(self, X: Columns, Y: Float, wanted: Wanted) -> Ranking:
-        n_rows = min(wanted.count or _USUAL_ROWS, X.shape[1])
+    def _ranking(self, X: Columns, Y: Float, constraints: Constraints) -> Ranking:
+        n_rows = min(constraints.count or _USUAL_ROWS, X.shape[1])
         if self.solver == "sfs":
             gains = similarity_gains(*_on_one_scale(X, Y, n_rows), n_rows)
-            return rank_by_explanation(X, gains, Y, wanted)
+            return rank_by_explanation(X, gains, Y, constraints)
         gram = affordable_gram(X)
         if self.solver == "nes":
             W = checked_coef(l21_regression_of_size(X, Y, n_rows, gram=gram))
-            return rank_by_row_norm(X, W, Y, wanted)
+            return rank_by_row_norm(X, W, Y, constraints)
         path = l21_path(X, Y, n_rows, gram=gram)
-        return rank_by_explanation(X, path.entries, Y, wanted, coef=checked_coef(path))
+        return rank_by_explanation(X, path.entries, Y, constraints, coef=checked_coef(path))
 
 
 def _on_one_scale(X: Columns, Y: Float, n_features: int) -> tuple[Columns, Float]:

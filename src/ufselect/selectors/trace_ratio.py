@@ -6,9 +6,10 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from ufselect._backend.columns import Columns, Float, Indices
-from ufselect._ranking import Ranking, from_best_to_worst
-from ufselect.base import CHOICE_OF_EDGES, GraphSelector, Wanted
+from ufselect._utils.types import Float, Indices
+from ufselect.base import CHOICE_OF_EDGES, Constraints, GraphSelector
+from ufselect.base.ranking import Ranking, from_best_to_worst
+from ufselect.columns.dense import Columns
 from ufselect.graphs.laplacian import neighbor_scatters
 from ufselect.graphs.neighbors import neighbor_graph
 
@@ -112,10 +113,10 @@ class TraceRatio(GraphSelector):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def _learn(self, X: Columns, wanted: Wanted) -> Ranking:
+    def _learn(self, X: Columns, constraints: Constraints) -> Ranking:
         A = neighbor_graph(X, self._neighbors(X), weights=self.weights, width=self.width)
         between, within = neighbor_scatters(X, A)
-        count = wanted.count
+        count = constraints.count
         if count is None:
             count = max(int(np.count_nonzero(between * within.sum() > within * between.sum())), 1)
         # The ratio of a feature that never varies between neighbours is bounded by rounding only.

@@ -10,12 +10,12 @@ import scipy.sparse as sp
 from scipy.linalg import eigh, lu_factor, lu_solve
 from scipy.sparse.linalg import LinearOperator, eigsh
 
-from ufselect._backend.blocks import wide_column_blocks
-from ufselect._backend.columns import Columns, Float
-from ufselect._backend.memory import ensure_fits
-from ufselect._backend.threads import threads_for
-from ufselect._ranking import Ranking, rank_by_explanation
-from ufselect.base import ITERATIONS, POSITIVE, SHARE, ClusterSelector, Iterations, Wanted
+from ufselect._utils.memory import ensure_fits
+from ufselect._utils.threads import threads_for
+from ufselect._utils.types import Float
+from ufselect.base import ITERATIONS, POSITIVE, SHARE, ClusterSelector, Constraints, Iterations
+from ufselect.base.ranking import Ranking, rank_by_explanation
+from ufselect.columns.dense import Columns, wide_column_blocks
 from ufselect.graphs.laplacian import column_energies, dense_energies, quadratic_form
 from ufselect.graphs.local_models import assembled, centered_grams, difference_grams, discriminant_blocks, with_self
 from ufselect.solvers.trace import column_smoothness
@@ -162,7 +162,7 @@ class UDFS(ClusterSelector):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _learn(self, X: Columns, wanted: Wanted) -> Ranking:
+    def _learn(self, X: Columns, constraints: Constraints) -> Ranking:
         nearest, n_clusters = self._neighborhood(X)
         index, grams = with_self(nearest.index, difference_grams(X, nearest.index, n_jobs=self.n_jobs))
         local = centered_grams(grams)
@@ -182,7 +182,7 @@ class UDFS(ClusterSelector):
             norms = smoothed_norms(W)
             weights = 0.5 / norms
             iterations.record(problem.cost(W) + gamma * float(norms.sum()))
-        ranking = self._ranking(X, W, costs, wanted)
+        ranking = self._ranking(X, W, costs, constraints)
         return ranking.with_attributes(n_clusters_=n_clusters, **iterations.attributes())
 
     def _of_columns_as_they_are(self, ranking: Ranking, unit: float) -> Ranking:
@@ -190,12 +190,12 @@ class UDFS(ClusterSelector):
         assert ranking.embedding is not None
         return replace(ranking, embedding=unit * ranking.embedding)
 
-    def _ranking(self, X: Columns, W: Float, costs: Float, wanted: Wanted) -> Ranking:
+    def _ranking(self, X: Columns, W: Float, costs: Float, constraints: Constraints) -> Ranking:
         """By ‖wⱼ‖; features that W leaves out by their cost on their own."""
         norms = np.linalg.norm(W, axis=1)
         left_out = norms <= _LEFT_OUT * norms.max()
         W = np.where(left_out[:, None], 0.0, W)
-        return rank_by_explanation(X, np.linalg.norm(W, axis=1), X @ W, wanted, coef=W, also=-costs)
+        return rank_by_explanation(X, np.linalg.norm(W, axis=1), X @ W, constraints, coef=W, also=-costs)
 
 
 def _mean_eigenvalue(grams: Float) -> float:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
-from ufselect._backend.columns import Float
+from ufselect._utils.types import Float
 
 
 @dataclass(frozen=True)

@@ -18,9 +18,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy.linalg import solve_triangular
 
-from ufselect._backend.columns import Columns, Float, Indices
-from ufselect._backend.policy import LARGEST_DENSE_SYSTEM
-from ufselect._backend.wanted import Wanted
+from ufselect._utils.policy import LARGEST_DENSE_SYSTEM
+from ufselect._utils.types import Float, Indices
+from ufselect.columns.constraints import Constraints
+from ufselect.columns.dense import Columns
 
 POWER = 2.2
 """Greedy selection maximises (Σ a)^p/Σ H: the squared alignment times the structure carried, to the power p − 2.
@@ -43,7 +44,7 @@ _INDEPENDENT_SQUARE = 1e-6
 _TINY = float(np.finfo(np.float64).tiny)
 _BLOCK = 16
 _STEPS_PAST_PEAK = 32
-_FREE = Wanted()
+_FREE = Constraints()
 
 
 class AlignmentPath(NamedTuple):
@@ -121,7 +122,7 @@ def alignment_path(
     Examples
     --------
     >>> import numpy as np
-    >>> from ufselect._backend.columns import Columns
+    >>> from ufselect.columns.dense import Columns
     >>> from ufselect.solvers.alignment import alignment_path
     >>> X = np.random.default_rng(0).standard_normal((50, 4))
     >>> path = alignment_path(Columns(X), X[:, [2]], n_steps=4)
@@ -141,13 +142,13 @@ def alignment_path_of_several(
     *,
     past_peak: bool = False,
     gram: Float | None = None,
-    wanted: Wanted = _FREE,
+    constraints: Constraints = _FREE,
 ) -> AlignmentPath:
     """Select columns one by one as :func:`alignment_path` does, by the structure Σ TTᵀ/‖T‖².
 
     The factors are never joined: of many samples, that would take more memory than all else. If X is centred, only what
-    is left of the factors without their means counts. ``wanted`` says which columns come first and how far apart others
-    have to be.
+    is left of the factors without their means counts. ``constraints`` says which columns come first and how
+    far apart others have to be.
     """
     norms = [float(np.linalg.norm(each.T)) for each in structures]
     a = sum(np.sum(each.products**2, axis=1) / norm**2 for each, norm in zip(structures, norms, strict=True))
@@ -156,7 +157,7 @@ def alignment_path_of_several(
         for one, norm in zip(structures, norms, strict=True)
         for other, other_norm in zip(structures, norms, strict=True)
     )
-    choice = _Choice(n_steps, None, past_peak, POWER, wanted)
+    choice = _Choice(n_steps, None, past_peak, POWER, constraints)
     return _path(a, X.squared_norms(), float(np.sqrt(squares)), _GramColumns(X, gram).column, choice)
 
 
@@ -175,14 +176,14 @@ def alignment_path_of_products(
     n_steps: int,
     *,
     past_peak: bool = False,
-    wanted: Wanted = _FREE,
+    constraints: Constraints = _FREE,
 ) -> AlignmentPath:
     """Select columns of X one by one as :func:`alignment_path` does, given XᵀX, XᵀT and ‖TTᵀ‖: X is not needed.
 
     Columns so small that the squares of their values underflow in single precision come last.
     """
     a = np.where(np.diag(gram) > float(np.finfo(np.float32).tiny), np.sum(products**2, axis=1), 0.0)
-    choice = _Choice(n_steps, None, past_peak, POWER, wanted)
+    choice = _Choice(n_steps, None, past_peak, POWER, constraints)
     return _path(a, np.diag(gram), structure, lambda j, _: gram[:, j], choice)
 
 
@@ -193,7 +194,7 @@ class _Choice(NamedTuple):
     order: Indices | None
     past_peak: bool
     power: float
-    wanted: Wanted = _FREE
+    constraints: Constraints = _FREE
 
     def goes_on(self, curve: list[float], d: int) -> bool:
         """Whether another column is to be chosen."""
@@ -215,7 +216,7 @@ def _path(
 ) -> AlignmentPath:
     overlap = np.zeros(len(a))
     carried = total = 0.0
-    choosing = choice.wanted.choosing(len(a))
+    choosing = choice.constraints.choosing(len(a))
     taken: list[int] = []
     curve: list[float] = []
     gains: list[float] = []

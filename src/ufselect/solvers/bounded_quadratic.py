@@ -11,7 +11,7 @@ import math
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve, get_blas_funcs, get_lapack_funcs
 
-from ufselect._backend.columns import Float, Indices
+from ufselect._utils.types import Float, Indices
 from ufselect.solvers._row_kernels import upper_triangle
 
 

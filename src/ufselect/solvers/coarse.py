@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
-from ufselect._backend.columns import Columns, Float
+from ufselect._utils.types import Float
+from ufselect.columns.dense import Columns
 
 _MOST_DRIFT = 0.03  # of F, in products of single precision; their error is this times 1e-7
 

@@ -7,8 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ufselect._backend.columns import Columns, Float
-from ufselect._backend.policy import SMALLEST_SINGLE_PRECISION_SPECTRUM
+from ufselect._utils.policy import SMALLEST_SINGLE_PRECISION_SPECTRUM
+from ufselect._utils.types import Float
+from ufselect.columns.dense import Columns
 from ufselect.solvers._solution import Solution
 from ufselect.solvers.alignment import StructureFactor, agreement
 from ufselect.solvers.l21 import l21_regression

@@ -7,12 +7,13 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ufselect._backend.blocks import affordable_rows
-from ufselect._backend.columns import Columns, Float, Indices
-from ufselect._backend.wanted import Wanted
+from ufselect._utils.blocks import affordable_rows
+from ufselect._utils.types import Float, Indices
+from ufselect.columns.constraints import Constraints
+from ufselect.columns.dense import Columns
 
 _ROUNDING = 1e-10
-_FREE = Wanted()
+_FREE = Constraints()
 
 
 class RidgePath(NamedTuple):
@@ -31,7 +32,7 @@ def ridge_path(
     sufficient_share: float = 0.0,
     ridge: float = 1.0,
     gram: Float | None = None,
-    wanted: Wanted = _FREE,
+    constraints: Constraints = _FREE,
 ) -> RidgePath:
     """Select columns of X one by one, each time the one that lowers min_W ‖Y − X_C W‖² + λ‖W‖² most.
 
@@ -56,7 +57,7 @@ def ridge_path(
         λ. The default of 1 avoids fitting noise; the limit of zero is orthogonal least squares.
     gram : ndarray of shape (d, d), optional
         XᵀX, if available.
-    wanted : Wanted
+    constraints : Constraints
         Which columns come first, and how far apart others have to be.
 
     Returns
@@ -67,7 +68,7 @@ def ridge_path(
     Examples
     --------
     >>> import numpy as np
-    >>> from ufselect._backend.columns import Columns
+    >>> from ufselect.columns.dense import Columns
     >>> from ufselect.solvers.greedy import ridge_path
     >>> rng = np.random.default_rng(0)
     >>> X = rng.standard_normal((50, 4))
@@ -81,7 +82,7 @@ def ridge_path(
     total = float(np.sum(Y**2))
     images = np.empty((32, d))
     scales = np.empty(d)
-    choosing = wanted.choosing(d)
+    choosing = constraints.choosing(d)
     taken: list[int] = []
     gains: list[float] = []
     most = min(d, affordable_rows(8 * d))

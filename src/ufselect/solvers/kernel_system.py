@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
-from ufselect._backend.columns import Columns, Float, Indices
-from ufselect._backend.threads import threads_for
+from ufselect._utils.threads import threads_for
+from ufselect._utils.types import Float, Indices
+from ufselect.columns.dense import Columns
 
 _MOST_STEPS = 15  # take no longer than forming the kernel
 _ROUNDINGS = 10.0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from ufselect._backend.columns import Float, Indices
+from ufselect._utils.types import Float, Indices
 from ufselect.solvers._kmeans_kernels import lloyd
 
 Labels = npt.NDArray[np.int64]

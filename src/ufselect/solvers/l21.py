@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from ufselect._backend.columns import Columns, Float, Indices
+from ufselect._utils.types import Float, Indices
+from ufselect.columns.dense import Columns
 from ufselect.solvers._row_kernels import descend_row_blocks
 from ufselect.solvers._solution import Solution
 from ufselect.solvers.l21_rough import l21_value, rough_l21_solution, worst_violation

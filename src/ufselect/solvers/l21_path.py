@@ -7,8 +7,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ufselect._backend.columns import Columns, Float
-from ufselect._backend.memory import ensure_fits
+from ufselect._utils.memory import ensure_fits
+from ufselect._utils.types import Float
+from ufselect.columns.dense import Columns
 from ufselect.solvers._solution import Solution
 from ufselect.solvers.l21 import l21_regression
 from ufselect.solvers.penalties import smallest_penalty_for_zero

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 from scipy.linalg.lapack import dpotrf
 
-from ufselect._backend.columns import Float
+from ufselect._utils.types import Float
 from ufselect.solvers._row_kernels import descend_row_blocks
 from ufselect.solvers.row_norms import inverse_of_factor
 

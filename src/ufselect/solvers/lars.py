@@ -13,7 +13,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import lars_path, lars_path_gram
 from sklearn.utils import gen_batches
 
-from ufselect._backend.columns import Columns, Float, Indices
+from ufselect._utils.types import Float, Indices
+from ufselect.columns.dense import Columns
 
 _CANDIDATES = 6
 _FEWEST_CANDIDATES = 200

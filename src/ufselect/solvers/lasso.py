@@ -13,7 +13,8 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from ufselect._backend.columns import Columns, Float, Indices
+from ufselect._utils.types import Float, Indices
+from ufselect.columns.dense import Columns
 from ufselect.solvers._active_set_kernels import add_best_candidates, descend_lassos
 from ufselect.solvers._lasso_kernels import LANES, Samples, solve_lassos_on_growing_sets
 

@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.cluster import KMeans
 
-from ufselect._backend.columns import Float
-from ufselect._backend.iterations import relative_decrease
-from ufselect._backend.threads import threads_for
+from ufselect._utils.iterations import relative_decrease
+from ufselect._utils.threads import threads_for
+from ufselect._utils.types import Float
 
 _OFF_CLUSTER = 0.2
 _STARTS, _ITERATIONS = 10, 20  # of k-means; it stops earlier or later

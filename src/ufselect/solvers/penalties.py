@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ufselect._backend.columns import Columns, Float
+from ufselect._utils.types import Float
+from ufselect.columns.dense import Columns
 
 _NEGLIGIBLE = 1e-10
 

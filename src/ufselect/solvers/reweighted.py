@@ -12,9 +12,10 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
-from ufselect._backend.columns import Columns, Float
-from ufselect._backend.memory import ensure_fits
-from ufselect._backend.threads import threads_for
+from ufselect._utils.memory import ensure_fits
+from ufselect._utils.threads import threads_for
+from ufselect._utils.types import Float
+from ufselect.columns.dense import Columns
 from ufselect.solvers.kernel_system import KernelSystem, SharedColumns
 
 Argument = TypeVar("Argument")

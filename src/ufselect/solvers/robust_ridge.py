@@ -7,9 +7,10 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
-from ufselect._backend.columns import Columns, Float, Indices
-from ufselect._backend.memory import ensure_fits
-from ufselect._backend.threads import threads_for
+from ufselect._utils.memory import ensure_fits
+from ufselect._utils.threads import threads_for
+from ufselect._utils.types import Float, Indices
+from ufselect.columns.dense import Columns
 from ufselect.solvers.coarse import in_single_precision
 from ufselect.solvers.kernel_system import SharedColumns, conjugate_gradients, heaviest, solution_accuracy
 

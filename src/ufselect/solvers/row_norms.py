@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.linalg import cho_solve
 
-from ufselect._backend.columns import Float, Indices
+from ufselect._utils.types import Float, Indices
 from ufselect.solvers._row_kernels import multiply_by_stiffness, upper_triangle
 from ufselect.solvers.bounded_quadratic import (
     factor_of_upper,

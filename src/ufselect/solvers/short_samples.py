@@ -6,7 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.linalg import LinAlgError, cholesky
 
-from ufselect._backend.columns import Columns
+from ufselect.columns.dense import Columns
 
 _WORTH_A_FACTOR = 0.5  # samples for a column up to which fewer coordinates save more time than they take
 _SMALLEST_PIVOT = 1e-6  # squared, for a sample of unit length; samples that nearly coincide stay as they are
@@ -18,7 +18,7 @@ def in_few_coordinates(X: Columns) -> Columns:
     Examples
     --------
     >>> import numpy as np
-    >>> from ufselect._backend.columns import Columns
+    >>> from ufselect.columns.dense import Columns
     >>> X = Columns(np.random.default_rng(0).random((5, 100)))
     >>> short = in_few_coordinates(X)
     >>> short.shape

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ufselect._backend.columns import Float
+from ufselect._utils.types import Float
 
 
 def project_rows_onto_simplex(A: Float) -> Float:

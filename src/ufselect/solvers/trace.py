@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from scipy.linalg import eigh
 
-from ufselect._backend.blocks import column_blocks
-from ufselect._backend.columns import Columns, Float
+from ufselect._utils.types import Float
+from ufselect.columns.dense import Columns, column_blocks
 
 _RANK_TOLERANCE = 1e-12
 

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
-from ufselect._backend.columns import Float
+from ufselect._utils.types import Float
 
 
 class RandomRanking(BaseEstimator):  # type: ignore[misc]

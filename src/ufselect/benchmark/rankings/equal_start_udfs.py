@@ -8,9 +8,10 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils import check_random_state
 
-from ufselect._backend.columns import Columns, Float
-from ufselect._ranking import Ranking, rank_by_score
-from ufselect.base import POSITIVE, Wanted
+from ufselect._utils.types import Float
+from ufselect.base import POSITIVE, Constraints
+from ufselect.base.ranking import Ranking, rank_by_score
+from ufselect.columns.dense import Columns
 from ufselect.graphs.local_models import assembled, centered_grams, difference_grams, discriminant_blocks, with_self
 from ufselect.selectors.udfs import UDFS, DiscriminantProblem, smoothed_norms
 
@@ -28,7 +29,7 @@ class EqualStartUDFS(UDFS):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {**UDFS._parameter_constraints, "row_penalty": POSITIVE}
 
-    def _learn(self, X: Columns, wanted: Wanted) -> Ranking:
+    def _learn(self, X: Columns, constraints: Constraints) -> Ranking:
         nearest, n_clusters = self._neighborhood(X)
         index, grams = with_self(nearest.index, difference_grams(X, nearest.index, n_jobs=self.n_jobs))
         M = assembled(index, discriminant_blocks(centered_grams(grams), self.ridge))

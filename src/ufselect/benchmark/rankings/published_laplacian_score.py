@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.metrics import pairwise_distances
 
-from ufselect._backend.columns import Float
+from ufselect._utils.types import Float
 from ufselect.selectors.laplacian_score import LaplacianScore
 
 

@@ -8,7 +8,8 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils._param_validation import Interval
 
-from ufselect._backend.columns import Columns, Float
+from ufselect._utils.types import Float
+from ufselect.columns.dense import Columns
 from ufselect.graphs.laplacian import StructureLaplacian
 from ufselect.selectors.fsasl import FSASL
 from ufselect.solvers.feature_weights import FeatureWeights

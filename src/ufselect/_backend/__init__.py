@@ -1,1 +1,0 @@
-"""What all layers share: columns, blocks of work, iterations, warnings, numerical policy."""

@@ -1,0 +1,89 @@
+"""Text for people: names that are safe to print, lists of names, counts, percentages."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from unicodedata import category
+
+_LONGEST_NAME = 60
+_MOST_NAMES = 8
+# Control characters, lone surrogates, line and paragraph separators; and the marks that reverse the text after them.
+_ACTING = ("Cc", "Cs", "Zl", "Zp")
+_REVERSING = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+
+
+def visible(text: str) -> str:
+    r"""Return the text with every character that a terminal would act on written as an escape sequence.
+
+    Examples
+    --------
+    >>> from ufselect._utils.wording import visible
+    >>> print(visible("red\x1b[31m\nalert"))
+    red\x1b[31m\nalert
+    """
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(_escaped(letter) if _acts(letter) else letter for letter in text)
+
+
+def _acts(letter: str) -> bool:
+    return letter in _REVERSING or category(letter) in _ACTING
+
+
+def _escaped(letter: str) -> str:
+    return letter.encode("unicode_escape").decode("ascii")
+
+
+def shortened(text: str, longest: int = _LONGEST_NAME) -> str:
+    """Return the text, or its beginning and an ellipsis if it is longer than ``longest`` characters."""
+    return text if len(text) <= longest else text[: longest - 1] + "…"
+
+
+def shown(name: str, longest: int = _LONGEST_NAME) -> str:
+    """Return a name fit for a table or a sentence: visible and not too long."""
+    return shortened(visible(name[: longest + 1]), longest)
+
+
+def listed(names: Sequence[str], most: int = _MOST_NAMES, *, longest: int = _LONGEST_NAME, quoted: bool = False) -> str:
+    """Return names separated by commas: at most ``most`` of them, and the number of the others.
+
+    Each is shortened to ``longest`` characters.
+
+    Examples
+    --------
+    >>> from ufselect._utils.wording import listed
+    >>> listed(["a", "b", "c"], most=2)
+    'a, b and 1 more'
+    >>> listed(["a", "b"], quoted=True)
+    "'a', 'b'"
+    """
+    text = ", ".join(f"'{shown(name, longest)}'" if quoted else shown(name, longest) for name in names[:most])
+    return text if len(names) <= most else f"{text} and {len(names) - most:,} more"
+
+
+def counted(count: int, noun: str) -> str:
+    """Return a count and its noun, in the plural unless the count is 1."""
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
+def occurrences(kind: str, counts: Mapping[str, int]) -> str:
+    """Return how many values of a kind there are, and in which columns.
+
+    Examples
+    --------
+    >>> from ufselect._utils.wording import occurrences
+    >>> occurrences("missing", {"age": 2, "height": 1})
+    '3 missing values in age (2), height (1)'
+    """
+    columns = listed([f"{name} ({count:,})" for name, count in counts.items()])
+    return f"{counted(sum(counts.values()), f'{kind} value')} in {columns}"
+
+
+def percent(share: float | None, digits: int = 0, space: str = " ") -> str:
+    """Return a share as a percentage; a dash if it is None."""
+    return "–" if share is None else f"{100.0 * share:.{digits}f}{space}%"
+
+
+def in_one_line(text: str) -> str:
+    """Return the text with every run of white space replaced by a single space."""
+    return " ".join(text.split())

@@ -1,0 +1,313 @@
+"""From scores to a ranking of the columns, and how well the best of them agree with the learned structure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from ufselect._utils.policy import LARGEST_DENSE_SYSTEM
+from ufselect._utils.types import Float, Indices
+from ufselect.columns.constraints import Constraints
+from ufselect.columns.dense import Columns
+from ufselect.solvers.alignment import (
+    AlignmentPath,
+    StructureFactor,
+    alignment_path,
+    alignment_path_of_several,
+    alignments_with,
+    r2_curve,
+)
+from ufselect.solvers.greedy import ridge_path
+
+MOST_SUFFICIENT = 500
+"""Largest number of columns that "auto" considers; every further one takes a product with X."""
+
+_ROUNDING = 1e-12
+_MOST_TO_SHOW = 100
+_N_SHUFFLED = 3
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """Everything that a fit learns: the columns from best to worst and whatever else the method finds.
+
+    Parameters
+    ----------
+    order : ndarray of shape (d,)
+        Column indices, best first.
+    scores : ndarray of shape (d,)
+        Score of each column; larger is better.
+    n_sufficient : int, default=1
+        Number of columns that ``n_features_to_select="auto"`` selects.
+    coef : ndarray of shape (d, q), optional
+        Weights of the columns; becomes ``coef_``.
+    embedding : ndarray of shape (n, q), optional
+        Learned embedding of the samples; becomes ``embedding_``.
+    alignment_curve : ndarray, optional
+        Alignment of the best 1, 2, … columns with the learned structure; becomes ``alignment_curve_``.
+    r2_curve : ndarray, optional
+        R² of the embedding on the best 1, 2, … columns; becomes ``r2_curve_``.
+    alignments : ndarray of shape (d,), optional
+        Alignment of every column by itself; becomes ``alignments_``.
+    attributes : dict, optional
+        Further fitted attributes by name, such as ``n_clusters_``.
+    """
+
+    order: Indices
+    scores: Float
+    n_sufficient: int = field(default=1, kw_only=True)
+    coef: Float | None = field(default=None, kw_only=True)
+    embedding: Float | None = field(default=None, kw_only=True)
+    alignment_curve: Float | None = field(default=None, kw_only=True)
+    r2_curve: Float | None = field(default=None, kw_only=True)
+    alignments: Float | None = field(default=None, kw_only=True)
+    attributes: Mapping[str, Any] = field(default_factory=dict, kw_only=True)
+
+    def with_attributes(self, **attributes: Any) -> Ranking:
+        """The same ranking with further fitted attributes."""
+        return replace(self, attributes={**self.attributes, **attributes})
+
+
+def from_best_to_worst(scores: Float, *also: Float, relative: bool = False) -> Indices:
+    """Column indices by decreasing score; scores equal up to rounding are ordered by ``also``, then by index."""
+    order = np.argsort(-scores, kind="stable")
+    # Scores that are differences have the rounding error of their terms; sums of squares have their own.
+    magnitude = np.abs(scores[order[:-1]]) if relative else np.abs(scores).max()
+    falls = -np.diff(scores[order]) > _ROUNDING * magnitude
+    tied_rank = np.empty(len(scores), dtype=np.intp)
+    tied_rank[order] = np.concatenate([[0], np.cumsum(falls)])
+    return np.lexsort((*(-further for further in reversed(also)), tied_rank))
+
+
+def rank_by_score(scores: Float, *, relative: bool = False) -> Ranking:
+    """Rank columns by the scores of a filter; those above the mean are sufficient.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (d,)
+        Larger is better.
+    relative : bool, default=False
+        Whether scores are compared with a tolerance relative to each score instead of to the largest one.
+
+    Returns
+    -------
+    Ranking
+    """
+    above = int(np.count_nonzero(scores - scores.mean() > _ROUNDING * np.abs(scores).max()))
+    return Ranking(from_best_to_worst(scores, relative=relative), scores, n_sufficient=max(above, 1))
+
+
+def rank_by_explanation(
+    X: Columns,
+    scores: Float,
+    embedding: Float,
+    constraints: Constraints,
+    *,
+    coef: Float | None = None,
+    also: Float | None = None,
+) -> Ranking:
+    """Rank columns by score, and measure how well the best columns agree with an embedding.
+
+    Parameters
+    ----------
+    X : Columns of shape (n, d)
+    scores : ndarray of shape (d,)
+        Larger is better.
+    embedding : ndarray of shape (n, q)
+    constraints : Constraints
+        Number of columns to select, and which come first. If the number is None, the columns up to the peak of the
+        alignment curve are sufficient.
+    coef : ndarray of shape (d, q), optional
+        Weights of the columns.
+    also : ndarray of shape (d,), optional
+        Second criterion for columns of equal score, such as those that a sparse ``coef`` leaves out. By default it is
+        what a column has in common with the residual of the embedding.
+
+    Returns
+    -------
+    Ranking
+    """
+    target = X.centered_like(embedding)
+    if also is None:
+        residual = target if coef is None else target - X @ coef
+        also = np.linalg.norm(X.transposed_matmul(residual), axis=1)
+    order, n_open = constraints.arranged(from_best_to_worst(scores, also))
+    # The order is given, so columns beyond those looked at need not be touched.
+    looked_at = order[: min(steps_to_show(constraints.count), n_open)]
+    part = X.subset(looked_at)
+    gram = part.gram() if part.shape[1] <= min(part.shape[0], LARGEST_DENSE_SYSTEM) else None
+    path = alignment_path(
+        part, target, len(looked_at), order=np.arange(len(looked_at)), past_peak=constraints.count is None, gram=gram
+    )
+    shown = slice(len(path.curve))
+    return Ranking(
+        order,
+        scores,
+        n_sufficient=peak_of(path.curve),
+        coef=coef,
+        embedding=embedding,
+        alignment_curve=path.curve,
+        r2_curve=r2_curve(X, target, looked_at[shown], gram=None if gram is None else gram[shown, shown]),
+        alignments=alignments_with(X, target),
+    )
+
+
+def steps_to_show(count: int | None) -> int:
+    """Length of an alignment curve: it continues past the selected columns to show what more would change."""
+    return MOST_SUFFICIENT if count is None else count + min(count, _MOST_TO_SHOW)
+
+
+def peak_of(curve: Float) -> int:
+    """Return the length at which a curve is largest; the first of those that differ only by rounding."""
+    return int(np.argmax(curve >= curve.max() - _ROUNDING)) + 1
+
+
+def rank_by_alignment(
+    X: Columns,
+    structures: Sequence[StructureFactor],
+    embedding: Float,
+    constraints: Constraints,
+    *,
+    gram: Float | None = None,
+    random_state: Any = 0,
+) -> Ranking:
+    """Select columns one by one so that together they agree with structures TTᵀ, which count alike.
+
+    The score of a column is its alignment, discounted by what it has in common with the columns before it; of a column
+    after the last selected one, by what it has in common with those. If there are more columns than samples, columns
+    agree by chance, too: then as many are sufficient as exceed the alignment of shuffled columns most.
+
+    Parameters
+    ----------
+    X : Columns of shape (n, d)
+    structures : sequence of StructureFactor
+        The learned structures.
+    embedding : ndarray of shape (n, p)
+        Learned embedding of the samples, for its R²; centred if X is.
+    constraints : Constraints
+        Number of columns to select, None if the alignment decides, and which come first.
+    gram : ndarray of shape (d, d), optional
+        XᵀX, if available.
+    random_state : int, RandomState instance or None
+        How columns are shuffled.
+
+    Returns
+    -------
+    Ranking
+    """
+    path = alignment_path_of_several(
+        X,
+        structures,
+        steps_to_show(constraints.count),
+        past_peak=constraints.count is None,
+        gram=gram,
+        constraints=constraints,
+    )
+    curve = path.curve if constraints.count is not None else _beyond_chance(X, structures, path, random_state)
+    r2 = r2_curve(X, embedding, path.order, gram=None if gram is None else gram[np.ix_(path.order, path.order)])
+    ranked = rank_along(path, r2, len(constraints.first))
+    return replace(ranked, n_sufficient=peak_of(curve), embedding=embedding)
+
+
+def rank_along(path: AlignmentPath, r2: Float, n_first: int = 0) -> Ranking:
+    """Rank columns in the order of a path; those beyond its end by what they have in common with those on it.
+
+    Parameters
+    ----------
+    path : AlignmentPath
+    r2 : ndarray
+        R² of the embedding on the first 1, 2, … columns.
+    n_first : int
+        Number of columns that come first whatever their gain.
+
+    Returns
+    -------
+    Ranking
+        The columns up to the peak of the alignment are sufficient.
+    """
+    gains = falling_after(path.gains, n_first)
+    scores = np.minimum(path.rest, gains[-1]) if len(gains) > n_first else path.rest.copy()
+    scores[path.order] = gains
+    rest = from_best_to_worst(path.rest)
+    return Ranking(
+        np.concatenate([path.order, rest[~np.isin(rest, path.order)]]),
+        scores,
+        n_sufficient=peak_of(path.curve),
+        alignment_curve=path.curve,
+        r2_curve=r2,
+        alignments=path.alone,
+    )
+
+
+def falling_after(gains: Float, n_first: int) -> Float:
+    """Return gains that do not rise, except among the first ones and after them."""
+    return np.concatenate([gains[:n_first], np.minimum.accumulate(gains[n_first:])])
+
+
+def _beyond_chance(X: Columns, structures: Sequence[StructureFactor], path: AlignmentPath, random_state: Any) -> Float:
+    """Return the alignment curve; if d > n, minus what the best of shuffled columns reach on average."""
+    n, d = X.shape
+    if d <= n:
+        return path.curve
+    rng = check_random_state(random_state)
+    length = len(path.curve)
+    T = X.centered_like(np.hstack([each.T / np.linalg.norm(each.T) for each in structures]))
+    by_chance = [alignment_path(X.shuffled(rng), T, length).curve for _ in range(_N_SHUFFLED)]
+    return path.curve - np.mean(by_chance, axis=0)
+
+
+def rank_by_gain(
+    X: Columns, embedding: Float, constraints: Constraints, *, coef: Float, gram: Float | None = None
+) -> Ranking:
+    """Select columns one by one so that together they explain an embedding; the rest is ranked by ‖wⱼ‖.
+
+    Parameters
+    ----------
+    X : Columns of shape (n, d)
+    embedding : ndarray of shape (n, q)
+    constraints : Constraints
+        Number of columns to select, None if the alignment with the embedding decides, and which come first.
+    coef : ndarray of shape (d, q)
+        W.
+    gram : ndarray of shape (d, d), optional
+        XᵀX, if available.
+
+    Returns
+    -------
+    Ranking
+    """
+    norms = np.linalg.norm(coef, axis=1)
+    path = ridge_path(
+        X, embedding, min(steps_to_show(constraints.count), X.shape[1]), gram=gram, constraints=constraints
+    )
+    gains = falling_after(path.gains, len(constraints.first))
+    scores = gains[-1] * (norms / max(norms.max(), np.finfo(float).tiny))
+    scores[path.order] = gains
+    ranked = rank_by_explanation(X, scores, embedding, constraints, coef=coef, also=norms)
+    by_norm = np.argsort(-norms, kind="stable")
+    return replace(ranked, order=np.concatenate([path.order, by_norm[~np.isin(by_norm, path.order)]]))
+
+
+def rank_by_row_norm(
+    X: Columns, W: Float, embedding: Float, constraints: Constraints, *, also: Float | None = None
+) -> Ranking:
+    """Rank columns by ‖wⱼ‖ times the root mean square of the columns, so that X and aX get the same scores.
+
+    Parameters
+    ----------
+    X : Columns of shape (n, d)
+    W : ndarray of shape (d, q)
+        Weights of the columns.
+    embedding, constraints, also
+        As in :func:`rank_by_explanation`.
+
+    Returns
+    -------
+    Ranking
+    """
+    unit = np.sqrt(X.squared_norms().mean() / X.shape[0])
+    return rank_by_explanation(X, unit * np.linalg.norm(W, axis=1), embedding, constraints, coef=W, also=also)

@@ -1,0 +1,166 @@
+"""Which columns take part in a fit: not the constant ones, one of several copies, and no excluded ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ufselect._utils.types import Indices, Mask
+from ufselect._utils.wording import shown
+from ufselect.columns.constraints import Constraints
+from ufselect.columns.copies import first_equal_columns
+from ufselect.columns.dense import column_extremes, constant_columns
+from ufselect.columns.tabular import column_indices
+
+
+class Panel(NamedTuple):
+    """Columns that must be selected and columns that must not, by index."""
+
+    keep: Indices
+    exclude: Indices
+
+
+def panel_of(selector: Any, n_features: int, names: Sequence[str] | None) -> Panel:
+    """Return the columns that a selector keeps and excludes; raise an error if it cannot do both.
+
+    Parameters
+    ----------
+    selector : selector
+        With parameters ``keep`` and ``exclude``, or without.
+    n_features : int
+        Number of columns of X.
+    names : sequence of str or None
+        Their names.
+    """
+    keep, exclude = (_columns_named(selector, name, n_features, names) for name in ("keep", "exclude"))
+    both = np.intersect1d(keep, exclude)
+    if len(both):
+        raise ValueError(f"Column {called(both[0], names)} is in keep and in exclude.")
+    if len(exclude) == n_features:
+        raise ValueError(f"exclude contains all {n_features} columns.")
+    return Panel(keep, exclude)
+
+
+def _columns_named(selector: Any, parameter: str, n_features: int, names: Sequence[str] | None) -> Indices:
+    given = getattr(selector, parameter, None)
+    if given is None:
+        return np.empty(0, dtype=np.intp)
+    if isinstance(given, str):
+        given = [given]
+    if not isinstance(given, Iterable):
+        raise ValueError(f"{parameter}={given!r} is no list of columns.")
+    try:
+        return np.unique(column_indices(given, n_features, names))
+    except ValueError as error:
+        raise ValueError(f"{parameter}: {error}") from None
+
+
+def why_useless(kept: Any, names: Sequence[str]) -> str | None:
+    """Return why columns cannot be kept: one is constant, or a copy of another; None if they can.
+
+    Parameters
+    ----------
+    kept : ndarray or sparse array of shape (n, m)
+        The columns to keep.
+    names : sequence of str
+        Their names.
+    """
+    extremes = column_extremes(kept)
+    constant = constant_columns(kept, extremes)
+    if constant.any():
+        return f"column {called(int(constant.argmax()), names)} is constant"
+    for column, first in enumerate(first_equal_columns(kept, extremes)):
+        if first != column:
+            return f"column {called(column, names)} is an exact copy of {called(first, names)}; keep one of them"
+    return None
+
+
+def called(column: int, names: Sequence[str] | None) -> str:
+    """Return what a message calls a column: its name in quotes, or its index."""
+    return str(column) if names is None else f"'{shown(str(names[column]))}'"
+
+
+@dataclass(frozen=True)
+class Survey:
+    """What is known of the columns before a fit.
+
+    Parameters
+    ----------
+    constant : ndarray of bool of shape (d,)
+    first : ndarray of int of shape (d,)
+        Index of the first column with the same values, which may be the column itself.
+    panel : Panel
+    names : sequence of str or None
+        Names of the columns, for messages.
+    """
+
+    constant: Mask
+    first: Indices
+    panel: Panel
+    names: Sequence[str] | None = None
+
+    def __post_init__(self) -> None:
+        kept = self.panel.keep
+        if self.constant[kept].any():
+            raise ValueError(f"keep contains {self._called(kept[self.constant[kept]][0])}, a constant column.")
+        copies = kept[self.originals[kept] != kept]
+        if len(copies):
+            original = self._called(self.originals[copies[0]])
+            raise ValueError(f"keep contains {self._called(copies[0])}, an exact copy of {original}: keep one of them.")
+        if not len(self.informative):
+            raise ValueError("All columns that are not excluded are constant.")
+
+    @cached_property
+    def originals(self) -> Indices:
+        """Index of the column that stands for its copies: one that is kept, or else the first that is not excluded."""
+        d = len(self.first)
+        if np.array_equal(self.first, np.arange(d)):
+            return self.first
+        preference = np.ones(d, dtype=np.intp)
+        preference[self.panel.keep], preference[self.panel.exclude] = 0, 2
+        order = np.lexsort((np.arange(d), preference, self.first))
+        stands_for = np.full(d, -1, dtype=np.intp)
+        values, places = np.unique(self.first[order], return_index=True)
+        stands_for[values] = order[places]
+        return stands_for[self.first]
+
+    @cached_property
+    def informative(self) -> Indices:
+        """Indices of the columns that take part in the fit."""
+        takes_part = ~self.constant & (self.originals == np.arange(len(self.first)))
+        takes_part[self.panel.exclude] = False
+        return np.flatnonzero(takes_part)
+
+    @cached_property
+    def copies(self) -> Indices:
+        """For every column the index of the column that it is a copy of; −1 if it is constant or no copy."""
+        is_copy = ~self.constant & (self.originals != np.arange(len(self.first)))
+        return np.where(is_copy, self.originals, -1)
+
+    def constraints(self, count: int | None, min_distance: int) -> Constraints:
+        """Return what a ranking of the informative columns has to respect."""
+        kept = np.flatnonzero(np.isin(self.informative, self.panel.keep))
+        most = None if count is None else min(count, len(self.informative))
+        return Constraints(most, kept, self.informative, min_distance)
+
+    def ranks(self, order: Indices) -> Indices:
+        """Return the ranks of all columns, given the order of the informative ones.
+
+        Copies follow all others, constant columns follow copies, and excluded columns come last.
+        """
+        d = len(self.first)
+        ranks = np.full(d, d, dtype=np.intp)
+        ranks[self.informative[order]] = np.arange(len(order))
+        copies = np.flatnonzero(self.copies >= 0)
+        copies = copies[np.argsort(ranks[self.copies[copies]], kind="stable")]
+        rest = np.concatenate([copies, np.flatnonzero(self.constant)])
+        rest = rest[~np.isin(rest, self.panel.exclude)]
+        ranks[np.concatenate([rest, self.panel.exclude])] = np.arange(len(order), d)
+        return ranks + 1
+
+    def _called(self, column: Any) -> str:
+        return f"column {called(int(column), self.names)}"
