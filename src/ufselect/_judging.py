@@ -17,7 +17,7 @@ from ufselect._utils.policy import LARGEST_DENSE_SYSTEM
 from ufselect._utils.seeds import seed_of
 from ufselect._utils.types import Indices
 from ufselect.base import BaseSelector
-from ufselect.base.screening import Panel, panel_of
+from ufselect.base.screening import KeepExclude, keep_exclude_of
 from ufselect.benchmark.protocol import clustering_agreement
 from ufselect.columns.batches import Batches
 from ufselect.columns.copies import first_equal_columns
@@ -209,21 +209,25 @@ def with_known(selector: BaseSelector, **params: Any) -> BaseSelector:
 
 def by_index(selector: BaseSelector, n_columns: int, names: Sequence[str] | None) -> BaseSelector:
     """Return a clone that keeps and excludes columns by index: matrices and subsets of the samples have no names."""
-    return _with_panel(selector, panel_of(selector, n_columns, names))
+    return _with_panel(selector, keep_exclude_of(selector, n_columns, names))
 
 
-def within_subset(selector: BaseSelector, points: Any, panel: Panel) -> BaseSelector:
+def within_subset(selector: BaseSelector, points: Any, keep_exclude: KeepExclude) -> BaseSelector:
     """Return a clone for a subset of the samples; of the columns to keep, it keeps all that say something there."""
-    if not len(panel.keep):
-        return _with_panel(selector, panel)
-    part = points[:, panel.keep]
+    if not len(keep_exclude.keep):
+        return _with_panel(selector, keep_exclude)
+    part = points[:, keep_exclude.keep]
     extremes = column_extremes(part)
-    says = ~constant_columns(part, extremes) & (first_equal_columns(part, extremes) == np.arange(len(panel.keep)))
-    return _with_panel(selector, Panel(panel.keep[says], panel.exclude))
+    says = ~constant_columns(part, extremes) & (
+        first_equal_columns(part, extremes) == np.arange(len(keep_exclude.keep))
+    )
+    return _with_panel(selector, KeepExclude(keep_exclude.keep[says], keep_exclude.exclude))
 
 
-def _with_panel(selector: BaseSelector, panel: Panel) -> BaseSelector:
-    return with_known(selector, **{key: columns if len(columns) else None for key, columns in panel._asdict().items()})
+def _with_panel(selector: BaseSelector, keep_exclude: KeepExclude) -> BaseSelector:
+    return with_known(
+        selector, **{key: columns if len(columns) else None for key, columns in keep_exclude._asdict().items()}
+    )
 
 
 def evenly_spaced(n_columns: int, count: int) -> Indices:

@@ -17,7 +17,7 @@ from ufselect._utils.naming import object_named
 from ufselect._utils.types import Indices
 from ufselect._utils.wording import counted, listed, occurrences, shown
 from ufselect.base import BaseSelector
-from ufselect.base.screening import Panel, called, why_useless
+from ufselect.base.screening import KeepExclude, called, why_useless
 from ufselect.columns.tabular import as_mask, columns_matching, is_pattern, marked_columns
 from ufselect.files import Selection, Table, infinite_values, looks_like_counts, missing_values, negative_values
 from ufselect.files.annotations import annotate
@@ -133,14 +133,14 @@ def select_genes(
     """
     _check(adata, copy)
     names = [str(name) for name in adata.var_names]
-    panel = _panel(names, keep, exclude)
-    _check_number(n_genes, panel, len(names))
+    keep_exclude = _panel(names, keep, exclude)
+    _check_number(n_genes, keep_exclude, len(names))
     shared = {"n_jobs": n_jobs, "random_state": random_state, "verbose": verbose}
-    kept_and_excluded = {key: indices.tolist() for key, indices in panel._asdict().items() if len(indices)}
+    kept_and_excluded = {key: indices.tolist() for key, indices in keep_exclude._asdict().items() if len(indices)}
     selector = _selector(method, n_genes, shared, params | kept_and_excluded)
     batch = None if batch_key is None else _batches(adata, batch_key)
     X, are_counts = _numbers(adata, names, layer, counts)
-    _check_kept(X, panel.keep, names)
+    _check_kept(X, keep_exclude.keep, names)
     selector.fit(X, **({} if batch is None else {"batch": batch}))
     settings: dict[str, Any] = {"layer": layer, "batch_key": batch_key, "counts": are_counts}
     tested = None
@@ -175,13 +175,13 @@ def recorded_selection(
     Selection
     """
     params = selector.get_params()
-    panel = {key: params.pop(key, None) for key in ("keep", "exclude")}
+    keep_exclude = {key: params.pop(key, None) for key in ("keep", "exclude")}
     record: dict[str, Any] = {
         "version": __version__,
         "method": type(selector).__name__,
         "params": {key: value for key, value in params.items() if key not in _WITHOUT_EFFECT},
         "n_selected": int(selector.n_features_),
-        **{key: indices and [names[index] for index in indices] for key, indices in panel.items()},
+        **{key: indices and [names[index] for index in indices] for key, indices in keep_exclude.items()},
         **settings,
         "alignment_curve": getattr(selector, "alignment_curve_", None),
         "test": tested and {name: getattr(tested, name) for name in ("observed", "by_chance", "p_value", "n_samples")},
@@ -225,17 +225,17 @@ def _numbers(adata: AnnData, names: Sequence[str], layer: str | None, counts: bo
     return LogNormalize().fit_transform(table.X), True
 
 
-def _panel(names: Sequence[str], keep: Any, exclude: Any) -> Panel:
+def _panel(names: Sequence[str], keep: Any, exclude: Any) -> KeepExclude:
     """Return the genes to keep and to exclude, by index."""
-    panel = Panel(_genes(keep, names, "keep"), _genes(exclude, names, "exclude"))
-    if len(both := np.intersect1d(*panel)):
+    keep_exclude = KeepExclude(_genes(keep, names, "keep"), _genes(exclude, names, "exclude"))
+    if len(both := np.intersect1d(*keep_exclude)):
         raise ValueError(f"Gene {called(both[0], names)} is in keep and in exclude.")
     repeated = {name for name, count in Counter(names).items() if count > 1}
-    if unclear := [names[index] for index in panel.keep if names[index] in repeated]:
+    if unclear := [names[index] for index in keep_exclude.keep if names[index] in repeated]:
         raise ValueError(
             f"adata has several genes named {called(0, unclear)}, which is in keep; call adata.var_names_make_unique()."
         )
-    return panel
+    return keep_exclude
 
 
 def _genes(given: Any, names: Sequence[str], parameter: str) -> Indices:
@@ -265,16 +265,16 @@ def _genes_named(texts: Sequence[str], names: Sequence[str], parameter: str) -> 
     return np.array([index for indices in found.values() for index in indices], dtype=np.intp)
 
 
-def _check_number(n_genes: int | float | str, panel: Panel, n_all: int) -> None:
+def _check_number(n_genes: int | float | str, keep_exclude: KeepExclude, n_all: int) -> None:
     """Raise an error in terms of genes, before the selector does in its own."""
     if not isinstance(n_genes, Integral):
         return
-    most = n_all - len(panel.exclude)
+    most = n_all - len(keep_exclude.exclude)
     if n_genes > most:
-        which = " that are not excluded" if len(panel.exclude) else ""
+        which = " that are not excluded" if len(keep_exclude.exclude) else ""
         raise ValueError(f"n_genes={n_genes} must not exceed the number of genes{which}, {most}.")
-    if n_genes < len(panel.keep):
-        raise ValueError(f"n_genes={n_genes} is too few: keep contains {len(panel.keep)}.")
+    if n_genes < len(keep_exclude.keep):
+        raise ValueError(f"n_genes={n_genes} is too few: keep contains {len(keep_exclude.keep)}.")
 
 
 def _check_kept(X: Any, keep: Indices, names: Sequence[str]) -> None:

@@ -34,7 +34,7 @@ from ufselect._utils.seeds import seed_of
 from ufselect._utils.types import Float, Indices
 from ufselect._utils.warnings import convergence_warnings
 from ufselect.base import BaseSelector
-from ufselect.base.screening import panel_of
+from ufselect.base.screening import keep_exclude_of
 from ufselect.columns.batches import Batches
 from ufselect.columns.tabular import as_matrix, column_names, draws_of_samples
 from ufselect.metrics import selection_stability
@@ -248,12 +248,12 @@ class _Runner:
         """Return the agreement of fits on subsets of the samples, and how many of them did not converge."""
         found, n_missed = [], 0
         rows_of = self.X.tocsr() if sp.issparse(self.X) else self.X
-        panel = panel_of(selector, self.X.shape[1], None)
+        keep_exclude = keep_exclude_of(selector, self.X.shape[1], None)
         for rows in with_progress(self.draws, None, self.verbose, f"{name} on subsets", unit="fit"):
             with convergence_warnings() as missed:
                 rows, part = (rows, None) if self.batches is None else self.batches.among(rows)
                 points = rows_of[rows]
-                fitted = fitted_within(within_subset(selector, points, panel), points, part)
+                fitted = fitted_within(within_subset(selector, points, keep_exclude), points, part)
                 found.append(np.flatnonzero(fitted.get_support()))
             n_missed += bool(missed)
         return selection_stability(found, self.X.shape[1]), n_missed

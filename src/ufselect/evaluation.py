@@ -30,7 +30,7 @@ from ufselect._utils.types import Float, Indices
 from ufselect._utils.warnings import convergence_warnings, warn_user
 from ufselect._utils.wording import listed
 from ufselect.base import BaseSelector
-from ufselect.base.screening import panel_of
+from ufselect.base.screening import keep_exclude_of
 from ufselect.columns.dense import Columns, constant_columns, wide_column_blocks
 from ufselect.columns.sparse_arrays import canonical
 from ufselect.columns.tabular import (
@@ -254,10 +254,10 @@ class _Fits:
     def to_subsets(self, fitted: BaseSelector) -> Iterable[tuple[BaseSelector, Any]]:
         """Yield the selector fitted to each subset of the samples, and the subset."""
         rows_of = self.X.tocsr() if sp.issparse(self.X) else self.X
-        panel = panel_of(fitted, self.X.shape[1], None)
+        keep_exclude = keep_exclude_of(fitted, self.X.shape[1], None)
         for rows in with_progress(self._draws, None, self._verbose, f"{self.name} on subsets", unit="fit"):
             points = rows_of[rows]
-            yield self._fit(within_subset(settled(fitted), points, panel), points), points
+            yield self._fit(within_subset(settled(fitted), points, keep_exclude), points), points
 
     def _fit(self, selector: BaseSelector, X: Any) -> BaseSelector:
         with convergence_warnings() as missed:
@@ -348,7 +348,7 @@ class LearnedStructure:
         if X.shape[1] != len(alignments):
             raise ValueError(f"X has {X.shape[1]} columns, but the selector was fitted on {len(alignments)}.")
         takes_part = ~constant_columns(X, scale=getattr(selector, "scale", "standard")) & (selector.copies_ < 0)
-        takes_part[panel_of(selector, X.shape[1], names).exclude] = False
+        takes_part[keep_exclude_of(selector, X.shape[1], names).exclude] = False
         informative = np.flatnonzero(takes_part)
         kept = X[:, informative]
         self._X = selector._prepared(kept.astype(np.float64) if sp.issparse(kept) else np.ascontiguousarray(kept))

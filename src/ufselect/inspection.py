@@ -19,7 +19,7 @@ from ufselect._utils.types import Float, Indices
 from ufselect._utils.warnings import convergence_warnings
 from ufselect._utils.wording import percent, shown
 from ufselect.base import BaseSelector
-from ufselect.base.screening import panel_of
+from ufselect.base.screening import keep_exclude_of
 from ufselect.columns import tabular
 from ufselect.columns.batches import Batches
 from ufselect.columns.dense import Columns
@@ -352,7 +352,7 @@ def structure_test(
         rows, batches = Batches.of(batch, X.shape[0]).among(np.arange(X.shape[0])[rows])
     points = (X.tocsr() if sp.issparse(X) else X)[rows]
     rng = np.random.RandomState(seed)
-    silent = with_known(within_subset(selector, points, panel_of(selector, X.shape[1], names)), verbose=0)
+    silent = with_known(within_subset(selector, points, keep_exclude_of(selector, X.shape[1], names)), verbose=0)
     alignments: list[float] = []
     curves: list[Float] = []
     for shuffle in progress(range(n_shuffles + 1), verbose, "Test of structure"):
@@ -450,9 +450,9 @@ def stability_over(selector: BaseSelector, X: Any, draws: Iterable[Indices]) -> 
     """
     names, X = column_names(X, selector), as_matrix(X)
     rows_of = X.tocsr() if sp.issparse(X) else X
-    panel = panel_of(selector, X.shape[1], names)
+    keep_exclude = keep_exclude_of(selector, X.shape[1], names)
     subsets = (rows_of[rows] for rows in draws)
-    found = [np.flatnonzero(within_subset(selector, each, panel).fit(each).get_support()) for each in subsets]
+    found = [np.flatnonzero(within_subset(selector, each, keep_exclude).fit(each).get_support()) for each in subsets]
     return selection_stability(found, X.shape[1])
 
 
@@ -511,7 +511,7 @@ def selection_frequencies(
     names, X = column_names(X, selector), as_matrix(X)
     n, d = X.shape
     rows_of = X.tocsr() if sp.issparse(X) else X
-    panel = panel_of(selector, d, names)
+    keep_exclude = keep_exclude_of(selector, d, names)
     batches = None if batch is None else Batches.of(batch, n)
     chosen = np.zeros(d)
     share = share if max_samples is None else min(share, max_samples / n)
@@ -519,7 +519,7 @@ def selection_frequencies(
     for rows in with_progress(draws, None, verbose, "Stability", unit="fit"):
         rows, part = (rows, None) if batches is None else batches.among(rows)
         points = rows_of[rows]
-        silent = with_known(within_subset(settled(selector), points, panel), device=None)
+        silent = with_known(within_subset(settled(selector), points, keep_exclude), device=None)
         fitted = fitted_within(silent, points, part)
         chosen += fitted.get_support()
     return chosen / n_draws

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from ufselect._utils.policy import LARGEST_DENSE_SYSTEM
 from ufselect._utils.types import Indices
-from ufselect.base.screening import Survey, panel_of
+from ufselect.base.screening import Screening, keep_exclude_of
 from ufselect.columns.copies import columns_of_equal_extremes, first_of_equal_content
 from ufselect.columns.dask_arrays import validate_features
 from ufselect.columns.dask_blocks import RowBlocks, dense_pieces
@@ -26,7 +26,7 @@ from ufselect.columns.scaling import common_unit, divisors_of_moments
 def fit_blocks(selector: Any, X: Any, names: Sequence[str] | None = None) -> Any:
     """Fit FSASL to a Dask array or data frame.
 
-    The columns are surveyed, centred and scaled as those of an array in memory, but block by block.
+    The columns are screened, centred and scaled as those of an array in memory, but block by block.
 
     Parameters
     ----------
@@ -49,13 +49,13 @@ def fit_blocks(selector: Any, X: Any, names: Sequence[str] | None = None) -> Any
     n, d = blocks.shape
     if n < 3 or d < 1:
         raise ValueError(f"X must have at least 3 samples and 1 feature, but its shape is {blocks.shape}.")
-    panel = panel_of(selector, d, names)
-    count = selector._wanted_features(d, panel)
+    keep_exclude = keep_exclude_of(selector, d, names)
+    count = selector._wanted_features(d, keep_exclude)
     dtype = np.dtype(np.float32 if array.dtype == np.float32 else np.float64)
     moments = _moments(blocks)
     constant = moments.constant_columns(n, np.finfo(dtype), selector.scale, names=names)
-    survey = Survey(constant, _first_equal_columns(blocks, moments), panel, names)
-    informative = survey.informative
+    screening = Screening(constant, _first_equal_columns(blocks, moments), keep_exclude, names)
+    informative = screening.informative
     if len(informative) > min(n, LARGEST_DENSE_SYSTEM):
         raise ValueError(
             f"A Dask array may have at most as many features as samples, and at most {LARGEST_DENSE_SYSTEM:,}; "
@@ -63,7 +63,7 @@ def fit_blocks(selector: Any, X: Any, names: Sequence[str] | None = None) -> Any
         )
     columns = _prepared(blocks, moments, informative, dtype, center=selector.center, scale=selector.scale)
     with selector._clock():
-        selector._rank_and_store(partial(selector._learn, columns), survey, count, dtype, columns.unit)
+        selector._rank_and_store(partial(selector._learn, columns), screening, count, dtype, columns.unit)
     return selector
 
 

@@ -27,7 +27,7 @@ from ufselect._utils.threads import one_thread
 from ufselect._utils.types import Float
 from ufselect._utils.warnings import warn_not_converged
 from ufselect.base.ranking import Ranking
-from ufselect.base.screening import Panel, Survey, panel_of
+from ufselect.base.screening import KeepExclude, Screening, keep_exclude_of
 from ufselect.columns.batches import Batches, SparseWithinBatches
 from ufselect.columns.constraints import Constraints
 from ufselect.columns.copies import first_equal_columns
@@ -168,8 +168,8 @@ class BaseSelector(SelectorMixin, BaseEstimator, metaclass=ABCMeta):  # type: ig
         )
         X = canonical(X)
         names = list(self.feature_names_in_) if hasattr(self, "feature_names_in_") else None
-        panel = panel_of(self, X.shape[1], names)
-        count = self._wanted_features(X.shape[1], panel)
+        keep_exclude = keep_exclude_of(self, X.shape[1], names)
+        count = self._wanted_features(X.shape[1], keep_exclude)
         batches = None if batch is None else Batches.of(batch, X.shape[0])
         extremes = column_extremes(X)
         _refuse_enormous(*extremes)
@@ -183,32 +183,32 @@ class BaseSelector(SelectorMixin, BaseEstimator, metaclass=ABCMeta):  # type: ig
             varies = extremes[0] < extremes[1]
             raise ValueError(why_nothing_is_informative(size, varies, X.shape[0], limits, within))
         warn_of_rounding(rounded_columns(X, extremes), size, limits, names)
-        survey = Survey(constant, first_equal_columns(X, extremes), panel, names)
-        informative = survey.informative
+        screening = Screening(constant, first_equal_columns(X, extremes), keep_exclude, names)
+        informative = screening.informative
         kept = X if len(informative) == X.shape[1] else X[:, informative]
         # Sparse: centring is a difference of products, for which single precision is not enough.
         # Dense: a slice of columns is laid out differently in memory, and sums over it round differently.
         kept = kept.astype(np.float64) if sp.issparse(kept) else np.ascontiguousarray(kept)
         with self._clock():
             columns = self._prepared(kept) if batches is None else self._prepared_within(kept, batches)
-            self._rank_and_store(partial(self._learn, columns), survey, count, X.dtype, columns.unit)
+            self._rank_and_store(partial(self._learn, columns), screening, count, X.dtype, columns.unit)
         return self
 
     def _rank_and_store(
         self,
         learn: Callable[[Constraints], Ranking],
-        survey: Survey,
+        screening: Screening,
         count: int | None,
         dtype: np.dtype[Any],
         unit: float,
     ) -> None:
         """Rank the informative columns, which were divided by a unit, and set the fitted attributes of all columns."""
-        constraints = survey.constraints(count, getattr(self, "min_distance", 1))
-        _refuse_near_columns(constraints, count, len(survey.informative))
+        constraints = screening.constraints(count, getattr(self, "min_distance", 1))
+        _refuse_near_columns(constraints, count, len(screening.informative))
         ranking = self._of_columns_as_they_are(learn(constraints), unit)
         order, n_open = constraints.arranged(ranking.order)
         sufficient = min(max(ranking.n_sufficient, len(constraints.first)), n_open)
-        self._store(replace(ranking, order=order, n_sufficient=sufficient), survey, count, dtype)
+        self._store(replace(ranking, order=order, n_sufficient=sufficient), screening, count, dtype)
 
     @contextmanager
     def _clock(self) -> Iterator[None]:
@@ -254,31 +254,31 @@ class BaseSelector(SelectorMixin, BaseEstimator, metaclass=ABCMeta):  # type: ig
         """Return the ranking with the weights that go with undivided columns: (X/u)W = X(W/u)."""
         return ranking if ranking.coef is None else replace(ranking, coef=ranking.coef / unit)
 
-    def _wanted_features(self, n_features: int, panel: Panel) -> int | None:
+    def _wanted_features(self, n_features: int, keep_exclude: KeepExclude) -> int | None:
         wanted = self.n_features_to_select
         if isinstance(wanted, str):
             return None
-        most = n_features - len(panel.exclude)
+        most = n_features - len(keep_exclude.exclude)
         count = int(wanted) if isinstance(wanted, Integral) else max(1, round(wanted * most))
         if count > most:
-            of_which = " that are not excluded" if len(panel.exclude) else ""
+            of_which = " that are not excluded" if len(keep_exclude.exclude) else ""
             raise ValueError(f"n_features_to_select={wanted} must not exceed the number of features{of_which}, {most}.")
-        if count < len(panel.keep):
+        if count < len(keep_exclude.keep):
             raise ValueError(
-                f"n_features_to_select={wanted} selects {count} features, but keep contains {len(panel.keep)}."
+                f"n_features_to_select={wanted} selects {count} features, but keep contains {len(keep_exclude.keep)}."
             )
         return count
 
-    def _store(self, ranking: Ranking, survey: Survey, count: int | None, dtype: np.dtype[Any]) -> None:
+    def _store(self, ranking: Ranking, screening: Screening, count: int | None, dtype: np.dtype[Any]) -> None:
         """Set the fitted attributes, of all columns."""
         for name in [name for name in vars(self) if name.endswith("_") and name not in _NOT_LEARNED]:
             delattr(self, name)  # an earlier fit with other parameters may have learned more
-        d, informative = self.n_features_in_, survey.informative
+        d, informative = self.n_features_in_, screening.informative
         # A column that took no part scores no higher than any other: zero, or less if scores can be negative.
         self.scores_ = np.full(d, min(0.0, float(ranking.scores.min())), dtype=holding_dtype(ranking.scores, dtype))
         self.scores_[informative] = ranking.scores
-        self.copies_ = survey.copies
-        self.ranking_ = survey.ranks(ranking.order)
+        self.copies_ = screening.copies
+        self.ranking_ = screening.ranks(ranking.order)
         self.n_features_ = ranking.n_sufficient if count is None else count
         if ranking.coef is not None:
             self.coef_ = np.zeros((d, ranking.coef.shape[1]), dtype=holding_dtype(ranking.coef, dtype))
@@ -292,8 +292,8 @@ class BaseSelector(SelectorMixin, BaseEstimator, metaclass=ABCMeta):  # type: ig
         if ranking.alignments is not None:
             self.alignments_ = np.zeros(d, dtype=dtype)
             self.alignments_[informative] = ranking.alignments
-            copies = np.flatnonzero(survey.copies >= 0)
-            self.alignments_[copies] = self.alignments_[survey.copies[copies]]
+            copies = np.flatnonzero(screening.copies >= 0)
+            self.alignments_[copies] = self.alignments_[screening.copies[copies]]
         for name, value in ranking.attributes.items():
             setattr(self, name, value)
 

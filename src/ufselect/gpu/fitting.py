@@ -14,7 +14,7 @@ from sklearn.utils import check_random_state
 from ufselect._utils.iterations import Iterations
 from ufselect._utils.policy import LARGEST_DENSE_SYSTEM
 from ufselect.base.ranking import Ranking
-from ufselect.base.screening import Survey, panel_of
+from ufselect.base.screening import Screening, keep_exclude_of
 from ufselect.columns.constraints import Constraints
 from ufselect.columns.dask_arrays import validate_features
 from ufselect.columns.dense import Columns
@@ -57,18 +57,18 @@ def fit_tensor(selector: Any, X: torch.Tensor) -> Any:
         raise ValueError(f"X must be a matrix of at least 3 samples and 1 feature, but its shape is {tuple(X.shape)}.")
     X = X.detach() if X.is_floating_point() else X.double()
     n, d = X.shape
-    panel = panel_of(selector, d, None)
-    count = selector._wanted_features(d, panel)
+    keep_exclude = keep_exclude_of(selector, d, None)
+    count = selector._wanted_features(d, keep_exclude)
     moments = column_moments(X, device)
     constant = moments.constant_columns(n, torch.finfo(X.dtype), selector.scale, computed_in=np.finfo(np.float32))
-    survey = Survey(constant, first_equal_columns(X, device), panel)
-    informative = survey.informative
+    screening = Screening(constant, first_equal_columns(X, device), keep_exclude)
+    informative = screening.informative
     divisor = divisors(moments.deviation[informative], selector.scale)
     columns = DeviceColumns(placed(X, device), device, informative, moments.mean[informative], divisor)
     unit = common_unit(divisor, selector.scale)
     validate_features(selector, X, reset=True)  # a tensor has no names: those of an earlier fit are forgotten
     with selector._clock():
-        selector._rank_and_store(partial(_learn, selector, columns), survey, count, np.dtype(np.float32), unit)
+        selector._rank_and_store(partial(_learn, selector, columns), screening, count, np.dtype(np.float32), unit)
     return selector
 
 
