@@ -7,9 +7,9 @@ import scipy.sparse as sp
 
 from ufselect import FSASL, MCFS, NDFS, LaplacianScore, MaxVariance
 from ufselect.benchmark.protocol import clustering_agreement
-from ufselect.comparison import compare_selectors
 from ufselect.datasets import make_planted_clusters
 from ufselect.inspection import (
+    compare_selectors,
     dense_columns,
     draws_of_samples,
     neighborhoods_kept,

@@ -5,11 +5,9 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 
-from ufselect import FSASL, MCFS, NDFS, MaxVariance, _judging
-from ufselect.comparison import compare_selectors
+from ufselect import FSASL, MCFS, NDFS, MaxVariance
 from ufselect.datasets import make_planted_clusters
-from ufselect.evaluation import LearnedStructure
-from ufselect.inspection import draws_of_samples, evaluate
+from ufselect.inspection import LearnedStructure, compare_selectors, draws_of_samples, evaluate, measures
 from ufselect.metrics import redundancy
 
 N_DRAWS, N_RANDOM, SEED = 3, 4, 5
@@ -190,9 +188,9 @@ def test_the_selector_is_left_alone_and_fits_that_do_not_converge_are_counted(pl
 @pytest.mark.parametrize("form", [np.array, sp.csr_array])
 def test_redundancy_of_many_columns_is_that_of_few(planted, monkeypatch, form):
     X = form(np.column_stack([np.where(planted.X > 0.3, planted.X, 0.0), np.full(120, 7.0)]))
-    monkeypatch.setattr(_judging, "LARGEST_DENSE_SYSTEM", 5)
+    monkeypatch.setattr(measures, "LARGEST_DENSE_SYSTEM", 5)
     columns = [*range(30), 40]
-    (found,) = _judging.figures_of(X, [np.array(columns)], standardize=True, classes=None)
+    (found,) = measures.measure_selections(X, [np.array(columns)], standardize=True, classes=None)
     assert found["redundancy"] == pytest.approx(redundancy(X[:, columns]), rel=1e-10)
 
 
@@ -277,7 +275,7 @@ def test_labels_that_make_no_sense_are_refused(planted, judge, labels, sentence)
 
 
 def test_a_selector_without_structure_and_a_single_subset_are_refused(planted):
-    with pytest.raises(ValueError, match=r"^MaxVariance learns no structure that columns could agree with; use FSASL"):
+    with pytest.raises(ValueError, match=r"^MaxVariance learns no structure to align columns with; use FSASL"):
         evaluate(planted.X, [1], selector=MaxVariance())
     with pytest.raises(ValueError, match=r"^n_draws=1 is too few"):
         evaluate(planted.X, [1], n_draws=1)

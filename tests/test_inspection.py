@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from ufselect import FSASL, MCFS, SPFS, LaplacianScore, MaxVariance, inspection
-from ufselect.comparison import compare_selectors
 from ufselect.datasets import make_planted_clusters
 from ufselect.inspection import (
     LearnedStructure,
     StructureTest,
     alignment_of_selection,
+    compare_selectors,
     dense_columns,
     draws_of_samples,
     evaluate,

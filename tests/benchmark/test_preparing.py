@@ -18,8 +18,8 @@ from ufselect.benchmark.preparing import Preparation, prepared
 from ufselect.benchmark.provenance import reasons_out_of_date
 from ufselect.benchmark.selecting import best_features
 from ufselect.cli.app import run
-from ufselect.comparison import compare_selectors
 from ufselect.datasets.content import dataset_from
+from ufselect.inspection import compare_selectors
 from ufselect.preprocessing import LogNormalize
 
 

@@ -16,6 +16,7 @@ from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import ThreadpoolController
 
 from ufselect._utils.naming import names_a_module
+from ufselect._utils.seeds import draws_of_samples
 from ufselect._utils.sharing import Shared, sharing
 from ufselect._utils.types import Indices
 from ufselect._utils.warnings import convergence_warnings
@@ -33,7 +34,6 @@ from ufselect.benchmark.selecting import (
     with_values,
 )
 from ufselect.benchmark.sources import source_digest
-from ufselect.columns.tabular import draws_of_samples
 
 Outcome = dict[str, Any]
 

@@ -182,7 +182,7 @@ def _print_selection(selector: BaseSelector, numbers: Numbers, verdict: Sequence
 
 def _neighbors_kept(selector: BaseSelector, X: Any, *, standardize: bool, seed: int) -> str:
     """Return a sentence on how well the selected columns preserve nearest neighbours, beside random columns."""
-    from ufselect._judging import random_selections
+    from ufselect._utils.seeds import random_selections
     from ufselect.inspection import neighborhoods_kept
 
     m, d = selector.n_features_, X.shape[1]
