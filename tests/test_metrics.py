@@ -15,8 +15,6 @@ from sklearn.neighbors import KNeighborsClassifier
 
 from ufselect.metrics import (
     agreement_of_runs,
-    agrees_with_fano,
-    least_nmi,
     matched_accuracy,
     nearest_neighbor_accuracy,
     nearest_neighbors,
@@ -45,22 +43,6 @@ def labelings(draw, groups=5):
 def classes_and_runs(draw):
     n, r = draw(st.integers(1, 30)), draw(st.integers(1, 6))
     return draw(labels(n)), draw(labels((r, n), draw(st.integers(1, 8))))
-
-
-@st.composite
-def class_sizes(draw):
-    return np.array(draw(st.lists(st.integers(1, 50), min_size=2, max_size=12)))
-
-
-def noisy_runs(seed, c, n_runs=8):
-    """Unequal classes, and clusterings of at most c clusters from nearly right to pure noise."""
-    rng = np.random.default_rng(seed)
-    sizes = rng.integers(1, 40, size=c)
-    classes = np.repeat(np.arange(c), sizes)
-    used = rng.integers(1, c + 1, size=(n_runs, 1))
-    noise = rng.integers(0, used, size=(n_runs, len(classes)))
-    wrong = rng.random((n_runs, len(classes))) < rng.random((n_runs, 1)) ** 2
-    return sizes, classes, np.where(wrong, noise, classes)
 
 
 class TestMatchedAccuracy:
@@ -222,94 +204,6 @@ class TestHostileLabels:
     def test_runs_that_are_none_are_refused(self, runs):
         with pytest.raises(ValueError, match=r"[Ll]abels"):
             agreement_of_runs([0, 1], runs)
-
-
-class TestFano:
-    @settings(max_examples=200)
-    @given(st.integers(0, 10**6), st.integers(2, 12), st.sampled_from(AVERAGES))
-    def test_no_clustering_breaks_the_bound(self, seed, c, average):
-        sizes, classes, runs = noisy_runs(seed, c)
-        found = agreement_of_runs(classes, runs)
-        accuracy, nmi = found["acc"], found[NMI_OF_RUNS[average]]
-        assert np.all(nmi >= least_nmi(accuracy, sizes) - 1e-12)
-        assert agrees_with_fano(accuracy, nmi, sizes)
-        assert agrees_with_fano(accuracy.mean(), nmi.mean(), sizes)
-        assert agrees_with_fano(accuracy.max(), nmi.max(), sizes)
-
-    @settings(max_examples=200)
-    @given(labelings(groups=3), st.sampled_from(AVERAGES))
-    def test_no_small_clustering_breaks_the_bound(self, both, average):
-        classes, clusters = both
-        sizes = np.unique(classes, return_counts=True)[1]
-        assume(len(np.unique(clusters)) <= len(sizes) and len(sizes) > 1)
-        nmi = normalized_mutual_information(classes, clusters, average)
-        assert agrees_with_fano(matched_accuracy(classes, clusters), nmi, sizes)
-
-    @given(st.integers(0, 10**6), st.integers(2, 12), st.floats(0.0, 0.01))
-    def test_no_printed_figures_break_it_within_their_rounding(self, seed, c, rounding):
-        sizes, classes, runs = noisy_runs(seed, c)
-        found = agreement_of_runs(classes, runs)
-        accuracy, nmi = np.minimum(found["acc"] + rounding, 1.0), np.maximum(found["nmi"] - rounding, 0.0)
-        assert agrees_with_fano(accuracy, nmi, sizes, rounding=rounding)
-
-    @pytest.mark.parametrize("average", AVERAGES)
-    @pytest.mark.parametrize(("c", "right"), [(2, 9), (3, 5), (5, 2), (10, 40)])
-    def test_even_errors_among_equal_classes_attain_it(self, average, c, right):
-        table = np.ones((c, c), dtype=int) + (right - 1) * np.eye(c, dtype=int)
-        classes, clusters = np.repeat(np.argwhere(table), table.ravel(), axis=0).T
-        accuracy = matched_accuracy(classes, clusters)
-        assert accuracy == right / (right + c - 1)
-        nmi = normalized_mutual_information(classes, clusters, average)
-        assert_allclose(least_nmi(accuracy, table.sum(axis=1)), nmi, rtol=0, atol=1e-14)
-
-    def test_two_equal_classes_by_hand(self):
-        # 1 − h(1/4) in bits.
-        assert_allclose(least_nmi(0.75, [7, 7]), 1 - (2 - 0.75 * np.log2(3)), rtol=0, atol=1e-15)
-
-    def test_unequal_classes_by_hand(self):
-        # In bits: H = 3/2, h(1/4) = 2 − 3/4 log 3, and log(c − 1) = 1.
-        expected = 1 - (2 - 0.75 * np.log2(3) + 0.25) / 1.5
-        assert_allclose(least_nmi([0.75, 1.0], [2, 1, 1]), [expected, 1.0], rtol=0, atol=1e-15)
-
-    @given(class_sizes())
-    def test_it_is_convex_and_never_falls(self, sizes):
-        bound = least_nmi(np.linspace(0.0, 1.0, 201), sizes)
-        assert np.all((bound >= 0.0) & (bound <= 1.0))
-        assert np.all(np.diff(bound) >= 0.0)
-        assert np.all(np.diff(bound, 2) >= -1e-12)
-
-    @given(class_sizes(), st.floats(0.0, 1.0))
-    def test_it_is_zero_up_to_the_least_accuracy_of_a_matching(self, sizes, share):
-        assert least_nmi(share / len(sizes), sizes) <= 1e-12
-
-    @given(st.integers(0, 10**6), st.integers(2, 12))
-    def test_no_matching_is_right_less_often_than_that(self, seed, c):
-        _, classes, runs = noisy_runs(seed, c)
-        assert np.all(agreement_of_runs(classes, runs)["acc"] >= 1 / c)
-
-    def test_accuracies_of_any_shape(self):
-        accuracies = np.array([[0.1, 0.5, 0.9], [1.0, 0.7, 0.3]])
-        bound = least_nmi(accuracies, [5, 4, 3])
-        assert_array_equal(bound, [[least_nmi(a, [5, 4, 3]) for a in row] for row in accuracies])
-        assert isinstance(least_nmi(0.5, [5, 4]), float)
-
-    def test_impossible_figures_are_found_out(self):
-        assert not agrees_with_fano(0.9, 0.3, [100, 100])
-        assert not agrees_with_fano([0.5, 0.9], [0.3, 0.3], [100, 100])
-        assert agrees_with_fano(0.9, 0.3, [100, 100], rounding=0.2)
-        assert agrees_with_fano(1.0, 1.0, [100, 100, 100])
-
-    @pytest.mark.parametrize("sizes", [[], [5], [5, 0], [5, -1], [5, np.nan], [5, np.inf], [[5, 5]], 5])
-    def test_sizes_that_are_none_are_refused(self, sizes):
-        with pytest.raises(ValueError, match="class_sizes"):
-            least_nmi(0.5, sizes)
-
-    @pytest.mark.parametrize("value", [-0.1, 1.1, 79.29, np.nan, [0.5, np.nan]])
-    def test_shares_that_are_none_are_refused(self, value):
-        with pytest.raises(ValueError, match="accuracy must be between 0 and 1"):
-            least_nmi(value, [5, 5])
-        with pytest.raises(ValueError, match="nmi must be between 0 and 1"):
-            agrees_with_fano(0.5, value, [5, 5])
 
 
 class TestRedundancy:

@@ -16,7 +16,7 @@ from ufselect.benchmark.experiment import Experiment, Method, identity
 from ufselect.benchmark.pieces import Fit
 from ufselect.benchmark.runner import DataSize, Results, Row, Trial
 from ufselect.datasets import load_dataset
-from ufselect.metrics import agrees_with_fano
+from ufselect.metrics import agreement_of_runs
 
 COUNTS = (2, 4, 6)
 GRID = {"width": [1, 2]}
@@ -517,13 +517,31 @@ def test_published_averages_are_those_of_their_columns_but_for_one(published):
     assert off == {("acc", "NDFS"): (56.67, 57.67)}
 
 
+def test_no_clustering_breaks_the_bound_of_fano_and_impossible_figures_are_found_out():
+    rng = np.random.default_rng(0)
+    for c in (2, 3, 7):
+        sizes = rng.integers(5, 40, size=c)
+        classes = np.repeat(np.arange(c), sizes)
+        wrong = rng.random((50, len(classes))) < np.linspace(0.0, 1.0, 50)[:, None]
+        found = agreement_of_runs(classes, np.where(wrong, rng.integers(0, c, size=wrong.shape), classes))
+        assert all(
+            tables.agrees_with_fano(acc, nmi, sizes) for acc, nmi in zip(found["acc"], found["nmi"], strict=True)
+        )
+        assert tables.agrees_with_fano(found["acc"].mean(), found["nmi"].mean(), sizes)
+    least = 1 - (2 - 0.75 * np.log2(3))  # of two equal classes, 1 − h(1/4) in bits
+    assert tables.agrees_with_fano(0.75, least, [7, 7])
+    assert not tables.agrees_with_fano(0.75, least - 1e-6, [7, 7])
+    assert not tables.agrees_with_fano(0.9, 0.3, [100, 100])
+    assert tables.agrees_with_fano(0.9, 0.3, [100, 100], rounding=0.2)
+
+
 @pytest.mark.parametrize("data", [*OF_THE_PAPER, "USPS200"])
 def test_no_published_pair_breaks_the_bound_from_below(published, data, benchmark_set):
     benchmark_set(data.replace("USPS200", "USPS49"))
     sizes = np.bincount(load_dataset(data).y)
     for method, acc in published["acc", data].items():
         nmi = published["nmi", data][method]
-        assert agrees_with_fano(acc / 100.0, nmi / 100.0, sizes, rounding=5e-5), method
+        assert tables.agrees_with_fano(acc / 100.0, nmi / 100.0, sizes, rounding=5e-5), method
 
 
 def most_nmi(sizes):

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from scipy.special import entr
 from scipy.stats import ttest_rel
 
 from ufselect._utils.types import Float
@@ -18,7 +19,6 @@ from ufselect.benchmark.experiment import Experiment, varied_values
 from ufselect.benchmark.pieces import Outcome
 from ufselect.benchmark.preparing import Preparation
 from ufselect.benchmark.runner import DataSize, Results, Trial
-from ufselect.metrics import agrees_with_fano
 
 _GROUP = ["data", "metric", "method"]
 _ROUNDING = 5e-5  # of printed figures
@@ -314,6 +314,20 @@ def inconsistent_pairs(results: Results, summary: pd.DataFrame) -> pd.DataFrame:
             if not np.isnan(acc + nmi) and not agrees_with_fano(acc, nmi, class_sizes, rounding=_ROUNDING):
                 rows.append({"data": data, "method": method, "source": source, "acc": 100 * acc, "nmi": 100 * nmi})
     return pd.DataFrame(rows, columns=["data", "method", "source", "acc", "nmi"])
+
+
+def agrees_with_fano(accuracy: float, nmi: float, class_sizes: Any, rounding: float = 0.0) -> bool:
+    """Return whether clusters with this accuracy can have this mutual information, both shares, by Fano's inequality.
+
+    With c classes, error e = 1 − accuracy and g = h(e) + e log(c − 1), NMI ≥ 1 − g/H(class) if there are at most c
+    clusters. The bound is convex and increasing in the accuracy, so it also holds for means over runs.
+    """
+    sizes = np.asarray(class_sizes, dtype=np.float64)
+    c = len(sizes)
+    error = 1.0 - max(accuracy - rounding, 1.0 / c)
+    unexplained = entr(error) + entr(1.0 - error) + error * np.log(c - 1)
+    least = max(1.0 - unexplained / entr(sizes / sizes.sum()).sum(), 0.0)
+    return bool(nmi + rounding + 1e-12 >= least)
 
 
 def _beside_published(table: pd.DataFrame) -> pd.DataFrame:
