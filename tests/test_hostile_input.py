@@ -10,7 +10,7 @@ from every_selector import METHODS, assert_well_formed, has, make, may_stop_earl
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.exceptions import NotFittedError
 
-from ufselect import FSASL
+from ufselect import FSASL, KernelFSASL
 from ufselect.datasets.planted import make_planted_clusters
 
 # What runs here, other tests measure; measuring takes as long as a fit itself.
@@ -19,19 +19,18 @@ pytestmark = pytest.mark.no_cover
 PLANTED = make_planted_clusters(60, 3, 10, 5, random_state=0)
 PLANTED.X.setflags(write=False)
 # A filter, a spectral one with lassos, one with an iteration, and those whose features have weights.
-SOME = ["MaxVariance", "LaplacianScore", "MCFS", "NDFS", "LLCFS", "FSASL"]
+SOME = ["MaxVariance", "LaplacianScore", "MCFS", "NDFS", "LLCFS", "FSASL", "KernelFSASL"]
 of_some_selectors = pytest.mark.parametrize("name", SOME)
 MODES = {
-    "both structures": {"structure": "both", "n_clusters": "auto"},
-    "eigenvectors": {"n_clusters": "auto", "w_solver": "eigen", "recalibrate": False},
-    "raw norm": {"scale": None, "selection": "norm", "spread": "mean"},
-    "published": FSASL.published(n_neighbors="auto").get_params(),
+    "local": {"structure": "local", "spread": "row"},
+    "eigenvectors": {"w_solver": "eigen", "recalibrate": False},
+    "size": {"self_expression_size": 2, "center": True, "scale": "moderate"},
 }
 in_every_mode = pytest.mark.parametrize("mode", MODES)
 
 
 def in_mode(mode, **params):
-    return FSASL(**{**MODES[mode], "n_features_to_select": 1, "max_iter": 15, **params})
+    return FSASL(1, **{**MODES[mode], "n_neighbors": "auto", "max_iter": 15, **params})
 
 
 def assert_refused(selector, X, message):
@@ -90,8 +89,9 @@ def test_values_out_of_range_are_refused_by_the_name_of_their_parameter(name):
     ],
 )
 def test_numbers_at_the_edge_of_their_range_are_refused(parameter, value):
-    message = rf"'{parameter}' parameter of FSASL must be .* Got {re.escape(repr(value))}"
-    assert_refused(FSASL(**{parameter: value}), PLANTED.X, message)
+    name = "FSASL" if has("FSASL", parameter) else "KernelFSASL"
+    message = rf"'{parameter}' parameter of {name} must be .* Got {re.escape(repr(value))}"
+    assert_refused(METHODS[name](**{parameter: value}), PLANTED.X, message)
 
 
 @of_some_selectors
@@ -116,18 +116,18 @@ def test_values_that_are_not_finite_or_too_large_to_be_squared_are_refused(name,
     ],
 )
 def test_what_is_no_table_of_numbers_is_refused(X, message):
-    assert_refused(FSASL(), X, message)
+    assert_refused(KernelFSASL(), X, message)
     assert_refused(make("MCFS"), X, message)
 
 
 def test_no_threads_at_all_are_refused():
-    assert_refused(FSASL(n_jobs=0), PLANTED.X, "n_jobs")
+    assert_refused(KernelFSASL(n_jobs=0), PLANTED.X, "n_jobs")
 
 
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
 def test_transform_refuses_another_number_of_columns(form):
     with pytest.raises(ValueError, match="expecting 15 features"):
-        FSASL(1).fit(PLANTED.X).transform(form(PLANTED.X[:, :14]))
+        KernelFSASL(1).fit(PLANTED.X).transform(form(PLANTED.X[:, :14]))
 
 
 @pytest.mark.parametrize("count", [-1, 16])
@@ -253,7 +253,7 @@ def test_sparse_data_stay_sparse_and_may_have_wide_indices(name, form):
 
 def test_constant_columns_are_selected_where_all_are_asked_for():
     X = np.insert(PLANTED.X, [3, 15], [2.0, -1e12], axis=1)
-    selector = FSASL(17).fit(X)
+    selector = KernelFSASL(17).fit(X)
     assert selector.get_support().all()
     assert_array_equal(selector.top_features()[15:], [3, 16])
     assert np.all(selector.scores_[[3, 16]] == 0.0)
@@ -267,7 +267,7 @@ def test_a_column_that_differs_from_a_constant_by_rounding_only_is_constant(valu
     column[::7] = np.nextafter(column[0], dtype(np.inf))
     beyond_exact = dtype == np.float32 and value > 2**24
     with pytest.warns(UserWarning, match="float32 resolves") if beyond_exact else nullcontext():
-        selector = FSASL(1).fit(np.column_stack([column, PLANTED.X.astype(dtype)]))
+        selector = KernelFSASL(1).fit(np.column_stack([column, PLANTED.X.astype(dtype)]))
     assert selector.ranking_[0] == 16
     assert selector.scores_[0] == 0.0
 

@@ -16,14 +16,13 @@ BACKENDS = ["sequential", "threading", "loky", "multiprocessing", "dask"]
 
 # Further routes to code that runs in blocks.
 VARIANTS = {name: (name, {}) for name in METHODS} | {
-    "FSASL, fixed structure": ("FSASL", {"adaptive": False}),
+    "KernelFSASL, fixed structure": ("KernelFSASL", {"adaptive": False}),
     "FSASL, fixed size": ("FSASL", {"self_expression_size": 2}),
-    "FSASL, one spread": ("FSASL", {"spread": "mean"}),
     "GLSPFS, lle": ("GLSPFS", {"local_model": "lle"}),
     "GLSPFS, ltsa": ("GLSPFS", {"local_model": "ltsa"}),
     "LaplacianScore, cosine": ("LaplacianScore", {"weights": "cosine"}),
 }
-IN_BLOCKS = ["FSASL", "FSASL, fixed size", "GLSPFS, lle", "UDFS", "LaplacianScore, cosine"]
+IN_BLOCKS = ["KernelFSASL", "FSASL, fixed size", "GLSPFS, lle", "UDFS", "LaplacianScore, cosine"]
 
 # What runs here, other tests measure; measuring takes as long as a fit itself.
 pytestmark = [
@@ -67,7 +66,7 @@ def test_processes_and_any_number_of_jobs_give_the_plain_result(variant):
     assert_identical(fit(variant, n_jobs=-1), plain_fit(variant))
 
 
-@pytest.mark.parametrize("variant", ["FSASL", "UDFS", "LaplacianScore, cosine"])
+@pytest.mark.parametrize("variant", ["KernelFSASL", "UDFS", "LaplacianScore, cosine"])
 def test_every_backend_gives_the_plain_result_of_sparse_data(variant, backend):
     X = sp.csr_array(np.where(PLANTED.X > 0.5, PLANTED.X, 0.0))
     plain = fit(variant, X)

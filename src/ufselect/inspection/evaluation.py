@@ -20,7 +20,7 @@ from ufselect.inspection.explanation import LearnedStructure
 from ufselect.inspection.measures import RANDOM, classes_in, means_of, measure_selections, spreads_of
 from ufselect.inspection.refits import CountedFits, clone_as_fitted, clone_by_index, fits_to_subsets
 from ufselect.metrics import selection_stability
-from ufselect.selectors.fsasl import FSASL
+from ufselect.selectors.kernel_fsasl import KernelFSASL
 
 _GIVEN = "given"
 """The name of a list that has none."""
@@ -121,8 +121,8 @@ def evaluate(
     labels : array-like of shape (n_samples,), optional
         Classes to compare k-means on the columns with; they are not seen by the selector.
     selector : selector, optional
-        A method that learns an embedding; clones of it are fitted. The default is :class:`ufselect.FSASL`. Columns that
-        it excludes do not contribute to the alignment of a list.
+        A method that learns an embedding; clones of it are fitted. The default is :class:`ufselect.KernelFSASL`.
+        Columns that it excludes do not contribute to the alignment of a list.
     n_random : int, default=10
         Number of random lists.
     n_draws : int, default=5
@@ -151,7 +151,7 @@ def evaluate(
     >>> lists = {"planted": np.flatnonzero(data.informative), "noise": np.flatnonzero(~data.informative)[:10]}
     >>> found = evaluate(data.X, lists, n_draws=0)
     >>> [row.name for row in found.rows]
-    ['planted', 'noise', 'FSASL', 'random']
+    ['planted', 'noise', 'KernelFSASL', 'random']
     >>> [row.n_random_below for row in found.rows[:2]]
     [10, 0]
     """
@@ -161,7 +161,7 @@ def evaluate(
     names, X = column_names(X), as_matrix(X)
     n, d = X.shape
     lists = _lists(columns, d, names)
-    selector = FSASL(random_state=seed) if selector is None else clone_by_index(selector, d, names)
+    selector = KernelFSASL(random_state=seed) if selector is None else clone_by_index(selector, d, names)
     own = type(selector).__name__
     for name, what in ((RANDOM, "random lists"), (own, "the columns that it selects")):
         if name in lists:

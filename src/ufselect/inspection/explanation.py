@@ -176,10 +176,10 @@ def gains_of(selector: BaseSelector) -> Float | None:
 
     Examples
     --------
-    >>> from ufselect import FSASL
+    >>> from ufselect import KernelFSASL
     >>> from ufselect.datasets import make_planted_clusters
     >>> from ufselect.inspection import gains_of
-    >>> selector = FSASL(10).fit(make_planted_clusters(120, 4, 10, 30, random_state=0).X)
+    >>> selector = KernelFSASL(10).fit(make_planted_clusters(120, 4, 10, 30, random_state=0).X)
     >>> bool(abs(gains_of(selector)[:10].sum() - selector.alignment_curve_[9]) < 1e-12)
     True
     """
@@ -262,7 +262,7 @@ def no_structure(selector: Any) -> ValueError:
     """Return the error for a method that learns no embedding."""
     return ValueError(
         f"{type(selector).__name__} learns no structure to align columns with; "
-        "use FSASL, or another method that learns an embedding."
+        "use KernelFSASL, or another method that learns an embedding."
     )
 
 

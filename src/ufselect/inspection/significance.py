@@ -120,7 +120,7 @@ def structure_test(
     ----------
     X : array-like, data frame or sparse matrix of shape (n_samples, n_features)
     selector : selector
-        A method that learns an embedding, such as FSASL; fitted or not. Clones of it are fitted.
+        A method that learns an embedding, such as KernelFSASL; fitted or not. Clones of it are fitted.
     n_shuffles : int, default=5
         Number of shuffled copies, at least 2.
     max_samples : int or None, default=500
@@ -139,14 +139,14 @@ def structure_test(
     Examples
     --------
     >>> import numpy as np
-    >>> from ufselect import FSASL
+    >>> from ufselect import KernelFSASL
     >>> from ufselect.datasets import make_planted_clusters
     >>> from ufselect.inspection import structure_test
     >>> X = make_planted_clusters(120, 4, 10, 30, random_state=0).X
-    >>> structure_test(X, FSASL(10)).p_value < 0.05
+    >>> structure_test(X, KernelFSASL(10)).p_value < 0.05
     True
     >>> noise = np.random.default_rng(0).standard_normal((120, 40))
-    >>> structure_test(noise, FSASL(10)).p_value < 0.05
+    >>> structure_test(noise, KernelFSASL(10)).p_value < 0.05
     False
     """
     if n_shuffles < 2:

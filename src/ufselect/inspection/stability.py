@@ -89,11 +89,11 @@ def selection_frequencies(
 
     Examples
     --------
-    >>> from ufselect import FSASL
+    >>> from ufselect import KernelFSASL
     >>> from ufselect.datasets import make_planted_clusters
     >>> from ufselect.inspection import selection_frequencies
     >>> X = make_planted_clusters(120, 4, 10, 30, random_state=0).X
-    >>> selector = FSASL(10).fit(X)
+    >>> selector = KernelFSASL(10).fit(X)
     >>> round(float(selection_frequencies(selector, X)[selector.get_support()].mean()), 2)
     0.94
     """
