@@ -82,7 +82,7 @@ def test_a_selector_that_fails_is_left_out_with_the_reason(planted):
     assert list(compared.failures) == ["many"]
     assert "n_clusters=500" in compared.failures["many"]
     with pytest.raises(ValueError, match=r"^no method could be fitted: n_clusters=500 [^:]*120\.$"):
-        compare_selectors({"many": MCFS(n_clusters=500), "also": KernelFSASL()}, planted.X)
+        compare_selectors({"many": MCFS(n_clusters=500), "also": NDFS(n_clusters=500)}, planted.X)
     with pytest.raises(ValueError, match=r"^no method could be fitted: many: n_clusters=500 .* few: .* 120\.$"):
         compare_selectors({"many": MCFS(n_clusters=500), "few": LaplacianScore(n_neighbors=120)}, planted.X)
 

@@ -20,7 +20,7 @@ OFFSETS = [2.0**27, 2.0**33]
 
 
 def fit(name, X, **params):
-    return make(name, n_clusters=3, **params).fit(X)
+    return make(name, **{"n_clusters": 3, "center": True, **params}).fit(X)
 
 
 def true_neighbors(X, k):
@@ -38,8 +38,7 @@ def kept_neighbors(graph, k):
 @pytest.mark.parametrize(("n", "offset"), [(60, OFFSETS[1]), (1200, OFFSETS[0]), (1200, OFFSETS[1])])
 def test_neighbours_of_data_that_are_not_centred(form, offset, n):
     X = np.round(1024.0 * make_planted_clusters(n, 3, 10, 10, random_state=0).X) / 1024.0
-    params = {"n_clusters": 3, "n_neighbors": 5, "adaptive": False, "center": False, "scale": None}
-    found = KernelFSASL(5, **params).fit(form(X + offset))
+    found = FSASL(5, n_clusters=3, structure="local", spread="row", adaptive=False).fit(form(X + offset))
     assert_array_equal(kept_neighbors(found.neighbor_graph_, 5), true_neighbors(X, 5))
 
 
