@@ -25,17 +25,7 @@ class KeepExclude(NamedTuple):
 
 
 def keep_exclude_of(selector: Any, n_features: int, names: Sequence[str] | None) -> KeepExclude:
-    """Return the columns that a selector keeps and excludes; raise an error if it cannot do both.
-
-    Parameters
-    ----------
-    selector : selector
-        With parameters ``keep`` and ``exclude``, or without.
-    n_features : int
-        Number of columns of X.
-    names : sequence of str or None
-        Their names.
-    """
+    """Return the columns that a selector keeps and excludes; raise an error if it cannot do both."""
     keep, exclude = (_columns_named(selector, name, n_features, names) for name in ("keep", "exclude"))
     both = np.intersect1d(keep, exclude)
     if len(both):
@@ -60,15 +50,7 @@ def _columns_named(selector: Any, parameter: str, n_features: int, names: Sequen
 
 
 def why_useless(kept: Any, names: Sequence[str]) -> str | None:
-    """Return why columns cannot be kept: one is constant, or a copy of another; None if they can.
-
-    Parameters
-    ----------
-    kept : ndarray or sparse array of shape (n, m)
-        The columns to keep.
-    names : sequence of str
-        Their names.
-    """
+    """Return why some columns of a matrix cannot be kept: one is constant, or a copy of another; None if they can."""
     extremes = column_extremes(kept)
     constant = constant_columns(kept, extremes)
     if constant.any():
@@ -86,16 +68,9 @@ def called(column: int, names: Sequence[str] | None) -> str:
 
 @dataclass(frozen=True)
 class Screening:
-    """What is known of the columns before a fit.
+    """Which columns are constant, copies of others, kept or excluded, and so which take part in a fit.
 
-    Parameters
-    ----------
-    constant : ndarray of bool of shape (d,)
-    first : ndarray of int of shape (d,)
-        Index of the first column with the same values, which may be the column itself.
-    keep_exclude : KeepExclude
-    names : sequence of str or None
-        Names of the columns, for messages.
+    ``first`` holds the index of the first column with the same values, which may be the column itself.
     """
 
     constant: Mask
