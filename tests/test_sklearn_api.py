@@ -84,7 +84,7 @@ def test_clusters_are_found_behind_the_selector_in_a_pipeline():
     found = pipeline.fit_predict(PLANTED.X)
     assert adjusted_rand_score(PLANTED.clusters, found) == 1.0
     assert_array_equal(pipeline.predict(PLANTED.X), found)
-    assert pipeline.set_params(fsasl__n_features_to_select=2).fit(PLANTED.X)[0].n_features_ == 2
+    assert pipeline.set_params(kernelfsasl__n_features_to_select=2).fit(PLANTED.X)[0].n_features_ == 2
 
 
 def test_names_pass_through_a_pipeline():
