@@ -141,8 +141,8 @@ def test_impossible_numbers_of_top_features_are_refused(count):
 def test_a_failed_fit_does_not_change_a_fitted_selector_into_a_mixture():
     selector = FSASL(4).fit(PLANTED.X)
     before = selector.ranking_.copy()
-    selector.set_params(n_clusters=60)
-    with pytest.raises(ValueError, match="n_clusters=60"):
+    selector.set_params(n_neighbors=60)
+    with pytest.raises(ValueError, match="n_neighbors=60"):
         selector.fit(PLANTED.X[::-1])
     assert_array_equal(selector.ranking_, before)
     assert selector.transform(PLANTED.X).shape == (60, 4)

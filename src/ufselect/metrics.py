@@ -1,4 +1,4 @@
-"""Quality of a selection: agreement of clusters with known classes, and structure of the data that is preserved."""
+"""Quality of a selection: agreement of clusters with known classes, redundancy, preserved neighbours, stability."""
 
 from __future__ import annotations
 

@@ -94,7 +94,9 @@ def assert_same(selector, expected, rtol=1e-6):
 def test_order_of_the_samples_does_not_matter(variant):
     X = planted(0)
     order = np.random.default_rng(0).permutation(len(X))
-    assert_same(fitted(X[order], variant), original_fit(variant, 0))
+    # Lassos of the self-expression stop at a duality gap of 1e-4.
+    rtol = REGRESSION_PRECISION if variant == "FSASL eigen" else 1e-6
+    assert_same(fitted(X[order], variant), original_fit(variant, 0), rtol)
 
 
 @in_every_variant
@@ -133,14 +135,14 @@ def test_a_common_factor_does_not_matter(variant, seed, factor):
 
 @in_every_variant
 def test_units_and_origins_of_standardised_columns_do_not_matter(variant):
-    standardised = selector_of(variant, scale="standard").get_params().get("scale", "") == "standard"
-    if not standardised and variant != "RUFS":  # which maps all columns onto [0, 1]
-        assert VARIANTS[variant][1].get("scale", "standard") is None or variant == "MaxVariance"
-        return
+    own = VARIANTS[variant][1].get("scale", "standard")
+    if own != "standard" or variant == "MaxVariance":
+        pytest.skip("does not standardise")  # RUFS maps all columns onto [0, 1]
     X = planted(0)
     rng = np.random.default_rng(0)
     units, origins = 10.0 ** rng.integers(-4, 5, X.shape[1]), rng.normal(scale=10.0, size=X.shape[1])
-    assert_same(fitted((X + origins) * units, variant, scale="standard"), fitted(X, variant, scale="standard"))
+    prepared = {"scale": "standard", "center": True}
+    assert_same(fitted((X + origins) * units, variant, **prepared), fitted(X, variant, **prepared))
 
 
 @pytest.mark.parametrize("variant", BLIND_TO_SIGNS)
