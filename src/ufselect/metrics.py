@@ -42,7 +42,7 @@ def matched_accuracy(classes: Any, clusters: Any) -> float:
 def normalized_mutual_information(classes: Any, clusters: Any, average: str = "geometric") -> float:
     """Return the mutual information of classes and clusters divided by a mean of their entropies, between 0 and 1.
 
-    It is 1 if both are a single group, and 0 if only one of them is.
+    It is 1 if both have a single group, and 0 if only one of them has.
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ def agreement_of_runs(classes: Any, runs: Any) -> dict[str, Float]:
 def redundancy(X: Any) -> float:
     """Return the mean absolute correlation over all pairs of columns of X, dense or sparse; 0 for a single column.
 
-    The correlation with a constant column is 0.
+    Constant columns are uncorrelated with all others.
 
     Examples
     --------
