@@ -6,7 +6,6 @@ import pytest
 import scipy.sparse as sp
 
 from ufselect import FSASL, MCFS, NDFS, LaplacianScore, MaxVariance
-from ufselect.benchmark.protocol import clustering_agreement
 from ufselect.comparison import compare_selectors
 from ufselect.datasets import make_planted_clusters
 from ufselect.inspection import (
@@ -16,7 +15,7 @@ from ufselect.inspection import (
     selection_frequencies,
     stability_over,
 )
-from ufselect.metrics import redundancy
+from ufselect.metrics import clustering_agreement, redundancy
 
 
 @pytest.fixture(scope="module")

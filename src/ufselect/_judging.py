@@ -18,13 +18,12 @@ from ufselect._utils.seeds import seed_of
 from ufselect._utils.types import Indices
 from ufselect.base import BaseSelector
 from ufselect.base.screening import Panel, panel_of
-from ufselect.benchmark.protocol import clustering_agreement
 from ufselect.columns.batches import Batches
 from ufselect.columns.copies import first_equal_columns
 from ufselect.columns.dense import Columns, column_extremes, column_moments, constant_columns, wide_column_blocks
 from ufselect.columns.groups import numbered_by_equality
 from ufselect.columns.tabular import as_matrix, column_indices, column_names, dense_part
-from ufselect.metrics import nearest_neighbors, neighborhood_overlap, redundancy
+from ufselect.metrics import clustering_agreement, nearest_neighbors, neighborhood_overlap, redundancy
 
 RANDOM = "random"
 """The name of the row for random selections."""

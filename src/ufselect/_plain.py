@@ -12,7 +12,6 @@ from sklearn.utils.validation import has_fit_parameter
 
 from ufselect._utils.types import Indices
 from ufselect.base import BaseSelector
-from ufselect.benchmark.selecting import best_features
 
 
 def as_selector(method: Any, name: str) -> Any:
@@ -28,6 +27,13 @@ def as_selector(method: Any, name: str) -> Any:
     if isinstance(method, type) or not callable(getattr(method, "fit", None)):
         raise TypeError(f"{name} must be an object with a method fit, got {method!r}.")
     return PlainSelector(method)
+
+
+def best_features(selector: Any, n_features: int) -> Indices:
+    """Return the best features of a fitted selector, best first."""
+    if hasattr(selector, "ranking_"):
+        return np.argsort(selector.ranking_, kind="stable")[:n_features]
+    return np.argsort(-np.asarray(selector.scores_), kind="stable")[:n_features]
 
 
 class PlainSelector(BaseEstimator):  # type: ignore[misc]

@@ -13,11 +13,11 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_iris
 
 from ufselect import FSASL, MCFS, MaxVariance
+from ufselect._plain import best_features
 from ufselect.benchmark.data import current_version
 from ufselect.benchmark.experiment import identity
 from ufselect.benchmark.measure import measured
 from ufselect.benchmark.pieces import Judgement, fit_of, judgement_of
-from ufselect.benchmark.protocol import clustering_agreement
 from ufselect.benchmark.rankings import (
     AllFeatures,
     EqualStartUDFS,
@@ -25,11 +25,11 @@ from ufselect.benchmark.rankings import (
     RandomRanking,
     ReweightedFSASL,
 )
-from ufselect.benchmark.selecting import best_features, selector_named
+from ufselect.benchmark.selecting import selector_named
 from ufselect.columns.dense import Columns
 from ufselect.datasets import load_dataset
 from ufselect.datasets.planted import make_planted_clusters
-from ufselect.metrics import nearest_neighbor_accuracy, neighborhood_preservation, redundancy
+from ufselect.metrics import clustering_agreement, nearest_neighbor_accuracy, neighborhood_preservation, redundancy
 from ufselect.solvers.l21 import l21_objective, l21_regression
 from ufselect.solvers.penalties import smallest_penalty_for_zero
 

@@ -11,12 +11,12 @@ from numpy.testing import assert_allclose, assert_array_equal
 from warm_python import warm_python
 
 from ufselect import MaxVariance
+from ufselect._plain import best_features
 from ufselect.benchmark.data import current_version, load_version
 from ufselect.benchmark.experiment import Method, read_experiment
 from ufselect.benchmark.pieces import fit_of, judgement_of
 from ufselect.benchmark.preparing import Preparation, prepared
 from ufselect.benchmark.provenance import reasons_out_of_date
-from ufselect.benchmark.selecting import best_features
 from ufselect.cli.app import run
 from ufselect.comparison import compare_selectors
 from ufselect.datasets.content import dataset_from

@@ -8,11 +8,11 @@ from dataclasses import replace
 
 import pytest
 
+from ufselect._plain import best_features
 from ufselect.benchmark.data import current_version
 from ufselect.benchmark.pieces import Fit, Judgement, judgement_of
 from ufselect.benchmark.rankings import RandomRanking
 from ufselect.benchmark.runner import feature_counts, planned_trials, run_experiment
-from ufselect.benchmark.selecting import best_features
 from ufselect.benchmark.store import Store
 from ufselect.benchmark.tables import summary
 from ufselect.datasets import load_dataset

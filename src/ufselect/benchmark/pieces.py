@@ -15,6 +15,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import ThreadpoolController
 
+from ufselect._plain import best_features
 from ufselect._utils.naming import names_a_module
 from ufselect._utils.sharing import Shared, sharing
 from ufselect._utils.types import Indices
@@ -25,7 +26,6 @@ from ufselect.benchmark.measure import measured
 from ufselect.benchmark.preparing import Prepared
 from ufselect.benchmark.protocol import measures_of
 from ufselect.benchmark.selecting import (
-    best_features,
     current_selector,
     parameters_of,
     selector_folder,

@@ -14,10 +14,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-import numpy as np
-
 from ufselect._utils.naming import names_a_module, object_named
-from ufselect._utils.types import Indices
 from ufselect.benchmark.sources import folder_of, local_files, source_digest
 
 CLASSES = "classes"  # as the value of a parameter: the number of classes of the data set
@@ -101,13 +98,6 @@ def parameters_of(make: Callable[..., Any]) -> set[str]:
     """Return the parameters of a class, or of the class whose classmethod it is."""
     owner = getattr(make, "__self__", None)
     return set(inspect.signature(owner if isinstance(owner, type) else make).parameters)
-
-
-def best_features(selector: Any, n_features: int) -> Indices:
-    """Return the best features of a fitted selector, best first."""
-    if hasattr(selector, "ranking_"):
-        return np.argsort(selector.ranking_, kind="stable")[:n_features]
-    return np.argsort(-np.asarray(selector.scores_), kind="stable")[:n_features]
 
 
 def _combined(source: str) -> str:
