@@ -17,7 +17,6 @@ from threadpoolctl import ThreadpoolController
 
 from ufselect._plain import best_features
 from ufselect._utils.naming import names_a_module
-from ufselect._utils.sharing import Shared, sharing
 from ufselect._utils.types import Indices
 from ufselect._utils.warnings import convergence_warnings
 from ufselect.benchmark.data import DataVersion, load_version, neighbors_in
@@ -109,13 +108,11 @@ class Fit:
             if not names_a_module(self.selector):
                 _load_compiled_code(self.data, self.selector, self.source)
             try:
-                with sharing(_shared_parts(self.data, self.raw, self.draw)) as saved:
-                    (selector, cost), n_warnings = _counting_warnings(lambda: measured(lambda: unfitted.fit(X)))
+                (selector, cost), n_warnings = _counting_warnings(lambda: measured(lambda: unfitted.fit(X)))
             except Exception as error:  # whatever a method raises, the other fits of a long run go on
                 return {"error": f"{type(error).__name__}: {error}"}
         order = best_features(selector, self.n_features).tolist()
-        seconds = cost.seconds + saved()  # those of a fit by itself
-        return {"order": order, **asdict(cost), "seconds": seconds, "warnings": n_warnings, **_course(selector)}
+        return {"order": order, **asdict(cost), "warnings": n_warnings, **_course(selector)}
 
     def _selector(self, dataset: Prepared) -> Any:
         with _one_parser:
@@ -185,12 +182,6 @@ def _course(selector: Any) -> Outcome:
         if (history := getattr(selector, attribute, None)) is not None:
             course[name] = np.asarray(history, dtype=float).tolist()
     return course
-
-
-@lru_cache(maxsize=1)
-def _shared_parts(data: DataVersion, raw: bool, draw: Draw | None) -> Shared:  # noqa: ARG001 - one for each of them
-    """Return what settings share on the same samples; only that of the last ones is kept in memory."""
-    return Shared()
 
 
 @lru_cache(maxsize=64)

@@ -10,7 +10,6 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.utils._param_validation import StrOptions
 
-from ufselect._utils.sharing import shared_whatever
 from ufselect._utils.threads import one_thread
 from ufselect._utils.types import Float
 from ufselect.base import (
@@ -374,11 +373,9 @@ class FSASL(ClusterSelector):
         half_steps: list[tuple[float, float, float]] = []
         for iteration in iterations:
             frozen = iteration > 0 and not self.recalibrate
-            express = self._express if iteration else self._express_first
-            find = self._find_neighbors if iteration else self._find_first_neighbors
-            structure = express(structure, Z, frozen).weighted(self.local_weight)
+            structure = self._express(structure, Z, frozen).weighted(self.local_weight)
             cost_of_expression = structure.cost(Z) + weights.cost
-            structure = find(structure, Z, frozen).weighted(self.local_weight)
+            structure = self._find_neighbors(structure, Z, frozen).weighted(self.local_weight)
             cost_of_neighbors = structure.cost(Z) + weights.cost
             last, weights = weights, self._fit_weights(X, gram, structure.laplacian, n_clusters, weights)
             structures = [*structures, weights.structure][-COUNTED:]
@@ -402,7 +399,6 @@ class FSASL(ClusterSelector):
             **iterations.attributes(),
         )
 
-    @shared_whatever("self_expression_penalty", "local_weight")
     def _start(self, X: Columns) -> tuple[Float | None, Structure, int | None, FeatureWeights]:
         """XᵀX, the structure of the original features, c, and the first weights."""
         gram = affordable_gram(X)
@@ -412,11 +408,6 @@ class FSASL(ClusterSelector):
         if n_clusters is None:
             weights = expressive_weights(X, weights, partial(self._regressed, X, gram, moving=True))
         return gram, structure, n_clusters, weights
-
-    def _shares_first_steps(self) -> bool:
-        """Whether W is first regressed on the eigenvectors of L_P, which depend on neither α nor β."""
-        by_eigenvectors = self.w_solver == "regression" and self.n_clusters is not None
-        return by_eigenvectors and self.adaptive and self._kind_of_structure() != "global"
 
     def _clusters(self, X: Columns, gram: Float | None) -> int | None:
         """c as given or by the eigengap; None if the kernel of the graph is the target."""
@@ -436,8 +427,10 @@ class FSASL(ClusterSelector):
 
     def _structure_of_original_features(self, X: Columns, gram: Float | None) -> Structure:
         """P of the original features, and S as well if it is not learned from the first W."""
-        structure = Structure(1.0 if self._shares_first_steps() else self.local_weight)
         kind = self._kind_of_structure()
+        by_eigenvectors = self.w_solver == "regression" and self.n_clusters is not None
+        # The eigenvectors of L_P, the first target, do not depend on β.
+        structure = Structure(1.0 if by_eigenvectors and self.adaptive and kind != "global" else self.local_weight)
         if kind != "global":
             structure = self._with_neighbors(structure, self._points(X, gram), self.spread)
         if kind == "global" or (kind == "both" and not self.adaptive):
@@ -456,8 +449,6 @@ class FSASL(ClusterSelector):
             return structure
         return self._expressed(structure, Z, structure.penalties if frozen else None)
 
-    _express_first = shared_whatever("local_weight")(_express)
-
     def _expressed(self, structure: Structure, Z: Columns | Float, penalties: Float | None) -> Structure:
         if self.self_expression_size is not None:
             S = fixed_size_self_expression(Z, self.self_expression_size, n_jobs=self.n_jobs)
@@ -474,8 +465,6 @@ class FSASL(ClusterSelector):
         structure.forget_laplacian()  # that of the neighbours before, which takes more memory than P
         spread = structure.spread if frozen and structure.spread is not None else self.spread
         return self._with_neighbors(structure, Z, spread)
-
-    _find_first_neighbors = shared_whatever("local_weight")(_find_neighbors)
 
     def _with_neighbors(self, structure: Structure, points: Columns | Float, spread: str | Float) -> Structure:
         """The structure with P of some points."""
