@@ -61,6 +61,12 @@ def selector_named(name: str) -> Callable[..., Any]:
     return make
 
 
+def parameters_of(make: Callable[..., Any]) -> set[str]:
+    """Return the parameters of a class, or of the class whose classmethod it is."""
+    owner = getattr(make, "__self__", None)
+    return set(inspect.signature(owner if isinstance(owner, type) else make).parameters)
+
+
 @cache
 def code_digest(selector: str = "") -> str:
     """Return a digest of the code that an outcome depends on: ufselect's, and that of a "package.module:name".
@@ -68,7 +74,7 @@ def code_digest(selector: str = "") -> str:
     It covers all Python files of a package, or all files beside a single module. It is computed once a process,
     because what runs is what was imported. It is empty if the module is not found here, but on the workers only.
     """
-    files = {"ufselect": sorted(Path(__file__).parents[1].rglob("*.py"))}
+    files = {"ufselect": _files_of_ufselect()}
     if names_a_module(selector):
         module = selector.rpartition(":")[0].partition(".")[0]
         files[module] = files.get(module) or _files_of(module)
@@ -87,6 +93,10 @@ def module_folder(selector: str) -> str:
     if not top or (location := _location(top)) is None:
         return ""
     return str(location.parent)
+
+
+def _files_of_ufselect() -> list[Path]:
+    return sorted(Path(__file__).parents[1].rglob("*.py"))
 
 
 def _files_of(module: str) -> list[Path]:
@@ -151,8 +161,7 @@ class Fit:
             X = X[self.draw.rows(X.shape[0])]
         make = self._make()
         parameters = with_values(self.parameters, dataset.n_classes)
-        owner = getattr(make, "__self__", None)
-        if "n_features_to_select" in inspect.signature(owner if isinstance(owner, type) else make).parameters:
+        if "n_features_to_select" in parameters_of(make):
             parameters["n_features_to_select"] = self.n_features
         try:
             unfitted = make(**parameters)
