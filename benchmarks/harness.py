@@ -14,12 +14,12 @@ from joblib import Parallel, delayed
 from processes import say
 from report import number, table
 from sklearn.cluster import KMeans
-from ufselect.benchmark.pieces import Fit, Judgement, judgement_of
 
 from ufselect.benchmark.experiment import Experiment, read_experiment
+from ufselect.benchmark.pieces import Fit, Judgement, judgement_of
+from ufselect.benchmark.protocol import MAX_ITER, kmeans_starts
 from ufselect.benchmark.runner import planned_trials, run_experiment
 from ufselect.benchmark.store import Store
-from ufselect.metrics import MAX_ITER, kmeans_starts
 from ufselect.solvers.kmeans import kmeans_labels
 
 PUBLISHED = Path(__file__).parents[1] / "experiments" / "published.toml"
