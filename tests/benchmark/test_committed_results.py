@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from ufselect.benchmark.experiment import read_experiment
 from ufselect.benchmark.output import write_tables
 from ufselect.benchmark.record import read_results
 
@@ -39,7 +38,7 @@ def test_tables_follow_from_the_figures(name, tmp_path, monkeypatch):
     for path in (ROOT / "results" / name).glob("*.parquet"):
         (tmp_path / path.name).write_bytes(path.read_bytes())
     (tmp_path / "made_by.json").write_bytes((ROOT / "results" / name / "made_by.json").read_bytes())
-    write_tables(*read_results(read_experiment(ROOT / "experiments" / f"{name}.toml"), tmp_path), tmp_path)
+    write_tables(*read_results(tmp_path), tmp_path)
     written = [path for path in tmp_path.iterdir() if path.suffix in (".md", ".csv", ".tex")]
     assert len(written) >= 2
     for path in written:

@@ -25,7 +25,7 @@ RAW = "raw"  # of a method: it sees the values of the file
 class Method:
     """A row of the table: a selector, its fixed parameters, and the grid of its settings.
 
-    ``selector`` is a name in ``ufselect`` ("FSASL", "FSASL.published") or in ``ufselect.benchmark.rankings``, or
+    ``selector`` is a name in ``ufselect`` ("FSASL", "MCFS") or in ``ufselect.benchmark.rankings``, or
     "package.module:name" of any class whose ``fit(X)`` sets ``ranking_`` or ``scores_``. The value "classes" of a
     parameter means the number of classes of the data set, "none" means None. With ``values="raw"`` it sees the values
     of the file instead of the prepared ones. ``most_settings`` and ``most_settings_of`` limit the number of settings,

@@ -47,7 +47,7 @@ def selector_named(name: str) -> Callable[..., Any]:
     Parameters
     ----------
     name : str
-        "FSASL", "FSASL.published", "RandomRanking", or "package.module:name".
+        "FSASL", "RandomRanking", or "package.module:name".
 
     Raises
     ------

@@ -141,10 +141,10 @@ class ReweightedFSASL(FSASL):
         X: Columns,
         gram: Float | None,
         L: StructureLaplacian,
-        n_clusters: int | None,
+        n_clusters: int,
         last: FeatureWeights | None = None,
     ) -> FeatureWeights:
-        Y = self._target(L, n_clusters, last)
+        Y = self._eigenvectors(L, self._dimension(n_clusters), None if last is None else last.target)
         h = np.ones(X.shape[1])
         for _ in range(_REWEIGHTED_STEPS):
             W = ReweightedRidge(X, h, self.row_penalty, gram=gram).coef(Y)

@@ -8,7 +8,7 @@ import platform
 import subprocess
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,8 @@ import numpy as np
 import pandas as pd
 
 import ufselect
-from ufselect.benchmark.experiment import CONVERGENCE, Experiment, Method, known
+from ufselect.benchmark.data import Preparation
+from ufselect.benchmark.experiment import CONVERGENCE, Experiment, Method, Quick, Stability
 from ufselect.benchmark.fits import Outcome
 from ufselect.benchmark.runner import DataSize, Results, Row, Trial, counts_of
 
@@ -38,8 +39,7 @@ def record_text(experiment: Experiment, results: Results) -> str:
         "packages": {name: _version(name) for name in _PACKAGES},
         "processor": processor(),
         "data": results.digests,
-        "unavailable": experiment.unavailable,
-        "experiment": _described(experiment),
+        "experiment": asdict(experiment),
     }
     return json.dumps(record, indent=1, ensure_ascii=False) + "\n"
 
@@ -76,57 +76,40 @@ def _version(package: str) -> str | None:
         return None
 
 
-def _described(experiment: Experiment) -> dict[str, Any]:
-    """Return the part of an experiment that determines its figures."""
-    return {
-        "data": sorted({*experiment.data, *experiment.unavailable}),
-        "preparations": {name: asdict(each) for name, each in experiment.preparations.items()} or None,
-        "measures": experiment.measures,
-        "counts": experiment.counts,
-        "counts_of": experiment.counts_of,
-        "n_runs": experiment.n_runs,
-        "stability": experiment.stability and asdict(experiment.stability),
-        "settings": experiment.most_settings,
-        "methods": {method.name: _described_method(method) for method in experiment.methods},
-    }
+def _recorded_experiment(record: dict[str, Any]) -> Experiment:
+    """Return the experiment in a record."""
+    content = _with_tuples(record["experiment"])
+    content["methods"] = tuple(Method(**_with_tuples(each)) for each in content["methods"])
+    content["preparations"] = {name: Preparation(**each) for name, each in content["preparations"].items()}
+    content["quick"] = Quick(**_with_tuples(content["quick"]))
+    content["stability"] = content["stability"] and Stability(**content["stability"])
+    content["counts_of"] = _with_tuples(content["counts_of"])
+    return Experiment(**content)
 
 
-def _described_method(method: Method) -> dict[str, Any]:
-    grid = ("grid", "grid_of", "most_settings", "most_settings_of")
-    names = ("selector", "parameters", *grid, "data", "features", "values")
-    described = {name: value for name in names if (value := getattr(method, name))}
-    return described if method.stability else {**described, "stability": False}
+def _with_tuples(content: dict[str, Any]) -> dict[str, Any]:
+    return {key: tuple(value) if isinstance(value, list) else value for key, value in content.items()}
 
 
-def read_results(experiment: Experiment, folder: str | Path) -> tuple[Experiment, Results]:
-    """Read the results that ``write_results`` wrote.
-
-    Parameters
-    ----------
-    experiment : Experiment
-        As read from its file.
-    folder : path
-        The folder of its results.
-
-    Returns
-    -------
-    experiment : Experiment
-        Without the data sets that were not available.
-    results : Results
+def read_results(folder: str | Path) -> tuple[Experiment, Results]:
+    """Read the results that ``write_results`` wrote, and the experiment as it was then.
 
     Raises
     ------
     FileNotFoundError
         If a file is missing.
     ValueError
-        If a file is damaged, or the experiment no longer has one of the methods.
+        If a file is damaged.
     """
     folder = Path(folder)
     table = _frame(folder / FITS, _KEYS)
-    record = _record(folder / RECORD)
-    unavailable = tuple(record.get("unavailable", ()))
-    used = [name for name in experiment.data if name not in unavailable]
-    experiment = replace(experiment.narrowed(data=used), unavailable=unavailable)
+    try:
+        record = json.loads((folder / RECORD).read_text(encoding="utf-8"))
+        experiment, digests = _recorded_experiment(record), dict(record["data"])
+    except FileNotFoundError:
+        raise FileNotFoundError(f"{folder / RECORD} is missing; run the experiment first.") from None
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        raise ValueError(f"{folder / RECORD} is damaged: {error}.") from error
     sizes = {
         row.data: DataSize(row.samples, row.features, row.class_sizes.tolist())
         for row in _frame(folder / DATA, ["data", "samples", "features", "class_sizes"]).itertuples()
@@ -135,14 +118,14 @@ def read_results(experiment: Experiment, folder: str | Path) -> tuple[Experiment
     courses: list[Outcome] = [{}] * len(table)
     if experiment.protocol == CONVERGENCE:
         courses = _courses(folder / COURSES, table)
-    results = Results(sizes=sizes, digests=record.get("data", {}))
+    results = Results(sizes=sizes, digests=digests)
     for row, course in zip(table.to_dict("records"), courses, strict=True):
-        method = methods[known(row["method"], tuple(methods), "method", f"{FITS}: ")]
+        method = methods[row["method"]]
         counts = counts_of(experiment, method, row["data"], sizes[row["data"]].features)
         trial = Trial(row["data"], method, row["setting"], counts)
         results.fits.append((trial, {**_outcome(row), **course}))
-        if isinstance(error := row.get("error_of_repeats"), str):
-            results.failed_repeats.append((trial, error))
+        if isinstance(failure := row.get("error_of_repeats"), str):
+            results.failed_repeats.append((trial, failure))
     columns = [*_KEYS, "count", "metric", "value"]
     figures = _frame(folder / FIGURES, columns)
     results.rows += itertools.starmap(Row, figures[columns].itertuples(index=False, name=None))
@@ -160,15 +143,6 @@ def _frame(path: Path, columns: Sequence[str]) -> pd.DataFrame:
     if missing := [column for column in columns if column not in frame]:
         raise ValueError(f"{path} is damaged: it has no column {missing[0]!r}.")
     return frame
-
-
-def _record(path: Path) -> dict[str, Any]:
-    if not path.is_file():
-        return {}
-    try:
-        return dict(json.loads(path.read_text(encoding="utf-8")))
-    except (ValueError, TypeError) as error:
-        raise ValueError(f"{path} is damaged: {error}.") from error
 
 
 def _courses(path: Path, table: pd.DataFrame) -> list[Outcome]:

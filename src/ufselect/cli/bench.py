@@ -58,7 +58,7 @@ def bench(
         # A part of an experiment does not replace the results of the whole.
         folder = output / (f"{wanted.name}-part" if options else wanted.name)
         if from_results:
-            written = write_tables(*read_results(wanted, folder), folder)
+            written = write_tables(*read_results(folder), folder)
         else:
             wanted = wanted if data else _available_part(wanted)
             try:
