@@ -244,7 +244,8 @@ def _outcomes(
     found = store.find(unique)
     missing = [task for key, task in unique.items() if key not in found]
     if missing and not finished_only:
-        for key, outcome in with_progress(_finished(missing, n_jobs), len(missing), verbose, f"{name}: {what}"):
+        finished = _finished(missing, n_jobs)
+        for key, outcome in with_progress(finished, len(missing), verbose, f"{name}: {what}", what.rstrip("s")):
             if "error" not in outcome and unique[key].code:  # failed fits are tried again next time
                 store.add(key, outcome)
             found[key] = outcome
