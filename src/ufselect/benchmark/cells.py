@@ -218,19 +218,6 @@ def data_cells(described: Mapping[str, Mapping[str, Any]]) -> pd.DataFrame:
     return cells.map(lambda value: f"{value:,}" if isinstance(value, int) else str(value))
 
 
-def pair_cells(pairs: pd.DataFrame) -> pd.DataFrame:
-    """Return data sets and methods by their accuracy and mutual information, ours or the paper's."""
-    rows = {
-        f"{row.data}, {row.method}": [
-            "paper" if row.source == "published" else "ours",
-            f"{row.acc:.2f}",
-            f"{row.nmi:.2f}",
-        ]
-        for row in pairs.itertuples()
-    }
-    return pd.DataFrame.from_dict(rows, orient="index", columns=["source", "ACC", "NMI"])
-
-
 def sensitivity_cells(table: pd.DataFrame) -> pd.DataFrame:
     """Return the lowest and highest mean over the numbers of features, each with its setting."""
     rows = {

@@ -1,22 +1,21 @@
-"""Data sets as experiments prepare and judge them."""
+"""Data sets as experiments prepare and evaluate them, and files that change."""
 
-import subprocess
+import os
 from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
-from numpy.testing import assert_allclose, assert_array_equal
-from warm_python import warm_python
+from numpy.testing import assert_array_equal
+from ufselect._plain import best_features
 
 from ufselect import MaxVariance
-from ufselect.benchmark.data import current_version, load_version
-from ufselect.benchmark.experiment import Method, read_experiment
-from ufselect.benchmark.pieces import fit_of, judgement_of
-from ufselect.benchmark.preparing import Preparation, prepared
-from ufselect.benchmark.provenance import reasons_out_of_date
-from ufselect.benchmark.selecting import best_features
+from ufselect.benchmark.data import Preparation, current_version, load_version, prepared
+from ufselect.benchmark.fits import fit_of
+from ufselect.benchmark.protocol import evaluation_of
+from ufselect.benchmark.runner import run_experiment
+from ufselect.benchmark.store import Store
 from ufselect.cli.app import run
 from ufselect.datasets.content import dataset_from
 from ufselect.inspection import compare_selectors
@@ -48,16 +47,6 @@ def counts(tmp_path):
 
 
 @pytest.mark.parametrize("make", [np.asarray, sp.csr_array])
-def test_counts_are_divided_by_row_sums_to_the_median_row_sum_and_logged(make):
-    X, _ = counts_of_three_classes()
-    found = LogNormalize().fit_transform(make(X))
-    assert sp.issparse(found) == (make is sp.csr_array)
-    dense = found.toarray() if sp.issparse(found) else found
-    assert_allclose(np.expm1(dense).sum(axis=1), np.median(X.sum(axis=1)))
-    assert_allclose(np.expm1(dense) * X.sum(axis=1, keepdims=True), X * np.median(X.sum(axis=1)))
-
-
-@pytest.mark.parametrize("make", [np.asarray, sp.csr_array])
 def test_samples_without_any_count_and_small_classes_are_left_out(make):
     X, y = counts_of_three_classes()
     X[[0, 7]] = 0.0
@@ -67,12 +56,6 @@ def test_samples_without_any_count_and_small_classes_are_left_out(make):
     assert data.X.shape == (57, 12)
     assert_array_equal(data.raw.toarray() if sp.issparse(data.raw) else data.raw, X[kept])
     assert len(set(zip(data.y, y[kept], strict=True))) == data.n_classes == 3
-
-
-def test_samples_without_any_count_stay_if_values_are_not_counts():
-    X, y = counts_of_three_classes()
-    X[0] = 0.0
-    assert prepared(dataset_from("mine", X, y), Preparation()).X.shape == (60, 12)
 
 
 def test_of_many_samples_some_are_drawn_always_the_same():
@@ -101,15 +84,10 @@ def test_at_least_two_classes_must_be_left():
         prepared(dataset_from("mine", np.eye(5), [0, 0, 0, 1, 1]), Preparation(smallest_class=3))
 
 
-def test_data_that_are_not_prepared_are_not_copied():
-    dataset = dataset_from("mine", np.eye(3), [0, 1, 2])
-    assert prepared(dataset, Preparation()).X is dataset.X
+# Fits and evaluations
 
 
-# Pieces
-
-
-def test_prepared_data_have_pieces_of_their_own(counts):
+def test_prepared_data_have_keys_of_their_own(counts):
     ways = [
         Preparation(),
         Preparation("counts"),
@@ -120,8 +98,8 @@ def test_prepared_data_have_pieces_of_their_own(counts):
     versions = [current_version(counts, way) for way in ways]
     fits = [fit_of(version, "MaxVariance", "{}", 3) for version in versions]
     fits += [replace(fits[1], raw=True)]
-    judgements = [judgement_of(version, [0, 1, 2], 2, ("acc",), 2) for version in versions]
-    assert len({piece.key for piece in (*fits, *judgements)}) == len(fits) + len(judgements)
+    evaluations = [evaluation_of(version, [0, 1, 2], 2, ("acc",), 2) for version in versions]
+    assert len({task.key for task in (*fits, *evaluations)}) == len(fits) + len(evaluations)
 
 
 def test_methods_see_the_logs_of_counts_or_the_values_of_the_file(counts):
@@ -142,7 +120,7 @@ def test_columns_of_unlike_units_are_judged_as_compare_judges_them(tmp_path):
     compared = compare_selectors({"variance": MaxVariance()}, X, n_features_to_select=4, labels=y, n_repeats=0)
     row = compared.rows[0]
     found = {
-        values: judgement_of(
+        values: evaluation_of(
             current_version(str(tmp_path / "unlike.npz"), Preparation(values)),
             row.chosen,
             4,
@@ -156,16 +134,56 @@ def test_columns_of_unlike_units_are_judged_as_compare_judges_them(tmp_path):
     assert found["plain"]["acc"] != pytest.approx(row.agreement["acc"])
 
 
-def test_sparse_and_dense_files_of_the_same_counts_share_their_pieces(counts, tmp_path):
+def test_sparse_and_dense_files_of_the_same_counts_share_their_keys(counts, tmp_path):
     X, y = counts_of_three_classes()
     np.savez(tmp_path / "dense.npz", X=X, y=y)
     sparse, dense = (current_version(path, Preparation("counts")) for path in (counts, str(tmp_path / "dense.npz")))
     judged = [
-        judgement_of(version, [3, 0, 2], 3, ("acc", "redundancy", "preservation"), 3) for version in (sparse, dense)
+        evaluation_of(version, [3, 0, 2], 3, ("acc", "redundancy", "preservation"), 3) for version in (sparse, dense)
     ]
     assert judged[0].key == judged[1].key
     assert judged[0].run() == pytest.approx(judged[1].run())
     assert sp.issparse(load_version(sparse).X)
+
+
+# Files that are rewritten
+
+
+def write_data(path, seed):
+    """Write a file of the same size and time whatever the seed; the best column is the one with number ``seed``."""
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((30, 6))
+    X[:, seed] *= 50.0
+    np.savez(path, X=X, y=np.repeat([0, 1, 2], 10))
+    os.utime(path, ns=(10**18, 10**18))
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_a_file_rewritten_between_two_runs_gives_the_figures_of_its_new_content(make_experiment, tmp_path, n_jobs):
+    path = tmp_path / "own.npz"
+    measures = 'measures = ["acc", "redundancy", "preservation", "nearest_neighbor"]'
+    methods = '[[methods]]\nname = "variance"\nselector = "MaxVariance"\n'
+    experiment = make_experiment(methods, data=[path], more=measures)
+    found = {}
+    with Store(tmp_path / "store.sqlite") as store:
+        for seed in (1, 4, 1):
+            write_data(path, seed)
+            found.setdefault(seed, []).append(run_experiment(experiment, store, n_jobs=n_jobs))
+    assert [found[seed][0].fits[0][1]["order"][0] for seed in (1, 4)] == [1, 4]
+    assert found[1][0].rows == found[1][1].rows
+    write_data(path, 4)
+    with Store(tmp_path / "fresh.sqlite") as fresh:
+        assert run_experiment(experiment, fresh).rows == found[4][0].rows
+
+
+def test_work_refuses_a_file_that_changed_since_it_was_planned(tmp_path):
+    path = tmp_path / "own.npz"
+    write_data(path, 1)
+    data = current_version(str(path))
+    write_data(path, 4)
+    for task in (fit_of(data, "MaxVariance", "{}", 2), evaluation_of(data, [0, 1], 1, ("acc",), 1)):
+        with pytest.raises(ValueError, match=r"own\.npz changed during the run"):
+            task.run()
 
 
 # The whole command
@@ -212,23 +230,17 @@ selector = "needs_another_package:Absent"
 """
 
 
-@pytest.fixture
-def folder(counts, tmp_path, monkeypatch):
+def test_the_tables_say_how_each_set_was_prepared_and_judged(counts, folder, monkeypatch, capsys):
     X, y = counts_of_three_classes()
-    np.savez(tmp_path / "unlike.npz", X=X * np.logspace(0, 6, 12), y=y)
-    (tmp_path / "two.toml").write_text(EXPERIMENT, encoding="utf-8")
-    (tmp_path / "needs_another_package.py").write_text(
+    np.savez(folder / "unlike.npz", X=X * np.logspace(0, 6, 12), y=y)
+    (folder / "two.toml").write_text(EXPERIMENT, encoding="utf-8")
+    (folder / "needs_another_package.py").write_text(
         "class Absent:\n    def fit(self, X):\n        import a_package_that_is_not_installed\n", encoding="utf-8"
     )
-    monkeypatch.setenv("UFSELECT_DATA", str(tmp_path))
-    return tmp_path
-
-
-def test_the_tables_say_how_each_set_was_prepared_and_judged(folder):
-    command = [*warm_python(), "-m", "ufselect", "bench", "two.toml", "--output", "out"]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300)
-    assert done.returncode == 0, done.stderr
-    assert "Left out: LUNG is not available" in done.stderr
+    monkeypatch.chdir(folder)
+    monkeypatch.syspath_prepend(folder)
+    assert run(["bench", "two.toml", "--output", "out"]) == 0
+    assert "Left out: LUNG is not available" in capsys.readouterr().err
     text = (folder / "out" / "two" / "tables.md").read_text(encoding="utf-8")
     for line in (
         "LUNG was not available.",
@@ -245,28 +257,3 @@ def test_the_tables_say_how_each_set_was_prepared_and_judged(folder):
     assert set(figures.method) == {"random", "variance", "variance of counts"}
     means = figures[figures.metric == "acc"].groupby(["method", "data"]).value.mean()
     assert f"{100 * means['variance', 'unlike.npz']:.1f}" in text
-
-
-def test_another_preparation_is_another_result(folder, monkeypatch):
-    monkeypatch.chdir(folder)
-    command = ["bench", "two.toml", "--output", "out", "--methods", "variance"]
-    assert run(command) == 0
-    part = folder / "out" / "two-part"
-    first = pd.read_parquet(part / "figures.parquet").set_index(["data", "count", "metric"]).value
-    (folder / "two.toml").write_text(EXPERIMENT.replace('values = "unlike"', 'values = "plain"'), encoding="utf-8")
-    experiment = replace(read_experiment(folder / "two.toml").narrowed(methods=["variance"]), options="part")
-    assert "preparations in the experiment has changed." in reasons_out_of_date(experiment, part)
-    assert run(command) == 0
-    second = pd.read_parquet(part / "figures.parquet").set_index(["data", "count", "metric"]).value
-    assert first["counts.npz"].equals(second["counts.npz"])
-    assert not first["unlike.npz"].equals(second["unlike.npz"])
-    assert not reasons_out_of_date(experiment, part)
-
-
-def test_a_method_of_another_package_may_be_restricted_to_some_data(folder):
-    experiment = read_experiment(folder / "two.toml")
-    assert experiment.data == ("counts.npz", "unlike.npz", "LUNG")
-    assert experiment.preparation("counts.npz") == Preparation("counts", smallest_class=3)
-    assert experiment.preparation("LUNG") == Preparation()
-    assert isinstance(experiment.methods[2], Method)
-    assert experiment.methods[2].values == "raw"

@@ -9,6 +9,7 @@ import pandas as pd
 from scipy.stats import wilcoxon
 
 from ufselect._utils.types import Float
+from ufselect.benchmark.experiment import Experiment
 
 READINGS = ("mean", "single", "median", "above_random")
 _SAME = 1e-9  # percentage points: smaller differences are rounding errors
@@ -20,20 +21,10 @@ def expected_best(values: Float, n_drawn: int) -> Float:
     Of N values in ascending order, the i-th is the largest of a draw with probability C(i − 1, m − 1) / C(N, m), so
     that no draw is simulated.
 
-    Parameters
-    ----------
-    values : array of shape (n_values, n_columns)
-    n_drawn : int
-        From 1 to n_values.
-
-    Returns
-    -------
-    array of shape (n_columns,)
-
     Examples
     --------
     >>> import numpy as np
-    >>> from ufselect.benchmark.comparing import expected_best
+    >>> from ufselect.benchmark.comparisons import expected_best
     >>> expected_best(np.array([[1.0], [2.0], [4.0]]), 2)  # of 1 2, 1 4 and 2 4
     array([3.33333333])
     """
@@ -48,7 +39,7 @@ def as_many_random(of_settings: pd.DataFrame, random: str, counts: Mapping[str, 
     """Return what the best of as many random rankings as a method has settings reaches on average.
 
     The best is chosen for every number of features, as the paper's protocol does, and the expectation is that over all
-    subsets of the random rankings.
+    subsets of the random rankings. It is missing if there are fewer random rankings than settings.
 
     Parameters
     ----------
@@ -58,12 +49,6 @@ def as_many_random(of_settings: pd.DataFrame, random: str, counts: Mapping[str, 
         The method whose settings are random rankings.
     counts : mapping of str to sequence of int
         The numbers of features of each data set; one that is listed twice counts twice.
-
-    Returns
-    -------
-    Series
-        The mean over the numbers of features, by data set, metric and method; missing if there are fewer random
-        rankings than settings.
     """
     found = {}
     for (data, metric), table in of_settings.groupby(level=["data", "metric"], sort=False):
@@ -83,22 +68,26 @@ def shared_data(summary: pd.DataFrame, methods: Sequence[str]) -> list[str]:
     return [str(data) for data in n_methods.index[n_methods == len(methods)]]
 
 
+def compared_methods(experiment: Experiment, summary: pd.DataFrame) -> tuple[list[str], list[str]]:
+    """Return the methods that have all data sets that the reference has, and the others.
+
+    Without a reference, those are the data sets of the methods that have most. Methods that the file restricts to some
+    of the data sets are neither.
+    """
+    found = summary.groupby("method")["data"].agg(set)
+    on_all = [method.name for method in experiment.methods if method.data is None and method.name in found]
+    most = max(map(len, found[on_all]), default=0)
+    leading = [name for name in on_all if len(found[name]) == most]
+    data = set(shared_data(summary, [experiment.reference] if experiment.reference in on_all else leading))
+    complete = [name for name in on_all if data <= found[name]]
+    return complete, [name for name in on_all if name not in complete]
+
+
 def means_and_ranks(summary: pd.DataFrame, metric: str, methods: Sequence[str]) -> pd.DataFrame:
     """Return the mean and the mean rank of each method over the data sets that all of them have, and the paper's.
 
-    Parameters
-    ----------
-    summary : DataFrame
-        With columns data, metric, method, mean and published.
-    metric : str
-    methods : sequence of str
-        Those that are ranked.
-
-    Returns
-    -------
-    DataFrame
-        A row for each method. ``rank`` is that among all of them. ``rank_in_paper``, ours, and ``published_rank``
-        are those among the methods that the paper has on all these data sets, missing for the others.
+    ``rank`` is that among all of them. ``rank_in_paper``, ours, and ``published_rank`` are those among the methods that
+    the paper has on all these data sets, missing for the others.
     """
     part = summary[(summary.metric == metric) & summary.data.isin(shared_data(summary, methods))]
     ours, theirs = (_methods_by_data(part, column, methods) for column in ("mean", "published"))
@@ -118,29 +107,28 @@ def means_and_ranks(summary: pd.DataFrame, metric: str, methods: Sequence[str]) 
 def comparisons(summary: pd.DataFrame, metric: str, methods: Sequence[str], reference: str) -> pd.DataFrame:
     """Compare one method with every other over the data sets that all of them have, for each of the readings.
 
-    Parameters
-    ----------
-    summary : DataFrame
-        With columns data, metric, method and those of ``READINGS``.
-    metric : str
-    methods : sequence of str
-        The reference is one of them.
-    reference : str
-
-    Returns
-    -------
-    DataFrame
-        A row for each of the other methods and each reading: the number of data sets for which both have a figure, on
-        how many of them the reference is better, its mean difference, and the p-value of Wilcoxon's signed-rank test.
+    A row has the number of data sets for which both have a figure, on how many of them the reference is better, its
+    mean difference, and the p-value of Wilcoxon's signed-rank test.
     """
     part = summary[(summary.metric == metric) & summary.data.isin(shared_data(summary, methods))]
     rows = []
     for reading in READINGS:
         values = _methods_by_data(part, reading, methods)
         for method in methods:
-            if method != reference:
-                differences = (values.loc[reference] - values.loc[method]).dropna().to_numpy()
-                rows.append({"metric": metric, "method": method, "reading": reading, **_compared(differences)})
+            if method == reference:
+                continue
+            differences = (values.loc[reference] - values.loc[method]).dropna().to_numpy()
+            n_data = len(differences)
+            row = {
+                "metric": metric,
+                "method": method,
+                "reading": reading,
+                "n_data": n_data,
+                "better": int(np.sum(differences > _SAME)),
+                "difference": float(np.mean(differences)) if n_data else np.nan,
+                "p_value": signed_rank_p_value(differences) if n_data else np.nan,
+            }
+            rows.append(row)
     return pd.DataFrame(rows)
 
 
@@ -149,23 +137,13 @@ def signed_rank_p_value(differences: Float) -> float:
 
     Examples
     --------
-    >>> from ufselect.benchmark.comparing import signed_rank_p_value
+    >>> from ufselect.benchmark.comparisons import signed_rank_p_value
     >>> signed_rank_p_value([3.0, 1.5, 0.5, 2.0, 4.0, 1.0, 2.5])  # the smallest of seven data sets: 2 / 2**7
     0.015625
     """
     differences = np.asarray(differences, dtype=float)
     different = differences[np.abs(differences) > _SAME]
     return float(wilcoxon(different, method="exact").pvalue) if len(different) else 1.0
-
-
-def _compared(differences: Float) -> dict[str, float | int]:
-    n_data = len(differences)
-    return {
-        "n_data": n_data,
-        "better": int(np.sum(differences > _SAME)),
-        "difference": float(np.mean(differences)) if n_data else np.nan,
-        "p_value": signed_rank_p_value(differences) if n_data else np.nan,
-    }
 
 
 def _methods_by_data(part: pd.DataFrame, column: str, methods: Sequence[str]) -> pd.DataFrame:

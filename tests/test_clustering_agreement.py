@@ -6,8 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from ufselect.benchmark.protocol import SEED, clustering_agreement, kmeans_starts
-from ufselect.metrics import matched_accuracy, normalized_mutual_information
+from ufselect.metrics import SEED, clustering_agreement, kmeans_starts, matched_accuracy, normalized_mutual_information
 from ufselect.solvers.kmeans import kmeans_labels
 
 

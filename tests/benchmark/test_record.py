@@ -1,18 +1,22 @@
-"""Results read from their files: the same tables without the data and without the store."""
+"""The record of results, and results read from their files: the same tables without the data and the store."""
 
 import json
+import platform
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from unittest.mock import Mock
 
+import numpy as np
 import pandas as pd
 import pytest
 
+import ufselect
 from ufselect.benchmark import tables
+from ufselect.benchmark.data import current_version
 from ufselect.benchmark.experiment import Stability
 from ufselect.benchmark.output import write_results, write_tables
-from ufselect.benchmark.provenance import RECORD
-from ufselect.benchmark.restoring import restored
+from ufselect.benchmark.record import RECORD, current_commit, read_results
 from ufselect.benchmark.runner import run_experiment
 from ufselect.benchmark.store import Store
 
@@ -50,7 +54,7 @@ name = "unsettled"
 selector = "logged_selectors:Unsettled"
 parameters = { times = 2 }
 """
-NEVER_WRITTEN_AGAIN = {"figures.parquet", "fits.parquet", "data.parquet", "courses.parquet", RECORD}
+FIGURES = {"figures.parquet", "fits.parquet", "data.parquet", "courses.parquet", RECORD}
 
 
 @pytest.fixture
@@ -68,7 +72,7 @@ def made(make_experiment, small_set, tmp_path, without_pictures):
         data = ["iris", small_set, "LUNG"]
         wanted = make_experiment(methods, data=data, protocol=protocol, counts="[1, 2, 2]")
         wanted = replace(wanted, **changes)
-        with Store(tmp_path / "pieces.sqlite") as store:
+        with Store(tmp_path / "store.sqlite") as store:
             available = replace(wanted.narrowed(data=data[:2]), unavailable=("LUNG",))
             results = run_experiment(available, store)
         write_results(available, results, tmp_path / "out")
@@ -84,15 +88,14 @@ def files_in(folder):
 @pytest.mark.parametrize("protocol", ["published", "no-labels", "sensitivity", "convergence"])
 def test_all_tables_are_made_again_from_the_files_alone(made, protocol, small_set, tmp_path, monkeypatch):
     stability = Stability(0.9, 2) if protocol == "no-labels" else None
-    experiment, _, folder = made(protocol, stability=stability)
+    _, _, folder = made(protocol, stability=stability)
     before = files_in(folder)
-    for name in set(before) - NEVER_WRITTEN_AGAIN:
+    for name in set(before) - FIGURES:
         (folder / name).unlink()
     Path(small_set).unlink()
-    monkeypatch.setattr("ufselect.benchmark.restoring.load_dataset", None)  # no data are read
-    monkeypatch.setattr("ufselect.datasets.load_dataset", None)
-    written = write_tables(*restored(experiment, folder), folder)
-    assert {path.name for path in written} == set(before) - NEVER_WRITTEN_AGAIN
+    monkeypatch.setattr("ufselect.benchmark.data.load_dataset", None)  # no data are read
+    written = write_tables(*read_results(folder), folder)
+    assert {path.name for path in written} == set(before) - FIGURES
     assert files_in(folder) == before
     text = before["tables.md"].decode()
     assert "LUNG was not available." in text
@@ -102,45 +105,72 @@ def test_all_tables_are_made_again_from_the_files_alone(made, protocol, small_se
 
 def test_everything_that_was_found_is_restored(made):
     experiment, results, folder = made("convergence")
-    part, again = restored(experiment, folder)
-    assert (part.data, part.unavailable) == (experiment.data[:2], ("LUNG",))
+    part, again = read_results(folder)
+    without_methods = replace(experiment.narrowed(data=experiment.data[:2]), unavailable=("LUNG",), methods=())
+    assert replace(part, methods=()) == without_methods
+    assert [vars(method) for method in part.methods] == [vars(method) for method in experiment.methods]
     assert again.rows == results.rows
-    assert again.sizes == results.sizes
+    assert (again.sizes, again.digests) == (results.sizes, results.digests)
     for (trial, outcome), (trial_again, outcome_again) in zip(results.fits, again.fits, strict=True):
         assert (trial_again.data, trial_again.setting, trial_again.counts) == (trial.data, trial.setting, trial.counts)
-        assert trial_again.method is next(each for each in experiment.methods if each.name == trial.method.name)
-        assert (trial_again.fit.source, trial_again.fit.parameters) == (trial.fit.source, trial.fit.parameters)
+        assert trial_again.method.name == trial.method.name
         assert outcome_again == outcome
 
 
-def test_results_of_earlier_versions_are_completed_from_the_data(made):
-    experiment, results, folder = made("published")
-    (folder / "data.parquet").unlink()
+def test_the_record_says_what_made_the_results(made, small_set):
+    _, _, folder = made("no-labels", stability=Stability(0.9, 2))
     record = json.loads((folder / RECORD).read_text(encoding="utf-8"))
-    del record["unavailable"]
-    (folder / RECORD).write_text(json.dumps(record), encoding="utf-8")
-    costs = pd.read_parquet(folder / "fits.parquet").drop(columns=["warnings", "error_of_repeats"])
-    costs.to_parquet(folder / "fits.parquet")
-    part, again = restored(experiment, folder)
-    assert (part.data, part.unavailable) == (experiment.data[:2], ())
-    assert again.sizes == results.sizes
-    pd.testing.assert_frame_equal(tables.summary(part, again), tables.summary(experiment, results))
+    assert record["commit"] == current_commit()
+    assert (record["ufselect"], record["python"]) == (ufselect.__version__, platform.python_version())
+    assert record["packages"]["numpy"] == np.__version__
+    assert set(record["packages"]) == {"numpy", "scipy", "scikit-learn", "numba"}
+    assert record["processor"]
+    assert record["data"] == {name: current_version(name).digest for name in ("iris", small_set)}
+    assert record["experiment"]["unavailable"] == ["LUNG"]
+    assert record["experiment"]["stability"] == {"samples": 0.9, "fits": 2}
+
+
+def test_the_commit_is_that_of_the_packages_repository(monkeypatch):
+    answers = {"ls-files": "record.py\n", "status": "", "rev-parse": "0123abcd\n"}
+    monkeypatch.setattr("subprocess.run", lambda command, **_: SimpleNamespace(stdout=answers[command[1]]))
+    assert current_commit() == "0123abcd"
+    answers["status"] = " M fits.py\n"
+    assert current_commit() == "0123abcd and changes"
+
+    def fail(command, **_):
+        raise FileNotFoundError(command[0])
+
+    monkeypatch.setattr("subprocess.run", fail)
+    assert current_commit() is None
+
+
+def test_plots_of_the_same_results_are_the_same_files(make_experiment, tmp_path):
+    random = '[[methods]]\nname = "random"\nselector = "RandomRanking"\ngrid = { random_state = [0, 1] }\n'
+    variance = '[[methods]]\nname = "variance"\nselector = "MaxVariance"\n'
+    experiment = make_experiment(random + variance, data=["iris"], protocol="no-labels", counts="[1, 2]")
+    with Store(tmp_path / "store.sqlite") as store:
+        results = run_experiment(experiment, store)
+    for name in ("one", "two"):
+        write_results(experiment, results, tmp_path / name)
+    assert files_in(tmp_path / "one") == files_in(tmp_path / "two")
+    assert (tmp_path / "one" / "acc_beside_random.svg").is_file()
 
 
 def test_what_is_missing_or_damaged_is_named(made):
-    experiment, _, folder = made("published")
-    without = replace(experiment, methods=experiment.methods[1:])
-    with pytest.raises(ValueError, match=r"fits\.parquet: unknown method 'all'"):
-        restored(without, folder)
-    (folder / RECORD).write_text("{", encoding="utf-8")
-    with pytest.raises(ValueError, match=r"made_by\.json is damaged"):
-        restored(experiment, folder)
+    _, _, folder = made("published")
+    for content in ("{", "[]", "{}"):
+        (folder / RECORD).write_text(content, encoding="utf-8")
+        with pytest.raises(ValueError, match=r"made_by\.json is damaged"):
+            read_results(folder)
+    (folder / RECORD).unlink()
+    with pytest.raises(FileNotFoundError, match=r"made_by\.json is missing"):
+        read_results(folder)
     (folder / "fits.parquet").write_bytes(b"no table")
     with pytest.raises(ValueError, match=r"fits\.parquet is damaged"):
-        restored(experiment, folder)
+        read_results(folder)
     (folder / "fits.parquet").unlink()
     with pytest.raises(FileNotFoundError, match=r"fits\.parquet is missing; run the experiment first"):
-        restored(experiment, folder)
+        read_results(folder)
 
 
 def test_tables_over_data_sets_compare_the_reference_with_the_others(made):
