@@ -200,7 +200,7 @@ def test_a_device_is_not_replaced_by_a_file(folder):
 
 AS_NOBODY = """
 import os, sys
-import sklearn.base, ufselect.files.read_text, ufselect.files.write_text, ufselect.inspection, ufselect.report
+import sklearn.base, ufselect.files.text, ufselect.inspection, ufselect.report
 import ufselect.selectors.fsasl  # compiled functions are loaded by someone who may write their cache
 from ufselect.cli.app import run
 if os.getuid() == 0:  # who may do everything

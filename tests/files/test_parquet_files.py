@@ -114,7 +114,7 @@ def test_names_with_the_same_prefix_are_distinguished(read):
 
 
 def test_columns_read_a_few_at_a_time_keep_their_order(read, monkeypatch):
-    monkeypatch.setattr("ufselect.files.read_parquet._BYTES", 100)
+    monkeypatch.setattr("ufselect.files.parquet._BYTES", 100)
     X = np.arange(60.0).reshape(5, 12)
     np.testing.assert_array_equal(read({f"g{j}": X[:, j] for j in range(12)}).X, X)
 

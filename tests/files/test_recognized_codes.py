@@ -17,7 +17,7 @@ from test_recognized_counts import (
     tissues,
 )
 
-from ufselect.files import codes, codes_among
+from ufselect.files import codes_among, recognition
 
 N = 300
 RNG = np.random.default_rng(0)
@@ -114,7 +114,7 @@ def test_missing_values_are_ignored(form):
 
 
 def test_a_sample_of_the_rows_only_rules_columns_out(monkeypatch):
-    monkeypatch.setattr(codes, "_MOST_SAMPLED", 1)
+    monkeypatch.setattr(recognition, "_MOST_SORTED", 1)
     nearly = evenly([1, 2, 3])
     nearly = np.where(np.arange(N) == 1, 2.5, nearly)  # not among the rows sampled
     assert codes_among(beside(nearly, evenly([4, 5, 6]))) == {"x9": 3}

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from scipy.ndimage import gaussian_filter
 from sklearn.datasets import load_breast_cancer, load_digits, load_wine
 
-from ufselect.files import Table, counts, looks_like_counts, share_of_zeros
+from ufselect.files import Table, looks_like_counts, recognition, share_of_zeros
 
 RNG = np.random.default_rng(0)
 FORMS = [np.array, sp.csr_matrix, sp.csc_matrix]
@@ -298,13 +298,13 @@ def test_one_value_that_is_no_count_is_enough(form, value, monkeypatch):
     X = cells().astype(np.float64)
     X[51, 7] = value
     assert not looks_like_counts(table_of(form(X)))
-    monkeypatch.setattr(counts, "_MOST_VALUES", X.size // 4)  # of the rows sampled it is not in one
+    monkeypatch.setattr(recognition, "_MOST_VALUES", X.size // 4)  # of the rows sampled it is not in one
     assert not looks_like_counts(table_of(form(X)))
 
 
 @pytest.mark.parametrize("form", FORMS)
 def test_a_sample_of_the_rows_is_enough(form, monkeypatch):
-    monkeypatch.setattr(counts, "_MOST_VALUES", 5000)
+    monkeypatch.setattr(recognition, "_MOST_VALUES", 5000)
     assert looks_like_counts(table_of(form(cells())))
     assert not looks_like_counts(table_of(form(load_digits().data)))
 

@@ -11,7 +11,7 @@ import pytest
 import scipy.io
 
 from ufselect.files import Selection, read_table, write_table
-from ufselect.files.standard_input import stored_input
+from ufselect.files.reading import stored_standard_input
 
 FRAME = pd.DataFrame({"name": ["x", "y"], "a": [1.5, 2.0], "b": [3.0, 4.0]})
 
@@ -120,5 +120,5 @@ def test_an_option_that_does_not_apply_names_standard_input(given):
 
 def test_nothing_is_left_if_reading_is_interrupted(given):
     given(b"a,b\n1,2\n")
-    with pytest.raises(KeyboardInterrupt), stored_input():
+    with pytest.raises(KeyboardInterrupt), stored_standard_input():
         raise KeyboardInterrupt

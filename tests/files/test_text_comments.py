@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ufselect.files import Selection, read_table, write_table
-from ufselect.files.text_comments import Comments
+from ufselect.files.text_lines import Comments
 
 
 @pytest.fixture

@@ -114,7 +114,7 @@ def test_a_transposed_file_is_read_as_its_transpose(tmp_path_factory, n_samples,
 
 
 def test_many_samples_are_turned_block_by_block(read, monkeypatch):
-    monkeypatch.setattr("ufselect.files.text_transposed._VALUES", 7)
+    monkeypatch.setattr("ufselect.files.text._VALUES", 7)
     X = np.arange(60).reshape(3, 20)
     text = "gene," + ",".join(f"s{i}" for i in range(20)) + "\n"
     text += "".join(f"g{j}," + ",".join(map(str, row)) + "\n" for j, row in enumerate(X.tolist()))

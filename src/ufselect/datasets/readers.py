@@ -12,11 +12,12 @@ import numpy.typing as npt
 from ufselect._utils.wording import listed, shortened
 from ufselect.datasets.content import Dataset, dataset_from
 from ufselect.files import Table, read_table
-from ufselect.files.formats import known_format, suffixes_of
-from ufselect.files.read import check_file, read_arrays
+from ufselect.files.errors import check_file
+from ufselect.files.reading import read_arrays
+from ufselect.files.registry import format_of, known_format
 
 CLASS_COLUMNS = ("y", "class", "label", "target")
-SUFFIXES = tuple(suffix for name in ("npz", "mat", "csv") for suffix in suffixes_of(name))
+SUFFIXES = tuple(suffix for name in ("npz", "mat", "csv") for suffix in format_of(f"x.{name}").suffixes)
 FORMATS = (
     ".npz with arrays X (samples × features) and y, or data, indices, indptr and shape for sparse X",
     ".mat (up to v7) with X and Y, or fea and gnd",

@@ -1,11 +1,15 @@
-"""Read .npy, .npz and .mat files: arrays by name, and the table that they make."""
+"""Read and write .npy, .npz and .mat files: arrays by name, and the table that they make."""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+import struct
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -14,20 +18,29 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from ufselect._utils.wording import listed
-from ufselect.files.array_keys import ASIDE, NAMES, NUMBERS, PLAIN_SPARSE, SCIPY_SPARSE, SPARSE, aside_key, plain_key
-from ufselect.files.arrow import objects
-from ufselect.files.long_integers import with_long_integers_aside
-from ufselect.files.matlab_structure import check_structure
+from ufselect.files.arrow import as_texts, objects
+from ufselect.files.errors import UnreadableError
 from ufselect.files.sparse import checked_sparse, sparse_from_parts
 from ufselect.files.table import (
+    Selection,
     Table,
-    UnreadableError,
     check_real_numbers,
     checked_names,
+    dense_block,
     in_working_precision,
     row_labels,
     with_columns_aside,
+    with_long_integers_aside,
 )
+from ufselect.files.writing import columns_aside
+
+# The names of arrays, for reading and writing alike
+_NUMBERS = ("X", "fea", "data")
+_NAMES = ("names", "featurenames", "columns", "features", "genes")  # lower case, without underscores
+_ASIDE = "aside_names"
+_SPARSE = {"data": "X_data", "indices": "X_indices", "indptr": "X_indptr", "shape": "X_shape"}
+_PLAIN_SPARSE = {part: part for part in _SPARSE}  # compressed rows beside other arrays, without SciPy's format
+_SCIPY_SPARSE = ("format", "shape", "data")
 
 _MOST_COLUMNS = 10**7  # each gets a name, and a sparse matrix can claim any number
 _REASONS = {"O": "text", "M": "dates"}
@@ -49,7 +62,7 @@ def read_npz(path: Path, aside: Sequence[str], transpose: bool = False) -> Table
     """Read a table from a file with several arrays, or with one sparse matrix."""
     found = arrays_of_npz(path)
     arrays = {name: values for name, values in found.items() if values is not None}
-    key = next((key for key in NUMBERS if key in found), None)
+    key = next((key for key in _NUMBERS if key in found), None)
     if found and (not arrays or (key is not None and key not in arrays)):
         raise UnreadableError(_OBJECTS)
     table = _table(path, arrays, aside, transpose)
@@ -69,7 +82,7 @@ def _notes_on_objects(found: Sequence[str], arrays: Mapping[str, Any]) -> tuple[
 def read_mat(path: Path, aside: Sequence[str], transpose: bool = False) -> Table:
     """Read a table from a MATLAB file."""
     stored = arrays_of_mat(path)
-    numbers = next((key for key in NUMBERS if key in stored), None)
+    numbers = next((key for key in _NUMBERS if key in stored), None)
     arrays = {name: values if name == numbers else _matlab_column(values) for name, values in stored.items()}
     return _table(path, arrays, aside, transpose)
 
@@ -85,9 +98,9 @@ def arrays_of_npz(path: Path) -> dict[str, Any]:
         if isinstance(stored, np.ndarray):
             raise UnreadableError("holds a single array; rename it to .npy.")
         found = {name: _unless_objects(partial(stored.__getitem__, name)) for name in stored.files}
-    if set(SCIPY_SPARSE) <= set(found):
+    if set(_SCIPY_SPARSE) <= set(found):
         return {"X": sparse_from_parts(_scipy_format(found["format"]), found).tocsr()}
-    for parts in (SPARSE, PLAIN_SPARSE):
+    for parts in (_SPARSE, _PLAIN_SPARSE):
         if "X" not in found and set(parts.values()) <= set(found):
             found["X"] = sparse_from_parts("csr", {part: found.pop(key) for part, key in parts.items()})
     return found
@@ -97,13 +110,76 @@ def arrays_of_mat(path: Path) -> dict[str, Any]:
     """Return the variables of a MATLAB file by name."""
     from scipy.io import loadmat
 
-    check_structure(path)
+    _check_matlab_elements(path)
     try:
         stored = loadmat(path, chars_as_strings=True, **_as_sparse_arrays(loadmat))
     except NotImplementedError as error:
         raise UnreadableError("is a MATLAB file of version 7.3, which is not supported; save it with -v7.") from error
     arrays = {name: values for name, values in stored.items() if not name.startswith("__")}
     return {name: checked_sparse(v).tocsr() if _is_real_sparse(v) else v for name, v in arrays.items()}
+
+
+# SciPy's compiled reader trusts the type of each element of a MATLAB file: an unknown one ends the process.
+_MATRIX, _COMPRESSED = 14, 15
+_VALUE_TYPES = {1, 2, 3, 4, 5, 6, 7, 9, 12, 13, 16, 17, 18}
+_NESTED, _OPAQUE, _COMPLEX = {1, 2, 3, 16, 17, 18}, 17, 0x0800  # classes that hold variables, and a flag
+_N_VALUES = {4: 1, 5: 3} | dict.fromkeys(range(6, 16), 1)  # elements of values, by the class of a variable
+_DEEPEST, _FEW_ITEMS = 50, 1000
+
+
+def _check_matlab_elements(path: Path) -> None:
+    """Raise an error if a file of version 5 to 7 does not consist of variables whose elements all have known types."""
+    data = path.read_bytes()
+    if len(data) < 128 or 0 in data[:4] or data[124:128] not in (b"\x00\x01IM", b"\x01\x00MI"):
+        return  # version 4, which SciPy reads in Python, version 7.3, or no MATLAB file
+    order = "<" if data[126:128] == b"IM" else ">"
+    for kind, content in _matlab_elements(memoryview(data)[128:], order):
+        variable = (kind, content)
+        if kind == _COMPRESSED:
+            variable = next(_matlab_elements(memoryview(zlib.decompress(content)), order))
+        _check_matlab_variable(*variable, order)
+
+
+def _matlab_elements(data: memoryview, order: str) -> Iterator[tuple[int, memoryview]]:
+    """Yield the type and the content of each element."""
+    position = 0
+    while position + 8 <= len(data):
+        kind, size = struct.unpack_from(f"{order}II", data, position)
+        start, end = position + 8, position + 8 + size
+        if kind >> 16:  # a small element is part of its tag
+            kind, start, end = kind & 0xFFFF, position + 4, position + 8
+        if end > len(data):
+            raise ValueError("the file has an element that does not end")
+        yield kind, data[start:end]
+        position = end if kind in (_MATRIX, _COMPRESSED) else end + (position - end) % 8
+
+
+def _check_matlab_variable(kind: int, data: memoryview, order: str, depth: int = 0) -> None:
+    if kind != _MATRIX or depth > _DEEPEST or (depth and len(data) % 8):
+        raise ValueError("the file has elements out of place")
+    if not data:  # an empty cell
+        return
+    elements = list(_matlab_elements(data, order))
+    flags = struct.unpack_from(f"{order}4I", data)
+    matlab_class = flags[2] & 0xFF
+    if flags[:2] != (6, 8) or not (matlab_class in _NESTED or matlab_class in _N_VALUES):
+        raise ValueError("the file has a variable of an unknown class")
+    if matlab_class != _OPAQUE:
+        kind, content = elements[1]
+        if kind not in (5, 6) or not 8 <= len(content) <= 128 or len(content) % 4:
+            raise ValueError("the file has a variable with damaged dimensions")
+        dimensions = struct.unpack(f"{order}{len(content) // 4}i", content)
+        n_most = max(len(data) // 8, _FEW_ITEMS) if matlab_class in _NESTED else None  # SciPy makes room for all
+        if min(dimensions) < 0 or (n_most is not None and prod(dimensions) > n_most):
+            raise ValueError("the file has a variable with damaged dimensions")
+    n_values = _N_VALUES.get(matlab_class, 0)
+    n_values += bool(n_values and matlab_class != 4 and flags[2] & _COMPLEX)
+    kinds = [kind for kind, _ in elements[3 : 3 + n_values]]
+    if len(kinds) < n_values or _MATRIX in kinds:
+        raise ValueError("the file has a variable without values")
+    for kind, content in elements:
+        if kind not in _VALUE_TYPES:
+            _check_matlab_variable(kind, content, order, depth + 1)
 
 
 def _as_sparse_arrays(loadmat: Callable[..., Any]) -> dict[str, bool]:
@@ -165,15 +241,15 @@ def _table(path: Path, arrays: Mapping[str, Any], aside: Sequence[str], transpos
 
 def _notes(others: Mapping[str, Any], columns: Mapping[str, Any]) -> tuple[str, ...]:
     """Return which arrays are neither columns nor names."""
-    left = [name for name in others if name not in columns and name != ASIDE]
-    if ASIDE in others or not left:
+    left = [name for name in others if name not in columns and name != _ASIDE]
+    if _ASIDE in others or not left:
         return ()
     which = f"{'Arrays' if len(left) > 1 else 'An array'} without one value per sample"
     return (f"{which} {'were' if len(left) > 1 else 'was'} left out: {listed(left, quoted=True)}.",)
 
 
 def _key_of_numbers(arrays: Mapping[str, Any]) -> str:
-    for key in NUMBERS:
+    for key in _NUMBERS:
         if key in arrays:
             return key
     tables = [key for key, values in arrays.items() if np.ndim(values) == 2 and values.dtype.kind in "biuf"]
@@ -181,7 +257,7 @@ def _key_of_numbers(arrays: Mapping[str, Any]) -> str:
     if len(tables) == 1:
         return tables[0]
     found = f"it has {listed(sorted(arrays), quoted=True)}" if arrays else "it has none"
-    raise UnreadableError(f"has no array named {', '.join(NUMBERS[:-1])} or {NUMBERS[-1]}; {found}.")
+    raise UnreadableError(f"has no array named {', '.join(_NUMBERS[:-1])} or {_NUMBERS[-1]}; {found}.")
 
 
 def _checked_numbers(X: Any, transpose: bool) -> Any:
@@ -210,19 +286,90 @@ def _plain_texts(values: NDArray[Any]) -> NDArray[Any]:
 
 def _rank(key: str) -> int:
     """Return the priority of an array as that of the names."""
-    plain = plain_key(key)
-    return NAMES.index(plain) if plain in NAMES else len(NAMES)
+    plain = _plain_key(key)
+    return _NAMES.index(plain) if plain in _NAMES else len(_NAMES)
 
 
 def _are_names(key: str, values: Any, size: int) -> bool:
-    if plain_key(key) not in NAMES or np.shape(values) != (size,):
+    if _plain_key(key) not in _NAMES or np.shape(values) != (size,):
         return False
     return values.dtype.kind == "O" and all(isinstance(each, str) for each in values)
 
 
 def _by_own_names(others: dict[str, Any]) -> dict[str, Any]:
     """Return the columns set aside by the names that ``write_table`` stores next to them."""
-    if ASIDE not in others:
+    if _ASIDE not in others:
         return others
-    keys = {name: aside_key(name, index) for index, name in enumerate(others[ASIDE].tolist())}
+    keys = {name: _aside_key(name, index) for index, name in enumerate(others[_ASIDE].tolist())}
     return {name: others[key] for name, key in keys.items() if key in others}
+
+
+def _plain_key(key: str) -> str:
+    """Return a key without case and underscores."""
+    return key.casefold().replace("_", "")
+
+
+def _aside_key(name: str, index: int) -> str:
+    """Return the key of a column set aside: its name, or a number if that is taken or not an identifier."""
+    clear = name.isascii() and name.isidentifier() and not name.startswith(("_", "aside_")) and len(name) <= 31
+    taken = name in (*_NUMBERS, *_SPARSE.values(), *_SCIPY_SPARSE) or _plain_key(name) in _NAMES
+    return name if clear and not taken else f"aside_{index}"
+
+
+def write_npy(path: Path, table: Table, selection: Selection) -> None:
+    """Write the selected columns, without names."""
+    selected = np.flatnonzero(selection.selected)
+    np.save(path, np.ascontiguousarray(dense_block(table.X, slice(None), selected)), allow_pickle=False)
+
+
+def write_npz(path: Path, table: Table, selection: Selection) -> None:
+    """Write the selected columns, their names and the columns set aside, each as an array."""
+    arrays = _named_arrays(table, selection, _storable, _array_of_texts)
+    if sp.issparse(arrays["X"]):
+        X = arrays.pop("X").tocsr()
+        arrays |= dict(zip(_SPARSE.values(), (X.data, X.indices, X.indptr, np.array(X.shape)), strict=True))
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for key, values in arrays.items():
+            with archive.open(f"{key}.npy", "w", force_zip64=True) as file:
+                np.lib.format.write_array(file, values, allow_pickle=False)
+
+
+def write_mat(path: Path, table: Table, selection: Selection) -> None:
+    """Write the selected columns as X, their names, and the columns set aside, each as a variable."""
+    from scipy.io import savemat
+
+    arrays = _named_arrays(table, selection, _variable, _cells)
+    with path.open("wb") as file:
+        savemat(file, arrays, do_compression=True, oned_as="column")
+
+
+def _named_arrays(
+    table: Table,
+    selection: Selection,
+    storable: Callable[[NDArray[Any]], Any],
+    texts: Callable[[Sequence[str]], Any],
+) -> dict[str, Any]:
+    """Return everything to write, by the names that the reader looks for."""
+    selected = np.flatnonzero(selection.selected)
+    aside = columns_aside(table, features_apart=True)
+    X = table.X if len(selected) == table.X.shape[1] else table.X[:, selected]
+    arrays = {"X": X, "names": texts([table.names[index] for index in selected])}
+    if aside:
+        arrays[_ASIDE] = texts(list(aside))
+    return arrays | {_aside_key(name, index): storable(values) for index, (name, values) in enumerate(aside.items())}
+
+
+def _storable(values: NDArray[Any]) -> NDArray[Any]:
+    return _array_of_texts([text or "" for text in as_texts(values)]) if values.dtype.kind == "O" else values
+
+
+def _array_of_texts(texts: Sequence[str]) -> NDArray[Any]:
+    return np.array(texts, dtype=np.str_)
+
+
+def _variable(values: NDArray[Any]) -> NDArray[Any]:
+    return values if values.dtype.kind in "biuf" else _cells([text or "" for text in as_texts(values)])
+
+
+def _cells(texts: Sequence[str]) -> NDArray[Any]:
+    return objects(list(texts)).reshape(-1, 1)
