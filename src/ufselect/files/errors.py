@@ -31,6 +31,8 @@ def check_file(path: str | Path) -> None:
         status = os.stat(path)
     except FileNotFoundError:
         raise FileNotFoundError(f"There is no file {path}.") from None
+    except PermissionError:
+        raise PermissionError(f"{path} cannot be read: permission denied.") from None
     except OSError as error:
         raise OSError(f"{path} cannot be opened: {(error.strerror or 'unknown cause').lower()}.") from error
     if stat.S_ISDIR(status.st_mode):
