@@ -7,7 +7,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_recognized_counts import (
     COUNTED,
-    FORMS,
     NOT_COUNTS,
     OTHERS,
     benchmark_table,
@@ -37,21 +36,11 @@ def evenly(values, n=N):
     return np.random.default_rng(2).permutation(np.resize(values, n))
 
 
-@pytest.mark.parametrize("form", FORMS)
-def test_a_code_among_quantities_is_found(form):
-    X = np.column_stack([quantities(), evenly(range(1, 11))])
-    assert codes_among(table_of(form(X))) == {"x8": 10}
-
-
 @pytest.mark.parametrize(
     "values", [[0, 1, 2], [-1, 0, 1, 2], [10115, 20095, 80331], range(20)], ids=["clusters", "noise", "zips", "many"]
 )
 def test_codes_of_all_kinds(values):
     assert codes_among(beside(evenly(values))) == {"x8": len(values)}
-
-
-def test_groups_may_differ_in_size():
-    assert codes_among(beside(RNG.choice(4, N, p=[0.6, 0.2, 0.15, 0.05]))) == {"x8": 4}
 
 
 NO_CODES = {
@@ -70,11 +59,6 @@ NO_CODES = {
 @pytest.mark.parametrize("name", NO_CODES)
 def test_other_columns_among_quantities_are_not_codes(name):
     assert codes_among(beside(NO_CODES[name])) == {}
-
-
-@pytest.mark.parametrize(("n", "found"), [(29, {}), (30, {"x8": 3})])
-def test_few_samples_have_few_values_anyway(n, found):
-    assert codes_among(beside(evenly([1, 2, 3], n))) == found
 
 
 def test_a_table_may_have_several_codes_but_answers_on_one_scale_are_none():
@@ -104,13 +88,6 @@ def test_counts_have_no_codes(make):
 @pytest.mark.parametrize("name", [*OTHERS, *COUNTED])
 def test_benchmark_data_have_no_codes(name):
     assert codes_among(benchmark_table(name)) == {}
-
-
-@pytest.mark.parametrize("form", FORMS)
-def test_missing_values_are_ignored(form):
-    X = np.column_stack([quantities(), evenly(range(1, 11))])
-    X[::7, [0, 8]] = np.nan
-    assert codes_among(table_of(form(X))) == {"x8": 10}
 
 
 def test_a_sample_of_the_rows_only_rules_columns_out(monkeypatch):

@@ -50,19 +50,6 @@ def test_rows_of_text_become_columns(read, name):
     assert table.samples.tolist() == ["s1", "s2", "s3"]
 
 
-@pytest.mark.parametrize("corner", ["gene,", ",", ""])
-def test_sample_labels_that_are_numbers_are_no_feature(read, corner):
-    table = read(f"{corner}2019,2020\ng1,1,2\ng2,3,4\n")
-    assert table.names == ("g1", "g2")
-    np.testing.assert_array_equal(table.X, [[1, 3], [2, 4]])
-    assert table.aside[corner.strip(",")].tolist() == [2019, 2020]
-
-
-def test_feature_names_that_are_numbers_are_names(read):
-    assert read("id,s1,s2\n101,1,2\n102,3,4\n").names == ("101", "102")
-    assert read("1,2,3\n101,1,2\n102,3,4\n").names == ("101", "102")
-
-
 def test_decimal_commas_missing_values_and_columns_aside(read):
     table = read("gene;s1;s2\ng1;1,5;-\ng2;3;4\ng3;5;6\n", na="-", aside=["g3"])
     assert table.names == ("g1", "g2")
@@ -123,16 +110,6 @@ def test_many_samples_are_turned_block_by_block(read, monkeypatch):
     assert table.samples.tolist() == [f"s{i}" for i in range(20)]
 
 
-@pytest.mark.parametrize("ending", ["csv", "parquet", "npz", "h5ad"])
-def test_what_was_transposed_is_written_with_samples_in_rows(read, tmp_path, ending):
-    table = read(GENES)
-    write_table(tmp_path / f"out.{ending}", table, everything(table))
-    again = read_table(tmp_path / f"out.{ending}")
-    np.testing.assert_array_equal(again.X, table.X)
-    assert again.names == table.names
-    assert again.aside["gene"].tolist() == ["s1", "s2", "s3"]
-
-
 # Other formats
 
 
@@ -158,14 +135,6 @@ def test_arrays_are_transposed_and_their_names_fit(tmp_path, ending, sparse):
     assert sp.issparse(table.X) == sparse
     np.testing.assert_array_equal(table.X.toarray() if sparse else table.X, X.T)
     assert not sparse or table.X.format == "csr"
-
-
-def test_a_single_array_is_transposed(tmp_path):
-    np.save(tmp_path / "x.npy", X)
-    table = read_table(tmp_path / "x.npy", transpose=True, aside=["x1"])
-    assert table.names == ("x0",)
-    np.testing.assert_array_equal(table.X, X[:1].T)
-    assert table.X.flags.c_contiguous
 
 
 @pytest.mark.parametrize("indexed", [False, True, "named"])
