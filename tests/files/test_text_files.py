@@ -1,5 +1,6 @@
 """Text files: numbers, names, and files that are refused."""
 
+import gzip
 import subprocess
 import sys
 
@@ -7,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from warm_python import warm_python
 
 from ufselect.files import FORMATS, Selection, file_format, read_table, write_table
 from ufselect.files.text_columns import NUMBER
@@ -333,3 +335,24 @@ def test_an_index_saved_twice_is_taken_as_row_labels(read, tmp_path, first, befo
     assert table.reasons["Unnamed: 0"] == "counts the rows: taken as row labels"
     write_table(tmp_path / "out.csv", table, everything(table))
     assert (tmp_path / "out.csv").read_text() == text
+
+
+COUNT_OPENED = """
+import sys
+opened = []
+sys.addaudithook(lambda event, details: event == "open" and opened.append(str(details[0])))
+from ufselect.cli.app import run
+run(["select", sys.argv[1], "--method", "MaxVariance", "-m", "2", "-o", sys.argv[2], "--names"])
+print(opened.count(sys.argv[1]))
+"""
+
+
+@pytest.mark.parametrize("name", ["data.csv", "data.tsv.gz"])
+def test_a_command_opens_a_text_file_once(tmp_path, name):
+    mark = "," if name == "data.csv" else "\t"
+    rows = ["1,2,5,4", *(f"{i},{i / 7!r},{i % 9},{i**2}" for i in range(500)), "7,late,8,9"]  # and text read again
+    text = "\n".join(rows).replace(",", mark).encode()
+    (tmp_path / name).write_bytes(gzip.compress(text) if name.endswith(".gz") else text)
+    command = [*warm_python(), "-c", COUNT_OPENED, str(tmp_path / name), str(tmp_path / "out.csv")]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "1"
