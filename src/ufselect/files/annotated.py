@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import shutil
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
-from dataclasses import dataclass, field
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -42,7 +42,7 @@ def read_h5ad(path: Path, aside: Sequence[str], layer: str | None = None) -> Tab
     """Read a table from an AnnData file: its X or a layer, with the columns of obs set aside."""
     in_parts = can_be_read_in_parts(path)
     check_self_contained(path)
-    data = read_parts(path, layer) if in_parts else load_annotated(path)
+    data = _read_parts(path, layer) if in_parts else load_annotated(path)
     if not data.var_names.is_unique:
         raise UnreadableError("has several columns of the same name; call var_names_make_unique() and save it again.")
     stored = _numbers(data, layer)
@@ -96,6 +96,7 @@ def _numbers(data: Any, layer: str | None) -> Any:
 
 
 def _checked(X: Any, layer: str | None) -> Any:
+    """Return numbers in working precision; the indices of sparse ones are checked."""
     _check_kind(X, layer)
     return checked_sparse(X) if sp.issparse(X) else in_working_precision(X)
 
@@ -120,38 +121,6 @@ def _values(column: Any) -> NDArray[Any]:
     return objects([None if missing else str(value) for value, missing in zip(values, column.isna(), strict=True)])
 
 
-@dataclass
-class AnnotatedParts:
-    """Parts of an AnnData object, by the names that they have there.
-
-    Parameters
-    ----------
-    obs, var : DataFrame
-    X : ndarray, sparse matrix or None
-        None if the file has none, or if a layer was asked for.
-    layers : dict
-        Layers by name; None for those that were not asked for.
-    uns : dict
-        What was not asked for is missing.
-    """
-
-    obs: Any
-    var: Any
-    X: Any = None
-    layers: dict[str, Any] = field(default_factory=dict)
-    uns: dict[str, Any] = field(default_factory=dict)
-
-    @property
-    def obs_names(self) -> Any:
-        """Names of the rows."""
-        return self.obs.index
-
-    @property
-    def var_names(self) -> Any:
-        """Names of the columns."""
-        return self.var.index
-
-
 def can_be_read_in_parts(path: Path) -> bool:
     """Whether a file has the format that AnnData writes since version 0.8; only that is known to every detail."""
     import anndata  # noqa: F401 - brings h5py, and is what to install if it is missing
@@ -161,31 +130,37 @@ def can_be_read_in_parts(path: Path) -> bool:
         return bool(file.attrs.get("encoding-type") == "anndata")
 
 
-def read_parts(path: Path, layer: str | None) -> AnnotatedParts:
-    """Read obs, var, and X or a layer."""
-    import h5py
+def _read_frames(file: Any) -> Any:
+    """Return obs and var of a file, by the names that they and their index have in an AnnData object."""
     from anndata.io import read_elem
 
+    obs, var = read_elem(file["obs"]), read_elem(file["var"])
+    return SimpleNamespace(obs=obs, var=var, obs_names=obs.index, var_names=var.index, X=None, layers={}, uns={})
+
+
+def _read_parts(path: Path, layer: str | None) -> Any:
+    """Read obs, var, and X or a layer; the other layers are None."""
+    import h5py
+
     with h5py.File(path) as file:
-        layers = dict.fromkeys(file.get("layers", ()))
-        parts = AnnotatedParts(read_elem(file["obs"]), read_elem(file["var"]), None, layers)
-        if layer in layers:
-            layers[layer] = _read_matrix(file["layers"][layer])
+        parts = _read_frames(file)
+        parts.layers = dict.fromkeys(file.get("layers", ()))
+        if layer in parts.layers:
+            parts.layers[layer] = _read_matrix(file["layers"][layer])
         elif layer is None and "X" in file:
             parts.X = _read_matrix(file["X"])
     return parts
 
 
-@contextmanager
-def annotated_copy(source: Path, target: Path) -> Iterator[AnnotatedParts]:
+def _copy_with_annotations(source: Path, target: Path, annotate: Callable[[Any], None]) -> None:
     """Copy a file; then write what was changed in var, or added to uns, into the copy."""
-    from anndata.io import read_elem, write_elem
+    from anndata.io import write_elem
 
     with suppress(shutil.SameFileError):
         shutil.copyfile(source, target)
     with opened_for_writing(target, "r+") as file:
-        parts = AnnotatedParts(read_elem(file["obs"]), read_elem(file["var"]))
-        yield parts
+        parts = _read_frames(file)
+        annotate(parts)
         write_elem(file, "var", parts.var)
         for key, value in parts.uns.items():
             write_elem(file.require_group("uns"), key, value)
@@ -222,29 +197,24 @@ def _as_indices(dataset: Any, shape: Any) -> Any:
 
 def write_h5ad(path: Path, table: Table, selection: Selection) -> None:
     """Write all columns, with the selection in var and uns, and everything else that the source holds."""
-    if comes_from(table, "h5ad"):
-        with errors_named(table.path):  # it may have changed since it was read
-            check_self_contained(table.path)
-    if comes_from(table, "h5ad") and can_be_read_in_parts(table.path):
-        with _quietly(), annotated_copy(table.path, path) as parts:
-            _annotate(parts, table, selection)
-        return
-    data = load_annotated(table.path) if comes_from(table, "h5ad") else _annotated(table)
-    _annotate(data, table, selection)
-    _write(data, path)
-
-
-def _annotate(data: Any, table: Table, selection: Selection) -> None:
-    index_of = {name: index for index, name in enumerate(table.names)}
-    annotate(data, selection, np.array([index_of.get(str(name), -1) for name in data.var_names]))
-
-
-def _write(data: Any, path: Path) -> None:
-    """Write the data; text stays text, which ``write_h5ad`` of anndata would turn into categories."""
     from anndata.io import write_elem
 
-    with _quietly(), opened_for_writing(path, "w") as file:
-        write_elem(file, "/", data)
+    def annotate_genes(data: Any) -> None:
+        index_of = {name: index for index, name in enumerate(table.names)}
+        annotate(data, selection, np.array([index_of.get(str(name), -1) for name in data.var_names]))
+
+    has_source = comes_from(table, "h5ad")
+    if has_source:
+        with errors_named(table.path):  # it may have changed since it was read
+            check_self_contained(table.path)
+    with _quietly():
+        if has_source and can_be_read_in_parts(table.path):
+            _copy_with_annotations(table.path, path, annotate_genes)
+            return
+        data = load_annotated(table.path) if has_source else _annotated(table)
+        annotate_genes(data)
+        with opened_for_writing(path, "w") as file:
+            write_elem(file, "/", data)  # keeps text, which AnnData.write_h5ad would turn into categories
 
 
 @contextmanager

@@ -7,7 +7,9 @@ import csv
 import io
 import re
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from tempfile import SpooledTemporaryFile
 from typing import IO, Any
 
 from ufselect._utils.wording import counted, shortened
@@ -15,6 +17,7 @@ from ufselect.files.errors import UnreadableError
 from ufselect.files.text_dialect import DELIMITERS, EXCEL_ERRORS, MISSING, any_number, fields_of
 
 _BLOCK = 1024 * 1024  # bytes that are decoded together
+_LARGEST_IN_MEMORY = 16 * _BLOCK  # of decoded text
 _BYTE_ORDER_MARKS = {  # UTF-32 first: its mark begins with that of UTF-16
     codecs.BOM_UTF32_LE: "utf-32",
     codecs.BOM_UTF32_BE: "utf-32",
@@ -37,15 +40,29 @@ def check_encoding(encoding: str) -> None:
         ) from None
 
 
-def as_utf8(stream: IO[bytes], encoding: str | None) -> Any:
-    """Return a seekable stream with the same text in UTF-8; without an encoding, the byte order mark gives it."""
+@contextmanager
+def as_utf8(stream: IO[bytes], encoding: str | None) -> Iterator[Any]:
+    """Yield a seekable stream with the same text in UTF-8; without an encoding, the byte order mark gives it.
+
+    Text in another encoding goes to a temporary file, since it is read more than once.
+    """
     if encoding is None:
         start = stream.read(4)
         stream.seek(0)
         encoding = next((name for mark, name in _BYTE_ORDER_MARKS.items() if start.startswith(mark)), "utf-8")
     if codecs.lookup(encoding).name in ("utf-8", "utf-8-sig"):
-        return stream
-    return io.BufferedReader(_Decoded(stream, encoding), _BLOCK)
+        yield stream
+        return
+    decoder = codecs.getincrementaldecoder(encoding)()
+    with SpooledTemporaryFile(max_size=_LARGEST_IN_MEMORY) as decoded:
+        try:
+            while data := stream.read(_BLOCK):
+                decoded.write(decoder.decode(data).encode())
+            decoded.write(decoder.decode(b"", True).encode())
+        except UnicodeError as error:
+            raise UnreadableError(f"is not {encoding} text; pass another encoding (--encoding).") from error
+        decoded.seek(0)
+        yield decoded
 
 
 def why_not_utf8(text: bytes) -> str:
@@ -63,78 +80,13 @@ def refuse_null_characters(text: bytes) -> None:
         )
 
 
-class _Decoded(io.RawIOBase):
-    """The text of a stream as UTF-8. It goes back only by starting again, as a compressed file does."""
-
-    def __init__(self, stream: IO[bytes], encoding: str) -> None:
-        self._stream, self._encoding = stream, encoding
-        self._start()
-
-    def _start(self) -> None:
-        self._stream.seek(0)
-        self._decoder = codecs.getincrementaldecoder(self._encoding)()
-        self._rest = memoryview(b"")
-        self._position = 0
-
-    def readable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return True
-
-    def tell(self) -> int:
-        return self._position
-
-    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        if whence != io.SEEK_SET:
-            raise io.UnsupportedOperation("only positions from the start are known")
-        if offset < self._position:
-            self._start()
-        while self._position < offset and self._fill():
-            self._take(offset - self._position)
-        return self._position
-
-    def readinto(self, buffer: Any) -> int:
-        self._fill()
-        taken = self._take(len(buffer))
-        buffer[: len(taken)] = taken
-        return len(taken)
-
-    def _take(self, size: int) -> memoryview:
-        taken, self._rest = self._rest[:size], self._rest[size:]
-        self._position += len(taken)
-        return taken
-
-    def _fill(self) -> bool:
-        """Decode more if nothing is left; return whether there is text."""
-        ended = False
-        while not self._rest and not ended:
-            data = self._stream.read(_BLOCK)
-            ended = not data
-            try:
-                self._rest = memoryview(self._decoder.decode(data, ended).encode("utf-8"))
-            except UnicodeError as error:
-                raise UnreadableError(f"is not {self._encoding} text; pass another encoding (--encoding).") from error
-        return bool(self._rest)
-
-
 @dataclass
 class Comments:
-    """The comment lines of a file.
+    """The comment lines of a file."""
 
-    Parameters
-    ----------
-    n_before : int
-        Number of comment lines before the first record.
-    between : bool
-        Whether lines between records that begin with # may be comments, too.
-    n_between : int
-        Number of them in the last pass through the file.
-    """
-
-    n_before: int = 0
-    between: bool = True
-    n_between: int = 0
+    n_before: int = 0  # the first record
+    between: bool = True  # whether lines between records that begin with # may be comments, too
+    n_between: int = 0  # in the last pass through the file
 
     def notes(self) -> tuple[str, ...]:
         """Return a sentence on what was skipped; none if nothing was."""

@@ -121,8 +121,11 @@ def open_text_file(
     path: Path, delimiter: str | None, decimal: str | None, encoding: str | None, verbose: int
 ) -> Iterator[TextFile]:
     """Open a text file, and find its dialect and its first record, which gives the number of columns."""
-    with path.open("rb") as raw, gzip.open(raw) if path.suffix.casefold() == ".gz" else nullcontext(raw) as plain:
-        stream = as_utf8(plain, encoding)  # type: ignore[arg-type]  # a GzipFile serves as any binary file
+    with (
+        path.open("rb") as raw,
+        gzip.open(raw) if path.suffix.casefold() == ".gz" else nullcontext(raw) as plain,
+        as_utf8(plain, encoding) as stream,  # type: ignore[arg-type]  # a GzipFile serves as any binary file
+    ):
         start = len(_BYTE_ORDER_MARK) if stream.read(len(_BYTE_ORDER_MARK)) == _BYTE_ORDER_MARK else 0
         stream.seek(start)
         n_comments, comment = _comments_before(stream, start)
