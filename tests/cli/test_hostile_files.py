@@ -137,13 +137,6 @@ def test_links_that_lead_nowhere_are_refused_before_the_data_are_read(folder):
         assert "a link that leads back to itself" in refused(folder, command, "not-there.csv", "-o", "loop.csv")
 
 
-def test_a_link_to_a_file_that_is_not_there_yet_makes_it(folder):
-    (folder / "out.csv").symlink_to("real.csv")
-    assert invoke("select", "cells.csv", "-m", "3", "--method", "MaxVariance", "-o", "out.csv").code == 0
-    assert (folder / "out.csv").is_symlink()
-    assert len(read_back(folder / "real.csv").names) == 3
-
-
 @pytest.mark.skipif(os.name != "posix", reason="devices are files on POSIX only")
 def test_a_device_is_not_replaced_by_a_file(folder):
     os.mkfifo(folder / "pipe.csv")
@@ -316,18 +309,6 @@ def test_unknown_options_are_named(folder, arguments, option, command):
     assert re.search(sentence, refused(folder, *arguments, code=WRONG_USE))
 
 
-def test_labels_that_are_missing_or_all_the_same(folder):
-    table = frame()
-    table["kind"] = "flat"
-    table.to_csv("same.csv", index=False)
-    assert "kind has the same class for all samples" in refused(folder, "compare", "same.csv", "--labels", "kind")
-    table.loc[5:7, "kind"] = ""
-    table.to_csv("holes.csv", index=False)
-    assert "3 samples without a value in kind, the column of classes." in refused(
-        folder, "compare", "holes.csv", "--labels", "kind"
-    )
-
-
 # Strange names
 
 
@@ -382,18 +363,6 @@ def test_file_names_do_no_harm_on_a_screen(folder, name, command):
     assert outcome.stdout.startswith(f"{shown}: 60 samples")
     assert f"Wrote out {shown}." in outcome.stdout or command == "explain"
     assert shown.replace("\\n", " ") in invoke(command, name, *columns).stderr  # an error is on one line
-
-
-def test_arguments_do_no_harm_on_a_screen(folder):
-    for arguments in (
-        ["select", "cells.csv", "--\x1b[31m"],
-        ["select", "cells.csv", "--method", "\x1b[31m"],
-        ["compare", "cells.csv", "--methods", "\x1b[31m:\x1b[31m"],
-        ["\x1b[31m"],
-    ):
-        outcome = invoke(*arguments)
-        assert is_one_sentence(outcome.stderr)
-        assert not has_control_characters(outcome.stderr)
 
 
 @pytest.mark.parametrize("name", ["--weird-name", "-m", "--method=MCFS", "--method", "--debug", "--help"])

@@ -223,17 +223,6 @@ def write_spectra(header=True):
     return names
 
 
-def test_wavelengths_are_names_and_it_is_said():
-    names = write_spectra()
-    outcome = invoke("select", "spectra.csv", *METHOD, "--no-test")
-    assert outcome.stdout.splitlines()[:2] == [
-        "spectra.csv: 60 samples × 12 numeric columns (0.0 MB).",
-        "The first line was read as column names, since its numbers are evenly spaced and those below are not; "
-        "--header no reads it as a sample.",
-    ]
-    assert set(selected("spectra.csv")) <= set(names)
-
-
 @pytest.mark.parametrize("command", ["select", "explain", "compare", "evaluate"])
 def test_every_command_takes_the_first_line_as_it_is_told(command):
     write_spectra(header=False)

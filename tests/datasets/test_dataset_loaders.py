@@ -7,7 +7,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 from scipy.io import savemat
 
 from ufselect.datasets import (
@@ -16,7 +15,6 @@ from ufselect.datasets import (
     dataset_names,
     describe_dataset,
     load_dataset,
-    make_planted_clusters,
     registry,
 )
 from ufselect.datasets.registry import PublicSet
@@ -62,13 +60,6 @@ def test_sets_without_a_file_are_as_described(name, folder):
     assert public.difference_to(dataset) is None
     assert load_dataset(name) is dataset
     assert not dataset.X.flags.writeable
-
-
-def test_the_planted_set_is_the_one_that_anybody_can_make():
-    planted = make_planted_clusters(random_state=0)
-    dataset = load_dataset("planted")
-    np.testing.assert_array_equal(dataset.X, planted.X)
-    assert content_digest(dataset.X, dataset.y) == content_digest(planted.X, planted.clusters)
 
 
 @pytest.mark.parametrize("suffix", [".npz", ".mat", ".csv"])
@@ -183,13 +174,6 @@ def test_own_data_are_read_by_path(samples, folder, monkeypatch):
         np.testing.assert_array_equal(dataset.X, samples[0])
 
 
-@pytest.mark.parametrize("given", ["nowhere.npz", Path("nowhere.csv.gz"), "no/such/folder.mat"])
-def test_a_path_without_a_file_is_named(given, folder, monkeypatch):
-    monkeypatch.chdir(folder)
-    with pytest.raises(FileNotFoundError, match=Path(given).name):
-        load_dataset(given)
-
-
 # The folder
 
 
@@ -257,16 +241,6 @@ def test_importing_loads_neither_pandas_nor_the_sets_of_scikit_learn():
 
 
 # The files of the benchmark
-
-
-@pytest.mark.parametrize("name", OF_USERS)
-def test_sets_of_users_are_as_described(name):
-    try:
-        dataset = load_dataset(name)
-    except FileNotFoundError:
-        pytest.skip(f"no file {name}.npz in UFSELECT_DATA")
-    assert sp.issparse(dataset.X) == name.startswith(("sc_", "text_"))
-    assert describe_dataset(name).difference_to(dataset) is None
 
 
 @pytest.mark.parametrize("name", NEED_A_FILE)

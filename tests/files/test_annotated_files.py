@@ -92,15 +92,6 @@ def test_all_that_was_in_the_file_stays(cells, tmp_path):
     assert after.var["ufselect_selected"].tolist() == [False, False, True]
 
 
-def test_names_and_annotations_of_cells_come_first_in_other_formats(cells, tmp_path):
-    write_table(tmp_path / "out.csv", read_table(cells(sp.csr_matrix(COUNTS))), SELECTION)
-    assert (tmp_path / "out.csv").read_text().splitlines()[:3] == [
-        "obs_names,kind,depth,g1_obs,g1,g3",
-        "c1,t,1,0.5,1,3",
-        "c2,b,2,1,0,0",
-    ]
-
-
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_matrix, sp.csc_matrix], ids=["dense", "csr", "csc"])
 def test_a_gene_set_aside_keeps_its_values_beside_an_annotation_of_its_name(cells, tmp_path, form):
     table = read_table(cells(form(COUNTS)), aside=["g1"])
@@ -163,18 +154,6 @@ def test_only_what_is_needed_is_read(cells):
     np.testing.assert_array_equal(read_table(path).X.toarray(), COUNTS)
     with pytest.raises(ValueError, match="holds a damaged sparse matrix: it has no array 'data'"):
         read_table(path, layer="raw counts")
-
-
-def test_what_was_not_read_is_copied(cells, tmp_path):
-    path = cells(sp.csr_matrix(COUNTS))
-    with h5py.File(path, "a") as file:
-        del file["layers/raw counts/data"]  # AnnData would not read this file, nor write it
-        file["mine"] = 5
-    write_table(tmp_path / "out.h5ad", read_table(path), SELECTION)
-    with h5py.File(tmp_path / "out.h5ad") as file:
-        assert file["mine"][()] == 5
-        assert file["var/ufselect_rank"][:].tolist() == [2, 3, 1]
-        assert file["var"].attrs["column-order"].tolist()[-1] == "ufselect_selected"
 
 
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_matrix], ids=["dense", "csr"])

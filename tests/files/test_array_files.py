@@ -14,17 +14,6 @@ def everything(d):
     return Selection(np.ones(d), np.arange(1, d + 1), d)
 
 
-@pytest.mark.parametrize("dtype", ["f8", "i4", "u1", "?", ">f8"])
-def test_all_else_becomes_double_precision(tmp_path, dtype):
-    values = np.asfortranarray(np.nan_to_num(X).astype(dtype))
-    np.save(tmp_path / "x.npy", values)
-    table = read_table(tmp_path / "x.npy")
-    assert table.X.dtype == np.float64
-    assert table.X.flags.c_contiguous
-    assert table.names == ("x0", "x1", "x2")
-    np.testing.assert_array_equal(table.X, values)
-
-
 @pytest.mark.parametrize(
     ("values", "message"),
     [
@@ -95,15 +84,6 @@ def test_a_column_aside_called_like_the_names_comes_back(tmp_path):
     again = read_table(tmp_path / "out.npz")
     assert again.names == ("a", "b")
     assert again.aside["Genes"].tolist() == ["p", "q"]
-
-
-@pytest.mark.parametrize("key", ["X", "anything"])
-@pytest.mark.parametrize("shape", [(2, 1), (1, 2)])
-def test_vectors_of_two_dimensions_go_aside(tmp_path, key, shape):
-    np.savez(tmp_path / "x.npz", **{key: X, "y": np.array([4, 5]).reshape(shape)})
-    table = read_table(tmp_path / "x.npz")
-    np.testing.assert_array_equal(table.X, X)
-    assert table.aside["y"].tolist() == [4, 5]
 
 
 @pytest.mark.parametrize("key", ["X", "fea", "data", "anything"])

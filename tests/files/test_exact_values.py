@@ -56,14 +56,6 @@ def test_columns_with_long_integers_go_aside_unchanged(tmp_path, ending, dtype):
         np.testing.assert_array_equal(anndata.read_h5ad(tmp_path / "out.h5ad").X, INTEGERS)
 
 
-@pytest.mark.parametrize("largest", [2**63 - 1, 2**63 + 1, 2**64 - 1])
-def test_the_largest_integers_go_aside(tmp_path, largest):
-    np.save(tmp_path / "x.npy", np.array([[largest, 2**63], [1, 2**63 + 2**11]], dtype=np.uint64))
-    table = read_table(tmp_path / "x.npy")
-    assert table.names == ("x1",)
-    assert table.aside["x0"].tolist() == [largest, 1]
-
-
 @pytest.mark.parametrize("ending", ["npz", "h5ad"])
 def test_a_sparse_matrix_with_long_integers_is_refused(tmp_path, ending):
     path = tmp_path / f"x.{ending}"

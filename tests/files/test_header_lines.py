@@ -114,13 +114,6 @@ def test_rows_of_random_numbers_are_all_samples(tmp_path_factory, n, d, seed, di
     assert table.shape[0] == n or "--header no" in table.notes[0]
 
 
-def test_a_number_above_a_column_of_text_is_a_name(read):
-    table = read("7,12,9\nnorth,3,4\nsouth,14,2\nnorth,20,30\n")
-    assert table.names == ("12", "9")
-    assert table.aside["7"].tolist() == ["north", "south", "north"]
-    assert "since it has a number above a column of text" in table.notes[0]
-
-
 def test_what_is_certain_needs_no_note(read):
     for text in ("a,b\n1,2\n", ",400,402\nx,1,2\ny,3,4\n", '"400","402","404"\n1,2,3\n', "#400,402\n1,2\n3,4\n"):
         assert read(text).notes == ()
@@ -146,13 +139,6 @@ def test_a_header_that_cannot_be_is_refused_in_one_sentence(read, text, options,
     with pytest.raises(ValueError, match=message) as caught:
         read(text, **options)
     assert "\n" not in str(caught.value)
-
-
-def test_without_a_header_text_columns_go_aside(read):
-    table = read("x,1.5,2\ny,2.5,3\n", header=False)
-    np.testing.assert_array_equal(table.X, [[1.5, 2], [2.5, 3]])
-    assert table.aside["column 1"].tolist() == ["x", "y"]
-    assert read("#a,b\n1,2\n3,4\n", header=False).names == ("column 1", "column 2")
 
 
 def test_the_first_row_of_a_sheet_may_be_names(tmp_path):

@@ -94,26 +94,6 @@ def test_the_index_of_a_frame_is_kept_aside(tmp_path):
     assert table.reasons == {"number": "row labels"}
 
 
-def test_columns_asked_for_are_kept_aside_with_their_type(read):
-    table = read({"y": pa.array([3, 4]), "a": pa.array([1.0, 2.0])}, aside=["y"])
-    assert table.names == ("a",)
-    assert table.aside["y"].dtype == np.int64
-    assert table.reasons == {"y": "requested"}
-
-
-def test_columns_read_a_few_at_a_time_keep_their_order(read, monkeypatch):
-    monkeypatch.setattr("ufselect.files.parquet._BYTES", 100)
-    X = np.arange(60.0).reshape(5, 12)
-    np.testing.assert_array_equal(read({f"g{j}": X[:, j] for j in range(12)}).X, X)
-
-
-def test_tables_without_rows_or_numbers_are_refused(read):
-    with pytest.raises(ValueError, match="has columns but no rows"):
-        read({"a": pa.array([], pa.float64())})
-    with pytest.raises(ValueError, match=r"has no numeric column \('a': text\)"):
-        read({"a": pa.array(["x"])})
-
-
 @pytest.mark.parametrize(
     "column",
     [

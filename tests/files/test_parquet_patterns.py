@@ -63,13 +63,6 @@ def test_selected_columns_of_all_rows_are_written(parts, output):
     assert "a" not in written
 
 
-def test_a_file_whose_name_looks_like_a_pattern_is_one_file(parts):
-    parts({"a[1]": WHOLE[:2], "a1": WHOLE[2:]})
-    table = read_table("parts/a[1].parquet")
-    assert table.shape[0] == 2
-    assert table.notes == ()
-
-
 @pytest.mark.parametrize(
     ("pieces", "options", "message"),
     [

@@ -10,13 +10,10 @@ from test_recognized_counts import (
     NOT_COUNTS,
     OTHERS,
     benchmark_table,
-    cells,
-    documents,
     table_of,
-    tissues,
 )
 
-from ufselect.files import codes_among, recognition
+from ufselect.files import codes_among
 
 N = 300
 RNG = np.random.default_rng(0)
@@ -80,21 +77,9 @@ def test_images_answers_indicators_and_genotypes_have_no_codes(name):
     assert codes_among(table_of(NOT_COUNTS[name])) == {}
 
 
-@pytest.mark.parametrize("make", [cells, documents, tissues, lambda: tissues(rarest=10.0)])
-def test_counts_have_no_codes(make):
-    assert codes_among(table_of(make())) == {}
-
-
 @pytest.mark.parametrize("name", [*OTHERS, *COUNTED])
 def test_benchmark_data_have_no_codes(name):
     assert codes_among(benchmark_table(name)) == {}
-
-
-def test_a_sample_of_the_rows_only_rules_columns_out(monkeypatch):
-    monkeypatch.setattr(recognition, "_MOST_SORTED", 1)
-    nearly = evenly([1, 2, 3])
-    nearly = np.where(np.arange(N) == 1, 2.5, nearly)  # not among the rows sampled
-    assert codes_among(beside(nearly, evenly([4, 5, 6]))) == {"x9": 3}
 
 
 @given(

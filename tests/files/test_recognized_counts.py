@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from scipy.ndimage import gaussian_filter
 from sklearn.datasets import load_breast_cancer, load_digits, load_wine
 
-from ufselect.files import Table, looks_like_counts, recognition, share_of_zeros
+from ufselect.files import Table, looks_like_counts, recognition
 
 RNG = np.random.default_rng(0)
 FORMS = [np.array, sp.csr_matrix, sp.csc_matrix]
@@ -188,13 +188,6 @@ def flags_and_visits(rng):
     return np.hstack([flags, visits])
 
 
-def rare_flags_and_visits(rng):
-    """Rare diagnoses beside a dozen numbers of visits."""
-    n, d = sizes(rng)
-    visits = rng.poisson(rng.lognormal(0.5, 0.7, 12) * rng.gamma(2.0, 0.5, (n, 1)))
-    return np.hstack([rng.random((n, d)) < 0.03, visits])
-
-
 KINDS = {
     "ratings, ages and incomes": mixed,
     "12-bit images": lambda rng: image(rng, 12),
@@ -202,7 +195,6 @@ KINDS = {
     "uniform 12-bit pixels": lambda rng: rng.integers(0, 4096, (100, 256)),
     "dark 16-bit pixels": lambda rng: np.minimum(65535, rng.gamma(0.3, 8000, (100, 256))).round(),
     "flags and visits": flags_and_visits,
-    "rare flags and a few visits": rare_flags_and_visits,
     "answers": lambda rng: likert(rng, *sizes(rng)),
     "ages": lambda rng: ages(rng, *sizes(rng)),
     "incomes": lambda rng: incomes(rng, *sizes(rng)),
@@ -233,17 +225,3 @@ def test_one_value_that_is_no_count_is_enough(form, value, monkeypatch):
     assert not looks_like_counts(table_of(form(X)))
     monkeypatch.setattr(recognition, "_MOST_VALUES", X.size // 4)  # of the rows sampled it is not in one
     assert not looks_like_counts(table_of(form(X)))
-
-
-@pytest.mark.parametrize("form", FORMS)
-def test_a_sample_of_the_rows_is_enough(form, monkeypatch):
-    monkeypatch.setattr(recognition, "_MOST_VALUES", 5000)
-    assert looks_like_counts(table_of(form(cells())))
-    assert not looks_like_counts(table_of(form(load_digits().data)))
-
-
-@pytest.mark.parametrize("form", FORMS)
-def test_the_share_of_zeros(form):
-    X = np.array([[0.0, 2.0, -1.0], [0.0, 0.0, np.nan]])
-    assert share_of_zeros(table_of(form(X))) == pytest.approx(3 / 5)
-    assert share_of_zeros(table_of(form(np.full((2, 2), np.nan)))) == 0.0

@@ -46,8 +46,3 @@ def test_medians_replace_missing_values(form, dtype):
     assert as_dense(filled.X)[:2, 1].tolist() == [6, 6]
     assert as_dense(filled.X)[1, 2] == 0
     assert missing_values(table) == {"b": 2, "c": 1}
-
-
-def test_a_column_of_missing_values_has_no_median():
-    with pytest.raises(ValueError, match="All values of column 'b' are missing"):
-        with_medians(table_of(np.array([[1.0, np.nan], [2.0, np.nan]])))

@@ -87,15 +87,6 @@ def test_errors_of_excel_are_missing_values_and_lose_no_sample(read, error, name
     assert table.notes == ()
 
 
-@pytest.mark.parametrize(
-    "text", ["a\n#N/A\n1\n2\n", "a\r\n#N/A\r\n1\r\n2\r\n", "#N/A,x\n1,y\n2,x\n", "a,b\n#N/A,\n1,\n2,\n"]
-)
-def test_an_error_may_stand_in_any_first_column(read, text):
-    table = read(text, header=None if text.startswith("a") else False)
-    np.testing.assert_array_equal(table.X, [[np.nan], [1], [2]])
-    assert table.notes == ()
-
-
 def test_labels_of_which_some_begin_with_the_mark_are_no_comments(read):
     table = read("n,a,b\nx,1,2\n#2,3,4\n# two comments, and\n#no,words,only\n#3,NA,\n")
     assert table.aside["n"].tolist() == ["x", "#2", "#3"]

@@ -133,17 +133,6 @@ def test_options_without_sense_are_refused(read, options, message):
         read("a,b\n1,2\n", **options)
 
 
-@pytest.mark.parametrize(
-    "options",
-    [{"delimiter": ";"}, {"decimal": ","}, {"na": ["-"]}, {"na": "-"}, {"encoding": "latin-1"}],
-    ids=lambda each: next(iter(each)),
-)
-def test_options_of_text_do_not_apply_to_arrays(tmp_path, options):
-    np.save(tmp_path / "x.npy", np.eye(3))
-    with pytest.raises(ValueError, match=r"does not apply to .*x\.npy: only \.csv(, | and )\.tsv"):
-        read_table(tmp_path / "x.npy", **options)
-
-
 def test_a_quoted_value_longer_than_the_sample_does_no_harm(read, monkeypatch):
     monkeypatch.setattr("ufselect.files.text_records._SAMPLE", 100)
     text = "n;x\n" + "".join(f'"{"word, " * 40}\n{row};";{row},5\n' for row in range(20))
@@ -201,12 +190,6 @@ def test_quoted_thousands_between_commas_stop(read):
     np.testing.assert_array_equal(read(text, decimal=".").X, [[1, 1234], [2, 2345]])
 
 
-def test_thousands_after_the_lines_looked_at_are_text_with_a_reason(read):
-    table = read("x;y\n" + "1;2\n" * 400 + "1,234;5\n")
-    assert table.names == ("y",)
-    assert table.reasons["x"] == "text: '1,234' in row 401 has a comma; see decimal (--decimal)"
-
-
 NUMBERS_IN_TEXT = {
     "$1,234.00": "amounts of money",
     "-$5": "amounts of money",
@@ -229,11 +212,6 @@ def test_money_and_percent_are_named(read, written):
     kind = NUMBERS_IN_TEXT[written]
     assert table.reasons["b"] == f"text: {kind} such as {written!r}; write plain numbers to use them"
     assert table.aside["b"].tolist()[0] == written
-
-
-@pytest.mark.parametrize("written", ["(a)", "5 apples", "$", "12-34", "%", "100% cotton", "USD"])
-def test_text_beside_numbers_is_text(read, written):
-    assert read(f"a|b\n1|{written}\n2|{written}\n").reasons["b"] == "text"
 
 
 # What means a missing value

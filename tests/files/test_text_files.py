@@ -101,12 +101,6 @@ def test_the_texts_among_numbers_are_named(read, others, reason):
     assert table.aside["b"].tolist()[:1000] == values
 
 
-def test_a_column_without_any_value_is_put_aside(read):
-    table = read("a,b,c\n1,,NA\n2,,\n")
-    assert table.reasons == {"b": "empty", "c": "empty"}
-    assert np.isnan(table.aside["b"]).all()
-
-
 def test_columns_asked_for_are_kept_aside(read):
     table = read("code,label,size,a\n007,3,0.5,1\n010,,1.5,2\n", aside=["label", "code", "size"])
     assert table.names == ("a",)
@@ -181,12 +175,6 @@ def test_a_first_column_without_a_name_holds_row_labels(read):
     assert table.samples.tolist() == ["r1", "r2"]
 
 
-def test_names_are_kept_verbatim(read):
-    names = ("two\nlines", "<b>bold</b>", "a,b", "x" * 10_000, " blanks ", "数")
-    header = ",".join(f'"{name}"' for name in names)
-    assert read(f"{header}\n1,2,3,4,5,6\n").names == names
-
-
 def test_text_that_comes_late_is_read_whole(tmp_path, monkeypatch):
     monkeypatch.setattr("ufselect.files.text_records._BLOCK", 64)
     rows = [f"{i},{i / 7!r},{i}" for i in range(500)]
@@ -223,12 +211,6 @@ def test_written_numbers_are_short_and_exact(read, tmp_path):
     again = read_table(tmp_path / "out.csv")
     np.testing.assert_array_equal(again.X, table.X)
     np.testing.assert_array_equal(np.signbit(again.X), np.signbit(table.X))
-
-
-def test_only_selected_columns_are_written_in_the_order_of_the_file(read, tmp_path):
-    table = read("a,id,b,c\n1,x,2,3\n")
-    write_table(tmp_path / "out.csv", table, Selection(np.ones(3), np.array([2, 3, 1]), 2))
-    assert (tmp_path / "out.csv").read_text() == "id,a,c\nx,1,3\n"
 
 
 @given(st.from_regex(r"[-+]?[0-9.eE+ xinfaINFA_d]{0,12}", fullmatch=True) | st.floats().map(repr))

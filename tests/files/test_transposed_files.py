@@ -100,16 +100,6 @@ def test_a_transposed_file_is_read_as_its_transpose(tmp_path_factory, n_samples,
         np.testing.assert_array_equal(table.aside[name], values)
 
 
-def test_many_samples_are_turned_block_by_block(read, monkeypatch):
-    monkeypatch.setattr("ufselect.files.text._VALUES", 7)
-    X = np.arange(60).reshape(3, 20)
-    text = "gene," + ",".join(f"s{i}" for i in range(20)) + "\n"
-    text += "".join(f"g{j}," + ",".join(map(str, row)) + "\n" for j, row in enumerate(X.tolist()))
-    table = read(text)
-    np.testing.assert_array_equal(table.X, X.T)
-    assert table.samples.tolist() == [f"s{i}" for i in range(20)]
-
-
 # Other formats
 
 
@@ -165,11 +155,3 @@ def test_parquet_that_cannot_be_transposed_is_refused(tmp_path, columns, message
     parquet.write_table(pa.table(columns), tmp_path / "x.parquet")
     with pytest.raises(ValueError, match=message):
         read_table(tmp_path / "x.parquet", transpose=True)
-
-
-def test_annotated_data_are_never_transposed(tmp_path):
-    import anndata
-
-    anndata.AnnData(X).write_h5ad(tmp_path / "x.h5ad")
-    with pytest.raises(ValueError, match=r"transpose=True does not apply to .*x\.h5ad: rows of AnnData are always"):
-        read_table(tmp_path / "x.h5ad", transpose=True)
