@@ -242,7 +242,7 @@ def _annotated(table: Table) -> Any:
 
 def _storable_name(name: str, taken: Any) -> str:
     """Return a name without slashes, which separate levels in the file, and not one that is reserved."""
-    name = name.replace("/", "_") or "row labels"
+    name = "_" if name == "." else name.replace("/", "_") or "row labels"
     name = "index" if name == "_index" else name
     while name in taken:
         name += "_"

@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
 from ufselect._utils.wording import listed
 from ufselect.files.arrow import as_texts, objects
@@ -66,17 +65,9 @@ def read_npz(path: Path, aside: Sequence[str], transpose: bool = False) -> Table
     if found and (not arrays or (key is not None and key not in arrays)):
         raise UnreadableError(_OBJECTS)
     table = _table(path, arrays, aside, transpose)
-    return replace(table, notes=(*_notes_on_objects([*found], arrays), *table.notes))
-
-
-def _notes_on_objects(found: Sequence[str], arrays: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return which arrays hold Python objects, as NumPy makes of text with missing values and of text from pandas."""
-    left = [name for name in found if name not in arrays]
-    if not left:
-        return ()
-    which = f"{'Arrays' if len(left) > 1 else 'An array'} of Python objects"
-    verb = "were" if len(left) > 1 else "was"
-    return (f"{which} {verb} not read: {listed(left, quoted=True)}; save text with .astype(str).",)
+    objects_of_python = [name for name in found if name not in arrays]  # such as text with missing values
+    notes = _note_on_arrays(objects_of_python, "of Python objects", "not read", "; save text with .astype(str)")
+    return replace(table, notes=(*notes, *table.notes))
 
 
 def read_mat(path: Path, aside: Sequence[str], transpose: bool = False) -> Table:
@@ -111,12 +102,17 @@ def arrays_of_mat(path: Path) -> dict[str, Any]:
     from scipy.io import loadmat
 
     _check_matlab_elements(path)
+    # From version 1.18 on, SciPy warns unless it is told which kind of sparse matrices to return.
+    kind = {"spmatrix": False} if "spmatrix" in inspect.signature(loadmat).parameters else {}
     try:
-        stored = loadmat(path, chars_as_strings=True, **_as_sparse_arrays(loadmat))
+        stored = loadmat(path, chars_as_strings=True, **kind)
     except NotImplementedError as error:
         raise UnreadableError("is a MATLAB file of version 7.3, which is not supported; save it with -v7.") from error
     arrays = {name: values for name, values in stored.items() if not name.startswith("__")}
-    return {name: checked_sparse(v).tocsr() if _is_real_sparse(v) else v for name, v in arrays.items()}
+    for name, values in arrays.items():
+        if sp.issparse(values) and values.dtype.kind in "biuf":
+            arrays[name] = checked_sparse(values).tocsr()
+    return arrays
 
 
 # SciPy's compiled reader trusts the type of each element of a MATLAB file: an unknown one ends the process.
@@ -182,15 +178,6 @@ def _check_matlab_variable(kind: int, data: memoryview, order: str, depth: int =
             _check_matlab_variable(kind, content, order, depth + 1)
 
 
-def _as_sparse_arrays(loadmat: Callable[..., Any]) -> dict[str, bool]:
-    """Ask for sparse arrays from a SciPy that can return them: from version 1.18 on it warns unless it is told."""
-    return {"spmatrix": False} if "spmatrix" in inspect.signature(loadmat).parameters else {}
-
-
-def _is_real_sparse(values: Any) -> bool:
-    return sp.issparse(values) and values.dtype.kind in "biuf"
-
-
 def _unless_objects(load: Callable[[], Any]) -> Any:
     """Return the array that is loaded, or None if it holds Python objects."""
     try:
@@ -228,24 +215,26 @@ def _table(path: Path, arrays: Mapping[str, Any], aside: Sequence[str], transpos
     stored = _checked_numbers(arrays[key], transpose)
     X = in_working_precision(stored)
     n_rows, n_columns = X.shape
-    others = {name: _plain_texts(_as_vector(values)) for name, values in arrays.items() if name != key}
-    key_of_names = next((key for key in sorted(others, key=_rank) if _are_names(key, others[key], n_columns)), None)
+    others = {name: _as_column(values) for name, values in arrays.items() if name != key}
+    candidates = [key for key in others if _plain_key(key) in _NAMES and _are_texts(others[key], n_columns)]
+    key_of_names = min(candidates, key=lambda key: _NAMES.index(_plain_key(key)), default=None)
     names = others.pop(key_of_names).tolist() if key_of_names else [f"x{j}" for j in range(n_columns)]
     columns = {name: values for name, values in _by_own_names(others).items() if np.shape(values) == (n_rows,)}
     reasons = {name: _REASONS.get(values.dtype.kind, "a separate array") for name, values in columns.items()}
-    table = Table(X, checked_names(names), columns, reasons, row_labels(columns), path, _notes(others, columns))
+    left_out = [] if _ASIDE in others else [name for name in others if name not in columns]
+    notes = _note_on_arrays(left_out, "without one value per sample", "left out")
+    table = Table(X, checked_names(names), columns, reasons, row_labels(columns), path, notes)
     if not sp.issparse(stored):
         table = with_long_integers_aside(table, stored)
     return with_columns_aside(table, aside)
 
 
-def _notes(others: Mapping[str, Any], columns: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return which arrays are neither columns nor names."""
-    left = [name for name in others if name not in columns and name != _ASIDE]
-    if _ASIDE in others or not left:
+def _note_on_arrays(names: Sequence[str], which: str, done: str, advice: str = "") -> tuple[str, ...]:
+    """Return a sentence on arrays that are no part of a table; none if there are no such arrays."""
+    if not names:
         return ()
-    which = f"{'Arrays' if len(left) > 1 else 'An array'} without one value per sample"
-    return (f"{which} {'were' if len(left) > 1 else 'was'} left out: {listed(left, quoted=True)}.",)
+    subject, verb = ("Arrays", "were") if len(names) > 1 else ("An array", "was")
+    return (f"{subject} {which} {verb} {done}: {listed(names, quoted=True)}{advice}.",)
 
 
 def _key_of_numbers(arrays: Mapping[str, Any]) -> str:
@@ -272,28 +261,18 @@ def _checked_numbers(X: Any, transpose: bool) -> Any:
     return X.tocsr() if sp.issparse(X) else X
 
 
-def _as_vector(values: Any) -> Any:
-    """Return a single row or column without its second dimension."""
-    return values.ravel() if isinstance(values, np.ndarray) and values.ndim == 2 and 1 in values.shape else values
-
-
-def _plain_texts(values: NDArray[Any]) -> NDArray[Any]:
-    """Return text as an array of objects, and anything else unchanged."""
+def _as_column(values: Any) -> Any:
+    """Return a single row or column without its second dimension, and text as objects; anything else unchanged."""
+    if isinstance(values, np.ndarray) and values.ndim == 2 and 1 in values.shape:
+        values = values.ravel()
     if np.ndim(values) != 1 or values.dtype.kind not in "US":
         return values
     return objects([text.decode("utf-8", "replace") if isinstance(text, bytes) else text for text in values.tolist()])
 
 
-def _rank(key: str) -> int:
-    """Return the priority of an array as that of the names."""
-    plain = _plain_key(key)
-    return _NAMES.index(plain) if plain in _NAMES else len(_NAMES)
-
-
-def _are_names(key: str, values: Any, size: int) -> bool:
-    if _plain_key(key) not in _NAMES or np.shape(values) != (size,):
-        return False
-    return values.dtype.kind == "O" and all(isinstance(each, str) for each in values)
+def _are_texts(values: Any, size: int) -> bool:
+    is_list = np.shape(values) == (size,) and values.dtype.kind == "O"
+    return is_list and all(isinstance(each, str) for each in values)
 
 
 def _by_own_names(others: dict[str, Any]) -> dict[str, Any]:
@@ -324,7 +303,7 @@ def write_npy(path: Path, table: Table, selection: Selection) -> None:
 
 def write_npz(path: Path, table: Table, selection: Selection) -> None:
     """Write the selected columns, their names and the columns set aside, each as an array."""
-    arrays = _named_arrays(table, selection, _storable, _array_of_texts)
+    arrays = _named_arrays(table, selection, "biufmMUS", partial(np.array, dtype=np.str_))
     if sp.issparse(arrays["X"]):
         X = arrays.pop("X").tocsr()
         arrays |= dict(zip(_SPARSE.values(), (X.data, X.indices, X.indptr, np.array(X.shape)), strict=True))
@@ -338,38 +317,24 @@ def write_mat(path: Path, table: Table, selection: Selection) -> None:
     """Write the selected columns as X, their names, and the columns set aside, each as a variable."""
     from scipy.io import savemat
 
-    arrays = _named_arrays(table, selection, _variable, _cells)
+    arrays = _named_arrays(table, selection, "biuf", lambda texts: objects(texts).reshape(-1, 1))
     with path.open("wb") as file:
         savemat(file, arrays, do_compression=True, oned_as="column")
 
 
 def _named_arrays(
-    table: Table,
-    selection: Selection,
-    storable: Callable[[NDArray[Any]], Any],
-    texts: Callable[[Sequence[str]], Any],
+    table: Table, selection: Selection, plain_kinds: str, stored_texts: Callable[[list[str]], Any]
 ) -> dict[str, Any]:
-    """Return everything to write, by the names that the reader looks for."""
+    """Return everything to write, by the names that the reader looks for; what is not plain becomes text."""
     selected = np.flatnonzero(selection.selected)
-    aside = columns_aside(table, features_apart=True)
     X = table.X if len(selected) == table.X.shape[1] else table.X[:, selected]
-    arrays = {"X": X, "names": texts([table.names[index] for index in selected])}
+    arrays = {"X": X, "names": stored_texts([table.names[index] for index in selected])}
+    aside = columns_aside(table, features_apart=True)
     if aside:
-        arrays[_ASIDE] = texts(list(aside))
-    return arrays | {_aside_key(name, index): storable(values) for index, (name, values) in enumerate(aside.items())}
-
-
-def _storable(values: NDArray[Any]) -> NDArray[Any]:
-    return _array_of_texts([text or "" for text in as_texts(values)]) if values.dtype.kind == "O" else values
-
-
-def _array_of_texts(texts: Sequence[str]) -> NDArray[Any]:
-    return np.array(texts, dtype=np.str_)
-
-
-def _variable(values: NDArray[Any]) -> NDArray[Any]:
-    return values if values.dtype.kind in "biuf" else _cells([text or "" for text in as_texts(values)])
-
-
-def _cells(texts: Sequence[str]) -> NDArray[Any]:
-    return objects(list(texts)).reshape(-1, 1)
+        arrays[_ASIDE] = stored_texts(list(aside))
+    for index, (name, values) in enumerate(aside.items()):
+        is_plain = values.dtype.kind in plain_kinds
+        arrays[_aside_key(name, index)] = (
+            values if is_plain else stored_texts([text or "" for text in as_texts(values)])
+        )
+    return arrays

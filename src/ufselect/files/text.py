@@ -40,7 +40,7 @@ from ufselect.files.text_columns import (
 )
 from ufselect.files.text_header import judge_first_line, judge_labels
 from ufselect.files.text_lines import MARK
-from ufselect.files.text_records import Records, TextFile, open_text_file
+from ufselect.files.text_records import Records, open_text_file
 from ufselect.files.writing import columns_aside
 
 _COUNT = "Unnamed: 0"
@@ -68,35 +68,48 @@ def read_text(
 def read_records(
     file: Records, aside: Sequence[str], na: tuple[str, ...], transpose: bool, header: bool | None
 ) -> Table:
-    """Read a table from the records of a file."""
+    """Read a table from records, with a name for each column or, as R writes it, for each but the first."""
     found = judge_labels(file, na, header) if transpose else judge_first_line(file, na, header)
-    if transpose:
-        table = _read(_transposed(file, found.is_header), True, aside, na)
-    else:
-        table = _read_samples(file, found.is_header, aside, na)
+    read = _read_transposed if transpose else _read
+    try:
+        table = read(file, found.is_header, aside, na)
+    except RaggedError as error:
+        if not (found.is_header and error.is_one_name_short):
+            raise
+        try:
+            table = read(replace(file, fields=["", *file.fields]), True, aside, na)
+        except RaggedError:
+            raise error from None
+        if _last_is_empty(table, file, transpose):  # each row ends with a delimiter too many
+            raise
     return replace(table, notes=found.notes)
 
 
-def _read_samples(file: Records, has_names: bool, aside: Sequence[str], na: tuple[str, ...]) -> Table:
-    """Read a file whose rows are samples, with a name for each column or, as R writes it, for each but the first."""
-    try:
-        return _read(file, has_names, aside, na)
-    except RaggedError as error:
-        if not (has_names and error.is_one_name_short and isinstance(file, TextFile)):
-            raise
-        return _read_with_labels(file, aside, na, error)
+def _last_is_empty(table: Table, file: Records, transpose: bool) -> bool:
+    if transpose:
+        return not table.shape[0] or bool(np.isnan(table.X[-1]).all())
+    return table.reasons.get(_names(["", *file.fields], True)[-1]) == "empty"
 
 
-def _read_with_labels(file: TextFile, aside: Sequence[str], na: tuple[str, ...], error: RaggedError) -> Table:
-    """Read a file as R writes it, without a name for the row labels."""
-    try:
-        fields = ["", *file.fields]
-        table = _read(replace(file, fields=fields), True, aside, na)
-    except RaggedError:
-        raise error from None
-    if table.reasons.get(_names(fields, True)[-1]) == "empty":  # each row ends with a delimiter too many
-        raise error
-    return table
+def _read_transposed(file: Records, has_labels: bool, aside: Sequence[str], na: tuple[str, ...]) -> Table:
+    """Read a table whose rows are features; its text stays in memory."""
+    import pyarrow as pa
+
+    labels = [pa.array([field or None for field in file.fields], pa.large_string())] if has_labels else []
+    parts = [part.cast(pa.large_string()) for part in file.blocks(after_header=has_labels)]
+    if not parts:
+        raise UnreadableError("has a header but no rows.")
+    values = pa.concat_arrays([*labels, *parts])
+    names = values.take(np.arange(0, len(values), len(file.fields))).to_pylist()
+    turned = TransposedFile(
+        path=file.path,
+        dialect=file.dialect,
+        fields=[name or "" for name in names],
+        has_names=True,
+        values=values,
+        has_labels=has_labels,
+    )
+    return _read(turned, True, aside, na)
 
 
 def _read(file: Records, has_names: bool, aside: Sequence[str], na: tuple[str, ...]) -> Table:
@@ -203,39 +216,6 @@ class TransposedFile(Records):
         for start in range(int(after_header), n_columns, step):
             samples = np.arange(start, min(start + step, n_columns))
             yield self.values.take((samples[:, None] + starts).ravel())
-
-
-def _transposed(file: Records, has_labels: bool) -> TransposedFile:
-    """Read a whole file and transpose it; its text stays in memory."""
-    try:
-        values = _all_values(file, has_labels)
-    except RaggedError as error:
-        if not (has_labels and error.is_one_name_short and isinstance(file, TextFile)):
-            raise
-        file = replace(file, fields=["", *file.fields])
-        values = _all_values(file, has_labels)
-        if values[len(file.fields) - 1 :: len(file.fields)].null_count == len(values) // len(file.fields) - 1:
-            raise error from None  # each row ends with a delimiter too many
-    names = values.take(np.arange(0, len(values), len(file.fields))).to_pylist()
-    return TransposedFile(
-        path=file.path,
-        dialect=file.dialect,
-        fields=[name or "" for name in names],
-        has_names=True,
-        values=values,
-        has_labels=has_labels,
-    )
-
-
-def _all_values(file: Records, has_labels: bool) -> Any:
-    """Return all values of a file, sample labels included, row by row."""
-    import pyarrow as pa
-
-    labels = [pa.array([field or None for field in file.fields], pa.large_string())] if has_labels else []
-    parts = [part.cast(pa.large_string()) for part in file.blocks(after_header=has_labels)]
-    if not parts:
-        raise UnreadableError("has a header but no rows.")
-    return pa.concat_arrays([*labels, *parts])
 
 
 def write_text(path: Path, table: Table, selection: Selection) -> None:
