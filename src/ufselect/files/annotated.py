@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from ufselect._utils.wording import listed
 from ufselect.columns.dask_arrays import is_dask_collection
 from ufselect.columns.sparse_arrays import canonical
-from ufselect.files.arrow import as_texts, objects
+from ufselect.files.arrow import as_texts, object_array
 from ufselect.files.errors import UnreadableError, errors_named
 from ufselect.files.hdf5 import check_self_contained, opened_for_writing
 from ufselect.files.sparse import checked_sparse, sparse_from_parts
@@ -40,9 +40,9 @@ _SPARSE = {"csr_matrix": "csr", "csc_matrix": "csc"}
 
 def read_h5ad(path: Path, aside: Sequence[str], layer: str | None = None) -> Table:
     """Read a table from an AnnData file: its X or a layer, with the columns of obs set aside."""
-    in_parts = can_be_read_in_parts(path)
+    is_current = has_current_format(path)
     check_self_contained(path)
-    data = _read_parts(path, layer) if in_parts else load_annotated(path)
+    data = _read_parts(path, layer) if is_current else load_annotated(path)
     if not data.var_names.is_unique:
         raise UnreadableError("has several columns of the same name; call var_names_make_unique() and save it again.")
     stored = _numbers(data, layer)
@@ -52,7 +52,7 @@ def read_h5ad(path: Path, aside: Sequence[str], layer: str | None = None) -> Tab
         raise UnreadableError(f"has X of shape {X.shape}, but {lengths}.")
     annotations = {str(name): _values(data.obs[name]) for name in data.obs.columns}
     names = tuple(map(str, data.var_names))
-    samples = objects([str(name) for name in data.obs_names])
+    samples = object_array([str(name) for name in data.obs_names])
     table = Table(X, names, annotations, dict.fromkeys(annotations, "obs"), samples, path)
     if not sp.issparse(stored):
         table = with_long_integers_aside(table, stored)
@@ -118,10 +118,10 @@ def _values(column: Any) -> NDArray[Any]:
     values = column.to_numpy()
     if values.dtype.kind in "biufM":
         return values
-    return objects([None if missing else str(value) for value, missing in zip(values, column.isna(), strict=True)])
+    return object_array([None if missing else str(value) for value, missing in zip(values, column.isna(), strict=True)])
 
 
-def can_be_read_in_parts(path: Path) -> bool:
+def has_current_format(path: Path) -> bool:
     """Whether a file has the format that AnnData writes since version 0.8; only that is known to every detail."""
     import anndata  # noqa: F401 - brings h5py, and is what to install if it is missing
     import h5py
@@ -208,7 +208,7 @@ def write_h5ad(path: Path, table: Table, selection: Selection) -> None:
         with errors_named(table.path):  # it may have changed since it was read
             check_self_contained(table.path)
     with _quietly():
-        if has_source and can_be_read_in_parts(table.path):
+        if has_source and has_current_format(table.path):
             _copy_with_annotations(table.path, path, annotate_genes)
             return
         data = load_annotated(table.path) if has_source else _annotated(table)

@@ -17,7 +17,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ufselect._utils.wording import listed
-from ufselect.files.arrow import as_texts, objects
+from ufselect.files.arrow import as_texts, object_array
 from ufselect.files.errors import UnreadableError
 from ufselect.files.sparse import checked_sparse, sparse_from_parts
 from ufselect.files.table import (
@@ -199,7 +199,7 @@ def _matlab_column(values: Any) -> Any:
     if sp.issparse(values) or np.ndim(values) != 2 or 1 not in values.shape:
         return values
     column = values.ravel()
-    return objects([_text_of_cell(cell) for cell in column]) if column.dtype.kind == "O" else column
+    return object_array([_text_of_cell(cell) for cell in column]) if column.dtype.kind == "O" else column
 
 
 def _text_of_cell(cell: Any) -> Any:
@@ -267,7 +267,9 @@ def _as_column(values: Any) -> Any:
         values = values.ravel()
     if np.ndim(values) != 1 or values.dtype.kind not in "US":
         return values
-    return objects([text.decode("utf-8", "replace") if isinstance(text, bytes) else text for text in values.tolist()])
+    return object_array(
+        [text.decode("utf-8", "replace") if isinstance(text, bytes) else text for text in values.tolist()]
+    )
 
 
 def _are_texts(values: Any, size: int) -> bool:
@@ -317,7 +319,7 @@ def write_mat(path: Path, table: Table, selection: Selection) -> None:
     """Write the selected columns as X, their names, and the columns set aside, each as a variable."""
     from scipy.io import savemat
 
-    arrays = _named_arrays(table, selection, "biuf", lambda texts: objects(texts).reshape(-1, 1))
+    arrays = _named_arrays(table, selection, "biuf", lambda texts: object_array(texts).reshape(-1, 1))
     with path.open("wb") as file:
         savemat(file, arrays, do_compression=True, oned_as="column")
 

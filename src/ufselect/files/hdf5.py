@@ -116,7 +116,7 @@ def opened_for_writing(path: Path, mode: str) -> Iterator[Any]:
     """
     import h5py
 
-    with _Uncomplaining(path, "w+" if mode == "w" else mode) as stream:
+    with _DeferredErrors(path, "w+" if mode == "w" else mode) as stream:
         try:
             with h5py.File(stream, mode) as file:
                 yield file
@@ -127,7 +127,7 @@ def opened_for_writing(path: Path, mode: str) -> Iterator[Any]:
             raise stream.error
 
 
-class _Uncomplaining(io.FileIO):
+class _DeferredErrors(io.FileIO):
     """A file that remembers the first error of the disk instead of raising it, and keeps in memory what follows.
 
     HDF5 reads its own structures again, and would crash on what was never written. It does not read values again, so

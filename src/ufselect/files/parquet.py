@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ufselect._utils.wording import shortened
-from ufselect.files.arrow import arrow_column, number_column, objects, texts
+from ufselect.files.arrow import arrow_column, number_column, object_array, text_array
 from ufselect.files.errors import UnreadableError
 from ufselect.files.table import (
     LARGEST_INTEGER,
@@ -75,7 +75,7 @@ def _transposed_table(path: Path, file: Any) -> Table:
         if why := why_not_numeric(schema.field(name).type) or late.get(name):
             raise UnreadableError(f"has a column {shortened(name)!r} ({why}) that cannot be the values of a sample.")
     features = [_as_name(value) for value in next(columns_of(file, [key]))[1].to_pylist()]
-    labels = objects(samples)
+    labels = object_array(samples)
     name = "" if _INDEX.fullmatch(key) else key
     reasons = {name: "row labels" if name else UNNAMED}
     return Table(np.ascontiguousarray(X.T), checked_names(features), {name: labels}, reasons, labels, path)
@@ -212,12 +212,12 @@ def column_values(column: Any, reason: str) -> NDArray[Any]:
     column = without_dictionary(column)
     kind = column.type
     if pa.types.is_string(kind) or pa.types.is_large_string(kind):
-        return texts(column.combine_chunks())
+        return text_array(column.combine_chunks())
     plain = pa.types.is_integer(kind) or pa.types.is_boolean(kind) or pa.types.is_floating(kind)
     dates = pa.types.is_date(kind) or (pa.types.is_timestamp(kind) and kind.tz is None)
     if (plain and not (column.null_count and not pa.types.is_floating(kind))) or dates:
         return column.to_numpy()
-    return objects(column.to_pylist())
+    return object_array(column.to_pylist())
 
 
 def write_parquet(path: Path, table: Table, selection: Selection) -> None:

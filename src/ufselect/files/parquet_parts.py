@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from glob import glob, has_magic
 from pathlib import Path
 from typing import Any
@@ -103,15 +103,13 @@ def parquet_parts(pattern: str | Path, *, aside: Sequence[str] = ()) -> ParquetP
         If a file cannot be read, or differs from the first one in its columns.
     """
     paths = paths_matching(Path(pattern))
-    first = _Contents.of(paths[0], aside)
-    parts = list(first.parts)
-    for path in paths[1:]:
-        other = _Contents.of(path, aside)
-        _check_alike(path, other, paths[0], first)
-        parts += other.parts
+    files = [_parts_of_file(path, aside) for path in paths]
+    for path, other in zip(paths, files, strict=True):
+        _check_alike(path, other, paths[0], files[0])
+    parts = tuple(part for each in files for part in each.parts)
     if not any(part.n_rows for part in parts):
         raise ValueError(f"{pattern} has columns but no rows.")
-    return ParquetParts(tuple(parts), first.names, first.dtype, first.reasons, len(paths))
+    return replace(files[0], parts=parts, n_files=len(paths))
 
 
 def paths_matching(pattern: Path) -> list[Path]:
@@ -135,32 +133,18 @@ def paths_matching(pattern: Path) -> list[Path]:
     return paths
 
 
-@dataclass(frozen=True)
-class _Contents:
-    """What the footer of a file says."""
+def _parts_of_file(path: Path, aside: Sequence[str]) -> ParquetParts:
+    """Return what the footer of a file says; row groups that follow each other are joined to parts of enough rows."""
+    from pyarrow import parquet
 
-    names: tuple[str, ...]
-    dtype: Any
-    reasons: dict[str, str]
-    parts: list[Part]
-
-    @classmethod
-    def of(cls, path: Path, aside: Sequence[str]) -> _Contents:
-        from pyarrow import parquet
-
-        check_file(path)
-        with errors_named(path), parquet.ParquetFile(path) as file:
-            names, reasons = features_of(file.schema_arrow, aside)
-            if not names:
-                raise UnreadableError("has no numeric column.")
-            dtype = precision_of(file.schema_arrow, names)
-            lengths = [file.metadata.row_group(number).num_rows for number in range(file.num_row_groups)]
-            row_bytes = len(names) * np.dtype(dtype).itemsize
-            return cls(tuple(names), dtype, reasons, _parts(path, lengths, -(-_FEWEST_BYTES // row_bytes)))
-
-
-def _parts(path: Path, lengths: Sequence[int], fewest_rows: int) -> list[Part]:
-    """Join row groups that follow each other until they have enough rows."""
+    check_file(path)
+    with errors_named(path), parquet.ParquetFile(path) as file:
+        names, reasons = features_of(file.schema_arrow, aside)
+        if not names:
+            raise UnreadableError("has no numeric column.")
+        dtype = precision_of(file.schema_arrow, names)
+        lengths = [file.metadata.row_group(number).num_rows for number in range(file.num_row_groups)]
+    fewest_rows = -(-_FEWEST_BYTES // (len(names) * np.dtype(dtype).itemsize))
     parts: list[Part] = []
     groups: list[int] = []
     n_rows = 0
@@ -170,17 +154,17 @@ def _parts(path: Path, lengths: Sequence[int], fewest_rows: int) -> list[Part]:
         if n_rows >= fewest_rows or group == len(lengths) - 1:
             parts.append(Part(path, tuple(groups), n_rows))
             groups, n_rows = [], 0
-    return parts
+    return ParquetParts(tuple(parts), tuple(names), dtype, reasons, 1)
 
 
-def _check_alike(path: Path, other: _Contents, first_path: Path, first: _Contents) -> None:
+def _check_alike(path: Path, other: ParquetParts, first_path: Path, first: ParquetParts) -> None:
     """Raise an error if a file has other numeric columns than the first one, or in another precision."""
     expected, found = set(first.names), set(other.names)
     missing = [name for name in first.names if name not in found]
     if expected != found:
         name = shortened(missing[0] if missing else next(name for name in other.names if name not in expected))
         difference = f"no numeric column {name!r}" if missing else f"a column {name!r}"
-        raise ValueError(f"{path} has {difference}, unlike {first_path}; all files must have the same columns.")
+        raise ValueError(f"{path} has {difference}, unlike {first_path}; {_SAME}.")
     if other.dtype != first.dtype:
         raise ValueError(f"{path} and {first_path} differ in precision; all files must have the same types.")
 

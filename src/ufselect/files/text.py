@@ -13,7 +13,7 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ufselect.files.arrow import arrow_column, as_texts, number_column, texts, whole_numbers, written_numbers
+from ufselect.files.arrow import arrow_column, as_texts, number_column, text_array, whole_numbers, written_numbers
 from ufselect.files.errors import RaggedError, UnreadableError
 from ufselect.files.registry import file_format
 from ufselect.files.table import (
@@ -34,8 +34,8 @@ from ufselect.files.text_columns import (
     Notation,
     TextColumns,
     any_match,
-    as_kept,
     identifiers_among,
+    numbers_or_text,
     why_text,
 )
 from ufselect.files.text_header import judge_first_line, judge_labels
@@ -155,8 +155,8 @@ def _column_aside(column: Any, n_rows: int, why: str | None, notation: Notation)
     if column is None:
         return np.full(n_rows, np.nan), "empty"
     if why is not None:
-        return as_kept(column, notation), why
-    return texts(column), why_text(column, notation)
+        return numbers_or_text(column, notation), why
+    return text_array(column), why_text(column, notation)
 
 
 def _has_row_labels(file: Records, has_names: bool) -> bool:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ufselect._utils.wording import shortened
-from ufselect.files.arrow import texts, written_numbers
+from ufselect.files.arrow import text_array, written_numbers
 from ufselect.files.table import LARGEST_INTEGER, TOO_LONG
 from ufselect.files.text_dialect import MISSING, Dialect
 
@@ -212,7 +212,7 @@ class TextColumns:
         return {index: values.take(pa.array(steps + start)) for start, index in enumerate(self._indices)}
 
 
-def as_kept(column: Any, notation: Notation) -> NDArray[Any]:
+def numbers_or_text(column: Any, notation: Notation) -> NDArray[Any]:
     """Return numbers if each would be written as it was read, else text: 007, 1E1 and 1.10 are labels.
 
     A text that means a missing value is one among numbers, and a text among texts.
@@ -222,7 +222,7 @@ def as_kept(column: Any, notation: Notation) -> NDArray[Any]:
 
     values = notation.normalized(column)
     if not pc.all(pc.match_substring_regex(values, NUMBER), min_count=0).as_py():
-        return texts(column)
+        return text_array(column)
     values = pc.if_else(values.is_null(), None, column)
     for kind in (pa.int64(), pa.float64()):
         try:
@@ -231,7 +231,7 @@ def as_kept(column: Any, notation: Notation) -> NDArray[Any]:
             continue
         if written_numbers(numbers).cast(values.type).equals(values):
             return numbers
-    return texts(values)
+    return text_array(values)
 
 
 def any_match(values: Any, pattern: str) -> bool:
