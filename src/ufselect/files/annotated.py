@@ -15,7 +15,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from ufselect._utils.wording import listed
-from ufselect.columns.dask_arrays import is_dask_collection
+from ufselect.columns.arrays import is_dask_collection
 from ufselect.columns.sparse_arrays import canonical
 from ufselect.files.arrow import as_texts, object_array
 from ufselect.files.errors import UnreadableError, errors_named
