@@ -6,7 +6,6 @@ import pytest
 import scipy.sparse as sp
 
 from ufselect import MCFS, NDFS, KernelFSASL, LaplacianScore, MaxVariance
-from ufselect.benchmark.protocol import clustering_agreement
 from ufselect.datasets import make_planted_clusters
 from ufselect.inspection import (
     compare_selectors,
@@ -16,7 +15,7 @@ from ufselect.inspection import (
     selection_frequencies,
     stability_over,
 )
-from ufselect.metrics import redundancy
+from ufselect.metrics import clustering_agreement, redundancy
 
 
 @pytest.fixture(scope="module")

@@ -20,9 +20,8 @@ from ufselect.base import BaseSelector
 from ufselect.base.screening import KeepExclude, called, why_useless
 from ufselect.columns.tabular import as_mask, columns_matching, is_pattern, marked_columns
 from ufselect.files import Selection, Table, infinite_values, looks_like_counts, missing_values, negative_values
-from ufselect.files.annotations import annotate
-from ufselect.files.read_annotated import annotated_numbers
-from ufselect.files.table import UnreadableError
+from ufselect.files.annotated import annotate, annotated_numbers
+from ufselect.files.errors import UnreadableError
 from ufselect.inspection import StructureTest, alignment_of_selection, structure_test_of_fitted
 from ufselect.preprocessing import LogNormalize
 

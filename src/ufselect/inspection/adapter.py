@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, clone
 
+from ufselect._utils.types import Indices
 from ufselect.base import BaseSelector
-from ufselect.benchmark.selecting import best_features
 from ufselect.inspection.refits import batch_argument
 
 
@@ -21,6 +21,13 @@ def as_selector(method: Any, name: str) -> Any:
     if isinstance(method, type) or not callable(getattr(method, "fit", None)):
         raise TypeError(f"{name} must be an object with a method fit, got {method!r}.")
     return AdaptedSelector(method)
+
+
+def best_features(selector: Any, n_features: int) -> Indices:
+    """Return the best features of a fitted method, best first."""
+    if hasattr(selector, "ranking_"):
+        return np.argsort(selector.ranking_, kind="stable")[:n_features]
+    return np.argsort(-np.asarray(selector.scores_), kind="stable")[:n_features]
 
 
 class AdaptedSelector(BaseEstimator):  # type: ignore[misc]
