@@ -8,7 +8,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from ufselect._plain import best_features
 
 from ufselect import MCFS, MaxVariance
 from ufselect.benchmark.data import current_version
@@ -21,6 +20,7 @@ from ufselect.benchmark.runner import planned, run_experiment
 from ufselect.benchmark.store import Store
 from ufselect.datasets import load_dataset
 from ufselect.inspection import draws_of_samples, stability_over
+from ufselect.inspection.adapter import best_features
 
 THREE_METHODS = """
 [[methods]]
