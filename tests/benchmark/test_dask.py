@@ -6,7 +6,6 @@ import sqlite3
 import subprocess
 import sys
 import time
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 
@@ -85,23 +84,6 @@ def kill_worker_midway(client, store_path, gate, still_running=lambda: True):
     os.kill(victim, signal.SIGKILL)
     gate.touch()
     return finished
-
-
-def without_costs(results):
-    return [(trial.data, trial.setting, outcome["order"]) for trial, outcome in results.fits]
-
-
-def test_a_worker_that_dies_is_made_up_for(client, experiment_file, plain, tmp_path):
-    experiment, path = read_experiment(experiment_file()), tmp_path / "store.sqlite"
-    with ThreadPoolExecutor(1) as beside, Store(path) as store:
-        killing = beside.submit(kill_worker_midway, client, path, tmp_path / "go on")
-        with joblib.parallel_config(backend="dask"):
-            results = run_experiment(experiment, store)
-        assert 3 <= killing.result(timeout=SECONDS_TO_WAIT) < N_FITS
-    assert results.rows == plain.rows
-    assert without_costs(results) == without_costs(plain)
-    times = (tmp_path / "slow.txt").read_text().split()
-    assert set(times) == set(map(str, range(1, N_FITS + 1)))
 
 
 def test_the_command_goes_on_when_a_worker_dies(client, experiment_file, plain, tmp_path):
