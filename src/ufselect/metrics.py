@@ -1,4 +1,4 @@
-"""Quality of a selection: agreement of clusters with known classes, and structure of the data that is preserved."""
+"""Quality of a selection: agreement of clusters with known classes, redundancy, preserved neighbours, stability."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 from scipy.optimize import linear_sum_assignment
-from scipy.special import entr
 from sklearn.utils import check_array
 
 from ufselect.columns.dense import Columns, column_extremes, powers_of_two
@@ -27,7 +26,6 @@ MAX_ITER = 100
 SEED = 5489
 """Runs of k-means, iterations of each, and the seed of their starts, as in the published experiments."""
 
-_ROUNDING = 1e-12
 _SAFE_MAGNITUDE = 1e15  # whose square and its inverse are far from the limits of float32
 
 
@@ -137,73 +135,6 @@ def kmeans_starts(n_samples: int, n_clusters: int, n_runs: int = N_RUNS, seed: i
     starts = np.array([_distinct_samples(stream, n_samples, n_clusters) for _ in range(n_runs)])
     starts.flags.writeable = False
     return starts
-
-
-def least_nmi(accuracy: Any, class_sizes: Any) -> Float | float:
-    """Return the lower bound on normalized mutual information that Fano's inequality gives for a matched accuracy.
-
-    If there are at most as many clusters as classes, c, the matching predicts one from the other with an error of at
-    most e = 1 − accuracy. Hence H(class | cluster) and H(cluster | class) are at most g = h(e) + e log(c − 1), with
-    h(e) = −e log e − (1 − e) log(1 − e), so that
-
-        I ≥ H(class) − g    and    H(cluster) ≤ I + g.
-
-    I divided by any of the three means of H(class) and I + g increases with I, so NMI ≥ 1 − g/H(class), or 0 if that is
-    negative. An accuracy below 1/c, the mean over the c cyclic shifts of a matching, is never the best and is treated
-    as 1/c.
-
-    The bound holds for means: g is concave and increases up to e = 1 − 1/c, so the bound is convex and nondecreasing in
-    the accuracy, and the mean NMI over runs or feature counts is at least the bound at the mean accuracy (Jensen). It
-    also holds for the best of several settings: the best NMI is at least that of the setting with the best accuracy.
-
-    Parameters
-    ----------
-    accuracy : float or array-like
-        Between 0 and 1.
-    class_sizes : array-like of shape (n_classes,)
-        Number of samples in each class, or its share; two or more classes.
-
-    Returns
-    -------
-    float or ndarray
-        An array if ``accuracy`` is one.
-
-    Examples
-    --------
-    >>> from ufselect.metrics import least_nmi
-    >>> least_nmi([0.25, 0.75, 1.0], class_sizes=[50, 50, 50, 50]).round(3)
-    array([0.   , 0.396, 1.   ])
-    """
-    sizes = np.asarray(class_sizes, dtype=np.float64)
-    if sizes.ndim != 1 or len(sizes) < 2 or not np.all((sizes > 0.0) & np.isfinite(sizes)):
-        raise ValueError("class_sizes must be positive and finite, for two or more classes")
-    c, entropy = len(sizes), entr(sizes / sizes.sum()).sum()
-    error = 1.0 - np.maximum(_checked_shares(accuracy, "accuracy"), 1.0 / c)
-    unexplained = entr(error) + entr(1.0 - error) + error * np.log(c - 1)
-    return np.maximum(1.0 - unexplained / entropy, 0.0)
-
-
-def agrees_with_fano(accuracy: Any, nmi: Any, class_sizes: Any, rounding: float = 0.0) -> bool:
-    """Return whether clusters with this accuracy can have this mutual information, according to :func:`least_nmi`.
-
-    Parameters
-    ----------
-    accuracy, nmi : float or array-like
-        Between 0 and 1. If they are arrays, every pair must agree.
-    class_sizes
-        As for :func:`least_nmi`.
-    rounding : float, default=0.0
-        Largest rounding error of the figures, such as 5e-5 for 79.29 %.
-
-    Examples
-    --------
-    >>> from ufselect.metrics import agrees_with_fano
-    >>> [agrees_with_fano(0.75, nmi, class_sizes=[50, 50, 50, 50]) for nmi in (0.35, 0.45)]
-    [False, True]
-    """
-    accuracy, nmi = _checked_shares(accuracy, "accuracy"), _checked_shares(nmi, "nmi")
-    least = least_nmi(np.maximum(accuracy - rounding, 0.0), class_sizes)
-    return bool(np.all(nmi + rounding + _ROUNDING >= least))
 
 
 def redundancy(X: Any) -> float:
@@ -409,13 +340,6 @@ def _normalized_information(a: Float, b: Float, of_both: Float, average: str) ->
     shares = np.where(means["max"] > 0.0, 0.0, 1.0)
     np.divide(a + b - of_both, means[average], out=shares, where=means[average] > 0.0)
     return np.clip(shares, 0.0, 1.0)
-
-
-def _checked_shares(values: Any, name: str) -> Float:
-    values = np.asarray(values, dtype=np.float64)
-    if not np.all((values >= 0.0) & (values <= 1.0)):
-        raise ValueError(f"{name} must be between 0 and 1")
-    return values
 
 
 def _centered_products(X: Any) -> tuple[Float, npt.NDArray[np.bool_]]:

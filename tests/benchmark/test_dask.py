@@ -73,7 +73,7 @@ def n_outcomes(path):
 
 
 def kill_worker_midway(client, store_path, gate, still_running=lambda: True):
-    """Kill a worker as soon as some pieces are finished, and let the others go on; how many were."""
+    """Kill a worker as soon as some fits are finished, and let the others go on; how many were."""
     client.wait_for_workers(2, timeout=SECONDS_TO_WAIT)
     victim = next(iter(client.run(os.getpid).values()))
     last = time.monotonic() + SECONDS_TO_WAIT
@@ -120,7 +120,7 @@ grid = { seed = [0, 1, 2, 3, 4, 5] }
 """
     path = tmp_path / "store.sqlite"
     dask_backend = joblib.parallel_config(backend="dask")
-    with Store(path) as store, dask_backend, pytest.raises(MemoryError, match="pieces killed every worker"):
+    with Store(path) as store, dask_backend, pytest.raises(MemoryError, match="tasks killed every worker"):
         run_experiment(make_experiment(methods, data=[small_set]), store)
     # A piece that waited at a worker which died is under suspicion, too: not all of the other five need to be there.
     assert 1 <= n_outcomes(path) <= 5

@@ -8,17 +8,17 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_array_equal
+from ufselect._plain import best_features
 
 from ufselect import MaxVariance
-from ufselect._plain import best_features
 from ufselect.benchmark.data import Preparation, current_version, load_version, prepared
 from ufselect.benchmark.fits import fit_of
 from ufselect.benchmark.protocol import evaluation_of
 from ufselect.benchmark.runner import run_experiment
 from ufselect.benchmark.store import Store
 from ufselect.cli.app import run
-from ufselect.comparison import compare_selectors
 from ufselect.datasets.content import dataset_from
+from ufselect.inspection import compare_selectors
 from ufselect.preprocessing import LogNormalize
 
 

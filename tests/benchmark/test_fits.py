@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_iris
+from ufselect._plain import best_features
 
 from ufselect import FSASL, MCFS, MaxVariance
-from ufselect._plain import best_features
 from ufselect.benchmark.data import current_version
 from ufselect.benchmark.experiment import identity
 from ufselect.benchmark.fits import code_digest, fit_of, measured, module_folder, selector_named
@@ -52,7 +52,7 @@ def test_fits_are_the_same_whatever_the_order_of_their_parameters():
 
 
 def test_fits_that_differ_have_keys_that_differ():
-    pieces = [
+    fits = [
         fit("MCFS", n_clusters=3),
         fit("MCFS", n_clusters=4),
         fit("MCFS", n_clusters="classes"),
@@ -61,7 +61,7 @@ def test_fits_that_differ_have_keys_that_differ():
         fit("MCFS", data="wine"),
         fit("MCFS", n_features=3),
     ]
-    assert len({piece.key for piece in pieces}) == len(pieces)
+    assert len({each.key for each in fits}) == len(fits)
 
 
 def test_evaluations_are_the_same_whatever_the_order_of_the_features():
@@ -224,7 +224,7 @@ def test_an_unknown_parameter_is_a_mistake_in_the_experiment():
 # Judgements
 
 
-def test_a_evaluation_has_every_measure_that_was_asked_for():
+def test_an_evaluation_has_every_measure_that_was_asked_for():
     wine = load_dataset("wine")
     selected = wine.X[:, [0, 6, 9]]
     found = evaluation("wine", (0, 6, 9), ALL_MEASURES, 3).run()

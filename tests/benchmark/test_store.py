@@ -1,4 +1,4 @@
-"""Finished pieces on disk: none lost, none incomplete."""
+"""Finished work on disk: none lost, none incomplete."""
 
 import signal
 import sqlite3
@@ -44,7 +44,7 @@ def path(tmp_path):
     return tmp_path / "folder" / "store.sqlite"
 
 
-def test_pieces_survive(path):
+def test_outcomes_survive(path):
     outcomes = {"a": {"value": 0.1 + 0.2, "order": [3, 1, 2]}, "b": {"error": "ValueError: Ungültig ±"}}
     with Store(path) as store:
         assert store.find(outcomes) == {}
@@ -80,7 +80,7 @@ def test_several_processes_write_at_once_and_lose_nothing(tmp_path):
     paths = [tmp_path / f"{number}.sqlite" for number in range(12)]
     with ExitStack() as stack:
         writers = [stack.enter_context(start(ADD_WHEN_TOLD)) for _ in range(4)]
-        for path in paths:  # all make the file at the same moment, and half of the pieces come twice
+        for path in paths:  # all make the file at the same moment, and half of the outcomes come twice
             for index, writer in enumerate(writers):
                 writer.stdin.write(f"{path}|{4 * index}\n")
                 writer.stdin.flush()

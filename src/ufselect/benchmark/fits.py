@@ -22,14 +22,14 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import ThreadpoolController
 
-from ufselect._plain import best_features
 from ufselect._utils.memory import status_bytes
 from ufselect._utils.naming import names_a_module, object_named
+from ufselect._utils.seeds import draws_of_samples
 from ufselect._utils.types import Indices
 from ufselect._utils.warnings import convergence_warnings
 from ufselect.benchmark.data import DataVersion, load_version
 from ufselect.benchmark.experiment import identity
-from ufselect.columns.tabular import draws_of_samples
+from ufselect.inspection.adapter import best_features
 
 CLASSES = "classes"  # as the value of a parameter: the number of classes of the data set
 NONE = "none"  # as the value of a parameter: None, which TOML does not have

@@ -5,15 +5,17 @@ from __future__ import annotations
 import datetime
 import warnings
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from ufselect._utils.memory import ensure_fits
 from ufselect._utils.wording import listed
-from ufselect.files.read_text import read_records
-from ufselect.files.table import Table, UnreadableError
+from ufselect.files.errors import UnreadableError
+from ufselect.files.table import Table
+from ufselect.files.text import read_records
 from ufselect.files.text_dialect import EXCEL_ERRORS, Dialect
+from ufselect.files.text_records import Records
 
 _VALUES = 200_000  # values per block
 _OLD_FILE = b"\xd0\xcf\x11\xe0"  # of .xls files, and of workbooks with a password
@@ -34,25 +36,12 @@ def read_sheet(
     return read_records(_sheet(path, _rows(path, sheet)), aside, na, transpose, header)
 
 
-@dataclass(frozen=True)
-class Sheet:
+@dataclass(frozen=True, kw_only=True)
+class Sheet(Records):
     """The rows of a sheet as text, all of the same length."""
 
-    path: Path
     rows: list[tuple[Any, ...]]
     columns: list[int]
-    has_names: bool
-    dialect: Dialect = field(default=Dialect("\t", ".", is_fixed=True))
-
-    @property
-    def first_is_data(self) -> bool:
-        """Whether the names stand above the first row, which they never do."""
-        return False
-
-    @property
-    def fields(self) -> list[str]:
-        """The first row."""
-        return [text or "" for text in self._texts(self.rows[0])]
 
     def blocks(self, *, after_header: bool) -> Iterator[Any]:
         """Yield Arrow arrays of strings, each with the values of some rows one after another."""
@@ -61,10 +50,7 @@ class Sheet:
         step = max(1, _VALUES // len(self.columns))
         for start in range(int(after_header), len(self.rows), step):
             some = self.rows[start : start + step]
-            yield pa.array((text for row in some for text in self._texts(row)), pa.string())
-
-    def _texts(self, row: tuple[Any, ...]) -> Iterator[str | None]:
-        return (_as_text(row[column]) if column < len(row) else None for column in self.columns)
+            yield pa.array((text for row in some for text in _texts(row, self.columns)), pa.string())
 
 
 def _sheet(path: Path, rows: list[tuple[Any, ...]]) -> Sheet:
@@ -73,7 +59,18 @@ def _sheet(path: Path, rows: list[tuple[Any, ...]]) -> Sheet:
     if not used:
         raise UnreadableError("has an empty sheet; choose another one with sheet (--sheet).")
     ensure_fits(8 * len(rows) * len(used), f"The numbers of {path}", "remove empty rows and columns")
-    return Sheet(path, rows, used, has_names=all(isinstance(value, str) for value in rows[0]))
+    return Sheet(
+        path=path,
+        dialect=Dialect("\t", ".", is_fixed=True),
+        fields=[text or "" for text in _texts(rows[0], used)],
+        has_names=all(isinstance(value, str) for value in rows[0]),
+        rows=rows,
+        columns=used,
+    )
+
+
+def _texts(row: tuple[Any, ...], columns: list[int]) -> Iterator[str | None]:
+    return (_as_text(row[column]) if column < len(row) else None for column in columns)
 
 
 def _rows(path: Path, sheet: str | None) -> list[tuple[Any, ...]]:

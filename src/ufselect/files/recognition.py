@@ -1,101 +1,49 @@
-"""Recognise tables of counts, such as molecules of genes in cells or words in documents."""
+"""Recognise counts, such as molecules of genes in cells, and whole numbers that may be codes of groups."""
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from ufselect.files.table import Table
+from ufselect.files.table import Table, dense_block
 from ufselect.files.values import blocks_of_values, number_by_column, sum_by_column, sum_by_row
 
-_MOST_VALUES = 4_000_000  # a sample of the rows says as much as all of them
+# Counts. The figures are of the public sets: single cells, documents, microbes and simulated tissues against images,
+# ratings, genotypes, questionnaires and tables of several units.
 
-_FEWEST_COLUMNS = 20
-"""Number of columns below which nothing is recognised: the sum of a few columns is mostly one of them.
-
-Small tables of whole numbers mix units (age, children, price), and their rows have no meaningful sum.
-"""
-
-_FEWEST_ZEROS = 0.3
-"""Share of zeros in shallow counts. Cells and documents have 58 % or more, but columns of many zeros may be removed."""
-
-_FEWEST_ONES = 0.25
-"""Share of ones in the other values of shallow counts: a one is the most frequent thing to count.
-
-Cells and documents have 42 % or more, images 7 % or less: their pixels are either dark or bright. In ratings, with
-zeros for what is not rated, a one is the rarest rating.
-"""
-
-_LARGEST_OF_A_SCALE = 10
-"""Largest value of genotypes, grades and answers in questionnaires, which may have many zeros and ones."""
-
-_LARGEST_COMMON = 20
-"""Largest value that may be the most frequent one above 10: counts get rarer as they get larger, in all sets 11 to 13.
-
-Codes for missing answers (99) and ages do not.
-"""
-
+_MOST_VALUES = 4_000_000  # rows are sampled beyond this
+_FEWEST_COLUMNS = 20  # the sum of few columns is mostly one of them, and small tables mix units
+_FEWEST_ZEROS = 0.3  # cells and documents have 58 % or more, but columns of many zeros may have been removed
+_FEWEST_ONES = 0.25  # of the positive values; cells and documents have 42 % or more, images 7 % or less
+_LARGEST_OF_A_SCALE = 10  # genotypes, grades and answers may have many zeros and ones, too
+_LARGEST_COMMON = 20  # most frequent value above a scale; 11 to 13 in all sets, unlike ages and codes such as 99
 _LARGEST_CODE = 9999  # codes for missing answers are at most this
-
-_MOST_ON_OTHER_SCALES = 0.1
-"""Share of columns without ones in shallow counts, of those with at least ten positive values.
-
-A column that counts in ones has some, unless it is very frequent; prices, ages and incomes have none. Cells have 0.9 %
-or less, 16 of them 8 %.
-"""
-
+_MOST_ON_OTHER_SCALES = 0.1  # columns without ones: cells have 0.9 % or less, 16 of them 8 %; prices and ages all
 _FEWEST_POSITIVE = 10  # values by which a column is judged
-
-_LARGEST_OTHER_PART = 0.5
-"""Part of the sum of all values in columns without ones, unless it grows with the sums of the other columns.
-
-Cells have 27 % or less; a single column of incomes has nearly all.
-"""
-
-_SHARED_DEPTH = 0.5
-"""Correlation between the sums of rows by some columns and by others: a deep sample has more of everything.
-
-Cells, documents and microbes have 0.8 or more between rare and frequent columns. Without it a sum means nothing.
-"""
-
+_LARGEST_OTHER_PART = 0.5  # of the sum in columns without ones: cells have 27 % or less, incomes nearly all
+_SHARED_DEPTH = 0.5  # correlation of row sums over some columns and over others; 0.8 or more for counts
 _EXPECTED_ABOVE_ONE = 3  # values above 1 that a column would have if it were Poisson, or it is not judged
-
-_MOST_REGULAR = 0.1
-"""Share of columns that vary clearly less than a Poisson variable of their mean, or have no value above 1.
-
-Counts vary at least as much as random events do: cells, documents and microbes have no such column. Half of the columns
-of flags beside visits are such, and a fifth of clinical grades.
-"""
-
-_FEWEST_DEEP_COLUMNS = 100
-"""Number of columns below which deep counts are not recognised: columns of a few units could span as much as genes."""
-
-_DEEP_SPAN = 50
-"""Ratio of the last and the first decile of the column means of deep counts, such as genes in tissues.
-
-These have few zeros and ones, but the rates of genes span orders of magnitude: simulated tissues have a ratio of 650,
-and of 110 without rare genes. Images have 4 or less, unless they are dark at the edges.
-"""
-
+_MOST_REGULAR = 0.1  # columns that vary less than a Poisson variable: none in counts, half of flags, a fifth of grades
+_FEWEST_DEEP_COLUMNS = 100  # columns of a few units could span as much as genes
+_DEEP_SPAN = 50  # ratio of the deciles of column means; 110 or more for genes in tissues, 4 or less for images
 _BRIGHTEST_PIXEL = 255
-"""Value that the last decile of the column means of deep counts exceeds, and no pixel of a common image does."""
+_LARGEST_VARIATION = 1.5  # median coefficient of variation of deep counts; 0.55 for tissues, 2 for black pixels
+_MOST_LIKE_NEIGHBORS = 0.1  # excess correlation of neighbours; 0.05 or less for counts, 0.17 or more for images
+_FULL_SCALES = tuple(2**bits - 1 for bits in (10, 12, 14, 16))  # at which pixels of cameras saturate
+_MOST_PAIRS, _MOST_ROWS = 50, 300  # of neighbouring columns, and samples, that are compared
 
-_LARGEST_VARIATION = 1.5
-"""Median coefficient of variation of the columns of deep counts: simulated tissues have 0.55, black pixels 2."""
+# Codes. Numbers of children or of visits, grades, rare words and pixels at the border of an image have rare values.
 
-_MOST_LIKE_NEIGHBORS = 0.1
-"""By how much neighbouring columns typically correlate more than distant ones.
-
-Genes, words and microbes do by 0.05 or less, common images by 0.5 or more, noisy and very dark ones by 0.17.
-"""
-
-_FULL_SCALES = tuple(2**bits - 1 for bits in (10, 12, 14, 16))
-"""Values at which the pixels of cameras saturate. They are largest in counts only by chance."""
-
-_MOST_PAIRS, _MOST_ROWS = 50, 300  # pairs of neighbouring columns, and samples, that are looked at
+_FEWEST_CODES, _MOST_CODES = 3, 20  # different values; of two values, it makes no difference
+_SAMPLES_PER_CODE = 10  # on average: of few samples, any column has few different values
+_FEWEST_TIMES, _LEAST_SHARE_OF_MEAN = 5, 0.15  # how often the rarest value occurs, also relative to the mean
+_LARGEST_SHARE_CODED, _MOST_COLUMNS_CODED = 0.25, 10  # more of them are genotypes, questionnaires, words or images
+_MOST_ON_ONE_SCALE = 2  # more columns with the same values are answers on one scale
+_MOST_SORTED, _FEWEST_ROWS_SORTED, _MOST_ROWS_SORTED = 1_000_000, 20, 1000
 
 
 def looks_like_counts(table: Table) -> bool:
@@ -241,7 +189,76 @@ def _some_values(X: Any, columns: NDArray[np.intp]) -> NDArray[np.float64]:
 
 
 def _typical_correlation(some: NDArray[np.float64], others: NDArray[np.float64]) -> float:
-    """Return the median absolute correlation between centred columns, in pairs: some groups of genes stand together."""
+    """Return the median absolute correlation of pairs of centred columns; some groups of genes stand together."""
     lengths = np.linalg.norm(some, axis=0) * np.linalg.norm(others, axis=0)
     products = np.abs(np.sum(some * others, axis=0))
     return float(np.median(products[lengths > 0] / lengths[lengths > 0])) if lengths.any() else 0.0
+
+
+def codes_among(table: Table) -> dict[str, int]:
+    """Return the columns that may be codes rather than quantities, and how many different values each has.
+
+    A code has from 3 to 20 different values, all of them whole numbers and none of them rare. It is reported only if
+    most of the other columns are not of this kind. Missing values are ignored.
+
+    Parameters
+    ----------
+    table : Table
+        Without infinite values.
+
+    Returns
+    -------
+    dict of str to int
+        Empty if in doubt: whether a column is a code is for people to decide, and they are asked.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> import numpy as np
+    >>> from ufselect.files import Table, codes_among
+    >>> rng = np.random.default_rng(0)
+    >>> X = np.column_stack([rng.normal(size=(200, 3)), rng.integers(1, 11, 200)])
+    >>> codes_among(Table(X, ("width", "height", "depth", "segment"), {}, {}, None, Path("parts.csv")))
+    {'segment': 10}
+    """
+    n, d = table.shape
+    if n < _FEWEST_CODES * _SAMPLES_PER_CODE or d == 0:
+        return {}
+    sampled = _numbers_of_values(_rows_at_equal_distances(table.X))
+    n_few = np.count_nonzero((sampled > 0) & (sampled <= _MOST_CODES))
+    such = np.flatnonzero((sampled >= _FEWEST_CODES) & (sampled <= _MOST_CODES))
+    if 2 * n_few > d or len(such) > max(1, _LARGEST_SHARE_CODED * d):
+        return {}
+    found = {j: values for j in such.tolist() if (values := _code_values(table.X, j))}
+    times = Counter(found.values())
+    codes = {j: values for j, values in found.items() if times[values] <= _MOST_ON_ONE_SCALE}
+    return {table.names[j]: len(values) for j, values in codes.items()} if len(codes) <= _MOST_COLUMNS_CODED else {}
+
+
+def _rows_at_equal_distances(X: Any) -> NDArray[Any]:
+    """Return rows at equal distances, as many as are sorted in no time."""
+    n, d = X.shape
+    count = min(max(_MOST_SORTED // d, _FEWEST_ROWS_SORTED), _MOST_ROWS_SORTED)
+    rows = (X.tocsr() if sp.issparse(X) else X)[:: -(-n // count)]
+    return rows.toarray() if sp.issparse(rows) else rows
+
+
+def _numbers_of_values(rows: NDArray[Any]) -> NDArray[np.intp]:
+    """Return the number of different values of every column; 0 if some of them are not whole, or all are missing."""
+    known = ~np.isnan(rows)
+    whole = ~((rows > np.floor(rows)) & known).any(axis=0)
+    in_order = np.sort(rows, axis=0)  # missing values come last
+    steps = np.count_nonzero(in_order[1:] > in_order[:-1], axis=0)
+    return np.where(whole & known.any(axis=0), steps + 1, 0)
+
+
+def _code_values(X: Any, column: int) -> tuple[float, ...]:
+    """Return the values of a column if it looks like a code; nothing otherwise."""
+    values = dense_block(X, slice(None), np.array([column]))[:, 0]
+    values = values[~np.isnan(values)]
+    different, times = np.unique(values, return_counts=True)
+    if not _FEWEST_CODES <= len(different) <= _MOST_CODES or np.any(different > np.floor(different)):
+        return ()
+    mean = len(values) / len(different)
+    is_code = mean >= _SAMPLES_PER_CODE and times.min() >= max(_FEWEST_TIMES, _LEAST_SHARE_OF_MEAN * mean)
+    return tuple(different.tolist()) if is_code else ()

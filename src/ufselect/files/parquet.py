@@ -1,7 +1,8 @@
-"""Read Parquet files."""
+"""Read and write Parquet files."""
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
@@ -12,19 +13,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ufselect._utils.wording import shortened
-from ufselect.files.arrow import objects, texts
+from ufselect.files.arrow import arrow_column, number_column, object_array, text_array
+from ufselect.files.errors import UnreadableError
 from ufselect.files.table import (
     LARGEST_INTEGER,
     REQUESTED,
     TOO_LONG,
     UNNAMED,
+    Selection,
     Table,
-    UnreadableError,
     check_aside,
     checked_names,
+    dense_block,
     row_labels,
     with_columns_aside,
 )
+from ufselect.files.writing import columns_aside, comes_from
 
 _BYTES = 32 * 1024 * 1024  # of columns read together
 _INDEX = re.compile(r"__index_level_\d+__")
@@ -71,7 +75,7 @@ def _transposed_table(path: Path, file: Any) -> Table:
         if why := why_not_numeric(schema.field(name).type) or late.get(name):
             raise UnreadableError(f"has a column {shortened(name)!r} ({why}) that cannot be the values of a sample.")
     features = [_as_name(value) for value in next(columns_of(file, [key]))[1].to_pylist()]
-    labels = objects(samples)
+    labels = object_array(samples)
     name = "" if _INDEX.fullmatch(key) else key
     reasons = {name: "row labels" if name else UNNAMED}
     return Table(np.ascontiguousarray(X.T), checked_names(features), {name: labels}, reasons, labels, path)
@@ -208,9 +212,78 @@ def column_values(column: Any, reason: str) -> NDArray[Any]:
     column = without_dictionary(column)
     kind = column.type
     if pa.types.is_string(kind) or pa.types.is_large_string(kind):
-        return texts(column.combine_chunks())
+        return text_array(column.combine_chunks())
     plain = pa.types.is_integer(kind) or pa.types.is_boolean(kind) or pa.types.is_floating(kind)
     dates = pa.types.is_date(kind) or (pa.types.is_timestamp(kind) and kind.tz is None)
     if (plain and not (column.null_count and not pa.types.is_floating(kind))) or dates:
         return column.to_numpy()
-    return objects(column.to_pylist())
+    return object_array(column.to_pylist())
+
+
+def write_parquet(path: Path, table: Table, selection: Selection) -> None:
+    """Write the columns set aside and the selected ones; columns of a Parquet file keep their types and index."""
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    aside = columns_aside(table)
+    selected = {table.names[index]: int(index) for index in np.flatnonzero(selection.selected)}
+    columns, metadata = _unchanged_columns(table, aside, selected)
+    for name, values in aside.items():
+        columns.setdefault(name, arrow_column(values))
+    for name, index in selected.items():
+        columns.setdefault(name, number_column(_numbers_at(table, index), False))
+    names = [*aside, *selected]
+    written = pa.table([columns[name] for name in names], names=names)
+    parquet.write_table(written.replace_schema_metadata(metadata), path)
+
+
+def _numbers_at(table: Table, index: int) -> NDArray[Any]:
+    return dense_block(table.X, slice(None), np.array([index]))[:, 0]
+
+
+def _unchanged_columns(
+    table: Table, aside: dict[str, NDArray[Any]], selected: dict[str, int]
+) -> tuple[dict[str, Any], dict[bytes, bytes]]:
+    """Return the columns that the Parquet file of the table still holds unchanged, and its metadata."""
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    if not comes_from(table, "parquet"):
+        return {}, {}
+    try:
+        with parquet.ParquetFile(table.path) as file:
+            if file.metadata.num_rows != table.shape[0]:  # another file by now, or one that was transposed
+                return {}, {}
+            known = [name for name in (*aside, *selected) if file.schema_arrow.names.count(name) == 1]
+            columns = {}
+            for name, column in columns_of(file, known):
+                if name in aside and _holds(column, aside[name], table.reasons.get(name, "")):
+                    columns[name] = column
+                if name in selected and _equals(column, _numbers_at(table, selected[name])):
+                    columns[name] = column
+            return columns, _metadata_of(file.schema_arrow, columns)
+    except (OSError, pa.ArrowException):  # the file is gone or different now, but the table holds all that is needed
+        return {}, {}
+
+
+def _holds(column: Any, values: NDArray[Any], reason: str) -> bool:
+    """Whether a column of the file is where values set aside come from."""
+    return bool(arrow_column(column_values(column, reason)).equals(arrow_column(values)))
+
+
+def _equals(column: Any, numbers: NDArray[Any]) -> bool:
+    if why_not_numeric(column.type):
+        return False
+    return np.array_equal(floats(column).astype(numbers.dtype), numbers, equal_nan=True)
+
+
+def _metadata_of(schema: Any, columns: dict[str, Any]) -> dict[bytes, bytes]:
+    """Return the metadata of the file; what pandas wrote there is limited to these columns."""
+    metadata = dict(schema.metadata or {})
+    if b"pandas" in metadata:
+        described = json.loads(metadata[b"pandas"])
+        described["columns"] = [each for each in described["columns"] if each.get("field_name") in columns]
+        index = described["index_columns"]
+        described["index_columns"] = [each for each in index if not isinstance(each, str) or each in columns]
+        metadata[b"pandas"] = json.dumps(described).encode()
+    return metadata

@@ -1,37 +1,92 @@
-"""Comment lines of text files: those that begin with # and are no records."""
+"""The lines of text files: text in any encoding as UTF-8, and comment lines, which begin with # and are no records."""
 
 from __future__ import annotations
 
+import codecs
 import csv
+import io
 import re
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from tempfile import SpooledTemporaryFile
+from typing import IO, Any
 
-from ufselect._utils.wording import counted
+from ufselect._utils.wording import counted, shortened
+from ufselect.files.errors import UnreadableError
 from ufselect.files.text_dialect import DELIMITERS, EXCEL_ERRORS, MISSING, any_number, fields_of
 
+_BLOCK = 1024 * 1024  # bytes that are decoded together
+_LARGEST_IN_MEMORY = 16 * _BLOCK  # of decoded text
+_BYTE_ORDER_MARKS = {  # UTF-32 first: its mark begins with that of UTF-16
+    codecs.BOM_UTF32_LE: "utf-32",
+    codecs.BOM_UTF32_BE: "utf-32",
+    codecs.BOM_UTF16_LE: "utf-16",
+    codecs.BOM_UTF16_BE: "utf-16",
+}
+_CONTROLS_OF_LATIN1 = bytes(range(0x80, 0xA0))  # letters and quotes in Windows, nothing in Latin-1
 MARK = "#"
 _MARK = MARK.encode()
 _ERROR_FIRST = re.compile(f"(?:{'|'.join(map(re.escape, EXCEL_ERRORS))})[ ]*(?:[{''.join(DELIMITERS)}\r\n]|$)".encode())
 
 
+def check_encoding(encoding: str) -> None:
+    """Raise an error if Python knows no encoding of text by this name."""
+    try:
+        io.TextIOWrapper(io.BytesIO(), encoding)
+    except (LookupError, ValueError):
+        raise ValueError(
+            f"encoding={shortened(encoding)!r} is not known; examples are 'utf-8', 'latin-1', 'cp1252' and 'utf-16'."
+        ) from None
+
+
+@contextmanager
+def as_utf8(stream: IO[bytes], encoding: str | None) -> Iterator[Any]:
+    """Yield a seekable stream with the same text in UTF-8; without an encoding, the byte order mark gives it.
+
+    Text in another encoding goes to a temporary file, since it is read more than once.
+    """
+    if encoding is None:
+        start = stream.read(4)
+        stream.seek(0)
+        encoding = next((name for mark, name in _BYTE_ORDER_MARKS.items() if start.startswith(mark)), "utf-8")
+    if codecs.lookup(encoding).name in ("utf-8", "utf-8-sig"):
+        yield stream
+        return
+    decoder = codecs.getincrementaldecoder(encoding)()
+    with SpooledTemporaryFile(max_size=_LARGEST_IN_MEMORY) as decoded:
+        try:
+            while data := stream.read(_BLOCK):
+                decoded.write(decoder.decode(data).encode())
+            decoded.write(decoder.decode(b"", True).encode())
+        except UnicodeError as error:
+            raise UnreadableError(f"is not {encoding} text; pass another encoding (--encoding).") from error
+        decoded.seek(0)
+        yield decoded
+
+
+def why_not_utf8(text: bytes) -> str:
+    """Return the end of a sentence on a file of which this text is a part, and is not UTF-8."""
+    likely = "latin-1" if text == text.translate(None, _CONTROLS_OF_LATIN1) else "cp1252"
+    return f"is not UTF-8 text; pass its encoding, for example encoding={likely!r} (--encoding {likely})."
+
+
+def refuse_null_characters(text: bytes) -> None:
+    """Raise an error if the first line of a file has null characters, as UTF-16 without a byte order mark does."""
+    if b"\0" in text:
+        likely = "utf-16-be" if text.startswith(b"\0") else "utf-16-le"
+        raise UnreadableError(
+            f"has null characters, as if it were UTF-16; pass encoding={likely!r} (--encoding {likely})."
+        )
+
+
 @dataclass
 class Comments:
-    """The comment lines of a file.
+    """The comment lines of a file."""
 
-    Parameters
-    ----------
-    n_before : int
-        Number of comment lines before the first record.
-    between : bool
-        Whether lines between records that begin with # may be comments, too.
-    n_between : int
-        Number of them in the last pass through the file.
-    """
-
-    n_before: int = 0
-    between: bool = True
-    n_between: int = 0
+    n_before: int = 0  # the first record
+    between: bool = True  # whether lines between records that begin with # may be comments, too
+    n_between: int = 0  # in the last pass through the file
 
     def notes(self) -> tuple[str, ...]:
         """Return a sentence on what was skipped; none if nothing was."""

@@ -1,36 +1,27 @@
-"""Read tables from files."""
+"""Read a table from a file, several files or standard input."""
 
 from __future__ import annotations
 
 import os
-import stat
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import shutil
+import sys
+import zipfile
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from glob import has_magic
-from importlib import import_module
 from pathlib import Path
-from typing import Any
+from tempfile import TemporaryDirectory
+from typing import IO, Any
 
 from ufselect._utils.wording import shortened
-from ufselect.files import standard_input
 from ufselect.files.arrow import release_memory
-from ufselect.files.formats import FORMATS, Format, known_format
-from ufselect.files.table import Table, UnreadableError
-from ufselect.files.text_encoding import check_encoding
+from ufselect.files.errors import UnreadableError, check_file, errors_named
+from ufselect.files.registry import FORMATS, OPTIONS, Format, format_of, imported, why_option_does_not_apply
+from ufselect.files.table import Table
+from ufselect.files.text_lines import check_encoding
 
-_TEXT_OPTIONS = ("delimiter", "decimal", "na", "transpose", "encoding", "header", "verbose")
-_READERS: dict[str, tuple[str, str, tuple[str, ...]]] = {  # module, function, options
-    "csv": ("read_text", "read_text", _TEXT_OPTIONS),
-    "tsv": ("read_text", "read_text", _TEXT_OPTIONS),
-    "parquet": ("read_parquet", "read_parquet", ("transpose",)),
-    "npy": ("read_arrays", "read_npy", ("transpose",)),
-    "npz": ("read_arrays", "read_npz", ("transpose",)),
-    "mat": ("read_arrays", "read_mat", ("transpose",)),
-    "h5ad": ("read_annotated", "read_h5ad", ("layer",)),
-    "xlsx": ("read_sheet", "read_sheet", ("na", "transpose", "sheet", "header")),
-}
-_ARRAYS = {"npz": "arrays_of_npz", "mat": "arrays_of_mat"}
+_STANDARD_INPUT = "standard input"
 
 
 def read_table(
@@ -130,7 +121,7 @@ def read_table(
     >>> table.names, table.reasons
     (('width', 'height'), {'cell': 'text'})
     """
-    given = {
+    options = {
         "layer": layer,
         "delimiter": "\t" if delimiter == r"\t" else delimiter,  # as shells pass it
         "decimal": decimal,
@@ -141,32 +132,60 @@ def read_table(
         "header": header,
         "verbose": verbose,
     }
-    if str(path) != standard_input.MARK:
-        return _read(Path(path), str(path), tuple(aside), given)
-    with standard_input.stored_input() as stored:
-        table = _read(stored, standard_input.NAME, tuple(aside), given)
-    return replace(table, path=Path(standard_input.NAME))
+    if str(path) != "-":
+        return _read(Path(path), str(path), tuple(aside), options)
+    with stored_standard_input() as stored:
+        table = _read(stored, _STANDARD_INPUT, tuple(aside), options)
+    return replace(table, path=Path(_STANDARD_INPUT))
 
 
-def _read(path: Path, name: str, aside: tuple[str, ...], given: Mapping[str, Any]) -> Table:
-    """Read a file or several; messages call it by that name."""
-    if is_pattern(path):
-        _check_options(name, given, ("transpose",))
-        table: Table = _function("read_parquet_parts", "read_parquet_parts")(path, aside, given["transpose"])
-    else:
-        table = _read_file(path, name, aside, given)
-    with errors_named(path, name):
-        _check_table(table)
-    release_memory()
-    return table
+@contextmanager
+def stored_standard_input() -> Iterator[Path]:
+    """Yield a file with everything that standard input holds; its suffix says what that is, CSV by default.
+
+    Raises
+    ------
+    OSError
+        If standard input is closed or a terminal.
+    ValueError
+        If it is empty or holds an AnnData file.
+    """
+    with TemporaryDirectory(prefix="ufselect-") as folder:
+        stored = Path(folder, _STANDARD_INPUT)
+        with stored.open("wb") as file:
+            shutil.copyfileobj(_standard_input(), file)
+        yield stored.rename(stored.with_name(stored.name + _suffix_by_content(stored)))
 
 
-def _read_file(path: Path, name: str, aside: tuple[str, ...], given: Mapping[str, Any]) -> Table:
-    module, function, accepted = _READERS[_readable_format(path).name]
-    _check_options(name, given, accepted)
-    check_file(path)
-    with errors_named(path, name):
-        return _function(module, function)(path, aside, **{option: given[option] for option in accepted})
+def _standard_input() -> IO[bytes]:
+    if sys.stdin is None or sys.stdin.closed:
+        raise OSError(f"{_STANDARD_INPUT} is closed; pipe a file into the command, or give its name.")
+    if sys.stdin.isatty():
+        raise OSError(f"{_STANDARD_INPUT} is a terminal; pipe a file into the command, or give its name.")
+    return sys.stdin.buffer
+
+
+def _suffix_by_content(path: Path) -> str:
+    with path.open("rb") as file:
+        start = file.read(16)
+    if not start:
+        raise ValueError(f"{_STANDARD_INPUT} is empty.")
+    if start.startswith(b"\x1f\x8b"):
+        return ".csv.gz"
+    known = next((each for each in FORMATS if each.magic and start.startswith(each.magic)), FORMATS[0])
+    if known.annotates:
+        raise ValueError(
+            f"{_STANDARD_INPUT} is an {known.title} file, which cannot be read from there; give the name of the file."
+        )
+    return ".xlsx" if known.name == "npz" and _is_workbook(path) else known.suffixes[0]
+
+
+def _is_workbook(path: Path) -> bool:
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return any(name.startswith("xl/") for name in archive.namelist())
+    except zipfile.BadZipFile:
+        return False
 
 
 def is_pattern(path: str | Path) -> bool:
@@ -174,113 +193,58 @@ def is_pattern(path: str | Path) -> bool:
     return has_magic(str(path)) and not os.path.lexists(path)
 
 
+def _read(path: Path, name: str, aside: tuple[str, ...], options: Mapping[str, Any]) -> Table:
+    """Read a file or several; messages call it by that name."""
+    known = None if is_pattern(path) else format_of(path)
+    _check_options(name, options, known)
+    if known is None:
+        table: Table = imported("parquet_parts.read_parquet_parts")(path, aside, options["transpose"])
+    else:
+        check_file(path)
+        with errors_named(path, name):
+            table = known.read(path, aside, options)
+    with errors_named(path, name):
+        _check_table(table)
+    release_memory()
+    return table
+
+
 def read_arrays(path: str | Path) -> dict[str, Any]:
     """Read the arrays of a .npz or .mat file.
-
-    Parameters
-    ----------
-    path : path
 
     Returns
     -------
     dict
         Arrays and sparse matrices by name; None for arrays of Python objects, which are never unpickled. Sparse
         matrices are sound, and in canonical form.
-
-    Raises
-    ------
-    OSError
-        If the file cannot be opened or is not a regular file.
-    ValueError
-        If it is damaged. The message is one sentence that names the file and the cause.
     """
-    known = _readable_format(path)
     check_file(path)
     with errors_named(path):
-        return _function("read_arrays", _ARRAYS[known.name])(Path(path))
+        arrays: dict[str, Any] = imported(format_of(path).arrays)(Path(path))
+    return arrays
 
 
-def check_file(path: str | Path) -> None:
-    """Raise an error if the file does not exist, is empty, may not be read or is not a regular file."""
-    try:
-        mode = os.stat(path).st_mode
-        if stat.S_ISDIR(mode):
-            raise IsADirectoryError(f"{path} is a folder, not a file.")
-        if not stat.S_ISREG(mode):  # opening a pipe waits until another process writes to it
-            raise OSError(f"{path} is not a regular file; save the data to a file first.")
-        with open(path, "rb") as file:
-            empty = not file.read(1)
-    except FileNotFoundError:
-        raise FileNotFoundError(f"There is no file {path}.") from None
-    except PermissionError:
-        raise PermissionError(f"{path} cannot be read: permission denied.") from None
-    except OSError as error:
-        if error.errno is None:
-            raise
-        raise OSError(f"{path} cannot be opened: {(error.strerror or 'unknown cause').lower()}.") from error
-    if empty:
-        raise ValueError(f"{path} is empty.")
-
-
-def _readable_format(path: str | Path) -> Format:
-    if known := known_format(path):
-        return known
-    raise ValueError(f"{path} has an unknown suffix; {FORMATS}")
-
-
-def _check_options(name: str, given: Mapping[str, Any], accepted: Sequence[str]) -> None:
+def _check_options(name: str, options: Mapping[str, Any], known: Format | None) -> None:
     """Raise an error if an option has an invalid value, or does not apply to the format."""
-    reasons = {
-        "layer": "only .h5ad files have layers",
-        "delimiter": "only .csv and .tsv files have a delimiter",
-        "decimal": "only .csv and .tsv files have a decimal mark",
-        "na": "only .csv, .tsv and .xlsx files hold missing values as text",
-        "encoding": "only .csv and .tsv files have an encoding",
-        "sheet": "only .xlsx files have sheets",
-        "header": "only .csv, .tsv and .xlsx files have a first line that may or may not hold names",
-        "transpose": "rows of AnnData are always samples; save adata.T instead",
-    }
-    for option, reason in reasons.items():
-        is_given = given[option] is not None if option == "header" else given[option]
+    accepted = known.options if known else ("transpose",)
+    for option in OPTIONS:
+        value = options[option]
+        is_given = value is not None if option == "header" else value
         if is_given and option not in accepted:
-            raise ValueError(f"{option}={_shown(given[option])} does not apply to {name}: {reason}.")
-    if not isinstance(given["header"], bool | None):
-        raise ValueError(f"header={given['header']!r} is not True, False or None.")
-    if given["encoding"] is not None:
-        check_encoding(given["encoding"])
-    if given["decimal"] not in (None, ".", ","):
-        raise ValueError(f"decimal={given['decimal']!r} is not '.' or ','.")
-    delimiter = given["delimiter"]
+            shown = value[0] if isinstance(value, tuple) and len(value) == 1 else value
+            reason = why_option_does_not_apply(option, known)
+            raise ValueError(f"{option}={shown!r} does not apply to {name}: {reason}.")
+    header, decimal, delimiter = options["header"], options["decimal"], options["delimiter"]
+    if not isinstance(header, bool | None):
+        raise ValueError(f"header={header!r} is not True, False or None.")
+    if options["encoding"] is not None:
+        check_encoding(options["encoding"])
+    if decimal not in (None, ".", ","):
+        raise ValueError(f"decimal={decimal!r} is not '.' or ','.")
     if delimiter is not None and (len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\r\n'):
         raise ValueError(f"delimiter={delimiter!r} is not one ASCII character other than a quote or line end.")
-    if delimiter is not None and delimiter == given["decimal"]:
+    if delimiter is not None and delimiter == decimal:
         raise ValueError(f"{delimiter!r} cannot be both the delimiter and the decimal mark.")
-
-
-def _shown(value: Any) -> str:
-    return repr(value[0] if isinstance(value, tuple) and len(value) == 1 else value)
-
-
-@contextmanager
-def errors_named(path: str | Path, name: str = "") -> Iterator[None]:
-    """Turn whatever a reader fails with into one sentence that names the file, by another name if there is one."""
-    name = name or str(path)
-    try:
-        yield
-    except MemoryError:
-        raise
-    except ImportError as error:
-        raise ValueError(f"Reading {name} requires {error.name}: pip install {error.name}.") from error
-    except UnreadableError as error:
-        raise ValueError(f"{name} {error}") from error
-    except Exception as error:  # libraries fail with anything on damaged files
-        title = _readable_format(path).title
-        raise ValueError(f"{name} cannot be read as {title}: the file is damaged or incomplete.") from error
-
-
-def _function(module: str, name: str) -> Callable[..., Any]:
-    """Import a reader when it is needed: each brings a library that the others do without."""
-    return getattr(import_module(f"ufselect.files.{module}"), name)
 
 
 def _check_table(table: Table) -> None:

@@ -1,19 +1,28 @@
-"""Refuse HDF5 files that take parts of other files.
+"""HDF5 files: those that take parts of other files are refused, and errors of the disk do not end the process.
 
 A link, the storage of a dataset or a virtual dataset can name any file that the user may read. Whoever makes such a
 file would so get the content of others into the output.
+
+If HDF5 cannot write what it holds when a file is closed, it tries again when the process ends, and crashes. So it never
+learns of such an error: it writes to a file object that remembers the error, which is raised once HDF5 has closed it.
 """
 
 from __future__ import annotations
 
+import io
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from ufselect._utils.wording import shortened
-from ufselect.files.table import UnreadableError
+from ufselect.files.errors import UnreadableError
 
 _SAME_FILE = "."  # as HDF5 calls the file itself in virtual datasets
 _LONGEST_PATH = 250
+_LARGEST_KEPT = 1 << 20
 
 
 def check_self_contained(path: Path) -> None:
@@ -71,7 +80,6 @@ def _check_storage(storage: Any, name: bytes) -> None:
 
 def _references(found: Any, name: bytes) -> list[tuple[bytes, int]]:
     """Return the address of each object that an attribute of this one refers to; old categories are found so."""
-    import numpy as np
     from h5py import h5a, h5o, h5r, h5t
 
     addresses = []
@@ -95,3 +103,70 @@ def _elsewhere(name: bytes, other: bytes) -> UnreadableError:
 
 def _shown(text: bytes) -> str:
     return repr(shortened(text.decode("utf-8", "replace"), _LONGEST_PATH))
+
+
+@contextmanager
+def opened_for_writing(path: Path, mode: str) -> Iterator[Any]:
+    """Open an HDF5 file, new ("w") or as it is ("r+").
+
+    Raises
+    ------
+    OSError
+        If something could not be written.
+    """
+    import h5py
+
+    with _DeferredErrors(path, "w+" if mode == "w" else mode) as stream:
+        try:
+            with h5py.File(stream, mode) as file:
+                yield file
+        except Exception:
+            if stream.error is None:
+                raise  # else it may have read what was never written
+        if stream.error is not None:
+            raise stream.error
+
+
+class _DeferredErrors(io.FileIO):
+    """A file that remembers the first error of the disk instead of raising it, and keeps in memory what follows.
+
+    HDF5 reads its own structures again, and would crash on what was never written. It does not read values again, so
+    that large pieces, which can only be values, are not kept.
+    """
+
+    def __init__(self, path: Path, mode: str) -> None:
+        super().__init__(path, mode)
+        self.error: OSError | None = None
+        self._kept: list[tuple[int, bytes]] = []  # where it belongs, and what
+
+    def write(self, data: Any) -> int:
+        """Write all of the data; the system may take only a part at a time."""
+        content, start = memoryview(data).cast("B"), self.tell()
+        left = content
+        try:
+            while left and self.error is None:
+                left = left[super().write(left) :]
+        except OSError as error:
+            self.error = error
+        if self.error is not None and len(content) <= _LARGEST_KEPT:
+            self._kept.append((start, bytes(content)))
+        self.seek(start + len(content))
+        return len(content)
+
+    def readinto(self, buffer: Any) -> int:
+        """Read from the file, or what was kept instead of it."""
+        content, start = memoryview(buffer).cast("B"), self.tell()
+        n_read = super().readinto(buffer)
+        for at, kept in self._kept:
+            first, last = max(start, at), min(start + len(content), at + len(kept))
+            if first < last:
+                content[first - start : last - start] = kept[first - at : last - at]
+        return len(content) if self._kept else n_read or 0
+
+    def truncate(self, size: int | None = None) -> int:
+        """Change the size of the file."""
+        try:
+            return super().truncate(size) if self.error is None else size or 0
+        except OSError as error:
+            self.error = error
+            return size or 0
