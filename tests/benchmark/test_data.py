@@ -8,7 +8,6 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_array_equal
-from ufselect._plain import best_features
 
 from ufselect import MaxVariance
 from ufselect.benchmark.data import Preparation, current_version, load_version, prepared
@@ -19,6 +18,7 @@ from ufselect.benchmark.store import Store
 from ufselect.cli.app import run
 from ufselect.datasets.content import dataset_from
 from ufselect.inspection import compare_selectors
+from ufselect.inspection.adapter import best_features
 from ufselect.preprocessing import LogNormalize
 
 

@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_iris
-from ufselect._plain import best_features
 
 from ufselect import FSASL, MCFS, MaxVariance
 from ufselect.benchmark.data import current_version
@@ -27,6 +26,7 @@ from ufselect.benchmark.rankings import (
 from ufselect.columns.dense import Columns
 from ufselect.datasets import load_dataset
 from ufselect.datasets.planted import make_planted_clusters
+from ufselect.inspection.adapter import best_features
 from ufselect.metrics import clustering_agreement, nearest_neighbor_accuracy, neighborhood_preservation, redundancy
 from ufselect.solvers.l21 import l21_objective, l21_regression
 from ufselect.solvers.penalties import smallest_penalty_for_zero
