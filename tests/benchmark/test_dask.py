@@ -96,7 +96,11 @@ def test_the_command_goes_on_when_a_worker_dies(client, experiment_file, plain, 
         "--output",
         tmp_path / "out",
     ]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+    found = os.pathsep.join([str(Path(__file__).parent), *filter(None, [os.environ.get("PYTHONPATH")])])
+    environment = {**os.environ, "PYTHONPATH": found}  # it stores the work of methods that it finds itself
+    with subprocess.Popen(
+        command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
         finished = kill_worker_midway(
             client,
             tmp_path / "out" / "store.sqlite",

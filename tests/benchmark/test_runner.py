@@ -120,6 +120,15 @@ def test_nothing_is_run_twice(make_experiment, logged, small_set, store, tmp_pat
     assert set(first.rows) < set(whole.rows)
 
 
+def test_work_of_unknown_code_is_not_stored(make_experiment, logged, small_set, store, monkeypatch):
+    method, fitted = logged
+    experiment = make_experiment(method, data=[small_set])
+    monkeypatch.setattr("ufselect.benchmark.fits.code_digest", lambda selector="": "")  # the workers only have it
+    for times in (1, 2):
+        run_experiment(experiment, store)
+        assert fitted() == dict.fromkeys(range(4), times)
+
+
 def test_features_are_judged_once_whoever_selected_them(make_experiment, small_set, store, tmp_path):
     # Both take the columns as they come; of the four rankings at random none begins with the same two.
     methods = """
