@@ -66,14 +66,6 @@ def test_of_many_samples_some_are_drawn_always_the_same():
     assert_array_equal(prepared(dataset, Preparation(most_samples=60)).X, X)
 
 
-def test_a_class_is_small_by_the_samples_that_are_drawn():
-    y = np.arange(60) < 12
-    data = prepared(dataset_from("mine", np.arange(60.0)[:, None], y), Preparation(most_samples=30, smallest_class=2))
-    drawn = np.sort(np.random.default_rng(0).choice(60, 30, replace=False))
-    assert_array_equal(data.X.ravel(), drawn)
-    assert np.bincount(data.y).min() == np.count_nonzero(drawn < 12) < 12
-
-
 def test_negative_values_are_not_counts():
     with pytest.raises(ValueError, match="mine has negative values, which cannot be counts"):
         prepared(dataset_from("mine", [[1.0], [-1.0]], [0, 1]), Preparation("counts"))
