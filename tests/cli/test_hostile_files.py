@@ -262,7 +262,7 @@ def test_options_that_make_no_sense(folder, arguments, code, sentence):
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["select", "cells.csv", "--method", "FSAL"], "'FSAL' is not a method; did you mean KernelFSASL?"),
+        (["select", "cells.csv", "--method", "FSAL"], "'FSAL' is not a method; did you mean FSASL?"),
         (
             ["explain", "cells.csv", "gene 0", "--method=zzz"],
             "'zzz' is not a method; ufselect methods lists all",
