@@ -277,7 +277,9 @@ def test_labels_that_make_no_sense_are_refused(planted, judge, labels, sentence)
 
 
 def test_a_selector_without_structure_and_a_single_subset_are_refused(planted):
-    with pytest.raises(ValueError, match=r"^MaxVariance learns no structure that columns could agree with; use FSASL"):
+    with pytest.raises(
+        ValueError, match=r"^MaxVariance learns no structure that columns could be aligned with; use FSASL"
+    ):
         evaluate(planted.X, [1], selector=MaxVariance())
     with pytest.raises(ValueError, match=r"^n_draws=1 is too few"):
         evaluate(planted.X, [1], n_draws=1)

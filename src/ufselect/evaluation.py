@@ -341,7 +341,7 @@ class LearnedStructure:
         alignments = getattr(selector, "alignments_", None)
         if alignments is None:
             raise ValueError(
-                f"{type(selector).__name__} learns no structure that columns could agree with; "
+                f"{type(selector).__name__} learns no structure that columns could be aligned with; "
                 "use FSASL, or another method that learns an embedding."
             )
         names, X = fitted_column_names(X, selector), canonical(as_matrix(X))

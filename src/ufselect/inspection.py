@@ -106,12 +106,12 @@ class Explanation:
 def _on_structure(explanation: Explanation) -> list[str]:
     sentences = []
     if explanation.alone is None:
-        sentences.append("This method learns no structure that a column could agree with.")
+        sentences.append("This method learns no structure that a column could be aligned with.")
     else:
-        sentences.append(f"Agreement with the learned structure by itself: {explanation.alone:.3f} of 1.")
+        sentences.append(f"Alignment with the learned structure on its own: {explanation.alone:.3f} of 1.")
     if explanation.gain is not None and explanation.rank > 1:
         verb = "raises" if explanation.gain >= 0.0 else "lowers"
-        sentences.append(f"It {verb} the agreement of the columns ranked before it by {abs(explanation.gain):.3f}.")
+        sentences.append(f"It {verb} the alignment of the columns ranked before it by {abs(explanation.gain):.3f}.")
     return sentences
 
 

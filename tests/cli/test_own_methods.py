@@ -147,7 +147,7 @@ def test_a_comparison_takes_it_beside_others(cells):
         ("mine:Other", "there is no selector 'mine:Other' in mine."),
         ("gone:Other", "there is no selector 'gone:Other' in gone: No module named 'gone'."),
         (":Other", "there is no selector ':Other'"),
-        ("ufselect.base:BaseSelector", "BaseSelector cannot be made: Can't instantiate abstract class"),
+        ("ufselect.base:BaseSelector", "BaseSelector cannot be created: Can't instantiate abstract class"),
     ],
 )
 def test_what_is_not_a_selector_is_refused(cells, method, sentence):

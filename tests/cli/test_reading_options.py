@@ -77,7 +77,7 @@ def test_further_texts_may_mean_a_missing_value(given):
     X[[3, 7], 2] = np.median(np.delete(X[:, 2], [3, 7]))
     assert selected("holes.csv", *given, "--impute", "median") == best(X)
     refused = invoke("select", "holes.csv", *given)
-    assert refused.stderr == "Error: 2 missing values in gene 2 (2); --impute median fills them in.\n"
+    assert refused.stderr == "Error: 2 missing values in gene 2 (2); use --impute median to replace them.\n"
     kept_aside = invoke("select", "holes.csv", *METHOD).stdout
     assert "gene 2 (text" in kept_aside
 
@@ -113,7 +113,7 @@ def test_the_columns_with_most_missing_values_come_first():
     table.to_csv("holes.csv", index=False)
     outcome = invoke("select", "holes.csv")
     assert outcome.stderr.startswith("Error: 55 missing values in gene 9 (10), gene 8 (9), gene 7 (8), ")
-    assert outcome.stderr.endswith("gene 2 (3) and 2 more; --impute median fills them in.\n")
+    assert outcome.stderr.endswith("gene 2 (3) and 2 more; use --impute median to replace them.\n")
 
 
 def test_a_name_of_a_gene_and_of_an_annotation_keeps_both_aside(folder):

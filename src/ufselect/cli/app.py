@@ -5,30 +5,26 @@ from __future__ import annotations
 import os
 import sys
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from io import TextIOWrapper
 from typing import Annotated, Any
 
 try:
     import typer
 except ImportError as error:
-    packages = "typer rich pandas pyarrow matplotlib jinja2"
+    packages = "typer rich docstring_parser pandas pyarrow matplotlib jinja2"
     raise SystemExit(f"The command line needs additional packages: pip install {packages}.") from error
 
 from ufselect import __version__
 from ufselect._utils.atomic_files import Replacement, files_recorded
 from ufselect._utils.wording import in_one_line, listed
 from ufselect.cli.bench import bench
-from ufselect.cli.classes import class_named, method_named_in, options_in
 from ufselect.cli.compare import compare
 from ufselect.cli.demo import demo
-from ufselect.cli.docstrings import docstring_of
 from ufselect.cli.evaluate import evaluate
 from ufselect.cli.explain import explain
-from ufselect.cli.interruptions import raise_on_signals
-from ufselect.cli.methods import methods
-from ufselect.cli.parameters import refused_value, with_parameters_of
-from ufselect.cli.printing import note, say
+from ufselect.cli.methods import as_program, class_named, docstring_of, method_in, methods, options_in
+from ufselect.cli.output import note, raise_on_signals, say
 from ufselect.cli.select import select
 
 FAILURE, WRONG_USE = 1, 2
@@ -86,7 +82,7 @@ def run(arguments: Sequence[str]) -> int:
         except Exception as error:
             if "--debug" in options_in(words):
                 raise
-            return _failed(*_plainly(error))
+            return _failed(_plainly(error), FAILURE)
         if result == STOPPED:
             return _failed(_interrupted(files), FAILURE)
     return result if isinstance(result, int) else 0
@@ -108,21 +104,18 @@ def program_for(arguments: Sequence[str]) -> typer.Typer:
     )
     program.callback()(_version)
     for command in (select, compare, explain, evaluate, methods, demo, bench):
-        if command in (select, explain, evaluate):
-            # Only if this command is in use: importing the method would make the others wait.
-            _add_with_parameters(
-                program, command, method_named_in(arguments) if command.__name__ in arguments[:1] else None
-            )
+        described = docstring_of(command)
+        if command in (methods, demo, bench):
+            program.command(help=described)(command)
+        elif command is compare:
+            program.command(help=described)(as_program(command))
         else:
-            program.command(help=docstring_of(command))(command)
+            # Only if this command is in use: importing the method would make the others wait.
+            cls = class_named(method_in(arguments)) if command.__name__ in arguments[:1] else None
+            name = "the method" if cls is None else cls.__name__
+            epilog = f"The options after --debug are parameters of {name}; use --method NAME --help for another method."
+            program.command(help=described, epilog=epilog)(as_program(command, cls))
     return program
-
-
-def _add_with_parameters(program: typer.Typer, command: Callable[..., None], method: str | None) -> None:
-    cls = None if method is None else class_named(method)
-    name = "the method" if cls is None else cls.__name__
-    epilog = f"The options after --debug are parameters of {name}; use --method NAME --help for another method."
-    program.command(epilog=epilog, help=docstring_of(command))(with_parameters_of(cls, command))
 
 
 def _print_version(wanted: bool) -> None:
@@ -145,18 +138,16 @@ def _with_hint(error: Any) -> str:
     return f"{message}{'' if message.endswith('?') else '.'} See {command} --help."
 
 
-def _plainly(error: Exception) -> tuple[str, int]:
-    """Return one sentence on an error, and the exit code: 2 if a parameter has an invalid value."""
-    if isinstance(error, ValueError) and type(error).__name__ == "InvalidParameterError":
-        return refused_value(in_one_line(str(error))), WRONG_USE
+def _plainly(error: Exception) -> str:
+    """Return one sentence on an error."""
     if isinstance(error, MemoryError):
-        return str(error) or "There is not enough memory.", FAILURE
+        return str(error) or "Not enough memory."
     if isinstance(error, OSError) and error.strerror:
         cause = f"{error.strerror[0].lower()}{error.strerror[1:]}"
-        return f"{error.filename or 'A file could not be read or written'}: {cause}.", FAILURE
+        return f"{error.filename or 'A file could not be read or written'}: {cause}."
     if isinstance(error, (ValueError, OSError, ImportError)):
-        return in_one_line(str(error)), FAILURE
-    return f"{type(error).__name__}: {in_one_line(str(error))} (--debug shows the traceback.)", FAILURE
+        return in_one_line(str(error))
+    return f"{type(error).__name__}: {in_one_line(str(error))} (--debug shows the traceback.)"
 
 
 def _failed(sentence: str, code: int) -> int:

@@ -1,18 +1,26 @@
-"""A selection and everything that its page shows."""
+"""A selection and everything that its page shows, and the code that reproduces it."""
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
 
-from ufselect._utils.types import Float
+import ufselect
+from ufselect._utils.types import Float, Indices
 from ufselect._utils.wording import percent, shown
 from ufselect.base import BaseSelector
+from ufselect.columns.dense import constant_columns
 from ufselect.columns.tabular import as_matrix, column_names
 from ufselect.inspection import StructureTest
+
+_WITHOUT_EFFECT = ("n_jobs", "verbose")  # on the result
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,6 +120,16 @@ class Study:
         """The names of the columns."""
         return self.names or ()
 
+    @cached_property
+    def best_first(self) -> Indices:
+        """The indices of the columns by rank."""
+        return np.argsort(self.selector.ranking_, kind="stable")
+
+    @cached_property
+    def constant(self) -> npt.NDArray[np.bool_]:
+        """Which columns are constant."""
+        return np.asarray(constant_columns(self.X))
+
     @property
     def subsets(self) -> str:
         """The subsets of the samples from which the stability comes, in words."""
@@ -132,3 +150,45 @@ def _check_count(what: str, found: int, of_what: str, wanted: int) -> None:
 
 def _as_array(values: Any) -> Float | None:
     return None if values is None else np.asarray(values, dtype=np.float64)
+
+
+def part_of(X: Any, rows: Indices, columns: Indices) -> Any:
+    """Return some rows and columns of X, dense or sparse."""
+    if len(rows) == X.shape[0]:
+        return X[:, columns]
+    # If X is sparse, the step that is fast in its format comes first.
+    return X[:, columns][rows] if sp.issparse(X) and X.format == "csc" else X[rows][:, columns]
+
+
+def evenly_spaced(n: int, most: int) -> Indices:
+    """Return ``most`` indices below n, including the first and the last; all n of them if n is smaller."""
+    return np.arange(n) if n <= most else np.linspace(0, n - 1, most).round().astype(np.intp)
+
+
+def parameters(selector: BaseSelector) -> dict[str, tuple[str, bool]]:
+    """Return the value of every parameter as Python code, and whether it is the default."""
+    defaults = inspect.signature(type(selector).__init__).parameters
+    given = selector.get_params(deep=False)
+    names = [name for name in defaults if name in given and name not in _WITHOUT_EFFECT]
+    return {name: (_code(given[name]), _same(given[name], defaults[name].default)) for name in names}
+
+
+def python_code(selector: BaseSelector) -> str:
+    """Return code that reproduces the selection from a matrix X, without parameters at their defaults."""
+    method = type(selector).__name__
+    chosen = {name: value for name, (value, default) in parameters(selector).items() if not default}
+    named = ", ".join(f"{name}={value}" for name, value in chosen.items())
+    imported = f"from {_module_of(type(selector))} import {method}"
+    return f"{imported}\n\nselector = {method}({named}).fit(X)\nselector.top_features()"
+
+
+def _module_of(cls: type) -> str:
+    return "ufselect" if getattr(ufselect, cls.__name__, None) is cls else cls.__module__
+
+
+def _code(value: Any) -> str:
+    return repr(value.item() if isinstance(value, np.generic) else value)
+
+
+def _same(value: Any, default: Any) -> bool:
+    return type(value) is type(default) and bool(value == default)

@@ -1,4 +1,4 @@
-"""Everything that the scripts of the page draw, as one dictionary of plain values."""
+"""The data of all figures, as one dictionary of plain values for the scripts of the page."""
 
 from __future__ import annotations
 
@@ -15,18 +15,21 @@ from ufselect._utils.types import Float
 from ufselect.columns.dense import column_moments
 from ufselect.columns.tabular import dense_part
 from ufselect.inspection import gains_of
-from ufselect.report.columns import Markers, StandsFor, explanations, histograms, markers, what_they_stand_for
-from ufselect.report.encoding import packed, packed_range, packed_shares, plain_numbers
-from ufselect.report.features import (
+from ufselect.report.columns import (
     Correlations,
-    agreement_of_all,
-    best_first,
+    Markers,
+    StandsFor,
+    alignment_of_all,
     curves_of,
-    part_of,
+    explanations,
+    histograms,
+    markers,
     selected_correlations,
+    what_they_stand_for,
 )
 from ufselect.report.samples import Map, map_of_samples, robust_ranges
-from ufselect.report.study import Study
+from ufselect.report.study import Study, part_of
+from ufselect.report.template import packed, packed_range, packed_shares, plain_numbers
 
 MOST_CORRELATIONS_SHOWN = 150
 GROUPS_LISTED_WITH_A_SAMPLE = 3
@@ -44,7 +47,7 @@ class Findings:
     map: Map
     markers: Markers | None
     correlations: Correlations
-    agreement_of_all: float | None
+    alignment_of_all: float | None
     stands_for: list[StandsFor]
 
     @classmethod
@@ -52,11 +55,11 @@ class Findings:
         """Compute the findings."""
         shown = map_of_samples(study)
         correlations = selected_correlations(study)
-        every = agreement_of_all(study)
+        every = alignment_of_all(study)
         return cls(study, shown, markers(study, shown), correlations, every, what_they_stand_for(study))
 
 
-def page_content(findings: Findings) -> dict[str, Any]:
+def data_of_figures(findings: Findings) -> dict[str, Any]:
     """Return the data of all figures, by section of the page."""
     study = findings.study
     return {
@@ -88,7 +91,7 @@ def _download_name(source: str) -> str:
 def _features(findings: Findings) -> dict[str, Any]:
     """Return names and scores, best first, and what is known of the selected ones."""
     study = findings.study
-    order, names = best_first(study), study.column_names
+    order, names = study.best_first, study.column_names
     distributions, gains = histograms(study), gains_of(study.selector)
     return {
         "selected": int(study.selector.n_features_),
@@ -120,9 +123,9 @@ def _curves(findings: Findings) -> dict[str, Any] | None:
     if curves is None:
         return None
     content: dict[str, Any] = {
-        "agreement": plain_numbers(curves.agreement),
+        "alignment": plain_numbers(curves.alignment),
         "r2": None if curves.r2 is None else plain_numbers(curves.r2),
-        "all": findings.agreement_of_all,
+        "all": findings.alignment_of_all,
         "tested": None,
     }
     if tested is not None and tested.curves.size:
@@ -164,7 +167,7 @@ def _values_of_best(findings: Findings) -> list[dict[str, Any]]:
     study, shown = findings.study, findings.map
     count = min(study.selector.n_features_, _MOST_VALUES // len(shown.rows))
     found = []
-    for column in best_first(study)[:count]:
+    for column in study.best_first[:count]:
         values = dense_part(part_of(study.X, shown.rows, np.array([column])), slice(None), standardize=False)
         unit = float(np.abs(values).max()) or 1.0  # keeps even the smallest and largest floats in proportion
         low, high = (ends[0] for ends in robust_ranges(values / unit))
@@ -252,7 +255,7 @@ def _image(study: Study) -> dict[str, Any] | None:
         "height": study.image[0],
         "width": study.image[1],
         "mean": packed(np.rint(255 * shades), "u1"),
-        "columns": packed(best_first(study), "u4"),
+        "columns": packed(study.best_first, "u4"),
     }
 
 
@@ -264,5 +267,5 @@ def _spectrum(study: Study) -> dict[str, Any] | None:
     return {
         "mean": plain_numbers(means.astype(np.float32)),
         "spread": plain_numbers(np.sqrt(variances).astype(np.float32)),
-        "columns": packed(best_first(study), "u4"),
+        "columns": packed(study.best_first, "u4"),
     }
