@@ -16,7 +16,7 @@ except ImportError as error:
     raise SystemExit(f"The command line needs additional packages: pip install {packages}.") from error
 
 from ufselect import __version__
-from ufselect._utils.atomic_files import Replacement, files_recorded
+from ufselect._utils.atomic_files import files_recorded
 from ufselect._utils.wording import in_one_line, listed
 from ufselect.cli.bench import bench
 from ufselect.cli.compare import compare
@@ -37,60 +37,44 @@ _UsageError: type[Any] = typer.BadParameter.__mro__[1]
 def main() -> None:
     """Run the program."""
     if sys.argv[1:2] == [bench.__name__]:
-        _let_modules_here_be_named()
-    _escape_what_cannot_be_encoded()
-    raise_on_signals()
-    _configure_bars()
-    warnings.showwarning = _show_plainly
-    sys.exit(run(sys.argv[1:]))
-
-
-def _let_modules_here_be_named() -> None:
-    """Let experiments name selectors in modules of the current folder; no other command imports from there.
-
-    The folder comes last, so that its modules do not replace Python's or an installed package's. joblib gives its
-    worker processes this path; without the variable they would look in the current folder first while they start.
-    """
-    sys.path.append(os.getcwd())
-    os.environ["PYTHONSAFEPATH"] = "1"
-
-
-def _escape_what_cannot_be_encoded() -> None:
-    """Write characters that the encoding of the output does not have as escape sequences."""
+        # Experiments may name selectors in modules of the current folder; no other command imports from there. The
+        # folder comes last, so that its modules do not replace others. joblib gives its workers this path; without the
+        # variable they would look in the current folder first while they start.
+        sys.path.append(os.getcwd())
+        os.environ["PYTHONSAFEPATH"] = "1"
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")
-
-
-def _configure_bars() -> None:
-    """Show no bar for what takes less than a second, and update bars rarely in a log file."""
-    os.environ.setdefault("TQDM_DELAY", "1")
+            stream.reconfigure(errors="backslashreplace")  # for characters that its encoding does not have
+    os.environ.setdefault("TQDM_DELAY", "1")  # seconds
     if not sys.stderr.isatty():
         os.environ.setdefault("TQDM_MININTERVAL", "5")
+    raise_on_signals()
+    warnings.showwarning = lambda message, *_, **__: note(str(message))
+    sys.exit(run(sys.argv[1:]))
 
 
 def run(arguments: Sequence[str]) -> int:
     """Run one command line and return its exit code."""
-    words = list(arguments) or ["--help"]
+    arguments = list(arguments) or ["--help"]
     with files_recorded() as files:
         try:
-            result = program_for(words)(words, prog_name="ufselect", standalone_mode=False, obj=words)
+            program = program_for(arguments)
+            result = program(arguments, prog_name="ufselect", standalone_mode=False, obj=arguments)
         except _UsageError as error:
-            return _failed(_with_hint(error), WRONG_USE)
+            command = error.ctx.command_path if error.ctx else "ufselect"
+            message = error.format_message().rstrip(".")
+            return _failed(f"{message}{'' if message.endswith('?') else '.'} See {command} --help.", WRONG_USE)
         except (KeyboardInterrupt, typer.Abort):
             result = STOPPED
         except Exception as error:
-            if "--debug" in options_in(words):
+            if "--debug" in options_in(arguments):
                 raise
             return _failed(_plainly(error), FAILURE)
         if result == STOPPED:
-            return _failed(_interrupted(files), FAILURE)
+            written = [str(file.path) for file in files if file.is_done]
+            how = f" after writing {listed(written)}" if written else "; nothing was written"
+            return _failed(f"Interrupted{how}.", FAILURE)
     return result if isinstance(result, int) else 0
-
-
-def _interrupted(files: Sequence[Replacement]) -> str:
-    written = [str(file.path) for file in files if file.is_done]
-    return f"Interrupted after writing {listed(written)}." if written else "Interrupted; nothing was written."
 
 
 def program_for(arguments: Sequence[str]) -> typer.Typer:
@@ -132,12 +116,6 @@ def _version(
     """Options of the program itself."""
 
 
-def _with_hint(error: Any) -> str:
-    command = error.ctx.command_path if error.ctx else "ufselect"
-    message = error.format_message().rstrip(".")
-    return f"{message}{'' if message.endswith('?') else '.'} See {command} --help."
-
-
 def _plainly(error: Exception) -> str:
     """Return one sentence on an error."""
     if isinstance(error, MemoryError):
@@ -153,7 +131,3 @@ def _plainly(error: Exception) -> str:
 def _failed(sentence: str, code: int) -> int:
     say([f"Error: {sentence}"], err=True)
     return code
-
-
-def _show_plainly(message: Warning | str, *_: Any, **__: Any) -> None:
-    note(str(message))

@@ -156,15 +156,8 @@ def _histogram(values: Float) -> Histogram:
     return Histogram(counts, low, high, len(np.unique(values)))
 
 
-class StandsFor(NamedTuple):
-    """The columns left out that resemble a selected one more than any other selected one."""
-
-    total: int
-    nearest: list[tuple[int, float]]
-
-
-def what_they_stand_for(study: Study) -> list[StandsFor]:
-    """Return which columns left out each of the best selected columns stands for, the most similar first."""
+def what_they_stand_for(study: Study) -> list[dict[str, Any]]:
+    """Return the columns left out that resemble a selected one most: their number, and ranks of the most similar."""
     order = study.best_first
     m = min(study.selector.n_features_, MOST_CORRELATED)
     rows = evenly_spaced(study.X.shape[0], MOST_ROWS)
@@ -176,8 +169,8 @@ def what_they_stand_for(study: Study) -> list[StandsFor]:
     for index in range(m):
         members = np.flatnonzero((nearest == index) & (similarity >= least))
         members = members[np.argsort(-similarity[members], kind="stable")]
-        listed = [(int(m + member), float(similarity[member])) for member in members[:_MOST_LISTED]]
-        found.append(StandsFor(len(members), listed))
+        listed = [[int(m + member), round(float(similarity[member]), 4)] for member in members[:_MOST_LISTED]]
+        found.append({"count": len(members), "nearest": listed})
     return found
 
 

@@ -18,7 +18,6 @@ from ufselect.inspection import gains_of
 from ufselect.report.columns import (
     Correlations,
     Markers,
-    StandsFor,
     alignment_of_all,
     curves_of,
     explanations,
@@ -48,7 +47,6 @@ class Findings:
     markers: Markers | None
     correlations: Correlations
     alignment_of_all: float | None
-    stands_for: list[StandsFor]
 
     @classmethod
     def of(cls, study: Study) -> Findings:
@@ -56,14 +54,15 @@ class Findings:
         shown = map_of_samples(study)
         correlations = selected_correlations(study)
         every = alignment_of_all(study)
-        return cls(study, shown, markers(study, shown), correlations, every, what_they_stand_for(study))
+        return cls(study, shown, markers(study, shown), correlations, every)
 
 
 def data_of_figures(findings: Findings) -> dict[str, Any]:
     """Return the data of all figures, by section of the page."""
     study = findings.study
+    stem = re.sub(r"[^\w.-]+", "-", PurePath(study.source).stem, flags=re.ASCII).strip("-.")
     return {
-        "download": _download_name(study.source),
+        "download": f"{stem[:80] or 'columns'}-ranking.csv",
         "features": _features(findings),
         "curves": _curves(findings),
         "samples": _samples(findings),
@@ -83,11 +82,6 @@ def objective_values(study: Study) -> list[float | None] | None:
     return plain_numbers(np.asarray(history, dtype=np.float64))
 
 
-def _download_name(source: str) -> str:
-    stem = re.sub(r"[^\w.-]+", "-", PurePath(source).stem, flags=re.ASCII).strip("-.")
-    return f"{stem[:80] or 'columns'}-ranking.csv"
-
-
 def _features(findings: Findings) -> dict[str, Any]:
     """Return names and scores, best first, and what is known of the selected ones."""
     study = findings.study
@@ -104,10 +98,7 @@ def _features(findings: Findings) -> dict[str, Any]:
         "histograms": [packed(_heights(each.counts), "u1") for each in distributions],
         "ranges": [[each.low, each.high] for each in distributions],
         "distinct": [each.distinct for each in distributions],
-        "standsFor": [
-            {"count": each.total, "nearest": [[rank, round(value, 4)] for rank, value in each.nearest]}
-            for each in findings.stands_for
-        ],
+        "standsFor": what_they_stand_for(study),
         "copies": [int(study.selector.copies_[column]) >= 0 for column in order],
         "explanations": explanations(study),
     }
@@ -145,21 +136,19 @@ def _rounded(values: Float) -> list[float | None]:
 
 def _samples(findings: Findings) -> dict[str, Any]:
     shown, study = findings.map, findings.study
+    any_outlying, several = shown.outlying.any(), len(shown.sizes) > 1
+    clusters = _group("Cluster", shown.group_names, shown.clusters, listed=several, colors=True)
     return {
         "count": len(shown.rows),
         "rows": None if len(shown.rows) == study.X.shape[0] else packed(shown.rows, "u4"),
         "labels": None if study.samples is None else [study.samples[row] for row in shown.rows],
         "axes": [packed_range(values) for values in shown.coordinates.T],
         "axis": shown.axis,
-        "outlying": packed(_bits(shown.outlying), "u2") if shown.outlying.any() else None,
+        # One number for every sample, whose lowest bit is the first dimension.
+        "outlying": packed(shown.outlying @ 2 ** np.arange(shown.outlying.shape[1]), "u2") if any_outlying else None,
         "values": _values_of_best(findings),
-        "groups": [_cluster_group(shown), *_groups(findings)],
+        "groups": [clusters, *_groups(findings)],
     }
-
-
-def _bits(flags: npt.NDArray[np.bool_]) -> npt.NDArray[Any]:
-    """Return one number for every row of flags, whose lowest bit is the first of them."""
-    return flags @ 2 ** np.arange(flags.shape[1])
 
 
 def _values_of_best(findings: Findings) -> list[dict[str, Any]]:
@@ -176,10 +165,6 @@ def _values_of_best(findings: Findings) -> list[dict[str, Any]]:
             {"low": float(low * unit), "high": float(high * unit), "codes": packed(np.rint(255 * shares), "u1")}
         )
     return found
-
-
-def _cluster_group(shown: Map) -> dict[str, Any]:
-    return _group("Cluster", shown.group_names, shown.clusters, listed=len(shown.sizes) > 1, colors=True)
 
 
 def _group(name: str, values: list[str], codes: npt.ArrayLike, *, listed: bool, colors: bool) -> dict[str, Any]:
