@@ -53,7 +53,7 @@ def check_compared(folder, source, outcome, methods):
 
 def test_a_process_in_an_empty_folder_compares(tmp_path):
     source = write_source(tmp_path, IN_A_PROCESS)
-    methods = ["FSASL", "MaxVariance"]
+    methods = ["KernelFSASL", "MaxVariance"]
     arguments = ["-m", "5", "--methods", ",".join(methods), "--repeats", "2", "-o", "figures.csv"]
     outcome = run_alone(tmp_path, "compare", IN_A_PROCESS, *arguments)
     assert (outcome.code, outcome.stderr) == (0, "")
@@ -179,7 +179,7 @@ def test_without_a_number_all_take_as_many_as_the_first(cells):
 def test_the_usual_methods(cells):
     outcome = invoke("compare", "cells.csv", "-m", "4", "--repeats", "0", "-o", "figures.csv")
     assert outcome.code == 0, outcome.stderr
-    usual = ["FSASL", "MCFS", "FSSL", "SPFS", "LaplacianScore", "MaxVariance", "random"]
+    usual = ["KernelFSASL", "MCFS", "FSSL", "SPFS", "LaplacianScore", "MaxVariance", "random"]
     assert pd.read_csv("figures.csv")["method"].tolist() == usual
 
 

@@ -38,7 +38,7 @@ def check_told(text, explanation, names):
 
 
 @pytest.mark.parametrize(
-    ("name", "method"), [("cells.csv", "FSASL"), ("cells.npz", "LaplacianScore"), (IN_A_PROCESS, "MCFS")]
+    ("name", "method"), [("cells.csv", "KernelFSASL"), ("cells.npz", "LaplacianScore"), (IN_A_PROCESS, "MCFS")]
 )
 def test_columns_are_explained_as_by_the_library(tmp_path, monkeypatch, name, method):
     source = write_source(tmp_path, name)

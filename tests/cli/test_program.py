@@ -125,9 +125,9 @@ def test_a_parameter_reaches_the_method(tmp_path, monkeypatch, method, given, pa
 def test_parameters_change_the_selection_as_in_the_library(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     write_source(tmp_path, "cells.npy")
-    given = ["--method", "fsasl", "-m", "8", "-c", "4", "--structure", "local", "--selection", "norm", "--no-adaptive"]
+    given = ["--method", "fsasl", "-m", "8", "-c", "4", "--structure", "local", "--no-adaptive"]
     outcome = invoke("select", "cells.npy", *given, "--names")
-    chosen = {"n_clusters": 4, "structure": "local", "selection": "norm", "adaptive": False}
+    chosen = {"n_clusters": 4, "structure": "local", "adaptive": False}
     selector = fitted("FSASL", dense_numbers(), 8, **chosen)
     assert outcome.stdout.splitlines() == [f"x{column}" for column in selector.top_features()]
     assert selector.top_features().tolist() != fitted("FSASL", dense_numbers(), 8).top_features().tolist()
@@ -143,7 +143,7 @@ def test_progress_goes_to_standard_error(tmp_path):
     write_source(tmp_path, "cells.csv")
     outcome = run_alone(tmp_path, "select", "cells.csv", "-m", "3", environment={"TQDM_DELAY": "0"})
     assert outcome.code == 0
-    assert re.search(r"FSASL: +\d+%\|", outcome.stderr)
+    assert re.search(r"KernelFSASL: +\d+%\|", outcome.stderr)
     assert "%|" not in outcome.stdout
     assert "\x1b" not in outcome.stdout + outcome.stderr
 
@@ -196,7 +196,7 @@ def test_without_docstrings_everything_is_described_as_with_them(tmp_path, monke
         "--help",
         "select --method MCFS --help",
         "methods",
-        "methods FSASL",
+        "methods KernelFSASL",
         "select cells.npy --method MCFS --n-neighbors 7 -m 3 --names",
         "explain cells.npy x3 --method LaplacianScore",
     ]

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 N_RANDOM = 10
 """Number of random selections."""
 
-_DEFAULT_METHODS = "FSASL,MCFS,FSSL,SPFS,LaplacianScore,MaxVariance"
+_DEFAULT_METHODS = "KernelFSASL,MCFS,FSSL,SPFS,LaplacianScore,MaxVariance"
 
 
 def compare(

@@ -23,7 +23,7 @@ from ufselect.cli.output import print_table, say
 if TYPE_CHECKING:
     from ufselect.base import BaseSelector
 
-DEFAULT_METHOD = "FSASL"
+DEFAULT_METHOD = "KernelFSASL"
 
 OPTIONS_OF_PARAMETERS = {
     "n_features_to_select": "features",

@@ -35,21 +35,20 @@ def select_with_dask(
 ) -> None:
     """Select the informative columns of Parquet files, block by block, and print them."""
     from ufselect.files.parquet_parts import parquet_parts
-    from ufselect.selectors.fsasl import FSASL
+    from ufselect.selectors.kernel_fsasl import KernelFSASL
 
     start = perf_counter()
-    if not isinstance(selector, FSASL):
-        reason = f"{type(selector).__name__} needs the whole table in memory; only FSASL works with --dask"
+    if not isinstance(selector, KernelFSASL):
+        reason = f"{type(selector).__name__} needs the whole table in memory; only KernelFSASL works with --dask"
         raise typer.BadParameter(reason, param_hint="--method")
     files = parquet_parts(pattern, aside=tuple(options.aside or ()))
     with _connected(scheduler):
-        from ufselect.base.dask_fitting import fit_blocks
         from ufselect.files.dask_parquet import array_of_parts
 
         X = array_of_parts(files)
         are_counts = _are_counts(files, options.counts)
         values = _normalized(X) if are_counts else X
-        fit_with_notes(selector, values, lambda: fit_blocks(selector, values, files.names))
+        fit_with_notes(selector, values, lambda: selector._fit(values, None, files.names))
     n, d = files.shape
     size = f"{counted(files.n_files, 'file')}, {counted(X.numblocks[0], 'block')}, {X.nbytes / 1e6:,.1f} MB"
     notes = [f"{pattern}: {n:,} samples × {d:,} numeric columns ({size}).", *notes_on_aside(files.reasons)]
