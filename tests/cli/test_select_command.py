@@ -333,7 +333,7 @@ def test_page_without_a_test_says_so_and_has_the_stability(cells, tmp_path):
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert "<h1>4 of 12 columns selected: " in page
     assert "whether they carry any structure was not tested." in page
-    assert "of them are selected again" in page
+    assert "of the selected columns are selected again" in page
     features = json.loads(re.search(r'id="data">(.*?)</script>', page).group(1))["features"]
     missing = dict(zip(features["names"], features["missing"], strict=True))
     assert missing == {name: 0.25 if name == "gene 1" else 0.0 for name in NAMES}
@@ -373,7 +373,8 @@ def test_neighbours_kept_stand_beside_those_of_random_columns(cells, tmp_path):
     shares = [f"{100 * share:.{digits}f} %" for share in (kept, np.mean(by_chance))]
     sentence = f"3 of 12 columns preserve {shares[0]} of the samples' nearest neighbours (random columns: {shares[1]})."
     assert f"\n{sentence}\n" in printed
-    assert sentence in html.unescape((tmp_path / "page.html").read_text(encoding="utf-8"))
+    page = html.unescape((tmp_path / "page.html").read_text(encoding="utf-8"))
+    assert sentence in page.replace("\u00a0", " ")
 
 
 def test_names_are_printed_without_a_test(cells, monkeypatch):
@@ -486,7 +487,7 @@ def test_without_pytorch_a_gpu_is_refused_in_one_sentence(cells, monkeypatch):
 
 def test_the_recall_of_approximate_neighbours_is_told(cells):
     selector = KernelFSASL(4).fit(cells.X)
-    assert not any("Neighbours" in sentence for sentence in fitting.choices_made(selector))
+    assert not any("Neighbours" in sentence for sentence in fitting.notes_on_fit(selector))
     selector.neighbor_recall_ = 0.987
-    told = "Neighbours: approximate, with 98.7 % of the true ones, measured on 1,000 samples."
-    assert told in fitting.choices_made(selector)
+    told = "Neighbours: approximate, with a recall of 98.7 % on 1,000 samples."
+    assert told in fitting.notes_on_fit(selector)

@@ -180,7 +180,7 @@ def test_headline_is_the_verdict(open_page, studies):
     sentence = page.locator("h1").inner_text().replace("\u00a0", " ")
     by_chance = f"{test.mean:.2f} ± {round(test.spread, 3):.1g} for shuffled columns (p < 0.001)"
     assert sentence == f"{page.title().split(':')[0]}: alignment {test.observed:.2f} of 1, against {by_chance}."
-    assert "of them are selected again, against 23" in page.locator(".more").inner_text()
+    assert "of the selected columns are selected again, against 23" in page.locator(".more").inner_text()
     facts = page.locator(".facts").inner_text()
     assert "300 samples × 64 columns" in facts
     assert "KernelFSASL" in facts

@@ -137,7 +137,7 @@ def test_first_sentence_tells_what_was_found_and_how_much_better_than_chance(tes
     finding, evidence = headline_of(render_page(tested))
     assert finding == "12 of 60 columns carry the structure of the data"
     assert evidence == f"alignment {test.observed:.2f} of 1, against {by_chance} for shuffled columns (p < 0.001)."
-    assert "of them are selected again, against 20\u00a0% by chance." in render_page(tested)
+    assert "of the selected columns are selected again, against 20\u00a0% by chance." in render_page(tested)
 
 
 def test_first_sentence_says_what_was_not_tested(planted):
@@ -171,7 +171,7 @@ def test_page_of_noise_says_that_nothing_was_found_and_claims_nothing(cls):
     assert "The selection of 8 of 40 columns is arbitrary." in page
     assert "The line is not above the band: no structure was found." in page
     assert "No clusters are shown because no structure was found." in page
-    claims = "inside|within clusters|carry|selected again|k-means|only alignment above"
+    claims = "inside|within clusters|carry|selected again|k-means|Only alignment above"
     assert not re.search(claims, visible(page))
     content = content_of(page)
     assert content["markers"] is None

@@ -72,7 +72,7 @@ def _stability(study: Study) -> list[str]:
     m, d = study.selector.n_features_, study.X.shape[1]
     again = float(study.stability[study.best_first[:m]].mean())
     return [
-        f"On random subsets of {study.subsets}, {percent(again)} of them are selected again, against "
+        f"On random subsets of {study.subsets}, {percent(again)} of the selected columns are selected again, against "
         f"{percent(m / d)} by chance."
     ]
 
@@ -122,7 +122,7 @@ def of_structure(study: Study) -> Caption:
         caption += (
             ". The line is not above the band: no structure was found."
             if study.is_noise
-            else ": only alignment above it is structure."
+            else ". Only alignment above the band indicates structure."
         )
     if curves.r2 is not None:
         caption += " R² is that of a linear regression of the embedding on the same columns."

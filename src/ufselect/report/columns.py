@@ -65,12 +65,8 @@ class Correlations:
 
     values: Float
     n_samples: int
+    mean: float
     of_random_columns: float
-
-    @property
-    def mean(self) -> float:
-        """The mean over all pairs; 0 for a single column."""
-        return mean_of_pairs(self.values)
 
     def ordered_by_similarity(self, count: int) -> Indices:
         """Return the order of the best ``count`` columns in which correlated columns are next to each other."""
@@ -82,7 +78,7 @@ class Correlations:
         return np.asarray(leaves_list(tree), dtype=np.intp)
 
 
-def mean_of_pairs(values: Float) -> float:
+def _mean_of_pairs(values: Float) -> float:
     """Return the mean of a symmetric matrix without its diagonal; 0 if there is nothing else."""
     m = len(values)
     return float((values.sum() - values.trace()) / max(m * (m - 1), 1))
@@ -93,17 +89,17 @@ def selected_correlations(study: Study) -> Correlations:
     chosen = study.best_first[: min(study.selector.n_features_, MOST_CORRELATED)]
     rows = evenly_spaced(study.X.shape[0], _MOST_ENTRIES // len(chosen))
     values = absolute_correlations(part_of(study.X, rows, chosen))
-    random = mean_of_pairs(absolute_correlations(part_of(study.X, rows, random_columns(study, _RANDOM_COLUMNS))))
-    return Correlations(values, len(rows), random)
+    random = _mean_of_pairs(absolute_correlations(part_of(study.X, rows, _random_columns(study, _RANDOM_COLUMNS))))
+    return Correlations(values, len(rows), _mean_of_pairs(values), random)
 
 
-def random_columns(study: Study, count: int, among: Indices | None = None) -> Indices:
+def _random_columns(study: Study, count: int, among: Indices | None = None) -> Indices:
     """Return up to ``count`` random columns, always the same ones."""
     candidates = np.arange(study.X.shape[1]) if among is None else among
     return np.random.default_rng(0).permutation(candidates)[:count]
 
 
-def columns_left_out(study: Study) -> Indices:
+def _columns_left_out(study: Study) -> Indices:
     """Return the columns that are neither selected nor constant nor copies of others."""
     left = (study.selector.ranking_ > study.selector.n_features_) & (study.selector.copies_ < 0)
     return np.flatnonzero(left & ~study.constant)
@@ -201,10 +197,9 @@ def explanations(study: Study) -> list[list[str]]:
 
 @dataclass(frozen=True)
 class Markers:
-    """Means of standardised columns by cluster, clusters and columns in an order in which similar ones are neighbours.
+    """Means of standardised columns by cluster, similar clusters and columns side by side.
 
-    ``columns`` are ranks, from 0; the last ``n_controls`` of them are not selected. ``within`` is the share of variance
-    that the clusters explain, of the selected columns and of the controls.
+    ``columns`` are ranks, from 0; the last ``n_controls`` of them are not selected.
     """
 
     columns: Indices
@@ -218,32 +213,17 @@ def markers(study: Study, shown: Map) -> Markers | None:
     k = int(shown.clusters.max()) + 1
     if k < 2:
         return None
-    order = study.best_first
-    controls = random_columns(study, N_CONTROLS, columns_left_out(study))
-    selected = order[: min(study.selector.n_features_, MOST_MARKERS)]
-    means = _means_by_cluster(study, shown, np.concatenate([selected, controls]), k)
-    clusters = _by_similarity(means[: len(selected)].T)
-    means = means[:, clusters]
-    of_selected = _by_cluster(means[: len(selected)])
-    rows = np.concatenate([of_selected, np.arange(len(selected), len(means))])
-    ranks = np.concatenate([np.arange(len(selected)), study.selector.ranking_[controls] - 1])
-    return Markers(ranks[rows], clusters, means[rows], len(controls))
-
-
-def _means_by_cluster(study: Study, shown: Map, columns: Indices, k: int) -> Float:
-    values = dense_part(part_of(study.X, shown.rows, columns), slice(None), standardize=True)
-    sizes = np.bincount(shown.clusters, minlength=k)
+    controls = _random_columns(study, N_CONTROLS, _columns_left_out(study))
+    selected = study.best_first[: min(study.selector.n_features_, MOST_MARKERS)]
+    m = len(selected)
+    chosen = np.concatenate([selected, controls])
+    values = dense_part(part_of(study.X, shown.rows, chosen), slice(None), standardize=True)
     sums = [np.bincount(shown.clusters, weights=column, minlength=k) for column in values.T]
-    return np.array(sums) / np.maximum(sizes, 1)
-
-
-def _by_similarity(profiles: Float) -> Indices:
-    if len(profiles) < 3:
-        return np.arange(len(profiles))
-    return np.asarray(leaves_list(linkage(profiles, "average", optimal_ordering=True)), dtype=np.intp)
-
-
-def _by_cluster(means: Float) -> Indices:
-    """Order columns by the cluster in which they stand out, and there by how much."""
-    standing_out = np.abs(means).argmax(axis=1)
-    return np.lexsort((-np.abs(means).max(axis=1), standing_out))
+    means = np.array(sums) / np.maximum(np.bincount(shown.clusters, minlength=k), 1)
+    clusters = np.arange(k) if k < 3 else leaves_list(linkage(means[:m].T, "average", optimal_ordering=True))
+    means = means[:, clusters]
+    sizes = np.abs(means[:m])
+    # By the cluster in which a column stands out, and there by how much.
+    rows = np.concatenate([np.lexsort((-sizes.max(axis=1), sizes.argmax(axis=1))), np.arange(m, len(means))])
+    ranks = np.concatenate([np.arange(m), study.selector.ranking_[controls] - 1])
+    return Markers(ranks[rows], clusters.astype(np.intp), means[rows], len(controls))

@@ -85,35 +85,31 @@ class Study:
     ordered: bool = False
 
     def __post_init__(self) -> None:
-        n, d = self._keep_plain_values()
-        _check_count("names", len(self.column_names), "columns", d)
-        _check_count("ranks", len(self.selector.ranking_), "columns", d)
-        if self.samples is not None:
-            _check_count("labels", len(self.samples), "samples", n)
-        for name, values in self.groups.items():
-            _check_count(f"values of {shown(str(name))}", len(values), "samples", n)
-        for name in ("stability", "missing"):
-            if getattr(self, name) is not None:
-                _check_count(f"values of {name}", len(getattr(self, name)), "columns", d)
-        if self.image is not None and self.image[0] * self.image[1] != d:
-            height, width = self.image
-            raise ValueError(f"An image of {height} × {width} has {height * width} pixels, but there are {d} columns.")
-
-    def _keep_plain_values(self) -> tuple[int, int]:
-        """Replace frames by matrices, and series, which look up labels, by lists; return the shape of X."""
-        given = column_names(self.X, self.selector) if self.names is None else self.names
+        names = column_names(self.X, self.selector) if self.names is None else self.names
         X = as_matrix(self.X)
+        n, d = X.shape
+        # Frames become matrices, and series, which look up labels, become lists.
         plain = {
             "X": X,
-            "names": [f"x{column}" for column in range(X.shape[1])] if given is None else list(map(str, given)),
+            "names": [f"x{column}" for column in range(d)] if names is None else list(map(str, names)),
             "samples": None if self.samples is None else list(map(str, self.samples)),
             "groups": {name: list(values) for name, values in self.groups.items()},
-            "stability": _as_array(self.stability),
-            "missing": _as_array(self.missing),
+            "stability": None if self.stability is None else np.asarray(self.stability, dtype=np.float64),
+            "missing": None if self.missing is None else np.asarray(self.missing, dtype=np.float64),
         }
         for name, value in plain.items():
             object.__setattr__(self, name, value)
-        return int(X.shape[0]), int(X.shape[1])
+        of_columns = {"names": self.names, "ranks": self.selector.ranking_}
+        of_columns |= {f"values of {name}": getattr(self, name) for name in ("stability", "missing")}
+        of_samples = {"labels": self.samples}
+        of_samples |= {f"values of {shown(str(name))}": values for name, values in self.groups.items()}
+        for noun, count, found in (("columns", d, of_columns), ("samples", n, of_samples)):
+            for what, values in found.items():
+                if values is not None and len(values) != count:
+                    raise ValueError(f"There are {len(values)} {what} for {count} {noun}.")
+        if self.image is not None and self.image[0] * self.image[1] != d:
+            height, width = self.image
+            raise ValueError(f"An image of {height} × {width} has {height * width} pixels, but there are {d} columns.")
 
     @property
     def column_names(self) -> Sequence[str]:
@@ -143,15 +139,6 @@ class Study:
         return self.test is not None and not self.test.found
 
 
-def _check_count(what: str, found: int, of_what: str, wanted: int) -> None:
-    if found != wanted:
-        raise ValueError(f"There are {found} {what} for {wanted} {of_what}.")
-
-
-def _as_array(values: Any) -> Float | None:
-    return None if values is None else np.asarray(values, dtype=np.float64)
-
-
 def part_of(X: Any, rows: Indices, columns: Indices) -> Any:
     """Return some rows and columns of X, dense or sparse."""
     if len(rows) == X.shape[0]:
@@ -170,7 +157,12 @@ def parameters(selector: BaseSelector) -> dict[str, tuple[str, bool]]:
     defaults = inspect.signature(type(selector).__init__).parameters
     given = selector.get_params(deep=False)
     names = [name for name in defaults if name in given and name not in _WITHOUT_EFFECT]
-    return {name: (_code(given[name]), _same(given[name], defaults[name].default)) for name in names}
+    found = {}
+    for name in names:
+        value, default = given[name], defaults[name].default
+        is_default = type(value) is type(default) and bool(value == default)
+        found[name] = (repr(value.item() if isinstance(value, np.generic) else value), is_default)
+    return found
 
 
 def python_code(selector: BaseSelector) -> str:
@@ -178,17 +170,5 @@ def python_code(selector: BaseSelector) -> str:
     method = type(selector).__name__
     chosen = {name: value for name, (value, default) in parameters(selector).items() if not default}
     named = ", ".join(f"{name}={value}" for name, value in chosen.items())
-    imported = f"from {_module_of(type(selector))} import {method}"
-    return f"{imported}\n\nselector = {method}({named}).fit(X)\nselector.top_features()"
-
-
-def _module_of(cls: type) -> str:
-    return "ufselect" if getattr(ufselect, cls.__name__, None) is cls else cls.__module__
-
-
-def _code(value: Any) -> str:
-    return repr(value.item() if isinstance(value, np.generic) else value)
-
-
-def _same(value: Any, default: Any) -> bool:
-    return type(value) is type(default) and bool(value == default)
+    module = "ufselect" if getattr(ufselect, method, None) is type(selector) else type(selector).__module__
+    return f"from {module} import {method}\n\nselector = {method}({named}).fit(X)\nselector.top_features()"
