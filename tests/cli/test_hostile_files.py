@@ -66,7 +66,7 @@ def refused(folder, *arguments, code=FAILURE):
         ("a,b,c\n1,2,3\n4,5\n6,7,8\n", "bad.csv has 2 values in row 2, but there are 3 columns."),
         ("a,b,a\n1,2,3\n4,5,6\n7,8,8\n", "bad.csv has several columns named 'a'; names must be unique."),
         ("a,b\nred,x\nblue,y\n", "bad.csv has no numeric column ('a': text; 'b': text)."),
-        (with_value(3, "gene 5", np.inf), "1 infinite value in gene 5 (1); replace them, or keep the columns aside"),
+        (with_value(3, "gene 5", np.inf), "1 infinite value in gene 5 (1); replace them, or set the columns aside"),
         (with_value([3, 4], "gene 5", np.nan), "2 missing values in gene 5 (2); use --impute median to replace them."),
         (TWO_ROWS, "Found array with 2 sample(s)"),
         (CONSTANT, "X has no informative column: all 2 columns are constant over 20 samples."),
@@ -333,7 +333,7 @@ def test_options_that_make_no_sense(folder, arguments, code, sentence):
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["select", "cells.csv", "--method", "FSAL"], "'FSAL' is not a method; did you mean KernelFSASL?"),
+        (["select", "cells.csv", "--method", "FSAL"], "'FSAL' is not a method; did you mean FSASL?"),
         (
             ["explain", "cells.csv", "gene 0", "--method=zzz"],
             "'zzz' is not a method; ufselect methods lists all",

@@ -168,11 +168,6 @@ def test_what_is_not_a_selector_is_refused(cells, method, sentence):
             "Invalid value for --methods: mine:not_a_class is not a class with a method fit.",
         ),
         (
-            "subprocess:Popen",
-            "subprocess:Popen is not a subclass of ufselect.base.BaseSelector.",
-            "Invalid value for --methods: subprocess:Popen is not a class with a method fit.",
-        ),
-        (
             "mine:NotASelector",
             "mine:NotASelector is not a subclass of ufselect.base.BaseSelector.",
             "no method could be fitted: the fit of NotASelector sets neither ranking_ nor scores_.",

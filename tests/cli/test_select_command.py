@@ -6,6 +6,7 @@ import re
 import shlex
 import subprocess
 import sys
+from collections import Counter
 from functools import partial
 
 import anndata
@@ -13,6 +14,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
+import sklearn
 from command_line import (
     MODULE,
     NAMES,
@@ -27,6 +29,7 @@ from command_line import (
     write_source,
 )
 
+import ufselect.files
 from ufselect import FSSL, MCFS, KernelFSASL
 from ufselect.cli import fitting
 from ufselect.datasets import make_planted_clusters
@@ -238,6 +241,27 @@ def test_as_many_columns_as_from_python_whatever_memory_blocks_may_take(tmp_path
     monkeypatch.chdir(tmp_path)
     outcome = invoke("select", "data.npy", "--method", "FSSL", "-c", 20)
     assert f"Columns: {FSSL(n_clusters=20).fit(X).n_features_}, up to the peak" in outcome.stdout
+
+
+def test_x_is_validated_once_and_missing_values_are_counted_once(cells, monkeypatch):
+    calls = Counter()
+
+    def counting(name, function, is_counted):
+        def counted(X, *arguments, **options):
+            calls[name] += is_counted(X)
+            return function(X, *arguments, **options)
+
+        return counted
+
+    def is_checked(X):
+        return getattr(X, "shape", None) == cells.X.shape and not sklearn.get_config()["assume_finite"]
+
+    check = sklearn.utils.validation._assert_all_finite
+    monkeypatch.setattr("sklearn.utils.validation._assert_all_finite", counting("X", check, is_checked))
+    count = ufselect.files.missing_values
+    monkeypatch.setattr("ufselect.files.missing_values", counting("missing", count, lambda table: True))
+    assert invoke("select", "cells.csv", "-m", 5, "-o", "out.csv", "--report", "page.html").code == 0
+    assert calls == {"X": 1, "missing": 1}
 
 
 def test_notes_do_not_get_lost_where_only_names_are_printed(cells):

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 try:
     import typer
 except ImportError as error:
-    packages = "typer rich docstring_parser pandas pyarrow matplotlib jinja2"
+    packages = "typer docstring-parser rich pandas pyarrow matplotlib jinja2"
     raise SystemExit(f"The command line needs additional packages: pip install {packages}.") from error
 
 from ufselect import __version__

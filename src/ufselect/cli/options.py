@@ -134,7 +134,7 @@ class FitOptions:
             "--clusters",
             "-c",
             metavar="N",
-            help="Approximate number of clusters, or auto. KernelFSASL needs none.",
+            help="Approximate number of clusters, or auto; not for KernelFSASL, which needs none.",
             show_default="the method's own",
         ),
     ] = None
