@@ -123,7 +123,8 @@ def explained_measures(which: str, *extra: str, labelled: bool, scale: options.S
     scaled = "unscaled columns" if scale is options.Scale.none else "columns scaled to mean 0 and variance 1"
     return [
         f"redundancy: mean absolute correlation of the {which} columns; lower is better.",
-        f"neighbours: overlap of a sample's five nearest neighbours by all and by the {which} columns (Jaccard index).",
+        "neighbours: overlap of each sample's five nearest neighbours in all and in "
+        f"the {which} columns (Jaccard index).",
         *extra,
         *([agreement] if labelled else []),
         f"{measured}: computed from {scaled}.",

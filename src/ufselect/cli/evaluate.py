@@ -86,7 +86,7 @@ def _notes_on_lists(lists: Mapping[str, ColumnList], loaded: LoadedTable) -> lis
             notes.append(f"{name}: {counted(each.n_duplicates, 'duplicate name')} ignored.")
         if each.unknown:
             guess = guess_at(each.unknown[0], loaded.table.names) or "."
-            notes.append(f"{name}: names that are no columns ignored: {listed(each.unknown, quoted=True)}{guess}")
+            notes.append(f"{name}: ignored names that are not columns: {listed(each.unknown, quoted=True)}{guess}")
         constant = int(constant_columns(loaded.X[:, each.columns]).sum())
         if constant:
             verb = "is" if constant == 1 else "are"
@@ -140,7 +140,8 @@ def _legend(found: Evaluation, repeats: int, labelled: bool, scale: options.Scal
         f"stability: similarity of what {method} selects from these subsets; 0 is chance, 1 is identical.",
     ]
     return [
-        f"alignment: alignment with the structure that {method} learns from all columns; 1 is the maximum.",
+        "alignment: cosine between the kernel of the listed columns and "
+        f"the structure that {method} learns; 1 is the most.",
         f"           {method}'s own columns are chosen to maximise it, an advantage over other lists.",
         *(subsets if repeats else []),
         *explained_measures("listed", labelled=labelled, scale=scale),
