@@ -19,7 +19,7 @@ def check_told(text, explanation, names):
     verdict = "selected" if explanation.selected else "not selected"
     assert text.startswith(f"{names[explanation.feature]}: {verdict}, {rank}")
     told = {
-        "alone": re.search(r"Alignment with the learned structure on its own: ([01]\.\d{3}) of 1\.", text),
+        "alone": re.search(r"Alignment with the learned structure by itself: ([01]\.\d{3}) of 1\.", text),
         "gain": re.search(r"It raises the alignment of the columns ranked before it by ([01]\.\d{3})\.", text),
         "loss": re.search(r"It lowers the alignment of the columns ranked before it by ([01]\.\d{3})\.", text),
         "covered": re.search(r"selected columns together explain (\d+) % of its variance\.", text),
@@ -101,5 +101,5 @@ def test_an_exact_copy_is_told(cells):
     original, copy = invoke("explain", "copies.csv", "gene 3", "copy", "-m", "4").stdout.split("\n\n")[1:]
     assert "copy" not in original
     assert copy.startswith("copy: not selected, rank 13 of 13, score 0.\n  It is an exact copy of gene 3.\n")
-    alone = [re.search(r"on its own: (.*) of 1", text)[1] for text in (original, copy)]
+    alone = [re.search(r"by itself: (.*) of 1", text)[1] for text in (original, copy)]
     assert alone[0] == alone[1] != "0.000"

@@ -11,9 +11,8 @@ from browsers import LONGEST_WAIT, redrawn, resized, started_browser
 from sklearn.datasets import load_digits
 
 from ufselect import MCFS, KernelFSASL, LaplacianScore, MaxVariance
-from ufselect.comparison import compare_selectors
 from ufselect.datasets import make_planted_clusters
-from ufselect.inspection import gains_of, selection_frequencies, structure_test
+from ufselect.inspection import compare_selectors, gains_of, selection_frequencies, structure_test
 from ufselect.report import Study, render_comparison, render_page
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
@@ -232,7 +231,7 @@ def test_click_on_a_row_explains_the_column_and_marks_it_in_all_figures(open_pag
     name = best_names(study)[1]
     assert details.locator("p").first.inner_text() == name
     column = list(study.names).index(name)
-    assert f"on its own: {study.selector.alignments_[column]:.3f} of 1." in details.inner_text()
+    assert f"by itself: {study.selector.alignments_[column]:.3f} of 1." in details.inner_text()
     assert "Most correlated selected columns: " in details.inner_text()
     assert second.locator("button").get_attribute("aria-expanded") == "true"
     after = figures_of(page)
@@ -250,7 +249,7 @@ def test_enter_opens_a_row_and_closes_it_again(open_page, studies):
     button.focus()
     page.keyboard.press("Enter")
     assert page.locator("tr.details p").first.inner_text() == best_names(studies["planted"])[2]
-    assert "learns no structure that a column could be aligned with" in page.locator("tr.details").inner_text()
+    assert "learns no structure to align columns with" in page.locator("tr.details").inner_text()
     page.locator("tr.column").nth(3).click()
     assert page.locator("tr.details").count() == 1
     assert page.locator("tr.details p").first.inner_text() == best_names(studies["planted"])[3]

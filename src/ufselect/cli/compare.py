@@ -22,7 +22,7 @@ from ufselect.cli.output import ensure_can_be_written, note, print_table, say, w
 from ufselect.cli.reading import LoadedTable, classes_of, load_table
 
 if TYPE_CHECKING:
-    from ufselect.comparison import ComparedSelection, Comparison
+    from ufselect.inspection import ComparedSelection, Comparison
 
 N_RANDOM = 10
 """Number of random selections."""
@@ -70,7 +70,7 @@ def compare(
     read_options: options.ReadOptions,
 ) -> None:
     """Compare several methods on the same file, without labels."""
-    from ufselect.comparison import compare_selectors
+    from ufselect.inspection import compare_selectors
 
     if repeats == 1:
         raise typer.BadParameter("stability needs at least two fits", param_hint="--repeats")

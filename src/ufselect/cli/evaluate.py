@@ -18,7 +18,7 @@ from ufselect.cli.output import print_table, say
 from ufselect.cli.reading import LoadedTable, classes_of, load_table
 
 if TYPE_CHECKING:
-    from ufselect.evaluation import EvaluatedColumns, Evaluation
+    from ufselect.inspection import EvaluatedColumns, Evaluation
 
 _DIGITS = 3
 
@@ -49,8 +49,8 @@ def evaluate(
     parameters: Mapping[str, Any],
 ) -> None:
     """Evaluate lists of columns, beside columns selected by a method and at random."""
-    from ufselect._judging import RANDOM
     from ufselect.inspection import evaluate as evaluate_columns
+    from ufselect.inspection.measures import RANDOM
 
     if repeats == 1:
         raise typer.BadParameter("a standard deviation needs at least two fits", param_hint="--repeats")
@@ -151,7 +151,7 @@ def _legend(found: Evaluation, repeats: int, labelled: bool, scale: options.Scal
 
 
 def _verdicts(found: Evaluation, lists: Mapping[str, ColumnList]) -> list[str]:
-    from ufselect._judging import RANDOM
+    from ufselect.inspection.measures import RANDOM
 
     beside = {(row.name, len(row.columns)): row for row in found.rows if row.name in (RANDOM, found.selector)}
     return [

@@ -9,6 +9,8 @@ from typing import Annotated, Any
 
 import typer
 
+from ufselect.files.registry import listed_suffixes
+
 
 class Scale(StrEnum):
     """How columns are scaled before the fit."""
@@ -63,7 +65,7 @@ def _single_character(delimiter: str | None) -> str | None:
 
 def _known_encoding(encoding: str | None) -> str | None:
     if encoding is not None:
-        from ufselect.files.text_encoding import check_encoding
+        from ufselect.files.text_lines import check_encoding
 
         try:
             check_encoding(encoding)
@@ -76,8 +78,8 @@ Data = Annotated[
     Path,
     typer.Argument(
         metavar="DATA",
-        help="CSV or TSV (optionally .gz), Parquet, .npy, .npz, .mat, .h5ad or .xlsx file with one sample per row; a "
-        "pattern such as 'parts/*.parquet' for several Parquet files; - for standard input.",
+        help=f"File with one sample per row, {listed_suffixes(last='or')}; a pattern such as 'parts/*.parquet' for "
+        "several Parquet files; - for standard input.",
         readable=False,  # checked when the file is read
     ),
 ]

@@ -8,7 +8,6 @@ import signal
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from importlib.util import find_spec
 from pathlib import Path
 from threading import Event
 from time import perf_counter
@@ -86,12 +85,10 @@ def ensure_table_can_be_written(path: Path | None, data: Path) -> None:
     """Raise an error before any work is done if a table could not be written at the end."""
     if path is None:
         return
-    from ufselect.files import check_writable, file_format
+    from ufselect.files import check_writable
 
     try:
         check_writable(path)
-        if file_format(path) == "h5ad" and find_spec("anndata") is None:
-            raise ModuleNotFoundError(f"{path} cannot be written without anndata: pip install anndata.")
     except ValueError as error:
         raise typer.BadParameter(str(error), param_hint="--output") from error
     ensure_can_be_written(path, data, "--output")

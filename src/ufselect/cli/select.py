@@ -115,9 +115,7 @@ def select(
     ensure_can_be_written(report, data, "--report", suffix=".html")
     if pixels and read_options.counts is None:
         read_options = replace(read_options, counts=options.Counts.no)
-    # An .h5ad file made from another one is a copy of it; any other output has values of the table.
-    keep_values = output is not None and not output.suffix.casefold() == data.suffix.casefold() == ".h5ad"
-    loaded = load_table(data, read_options, aside=choice.aside, keep_values=keep_values)
+    loaded = load_table(data, read_options, aside=choice.aside, keep_values=_needs_values(output, data))
     _refuse_other_shape(pixels, loaded.X.shape[1])
     notes = [*loaded.notes, *choice.apply(selector, loaded)]
     batches = choice.batches(loaded)
@@ -148,9 +146,17 @@ def select(
     say(["", *alignment.notes, *kept, *written, f"Took {time_and_memory(start)}; the fit {fit}."])
 
 
+def _needs_values(output: Path | None, data: Path) -> bool:
+    """Whether the output has values of the table, rather than a copy of everything in the input file."""
+    from ufselect.files.registry import known_format
+
+    known = output and known_format(output)
+    return output is not None and not (known and known.annotates and known is known_format(data))
+
+
 def _note_on_neighbors(selector: BaseSelector, X: Any, fit_options: options.FitOptions) -> str:
     """Return a sentence on how well the selected columns preserve nearest neighbours, beside random columns."""
-    from ufselect._judging import random_selections
+    from ufselect._utils.seeds import random_selections
     from ufselect.inspection import neighborhoods_kept
 
     m, d = selector.n_features_, X.shape[1]

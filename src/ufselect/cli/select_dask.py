@@ -43,7 +43,7 @@ def select_with_dask(
         raise typer.BadParameter(reason, param_hint="--method")
     files = parquet_parts(pattern, aside=tuple(options.aside or ()))
     with _connected(scheduler):
-        from ufselect.files.dask_parquet import array_of_parts
+        from ufselect.files.parquet_parts import array_of_parts
 
         X = array_of_parts(files)
         are_counts = _are_counts(files, options.counts)
