@@ -106,27 +106,6 @@ def test_labels_and_the_meaning_of_every_column(cells):
     assert "KernelFSASL's own columns are chosen to maximise it, an advantage over other lists.\n" in outcome.stdout
 
 
-def test_the_figures_are_those_of_compare(cells):
-    chosen = invoke("select", "cells.csv", "--names", "-m", "4", "--method", "MaxVariance").stdout
-    Path("list.txt").write_text(chosen)
-    common = ["--labels", "kind", "--repeats", "2", "--seed", "1"]
-    _, (given, own, random) = rows_in(evaluated("--columns", "list.txt", *common).stdout)
-    invoke("compare", "cells.csv", "--methods", "KernelFSASL,MaxVariance", "-m", "4", *common, "-o", "figures.csv")
-    figures = pd.read_csv("figures.csv").set_index("method")
-
-    def compared(method):
-        row = figures.loc[method]
-        return [*(f"{100 * row[name]:.0f}" for name in ("redundancy", "neighbours_kept")), f"{100 * row['ACC']:.1f}"]
-
-    def printed(row):
-        return [cell.split(" ")[0] for cell in row[5:8]]
-
-    assert printed(given) == compared("MaxVariance")
-    assert printed(own) == compared("KernelFSASL")
-    assert printed(random) == compared("random")
-    assert own[4] == f"{figures.loc['KernelFSASL', 'stability']:.2f}"
-
-
 def test_several_lists_each_with_its_verdict(cells, folder):
     write_list(*NAMES[:3])
     (folder / "other").mkdir()

@@ -30,7 +30,7 @@ from command_line import (
 )
 
 import ufselect.files
-from ufselect import FSSL, MCFS, KernelFSASL
+from ufselect import FSSL, KernelFSASL
 from ufselect.cli import fitting
 from ufselect.datasets import make_planted_clusters
 from ufselect.inspection import alignment_of_selection, neighborhoods_kept, selection_frequencies, structure_test
@@ -428,17 +428,6 @@ def test_alignment_of_all_samples_stands_beside_that_of_those_tested(tmp_path, m
     page = (tmp_path / "page.html").read_text(encoding="utf-8").replace("\u00a0", " ")
     both = f"{of_all:.2f} of 1; on the 500 of 520 samples tested {tested.observed:.2f}, against {by_chance} for"
     assert f"alignment {both}" in page
-
-
-def test_alignment_of_a_fit_stands_beside_that_of_another_one_for_the_test(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    X = np.random.default_rng(0).standard_normal((80, 200))
-    np.save("noise.npy", X)
-    selector = MCFS().fit(X)  # it selects other columns if their number is given
-    of_fit, of_test = alignment_of_selection(selector), structure_test(X, MCFS(selector.n_features_)).observed
-    assert f"{of_fit:.2f}" != f"{of_test:.2f}"
-    printed = invoke("select", "noise.npy", "--method", "MCFS").stdout
-    assert f"{of_fit:.2f} of 1, fitted again for this number of columns {of_test:.2f}, is no better" in printed
 
 
 def test_time_and_memory_of_the_fit_are_the_same_on_the_page_as_in_the_terminal(cells, tmp_path):

@@ -78,12 +78,6 @@ def outliers_study():
     return Study(MaxVariance(n_features_to_select=4).fit(X), X, list("abcdef"), "outliers.csv", "command")
 
 
-def noise_study():
-    X = np.random.default_rng(0).standard_normal((120, 40))
-    selector = KernelFSASL(8).fit(X)
-    return Study(selector, X, None, "noise.npy", "command", test=structure_test(X, selector))
-
-
 def comparison_page():
     X = make_planted_clusters(120, 4, 10, 30, random_state=0).X
     selectors = {"KernelFSASL": KernelFSASL(), "MCFS": MCFS(), "<b>variance": MaxVariance()}
@@ -95,7 +89,6 @@ EDGES = {
     "denormal": denormal_study,
     "clusters": many_clusters_study,
     "outliers": outliers_study,
-    "noise": noise_study,
 }
 STUDIES = {"digits": digits_study, "planted": planted_study, "hostile": hostile_study}
 
@@ -184,17 +177,6 @@ def test_headline_is_the_verdict(open_page, studies):
     assert "300 samples × 64 columns" in facts
     assert "KernelFSASL" in facts
     assert page.locator(".notes").inner_text() == "Ten were given."
-
-
-def test_page_of_noise_says_so_and_shows_no_clusters(open_page):
-    page = open_page("noise")
-    assert page.locator("h1").inner_text().startswith("No structure was found in 40 columns: ")
-    assert "The selection of 8 of 40 columns is arbitrary." in page.locator(".more").inner_text()
-    assert page.locator("#markers").count() == 0
-    assert page.locator("#samples-legend button").count() == 0
-    assert "No clusters are shown because no structure was found." in page.locator("#samples figcaption").inner_text()
-    texts = " ".join(page.locator("figcaption, .more, .notes").all_inner_texts())
-    assert not re.search("carry|cluster by|inside|similar are|selected again", texts)
 
 
 def test_alignment_is_drawn_with_its_baselines(open_page):
@@ -332,13 +314,6 @@ def test_phone_shows_the_columns_that_matter(open_page):
     assert scroller.evaluate("node => node.scrollWidth <= node.clientWidth + 1")
 
 
-def test_table_starts_with_the_selected_columns_by_rank(open_page, studies):
-    page = open_page("digits")
-    assert names_shown(page) == best_names(studies["digits"])[:15]
-    assert page.locator("th[aria-sort]").get_attribute("aria-sort") == "ascending"
-    assert page.locator("#count").inner_text() == "15 selected columns."
-
-
 def test_table_sorts_by_keyboard(open_page, studies):
     page = open_page("digits")
     study = studies["digits"]
@@ -444,16 +419,6 @@ def test_alignment_and_r2_are_told(open_page, studies):
     assert (alignment, explained) == (f"Alignment {curve[-1]:.3f} of the best {len(curve)}", f"R² {r2[-1]:.3f}")
     assert re.fullmatch(r"Shuffled columns 0\.\d{3} to 0\.\d{3}", shuffled)
     assert page.locator("#structure-drawing .cut-text").text_content() == f"{curve[14]:.2f} with 15"
-
-
-def test_a_filter_has_scores_in_place_of_the_structure(open_page):
-    page = open_page("planted")
-    verdict = "30 of 330 columns selected: LaplacianScore learns no structure that they could be tested against."
-    assert page.locator("h1").inner_text() == verdict
-    assert page.locator("#structure, #convergence").count() == 0
-    assert page.locator("#scores").count() == 1
-    assert "principal components" in page.locator("#samples figcaption").inner_text()
-    assert page.locator("[data-key=stability]").count() == 0
 
 
 def test_samples_tell_label_cluster_and_group(open_page):
