@@ -228,9 +228,9 @@ def _own_option(name: str, default: Any, described: Described) -> inspect.Parame
 def _alternatives(kind: str) -> str:
     """Return a type such as ``int or "auto"`` as help texts write alternatives: ``<int|auto>``."""
     plain = kind.translate(str.maketrans("", "", '{}"'))
-    for separator in (" or ", ", ", " | "):
+    for separator in (", or ", " or ", ", ", " | "):
         plain = plain.replace(separator, "|")
-    return f"<{plain.replace('||', '|')}>"
+    return f"<{plain}>"
 
 
 def as_literal(value: Any) -> Any:
