@@ -100,7 +100,7 @@ def main() -> None:
     threads = os.environ.get("OPENBLAS_NUM_THREADS", "all")
     text = "\n\n".join(
         [
-            table([*sizes, "selected", "markers", "agreement"], [measured(options.cells, options.genes, options.jobs)]),
+            table([*sizes, "selected", "markers", "alignment"], [measured(options.cells, options.genes, options.jobs)]),
             f"Machine: {machine()} n_jobs={options.jobs}, threads of BLAS: {threads}.",
         ]
     )

@@ -1,7 +1,7 @@
 """Panels with columns that are given, and structure within batches, on the sets of experiments/real.toml.
 
 `UFSELECT_DATA=… python benchmarks/panels.py` writes the section panels of README.md; `--print` only prints it.
-The first table has the agreement with the learned structure of 50 free columns and of 50 columns ten of which are
+The first table has the alignment with the learned structure of 50 free columns and of 50 columns ten of which are
 given: ten of the free ones, drawn at random; ten of those ranked 51 to 500; and, of blood cells, ten known markers. The
 second has the accuracy and the NMI of k-means on columns that were chosen from three plates of cells, with and without
 an added effect of the plates, by two ways to respect batches.
@@ -62,7 +62,7 @@ def say(line: str) -> None:
 
 
 def report_panels(name: str, X: Any, markers: list[int] | None = None) -> None:
-    """Print the agreement of a free panel, and that of panels with given columns, as a share of it."""
+    """Print the alignment of a free panel, and that of panels with given columns, as a share of it."""
     free = FSASL(PANEL).fit(X)
     order = np.argsort(free.ranking_, kind="stable")
     rng = np.random.default_rng(0)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from time import perf_counter
@@ -11,18 +11,10 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from ufselect._utils.wording import counted
-from ufselect.cli.fitting import (
-    COUNTS_REQUESTED,
-    agreement_found,
-    choices_made,
-    copies_found,
-    counts_detected,
-    fit_with_notes,
-    what_is_aside,
-)
-from ufselect.cli.options import Counts
-from ufselect.cli.printing import say
-from ufselect.cli.selection import cost, print_ranking, selected_names
+from ufselect.cli.fitting import alignment_of, fit_with_notes, notes_on_fit, print_ranking, selected_names
+from ufselect.cli.options import Counts, ReadOptions
+from ufselect.cli.output import say, time_and_memory
+from ufselect.cli.reading import COUNTS_REQUESTED, note_on_detected_counts, notes_on_aside
 
 if TYPE_CHECKING:
     from ufselect.base import BaseSelector
@@ -31,53 +23,45 @@ if TYPE_CHECKING:
 _SECONDS_TO_CONNECT = 10
 
 
-def refuse_with_parts(options: Mapping[str, Any]) -> None:
-    """Raise an error if one of these options was given, which need a whole table in memory."""
+def refuse_with_dask(options: Mapping[str, Any]) -> None:
+    """Raise an error if an option was given that needs the whole table in memory; others are ignored."""
     for name, value in options.items():
-        if value:
+        if value and name not in ("aside", "counts"):
             raise typer.BadParameter("does not work with --dask", param_hint=f"--{name}")
 
 
-def refuse_methods_in_memory(selector: BaseSelector) -> None:
-    """Raise an error if a method cannot be fitted block by block."""
-    from ufselect.selectors.kernel_fsasl import KernelFSASL
-
-    if not isinstance(selector, KernelFSASL):
-        reason = f"{type(selector).__name__} needs a whole table in memory; only KernelFSASL works with --dask"
-        raise typer.BadParameter(reason, param_hint="--method")
-
-
-def select_from_parts(
-    pattern: Path,
-    selector: BaseSelector,
-    *,
-    scheduler: str,
-    aside: Sequence[str] = (),
-    counts: Counts | None = None,
-    names: bool = False,
+def select_with_dask(
+    pattern: Path, selector: BaseSelector, options: ReadOptions, *, scheduler: str, names: bool = False
 ) -> None:
     """Select the informative columns of Parquet files, block by block, and print them."""
-    start = perf_counter()
-    refuse_methods_in_memory(selector)
     from ufselect.files.parquet_parts import parquet_parts
+    from ufselect.selectors.kernel_fsasl import KernelFSASL
 
-    files = parquet_parts(pattern, aside=aside)
+    start = perf_counter()
+    if not isinstance(selector, KernelFSASL):
+        reason = f"{type(selector).__name__} needs the whole table in memory; only KernelFSASL works with --dask"
+        raise typer.BadParameter(reason, param_hint="--method")
+    files = parquet_parts(pattern, aside=tuple(options.aside or ()))
     with _connected(scheduler):
         from ufselect.files.parquet_parts import array_of_parts
 
         X = array_of_parts(files)
-        normalized = _are_counts(files, counts)
-        values = _normalized(X) if normalized else X
+        are_counts = _are_counts(files, options.counts)
+        values = _normalized(X) if are_counts else X
         fit_with_notes(selector, values, lambda: selector._fit(values, None, files.names))
-    found = [_what_was_found(pattern, files, X), *what_is_aside(files.reasons)]
-    notes = [*_what_counts_became(normalized, counts), *found]
+    n, d = files.shape
+    size = f"{counted(files.n_files, 'file')}, {counted(X.numblocks[0], 'block')}, {X.nbytes / 1e6:,.1f} MB"
+    notes = [f"{pattern}: {n:,} samples × {d:,} numeric columns ({size}).", *notes_on_aside(files.reasons)]
+    if are_counts:
+        detected = note_on_detected_counts("non-negative integers")
+        notes.insert(0, COUNTS_REQUESTED if options.counts is Counts.yes else detected)
     if names:
         say(notes, err=True)
         say(selected_names(selector, files.names))
         return
-    say([*notes, *choices_made(selector), *copies_found(selector), ""])
+    say([*notes, *notes_on_fit(selector), ""])
     print_ranking(selector, files.names, further="--names lists all")
-    say(["", *agreement_found(selector, X, test=False).sentences, f"Took {cost(start)}."])
+    say(["", *alignment_of(selector, X, test=False).notes, f"Took {time_and_memory(start)}."])
 
 
 @contextmanager
@@ -86,7 +70,7 @@ def _connected(scheduler: str) -> Iterator[None]:
     try:
         from distributed import Client
     except ImportError as error:
-        raise typer.BadParameter("needs Dask: pip install dask distributed", param_hint="--dask") from error
+        raise typer.BadParameter("requires Dask: pip install dask distributed", param_hint="--dask") from error
     if scheduler == "local":
         with Client(threads_per_worker=1, dashboard_address=None):
             yield
@@ -101,7 +85,7 @@ def _connected(scheduler: str) -> Iterator[None]:
 
 
 def _are_counts(files: ParquetParts, counts: Counts | None) -> bool:
-    """Whether the values are counts, as told or by the first part."""
+    """Whether the values are counts, as requested or by the first part."""
     if counts is not None:
         return counts is Counts.yes
     from ufselect.files import Table, looks_like_counts
@@ -117,15 +101,3 @@ def _normalized(X: Any) -> Any:
 
     target = median_of_positive(X.sum(axis=1, dtype="float64").compute())
     return X.map_blocks(LogNormalize(target_sum=target).fit_transform, dtype=X.dtype)
-
-
-def _what_was_found(pattern: Path, files: ParquetParts, X: Any) -> str:
-    n, d = files.shape
-    where = f"{counted(files.n_files, 'file')}, {counted(X.numblocks[0], 'block')}, {X.nbytes / 1e6:,.1f} MB"
-    return f"{pattern}: {n:,} samples × {d:,} numeric columns ({where})."
-
-
-def _what_counts_became(normalized: bool, counts: Counts | None) -> list[str]:
-    if not normalized:
-        return []
-    return [COUNTS_REQUESTED if counts is Counts.yes else counts_detected("non-negative whole numbers")]

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from ufselect.report import words
-from ufselect.report.content import Findings, page_content
-from ufselect.report.features import best_first, curves_of
-from ufselect.report.settings import parameters, python_code
-from ufselect.report.skeleton import filled_template
-from ufselect.report.study import Study
+from ufselect.report import captions
+from ufselect.report.columns import curves_of
+from ufselect.report.figures import Findings, data_of_figures
+from ufselect.report.study import Study, parameters, python_code
+from ufselect.report.template import filled_template
 
 _LISTED_WITHOUT_SCRIPTS = 20
 
@@ -38,18 +37,18 @@ def render_page(study: Study) -> str:
     True
     """
     findings = Findings.of(study)
-    best = best_first(study)[: min(study.selector.n_features_, _LISTED_WITHOUT_SCRIPTS)]
+    best = study.best_first[: min(study.selector.n_features_, _LISTED_WITHOUT_SCRIPTS)]
     return filled_template(
         "selection.html",
         ("table.js", "scatter.js", "selection.js"),
-        page_content(findings),
+        data_of_figures(findings),
         source=study.source,
-        verdict=words.verdict(study),
-        facts=words.facts(findings),
+        verdict=captions.verdict(study),
+        facts=captions.facts(study),
         notes=study.notes,
         best=[study.column_names[column] for column in best],
         figures=_figures(findings),
-        convergence=_named_figures([("convergence", "Convergence", words.of_convergence(study))]),
+        convergence=_named_figures([("convergence", "Convergence", captions.of_convergence(study))]),
         command=study.command,
         code=python_code(study.selector),
         parameters=parameters(study.selector),
@@ -60,20 +59,20 @@ def _figures(findings: Findings) -> list[dict[str, Any]]:
     """Return the figures that apply to the method and the data."""
     study = findings.study
     if curves_of(study) is None:
-        first = ("scores", "Scores", words.of_scores(study))
+        first = ("scores", "Scores", captions.of_scores(study))
     else:
-        first = ("structure", "Agreement with the structure", words.of_structure(findings))
+        first = ("structure", "Alignment with the learned structure", captions.of_structure(study))
     return _named_figures(
         [
-            ("spectrum", "Spectrum", words.of_spectrum(study)),
+            ("spectrum", "Spectrum", captions.of_spectrum(study)),
             first,
-            ("samples", "Samples", words.of_samples(findings)),
-            ("markers", "Which column marks which cluster", words.of_markers(findings)),
-            ("redundancy", "Redundancy", words.of_redundancy(findings)),
-            ("image", "Image", words.of_image(study)),
+            ("samples", "Samples", captions.of_samples(findings)),
+            ("markers", "Columns by cluster", captions.of_markers(findings)),
+            ("redundancy", "Redundancy", captions.of_redundancy(findings)),
+            ("image", "Image", captions.of_image(study)),
         ]
     )
 
 
-def _named_figures(figures: list[tuple[str, str, words.Words | None]]) -> list[dict[str, Any]]:
+def _named_figures(figures: list[tuple[str, str, captions.Caption | None]]) -> list[dict[str, Any]]:
     return [{"name": name, "title": title, **said._asdict()} for name, title, said in figures if said is not None]

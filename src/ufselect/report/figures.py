@@ -1,4 +1,4 @@
-"""Everything that the scripts of the page draw, as one dictionary of plain values."""
+"""The data of all figures, as one dictionary of plain values for the scripts of the page."""
 
 from __future__ import annotations
 
@@ -15,18 +15,20 @@ from ufselect._utils.types import Float
 from ufselect.columns.dense import column_moments
 from ufselect.columns.tabular import dense_part
 from ufselect.inspection import gains_of
-from ufselect.report.columns import Markers, StandsFor, explanations, histograms, markers, what_they_stand_for
-from ufselect.report.encoding import packed, packed_range, packed_shares, plain_numbers
-from ufselect.report.features import (
+from ufselect.report.columns import (
     Correlations,
-    agreement_of_all,
-    best_first,
+    Markers,
+    alignment_of_all,
     curves_of,
-    part_of,
+    explanations,
+    histograms,
+    markers,
     selected_correlations,
+    what_they_stand_for,
 )
 from ufselect.report.samples import Map, map_of_samples, robust_ranges
-from ufselect.report.study import Study
+from ufselect.report.study import Study, part_of
+from ufselect.report.template import packed, packed_range, packed_shares, plain_numbers
 
 MOST_CORRELATIONS_SHOWN = 150
 GROUPS_LISTED_WITH_A_SAMPLE = 3
@@ -44,23 +46,23 @@ class Findings:
     map: Map
     markers: Markers | None
     correlations: Correlations
-    agreement_of_all: float | None
-    stands_for: list[StandsFor]
+    alignment_of_all: float | None
 
     @classmethod
     def of(cls, study: Study) -> Findings:
         """Compute the findings."""
         shown = map_of_samples(study)
         correlations = selected_correlations(study)
-        every = agreement_of_all(study)
-        return cls(study, shown, markers(study, shown), correlations, every, what_they_stand_for(study))
+        every = alignment_of_all(study)
+        return cls(study, shown, markers(study, shown), correlations, every)
 
 
-def page_content(findings: Findings) -> dict[str, Any]:
+def data_of_figures(findings: Findings) -> dict[str, Any]:
     """Return the data of all figures, by section of the page."""
     study = findings.study
+    stem = re.sub(r"[^\w.-]+", "-", PurePath(study.source).stem, flags=re.ASCII).strip("-.")
     return {
-        "download": _download_name(study.source),
+        "download": f"{stem[:80] or 'columns'}-ranking.csv",
         "features": _features(findings),
         "curves": _curves(findings),
         "samples": _samples(findings),
@@ -80,15 +82,10 @@ def objective_values(study: Study) -> list[float | None] | None:
     return plain_numbers(np.asarray(history, dtype=np.float64))
 
 
-def _download_name(source: str) -> str:
-    stem = re.sub(r"[^\w.-]+", "-", PurePath(source).stem, flags=re.ASCII).strip("-.")
-    return f"{stem[:80] or 'columns'}-ranking.csv"
-
-
 def _features(findings: Findings) -> dict[str, Any]:
     """Return names and scores, best first, and what is known of the selected ones."""
     study = findings.study
-    order, names = best_first(study), study.column_names
+    order, names = study.best_first, study.column_names
     distributions, gains = histograms(study), gains_of(study.selector)
     return {
         "selected": int(study.selector.n_features_),
@@ -101,10 +98,7 @@ def _features(findings: Findings) -> dict[str, Any]:
         "histograms": [packed(_heights(each.counts), "u1") for each in distributions],
         "ranges": [[each.low, each.high] for each in distributions],
         "distinct": [each.distinct for each in distributions],
-        "standsFor": [
-            {"count": each.total, "nearest": [[rank, round(value, 4)] for rank, value in each.nearest]}
-            for each in findings.stands_for
-        ],
+        "standsFor": what_they_stand_for(study),
         "copies": [int(study.selector.copies_[column]) >= 0 for column in order],
         "explanations": explanations(study),
     }
@@ -120,9 +114,9 @@ def _curves(findings: Findings) -> dict[str, Any] | None:
     if curves is None:
         return None
     content: dict[str, Any] = {
-        "agreement": plain_numbers(curves.agreement),
+        "alignment": plain_numbers(curves.alignment),
         "r2": None if curves.r2 is None else plain_numbers(curves.r2),
-        "all": findings.agreement_of_all,
+        "all": findings.alignment_of_all,
         "tested": None,
     }
     if tested is not None and tested.curves.size:
@@ -142,21 +136,19 @@ def _rounded(values: Float) -> list[float | None]:
 
 def _samples(findings: Findings) -> dict[str, Any]:
     shown, study = findings.map, findings.study
+    any_outlying, several = shown.outlying.any(), len(shown.sizes) > 1
+    clusters = _group("Cluster", shown.group_names, shown.clusters, listed=several, colors=True)
     return {
         "count": len(shown.rows),
         "rows": None if len(shown.rows) == study.X.shape[0] else packed(shown.rows, "u4"),
         "labels": None if study.samples is None else [study.samples[row] for row in shown.rows],
         "axes": [packed_range(values) for values in shown.coordinates.T],
         "axis": shown.axis,
-        "outlying": packed(_bits(shown.outlying), "u2") if shown.outlying.any() else None,
+        # One number for every sample, whose lowest bit is the first dimension.
+        "outlying": packed(shown.outlying @ 2 ** np.arange(shown.outlying.shape[1]), "u2") if any_outlying else None,
         "values": _values_of_best(findings),
-        "groups": [_cluster_group(shown), *_groups(findings)],
+        "groups": [clusters, *_groups(findings)],
     }
-
-
-def _bits(flags: npt.NDArray[np.bool_]) -> npt.NDArray[Any]:
-    """Return one number for every row of flags, whose lowest bit is the first of them."""
-    return flags @ 2 ** np.arange(flags.shape[1])
 
 
 def _values_of_best(findings: Findings) -> list[dict[str, Any]]:
@@ -164,7 +156,7 @@ def _values_of_best(findings: Findings) -> list[dict[str, Any]]:
     study, shown = findings.study, findings.map
     count = min(study.selector.n_features_, _MOST_VALUES // len(shown.rows))
     found = []
-    for column in best_first(study)[:count]:
+    for column in study.best_first[:count]:
         values = dense_part(part_of(study.X, shown.rows, np.array([column])), slice(None), standardize=False)
         unit = float(np.abs(values).max()) or 1.0  # keeps even the smallest and largest floats in proportion
         low, high = (ends[0] for ends in robust_ranges(values / unit))
@@ -173,10 +165,6 @@ def _values_of_best(findings: Findings) -> list[dict[str, Any]]:
             {"low": float(low * unit), "high": float(high * unit), "codes": packed(np.rint(255 * shares), "u1")}
         )
     return found
-
-
-def _cluster_group(shown: Map) -> dict[str, Any]:
-    return _group("Cluster", shown.group_names, shown.clusters, listed=len(shown.sizes) > 1, colors=True)
 
 
 def _group(name: str, values: list[str], codes: npt.ArrayLike, *, listed: bool, colors: bool) -> dict[str, Any]:
@@ -252,7 +240,7 @@ def _image(study: Study) -> dict[str, Any] | None:
         "height": study.image[0],
         "width": study.image[1],
         "mean": packed(np.rint(255 * shades), "u1"),
-        "columns": packed(best_first(study), "u4"),
+        "columns": packed(study.best_first, "u4"),
     }
 
 
@@ -264,5 +252,5 @@ def _spectrum(study: Study) -> dict[str, Any] | None:
     return {
         "mean": plain_numbers(means.astype(np.float32)),
         "spread": plain_numbers(np.sqrt(variances).astype(np.float32)),
-        "columns": packed(best_first(study), "u4"),
+        "columns": packed(study.best_first, "u4"),
     }

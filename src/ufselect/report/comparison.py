@@ -8,9 +8,8 @@ from typing import Any
 from ufselect._utils.wording import counted
 from ufselect.inspection import ComparedSelection, Comparison, selection_overlap
 from ufselect.inspection.measures import RANDOM
-from ufselect.report.encoding import packed_shares, plain_numbers
-from ufselect.report.skeleton import filled_template
-from ufselect.report.words import Words, percent
+from ufselect.report.captions import Caption, percent
+from ufselect.report.template import filled_template, packed_shares, plain_numbers
 
 _MOST_CURVES = 12
 
@@ -68,7 +67,7 @@ def render_comparison(
         source=source,
         headline=_headline(compared.rows, n_columns),
         facts={"Source": source, **(facts or {})},
-        notes=[*notes, *(f"{name} is left out: {reason}" for name, reason in compared.failures.items())],
+        notes=[*notes, *(f"{name} was skipped: {reason}" for name, reason in compared.failures.items())],
         heads=_measures(compared.rows[0], compared.rows),
         rows=[(row.method, row.seconds is None, _measures(row, compared.rows)) for row in compared.rows],
         explained=explained,
@@ -122,13 +121,13 @@ def _figures(methods: Sequence[ComparedSelection], n_columns: int) -> list[dict[
     if len(methods) > 1:
         by_chance = f"random selections share {percent(m / (2 * n_columns - m))}"
         label = f"Heat map of the overlap of the selections of {counted(len(methods), 'method')}; {by_chance}."
-        caption = f"Columns that two methods share, of all that either of them selects; {by_chance} on average."
-        described.append(("overlap", "Overlap of the selections", Words(label, caption)))
+        caption = f"Share of the columns selected by either of two methods that both select; {by_chance} on average."
+        described.append(("overlap", "Overlap of the selections", Caption(label, caption)))
     if learned:
-        label = f"Line chart of the agreement of {counted(len(learned), 'method')} with the structures that they learn."
+        label = f"Line chart of the alignment of {counted(len(learned), 'method')} with the structures that they learn."
         caption = (
-            "How far samples look alike by the best columns of a method as they do by the structure that it learns. "
-            "Noise agrees to some extent, too: ufselect select tests it for one method."
+            "How closely the similarities of samples by the best columns of a method match the structure that it "
+            "learns. Even noise has some alignment: ufselect select tests one method against shuffled columns."
         )
-        described.append(("agreement", "Agreement with the structure", Words(label, caption)))
+        described.append(("alignment", "Alignment with the learned structure", Caption(label, caption)))
     return [{"name": name, "title": title, **said._asdict()} for name, title, said in described]
