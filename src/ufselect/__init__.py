@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from ufselect.selectors.fssl import FSSL
     from ufselect.selectors.glspfs import GLSPFS
     from ufselect.selectors.jelsr import JELSR
+    from ufselect.selectors.kernel_fsasl import KernelFSASL
     from ufselect.selectors.laplacian_score import LaplacianScore
     from ufselect.selectors.llcfs import LLCFS
     from ufselect.selectors.max_variance import MaxVariance
@@ -41,12 +42,18 @@ __all__ = [
     "SPEC",
     "SPFS",
     "UDFS",
+    "KernelFSASL",
     "LaplacianScore",
     "MaxVariance",
     "TraceRatio",
 ]
 
-_FILES = {"LaplacianScore": "laplacian_score", "MaxVariance": "max_variance", "TraceRatio": "trace_ratio"}
+_FILES = {
+    "KernelFSASL": "kernel_fsasl",
+    "LaplacianScore": "laplacian_score",
+    "MaxVariance": "max_variance",
+    "TraceRatio": "trace_ratio",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -7,7 +7,7 @@ which receives the informative columns as :class:`Columns` and returns a :class:
 from ufselect._utils.iterations import Iterations
 from ufselect._utils.warnings import warn_not_converged
 from ufselect.base.graph_selectors import ClusterSelector, GraphSelector
-from ufselect.base.ranking import Ranking, rank_by_explanation, rank_by_row_norm, rank_by_score
+from ufselect.base.ranking import Ranking, rank_by_alignment, rank_by_explanation, rank_by_row_norm, rank_by_score
 from ufselect.base.selector import (
     CHOICE_OF_EDGES,
     COUNT,
@@ -41,6 +41,7 @@ __all__ = [
     "checked_coef",
     "column_blocks",
     "gram_is_affordable",
+    "rank_by_alignment",
     "rank_by_explanation",
     "rank_by_row_norm",
     "rank_by_score",

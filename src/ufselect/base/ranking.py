@@ -21,7 +21,6 @@ from ufselect.solvers.alignment import (
     alignments_with,
     r2_curve,
 )
-from ufselect.solvers.greedy import ridge_path
 
 MOST_SUFFICIENT = 500
 """Largest number of columns that "auto" considers; every further one takes a product with X."""
@@ -169,7 +168,7 @@ def peak_of(curve: Float) -> int:
 def rank_by_alignment(
     X: Columns,
     structures: Sequence[StructureFactor],
-    embedding: Float,
+    W: Float,
     constraints: Constraints,
     *,
     gram: Float | None = None,
@@ -186,8 +185,8 @@ def rank_by_alignment(
     X : Columns of shape (n, d)
     structures : sequence of StructureFactor
         The learned structures.
-    embedding : ndarray of shape (n, p)
-        Learned embedding of the samples, for its R²; centred if X is.
+    W : ndarray of shape (d, p)
+        Weights of the columns, for the R² of their embedding.
     constraints : Constraints
         Number of columns to select, None if the alignment decides, and which come first.
     gram : ndarray of shape (d, d), optional
@@ -208,9 +207,10 @@ def rank_by_alignment(
         constraints=constraints,
     )
     curve = path.curve if constraints.count is not None else _beyond_chance(X, structures, path, random_state)
-    r2 = r2_curve(X, embedding, path.order, gram=None if gram is None else gram[np.ix_(path.order, path.order)])
+    Z = X.embedded(W)
+    r2 = r2_curve(X, Z, path.order, gram=None if gram is None else gram[np.ix_(path.order, path.order)])
     ranked = rank_along(path, r2, len(constraints.first))
-    return replace(ranked, n_sufficient=peak_of(curve), embedding=embedding)
+    return replace(ranked, n_sufficient=peak_of(curve), coef=W, embedding=Z)
 
 
 def rank_along(path: AlignmentPath, r2: Float, n_first: int = 0) -> Ranking:
@@ -258,38 +258,6 @@ def _beyond_chance(X: Columns, structures: Sequence[StructureFactor], path: Alig
     T = X.centered_like(np.hstack([each.T / np.linalg.norm(each.T) for each in structures]))
     by_chance = [alignment_path(X.shuffled(rng), T, length).curve for _ in range(_N_SHUFFLED)]
     return path.curve - np.mean(by_chance, axis=0)
-
-
-def rank_by_gain(
-    X: Columns, embedding: Float, constraints: Constraints, *, coef: Float, gram: Float | None = None
-) -> Ranking:
-    """Select columns one by one so that together they explain an embedding; the rest is ranked by ‖wⱼ‖.
-
-    Parameters
-    ----------
-    X : Columns of shape (n, d)
-    embedding : ndarray of shape (n, q)
-    constraints : Constraints
-        Number of columns to select, None if the alignment with the embedding decides, and which come first.
-    coef : ndarray of shape (d, q)
-        W.
-    gram : ndarray of shape (d, d), optional
-        XᵀX, if available.
-
-    Returns
-    -------
-    Ranking
-    """
-    norms = np.linalg.norm(coef, axis=1)
-    path = ridge_path(
-        X, embedding, min(steps_to_show(constraints.count), X.shape[1]), gram=gram, constraints=constraints
-    )
-    gains = falling_after(path.gains, len(constraints.first))
-    scores = gains[-1] * (norms / max(norms.max(), np.finfo(float).tiny))
-    scores[path.order] = gains
-    ranked = rank_by_explanation(X, scores, embedding, constraints, coef=coef, also=norms)
-    by_norm = np.argsort(-norms, kind="stable")
-    return replace(ranked, order=np.concatenate([path.order, by_norm[~np.isin(by_norm, path.order)]]))
 
 
 def rank_by_row_norm(

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from abc import ABCMeta, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar, Protocol, Self
 
@@ -18,23 +17,17 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ufselect._utils.policy import (
-    LARGEST_DENSE_SYSTEM,
-    LARGEST_VALUE,
-)
+from ufselect._utils.policy import LARGEST_DENSE_SYSTEM
 from ufselect._utils.progress import waiting
 from ufselect._utils.threads import one_thread
-from ufselect._utils.types import Float
+from ufselect._utils.types import Float, Indices
 from ufselect._utils.warnings import warn_not_converged
 from ufselect.base.ranking import Ranking
 from ufselect.base.screening import Panel, Survey, panel_of
-from ufselect.columns.batches import Batches, SparseWithinBatches
+from ufselect.columns.arrays import in_memory, is_dask_collection, is_tensor, validate_features
 from ufselect.columns.constraints import Constraints
-from ufselect.columns.copies import first_equal_columns
-from ufselect.columns.dask_arrays import refuse_dask_collection
-from ufselect.columns.dense import Columns, column_extremes, constant_columns, holding_dtype, rounded_columns
-from ufselect.columns.resolution import magnitudes, warn_of_rounding, why_nothing_is_informative
-from ufselect.columns.sparse_arrays import canonical
+from ufselect.columns.dense import Columns, holding_dtype
+from ufselect.columns.in_memory import Matrix, MatrixInMemory
 
 COUNT: list[Any] = [Interval(Integral, 1, None, closed="left")]
 POSITIVE: list[Any] = [Interval(Real, 0, None, closed="neither")]
@@ -82,17 +75,6 @@ def affordable_gram(X: Columns) -> Float | None:
     return X.gram() if gram_is_affordable(X) else None
 
 
-def _refuse_enormous(smallest: Any, largest: Any) -> None:
-    """Raise if the squares of a column could overflow."""
-    size = magnitudes((smallest, largest))
-    enormous = np.flatnonzero(size > LARGEST_VALUE)
-    if len(enormous):
-        raise ValueError(
-            f"Column {enormous[0]} of X has a value of magnitude {size[enormous[0]]:.0e}, too large to be squared. "
-            f"Scale X to values of at most {LARGEST_VALUE:.0e}."
-        )
-
-
 def _refuse_near_columns(constraints: Constraints, count: int | None, n_informative: int) -> None:
     """Raise if fewer columns are far enough apart than are to be selected."""
     if count is None or constraints.min_distance == 1:
@@ -104,6 +86,15 @@ def _refuse_near_columns(constraints: Constraints, count: int | None, n_informat
             f"Only {most} columns are at least min_distance={constraints.min_distance} apart{with_kept}, but {count} "
             "are to be selected. Use a smaller min_distance, or select fewer."
         )
+
+
+def _on_device(X: Any, device: Any) -> Matrix:
+    """A dense array or a tensor on a device."""
+    try:
+        from ufselect.columns.tensors import TensorMatrix
+    except ImportError as error:  # pragma: no cover - PyTorch is installed wherever this is tested
+        raise ImportError("The parameter device needs PyTorch: run `pip install torch`.") from error
+    return TensorMatrix(X, device)
 
 
 class BaseSelector(SelectorMixin, BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
@@ -126,6 +117,9 @@ class BaseSelector(SelectorMixin, BaseEstimator, metaclass=ABCMeta):  # type: ig
         "min_distance": COUNT,
         "verbose": ["verbose"],
     }
+
+    _homes: ClassVar[tuple[str, ...]] = ()
+    """Where X may live besides in memory: ``"tensor"``, ``"Dask array"``."""
 
     n_features_: int
     n_features_to_select: int | float | str
@@ -151,13 +145,38 @@ class BaseSelector(SelectorMixin, BaseEstimator, metaclass=ABCMeta):  # type: ig
         self : object
             The fitted selector.
         """
+        return self._fit(X, batch)
+
+    def _fit(self, X: Any, batch: Any, names: Sequence[str] | None = None) -> Self:
+        """Fit to data in memory, on a device or in the blocks of a Dask array, whose columns may be given names."""
         self._validate_params()
-        refuse_dask_collection(X, type(self).__name__)
         # What underflows is negligible: weights that vanish, or squares that are computed again on another scale.
         with one_thread(), np.errstate(under="ignore"):
-            return self._fit(X, batch)
+            data = self._matrix(X, batch, names)
+            names = list(self.feature_names_in_) if hasattr(self, "feature_names_in_") else None
+            panel = panel_of(self, data.shape[1], names)
+            count = self._wanted_features(data.shape[1], panel)
+            constant = data.constant_columns(getattr(self, "scale", "standard"), names)
+            survey = Survey(constant, data.first_equal_columns(), panel, names)
+            constraints = survey.constraints(count, getattr(self, "min_distance", 1))
+            _refuse_near_columns(constraints, count, len(survey.informative))
+            with self._clock(), data.computing():
+                columns = self._columns(data, survey.informative)
+                ranking = self._of_columns_as_they_are(self._learn(columns, constraints), columns.unit)
+            order, n_open = constraints.arranged(ranking.order)
+            sufficient = min(max(ranking.n_sufficient, len(constraints.first)), n_open)
+            self._store(replace(ranking, order=order, n_sufficient=sufficient), survey, count, data.dtype)
+        return self
 
-    def _fit(self, X: Any, batch: Any) -> Self:
+    def _matrix(self, X: Any, batch: Any, names: Sequence[str] | None) -> Matrix:
+        """X where it lives, its shape and its names checked."""
+        device = getattr(self, "device", None)
+        if is_dask_collection(X):
+            return self._blocks(X, batch, names, device)
+        if is_tensor(X):
+            self._refuse_unless_at_home("tensor", X, batch)
+            validate_features(self, X, reset=True)  # a tensor has no names: those of an earlier fit are forgotten
+            return _on_device(X, X.device if device is None else device)
         X = validate_data(
             self,
             X,
@@ -166,49 +185,43 @@ class BaseSelector(SelectorMixin, BaseEstimator, metaclass=ABCMeta):  # type: ig
             order="C",
             ensure_min_samples=3,
         )
-        X = canonical(X)
-        names = list(self.feature_names_in_) if hasattr(self, "feature_names_in_") else None
-        panel = panel_of(self, X.shape[1], names)
-        count = self._wanted_features(X.shape[1], panel)
-        batches = None if batch is None else Batches.of(batch, X.shape[0])
-        extremes = column_extremes(X)
-        _refuse_enormous(*extremes)
-        scale = getattr(self, "scale", "standard")
-        constant = constant_columns(X, extremes, scale=scale)
-        if batches is not None:
-            constant |= batches.constant_columns(X, scale=scale)
-        size, limits = magnitudes(extremes), np.finfo(X.dtype)
-        if constant.all():
-            within = "" if batches is None else " within every batch"
-            varies = extremes[0] < extremes[1]
-            raise ValueError(why_nothing_is_informative(size, varies, X.shape[0], limits, within))
-        warn_of_rounding(rounded_columns(X, extremes), size, limits, names)
-        survey = Survey(constant, first_equal_columns(X, extremes), panel, names)
-        informative = survey.informative
-        kept = X if len(informative) == X.shape[1] else X[:, informative]
-        # Sparse: centring is a difference of products, for which single precision is not enough.
-        # Dense: a slice of columns is laid out differently in memory, and sums over it round differently.
-        kept = kept.astype(np.float64) if sp.issparse(kept) else np.ascontiguousarray(kept)
-        with self._clock():
-            columns = self._prepared(kept) if batches is None else self._prepared_within(kept, batches)
-            self._rank_and_store(partial(self._learn, columns), survey, count, X.dtype, columns.unit)
-        return self
+        if device is None:
+            return MatrixInMemory(X, batch)
+        if batch is not None:
+            raise ValueError(f"batch needs an array in memory; use device=None instead of device={device!r}.")
+        if sp.issparse(X):
+            raise ValueError(f"device={device!r} needs a dense X; use X.toarray(), or device=None.")
+        return _on_device(X, device)
 
-    def _rank_and_store(
-        self,
-        learn: Callable[[Constraints], Ranking],
-        survey: Survey,
-        count: int | None,
-        dtype: np.dtype[Any],
-        unit: float,
-    ) -> None:
-        """Rank the informative columns, which were divided by a unit, and set the fitted attributes of all columns."""
-        constraints = survey.constraints(count, getattr(self, "min_distance", 1))
-        _refuse_near_columns(constraints, count, len(survey.informative))
-        ranking = self._of_columns_as_they_are(learn(constraints), unit)
-        order, n_open = constraints.arranged(ranking.order)
-        sufficient = min(max(ranking.n_sufficient, len(constraints.first)), n_open)
-        self._store(replace(ranking, order=order, n_sufficient=sufficient), survey, count, dtype)
+    def _blocks(self, X: Any, batch: Any, names: Sequence[str] | None, device: str | None) -> Matrix:
+        """X as blocks of rows of a Dask array."""
+        self._refuse_unless_at_home("Dask array", X, batch)
+        if device is not None:
+            raise ValueError(f"device={device!r} does not work with a Dask array; use device=None.")
+        from ufselect.columns.dask import DaskMatrix
+
+        data = DaskMatrix(X)
+        validate_features(self, X, names, reset=True)
+        return data
+
+    def _refuse_unless_at_home(self, kind: str, X: Any, batch: Any) -> None:
+        """Raise an error if the method needs all values in memory, or if there are batches, which need that, too."""
+        if kind not in self._homes:
+            remedy = "X.compute() if it fits into memory" if kind == "Dask array" else "X.numpy(force=True)"
+            raise ValueError(
+                f"{type(self).__name__} needs all values of X at once, but X is a {kind}. Use {remedy}, or KernelFSASL."
+            )
+        if batch is not None:
+            raise ValueError("batch needs an array in memory, not a tensor or a Dask array.")
+
+    def _columns(self, data: Matrix, index: Indices) -> Columns:
+        """The informative columns, centred and scaled as the parameters say."""
+        if type(self)._prepared is BaseSelector._prepared or not isinstance(data, MatrixInMemory):
+            return data.prepared(index, center=self.center, scale=self.scale)
+        values = data.values(index)
+        if data.batches is not None and sp.issparse(values):
+            raise ValueError(f"{type(self).__name__} needs a dense X if batch is given; use X.toarray().")
+        return self._prepared(values)
 
     @contextmanager
     def _clock(self) -> Iterator[None]:
@@ -220,16 +233,8 @@ class BaseSelector(SelectorMixin, BaseEstimator, metaclass=ABCMeta):  # type: ig
             yield
 
     def _prepared(self, X: Any) -> Columns:
-        """The informative columns, centred and scaled as the parameters say."""
+        """Values in memory, centred and scaled as the parameters say; a method may prepare them in its own way."""
         return Columns.prepared(X, center=self.center, scale=self.scale)
-
-    def _prepared_within(self, X: Any, batches: Batches) -> Columns:
-        """The same, with the means of batches removed first."""
-        if not sp.issparse(X):
-            return self._prepared(batches.without_means(X))
-        if type(self)._prepared is not BaseSelector._prepared:
-            raise ValueError(f"{type(self).__name__} needs a dense X if batch is given; use X.toarray().")
-        return SparseWithinBatches.of(X, batches, center=self.center, scale=self.scale)
 
     @abstractmethod
     def _learn(self, X: Columns, constraints: Constraints) -> Ranking:
@@ -284,7 +289,8 @@ class BaseSelector(SelectorMixin, BaseEstimator, metaclass=ABCMeta):  # type: ig
             self.coef_ = np.zeros((d, ranking.coef.shape[1]), dtype=holding_dtype(ranking.coef, dtype))
             self.coef_[informative] = ranking.coef
         if ranking.embedding is not None:
-            self.embedding_ = ranking.embedding.astype(holding_dtype(ranking.embedding, dtype))
+            embedding = in_memory(ranking.embedding)
+            self.embedding_ = embedding.astype(holding_dtype(embedding, dtype))
         if ranking.alignment_curve is not None:
             self.alignment_curve_ = ranking.alignment_curve.astype(dtype)
         if ranking.r2_curve is not None:
@@ -300,6 +306,25 @@ class BaseSelector(SelectorMixin, BaseEstimator, metaclass=ABCMeta):  # type: ig
     def _get_support_mask(self) -> npt.NDArray[np.bool_]:
         check_is_fitted(self, "ranking_")
         return self.ranking_ <= self.n_features_
+
+    def transform(self, X: Any) -> Any:
+        """Keep the selected columns of X.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix, PyTorch tensor or Dask array of shape (n_samples, n_features)
+            The columns of a data frame, also of a Dask one, must have the names and the order of those fitted.
+
+        Returns
+        -------
+        array of shape (n_samples, n_selected_features)
+            A tensor if X is one, a Dask array or data frame if X is one.
+        """
+        if not (is_tensor(X) or is_dask_collection(X)):
+            return super().transform(X)
+        index = self.get_support(indices=True)
+        validate_features(self, X, reset=False)
+        return X.iloc[:, index] if hasattr(X, "iloc") else X[:, index]
 
     def top_features(self, n_features: int | None = None) -> npt.NDArray[Any]:
         """Return the best features, best first.

@@ -63,13 +63,12 @@ def select_from_parts(
 
     files = parquet_parts(pattern, aside=aside)
     with _connected(scheduler):
-        from ufselect.base.dask_fitting import fit_blocks
         from ufselect.files.dask_parquet import array_of_parts
 
         X = array_of_parts(files)
         normalized = _are_counts(files, counts)
         values = _normalized(X) if normalized else X
-        fit_with_notes(selector, values, lambda: fit_blocks(selector, values, files.names))
+        fit_with_notes(selector, values, lambda: selector._fit(values, None, files.names))
     found = [_what_was_found(pattern, files, X), *what_is_aside(files.reasons)]
     notes = [*_what_counts_became(normalized, counts), *found]
     if names:

@@ -13,7 +13,7 @@ from sklearn.utils import gen_batches
 from sklearn.utils.sparsefuncs import inplace_column_scale, mean_variance_axis, min_max_axis
 
 from ufselect._utils.blocks import affordable_rows
-from ufselect._utils.policy import MEAN_TO_SHIFT, SMALLEST_SAFE_SQUARE
+from ufselect._utils.policy import MEAN_TO_SHIFT, SMALLEST_SAFE_SQUARE, SMALLEST_SINGLE_PRECISION_SPECTRUM
 from ufselect._utils.threads import threads_for
 from ufselect._utils.types import Float, Indices
 from ufselect.columns.resolution import (
@@ -110,6 +110,15 @@ class Columns:
             product = product - self.offset @ B
         return np.asarray(product, dtype=np.float64)
 
+    def embedded(self, W: Float) -> Any:
+        """X W; of many samples in the precision of X, because more would double the memory for nothing."""
+        Z = self @ W
+        return Z.astype(self.dtype, copy=False) if len(Z) >= SMALLEST_SINGLE_PRECISION_SPECTRUM else Z
+
+    def sketch(self, width: int, rng: np.random.RandomState) -> Float:
+        """Xᵀ R for a random R of shape (n, width)."""
+        return self.transposed_matmul(rng.standard_normal((self.shape[0], width)))
+
     def subset(self, index: Indices) -> Columns:
         """Return the columns with the given indices."""
         offset = None if self.offset is None else self.offset[index]
@@ -170,8 +179,8 @@ class Columns:
             product += X.offset @ X.offset - cross[:, None] - cross
         return product
 
-    def in_memory(self) -> Columns:
-        """The same columns with their values in memory, as they are here."""
+    def samples(self) -> Any:
+        """The samples by rows, for distances between them: these columns, if they are in memory."""
         return self
 
     def in_double_precision(self) -> Columns:

@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from ufselect._utils.wording import listed
-from ufselect.columns.dask_arrays import is_dask_collection
+from ufselect.columns.arrays import is_dask_collection
 from ufselect.columns.sparse_arrays import canonical
 from ufselect.files.annotated_parts import can_be_read_in_parts, read_parts
 from ufselect.files.arrow import objects

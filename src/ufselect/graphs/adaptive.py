@@ -2,36 +2,47 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
 from ufselect._utils.types import Float, Indices
-from ufselect.columns.dense import Columns
+from ufselect.columns.arrays import is_tensor
 from ufselect.graphs.approximate import approximate_others
+from ufselect.graphs.laplacian import StructureLaplacian, quadratic_form, structure_laplacian
 from ufselect.graphs.neighbors import Nearest, NeighborSearch
 from ufselect.solvers.simplex import project_rows_onto_simplex
 
 
-class Neighborhoods(NamedTuple):
+@dataclass(frozen=True)
+class Neighborhoods:
     """P, the spreads μᵢ of its rows, and the share of the true neighbours that were found."""
 
     P: sp.csr_array
     spread: Float
     recall: float = 1.0
 
+    def laplacian(self) -> StructureLaplacian:
+        """L_P, which is not kept, as it takes more memory than P."""
+        return structure_laplacian(None, self.P, 1.0)
+
+    def cost(self, Z: Float) -> float:
+        """tr(ZᵀL_P Z) + Σᵢ (μᵢ/2)‖pᵢ‖²."""
+        return quadratic_form(self.laplacian(), Z) + 0.5 * float(self.spread @ self.P.power(2).sum(axis=1))
+
 
 def adaptive_neighbors(
-    Z: Columns | Float,
+    Z: Any,
     n_neighbors: int,
     *,
     spread: str | Float = "row",
     approximate: bool = False,
     n_jobs: int | None = None,
     random_state: Any = 0,
-) -> Neighborhoods:
+) -> Any:
     """Minimise Σⱼ ½‖zᵢ−zⱼ‖²Pᵢⱼ + (μᵢ/2)Pᵢⱼ² over the simplex, exactly, for every sample i.
 
     Row i is the projection of −dᵢ/(2μᵢ) onto the simplex, where dᵢ are the squared distances to the others. Only the
@@ -46,7 +57,7 @@ def adaptive_neighbors(
 
     Parameters
     ----------
-    Z : Columns or ndarray of shape (n, c)
+    Z : Columns, ndarray or tensor of shape (n, c)
         Samples by rows.
     n_neighbors : int
         k, the number of neighbours.
@@ -63,8 +74,13 @@ def adaptive_neighbors(
     Returns
     -------
     Neighborhoods
-        P of shape (n, n), with rows on the simplex and a zero diagonal, and μ of shape (n,).
+        P of shape (n, n), with rows on the simplex and a zero diagonal, and μ of shape (n,). If Z is a tensor, they
+        stay on its device.
     """
+    if is_tensor(Z):
+        from ufselect.graphs.adaptive_cuda import adaptive_neighbors as on_device
+
+        return on_device(Z, n_neighbors)
     count = min(n_neighbors + 1, Z.shape[0] - 1)
     if approximate:
         found = approximate_others(Z, count, n_jobs=n_jobs, random_state=random_state)

@@ -15,6 +15,7 @@ from ufselect._utils.blocks import number_of_threads
 from ufselect._utils.policy import LARGEST_EXACT_SEARCH, SAME_DISTANCE
 from ufselect._utils.types import Float, Indices
 from ufselect._utils.warnings import warn_user
+from ufselect.columns.arrays import is_tensor
 from ufselect.columns.dense import Columns
 from ufselect.graphs.neighbors import Nearest, NeighborSearch, centered_points
 
@@ -29,16 +30,24 @@ class FoundNeighbors(NamedTuple):
     recall: float
 
 
-def searches_approximately(neighbors: str, n: int) -> bool:
-    """Return whether to search for approximate neighbours: as told or, if that is "auto", if n is large.
+def searches_approximately(neighbors: str, points: Any) -> bool:
+    """Return whether to search for approximate neighbours: as told or, if that is "auto", if there are many points.
 
     Parameters
     ----------
     neighbors : {"auto", "exact", "approximate"}
-    n : int
-        Number of samples.
+    points : Columns, ndarray or tensor of shape (n, q)
+        The search is exact, and fast, for tensors, and exact for sparse columns.
     """
-    if neighbors == "exact" or (neighbors == "auto" and n <= LARGEST_EXACT_SEARCH):
+    n = points.shape[0]
+    is_sparse = isinstance(points, Columns) and sp.issparse(points.values)
+    if neighbors == "approximate" and is_tensor(points):
+        raise ValueError('neighbors="approximate" does not work on a device, where the search is exact and fast.')
+    if neighbors == "approximate" and is_sparse:
+        raise ValueError('neighbors="approximate" needs a dense X or more features than graph_components.')
+    if neighbors == "exact" or is_sparse or is_tensor(points):
+        return False
+    if neighbors == "auto" and n <= LARGEST_EXACT_SEARCH:
         return False
     if importlib.util.find_spec("pynndescent") is not None:
         return True
@@ -47,25 +56,6 @@ def searches_approximately(neighbors: str, n: int) -> bool:
         raise ImportError(f'neighbors="approximate" needs pynndescent: {remedy}.')
     warn_user(f"Exact neighbours of {n:,} samples take a long time. For approximate ones, {remedy}.")
     return False
-
-
-def uses_approximate(points: Columns | Float, neighbors: str, same_number: bool) -> bool:
-    """Return whether to search for approximate neighbours, which is possible for dense points.
-
-    Parameters
-    ----------
-    points : Columns or ndarray of shape (n, d)
-    neighbors : {"auto", "exact", "approximate"}
-    same_number : bool
-        Whether all samples have the same number of neighbours, which a search that finds only some of them requires.
-    """
-    possible = same_number and not (isinstance(points, Columns) and sp.issparse(points.values))
-    if neighbors == "approximate" and not possible:
-        raise ValueError(
-            'neighbors="approximate" needs spread="row", recalibrate=True, and a dense X or more features than '
-            "graph_components."
-        )
-    return possible and searches_approximately(neighbors, points.shape[0])
 
 
 def approximate_others(

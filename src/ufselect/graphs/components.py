@@ -18,7 +18,7 @@ _MOST_PASSES = 4  # over X, which is most of the cost
 _MOST_STEPS = 12  # with XᵀX, which is cheap
 
 
-def principal_components(X: Columns, count: int, *, gram: Float | None = None, random_state: Any = 0) -> Float:
+def principal_components(X: Columns, count: int, *, gram: Float | None = None, random_state: Any = 0) -> Any:
     """Return the samples in their first principal components, X V for the leading right singular vectors V of X.
 
     Columns that are not centred are centred first: distances do not depend on it, but their precision does.
@@ -62,20 +62,10 @@ def principal_components(X: Columns, count: int, *, gram: Float | None = None, r
         values, vectors = _leading_with_ties(X.row_gram(), count)
         # By a product with X rather than as U√λ, which equals it: so equal samples have equal components.
         return X @ (X.transposed_matmul(vectors) / np.sqrt(values))
-    start = check_random_state(random_state).standard_normal((n, min(count + _SPARE_COMPONENTS, n, d)))
+    start = X.sketch(min(count + _SPARE_COMPONENTS, n, d), check_random_state(random_state))
     if gram is not None:
-        return X @ _leading_by_iteration(lambda V: gram @ V, X.transposed_matmul(start), count, _MOST_STEPS)
-    return X @ _leading_by_iteration(
-        lambda V: X.transposed_matmul(X @ V), X.transposed_matmul(start), count, _MOST_PASSES
-    )
-
-
-def principal_directions(gram: Float, count: int, random_state: Any = 0) -> Float:
-    """Return V of :func:`principal_components`, given XᵀX of centred columns: X itself is not needed."""
-    if len(gram) <= LARGEST_DENSE_SPECTRUM:
-        return _leading_with_ties(gram, count)[1]
-    start = check_random_state(random_state).standard_normal((len(gram), min(count + _SPARE_COMPONENTS, len(gram))))
-    return _leading_by_iteration(lambda V: gram @ V, gram @ start, count, _MOST_STEPS)
+        return X @ _leading_by_iteration(lambda V: gram @ V, start, count, _MOST_STEPS)
+    return X @ _leading_by_iteration(lambda V: X.transposed_matmul(X @ V), start, count, _MOST_PASSES)
 
 
 def leading_eigenvectors(matrix: Float, count: int) -> Float:

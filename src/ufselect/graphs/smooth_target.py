@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 
 from ufselect._utils.types import Float
+from ufselect.columns.arrays import beside
 from ufselect.graphs.laplacian import Laplacian
-from ufselect.graphs.spectral import smallest_eigenvectors
+from ufselect.graphs.spectral import aligned, smallest_eigenvectors
 
 MOST_DIRECTIONS = 60
 """Number of eigenvectors of a kernel. The weights of further ones are small; results/README.md has figures."""
@@ -24,23 +25,23 @@ RESIDUAL = 1e-3  # of eigenvectors; the weights change by less
 
 
 def smooth_target(
-    L: Laplacian,
+    L: Any,
     *,
     nontrivial: bool,
-    warm_start: Float | None = None,
+    warm_start: Any = None,
     n_jobs: int | None = None,
     random_state: Any = 0,
-) -> Float:
+) -> Any:
     """Return T = [√wᵢ vᵢ], for which K = TTᵀ is the kernel of a Laplacian.
 
     Parameters
     ----------
-    L : Laplacian of shape (n, n)
+    L : Laplacian or TensorLaplacian of shape (n, n)
         Its eigenvalues should be of the order of 1, such as those of neighbour probabilities.
     nontrivial : bool
         Whether to leave out the trivial vector, which is constant.
     warm_start : ndarray of shape (n, q), optional
-        T of a similar Laplacian.
+        T of a similar Laplacian; the result is rotated towards it.
     n_jobs : int, optional
         Number of threads.
     random_state : int, RandomState instance or None
@@ -51,7 +52,12 @@ def smooth_target(
     ndarray of shape (n, q)
         There are q = 60 directions, or a quarter of the samples if these are few.
     """
-    spectrum = smallest_eigenvectors(
+    find: Any = smallest_eigenvectors
+    if not isinstance(L, Laplacian):
+        from ufselect.graphs import spectral_cuda  # imports PyTorch
+
+        find = spectral_cuda.smallest_eigenvectors
+    spectrum = find(
         L,
         directions(L.shape[0]),
         nontrivial=nontrivial,
@@ -60,7 +66,8 @@ def smooth_target(
         n_jobs=n_jobs,
         random_state=random_state,
     )
-    return spectrum.vectors * np.sqrt(weights_of(spectrum.values)).astype(spectrum.vectors.dtype)
+    T = spectrum.vectors * beside(spectrum.vectors, np.sqrt(weights_of(spectrum.values)))
+    return T if warm_start is None else aligned(T, warm_start)
 
 
 def directions(n: int) -> int:

@@ -21,6 +21,7 @@ from ufselect._utils.policy import (
 from ufselect._utils.threads import threads_for
 from ufselect._utils.types import Float, Indices
 from ufselect._utils.warnings import warn_not_converged
+from ufselect.columns.arrays import beside, in_memory
 from ufselect.columns.dense import Columns
 from ufselect.graphs.inverse_spectrum import smallest_by_inverse
 from ufselect.graphs.laplacian import Laplacian, NormalizedLaplacian
@@ -212,10 +213,10 @@ def eigengap(values: Float, least: int = 2) -> int:
     return least + int(np.argmax(np.diff(values[least - 1 :]))) if len(values) > least else least
 
 
-def aligned(vectors: Float, reference: Float) -> Float:
+def aligned(vectors: Any, reference: Any) -> Any:
     """Rotate orthonormal vectors within their span to be as close as possible to a reference."""
-    left, _, right = np.linalg.svd(vectors.T @ reference)
-    return vectors @ (left @ right).astype(vectors.dtype)
+    left, _, right = np.linalg.svd(in_memory(vectors.T @ reference))
+    return vectors @ beside(vectors, left @ right)
 
 
 def turn_between(Z: Float, other: Float) -> float:

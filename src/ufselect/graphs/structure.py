@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import scipy.sparse as sp
@@ -13,26 +13,18 @@ from ufselect.graphs.laplacian import StructureLaplacian, quadratic_form, struct
 
 @dataclass(frozen=True)
 class Structure:
-    """Self-expression S with penalties αᵢ, and neighbour probabilities P with spreads μᵢ; either may be None.
-
-    ``recall`` is the lowest share of the true neighbours that a search has found.
-    """
+    """Self-expression S with penalties αᵢ, and neighbour probabilities P with spreads μᵢ; either may be None."""
 
     local_weight: float
     S: sp.csc_array | None = None
     penalties: Float | None = None
     P: sp.csr_array | None = None
     spread: Float | None = None
-    recall: float = 1.0
 
     @cached_property
     def laplacian(self) -> StructureLaplacian:
         """L = (I−S)(I−S)ᵀ + βL_P."""
         return structure_laplacian(self.S, self.P, self.local_weight)
-
-    def weighted(self, local_weight: float) -> Structure:
-        """The same structure with another β."""
-        return self if local_weight == self.local_weight else replace(self, local_weight=local_weight)
 
     def forget_laplacian(self) -> None:
         """Free the memory of the Laplacian, which is computed again if it is asked for."""

@@ -12,7 +12,7 @@ denominator, so that three copies of a column are aligned as well as one.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +20,7 @@ from scipy.linalg import solve_triangular
 
 from ufselect._utils.policy import LARGEST_DENSE_SYSTEM
 from ufselect._utils.types import Float, Indices
+from ufselect.columns.arrays import column_means, frobenius_norm, in_memory, sum_of_squares
 from ufselect.columns.constraints import Constraints
 from ufselect.columns.dense import Columns
 
@@ -28,15 +29,6 @@ POWER = 2.2
 
 With p = 2 it prefers few small columns that agree exactly; from 2.1 to 2.5 selections are equally good.
 """
-
-SETTLED = 1 / 3
-"""Turn of a kernel from one iteration to the next after which there is no further iteration.
-
-Among fourteen data sets only that of 120 faces turns by more after two iterations. results/README.md has figures.
-"""
-
-COUNTED = 3
-"""Number of structures, the latest ones, by which columns are selected."""
 
 _ROUNDING = 1e-10
 _INDEPENDENT = 1e-7
@@ -64,22 +56,23 @@ class AlignmentPath(NamedTuple):
 class StructureFactor(NamedTuple):
     """T of a structure TTᵀ, and XᵀT."""
 
-    T: Float
+    T: Any
     products: Float
 
 
-def agreement(T: Float, other: Float) -> float:
-    """Return the cosine between the kernels TTᵀ and UUᵀ of two factors: 1 if samples look alike by both."""
-    norms = np.linalg.norm(T.T @ T) * np.linalg.norm(other.T @ other)
-    return float(np.linalg.norm(T.T @ other) ** 2 / norms) if norms > 0.0 else 0.0
+def kernel_alignment(T: Any, other: Any) -> float:
+    """Return the alignment of the kernels TTᵀ and UUᵀ of two factors: the cosine between them."""
+    inner, own, others = (in_memory(product) for product in (T.T @ other, T.T @ T, other.T @ other))
+    norms = np.linalg.norm(own) * np.linalg.norm(others)
+    return float(np.linalg.norm(inner) ** 2 / norms) if norms > 0.0 else 0.0
 
 
-def kernel_turn(T: Float, other: Float) -> float:
+def kernel_turn(T: Any, other: Any) -> float:
     """Return the distance between two kernels of the same scale: 0 if they are the same, 1 if orthogonal.
 
     For orthonormal factors it is :func:`ufselect.graphs.spectral.turn_between`.
     """
-    return float(np.sqrt(max(1.0 - agreement(T, other), 0.0)))
+    return float(np.sqrt(max(1.0 - kernel_alignment(T, other), 0.0)))
 
 
 def alignment_path(
@@ -150,7 +143,7 @@ def alignment_path_of_several(
     is left of the factors without their means counts. ``constraints`` says which columns come first and how
     far apart others have to be.
     """
-    norms = [float(np.linalg.norm(each.T)) for each in structures]
+    norms = [frobenius_norm(each.T) for each in structures]
     a = sum(np.sum(each.products**2, axis=1) / norm**2 for each, norm in zip(structures, norms, strict=True))
     squares = sum(
         float(np.sum(_inner_products(X, one.T, other.T) ** 2)) / (norm * other_norm) ** 2
@@ -161,30 +154,12 @@ def alignment_path_of_several(
     return _path(a, X.squared_norms(), float(np.sqrt(squares)), _GramColumns(X, gram).column, choice)
 
 
-def _inner_products(X: Columns, T: Float, other: Float) -> Float:
+def _inner_products(X: Columns, T: Any, other: Any) -> Float:
     """TᵀT', without the means of both if X is centred."""
-    product = (T.T @ other).astype(np.float64)
+    product = in_memory(T.T @ other).astype(np.float64)
     if X.centered:
-        product -= len(T) * np.outer(T.mean(axis=0, dtype=np.float64), other.mean(axis=0, dtype=np.float64))
+        product -= len(T) * np.outer(column_means(T), column_means(other))
     return product
-
-
-def alignment_path_of_products(
-    gram: Float,
-    products: Float,
-    structure: float,
-    n_steps: int,
-    *,
-    past_peak: bool = False,
-    constraints: Constraints = _FREE,
-) -> AlignmentPath:
-    """Select columns of X one by one as :func:`alignment_path` does, given XᵀX, XᵀT and ‖TTᵀ‖: X is not needed.
-
-    Columns so small that the squares of their values underflow in single precision come last.
-    """
-    a = np.where(np.diag(gram) > float(np.finfo(np.float32).tiny), np.sum(products**2, axis=1), 0.0)
-    choice = _Choice(n_steps, None, past_peak, POWER, constraints)
-    return _path(a, np.diag(gram), structure, lambda j, _: gram[:, j], choice)
 
 
 class _Choice(NamedTuple):
@@ -270,13 +245,13 @@ def alignments_with(X: Columns, T: Float) -> Float:
     return np.sum(X.transposed_matmul(T) ** 2, axis=1) / (X.squared_norms() * structure)
 
 
-def r2_curve(X: Columns, Y: Float, order: Indices, *, gram: Float | None = None) -> Float:
+def r2_curve(X: Columns, Y: Any, order: Indices, *, gram: Float | None = None) -> Float:
     """Return R² of the least-squares regression of Y on the first 1, 2, … columns in an order.
 
     Parameters
     ----------
     X : Columns of shape (n, d)
-    Y : ndarray of shape (n, q)
+    Y : array of shape (n, q)
         Centred if X is.
     order : ndarray of shape (m,)
     gram : ndarray of shape (m, m), optional
@@ -289,18 +264,14 @@ def r2_curve(X: Columns, Y: Float, order: Indices, *, gram: Float | None = None)
     part = X.subset(order)
     explained = None
     if len(order) <= min(X.shape[0], LARGEST_DENSE_SYSTEM):  # more columns than samples depend on each other
-        explained = explained_by_columns(part.gram() if gram is None else gram, part.transposed_matmul(Y))
+        explained = _explained_by_columns(part.gram() if gram is None else gram, part.transposed_matmul(Y))
     if explained is None:
-        explained = _explained_by_dependent_columns(np.asarray(part.columns(slice(None)), dtype=np.float64), Y)
-    return shares_of(explained, float(np.sum(Y**2)))
+        columns = np.asarray(part.columns(slice(None)), dtype=np.float64)
+        explained = _explained_by_dependent_columns(columns, in_memory(Y))
+    return np.minimum(np.cumsum(explained) / max(sum_of_squares(Y), _TINY), 1.0)
 
 
-def shares_of(explained: Float, total: float) -> Float:
-    """Return cumulative shares of a total, at most 1."""
-    return np.minimum(np.cumsum(explained) / max(total, _TINY), 1.0)
-
-
-def explained_by_columns(gram: Float, products: Float) -> Float | None:
+def _explained_by_columns(gram: Float, products: Float) -> Float | None:
     """Return how much of ‖Y‖² every column explains beyond those before it, given XᵀX and XᵀY.
 
     With the Cholesky factor XᵀX = RRᵀ, the rows of R⁻¹XᵀY are the parts of Y along the columns, each less its
@@ -313,24 +284,6 @@ def explained_by_columns(gram: Float, products: Float) -> Float | None:
     if np.any(np.diag(factor) ** 2 < _INDEPENDENT_SQUARE * np.diag(gram)):
         return None
     return np.asarray(np.sum(solve_triangular(factor, products, lower=True) ** 2, axis=1))
-
-
-def explained_beside_dependent_columns(gram: Float, products: Float) -> Float:
-    """Return the same, column by column; those that nearly depend on others explain nothing."""
-    factor = np.zeros_like(gram)
-    parts = np.zeros_like(products)
-    independent: list[int] = []
-    explained = np.zeros(len(gram))
-    for j in range(len(gram)):
-        rank = len(independent)
-        along = solve_triangular(factor[:rank, :rank], gram[independent, j], lower=True) if rank else np.zeros(0)
-        rest = gram[j, j] - along @ along
-        if rest > _INDEPENDENT_SQUARE * gram[j, j]:
-            factor[rank, :rank], factor[rank, rank] = along, np.sqrt(rest)
-            parts[rank] = (products[j] - along @ parts[:rank]) / np.sqrt(rest)
-            explained[j] = parts[rank] @ parts[rank]
-            independent.append(j)
-    return explained
 
 
 def _explained_by_dependent_columns(columns: Float, Y: Float) -> Float:

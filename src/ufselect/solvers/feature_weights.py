@@ -1,29 +1,28 @@
-"""FSASL's W: the feature weights, what they explain, how many there may be, and how many are needed."""
+"""FSASL's W: row-sparse weights of the columns, the target that they explain, and how many columns take part."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from ufselect._utils.policy import SMALLEST_SINGLE_PRECISION_SPECTRUM
 from ufselect._utils.types import Float
+from ufselect._utils.warnings import warn_not_converged
 from ufselect.columns.dense import Columns
-from ufselect.solvers._solution import Solution
-from ufselect.solvers.alignment import StructureFactor, agreement
-from ufselect.solvers.l21 import l21_regression
+from ufselect.solvers.alignment import StructureFactor, kernel_alignment
+from ufselect.solvers.l21 import l21_regression, tolerance_while_moving
+from ufselect.solvers.penalties import smallest_penalty_of_products
 
-_ALWAYS_ALLOWED_ROWS, _MOST_ROWS = 500, 2000
-LEAST_AGREEMENT = 0.6  # of an embedding with the structure that it expresses
+LEAST_ALIGNMENT = 0.6  # of an embedding with the structure that it expresses
 MOST_HALVINGS = 3
+_ALWAYS_ALLOWED_ROWS, _MOST_ROWS = 500, 2000
 
 
 class FeatureWeights(NamedTuple):
     """W, the target Y that it explains, XᵀY, γ, and γ as a share of the smallest γ at which W = 0."""
 
     W: Float
-    target: Float
+    target: Any
     products: Float
     penalty: float
     share: float
@@ -38,62 +37,71 @@ class FeatureWeights(NamedTuple):
         """The target as a factor of a structure."""
         return StructureFactor(self.target, self.products)
 
-    def halved(self) -> FeatureWeights:
-        """The same weights as a start for half the penalty."""
-        return self._replace(penalty=self.penalty / 2.0, share=self.share / 2.0)
 
-
-def embedded(X: Columns, W: Float) -> Float:
-    """XW; of many samples in the precision of X, because more would double the memory for nothing."""
-    Z = X @ W
-    return Z.astype(X.dtype, copy=False) if len(Z) >= SMALLEST_SINGLE_PRECISION_SPECTRUM else Z
-
-
-def _most_rows(X: Columns) -> int | None:
-    """Return the largest number of features that may take part; many more than n of them would fit any target."""
-    n, d = X.shape
-    return min(max(n, _ALWAYS_ALLOWED_ROWS), _MOST_ROWS) if d > n else None
+def weights_at_zero(X: Columns, Y: Any, share: float, start: Float | None = None) -> FeatureWeights:
+    """Return the start of a regression: γ for a target, and W = 0 unless another start is given."""
+    products = X.transposed_matmul(Y)
+    W = np.zeros_like(products) if start is None else start
+    return FeatureWeights(W, Y, products, share * smallest_penalty_of_products(products), share)
 
 
 def regressed_weights(
-    X: Columns, gram: Float | None, start: FeatureWeights, tol: float, *, limited: bool
-) -> tuple[FeatureWeights, Solution]:
-    """Return the row-sparse regression of a target; if limited, γ is doubled while too many features take part."""
-    most_rows = _most_rows(X) if limited else None
-    W, Y, products, gamma, _ = start
-    while True:
-        found = l21_regression(X, Y, gamma, gram=gram, products=products, warm_start=W, tol=tol, most_rows=most_rows)
-        if most_rows is None or np.count_nonzero(found.coef.any(axis=1)) <= most_rows:
-            return start._replace(W=found.coef, penalty=gamma), found
-        gamma, W = 2.0 * gamma, np.zeros_like(W)
-
-
-def expressive_weights(
-    X: Columns, weights: FeatureWeights, regress: Callable[[FeatureWeights], FeatureWeights]
+    X: Columns, start: FeatureWeights, *, gram: Float | None = None, tol: float | None = None
 ) -> FeatureWeights:
-    """Return the weights of enough features to express the structure.
+    """Regress a target on few columns.
 
-    γ is halved until the samples look alike by the embedding as they do by the structure. If a few halvings are not
-    enough, or too many features would take part, the given weights stay: further features would only fit noise.
+    If there are more columns than samples, γ is doubled while too many of them take part: many more than n would fit
+    any target.
 
     Parameters
     ----------
     X : Columns of shape (n, d)
-    weights : FeatureWeights
-        The row-sparse regression of the structure.
-    regress : callable
-        Solves the regression anew from some weights, with their γ or a larger one.
+    start : FeatureWeights
+        The target, γ and an initial W.
+    gram : ndarray of shape (d, d), optional
+        XᵀX, if available.
+    tol : float, optional
+        Violation of the optimality conditions. By default it is loose, for a target that will change by more.
     """
-    found = weights
+    n, d = X.shape
+    most_rows = min(max(n, _ALWAYS_ALLOWED_ROWS), _MOST_ROWS) if d > n else None
+    tol = tolerance_while_moving(start.share) if tol is None else tol
+    W, Y, products, gamma, _ = start
+    while True:
+        found = l21_regression(X, Y, gamma, gram=gram, products=products, warm_start=W, tol=tol, most_rows=most_rows)
+        if most_rows is None or np.count_nonzero(found.coef.any(axis=1)) <= most_rows:
+            if not found.converged:
+                warn_not_converged("The sparse regression did not reach its tolerance: its weights are approximate.")
+            return start._replace(W=found.coef, penalty=gamma)
+        gamma, W = 2.0 * gamma, np.zeros_like(W)
+
+
+def expressive_weights(X: Columns, Y: Any, share: float, *, gram: Float | None = None) -> FeatureWeights:
+    """Return the weights of enough columns to express a structure.
+
+    γ is halved until the embedding agrees with the structure. If a few halvings are not enough, or too many columns
+    would take part, γ stays as it was: further columns would only fit noise.
+
+    Parameters
+    ----------
+    X : Columns of shape (n, d)
+    Y : array of shape (n, q)
+        Factor of the structure.
+    share : float
+        γ as a share of the smallest γ at which W = 0.
+    gram : ndarray of shape (d, d), optional
+        XᵀX, if available.
+    """
+    first = found = regressed_weights(X, weights_at_zero(X, Y, share), gram=gram)
     for _ in range(MOST_HALVINGS):
         if _expresses(X, found):
             return found
-        start = found.halved()
-        found = regress(start)
-        if found.penalty > start.penalty:  # too many features would take part
-            return weights
-    return found if _expresses(X, found) else weights
+        start = found._replace(penalty=found.penalty / 2.0, share=found.share / 2.0)
+        found = regressed_weights(X, start, gram=gram)
+        if found.penalty > start.penalty:  # too many columns would take part
+            return first
+    return found if _expresses(X, found) else first
 
 
 def _expresses(X: Columns, weights: FeatureWeights) -> bool:
-    return agreement(embedded(X, weights.W), weights.target) >= LEAST_AGREEMENT
+    return kernel_alignment(X.embedded(weights.W), weights.target) >= LEAST_ALIGNMENT

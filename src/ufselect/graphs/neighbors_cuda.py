@@ -96,7 +96,7 @@ class _InAnotherOrder:
     """The fused search with the points in another order, so that other points share a lane."""
 
     def __init__(self, points: torch.Tensor, *, shuffled: bool) -> None:
-        from ufselect.gpu._fused import FusedSearch
+        from ufselect.graphs._fused_cuda import FusedSearch
 
         generator = torch.Generator(device=points.device).manual_seed(0)
         in_order = torch.arange(len(points), device=points.device)

@@ -1,0 +1,74 @@
+"""Where arrays live: NumPy, PyTorch and Dask told apart, and the few operations that steps for all of them need.
+
+Neither PyTorch nor Dask is imported: an array of theirs can only exist if they are.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ufselect._utils.types import Float
+
+
+def is_tensor(X: Any) -> bool:
+    """Return whether X is a PyTorch tensor."""
+    torch = sys.modules.get("torch")
+    return torch is not None and isinstance(X, torch.Tensor)
+
+
+def is_dask_collection(X: Any) -> bool:
+    """Return whether X is a Dask array or data frame."""
+    dask = sys.modules.get("dask")
+    return dask is not None and bool(dask.is_dask_collection(X)) and hasattr(X, "shape")
+
+
+def in_memory(A: Any) -> Any:
+    """Return an array as a NumPy array; a tensor becomes float64."""
+    return A.detach().double().cpu().numpy() if is_tensor(A) else A
+
+
+def beside(A: Any, small: Float) -> Any:
+    """Return a small NumPy array in the precision and on the device of A, to multiply A by it."""
+    return A.new_tensor(small) if is_tensor(A) else small.astype(A.dtype, copy=False)
+
+
+def sum_of_squares(A: Any) -> float:
+    """Return ‖A‖² for the Frobenius norm."""
+    return float(A.double().square().sum() if is_tensor(A) else np.sum(A**2))
+
+
+def frobenius_norm(A: Any) -> float:
+    """Return the Frobenius norm."""
+    return sum_of_squares(A) ** 0.5 if is_tensor(A) else float(np.linalg.norm(A))
+
+
+def column_means(A: Any) -> Float:
+    """Return the means of the columns as a NumPy array, summed in double precision."""
+    return in_memory(A.double().mean(dim=0)) if is_tensor(A) else A.mean(axis=0, dtype=np.float64)
+
+
+def validate_features(selector: Any, X: Any, names: Sequence[str] | None = None, *, reset: bool) -> None:
+    """Set or check the names and the number of features of data that scikit-learn cannot check as a whole.
+
+    Parameters
+    ----------
+    selector : estimator
+    X : Dask array, Dask data frame or tensor
+    names : sequence of str, optional
+        Names of the columns; by default those of a data frame.
+    reset : bool
+        Whether to set them, as in fit, or to compare them with those set.
+    """
+    from sklearn.utils.validation import validate_data  # imported late: readers of files need only the rest
+
+    columns = getattr(X, "columns", None) if names is None else names
+    header = X
+    if columns is not None:  # not all versions of scikit-learn read the names of a Dask data frame
+        import pandas as pd
+
+        header = pd.DataFrame(columns=list(columns))
+    validate_data(selector, header, skip_check_array=True, reset=reset)

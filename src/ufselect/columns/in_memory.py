@@ -1,0 +1,98 @@
+"""The data matrix in memory, before columns are left out, centred and scaled."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any, Protocol
+
+import numpy as np
+import scipy.sparse as sp
+
+from ufselect._utils.policy import LARGEST_VALUE
+from ufselect._utils.types import Indices, Mask
+from ufselect.columns.batches import Batches, SparseWithinBatches
+from ufselect.columns.copies import first_equal_columns
+from ufselect.columns.dense import Columns, column_extremes, constant_columns, rounded_columns
+from ufselect.columns.resolution import magnitudes, warn_of_rounding, why_nothing_is_informative
+from ufselect.columns.sparse_arrays import canonical
+
+
+class Matrix(Protocol):
+    """X as it is given, wherever it lives: what a fit asks of it before columns are left out, centred and scaled."""
+
+    shape: tuple[int, int]
+    dtype: np.dtype[Any]
+
+    def constant_columns(self, scale: str | None, names: Sequence[str] | None) -> Mask:
+        """Return which columns hold only one value, up to rounding; raise an error if X cannot be fitted."""
+
+    def first_equal_columns(self) -> Indices:
+        """Return for every column the index of the first column with the same values, which may be itself."""
+
+    def prepared(self, index: Indices, *, center: bool, scale: str | None) -> Columns:
+        """Return some columns, centred and scaled."""
+
+    def computing(self) -> AbstractContextManager[None]:
+        """Return a context for the products of a fit."""
+
+
+class MatrixInMemory:
+    """X as a NumPy or sparse array, with samples in batches if there are any.
+
+    Parameters
+    ----------
+    X : ndarray or sparse array of shape (n, d)
+    batch : array-like of shape (n,), optional
+    """
+
+    def __init__(self, X: Any, batch: Any = None) -> None:
+        self._X = canonical(X)
+        self.batches = None if batch is None else Batches.of(batch, X.shape[0])
+        self.shape: tuple[int, int] = X.shape
+        self.dtype: np.dtype[Any] = X.dtype
+        self._extremes = column_extremes(self._X)
+
+    def constant_columns(self, scale: str | None, names: Sequence[str] | None) -> Mask:
+        """Return which columns hold only one value, up to rounding; raise an error if X cannot be fitted."""
+        X, extremes = self._X, self._extremes
+        size, limits = magnitudes(extremes), np.finfo(self.dtype)
+        enormous = np.flatnonzero(size > LARGEST_VALUE)
+        if len(enormous):
+            raise ValueError(
+                f"Column {enormous[0]} of X has a value of magnitude {size[enormous[0]]:.0e}, too large to be squared. "
+                f"Scale X to values of at most {LARGEST_VALUE:.0e}."
+            )
+        constant = constant_columns(X, extremes, scale=scale)
+        if self.batches is not None:
+            constant |= self.batches.constant_columns(X, scale=scale)
+        if constant.all():
+            within = "" if self.batches is None else " within every batch"
+            varies = extremes[0] < extremes[1]
+            raise ValueError(why_nothing_is_informative(size, varies, self.shape[0], limits, within))
+        warn_of_rounding(rounded_columns(X, extremes), size, limits, names)
+        return constant
+
+    def first_equal_columns(self) -> Indices:
+        """Return for every column the index of the first column with the same values, which may be itself."""
+        return first_equal_columns(self._X, self._extremes)
+
+    def computing(self) -> AbstractContextManager[None]:
+        """Return a context for the products of a fit: nothing is to be set."""
+        return nullcontext()
+
+    def values(self, index: Indices) -> Any:
+        """Return the values of some columns, less the means of batches if they are dense."""
+        kept = self._X if len(index) == self.shape[1] else self._X[:, index]
+        if sp.issparse(kept):  # centring is a difference of products, for which single precision is not enough
+            return kept.astype(np.float64)
+        # A slice of columns is laid out differently in memory, and sums over it round differently.
+        kept = np.ascontiguousarray(kept)
+        return kept if self.batches is None else self.batches.without_means(kept)
+
+    def prepared(self, index: Indices, *, center: bool, scale: str | None) -> Columns:
+        """Return some columns, centred, within batches if there are any, and scaled."""
+        values = self.values(index)
+        if self.batches is not None and sp.issparse(values):
+            return SparseWithinBatches.of(values, self.batches, center=center, scale=scale)
+        return Columns.prepared(values, center=center, scale=scale)
