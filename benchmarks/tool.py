@@ -29,7 +29,7 @@ def starting_times() -> str:
         "python -c pass": ["-c", "pass"],
         "import ufselect": ["-c", "import ufselect"],
         "ufselect --help": ["-m", "ufselect", "--help"],
-        "from ufselect import KernelFSASL": ["-c", "from ufselect import FSASL"],
+        "from ufselect import KernelFSASL": ["-c", "from ufselect import KernelFSASL"],
     }
     rows = []
     for name, arguments in commands.items():
