@@ -14,7 +14,7 @@ import torch
 from common import number, table
 
 from ufselect import KernelFSASL
-from ufselect.gpu.neighbors import Nearest, nearest_others
+from ufselect.graphs.neighbors_cuda import Nearest, nearest_others
 
 SIZES = [(20_000, 500), (131_072, 1000), (1_048_576, 1000)]
 MOST_SECONDS = {(131_072, 1000): 1.0, (1_048_576, 1000): 10.0}

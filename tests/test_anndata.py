@@ -9,7 +9,7 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_array_equal
 
-from ufselect import FSASL, MaxVariance, __version__
+from ufselect import KernelFSASL, MaxVariance, __version__
 from ufselect.anndata import select_genes
 from ufselect.cli.app import run
 from ufselect.inspection import structure_test
@@ -59,7 +59,7 @@ def test_markers_are_selected(selected):
 
 
 def test_annotations_are_those_of_the_selector_on_logarithms_of_shares(selected):
-    selector = FSASL(6).fit(LogNormalize().fit_transform(sp.csr_matrix(COUNTS)))
+    selector = KernelFSASL(6).fit(LogNormalize().fit_transform(sp.csr_matrix(COUNTS)))
     assert_array_equal(selected.var["ufselect_score"], selector.scores_)
     assert_array_equal(selected.var["ufselect_rank"], selector.ranking_)
     assert_array_equal(selected.var["ufselect_selected"], selector.get_support())
@@ -86,7 +86,7 @@ def test_the_record_survives_a_file(selected, tmp_path):
     )
     assert (stored["version"], stored["method"], stored["n_selected"], stored["counts"]) == (
         __version__,
-        "FSASL",
+        "KernelFSASL",
         6,
         True,
     )

@@ -13,7 +13,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import ufselect
-from ufselect import FSASL, MaxVariance
+from ufselect import KernelFSASL, MaxVariance
 from ufselect.columns.batches import Batches, SparseWithinBatches
 from ufselect.columns.dense import Columns
 
@@ -45,8 +45,8 @@ def fitted(name, X, batch, **params):
 
 
 def test_what_differs_between_plates_only_is_not_selected():
-    assert FSASL(6).fit(X).top_features()[0] in range(6, 12)
-    assert set(FSASL(6).fit(X, batch=PLATE).top_features()) == set(range(6))
+    assert KernelFSASL(6).fit(X).top_features()[0] in range(6, 12)
+    assert set(KernelFSASL(6).fit(X, batch=PLATE).top_features()) == set(range(6))
 
 
 @pytest.mark.parametrize("name", METHODS)
@@ -72,14 +72,14 @@ def test_a_method_that_needs_dense_columns_says_so(name):
 
 def test_batches_reach_a_selector_through_a_pipeline():
     with config_context(enable_metadata_routing=True):
-        pipeline = make_pipeline(StandardScaler(), FSASL(6).set_fit_request(batch=True))
+        pipeline = make_pipeline(StandardScaler(), KernelFSASL(6).set_fit_request(batch=True))
         pipeline.fit(X, batch=PLATE)
-    assert_array_equal(pipeline[-1].top_features(), FSASL(6).fit(X / X.std(axis=0), batch=PLATE).top_features())
+    assert_array_equal(pipeline[-1].top_features(), KernelFSASL(6).fit(X / X.std(axis=0), batch=PLATE).top_features())
 
 
 def test_columns_that_are_constant_within_batches_rank_last():
     constant = np.column_stack([X, PLATE, 2.0 * PLATE])
-    selector = FSASL(6).fit(constant, batch=PLATE)
+    selector = KernelFSASL(6).fit(constant, batch=PLATE)
     assert set(selector.ranking_[24:]) == {25, 26}
     with pytest.raises(ValueError, match="all 2 columns are constant within every batch"):
         MaxVariance(1).fit(constant[:, 24:], batch=PLATE)
@@ -154,7 +154,7 @@ HOSTILE = {
 @pytest.mark.parametrize("message", HOSTILE)
 def test_batches_that_make_no_sense_are_one_sentence(message):
     with pytest.raises(ValueError, match=f"^{message}"):
-        FSASL(3).fit(X, batch=HOSTILE[message])
+        KernelFSASL(3).fit(X, batch=HOSTILE[message])
 
 
 @pytest.mark.parametrize(
@@ -169,12 +169,12 @@ def test_batches_that_make_no_sense_are_one_sentence(message):
     ],
 )
 def test_equal_values_are_one_batch_whatever_their_types(batch):
-    expected = FSASL(3).fit(X, batch=["a", "a", "b"] * 30)
-    assert_array_equal(FSASL(3).fit(X, batch=batch).scores_, expected.scores_)
+    expected = KernelFSASL(3).fit(X, batch=["a", "a", "b"] * 30)
+    assert_array_equal(KernelFSASL(3).fit(X, batch=batch).scores_, expected.scores_)
 
 
 def test_a_dask_array_has_no_batches():
     import dask.array as da
 
     with pytest.raises(ValueError, match=r"^batch needs an array in memory, not a tensor or a Dask array\.$"):
-        FSASL(3).fit(da.from_array(X, chunks=(30, 24)), batch=PLATE)
+        KernelFSASL(3).fit(da.from_array(X, chunks=(30, 24)), batch=PLATE)

@@ -271,11 +271,11 @@ def test_no_weight_of_the_local_structure_is_legal(name):
 def test_fsasl_without_weight_of_the_neighbours_learns_the_global_structure():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        without = ufselect.FSASL(5, structure="both", local_weight=0.0).fit(PLANTED.X)
+        without = ufselect.FSASL(5, local_weight=0.0).fit(PLANTED.X)
         only_global = ufselect.FSASL(5, structure="global").fit(PLANTED.X)
     np.testing.assert_array_equal(without.scores_, only_global.scores_)
     with pytest.raises(ValueError, match='local_weight=0 with structure="local" leaves no structure'):
-        ufselect.FSASL(local_weight=0.0).fit(PLANTED.X)
+        ufselect.FSASL(structure="local", local_weight=0.0).fit(PLANTED.X)
 
 
 def test_what_authors_of_methods_need_is_public():

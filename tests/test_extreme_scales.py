@@ -9,7 +9,7 @@ from learned import LEARNED
 from numpy.testing import assert_allclose, assert_array_equal
 
 import ufselect
-from ufselect import FSASL, MaxVariance
+from ufselect import KernelFSASL, MaxVariance
 from ufselect.datasets.planted import make_planted_clusters
 
 # What runs here, other tests measure; measuring takes as long as a fit itself.
@@ -114,10 +114,8 @@ def prepared_by_hand(X, scale, *, center=True):
 
 EXACT = {
     "UDFS": ("UDFS", {}),
-    "FSASL": ("FSASL", {}),
-    "FSASL with clusters": ("FSASL", {"n_clusters": 3, "structure": "both"}),
-    "FSASL by norm": ("FSASL", {"n_clusters": 3, "selection": "norm"}),
-    "FSASL by gain": ("FSASL", {"selection": "greedy"}),
+    "KernelFSASL": ("KernelFSASL", {}),
+    "FSASL": ("FSASL", {"n_clusters": 3}),
     "FSASL by eigenvectors": ("FSASL", {"n_clusters": 3, "w_solver": "eigen"}),
 }
 
@@ -175,9 +173,9 @@ def test_the_embedding_is_x_times_the_coefficients_in_other_homes(home, size, fo
     batch = np.arange(len(PLANTED)) % 2
     X = size * PLANTED
     if home == "batches":
-        found = FSASL(5, scale=None).fit(FORMS[form](X), batch=batch)
+        found = KernelFSASL(5, scale=None).fit(FORMS[form](X), batch=batch)
         X = X - np.array([X[batch == code].mean(axis=0) for code in (0, 1)])[batch]
     else:
-        found = FSASL(5, scale=None).fit(FORMS[form](X.astype(np.float32)))
+        found = KernelFSASL(5, scale=None).fit(FORMS[form](X.astype(np.float32)))
     product = prepared_by_hand(X, None) @ found.coef_
     assert_allclose(product, found.embedding_, rtol=0, atol=1e-5 * np.abs(found.embedding_).max())

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.exceptions import NotFittedError
 
-from ufselect import FSASL
+from ufselect import FSASL, KernelFSASL
 from ufselect.datasets.planted import make_planted_clusters
 
 # What runs here, other tests measure; measuring takes as long as a fit itself.
@@ -20,24 +20,25 @@ PLANTED.X.setflags(write=False)
 
 MODES = {
     "default": {},
-    "global": {"structure": "global"},
-    "both": {"structure": "both"},
-    "clusters": {"n_clusters": "auto"},
     "fixed": {"adaptive": False},
-    "eigen": {"n_clusters": "auto", "w_solver": "eigen"},
-    "one objective": {"n_clusters": "auto", "w_solver": "eigen", "recalibrate": False},
-    "mean": {"spread": "mean"},
-    "raw norm": {"scale": None, "selection": "norm"},
-    "size": {"structure": "both", "self_expression_size": 2},
-    "greedy": {"selection": "greedy"},
-    "published": FSASL.published(n_neighbors="auto").get_params(),
+    "raw": {"scale": None},
 }
-in_every_mode = pytest.mark.parametrize("mode", MODES)
+PUBLISHED_MODES = {
+    "published": {},
+    "global": {"structure": "global"},
+    "local": {"structure": "local", "spread": "row"},
+    "eigen": {"w_solver": "eigen"},
+    "one objective": {"w_solver": "eigen", "recalibrate": False},
+    "size": {"self_expression_size": 2},
+}
+in_every_mode = pytest.mark.parametrize("mode", [*MODES, *PUBLISHED_MODES])
 may_stop_early = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
 
 def fitted(X, mode="default", **params):
-    return FSASL(**{"n_features_to_select": 1, **MODES[mode], **params}).fit(X)
+    if mode in MODES:
+        return KernelFSASL(**{"n_features_to_select": 1, **MODES[mode], **params}).fit(X)
+    return FSASL(**{"n_features_to_select": 1, "n_neighbors": "auto", **PUBLISHED_MODES[mode], **params}).fit(X)
 
 
 def curves_of(selector):
@@ -56,7 +57,7 @@ def assert_well_formed(selector, shape):
         assert np.all(np.isfinite(learned))
     assert np.all(np.isfinite(selector.objective_history_))
     assert selector.get_support().sum() == selector.n_features_
-    for graph in (selector.neighbor_graph_, selector.self_expression_):
+    for graph in (selector.neighbor_graph_, getattr(selector, "self_expression_", None)):
         if graph is not None:
             assert np.all(np.isfinite(graph.data))
             assert np.all(graph.diagonal() == 0.0)
@@ -90,35 +91,35 @@ def with_entry(value, dtype=np.float64):
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize(("value", "word"), [(np.nan, "NaN"), (np.inf, "infinity"), (-np.inf, "infinity")])
 def test_values_that_are_not_finite_are_refused(value, word, dtype, form):
-    assert_refused(FSASL(), form(with_entry(value, dtype)), word)
+    assert_refused(KernelFSASL(), form(with_entry(value, dtype)), word)
 
 
 @pytest.mark.parametrize("n_samples", [0, 1, 2])
 def test_fewer_than_three_samples_are_refused(n_samples):
-    assert_refused(FSASL(), PLANTED.X[:n_samples], rf"{n_samples} sample\(s\).*minimum of 3")
+    assert_refused(KernelFSASL(), PLANTED.X[:n_samples], rf"{n_samples} sample\(s\).*minimum of 3")
 
 
 def test_no_columns_are_refused():
-    assert_refused(FSASL(), np.empty((60, 0)), r"0 feature\(s\)")
+    assert_refused(KernelFSASL(), np.empty((60, 0)), r"0 feature\(s\)")
 
 
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_array, sp.csc_array])
 @pytest.mark.parametrize("value", [0.0, 1.0, -7.3, 1e12])
 def test_constant_columns_alone_are_refused(value, form):
-    assert_refused(FSASL(), form(np.full((60, 15), value)), "no informative column: all 15 .* constant")
+    assert_refused(KernelFSASL(), form(np.full((60, 15), value)), "no informative column: all 15 .* constant")
 
 
 @pytest.mark.parametrize("wanted", [16, 1000])
 def test_more_features_than_there_are_are_refused(wanted):
     assert_refused(
-        FSASL(wanted), PLANTED.X, f"n_features_to_select={wanted} must not exceed the number of features, 15"
+        KernelFSASL(wanted), PLANTED.X, f"n_features_to_select={wanted} must not exceed the number of features, 15"
     )
 
 
 @pytest.mark.parametrize("wanted", [0, -1, 1.5, 0.0, -0.5, "all", None])
 def test_impossible_numbers_of_features_are_refused(wanted):
-    message = rf"'n_features_to_select' parameter of FSASL must be .* Got {wanted!r}"
-    assert_refused(FSASL(wanted), PLANTED.X, message)
+    message = rf"'n_features_to_select' parameter of KernelFSASL must be .* Got {wanted!r}"
+    assert_refused(KernelFSASL(wanted), PLANTED.X, message)
 
 
 @pytest.mark.parametrize("name", ["n_neighbors", "n_clusters"])
@@ -145,36 +146,40 @@ def test_as_many_neighbours_or_clusters_as_samples_are_refused(name, value):
     ],
 )
 def test_numbers_out_of_range_are_refused_by_the_name_of_their_parameter(name, value):
-    message = rf"'{name}' parameter of FSASL must be .* Got {re.escape(repr(value))}"
-    assert_refused(FSASL(**{name: value}), PLANTED.X, message)
+    cls = FSASL if name in FSASL().get_params() else KernelFSASL
+    message = rf"'{name}' parameter of {cls.__name__} must be .* Got {re.escape(repr(value))}"
+    assert_refused(cls(**{name: value}), PLANTED.X, message)
 
 
-@pytest.mark.parametrize("name", sorted({*FSASL().get_params()} - {"keep", "exclude"}))  # words there are column names
-def test_unknown_words_are_refused_by_the_name_of_their_parameter(name):
-    selector = FSASL(**{name: "nonsense"})
-    assert_refused(selector, PLANTED.X, rf"'{name}' parameter of FSASL must be .* Got 'nonsense'")
+@pytest.mark.parametrize("cls", [FSASL, KernelFSASL])
+def test_unknown_words_are_refused_by_the_name_of_their_parameter(cls):
+    for name in {*cls().get_params()} - {"keep", "exclude"}:  # words there are column names
+        message = rf"'{name}' parameter of {cls.__name__} must be .* Got 'nonsense'"
+        assert_refused(cls(**{name: "nonsense"}), PLANTED.X, message)
 
 
 def test_no_threads_at_all_are_refused():
-    assert_refused(FSASL(n_jobs=0), PLANTED.X, "n_jobs")
+    assert_refused(KernelFSASL(n_jobs=0), PLANTED.X, "n_jobs")
 
 
 @pytest.mark.parametrize("dtype", [str, object])
 def test_words_in_place_of_numbers_are_refused(dtype):
-    assert_refused(FSASL(), np.array([["a", "b"], ["c", "d"], ["e", "f"]], dtype=dtype), "could not convert string")
+    assert_refused(
+        KernelFSASL(), np.array([["a", "b"], ["c", "d"], ["e", "f"]], dtype=dtype), "could not convert string"
+    )
 
 
 def test_one_dimensional_data_are_refused():
-    assert_refused(FSASL(), PLANTED.X[:, 0], "Expected 2D array")
+    assert_refused(KernelFSASL(), PLANTED.X[:, 0], "Expected 2D array")
 
 
 def test_three_dimensional_data_are_refused():
-    assert_refused(FSASL(), PLANTED.X[None], "dim 3")
+    assert_refused(KernelFSASL(), PLANTED.X[None], "dim 3")
 
 
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
 def test_complex_data_are_refused(form):
-    assert_refused(FSASL(), form(PLANTED.X.astype(complex)), "Complex data not supported")
+    assert_refused(KernelFSASL(), form(PLANTED.X.astype(complex)), "Complex data not supported")
 
 
 @pytest.mark.parametrize("columns", [slice(0, 14), slice(0, 1)])

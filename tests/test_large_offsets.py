@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.spatial.distance import cdist
 
 import ufselect
-from ufselect import FSASL, MaxVariance
+from ufselect import FSASL, KernelFSASL, MaxVariance
 from ufselect.datasets.planted import make_planted_clusters
 
 # What runs here, other tests measure; measuring takes as long as a fit itself.
@@ -46,7 +46,7 @@ def kept_neighbors(graph, k):
 def test_neighbours_of_data_that_are_not_centred(form, offset, n):
     X = np.round(1024.0 * make_planted_clusters(n, 3, 10, 10, random_state=0).X) / 1024.0
     params = {"n_clusters": 3, "n_neighbors": 5, "adaptive": False, "center": False, "scale": None}
-    found = FSASL(5, **params).fit(form(X + offset))
+    found = KernelFSASL(5, **params).fit(form(X + offset))
     assert_array_equal(kept_neighbors(found.neighbor_graph_, 5), true_neighbors(X, 5))
 
 
@@ -54,7 +54,7 @@ def test_neighbours_of_data_that_are_not_centred(form, offset, n):
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
 def test_neighbours_of_single_precision_data_that_are_not_centred(form):
     X = np.round(4.0 * PLANTED) + np.arange(60)[:, None] % 7  # integers: to add 2²⁰ is exact in single precision
-    found = FSASL(5, n_clusters=3, adaptive=False, structure="local", center=False, scale=None)
+    found = FSASL(5, n_clusters=3, adaptive=False, structure="local", spread="row")
     far = found.fit(form((X + 2.0**20).astype(np.float32))).neighbor_graph_
     near = found.fit(form(X.astype(np.float32))).neighbor_graph_
     assert_allclose(far.toarray(), near.toarray(), rtol=0, atol=1e-6)
@@ -159,11 +159,11 @@ def test_rounding_that_left_nothing_is_said_instead_of_constant(form):
     X = np.random.default_rng(0).standard_normal((100, 6)) + 1e8
     message = "constant over 100 samples in float32, which holds no differences below 8 at 1e\\+08: pass X as float64"
     with pytest.raises(ValueError, match=message):
-        FSASL(2).fit(form(X.astype(np.float32)))
+        KernelFSASL(2).fit(form(X.astype(np.float32)))
     MaxVariance(2).fit(X)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_columns_that_are_constant_in_any_precision_are_called_so(dtype):
     with pytest.raises(ValueError, match=r"all 2 columns are constant over 10 samples\.$"):
-        FSASL(1).fit(np.full((10, 2), 0.1, dtype=dtype))
+        KernelFSASL(1).fit(np.full((10, 2), 0.1, dtype=dtype))

@@ -16,9 +16,8 @@ BACKENDS = ["sequential", "threading", "loky", "multiprocessing", "dask"]
 
 # Further routes to code that runs in blocks.
 VARIANTS = {
-    "FSASL, fixed structure": ("FSASL", {"adaptive": False}),
+    "KernelFSASL, fixed structure": ("KernelFSASL", {"adaptive": False}),
     "FSASL, fixed size": ("FSASL", {"self_expression_size": 2}),
-    "FSASL, one spread": ("FSASL", {"spread": "mean"}),
     "GLSPFS, lle": ("GLSPFS", {"local_model": "lle"}),
     "GLSPFS, ltsa": ("GLSPFS", {"local_model": "ltsa"}),
     "LaplacianScore, cosine": ("LaplacianScore", {"weights": "cosine"}),
@@ -80,7 +79,7 @@ def test_any_number_of_jobs_gives_the_plain_result(method, n_jobs, plain_fits):
     assert_same(fit(method, n_clusters=3, n_jobs=n_jobs), plain_fits(method))
 
 
-@pytest.mark.parametrize("method", ["FSASL", "UDFS", "LaplacianScore, cosine"])
+@pytest.mark.parametrize("method", ["KernelFSASL", "UDFS", "LaplacianScore, cosine"])
 def test_every_backend_gives_the_plain_result_of_sparse_data(method, backend):
     X = sp.csr_array(np.where(PLANTED.X > 0.5, PLANTED.X, 0.0))
     plain = fit(method, X, n_clusters=3)

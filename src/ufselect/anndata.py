@@ -44,7 +44,7 @@ def select_genes(
     keep: Any = None,
     exclude: Any = None,
     counts: bool | str = "auto",
-    method: str = "FSASL",
+    method: str = "KernelFSASL",
     test: bool = True,
     copy: bool = False,
     random_state: Any = 0,
@@ -76,7 +76,7 @@ def select_genes(
         ``var``, or as a list of all these.
     counts : bool or "auto", default="auto"
         Whether to divide each cell by its sum and take logarithms; "auto" does so if the values are counts.
-    method : str, default="FSASL"
+    method : str, default="KernelFSASL"
         A selector of ufselect, or ``"module:Class"``.
     test : bool, default=True
         Whether to compare the selection with that of shuffled columns, which takes six more fits on up to 500 cells.
@@ -111,7 +111,7 @@ def select_genes(
 
     See Also
     --------
-    ufselect.FSASL : The default method.
+    ufselect.KernelFSASL : The default method.
     ufselect.preprocessing.LogNormalize : What is done with counts.
     ufselect.inspection.structure_test : The comparison with shuffled columns.
 
@@ -196,7 +196,7 @@ def _check(adata: Any, copy: bool) -> None:
     except ImportError as error:
         raise ImportError("select_genes needs the package anndata: pip install anndata.") from error
     if not isinstance(adata, AnnData):
-        raise TypeError(f"adata is {_kind(adata)}, not an AnnData object; a selector such as FSASL takes arrays.")
+        raise TypeError(f"adata is {_kind(adata)}, not an AnnData object; a selector such as KernelFSASL takes arrays.")
     if 0 in adata.shape:
         raise ValueError(f"adata has no {'genes' if adata.n_vars == 0 else 'cells'}.")
     if adata.isbacked and (copy or adata.is_view):

@@ -42,7 +42,7 @@ from ufselect.columns.tabular import (
     fitted_column_names,
 )
 from ufselect.metrics import selection_stability
-from ufselect.selectors.fsasl import FSASL
+from ufselect.selectors.kernel_fsasl import KernelFSASL
 
 GIVEN = "given"
 """The name of a list that has none."""
@@ -145,8 +145,8 @@ def evaluate(
     labels : array-like of shape (n_samples,), optional
         Classes to compare k-means on the columns with; the selector does not see them.
     selector : selector, optional
-        A method that learns a structure. Clones of it are fitted; the default is :class:`ufselect.FSASL`. Columns that
-        it excludes have no part in the structure, and add nothing to the alignment of a list.
+        A method that learns a structure. Clones of it are fitted; the default is :class:`ufselect.KernelFSASL`. Columns
+        that it excludes have no part in the structure, and add nothing to the alignment of a list.
     n_random : int, default=10
         Number of random lists.
     n_draws : int, default=5
@@ -175,7 +175,7 @@ def evaluate(
     >>> lists = {"planted": np.flatnonzero(data.informative), "noise": np.flatnonzero(~data.informative)[:10]}
     >>> found = evaluate(data.X, lists, n_draws=0)
     >>> [row.name for row in found.rows]
-    ['planted', 'noise', 'FSASL', 'random']
+    ['planted', 'noise', 'KernelFSASL', 'random']
     >>> [row.n_random_below for row in found.rows[:2]]
     [10, 0]
     """
@@ -184,7 +184,7 @@ def evaluate(
     seed = seed_of(random_state)
     names, X = column_names(X), as_matrix(X)
     lists = _lists(columns, X.shape[1], names)
-    selector = FSASL(random_state=seed) if selector is None else by_index(selector, X.shape[1], names)
+    selector = KernelFSASL(random_state=seed) if selector is None else by_index(selector, X.shape[1], names)
     fits = _Fits(X, selector, n_draws, seed, verbose)
     _refuse_names(lists, fits.name)
     classes = classes_in(labels, X.shape[0])
@@ -342,7 +342,7 @@ class LearnedStructure:
         if alignments is None:
             raise ValueError(
                 f"{type(selector).__name__} learns no structure that columns could agree with; "
-                "use FSASL, or another method that learns an embedding."
+                "use KernelFSASL, or another method that learns an embedding."
             )
         names, X = fitted_column_names(X, selector), canonical(as_matrix(X))
         if X.shape[1] != len(alignments):

@@ -206,10 +206,10 @@ def gains_of(selector: BaseSelector) -> Float | None:
 
     Examples
     --------
-    >>> from ufselect import FSASL
+    >>> from ufselect import KernelFSASL
     >>> from ufselect.datasets import make_planted_clusters
     >>> from ufselect.inspection import gains_of
-    >>> selector = FSASL(10).fit(make_planted_clusters(120, 4, 10, 30, random_state=0).X)
+    >>> selector = KernelFSASL(10).fit(make_planted_clusters(120, 4, 10, 30, random_state=0).X)
     >>> bool(abs(gains_of(selector)[:10].sum() - selector.alignment_curve_[9]) < 1e-12)
     True
     """
@@ -311,7 +311,7 @@ def structure_test(
     ----------
     X : array-like, data frame or sparse matrix of shape (n_samples, n_features)
     selector : selector
-        A method that learns an embedding, such as FSASL; fitted or not. Clones of it are fitted.
+        A method that learns an embedding, such as KernelFSASL; fitted or not. Clones of it are fitted.
     n_shuffles : int, default=5
         Number of times the columns are shuffled, at least 2.
     max_samples : int or None, default=500
@@ -330,14 +330,14 @@ def structure_test(
     Examples
     --------
     >>> import numpy as np
-    >>> from ufselect import FSASL
+    >>> from ufselect import KernelFSASL
     >>> from ufselect.datasets import make_planted_clusters
     >>> from ufselect.inspection import structure_test
     >>> X = make_planted_clusters(120, 4, 10, 30, random_state=0).X
-    >>> structure_test(X, FSASL(10)).p_value < 0.05
+    >>> structure_test(X, KernelFSASL(10)).p_value < 0.05
     True
     >>> noise = np.random.default_rng(0).standard_normal((120, 40))
-    >>> structure_test(noise, FSASL(10)).p_value < 0.05
+    >>> structure_test(noise, KernelFSASL(10)).p_value < 0.05
     False
     """
     if n_shuffles < 2:
@@ -497,11 +497,11 @@ def selection_frequencies(
 
     Examples
     --------
-    >>> from ufselect import FSASL
+    >>> from ufselect import KernelFSASL
     >>> from ufselect.datasets import make_planted_clusters
     >>> from ufselect.inspection import selection_frequencies
     >>> X = make_planted_clusters(120, 4, 10, 30, random_state=0).X
-    >>> selector = FSASL(10).fit(X)
+    >>> selector = KernelFSASL(10).fit(X)
     >>> round(float(selection_frequencies(selector, X)[selector.get_support()].mean()), 2)
     0.94
     """

@@ -40,7 +40,7 @@ def check_told(text, explanation, names):
 @pytest.mark.parametrize("name", SOURCES)
 def test_every_format_is_explained_as_the_library_does(tmp_path, monkeypatch, name):
     source = write_source(tmp_path, name)
-    method = ["FSASL", "MCFS", "LaplacianScore"][SOURCES.index(name) % 3]
+    method = ["KernelFSASL", "MCFS", "LaplacianScore"][SOURCES.index(name) % 3]
     selector = fitted(method, source.X)
     places = [int(selector.top_features()[0]), int(np.argmax(selector.ranking_))]
     arguments = ["explain", name, *(source.names[place] for place in places), "-m", "5", "--method", method]

@@ -333,7 +333,7 @@ def test_options_that_make_no_sense(folder, arguments, code, sentence):
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["select", "cells.csv", "--method", "FSAL"], "'FSAL' is not a method; did you mean FSASL?"),
+        (["select", "cells.csv", "--method", "FSAL"], "'FSAL' is not a method; did you mean KernelFSASL?"),
         (
             ["explain", "cells.csv", "gene 0", "--method=zzz"],
             "'zzz' is not a method; ufselect methods lists all",
@@ -404,7 +404,7 @@ def test_labels_that_are_missing_or_all_the_same(folder):
 
 
 def test_the_last_of_two_methods_counts(folder):
-    arguments = ["select", "cells.csv", "-m", "5", "--names", "--method", "FSASL", "--method", "MaxVariance"]
+    arguments = ["select", "cells.csv", "-m", "5", "--names", "--method", "KernelFSASL", "--method", "MaxVariance"]
     outcome = invoke(*arguments)
     assert outcome.code == 0, outcome.stderr
     assert outcome.stdout.splitlines() == [NAMES[j] for j in fitted("MaxVariance", dense_numbers()).top_features()]

@@ -34,7 +34,7 @@ from ufselect.cli.printing import note, print_table, say
 if TYPE_CHECKING:
     from ufselect.comparison import ComparedSelection, Comparison
 
-_DEFAULT_METHODS = "FSASL,MCFS,FSSL,SPFS,LaplacianScore,MaxVariance"
+_DEFAULT_METHODS = "KernelFSASL,MCFS,FSSL,SPFS,LaplacianScore,MaxVariance"
 
 
 def compare(

@@ -229,7 +229,7 @@ Clusters = Annotated[
         "--clusters",
         "-c",
         metavar="N",
-        help="Approximate number of clusters, or auto. FSASL needs none.",
+        help="Approximate number of clusters, or auto. KernelFSASL needs none.",
         show_default="the method's own",
     ),
 ]
