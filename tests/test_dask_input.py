@@ -47,13 +47,9 @@ PARAMETERS = [
     {"scale": None},
     {"center": False},
     {"center": False, "scale": None},
-    {"n_clusters": 4},
-    {"n_clusters": "auto"},
-    {"structure": "both", "max_iter": 1},
-    {"selection": "greedy"},
-    {"selection": "norm"},
-    {"accumulate": False},
-    {"w_solver": "eigen", "n_clusters": 3},
+    {"max_iter": 1},
+    {"adaptive": False},
+    {"graph_components": None},
     {"graph_components": 60},
 ]
 
@@ -194,9 +190,8 @@ def with_value(value):
 
 
 REFUSED = [
-    (X, {"graph_components": None}, "These settings need all values of X at once"),
-    (X, {"structure": "global"}, "These settings need all values of X at once"),
-    (X, {"device": "cpu"}, "device='cpu' does not work with a Dask array"),
+    (np.hstack([X, X**2]), {"graph_components": None}, "These settings need all values of X at once"),
+    (X, {"device": "cuda"}, "device='cuda' does not work with a Dask array"),
     (X, {"n_features_to_select": 61}, "must not exceed the number of features, 60"),
     (X[:50], {}, "at most as many features as samples"),
     (X[:2], {}, "at least 3 samples"),

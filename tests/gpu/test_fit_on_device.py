@@ -21,15 +21,20 @@ def planted(n, seed=0):
     return make_planted_clusters(n, 6, 20, 60, separation=4.0, random_state=seed).X.astype(np.float32)
 
 
+def fits(X, count, **params):
+    """Fits of a tensor, and on a GPU of a tensor and of an array."""
+    yield KernelFSASL(count, **params).fit(torch.from_numpy(X))
+    if torch.cuda.is_available():
+        yield KernelFSASL(count, **params).fit(torch.from_numpy(X).cuda())
+        yield KernelFSASL(count, device="cuda", **params).fit(X)
+
+
 @pytest.mark.parametrize("n", [150, 800, 6000])
 @pytest.mark.parametrize("scale", ["moderate", "standard", None])
 def test_features_are_those_of_numpy(n, scale):
     X = planted(n)
     expected = KernelFSASL(12, scale=scale).fit(X)
-    for found in (
-        KernelFSASL(12, scale=scale).fit(torch.from_numpy(X)),
-        KernelFSASL(12, scale=scale, device="cpu").fit(X),
-    ):
+    for found in fits(X, 12, scale=scale):
         assert_array_equal(found.top_features(), expected.top_features())
         best = expected.top_features()  # the scores of others, which are near zero, depend on the last of the curve
         assert_allclose(found.scores_[best], expected.scores_[best], rtol=0, atol=PRECISION)
@@ -81,30 +86,27 @@ def test_the_number_of_features_may_be_left_to_the_data():
     assert KernelFSASL().fit(torch.from_numpy(X)).n_features_ == KernelFSASL().fit(X).n_features_
 
 
-@pytest.mark.parametrize(
-    ("params", "message"),
-    [
-        ({"structure": "both"}, "structure='both' does not work on a device; use structure='local', or a NumPy array"),
-        ({"n_clusters": 3}, "n_clusters=3 does not work on a device; use n_clusters=None, or a NumPy array"),
-        ({"neighbors": "approximate"}, 'neighbors="approximate" does not work on a device'),
-        ({"local_weight": 0.0}, "local_weight=0 with structure"),
-        ({"selection": "norm"}, "selection='norm' does not work on a device"),
-        ({"center": False}, "center=False does not work on a device"),
-    ],
-)
-def test_what_a_device_does_not_do_is_refused(params, message):
-    with pytest.raises(ValueError, match=message):
-        KernelFSASL(5, device="cpu", **params).fit(planted(100))
+def test_approximate_neighbours_are_refused():
+    with pytest.raises(ValueError, match='neighbors="approximate" does not work on a device'):
+        KernelFSASL(5, neighbors="approximate").fit(torch.from_numpy(planted(100)))
+
+
+@pytest.mark.parametrize("n", [150, 800])
+def test_columns_that_are_not_centred_give_the_features_of_numpy(n):
+    X = planted(n) + 1.0
+    expected, found = (KernelFSASL(12, center=False).fit(data) for data in (X, torch.from_numpy(X)))
+    assert_array_equal(found.top_features(), expected.top_features())
+    assert_allclose(found.alignment_curve_, expected.alignment_curve_, rtol=0, atol=PRECISION)
 
 
 def test_more_features_than_samples_are_refused():
     with pytest.raises(ValueError, match="X has 50 samples and 80 features"):
-        KernelFSASL(5, device="cpu").fit(planted(50))
+        KernelFSASL(5).fit(torch.from_numpy(planted(50)))
 
 
 def test_sparse_data_are_refused():
-    with pytest.raises(ValueError, match=r"device='cpu' needs a dense X; use X\.toarray\(\), or device=None"):
-        KernelFSASL(5, device="cpu").fit(sp.csr_array(planted(100)))
+    with pytest.raises(ValueError, match=r"device='cuda' needs a dense X; use X\.toarray\(\), or device=None"):
+        KernelFSASL(5, device="cuda").fit(sp.csr_array(planted(100)))
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
@@ -141,7 +143,7 @@ def test_other_methods_take_a_tensor_in_memory():
 def test_data_that_are_streamed_by_blocks_give_the_same(monkeypatch):
     X = torch.from_numpy(planted(700))
     expected = KernelFSASL(12).fit(X)
-    monkeypatch.setattr("ufselect.gpu.columns._BLOCK_BYTES", 8 * 80 * 97)  # 97 rows
+    monkeypatch.setattr("ufselect.columns.tensors._BLOCK_BYTES", 8 * 80 * 97)  # 97 rows
     found = KernelFSASL(12).fit(X)
     assert_array_equal(found.top_features(), expected.top_features())
     assert_allclose(found.scores_, expected.scores_, rtol=0, atol=PRECISION)
@@ -164,7 +166,7 @@ def test_very_few_samples_are_legal(n):
 def test_a_column_whose_squares_underflow_ranks_last():
     X = torch.from_numpy(planted(200).astype(np.float64))
     X[:, 4] *= 1e-27
-    for found in (KernelFSASL(5).fit(X), KernelFSASL(5, device="cpu").fit(X.numpy())):
+    for found in fits(X.numpy(), 5):
         assert found.ranking_[4] == X.shape[1]
         assert np.all(np.isfinite(found.alignments_))
 
@@ -213,8 +215,5 @@ def test_rounding_that_left_nothing_is_said_instead_of_constant():
 def test_the_embedding_is_x_times_the_coefficients(scale):
     X = 1000.0 * planted(400)
     used = (X - X.mean(axis=0)) / (1.0 if scale is None else X.std(axis=0))
-    for found in (
-        KernelFSASL(12, scale=scale).fit(torch.from_numpy(X)),
-        KernelFSASL(12, scale=scale, device="cpu").fit(X),
-    ):
+    for found in fits(X, 12, scale=scale):
         assert_allclose(used @ found.coef_, found.embedding_, rtol=0, atol=1e-4 * np.abs(found.embedding_).max())

@@ -470,3 +470,13 @@ def test_more_indicators_than_clusters_do_not_depend_on_the_order_of_the_samples
     first, second = (RUFS(40, n_clusters=n_clusters).fit(each) for each in (X, X[order]))
     assert_allclose(second.scores_, first.scores_, rtol=0, atol=1e-3 * first.scores_.max())
     assert informative[first.top_features()].sum() >= 30
+
+
+@may_stop_early
+@pytest.mark.parametrize("sizes", [(20, 14, 14, 11), (16, 12, 12, 8)])
+def test_samples_between_two_clusters_go_to_the_same_one_from_dense_and_sparse_data(sizes):
+    corners = np.repeat([[0, 0], [0, 1], [1, 0], [1, 1]], sizes, axis=0)
+    corners = np.random.default_rng(1).permutation(corners)
+    X = np.hstack([np.eye(2)[corners[:, 0]], np.eye(2)[corners[:, 1]]])
+    dense, sparse = (RUFS(2, n_clusters=3, max_iter=5).fit(form(X)).scores_ for form in (np.array, sp.csr_array))
+    assert_allclose(sparse, dense, rtol=0, atol=1e-6 * dense.max())

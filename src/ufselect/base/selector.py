@@ -88,6 +88,12 @@ def _refuse_near_columns(constraints: Constraints, count: int | None, n_informat
         )
 
 
+def _refuse_batch(batch: Any) -> None:
+    """Raise an error if there are batches, which columns on a device or in blocks cannot be centred within."""
+    if batch is not None:
+        raise ValueError("batch needs an array in memory, not a tensor or a Dask array, and device=None.")
+
+
 def _on_device(X: Any, device: Any) -> Matrix:
     """A dense array or a tensor on a device."""
     try:
@@ -173,8 +179,8 @@ class BaseSelector(SelectorMixin, BaseEstimator, metaclass=ABCMeta):  # type: ig
         device = getattr(self, "device", None)
         if is_dask_collection(X):
             return self._blocks(X, batch, names, device)
-        if is_tensor(X):
-            self._refuse_unless_at_home("tensor", X, batch)
+        if is_tensor(X) and "tensor" in self._homes:
+            _refuse_batch(batch)
             validate_features(self, X, reset=True)  # a tensor has no names: those of an earlier fit are forgotten
             return _on_device(X, X.device if device is None else device)
         X = validate_data(
@@ -187,15 +193,19 @@ class BaseSelector(SelectorMixin, BaseEstimator, metaclass=ABCMeta):  # type: ig
         )
         if device is None:
             return MatrixInMemory(X, batch)
-        if batch is not None:
-            raise ValueError(f"batch needs an array in memory; use device=None instead of device={device!r}.")
+        _refuse_batch(batch)
         if sp.issparse(X):
             raise ValueError(f"device={device!r} needs a dense X; use X.toarray(), or device=None.")
         return _on_device(X, device)
 
     def _blocks(self, X: Any, batch: Any, names: Sequence[str] | None, device: str | None) -> Matrix:
         """X as blocks of rows of a Dask array."""
-        self._refuse_unless_at_home("Dask array", X, batch)
+        if "Dask array" not in self._homes:
+            raise ValueError(
+                f"{type(self).__name__} needs all values of X at once, but X is a Dask array. Use X.compute() if it "
+                "fits into memory, or KernelFSASL, which treats it by blocks of rows."
+            )
+        _refuse_batch(batch)
         if device is not None:
             raise ValueError(f"device={device!r} does not work with a Dask array; use device=None.")
         from ufselect.columns.dask import DaskMatrix
@@ -203,16 +213,6 @@ class BaseSelector(SelectorMixin, BaseEstimator, metaclass=ABCMeta):  # type: ig
         data = DaskMatrix(X)
         validate_features(self, X, names, reset=True)
         return data
-
-    def _refuse_unless_at_home(self, kind: str, X: Any, batch: Any) -> None:
-        """Raise an error if the method needs all values in memory, or if there are batches, which need that, too."""
-        if kind not in self._homes:
-            remedy = "X.compute() if it fits into memory" if kind == "Dask array" else "X.numpy(force=True)"
-            raise ValueError(
-                f"{type(self).__name__} needs all values of X at once, but X is a {kind}. Use {remedy}, or KernelFSASL."
-            )
-        if batch is not None:
-            raise ValueError("batch needs an array in memory, not a tensor or a Dask array.")
 
     def _columns(self, data: Matrix, index: Indices) -> Columns:
         """The informative columns, centred and scaled as the parameters say."""

@@ -35,6 +35,7 @@ from ufselect.solvers.trace import even_row_norms
 _SMOOTHING = 1e-6
 _LOCAL_RIDGE = 0.1
 _NEGLIGIBLE = 1e-10
+_CERTAIN_DIGITS = 9  # of principal components, beside the largest
 _FEW = 0.5  # columns for a sample up to which a system of their number takes less time than one of the samples
 _MANY_VALUES = 2**19  # of X, from which on a copy in single precision is worth its memory
 
@@ -210,6 +211,9 @@ class RUFS(ClusterSelector):
         the mean.
         """
         components = principal_components(X, max(n_clusters - 1, 1), random_state=self.random_state)
+        # Of two centers equally near, rounding would choose one, differently for dense and sparse X.
+        unit = float(np.abs(components).max()) or 1.0
+        components = np.asarray(np.round(components / unit, _CERTAIN_DIGITS))
         order = np.argsort(np.sum(components**2, axis=1), kind="stable")
         samples, components = X.by_row[order], components[order]
         coarse = KMeans(n_clusters, n_init=10, random_state=self.random_state).fit_predict(components)
