@@ -9,6 +9,7 @@ four selectors. An argument sets the largest number of samples: ``python example
 from __future__ import annotations
 
 import sys
+import tracemalloc
 from time import perf_counter
 
 import matplotlib.pyplot as plt
@@ -17,7 +18,6 @@ from sklearn.base import BaseEstimator, clone
 from threadpoolctl import threadpool_limits
 
 from ufselect import FSSL, MRSF, KernelFSASL, LaplacianScore
-from ufselect.benchmark.measure import measured
 from ufselect.datasets import make_planted_clusters
 
 LARGEST = int(sys.argv[1]) if len(sys.argv) > 1 else 20_000
@@ -49,8 +49,12 @@ SELECTORS: dict[str, BaseEstimator] = {
 
 def cost(selector: BaseEstimator, n: int) -> tuple[float, float, int]:
     """Return seconds, megabytes in addition to the data, and the number of informative columns among the 40."""
-    fitted, spent = measured(lambda: selector.fit(X[:n]))
-    return spent.seconds, (spent.peak_bytes or np.nan) / 1e6, int(informative[fitted.get_support()].sum())
+    tracemalloc.start()
+    start = perf_counter()
+    selector.fit(X[:n])
+    seconds, (_, peak) = perf_counter() - start, tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    return seconds, peak / 1e6, int(informative[selector.get_support()].sum())
 
 
 for selector in SELECTORS.values():
@@ -65,8 +69,7 @@ for name, rows in costs.items():
 
 # %%
 # No array of all pairs is kept in memory. MRSF's landmarks need arrays of n × 1000; the others need a few times the
-# memory of the data. (For the smallest sizes the measurement is inexact, because freed memory is reused.) Times are for
-# one core; ``n_jobs`` distributes the neighbour search.
+# memory of the data. Times are for one core; ``n_jobs`` distributes the neighbour search.
 
 figures = [plt.subplots(figsize=(6, 4), layout="constrained") for _ in range(2)]
 (_, time), (_, memory) = figures
