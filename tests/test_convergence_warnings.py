@@ -44,8 +44,7 @@ def test_eigenvectors_that_did_not_converge(impatient, in_pipeline):
     assert messages == ["The eigenvectors of the Laplacian did not converge to tol=1e-07 after 1 iterations."]
 
 
-@pytest.mark.parametrize("in_pipeline", [False, True])
-@pytest.mark.parametrize("n_jobs", [1, 2])
+@pytest.mark.parametrize(("in_pipeline", "n_jobs"), [(False, 1), (True, 2)])
 def test_lassos_that_did_not_converge_are_counted_over_all_blocks(impatient, in_pipeline, n_jobs):
     selector = FSASL(5, n_clusters=8, max_iter=1, self_expression_penalty=1e-4, n_jobs=n_jobs)
     (message,) = warnings_of(selector, "self-expression", in_pipeline=in_pipeline)

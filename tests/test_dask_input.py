@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
-from learned import LEARNED
+from every_selector import LEARNED
 from numpy.testing import assert_allclose, assert_array_equal
 
 import ufselect

@@ -5,17 +5,17 @@ import pandas as pd
 import polars as pl
 import pytest
 import scipy.sparse as sp
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from ufselect import MCFS, SPFS, KernelFSASL, LaplacianScore, MaxVariance, inspection
-from ufselect.comparison import compare_selectors
+from ufselect import MCFS, SPFS, KernelFSASL, LaplacianScore, MaxVariance
 from ufselect.datasets import make_planted_clusters
 from ufselect.inspection import (
     LearnedStructure,
     StructureTest,
     alignment_of_selection,
+    compare_selectors,
     dense_columns,
     draws_of_samples,
     evaluate,
@@ -68,12 +68,6 @@ def test_overlap_is_symmetric_and_whole_with_itself(selections):
     assert ((overlap >= 0.0) & (overlap <= 1.0)).all()
 
 
-@given(SELECTIONS, st.randoms())
-def test_overlap_does_not_depend_on_the_order_within_a_selection(selections, random):
-    shuffled = [random.sample(selection, len(selection)) for selection in selections]
-    np.testing.assert_array_equal(selection_overlap(selections), selection_overlap(shuffled))
-
-
 def test_overlap_counts_what_is_common_of_what_there_is():
     np.testing.assert_array_equal(selection_overlap([[0, 1, 2], [2, 3]]), [[1.0, 0.25], [0.25, 1.0]])
     np.testing.assert_array_equal(selection_overlap([[0], [1]]), np.eye(2))
@@ -90,13 +84,6 @@ def test_a_copy_of_a_selected_column_is_covered_whatever_its_scale(seed, factor,
     assert explanation.covered == pytest.approx(1.0, abs=1e-9)
     assert explanation.most_similar[0][0] == 2
     assert explanation.most_similar[0][1] == pytest.approx(np.sign(factor), abs=1e-9)
-
-
-@given(SEEDS)
-def test_a_sum_of_selected_columns_is_covered_too(seed):
-    X = np.random.default_rng(seed).standard_normal((40, 6))
-    X[:, 5] = X[:, :3] @ [1.0, -2.0, 0.5] + 3.0
-    assert explain(X, [0, 1, 2], 5).covered == pytest.approx(1.0, abs=1e-9)
 
 
 @given(SEEDS)
@@ -156,17 +143,6 @@ def test_rank_score_and_selection_are_those_of_the_selector(planted, selector):
     assert [explanation.selected for explanation in explanations] == selector.get_support().tolist()
 
 
-def test_sparse_data_are_explained_as_dense_ones(planted):
-    X = np.where(planted > 0.5, planted, 0.0)
-    selector = MCFS(6, n_clusters=4).fit(X)
-    dense = explain_features(selector, X, range(40))
-    sparse = explain_features(selector, sp.csr_matrix(X), range(40))
-    for one, other in zip(dense, sparse, strict=True):
-        assert [column for column, _ in one.most_similar] == [column for column, _ in other.most_similar]
-        np.testing.assert_allclose([one.alone, one.covered], [other.alone, other.covered], rtol=1e-9)
-        assert (one.rank, one.score, one.gain) == (other.rank, other.score, other.gain)
-
-
 # Alignment with the learned structure
 
 
@@ -180,24 +156,6 @@ def test_gains_sum_to_the_alignment_curve(planted, selector):
     assert gains[len(known) :] == [None] * (40 - len(known))
     np.testing.assert_allclose(np.cumsum(known), curve, rtol=1e-12)
     assert alignment_of_selection(selector) == pytest.approx(sum(known[:6]))
-
-
-def test_the_best_column_gains_its_own_alignment(planted):
-    selector = MCFS(6, n_clusters=4).fit(planted)
-    best, *others = explain_features(selector, planted, selector.top_features())
-    assert best.alone == pytest.approx(best.gain, rel=1e-9)
-    assert 0.0 < best.alone < 1.0
-    assert any(abs(other.alone - other.gain) > 1e-3 for other in others)
-
-
-@given(SEEDS)
-@settings(max_examples=20)
-def test_the_alignment_of_a_column_lies_between_0_and_1(seed):
-    rng = np.random.default_rng(seed)
-    X = rng.standard_normal((30, 8))
-    X[:, :3] += 3.0 * rng.standard_normal((3, 3))[rng.integers(0, 3, 30)]
-    alignments = [each.alone for each in explain_features(MCFS(3, n_clusters=3).fit(X), X, range(8))]
-    assert all(0.0 <= alignment <= 1.0 for alignment in alignments)
 
 
 def test_methods_without_an_embedding_have_no_structure(planted):
@@ -267,17 +225,6 @@ def test_the_observed_alignment_is_that_of_the_selector(planted):
     assert (found.n_samples, found.found) == (120, True)
 
 
-def test_columns_of_structure_are_selected_from_most_subsets(planted):
-    selector = KernelFSASL(8, verbose=1).fit(planted)
-    shares = selection_frequencies(selector, pd.DataFrame(planted))
-    assert shares.sum() == pytest.approx(8)
-    assert shares[selector.get_support()].mean() > 0.8
-    draws = draws_of_samples(120, 3, share=40 / 120, random_state=1)
-    expected = np.mean([KernelFSASL(8).fit(planted[rows]).get_support() for rows in draws], axis=0)
-    found = selection_frequencies(selector, sp.csr_array(planted), n_draws=3, max_samples=40, random_state=1)
-    np.testing.assert_allclose(found, expected)
-
-
 def test_a_test_is_shown_in_a_line_without_its_curves(planted):
     tested = structure_test(planted, KernelFSASL(8), n_shuffles=2)
     assert repr(tested) == (
@@ -286,23 +233,20 @@ def test_a_test_is_shown_in_a_line_without_its_curves(planted):
     )
 
 
-def test_frequencies_come_from_the_subsets_of_which_stability_is_measured():
-    X = np.random.default_rng(0).standard_normal((1000, 12))
-    shares = selection_frequencies(MaxVariance(3).fit(X), X, random_state=2)
-    draws = draws_of_samples(1000, 5, random_state=2)
-    expected = np.mean([MaxVariance(3).fit(X[rows]).get_support() for rows in draws], axis=0)
+def test_frequencies_come_from_the_subsets_of_which_stability_is_measured(planted):
+    selector = KernelFSASL(8, verbose=1).fit(planted)
+    shares = selection_frequencies(selector, pd.DataFrame(planted), random_state=2)
+    draws = draws_of_samples(120, 5, random_state=2)
+    expected = np.mean([KernelFSASL(8).fit(planted[rows]).get_support() for rows in draws], axis=0)
     np.testing.assert_array_equal(shares, expected)
+    assert shares[selector.get_support()].mean() > 0.8
+    draws = draws_of_samples(120, 3, share=40 / 120, random_state=1)
+    expected = np.mean([KernelFSASL(8).fit(planted[rows]).get_support() for rows in draws], axis=0)
+    found = selection_frequencies(selector, sp.csr_array(planted), n_draws=3, max_samples=40, random_state=1)
+    np.testing.assert_allclose(found, expected)
 
 
-@pytest.mark.parametrize("form", [pd.DataFrame, pl.DataFrame, np.asfortranarray, lambda X: X.tolist()])
-def test_structure_of_frames_and_lists(planted, form):
-    expected = structure_test(planted, KernelFSASL(6), n_shuffles=2)
-    found = structure_test(form(planted), KernelFSASL(6), n_shuffles=2)
-    assert found.observed == pytest.approx(expected.observed, rel=1e-9)
-    np.testing.assert_allclose(found.by_chance, expected.by_chance, rtol=1e-9)
-
-
-@pytest.mark.parametrize("form", [sp.csr_array, sp.csc_array, sp.csr_matrix, sp.coo_matrix])
+@pytest.mark.parametrize("form", [sp.csr_array, sp.coo_matrix])
 def test_structure_of_sparse_data(planted, form):
     X = np.where(planted > 0.5, planted, 0.0)
     sparse = structure_test(form(X), KernelFSASL(6))
@@ -329,10 +273,9 @@ def test_progress_of_the_test_is_one_bar(planted, capfd):
     assert "KernelFSASL" not in shown
 
 
-@pytest.mark.parametrize("n_shuffles", [1, 0, -3])
-def test_too_few_shuffles_are_refused(planted, n_shuffles):
-    with pytest.raises(ValueError, match=f"n_shuffles={n_shuffles} must be at least 2"):
-        structure_test(planted, KernelFSASL(6), n_shuffles=n_shuffles)
+def test_too_few_shuffles_are_refused(planted):
+    with pytest.raises(ValueError, match="n_shuffles=1 must be at least 2"):
+        structure_test(planted, KernelFSASL(6), n_shuffles=1)
 
 
 def test_a_method_without_an_embedding_has_no_structure_to_test(planted):
@@ -365,17 +308,8 @@ def test_all_columns_in_any_order_keep_all_neighbours(X):
         assert reversed_ > 0.5
 
 
-def test_the_order_of_columns_does_not_matter(planted):
-    rng = np.random.default_rng(0)
-    chosen = rng.choice(40, 12, replace=False)
-    shares = neighborhoods_kept(planted, [chosen, np.sort(chosen), rng.permutation(40), range(40)])
-    assert shares[0] == shares[1]
-    assert shares[2] == shares[3] == 1.0
-    assert 0.0 < shares[0] < 1.0
-
-
 @pytest.mark.parametrize("standardize", [True, False])
-@pytest.mark.parametrize("form", [sp.csr_matrix, sp.csc_matrix, sp.csr_array])
+@pytest.mark.parametrize("form", [sp.csc_matrix, sp.csr_array])
 def test_sparse_neighbourhoods_are_the_dense_ones(planted, form, standardize):
     X = np.where(np.abs(planted) > 0.3, planted, 0.0)  # no two rows alike: roundings would part equal distances
     chosen = [range(8), range(20), range(0, 40, 3)]
@@ -399,7 +333,7 @@ def test_of_many_samples_some_are_drawn_by_the_seed():
     assert neighborhoods_kept(X, [range(6)], random_state=3) == [1.0]
 
 
-@pytest.mark.parametrize("n", [3, 4, 5, 6])
+@pytest.mark.parametrize("n", [3, 6])
 def test_few_samples_have_few_neighbours(n):
     X = np.random.default_rng(0).standard_normal((n, 4))
     whole, part = neighborhoods_kept(X, [range(4), range(2)])
@@ -422,10 +356,6 @@ def test_draws_are_parts_of_the_samples_each_once_and_in_order(n, n_draws, share
     assert all(np.array_equal(a, b) for a, b in zip(draws, again, strict=True))
 
 
-def test_a_selector_that_always_takes_the_same_is_stable(planted):
-    assert stability_over(Chosen((3, 5, 9)), planted, draws_of_samples(120, 4)) == pytest.approx(1.0)
-
-
 def test_a_selector_on_noise_is_not_stable():
     X = np.random.default_rng(0).standard_normal((60, 200))
     assert abs(stability_over(MaxVariance(10), X, draws_of_samples(60, 5, 0.2))) < 0.35
@@ -438,13 +368,6 @@ def test_stability_leaves_the_selector_alone_and_sparse_is_dense(planted):
     dense = stability_over(selector, X, draws)
     assert not hasattr(selector, "ranking_")
     assert stability_over(selector, sp.csc_matrix(X), draws) == pytest.approx(dense)
-
-
-def test_stability_of_columns_kept_by_name_is_that_of_columns_kept_by_index(planted):
-    frame = pd.DataFrame(planted, columns=[f"x{column}" for column in range(40)])
-    draws = draws_of_samples(120, 3)
-    by_name = stability_over(KernelFSASL(6, keep=["x3"], exclude="x1"), frame, draws)
-    assert by_name == stability_over(KernelFSASL(6, keep=[3], exclude=[1]), planted, draws)
 
 
 def test_names_are_those_of_the_data_if_a_selector_was_fitted_on_columns_in_another_order(planted):
@@ -539,14 +462,12 @@ def forms_of(X):
         "integers": X.astype(np.int32),
         "pandas": pd.DataFrame(X, columns=names, index=[f"cell {row}" for row in range(len(X))]),
         "polars": pl.DataFrame({name: X[:, column] for column, name in enumerate(names)}),
-        "COO": sp.coo_array(X),
         "COO of integers": sp.coo_matrix(X.astype(int)),
-        "DOK": sp.dok_array(X),
         "duplicate entries": duplicated,
     }
 
 
-FORMS = ["lists", "integers", "pandas", "polars", "COO", "COO of integers", "DOK", "duplicate entries"]
+FORMS = ["lists", "integers", "pandas", "polars", "COO of integers", "duplicate entries"]
 
 
 @pytest.fixture(scope="module")
@@ -555,19 +476,19 @@ def whole_numbers(planted):
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_explanations_do_not_depend_on_the_kind_of_table(whole_numbers, form):
+def test_nothing_depends_on_the_kind_of_table(whole_numbers, form):
     table = forms_of(whole_numbers)[form]
     selector = MCFS(6, n_clusters=4).fit(whole_numbers)
     wanted, found = (explain_features(selector, X, range(40)) for X in (whole_numbers, table))
     for one, other in zip(wanted, found, strict=True):
-        assert (one.feature, one.rank, one.selected) == (other.feature, other.rank, other.selected)
+        assert (one.feature, one.rank, one.selected, one.score) == (
+            other.feature,
+            other.rank,
+            other.selected,
+            other.score,
+        )
         assert [column for column, _ in one.most_similar] == [column for column, _ in other.most_similar]
         np.testing.assert_allclose([one.alone, one.covered], [other.alone, other.covered], rtol=1e-9)
-
-
-@pytest.mark.parametrize("form", FORMS)
-def test_measures_do_not_depend_on_the_kind_of_table(whole_numbers, form):
-    table = forms_of(whole_numbers)[form]
     chosen = [range(8), range(0, 40, 3)]
     np.testing.assert_allclose(neighborhoods_kept(table, chosen), neighborhoods_kept(whole_numbers, chosen), rtol=1e-12)
     draws = draws_of_samples(120, 3)
@@ -624,10 +545,3 @@ def test_a_frame_with_other_columns_than_those_of_the_fit_is_refused(whole_numbe
             call(frame.iloc[:, ::-1])
         call(frame)
         call(whole_numbers)
-
-
-def test_every_public_name_is_exported():
-    defined = [
-        name for name, each in vars(inspection).items() if getattr(each, "__module__", "") == inspection.__name__
-    ]
-    assert {name for name in defined if not name.startswith("_")} <= set(inspection.__all__)

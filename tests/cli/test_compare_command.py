@@ -24,11 +24,10 @@ from command_line import (
 from sklearn.datasets import load_digits
 
 import ufselect
-from ufselect.benchmark.protocol import clustering_agreement
 from ufselect.cli import compare
 from ufselect.cli.fitting import make_selector
 from ufselect.inspection import dense_columns, draws_of_samples, neighborhoods_kept, selection_overlap, stability_over
-from ufselect.metrics import redundancy
+from ufselect.metrics import clustering_agreement, redundancy
 
 # Processes start slowly: one format is enough to see that a command works in one.
 IN_A_PROCESS = "sparse.h5ad"

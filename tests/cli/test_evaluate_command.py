@@ -150,7 +150,7 @@ def test_another_method_with_its_parameters(cells):
     assert [row[0] for row in rows] == ["list.txt", "MCFS", "random"]
     assert "alignment with the structure that MCFS learns from all columns" in outcome.stdout
     sentence = refused("--columns", "list.txt", "--method", "MaxVariance")
-    assert sentence.startswith("MaxVariance learns no structure that columns could agree with")
+    assert sentence.startswith("MaxVariance learns no structure to align columns with")
 
 
 # How lists are written

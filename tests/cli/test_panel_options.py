@@ -8,8 +8,8 @@ import pytest
 from command_line import invoke, run_alone
 
 from ufselect import KernelFSASL, MaxVariance
-from ufselect.comparison import compare_selectors
 from ufselect.datasets import make_planted_clusters
+from ufselect.inspection import compare_selectors
 
 PLANTED = make_planted_clusters(60, 3, 6, 14, random_state=0)
 NAMES = [*(f"CD{j}" for j in range(6)), *(f"MT-{j}" for j in range(5)), *(f"RPL{j}" for j in range(7)), "flat", "twin"]

@@ -463,7 +463,7 @@ def test_gains_do_not_tie_where_scores_do(tmp_path, monkeypatch):
 
 
 def test_names_are_printed_without_a_test(cells, monkeypatch):
-    monkeypatch.setattr("ufselect.inspection.structure_test", None)  # calling it would fail
+    monkeypatch.setattr("ufselect.inspection.significance.structure_test", None)  # calling it would fail
     outcome = invoke("select", "cells.csv", "-m", 4, "--names")
     assert (outcome.code, len(outcome.stdout.splitlines())) == (0, 4)
 

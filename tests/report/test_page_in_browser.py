@@ -11,9 +11,8 @@ from browsers import LONGEST_WAIT, redrawn, resized, started_browser
 from sklearn.datasets import load_digits
 
 from ufselect import MCFS, KernelFSASL, LaplacianScore, MaxVariance
-from ufselect.comparison import compare_selectors
 from ufselect.datasets import make_planted_clusters
-from ufselect.inspection import gains_of, selection_frequencies, structure_test
+from ufselect.inspection import compare_selectors, gains_of, selection_frequencies, structure_test
 from ufselect.report import Study, render_comparison, render_page
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
@@ -250,7 +249,7 @@ def test_enter_opens_a_row_and_closes_it_again(open_page, studies):
     button.focus()
     page.keyboard.press("Enter")
     assert page.locator("tr.details p").first.inner_text() == best_names(studies["planted"])[2]
-    assert "learns no structure that a column could agree with" in page.locator("tr.details").inner_text()
+    assert "learns no structure to align columns with" in page.locator("tr.details").inner_text()
     page.locator("tr.column").nth(3).click()
     assert page.locator("tr.details").count() == 1
     assert page.locator("tr.details p").first.inner_text() == best_names(studies["planted"])[3]

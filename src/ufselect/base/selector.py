@@ -23,7 +23,7 @@ from ufselect._utils.threads import one_thread
 from ufselect._utils.types import Float, Indices
 from ufselect._utils.warnings import warn_not_converged
 from ufselect.base.ranking import Ranking
-from ufselect.base.screening import Panel, Survey, panel_of
+from ufselect.base.screening import KeepExclude, Screening, keep_exclude_of
 from ufselect.columns.arrays import in_memory, is_dask_collection, is_tensor, validate_features
 from ufselect.columns.constraints import Constraints
 from ufselect.columns.dense import Columns, holding_dtype
@@ -160,18 +160,18 @@ class BaseSelector(SelectorMixin, BaseEstimator, metaclass=ABCMeta):  # type: ig
         with one_thread(), np.errstate(under="ignore"):
             data = self._matrix(X, batch, names)
             names = list(self.feature_names_in_) if hasattr(self, "feature_names_in_") else None
-            panel = panel_of(self, data.shape[1], names)
-            count = self._wanted_features(data.shape[1], panel)
+            keep_exclude = keep_exclude_of(self, data.shape[1], names)
+            count = self._wanted_features(data.shape[1], keep_exclude)
             constant = data.constant_columns(getattr(self, "scale", "standard"), names)
-            survey = Survey(constant, data.first_equal_columns(), panel, names)
-            constraints = survey.constraints(count, getattr(self, "min_distance", 1))
-            _refuse_near_columns(constraints, count, len(survey.informative))
+            screening = Screening(constant, data.first_equal_columns(), keep_exclude, names)
+            constraints = screening.constraints(count, getattr(self, "min_distance", 1))
+            _refuse_near_columns(constraints, count, len(screening.informative))
             with self._clock(), data.computing():
-                columns = self._columns(data, survey.informative)
+                columns = self._columns(data, screening.informative)
                 ranking = self._of_columns_as_they_are(self._learn(columns, constraints), columns.unit)
             order, n_open = constraints.arranged(ranking.order)
             sufficient = min(max(ranking.n_sufficient, len(constraints.first)), n_open)
-            self._store(replace(ranking, order=order, n_sufficient=sufficient), survey, count, data.dtype)
+            self._store(replace(ranking, order=order, n_sufficient=sufficient), screening, count, data.dtype)
         return self
 
     def _matrix(self, X: Any, batch: Any, names: Sequence[str] | None) -> Matrix:
@@ -259,31 +259,31 @@ class BaseSelector(SelectorMixin, BaseEstimator, metaclass=ABCMeta):  # type: ig
         """Return the ranking with the weights that go with undivided columns: (X/u)W = X(W/u)."""
         return ranking if ranking.coef is None else replace(ranking, coef=ranking.coef / unit)
 
-    def _wanted_features(self, n_features: int, panel: Panel) -> int | None:
+    def _wanted_features(self, n_features: int, keep_exclude: KeepExclude) -> int | None:
         wanted = self.n_features_to_select
         if isinstance(wanted, str):
             return None
-        most = n_features - len(panel.exclude)
+        most = n_features - len(keep_exclude.exclude)
         count = int(wanted) if isinstance(wanted, Integral) else max(1, round(wanted * most))
         if count > most:
-            of_which = " that are not excluded" if len(panel.exclude) else ""
+            of_which = " that are not excluded" if len(keep_exclude.exclude) else ""
             raise ValueError(f"n_features_to_select={wanted} must not exceed the number of features{of_which}, {most}.")
-        if count < len(panel.keep):
+        if count < len(keep_exclude.keep):
             raise ValueError(
-                f"n_features_to_select={wanted} selects {count} features, but keep contains {len(panel.keep)}."
+                f"n_features_to_select={wanted} selects {count} features, but keep contains {len(keep_exclude.keep)}."
             )
         return count
 
-    def _store(self, ranking: Ranking, survey: Survey, count: int | None, dtype: np.dtype[Any]) -> None:
+    def _store(self, ranking: Ranking, screening: Screening, count: int | None, dtype: np.dtype[Any]) -> None:
         """Set the fitted attributes, of all columns."""
         for name in [name for name in vars(self) if name.endswith("_") and name not in _NOT_LEARNED]:
             delattr(self, name)  # an earlier fit with other parameters may have learned more
-        d, informative = self.n_features_in_, survey.informative
+        d, informative = self.n_features_in_, screening.informative
         # A column that took no part scores no higher than any other: zero, or less if scores can be negative.
         self.scores_ = np.full(d, min(0.0, float(ranking.scores.min())), dtype=holding_dtype(ranking.scores, dtype))
         self.scores_[informative] = ranking.scores
-        self.copies_ = survey.copies
-        self.ranking_ = survey.ranks(ranking.order)
+        self.copies_ = screening.copies
+        self.ranking_ = screening.ranks(ranking.order)
         self.n_features_ = ranking.n_sufficient if count is None else count
         if ranking.coef is not None:
             self.coef_ = np.zeros((d, ranking.coef.shape[1]), dtype=holding_dtype(ranking.coef, dtype))
@@ -298,8 +298,8 @@ class BaseSelector(SelectorMixin, BaseEstimator, metaclass=ABCMeta):  # type: ig
         if ranking.alignments is not None:
             self.alignments_ = np.zeros(d, dtype=dtype)
             self.alignments_[informative] = ranking.alignments
-            copies = np.flatnonzero(survey.copies >= 0)
-            self.alignments_[copies] = self.alignments_[survey.copies[copies]]
+            copies = np.flatnonzero(screening.copies >= 0)
+            self.alignments_[copies] = self.alignments_[screening.copies[copies]]
         for name, value in ranking.attributes.items():
             setattr(self, name, value)
 

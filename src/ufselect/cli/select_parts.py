@@ -63,7 +63,7 @@ def select_from_parts(
 
     files = parquet_parts(pattern, aside=aside)
     with _connected(scheduler):
-        from ufselect.files.dask_parquet import array_of_parts
+        from ufselect.files.parquet_parts import array_of_parts
 
         X = array_of_parts(files)
         normalized = _are_counts(files, counts)

@@ -9,7 +9,6 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.cluster import KMeans
 
-from ufselect._utils.sharing import shared_whatever
 from ufselect._utils.types import Float, Indices
 from ufselect.base import ITERATIONS, NOT_NEGATIVE, POSITIVE, SHARE, ClusterSelector, Constraints
 from ufselect.base.ranking import Ranking, rank_by_row_norm
@@ -193,7 +192,6 @@ class RUFS(ClusterSelector):
         ranking = rank_by_row_norm(predictors, state.W, state.G, constraints)
         return ranking.with_attributes(n_clusters_=n_clusters, **course)
 
-    @shared_whatever("local_weight", "regression_weight", "row_penalty")
     def _start(self, X: Columns) -> tuple[int, sp.csr_array, Float]:
         """c, T and the first G, all of which depend on the distances between samples only."""
         short = in_few_coordinates(X)
