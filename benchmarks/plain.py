@@ -28,9 +28,9 @@ from sklearn.linear_model import Lasso, MultiTaskLasso
 from sklearn.neighbors import NearestNeighbors
 
 from ufselect import FSASL
-from ufselect.benchmark.protocol import MAX_ITER, kmeans_starts
 from ufselect.columns.dense import Columns
 from ufselect.graphs.self_expression import sparse_self_expression
+from ufselect.metrics import MAX_ITER, kmeans_starts
 from ufselect.selectors import fsasl
 from ufselect.solvers.kmeans import kmeans_labels
 from ufselect.solvers.l21 import l21_regression
@@ -43,7 +43,7 @@ FUNCTIONS_OF_STEP = {
     "S": ("sparse_self_expression",),
     "P": ("adaptive_neighbors",),
     "eigen": ("smallest_of_structure",),
-    "W": ("regressed_weights",),
+    "W": ("l21_regression",),
     "ranking": ("rank_by_row_norm",),
 }
 STEPS = list(FUNCTIONS_OF_STEP)
