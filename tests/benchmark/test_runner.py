@@ -17,7 +17,6 @@ from ufselect.benchmark.protocol import Evaluation
 from ufselect.benchmark.runner import planned, run_experiment
 from ufselect.benchmark.store import Store
 from ufselect.inspection import draws_of_samples, stability_over
-from ufselect.inspection.adapter import best_features
 
 THREE_METHODS = """
 [[methods]]
