@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from ufselect._utils.types import Float, Indices
+from ufselect.columns.arrays import frobenius_norm
 from ufselect.columns.dense import Columns
 from ufselect.solvers._row_kernels import descend_row_blocks
 from ufselect.solvers._solution import Solution
@@ -124,7 +125,7 @@ def l21_regression_of_products(
 def _is_orthogonal(X: Columns, gram: Float | None, Y: Float, target: Float) -> bool:
     """Return whether what XᵀXW explains of Y would be lost in its rounding errors, so that W could be anything."""
     squares = X.squared_norms() if gram is None else np.diagonal(gram)
-    largest = _UNRESOLVED * math.sqrt(float(squares.max())) * float(np.linalg.norm(Y))
+    largest = _UNRESOLVED * math.sqrt(float(squares.max())) * frobenius_norm(Y)
     return float(np.linalg.norm(target, axis=1).max()) <= largest
 
 
