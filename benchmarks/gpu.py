@@ -18,7 +18,7 @@ from report import machine, number, table, write_section
 
 import ufselect.gpu.learning as learning
 from ufselect import FSASL
-from ufselect.gpu.neighbors import Nearest, nearest_others
+from ufselect.gpu.neighbors import Neighbors, nearest_others
 
 SIZES = [(20_000, 500), (131_072, 1000), (1_048_576, 1000)]
 MOST_SECONDS = {(131_072, 1000): 1.0, (1_048_576, 1000): 10.0}
@@ -95,7 +95,7 @@ def whole_fits() -> str:
     return table(["size", *STEPS.values(), "whole fit, s", "required", "memory, GB", "informative columns found"], rows)
 
 
-def wrong_rows(points: torch.Tensor, found: Nearest) -> int:
+def wrong_rows(points: torch.Tensor, found: Neighbors) -> int:
     """The number of random rows whose neighbours differ from those by differences in float64."""
     rows = torch.randperm(len(points), device="cuda")[:CHECKED]
     wrong = 0

@@ -78,6 +78,7 @@ def test_a_neighbour_as_far_as_the_next_one_gets_nothing(device):
 @on_every_device
 def test_eigenvectors_have_small_residuals_and_are_orthonormal(device):
     from ufselect.gpu.graphs import NeighborLaplacian, adaptive_neighbors, smallest_eigenvectors
+
     from ufselect.graphs.laplacian import neighbor_laplacian
 
     P = adaptive_neighbors(torch.from_numpy(points(2000, 10)).to(device), 8)

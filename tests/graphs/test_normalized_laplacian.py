@@ -11,7 +11,7 @@ from ufselect.columns.dense import Columns
 from ufselect.graphs import spectral
 from ufselect.graphs.laplacian import NormalizedLaplacian, column_energies, neighbor_scatters, structure_laplacian
 from ufselect.graphs.neighbors import nearest_others, neighbor_graph
-from ufselect.graphs.spectral import Spectrum, settled_within_repeats, smallest_eigenvectors, spectral_embedding
+from ufselect.graphs.spectral import Spectrum, rotated_within_repeats, smallest_eigenvectors, spectral_embedding
 
 DATA = ["syn", "wide", "digits200nc"]
 
@@ -216,9 +216,9 @@ def test_vectors_of_a_repeated_eigenvalue_do_not_depend_on_who_computed_them(ref
     assert spectrum.values[1] < 1e-10 < spectrum.values[2]
     turned = Spectrum(spectrum.values, turned_within(spectrum.vectors, [(0, 2)], seed))
     theirs = Spectrum(1.0 - stored["eigval"], stored["eigmap"])
-    expected = settled_within_repeats(spectrum, X)
-    assert_allclose(settled_within_repeats(turned, X), expected, rtol=0, atol=1e-9)
-    assert_allclose(settled_within_repeats(theirs, X), expected, rtol=0, atol=1e-7)
+    expected = rotated_within_repeats(spectrum, X)
+    assert_allclose(rotated_within_repeats(turned, X), expected, rtol=0, atol=1e-9)
+    assert_allclose(rotated_within_repeats(theirs, X), expected, rtol=0, atol=1e-7)
 
 
 def test_settled_vectors_diagonalise_what_the_data_see_and_keep_their_span():
@@ -226,7 +226,7 @@ def test_settled_vectors_diagonalise_what_the_data_see_and_keep_their_span():
     X = Columns(rng.standard_normal((30, 5)))
     Y, _ = np.linalg.qr(rng.standard_normal((30, 7)))
     repeats = [(0, 3), (4, 6)]
-    settled = settled_within_repeats(Spectrum(np.array([0.0, 1e-12, 2e-12, 0.5, 0.7, 0.7 + 1e-12, 0.9]), Y), X)
+    settled = rotated_within_repeats(Spectrum(np.array([0.0, 1e-12, 2e-12, 0.5, 0.7, 0.7 + 1e-12, 0.9]), Y), X)
     for start, stop in [*repeats, (3, 4), (6, 7)]:
         assert_same_space(settled[:, start:stop], Y[:, start:stop], atol=1e-12)
     for start, stop in repeats:
@@ -240,7 +240,7 @@ def test_settled_vectors_diagonalise_what_the_data_see_and_keep_their_span():
 def test_simple_eigenvectors_only_get_their_signs():
     rng = np.random.default_rng(0)
     Y, _ = np.linalg.qr(rng.standard_normal((20, 4)))
-    settled = settled_within_repeats(Spectrum(np.arange(4.0), Y), Columns(rng.standard_normal((20, 3))))
+    settled = rotated_within_repeats(Spectrum(np.arange(4.0), Y), Columns(rng.standard_normal((20, 3))))
     assert_array_equal(np.abs(settled), np.abs(Y))
     assert np.all(settled[np.abs(settled).argmax(axis=0), np.arange(4)] > 0.0)
 

@@ -8,7 +8,7 @@ from ufselect import MCFS
 from ufselect.columns.dense import Columns
 from ufselect.datasets.planted import make_planted_clusters
 from ufselect.graphs.neighbors import nearest_others, neighbor_graph
-from ufselect.graphs.spectral import Spectrum, settled_within_repeats, spectral_embedding
+from ufselect.graphs.spectral import Spectrum, rotated_within_repeats, spectral_embedding
 from ufselect.solvers.lars import lasso_of_size
 
 CLUSTERS = {"syn": 4, "wide": 4, "digits200nc": 10}
@@ -105,7 +105,7 @@ def test_a_repeated_eigenvalue_leaves_the_stored_scores_to_chance_and_ours_not(r
         return np.abs(W / np.linalg.norm(W, axis=0)).max(axis=1)
 
     assert np.abs(scores(turned) - scores(Y)).max() > 0.1
-    settled = [settled_within_repeats(Spectrum(values, vectors), Columns(X)) for vectors in (Y, turned)]
+    settled = [rotated_within_repeats(Spectrum(values, vectors), Columns(X)) for vectors in (Y, turned)]
     assert_allclose(settled[1], settled[0], rtol=0, atol=1e-10)
     assert_allclose(settled[0] @ settled[0].T, Y @ Y.T, rtol=0, atol=1e-10)
 

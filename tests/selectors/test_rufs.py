@@ -10,6 +10,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.metrics import adjusted_rand_score
+from ufselect.solvers.short_samples import in_few_coordinates
 
 from ufselect import RUFS
 from ufselect.columns.dense import Columns
@@ -27,7 +28,6 @@ from ufselect.selectors.rufs import RobustPrediction
 from ufselect.solvers import robust_ridge
 from ufselect.solvers.nonnegative import indicators
 from ufselect.solvers.reweighted import inverse_weights
-from ufselect.solvers.short_samples import in_few_coordinates
 
 DATA = ["syn", "wide", "digits200nc"]
 SETTINGS = [(1, 1, 1), (0.1, 1, 1), (1, 0.1, 10)]

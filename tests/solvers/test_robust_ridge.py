@@ -4,8 +4,8 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 
 from ufselect.columns.dense import Columns
-from ufselect.solvers.kernel_system import SharedColumns
-from ufselect.solvers.robust_ridge import Known, RobustRidge, _System
+from ufselect.solvers.reweighted import SharedColumns
+from ufselect.solvers.robust_ridge import Known, RobustRidge, _conjugate_gradients, _System
 
 N, D, C, PENALTY = 40, 30, 3, 2.0
 NEGLIGIBLE = np.arange(D) % 3 == 0
@@ -186,3 +186,11 @@ def test_the_exact_solution_stays():
     zero = np.zeros_like(fit.coef)
     nothing = ridge.fit(np.zeros_like(G), h, noise, np.arange(WIDE), Known(zero, np.zeros_like(G)))
     assert_array_equal(nothing.coef, 0.0)
+
+
+def test_conjugate_gradients_say_if_they_need_more_steps():
+    A = np.diag(np.arange(1.0, 31.0))
+    F = np.ones((30, 1))
+    assert _conjugate_gradients(lambda V: A @ V, np.copy, F, 1e-12, 5) is None
+    solution = _conjugate_gradients(lambda V: A @ V, np.copy, F, 1e-12, 100)
+    assert_allclose(solution[:, 0], 1.0 / np.arange(1.0, 31.0), rtol=1e-9)

@@ -25,7 +25,6 @@ from ufselect.columns.dense import Columns
 from ufselect.graphs.laplacian import NormalizedLaplacian, quadratic_form
 from ufselect.graphs.neighbors import neighbor_graph
 from ufselect.graphs.spectral import spectral_embedding
-from ufselect.solvers.kernel_system import SharedColumns
 from ufselect.solvers.nonnegative import (
     cluster_indicators,
     orthogonality_cost,
@@ -33,8 +32,14 @@ from ufselect.solvers.nonnegative import (
     unit_rows,
 )
 from ufselect.solvers.penalties import penalty_of_share
-from ufselect.solvers.reweighted import Remembered, ReweightedRidge, inverse_weights, row_norm_sum
-from ufselect.solvers.trace import even_row_norms
+from ufselect.solvers.reweighted import (
+    Remembered,
+    ReweightedRidge,
+    SharedColumns,
+    even_row_norms,
+    inverse_weights,
+    row_norm_sum,
+)
 
 
 class CGSSL(ClusterSelector):

@@ -17,7 +17,7 @@ from ufselect.graphs.kernel import kernel_factor
 from ufselect.graphs.local_models import local_laplacian
 from ufselect.solvers.l21 import l21_regression
 from ufselect.solvers.penalties import penalty_of_share
-from ufselect.solvers.trace import column_smoothness
+from ufselect.solvers.reweighted import column_smoothness
 
 _CARRIED_SHARE = 0.999
 

@@ -17,10 +17,8 @@ from ufselect.columns.dense import Columns
 from ufselect.graphs.laplacian import Laplacian, SparseLaplacian, quadratic_form
 from ufselect.graphs.local_models import local_laplacian
 from ufselect.graphs.spectral import smallest_of_crowded
-from ufselect.solvers.kernel_system import SharedColumns
 from ufselect.solvers.penalties import penalty_for_zero_of_any_embedding
-from ufselect.solvers.reweighted import ReweightedRidge, inverse_weights, row_norm_sum
-from ufselect.solvers.trace import even_row_norms
+from ufselect.solvers.reweighted import ReweightedRidge, SharedColumns, even_row_norms, inverse_weights, row_norm_sum
 
 
 class JELSR(ClusterSelector):
@@ -234,7 +232,7 @@ def embed_and_regress(
     shared: SharedColumns | None = None,
 ) -> JointState:
     """Y and W that minimise tr(YᵀLY) + β(‖XW − Y‖² + α Σⱼ ‖wⱼ‖²/hⱼ) for given h."""
-    ridge = ReweightedRidge(X, weights, alpha, gram=gram, shared=shared, many_targets=True)
+    ridge = ReweightedRidge(X, weights, alpha, gram=gram, shared=shared)
     Y = embedding(PredictedLaplacian(L, ridge, beta), warm_start)
     W, fitted = ridge.fit(Y)
     misfit = float(np.sum((Y - fitted) ** 2))

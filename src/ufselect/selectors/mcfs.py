@@ -14,7 +14,7 @@ from ufselect.base import CHOICE_OF_EDGES, ClusterSelector, Constraints, afforda
 from ufselect.base.ranking import Ranking, rank_by_explanation
 from ufselect.columns.dense import Columns
 from ufselect.graphs.neighbors import neighbor_graph
-from ufselect.graphs.spectral import settled_within_repeats, spectral_embedding
+from ufselect.graphs.spectral import rotated_within_repeats, spectral_embedding
 from ufselect.solvers.lars import first_of_opposites, lasso_of_size
 
 _USUAL_NONZERO = 50
@@ -151,7 +151,7 @@ class MCFS(ClusterSelector):
         nearest, n_clusters = self._neighborhood(X)
         A = neighbor_graph(X, nearest, weights=self.weights, width=self.width)
         spectrum = spectral_embedding(A, self._dimension(n_clusters), random_state=self.random_state)
-        Y = settled_within_repeats(spectrum, X)
+        Y = rotated_within_repeats(spectrum, X)
         target = X.centered_like(Y)
         W = self._sparse_regressions(X, target, self._regression_size(constraints, Y.shape[1]), affordable_gram(X))
         left = np.linalg.norm(X.transposed_matmul(target - X @ W), axis=1)

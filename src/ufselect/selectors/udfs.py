@@ -18,7 +18,7 @@ from ufselect.base.ranking import Ranking, rank_by_explanation
 from ufselect.columns.dense import Columns, wide_column_blocks
 from ufselect.graphs.laplacian import column_energies, dense_energies, quadratic_form
 from ufselect.graphs.local_models import assembled, centered_grams, difference_grams, discriminant_blocks, with_self
-from ufselect.solvers.trace import column_smoothness
+from ufselect.solvers.reweighted import column_smoothness
 
 _SMOOTHING = 1e-8
 _LEFT_OUT = 1e-4

@@ -8,8 +8,16 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from ufselect.columns.dense import Columns
 from ufselect.solvers.l21 import l21_regression
+from ufselect.solvers.l21_newton import (
+    _DOUBLE,
+    _SINGLE,
+    _factor_of_upper,
+    _least_of_quadratic,
+    _Point,
+    _step_up_to_first_bound,
+    l21_solution_by_norms,
+)
 from ufselect.solvers.penalties import smallest_penalty_for_zero
-from ufselect.solvers.row_norms import _DOUBLE, _SINGLE, _Point, l21_solution_by_norms
 
 
 def worst_violation(gram, target, W, half):
@@ -115,3 +123,51 @@ def test_norms_beyond_the_range_of_single_precision_are_those_of_other_units(sca
     W = l21_solution_by_norms(gram, target, np.zeros((30, 4)), half, 1e-8)
     scaled = l21_solution_by_norms(scale**2 * gram, scale * target, np.zeros((30, 4)), scale * half, 1e-8)
     assert_allclose(scaled * scale, W, rtol=0, atol=1e-7 * np.abs(W).max())
+
+
+# Quadratic functions over x ≥ 0
+
+
+def quadratic(d, seed, pull=1.0):
+    rng = np.random.default_rng(seed)
+    A = rng.standard_normal((d, d + 2))
+    return A @ A.T, pull * rng.standard_normal(d), rng.random(d) * (rng.random(d) < 0.8)
+
+
+def decrease(hessian, gradient, step):
+    return 0.5 * step @ hessian @ step + gradient @ step
+
+
+@given(d=st.integers(1, 12), seed=st.integers(0, 2**16))
+def test_what_is_positive_has_no_slope_and_nothing_is_negative(d, seed):
+    hessian, gradient, now = quadratic(d, seed)
+    x, positive, factor = _least_of_quadratic(np.triu(hessian), gradient, now)
+    assert_array_equal(np.flatnonzero(x), positive)
+    assert np.all(x >= 0.0)
+    slope = gradient + hessian @ (x - now)
+    assert_allclose(slope[positive], 0.0, atol=1e-8 * (1.0 + np.abs(hessian).max()))
+    part = hessian[np.ix_(positive, positive)]
+    assert_allclose(np.tril(factor) @ np.tril(factor).T, part, atol=1e-12 * np.abs(hessian).max())
+
+
+@given(d=st.integers(1, 12), seed=st.integers(0, 2**16))
+def test_a_step_up_to_the_first_bound_decreases_and_stays_within(d, seed):
+    hessian, gradient, now = quadratic(d, seed)
+    step = _step_up_to_first_bound(np.triu(hessian), gradient, now)
+    assert np.all(now + step >= -1e-12)
+    assert_array_equal(step[now == 0.0], 0.0)
+    assert decrease(hessian, gradient, step) <= 1e-12
+
+
+def test_single_precision_stays_single_precision_and_finds_nearly_the_same():
+    hessian, gradient, now = quadratic(10, 0)
+    x, positive, _ = _least_of_quadratic(np.triu(hessian), gradient, now)
+    rough, same, factor = _least_of_quadratic(np.triu(hessian).astype(np.float32), gradient, now)
+    assert factor.dtype == np.float32
+    assert_array_equal(same, positive)
+    assert_allclose(rough, x, rtol=0, atol=1e-4)
+
+
+def test_an_indefinite_matrix_is_an_error():
+    with pytest.raises(np.linalg.LinAlgError):
+        _factor_of_upper(np.array([[1.0, 2.0], [0.0, 1.0]]))

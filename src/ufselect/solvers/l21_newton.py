@@ -7,6 +7,9 @@ As ‖w‖ = min_η (‖w‖²/η + η)/2 over η ≥ 0, the minimum of ½tr(W�
 over η ≥ 0; at the solution ηⱼ = ‖wⱼ‖. This function is convex and smooth even at ηⱼ = 0, where a norm is not, and has
 one variable per row, whatever the number of columns of W. Newton's method with bounds therefore drops and adds many
 rows in one step.
+
+A symmetric matrix in C order is given by its upper triangle. Its transpose is in Fortran order, given by the lower
+triangle: LAPACK need not copy it.
 """
 
 from __future__ import annotations
@@ -19,17 +22,10 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.linalg import cho_solve
+from scipy.linalg import cho_factor, cho_solve, get_blas_funcs, get_lapack_funcs
 
+from ufselect._utils.compiling import compiled
 from ufselect._utils.types import Float, Indices
-from ufselect.solvers._row_kernels import multiply_by_stiffness, upper_triangle
-from ufselect.solvers.bounded_quadratic import (
-    factor_of_upper,
-    inverse_triangle,
-    least_of_quadratic,
-    solved_by_factor,
-    step_up_to_first_bound,
-)
 
 _MOST_STEPS = 50
 _LEAST_DECREASE = 1e-4  # as a share of what the slope promises
@@ -121,8 +117,8 @@ class _Point:
     @cached_property
     def factor(self) -> Float:
         """The Cholesky factor of E^½GE^½ + λI, for the rows in use."""
-        system = upper_triangle(self.gram, self.in_use, self.root.ravel(), self.half)
-        return factor_of_upper(system, overwrite=True)
+        system = _upper_triangle(self.gram, self.in_use, self.root.ravel(), self.half)
+        return _factor_of_upper(system, overwrite=True)
 
     @cached_property
     def scaled_W(self) -> Float:
@@ -181,9 +177,9 @@ class _Point:
         hessian = slope @ slope.T
         position = np.searchsorted(self.in_use, regular)
         root = self.root[position]
-        inverse = inverse_triangle((self.factor / math.sqrt(self.half)).astype(precision.dtype))
+        inverse = _inverse_triangle((self.factor / math.sqrt(self.half)).astype(precision.dtype))
         scale = (math.sqrt(self.half / self.unit) / root.ravel()).astype(precision.dtype)
-        multiply_by_stiffness(hessian, inverse.T, position, scale)
+        _multiply_by_stiffness(hessian, inverse.T, position, scale)
         if len(faint):
             coupling = self.gram[faint][:, self.in_use] * self.root.T
             reached = cho_solve((self.factor, True), coupling.T, check_finite=False)
@@ -194,12 +190,6 @@ class _Point:
         squares = np.maximum(hessian[diagonal], 0.0)
         hessian[diagonal] = (1.0 + precision.ridge) * squares + _TINY * squares.max()
         return rows, hessian
-
-
-def inverse_of_factor(factor: Float, *, overwrite: bool = False) -> Float:
-    """Return (LLᵀ)⁻¹ for a lower Cholesky factor L, by half the work of a general inverse."""
-    triangle = np.tril(inverse_triangle(factor, overwrite=overwrite))
-    return np.asarray(triangle + np.tril(triangle, -1).T)
 
 
 class _Model(NamedTuple):
@@ -225,7 +215,7 @@ def _by_model(point: _Point, model: _Model, tol: float) -> _Point | None:
     """Take a step by the Hessian of an earlier point, which takes a third of the time; None if it does not lower f."""
     if np.any(point.violations[point.norms == 0.0] > tol):  # rows should join of which the model knows nothing
         return None
-    step = -solved_by_factor(model.factor, point.gradient[model.rows] / point.unit)
+    step = -_solved_by_factor(model.factor, point.gradient[model.rows] / point.unit)
     return _lower_along(point, model.rows, step, 1.0)
 
 
@@ -250,12 +240,12 @@ def _newton(point: _Point, precisions: Sequence[_Precision]) -> tuple[_Point | N
         with suppress(np.linalg.LinAlgError):  # by rounding
             rows, hessian = point.hessian(precision)
             now, gradient = point.norms[rows], point.gradient[rows] / point.unit
-            least, free, factor = least_of_quadratic(hessian, gradient, now)
+            least, free, factor = _least_of_quadratic(hessian, gradient, now)
             lower = _lower_along(point, rows, least - now, precision.shortest_step)
             if lower is not None:
                 return lower, _Model(rows[free], factor, precisions[tried:])
             if precision is _DOUBLE:
-                step = step_up_to_first_bound(hessian, gradient, now)
+                step = _step_up_to_first_bound(hessian, gradient, now)
                 return _lower_along(point, rows, step, precision.shortest_step), None
     return None, None
 
@@ -272,3 +262,126 @@ def _lower_along(point: _Point, rows: Indices, step: Float, shortest: float) -> 
             return trial
         size /= 2.0
     return None
+
+
+def _least_of_quadratic(hessian: Float, gradient: Float, now: Float) -> tuple[Float, Indices, Float]:
+    """Minimise ½(x − x₀)ᵀH(x − x₀) + gᵀ(x − x₀) over x ≥ 0, if an entry that would once become negative stays zero.
+
+    It may not be the minimum, as some of these would come back, but takes few factors of parts of H.
+
+    Parameters
+    ----------
+    hessian : ndarray of shape (d, d)
+        The upper triangle of H, in either precision.
+    gradient : ndarray of shape (d,)
+        g.
+    now : ndarray of shape (d,)
+        x₀.
+
+    Returns
+    -------
+    x : ndarray of shape (d,)
+    positive : ndarray of int
+        The positive entries of x.
+    factor : ndarray
+        The lower Cholesky factor of H for these.
+
+    Raises
+    ------
+    LinAlgError
+        If H is not positive definite, for example by rounding.
+    """
+    inside, least = np.arange(len(now)), np.zeros_like(now)
+    while len(inside):
+        pull = gradient[inside]
+        if len(inside) < len(now):
+            bound = now.copy()
+            bound[inside] = 0.0
+            pull = pull - _product_by_upper(hessian, bound)[inside]
+        factor = _factor_of_part(hessian, inside)
+        found = now[inside] - _solved_by_factor(factor, pull)
+        if np.all(found > 0.0):
+            least[inside] = found
+            return least, inside, factor
+        inside = inside[found > 0.0]
+    return least, inside, np.zeros((0, 0))
+
+
+def _step_up_to_first_bound(hessian: Float, gradient: Float, now: Float) -> Float:
+    """Return the step to the minimum of the positive entries without bounds, cut where the first one becomes zero.
+
+    The function decreases along it. Parameters are those of :func:`_least_of_quadratic`.
+    """
+    positive = np.flatnonzero(now > 0.0)
+    step = np.zeros_like(now)
+    step[positive] = -_solved_by_factor(_factor_of_part(hessian, positive), gradient[positive])
+    shrinking = step < 0.0
+    return step * min(1.0, float(np.min(now[shrinking] / -step[shrinking], initial=1.0)))
+
+
+def _factor_of_part(matrix: Float, rows: Indices) -> Float:
+    """Return the lower Cholesky factor of some rows and columns of a matrix, given by its upper triangle."""
+    if len(rows) == len(matrix):
+        return _factor_of_upper(matrix)
+    unscaled = np.ones(len(rows), dtype=matrix.dtype)
+    return _factor_of_upper(_upper_triangle(matrix, rows, unscaled, matrix.dtype.type(0.0)), overwrite=True)
+
+
+def _factor_of_upper(matrix: Float, *, overwrite: bool = False) -> Float:
+    """Return the lower Cholesky factor of a matrix, given by its upper triangle."""
+    return np.asarray(cho_factor(matrix.T, lower=True, overwrite_a=overwrite, check_finite=False)[0])
+
+
+def _solved_by_factor(factor: Float, right: Float) -> Float:
+    """Solve a system by its lower Cholesky factor, in the precision of that."""
+    unit = _power_of_two(right)
+    solution = cho_solve((factor, True), (right / unit).astype(factor.dtype), check_finite=False)
+    return unit * np.asarray(solution, dtype=np.float64)
+
+
+def _product_by_upper(matrix: Float, vector: Float) -> Float:
+    """Multiply a vector by a matrix that is given by its upper triangle, in the precision of that."""
+    (multiply,) = get_blas_funcs(("symv",), (matrix,))
+    unit = _power_of_two(vector)
+    return unit * np.asarray(multiply(1.0, matrix.T, vector / unit, lower=True), dtype=np.float64)
+
+
+def _power_of_two(values: Float) -> float:
+    """Return the magnitude of values: in this unit, single precision has a place for them."""
+    return 2.0 ** math.frexp(np.abs(values).max(initial=0.0))[1]
+
+
+def _inverse_triangle(factor: Float) -> Float:
+    """Return the lower triangle of (LLᵀ)⁻¹ for a lower Cholesky factor L."""
+    if not factor.size:  # LAPACK would print a complaint
+        return factor
+    (invert,) = get_lapack_funcs(("potri",), (factor,))
+    return np.asarray(invert(factor, lower=True, overwrite_c=True)[0])
+
+
+@compiled
+def _upper_triangle(matrix: Any, rows: Any, scale: Any, shift: float) -> Any:
+    """Return σⱼAⱼₖσₖ for some rows j and k of a symmetric A in order, and a shift of the diagonal.
+
+    The upper triangle, of which only that of A is read; zeros below it.
+    """
+    result = np.zeros((len(rows), len(rows)), dtype=matrix.dtype)
+    for a in range(len(rows)):
+        row = matrix[rows[a]]
+        for b in range(a, len(rows)):
+            result[a, b] = scale[a] * scale[b] * row[rows[b]]
+        result[a, a] += shift
+    return result
+
+
+@compiled
+def _multiply_by_stiffness(matrix: Any, inverse: Any, position: Any, scale: Any) -> None:
+    """Multiply the first entries of a matrix by σⱼ(I − A)ⱼₖσₖ, in place, for the rows of A at some positions.
+
+    Upper triangles, of both matrices.
+    """
+    for a in range(len(position)):
+        row = inverse[position[a]]
+        for b in range(a + 1, len(position)):
+            matrix[a, b] *= -scale[a] * scale[b] * row[position[b]]
+        matrix[a, a] *= scale[a] * scale[a] * (1 - row[position[a]])
