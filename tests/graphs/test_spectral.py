@@ -10,7 +10,7 @@ from ufselect.graphs import spectral, subspace_iteration
 from ufselect.graphs.adaptive import adaptive_neighbors
 from ufselect.graphs.laplacian import StructureLaplacian, structure_laplacian
 from ufselect.graphs.self_expression import sparse_self_expression
-from ufselect.graphs.spectral import eigengap, smallest_by_inverse, smallest_eigenvectors, turn_between
+from ufselect.graphs.spectral import aligned, eigengap, smallest_by_inverse, smallest_eigenvectors, turn_between
 
 GROUPS = 5
 

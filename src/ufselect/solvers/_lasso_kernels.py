@@ -118,11 +118,27 @@ def remove_from_inverse(active: Array, inverse: Array, step: Array, used: int, p
 
 @compiled
 def invert_active(gram: Array, coef: Array, active: Array, inverse: Array) -> int:
-    """Compute the inverse of G_AA for the nonzero coefficients A; return their number."""
-    used = 0
-    for j in np.flatnonzero(coef):
-        append_to_inverse(gram, active, inverse, used, j)
-        used += 1
+    """Compute the inverse of G_AA for the nonzero coefficients A; return their number.
+
+    By the rows of L⁻¹ for a Cholesky factor L: appending one by one would lose all digits if many of them are dependent.
+    """
+    members = np.flatnonzero(coef)
+    used = len(members)
+    active[:used] = members
+    inverse[:used, :used] = 0.0
+    rows = np.zeros((used, used))
+    for p in range(used):
+        row, norm2 = rows[p], gram[members[p], members[p]]
+        row[p], rest = 1.0, norm2
+        for q in range(p):
+            share = 0.0
+            for a in range(q + 1):
+                share += rows[q, a] * gram[members[p], members[a]]
+            subtract_multiple(row[: q + 1], rows[q], share)
+            rest -= share * share
+        row /= np.sqrt(max(rest, _DEPENDENT * norm2, _TINY))
+        for a in range(p + 1):
+            subtract_multiple(inverse[a, : p + 1], row, -row[a])
     return used
 
 
