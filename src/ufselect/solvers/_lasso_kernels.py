@@ -120,7 +120,7 @@ def remove_from_inverse(active: Array, inverse: Array, step: Array, used: int, p
 def invert_active(gram: Array, coef: Array, active: Array, inverse: Array) -> int:
     """Compute the inverse of G_AA for the nonzero coefficients A; return their number.
 
-    By the rows of L⁻¹ for a Cholesky factor L: appending one by one would lose all digits if many of them are dependent.
+    By the rows of L⁻¹ for a Cholesky factor L: appending one by one would lose all digits if many are dependent.
     """
     members = np.flatnonzero(coef)
     used = len(members)

@@ -15,14 +15,15 @@ triangle: LAPACK need not copy it.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve, get_blas_funcs, get_lapack_funcs
+from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg.blas import dsymv
+from scipy.linalg.lapack import dpotri
 
 from ufselect._utils.compiling import compiled
 from ufselect._utils.types import Float, Indices
@@ -31,23 +32,9 @@ _MOST_STEPS = 50
 _LEAST_DECREASE = 1e-4  # as a share of what the slope promises
 _ROUNDING = 1e-13
 _TINY = 1e-20  # share of the largest entry of a Hessian that replaces zeros on its diagonal
-
-
-class _Precision(NamedTuple):
-    """How a Hessian is computed.
-
-    Dependent columns can share their weight in any way, unless there is a ridge. For norms below a share of λ/Gⱼⱼ,
-    I − λM⁻¹ cancels. If not even a short step decreases f, the Hessian is of no use.
-    """
-
-    dtype: type[np.floating[Any]]
-    ridge: float
-    faintest_norm: float
-    shortest_step: float
-
-
-_SINGLE, _DOUBLE = _Precision(np.float32, 1e-6, 1e-4, 0.2), _Precision(np.float64, 1e-10, 1e-8, 1e-3)
-_PRECISIONS = _SINGLE, _DOUBLE
+_RIDGE = 1e-10  # dependent columns can share their weight in any way, unless there is a ridge
+_FAINTEST_NORM = 1e-8  # share of λ/Gⱼⱼ below which I − λM⁻¹ cancels
+_SHORTEST_STEP = 1e-3  # if not even such a step decreases f, the Hessian is of no use
 
 
 def l21_solution_by_norms(gram: Float, target: Float, W: Float, half: float, tol: float) -> Float:
@@ -74,19 +61,12 @@ def l21_solution_by_norms(gram: Float, target: Float, W: Float, half: float, tol
     norms = np.linalg.norm(W, axis=1)
     if not norms.any():
         norms = np.full(len(gram), np.linalg.norm(target) / np.trace(gram))
-    point, model, before = _Point(gram, target, half, norms), None, np.inf
+    point = _Point(gram, target, half, norms)
     for _ in range(_MOST_STEPS):
-        violation = point.worst_violation
-        if violation <= tol:
+        lower = None if point.worst_violation <= tol else _lower(point)
+        if lower is None:
             break
-        following = None
-        if model is not None and _violation_after_model(before, violation) <= tol:
-            following = _by_model(point, model, tol)
-        if following is None:
-            following, model = _lower(point, _PRECISIONS if model is None else model.precisions)
-        if following is None:
-            break
-        point, before = following, violation
+        point = lower
     return point.W
 
 
@@ -151,18 +131,13 @@ class _Point:
         """½(λ − ‖slopeⱼ‖²/λ)."""
         return 0.5 * (self.half - np.sum(self.slope**2, axis=1) / self.half)
 
-    @cached_property
-    def violations(self) -> Float:
-        """By how much the rows of W miss their optimality conditions, as shares of λ."""
-        steepness = np.linalg.norm(self.slope, axis=1) / self.half
-        return np.where(self.norms > 0.0, np.abs(steepness - 1.0), np.maximum(steepness - 1.0, 0.0))
-
     @property
     def worst_violation(self) -> float:
-        """The largest of these."""
-        return float(self.violations.max())
+        """By how much the worst row of W misses its optimality condition, as a share of λ."""
+        steepness = np.linalg.norm(self.slope, axis=1) / self.half
+        return float(np.where(self.norms > 0.0, np.abs(steepness - 1.0), np.maximum(steepness - 1.0, 0.0)).max())
 
-    def hessian(self, precision: _Precision) -> tuple[Indices, Float]:
+    def hessian(self) -> tuple[Indices, Float]:
         """(1/λ)(slopeⱼ·slopeₖ) [(λI + GE)⁻¹G]ⱼₖ of all rows that may change, in multiples of the unit.
 
         It is a product of two positive semi-definite matrices. With M = E^½GE^½ + λI the second one is
@@ -170,91 +145,49 @@ class _Point:
         if an η is nearly zero: faint rows come last. Returns the rows, and the upper triangle of the matrix.
         """
         may_change = (self.norms > 0.0) | (self.gradient < 0.0)
-        is_faint = self.norms * np.diagonal(self.gram) <= precision.faintest_norm * self.half
+        is_faint = self.norms * np.diagonal(self.gram) <= _FAINTEST_NORM * self.half
         regular, faint = np.flatnonzero(may_change & ~is_faint), np.flatnonzero(may_change & is_faint)
         rows, known = np.concatenate([regular, faint]), len(regular)
-        slope = (self.slope[rows] / self.half).astype(precision.dtype)
+        slope = self.slope[rows] / self.half
         hessian = slope @ slope.T
         position = np.searchsorted(self.in_use, regular)
         root = self.root[position]
-        inverse = _inverse_triangle((self.factor / math.sqrt(self.half)).astype(precision.dtype))
-        scale = (math.sqrt(self.half / self.unit) / root.ravel()).astype(precision.dtype)
+        inverse = _inverse_triangle(self.factor / math.sqrt(self.half))
+        scale = math.sqrt(self.half / self.unit) / root.ravel()
         _multiply_by_stiffness(hessian, inverse.T, position, scale)
         if len(faint):
             coupling = self.gram[faint][:, self.in_use] * self.root.T
             reached = cho_solve((self.factor, True), coupling.T, check_finite=False)
             beside, among = reached[position] * (self.half / root), self.gram[faint][:, faint] - coupling @ reached
-            hessian[:known, known:] *= (beside / self.unit).astype(precision.dtype)
-            hessian[known:, known:] *= (among / self.unit).astype(precision.dtype)
+            hessian[:known, known:] *= beside / self.unit
+            hessian[known:, known:] *= among / self.unit
         diagonal = np.diag_indices(len(rows))
         squares = np.maximum(hessian[diagonal], 0.0)
-        hessian[diagonal] = (1.0 + precision.ridge) * squares + _TINY * squares.max()
+        hessian[diagonal] = (1.0 + _RIDGE) * squares + _TINY * squares.max()
         return rows, hessian
 
 
-class _Model(NamedTuple):
-    """The Cholesky factor of the Hessian at an earlier point, for the rows that were not at their bound after it.
-
-    ``precisions`` are those that are left to try at the next point: a single one that failed would fail again.
-    """
-
-    rows: Indices
-    factor: Float
-    precisions: Sequence[_Precision]
-
-
-def _violation_after_model(before: float, now: float) -> float:
-    """Return what a step by the Hessian of the last point would leave, if that of a Newton step is quadratic.
-
-    If v₁ = κv₀², the Hessian has changed by 2κv₀, and such a step leaves 2κv₀v₁.
-    """
-    return 2.0 * now**2 / before
-
-
-def _by_model(point: _Point, model: _Model, tol: float) -> _Point | None:
-    """Take a step by the Hessian of an earlier point, which takes a third of the time; None if it does not lower f."""
-    if np.any(point.violations[point.norms == 0.0] > tol):  # rows should join of which the model knows nothing
-        return None
-    step = -_solved_by_factor(model.factor, point.gradient[model.rows] / point.unit)
-    return _lower_along(point, model.rows, step, 1.0)
-
-
-def _lower(point: _Point, precisions: Sequence[_Precision]) -> tuple[_Point | None, _Model | None]:
+def _lower(point: _Point) -> _Point | None:
     """Take a Newton step or, if it does not lower f, a reweighted one, which does; None if rounding prevents both."""
-    newton = _newton(point, precisions)
-    if newton[0] is not None:
-        return newton
-    reweighted = replace(point, norms=np.linalg.norm(point.W, axis=1))
-    with suppress(np.linalg.LinAlgError):  # by rounding, where λ is negligible beside E^½GE^½
-        if reweighted.value < point.value - _ROUNDING * abs(point.value):
-            return reweighted, None
-    return None, None
-
-
-def _newton(point: _Point, precisions: Sequence[_Precision]) -> tuple[_Point | None, _Model | None]:
-    """Take a step towards the minimum of the quadratic model of f with η ≥ 0; None if no such step lowers f.
-
-    A Hessian in single precision takes half the time, and nearly always leads to the same point.
-    """
-    for tried, precision in enumerate(precisions):
-        with suppress(np.linalg.LinAlgError):  # by rounding
-            rows, hessian = point.hessian(precision)
-            now, gradient = point.norms[rows], point.gradient[rows] / point.unit
-            least, free, factor = _least_of_quadratic(hessian, gradient, now)
-            lower = _lower_along(point, rows, least - now, precision.shortest_step)
+    with suppress(np.linalg.LinAlgError):  # by rounding
+        rows, hessian = point.hessian()
+        now, gradient = point.norms[rows], point.gradient[rows] / point.unit
+        for step in (_step_to_least, _step_up_to_first_bound):
+            lower = _lower_along(point, rows, step(hessian, gradient, now))
             if lower is not None:
-                return lower, _Model(rows[free], factor, precisions[tried:])
-            if precision is _DOUBLE:
-                step = _step_up_to_first_bound(hessian, gradient, now)
-                return _lower_along(point, rows, step, precision.shortest_step), None
-    return None, None
+                return lower
+    with suppress(np.linalg.LinAlgError):  # by rounding, where λ is negligible beside E^½GE^½
+        reweighted = replace(point, norms=np.linalg.norm(point.W, axis=1))
+        if reweighted.value < point.value - _ROUNDING * abs(point.value):
+            return reweighted
+    return None
 
 
-def _lower_along(point: _Point, rows: Indices, step: Float, shortest: float) -> _Point | None:
+def _lower_along(point: _Point, rows: Indices, step: Float) -> _Point | None:
     """Take a step, or a part of it, that lowers f enough; None if there is none."""
     promised = min(float(point.gradient[rows] @ step), 0.0)
     size = 1.0
-    while size >= shortest:
+    while size >= _SHORTEST_STEP:
         norms = point.norms.copy()
         norms[rows] = np.maximum(norms[rows] + size * step, 0.0)
         trial = replace(point, norms=norms)
@@ -264,27 +197,19 @@ def _lower_along(point: _Point, rows: Indices, step: Float, shortest: float) -> 
     return None
 
 
-def _least_of_quadratic(hessian: Float, gradient: Float, now: Float) -> tuple[Float, Indices, Float]:
-    """Minimise ½(x − x₀)ᵀH(x − x₀) + gᵀ(x − x₀) over x ≥ 0, if an entry that would once become negative stays zero.
+def _step_to_least(hessian: Float, gradient: Float, now: Float) -> Float:
+    """Return the step to the minimum of ½sᵀHs + gᵀs over x₀ + s ≥ 0, if an entry that would once get negative is zero.
 
     It may not be the minimum, as some of these would come back, but takes few factors of parts of H.
 
     Parameters
     ----------
     hessian : ndarray of shape (d, d)
-        The upper triangle of H, in either precision.
+        The upper triangle of H.
     gradient : ndarray of shape (d,)
         g.
     now : ndarray of shape (d,)
         x₀.
-
-    Returns
-    -------
-    x : ndarray of shape (d,)
-    positive : ndarray of int
-        The positive entries of x.
-    factor : ndarray
-        The lower Cholesky factor of H for these.
 
     Raises
     ------
@@ -297,24 +222,23 @@ def _least_of_quadratic(hessian: Float, gradient: Float, now: Float) -> tuple[Fl
         if len(inside) < len(now):
             bound = now.copy()
             bound[inside] = 0.0
-            pull = pull - _product_by_upper(hessian, bound)[inside]
-        factor = _factor_of_part(hessian, inside)
-        found = now[inside] - _solved_by_factor(factor, pull)
+            pull = pull - dsymv(1.0, hessian.T, bound, lower=True)[inside]
+        found = now[inside] - _solved(_factor_of_part(hessian, inside), pull)
         if np.all(found > 0.0):
             least[inside] = found
-            return least, inside, factor
+            break
         inside = inside[found > 0.0]
-    return least, inside, np.zeros((0, 0))
+    return least - now
 
 
 def _step_up_to_first_bound(hessian: Float, gradient: Float, now: Float) -> Float:
     """Return the step to the minimum of the positive entries without bounds, cut where the first one becomes zero.
 
-    The function decreases along it. Parameters are those of :func:`_least_of_quadratic`.
+    The function decreases along it. Parameters are those of :func:`_step_to_least`.
     """
     positive = np.flatnonzero(now > 0.0)
     step = np.zeros_like(now)
-    step[positive] = -_solved_by_factor(_factor_of_part(hessian, positive), gradient[positive])
+    step[positive] = -_solved(_factor_of_part(hessian, positive), gradient[positive])
     shrinking = step < 0.0
     return step * min(1.0, float(np.min(now[shrinking] / -step[shrinking], initial=1.0)))
 
@@ -323,8 +247,7 @@ def _factor_of_part(matrix: Float, rows: Indices) -> Float:
     """Return the lower Cholesky factor of some rows and columns of a matrix, given by its upper triangle."""
     if len(rows) == len(matrix):
         return _factor_of_upper(matrix)
-    unscaled = np.ones(len(rows), dtype=matrix.dtype)
-    return _factor_of_upper(_upper_triangle(matrix, rows, unscaled, matrix.dtype.type(0.0)), overwrite=True)
+    return _factor_of_upper(_upper_triangle(matrix, rows, np.ones(len(rows)), 0.0), overwrite=True)
 
 
 def _factor_of_upper(matrix: Float, *, overwrite: bool = False) -> Float:
@@ -332,31 +255,15 @@ def _factor_of_upper(matrix: Float, *, overwrite: bool = False) -> Float:
     return np.asarray(cho_factor(matrix.T, lower=True, overwrite_a=overwrite, check_finite=False)[0])
 
 
-def _solved_by_factor(factor: Float, right: Float) -> Float:
-    """Solve a system by its lower Cholesky factor, in the precision of that."""
-    unit = _power_of_two(right)
-    solution = cho_solve((factor, True), (right / unit).astype(factor.dtype), check_finite=False)
-    return unit * np.asarray(solution, dtype=np.float64)
-
-
-def _product_by_upper(matrix: Float, vector: Float) -> Float:
-    """Multiply a vector by a matrix that is given by its upper triangle, in the precision of that."""
-    (multiply,) = get_blas_funcs(("symv",), (matrix,))
-    unit = _power_of_two(vector)
-    return unit * np.asarray(multiply(1.0, matrix.T, vector / unit, lower=True), dtype=np.float64)
-
-
-def _power_of_two(values: Float) -> float:
-    """Return the magnitude of values: in this unit, single precision has a place for them."""
-    return 2.0 ** math.frexp(np.abs(values).max(initial=0.0))[1]
+def _solved(factor: Float, right: Float) -> Float:
+    return np.asarray(cho_solve((factor, True), right, check_finite=False))
 
 
 def _inverse_triangle(factor: Float) -> Float:
     """Return the lower triangle of (LLᵀ)⁻¹ for a lower Cholesky factor L."""
     if not factor.size:  # LAPACK would print a complaint
         return factor
-    (invert,) = get_lapack_funcs(("potri",), (factor,))
-    return np.asarray(invert(factor, lower=True, overwrite_c=True)[0])
+    return np.asarray(dpotri(factor, lower=True, overwrite_c=True)[0])
 
 
 @compiled
@@ -365,7 +272,7 @@ def _upper_triangle(matrix: Any, rows: Any, scale: Any, shift: float) -> Any:
 
     The upper triangle, of which only that of A is read; zeros below it.
     """
-    result = np.zeros((len(rows), len(rows)), dtype=matrix.dtype)
+    result = np.zeros((len(rows), len(rows)))
     for a in range(len(rows)):
         row = matrix[rows[a]]
         for b in range(a, len(rows)):
