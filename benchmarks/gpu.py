@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 import torch
+import ufselect.gpu.learning as learning
 from gpu_limits import steps_beside_limits
 from report import machine, number, table, write_section
-
-import ufselect.gpu.learning as learning
-from ufselect import FSASL
 from ufselect.gpu.neighbors import Neighbors, nearest_others
+
+from ufselect import FSASL
 
 SIZES = [(20_000, 500), (131_072, 1000), (1_048_576, 1000)]
 MOST_SECONDS = {(131_072, 1000): 1.0, (1_048_576, 1000): 10.0}

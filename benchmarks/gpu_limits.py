@@ -14,10 +14,9 @@ from time import perf_counter
 from typing import Any
 
 import torch
-from report import number, table
-
 import ufselect.gpu.fitting as fitting
 import ufselect.gpu.graphs as graphs
+from report import number, table
 from ufselect.gpu.columns import DeviceColumns
 from ufselect.gpu.graphs import NeighborLaplacian
 

@@ -14,9 +14,9 @@ from joblib import Parallel, delayed
 from processes import say
 from report import number, table
 from sklearn.cluster import KMeans
+from ufselect.benchmark.pieces import Fit, Judgement, judgement_of
 
 from ufselect.benchmark.experiment import Experiment, read_experiment
-from ufselect.benchmark.pieces import Fit, Judgement, judgement_of
 from ufselect.benchmark.protocol import MAX_ITER, kmeans_starts
 from ufselect.benchmark.runner import planned_trials, run_experiment
 from ufselect.benchmark.store import Store

@@ -24,10 +24,10 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from benchmarks.markers import MARKERS, cells
 from benchmarks.report import write_section
+from ufselect.benchmark.preparing import prepared
 
 from ufselect import FSASL
 from ufselect.benchmark.experiment import read_experiment
-from ufselect.benchmark.preparing import prepared
 from ufselect.columns.tabular import dense_part
 from ufselect.datasets import load_dataset
 from ufselect.metrics import matched_accuracy, normalized_mutual_information

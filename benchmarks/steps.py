@@ -14,7 +14,7 @@ from ufselect.selectors import fsasl
 FUNCTIONS_OF_STEP = {
     "S": ("sparse_self_expression",),
     "P": ("adaptive_neighbors",),
-    "eigen": ("smallest_of_structure", "smooth_target"),
+    "eigen": ("smallest_eigenvectors", "smooth_target"),
     "W": ("regressed_weights",),
     "ranking": ("rank_by_alignment", "rank_by_gain", "rank_by_row_norm"),
 }

@@ -20,8 +20,8 @@ import ufselect
 from ufselect.base import GraphSelector
 from ufselect.benchmark.data import DataVersion, current_version, load_version
 from ufselect.benchmark.experiment import read_experiment
-from ufselect.benchmark.protocol import clustering_agreement
 from ufselect.datasets import default_feature_counts
+from ufselect.metrics import clustering_agreement
 
 EXPERIMENTS = Path(__file__).parents[1] / "experiments"
 DATA = {

@@ -17,7 +17,7 @@ from sklearn.base import BaseEstimator, clone
 from threadpoolctl import threadpool_limits
 
 from ufselect import FSASL, FSSL, MRSF, LaplacianScore
-from ufselect.benchmark.measure import measured
+from ufselect.benchmark.fits import measured
 from ufselect.datasets import make_planted_clusters
 
 LARGEST = int(sys.argv[1]) if len(sys.argv) > 1 else 20_000

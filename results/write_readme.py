@@ -19,22 +19,22 @@ COLUMNS = {
 PIECES = {
     "all columns": "all columns",
     "random": "random, 10 rankings",
-    "FSASL": "**FSASL**",
+    "FSASL": "**KernelFSASL**",
     "unit variance": "… columns scaled to unit variance",
     "first graph on all columns": "… first graph on all columns",
     "five neighbours": "… five neighbours, whatever n",
-    "clusters by the eigengap": "… c − 1 eigenvectors, c by the eigengap",
-    "last structure only": "… last structure only",
-    "columns by ridge regression": "… columns by ridge regression",
+    "clusters by the eigengap": "… c − 1 eigenvectors, c by the eigengap †",
+    "last structure only": "… last structure only †",
+    "columns by ridge regression": "… columns by ridge regression †",
     "no adaptation": "… no adaptation",
     "two iterations": "… two iterations, whether settled or not",
-    "both structures": "… both structures",
+    "both structures": "… both structures †",
 }
 NAMES = {
     "AllFea": "all features",
-    "FSASL": "**FSASL**",
-    "FSASL (c)": "FSASL with a number of clusters",
-    "FSASL (published)": "FSASL.published()",
+    "FSASL": "**KernelFSASL**",
+    "FSASL (c)": "KernelFSASL with a number of clusters †",
+    "FSASL (published)": "FSASL",
     "fastcan": "fastcan, 10 components",
 }
 # The methods of the paper in its order, and what helps to read their figures.
@@ -75,7 +75,7 @@ def with_section(page: str, name: str, text: str) -> str:
 
 
 def table_of_pieces() -> str:
-    """Return accuracy, information and seconds of FSASL without one of its pieces."""
+    """Return accuracy, information and seconds of KernelFSASL without one of its pieces."""
     means = means_over_data("pieces")
     rows = [
         [label, *(bold(cell(means, name, metric), name == "FSASL") for metric in ("acc", "nmi")), seconds(means, name)]
@@ -107,9 +107,7 @@ def table_by_labels(metric: str) -> str:
         of_method = summary[summary.method == name].set_index("data").loc[data]
         cells = [_beside_published(row) for row in of_method.itertuples()]
         published = f"{of_method.published.mean():.1f}" if of_method.published.notna().all() else ""
-        rows.append(
-            [NAMES.get(name, name) if name == "FSASL" else name, *cells, f"{of_method['mean'].mean():.1f}", published]
-        )
+        rows.append([bold(name, name == "FSASL"), *cells, f"{of_method['mean'].mean():.1f}", published])
     return markdown(["", *data, "mean", "paper's mean"], rows)
 
 

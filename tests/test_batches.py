@@ -1,23 +1,19 @@
 """Structure within batches: columns are centred within each of them, sparse ones implicitly."""
 
-import warnings
-
 import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
+from every_selector import METHODS, make, may_stop_early, of_every_selector
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn import config_context
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-import ufselect
-from ufselect import FSASL, MaxVariance
+from ufselect import KernelFSASL, MaxVariance
 from ufselect.columns.batches import Batches, SparseWithinBatches
 from ufselect.columns.dense import Columns
 
-METHODS = {name: getattr(ufselect, name) for name in ufselect.__all__}
 DENSE_ONLY = ("RUFS", "MaxVariance")
 
 
@@ -36,27 +32,24 @@ COUNTS = sp.csr_array(np.random.default_rng(1).poisson(0.4 + (np.arange(90) % 3)
 
 
 def fitted(name, X, batch, **params):
-    given = {"n_clusters": 3, "max_iter": 3, **params}
-    known = METHODS[name]().get_params()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        selector = METHODS[name](6, **{key: value for key, value in given.items() if key in known})
-        return selector.fit(X, batch=batch)
+    return make(name, 6, **{"n_clusters": 3, "max_iter": 3, "center": True, **params}).fit(X, batch=batch)
 
 
 def test_what_differs_between_plates_only_is_not_selected():
-    assert FSASL(6).fit(X).top_features()[0] in range(6, 12)
-    assert set(FSASL(6).fit(X, batch=PLATE).top_features()) == set(range(6))
+    assert KernelFSASL(6).fit(X).top_features()[0] in range(6, 12)
+    assert set(KernelFSASL(6).fit(X, batch=PLATE).top_features()) == set(range(6))
 
 
-@pytest.mark.parametrize("name", METHODS)
+@may_stop_early
+@of_every_selector
 def test_the_means_of_batches_do_not_matter(name):
     elsewhere = X + 7.0 * np.random.default_rng(2).standard_normal((3, 24))[PLATE]
     one, other = fitted(name, X, PLATE), fitted(name, elsewhere, PLATE)
     assert_array_equal(one.top_features(), other.top_features())
 
 
-@pytest.mark.parametrize("scale", ["moderate", "standard", None])
+@may_stop_early
+@pytest.mark.parametrize("scale", ["moderate", None])
 @pytest.mark.parametrize("name", [name for name in METHODS if name not in DENSE_ONLY])
 def test_sparse_columns_give_what_dense_ones_give(name, scale):
     batch = np.arange(90) % 2
@@ -72,14 +65,14 @@ def test_a_method_that_needs_dense_columns_says_so(name):
 
 def test_batches_reach_a_selector_through_a_pipeline():
     with config_context(enable_metadata_routing=True):
-        pipeline = make_pipeline(StandardScaler(), FSASL(6).set_fit_request(batch=True))
+        pipeline = make_pipeline(StandardScaler(), KernelFSASL(6).set_fit_request(batch=True))
         pipeline.fit(X, batch=PLATE)
-    assert_array_equal(pipeline[-1].top_features(), FSASL(6).fit(X / X.std(axis=0), batch=PLATE).top_features())
+    assert_array_equal(pipeline[-1].top_features(), KernelFSASL(6).fit(X / X.std(axis=0), batch=PLATE).top_features())
 
 
 def test_columns_that_are_constant_within_batches_rank_last():
     constant = np.column_stack([X, PLATE, 2.0 * PLATE])
-    selector = FSASL(6).fit(constant, batch=PLATE)
+    selector = KernelFSASL(6).fit(constant, batch=PLATE)
     assert set(selector.ranking_[24:]) == {25, 26}
     with pytest.raises(ValueError, match="all 2 columns are constant within every batch"):
         MaxVariance(1).fit(constant[:, 24:], batch=PLATE)
@@ -154,7 +147,7 @@ HOSTILE = {
 @pytest.mark.parametrize("message", HOSTILE)
 def test_batches_that_make_no_sense_are_one_sentence(message):
     with pytest.raises(ValueError, match=f"^{message}"):
-        FSASL(3).fit(X, batch=HOSTILE[message])
+        KernelFSASL(3).fit(X, batch=HOSTILE[message])
 
 
 @pytest.mark.parametrize(
@@ -169,12 +162,12 @@ def test_batches_that_make_no_sense_are_one_sentence(message):
     ],
 )
 def test_equal_values_are_one_batch_whatever_their_types(batch):
-    expected = FSASL(3).fit(X, batch=["a", "a", "b"] * 30)
-    assert_array_equal(FSASL(3).fit(X, batch=batch).scores_, expected.scores_)
+    expected = KernelFSASL(3).fit(X, batch=["a", "a", "b"] * 30)
+    assert_array_equal(KernelFSASL(3).fit(X, batch=batch).scores_, expected.scores_)
 
 
 def test_a_dask_array_has_no_batches():
     import dask.array as da
 
-    with pytest.raises(ValueError, match=r"^batch needs an array in memory, not a tensor or a Dask array\.$"):
-        FSASL(3).fit(da.from_array(X, chunks=(30, 24)), batch=PLATE)
+    with pytest.raises(ValueError, match=r"^batch needs an array in memory, not a tensor or a Dask array"):
+        KernelFSASL(3).fit(da.from_array(X, chunks=(30, 24)), batch=PLATE)

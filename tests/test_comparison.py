@@ -5,18 +5,17 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 
-from ufselect import FSASL, MCFS, NDFS, LaplacianScore, MaxVariance
-from ufselect.benchmark.protocol import clustering_agreement
-from ufselect.comparison import compare_selectors
+from ufselect import MCFS, NDFS, KernelFSASL, LaplacianScore, MaxVariance
 from ufselect.datasets import make_planted_clusters
 from ufselect.inspection import (
+    compare_selectors,
     dense_columns,
     draws_of_samples,
     neighborhoods_kept,
     selection_frequencies,
     stability_over,
 )
-from ufselect.metrics import redundancy
+from ufselect.metrics import clustering_agreement, redundancy
 
 
 @pytest.fixture(scope="module")
@@ -82,7 +81,7 @@ def test_a_selector_that_fails_is_left_out_with_the_reason(planted):
     assert list(compared.failures) == ["many"]
     assert "n_clusters=500" in compared.failures["many"]
     with pytest.raises(ValueError, match=r"^no method could be fitted: n_clusters=500 [^:]*120\.$"):
-        compare_selectors({"many": MCFS(n_clusters=500), "also": FSASL(n_clusters=500)}, planted.X)
+        compare_selectors({"many": MCFS(n_clusters=500), "also": NDFS(n_clusters=500)}, planted.X)
     with pytest.raises(ValueError, match=r"^no method could be fitted: many: n_clusters=500 .* few: .* 120\.$"):
         compare_selectors({"many": MCFS(n_clusters=500), "few": LaplacianScore(n_neighbors=120)}, planted.X)
 
@@ -104,10 +103,10 @@ def test_random_selections_depend_on_the_seed_alone(planted):
     assert random_row(("a", MaxVariance()), n_random=0).method == "a"
 
 
-@pytest.mark.parametrize("form", [pd.DataFrame, sp.coo_array, sp.csc_matrix, np.ndarray.tolist])
+@pytest.mark.parametrize("form", [pd.DataFrame, sp.coo_array])
 def test_any_kind_of_table_is_compared(planted, form):
     X = np.where(np.abs(planted.X) > 0.3, planted.X, 0.0)  # no two rows alike: rounding would break ties
-    selectors = {"FSASL": FSASL(n_clusters=4), "variance": MaxVariance()}
+    selectors = {"KernelFSASL": KernelFSASL(), "variance": MaxVariance()}
     wanted, found = (
         compare_selectors(selectors, each, n_features_to_select=6, n_repeats=2, labels=planted.clusters)
         for each in (X, form(X))
@@ -121,7 +120,7 @@ def test_any_kind_of_table_is_compared(planted, form):
         )
 
 
-@pytest.mark.parametrize("names", [["round", "flat", "long", "thin"], ["round", 2, 3.5, "thin"], [False, 2, -3, 4]])
+@pytest.mark.parametrize("names", [["round", 2, 3.5, "thin"], [False, 2, -3, 4]])
 def test_labels_may_be_of_any_type(planted, names):
     names = np.array(names, dtype=object)[planted.clusters]
     by_name, by_number = (
@@ -135,8 +134,8 @@ def test_columns_are_kept_and_excluded_by_name_in_every_fit(planted):
     frame = pd.DataFrame(planted.X, columns=[f"x{column}" for column in range(40)])
     frame["rare"] = 1.0  # constant in the first subset
     frame.loc[draws_of_samples(120, 3)[0], "rare"] = 0.0
-    named = {name: cls(keep=["rare", "x3"], exclude="x1") for name, cls in (("v", MaxVariance), ("f", FSASL))}
-    by_index = {name: cls(keep=[40, 3], exclude=[1]) for name, cls in (("v", MaxVariance), ("f", FSASL))}
+    named = {name: cls(keep=["rare", "x3"], exclude="x1") for name, cls in (("v", MaxVariance), ("f", KernelFSASL))}
+    by_index = {name: cls(keep=[40, 3], exclude=[1]) for name, cls in (("v", MaxVariance), ("f", KernelFSASL))}
     found, expected = (
         compare_selectors(selectors, X, n_features_to_select=6, n_repeats=3)
         for selectors, X in ((named, frame), (by_index, frame.to_numpy()))
@@ -219,15 +218,21 @@ def test_plain_objects_that_do_not_rank_are_left_out_with_the_reason(planted):
 def test_every_fit_is_within_batches(planted):
     batch = np.repeat(["a", "b", "c"], 40)
     shifted = planted.X + 9.0 * np.repeat([[0.0], [1.0], [2.0]], 40, axis=0) * (np.arange(40) % 5 == 0)
-    methods = {"FSASL": FSASL(), "variance": MaxVariance(), "own": Counting(), "peaks": Peaks(), "other": Reversed()}
+    methods = {
+        "KernelFSASL": KernelFSASL(),
+        "variance": MaxVariance(),
+        "own": Counting(),
+        "peaks": Peaks(),
+        "other": Reversed(),
+    }
     settings = {"n_features_to_select": 5, "n_repeats": 2}
     found = compare_selectors(methods, shifted, batch=batch, **settings)
     assert found.failures == {
         "own": "the fit of Counting takes no batch.",
         "peaks": "the fit of Peaks takes no batch.",
     }
-    assert [row.method for row in found.rows] == ["FSASL", "variance", "other", "random"]
-    for row, selector in zip(found.rows[:2], (FSASL(5), MaxVariance(5)), strict=True):
+    assert [row.method for row in found.rows] == ["KernelFSASL", "variance", "other", "random"]
+    for row, selector in zip(found.rows[:2], (KernelFSASL(5), MaxVariance(5)), strict=True):
         np.testing.assert_array_equal(row.chosen, selector.fit(shifted, batch=batch).top_features())
         share = selection_frequencies(selector, shifted, n_draws=2, batch=batch)
         spread = 2 * np.mean(share * (1 - share)) / (share.mean() * (1 - share.mean()))

@@ -44,10 +44,9 @@ def test_eigenvectors_that_did_not_converge(impatient, in_pipeline):
     assert messages == ["The eigenvectors of the Laplacian did not converge to tol=1e-07 after 1 iterations."]
 
 
-@pytest.mark.parametrize("in_pipeline", [False, True])
-@pytest.mark.parametrize("n_jobs", [1, 2])
+@pytest.mark.parametrize(("in_pipeline", "n_jobs"), [(False, 1), (True, 2)])
 def test_lassos_that_did_not_converge_are_counted_over_all_blocks(impatient, in_pipeline, n_jobs):
-    selector = FSASL(5, n_clusters=8, structure="both", max_iter=1, self_expression_penalty=1e-4, n_jobs=n_jobs)
+    selector = FSASL(5, n_clusters=8, max_iter=1, self_expression_penalty=1e-4, n_jobs=n_jobs)
     (message,) = warnings_of(selector, "self-expression", in_pipeline=in_pipeline)
     assert "did not reach a relative duality gap of 0.0001" in message
     assert 0 < int(message.split()[3]) <= 300
@@ -56,5 +55,5 @@ def test_lassos_that_did_not_converge_are_counted_over_all_blocks(impatient, in_
 def test_lassos_of_many_dimensions_that_did_not_converge_are_counted(impatient, monkeypatch):
     monkeypatch.setattr(lasso, "_MOST_ROUNDS", 0)
     X = np.random.default_rng(0).standard_normal((40, 100))
-    selector = FSASL(5, n_clusters=3, structure="both", adaptive=False, max_iter=1)
+    selector = FSASL(5, n_clusters=3, adaptive=False, max_iter=1)
     assert len(warnings_of(selector, "The self-expression of 40 of 40 samples", X)) == 1

@@ -165,7 +165,7 @@ def test_methods_against_copies_are_advised_in_the_order_of_the_table():
 
 
 def test_seconds_in_the_readme_are_those_of_the_measurements():
-    (said,) = found_in(ROOT / "README.md", r"FSASL takes (\d+) s for 100,000 × 1,000")
+    (said,) = found_in(ROOT / "README.md", r"KernelFSASL takes (\d+) s for 100,000 × 1,000")
     (measured,) = found_in(DOCS / "scaling.md", r"^\| 100,000 × 1,000 \| ([\d.]+) \|")
     assert int(said) == round(float(measured))
 

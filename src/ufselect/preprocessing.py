@@ -1,4 +1,4 @@
-"""What to do with counts before a selection."""
+"""Normalisation of counts."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
+from sklearn.utils import gen_batches
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -21,20 +22,18 @@ _BLOCK = 1_000_000  # values that are in float64 at the same time
 class LogNormalize(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Divide each sample by its sum, multiply it by a common target and take log(1 + x).
 
-    The sum of a sample of counts, such as the molecules of a cell or the words of a document, mostly says how much was
-    counted. Without this step, distances between samples are differences of sums, and a few columns of large counts
+    The total count of a sample, such as the molecules of a cell or the words of a document, mostly reflects how much
+    was measured. Without normalisation it dominates the distances between samples, and a few columns with large counts
     outweigh all others.
 
-    Samples that sum to zero stay zero. Sparse data stay sparse.
+    Samples with zero sum stay zero. Sparse data stay sparse.
 
     Parameters
     ----------
     target_sum : float or None, default=None
-        Sum of every sample before the logarithm. None takes the median of the sums of the samples seen in ``fit``,
-        leaving out samples that sum to zero.
+        Sum of each sample before the logarithm. If None, the median of the nonzero sums seen in ``fit``.
     copy : bool, default=True
-        False replaces the values of X in ``transform`` if X is a float array or a CSR or CSC matrix, which saves its
-        memory.
+        If False, ``transform`` works in place where X is a float array or a CSR or CSC matrix.
 
     Attributes
     ----------
@@ -73,7 +72,7 @@ class LogNormalize(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # ty
         self.copy = copy
 
     def fit(self, X: Any, y: Any = None) -> Self:  # noqa: ARG002 - present for API consistency
-        """Store the target, which is the median of the sums of the samples unless ``target_sum`` is given.
+        """Compute the target sum.
 
         Parameters
         ----------
@@ -103,21 +102,21 @@ class LogNormalize(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # ty
         Returns
         -------
         X_new : ndarray or sparse matrix of shape (n_samples, n_features)
-            A new array unless ``copy`` is False, float32 if X is float32 and float64 otherwise. CSR and CSC matrices
-            keep their format, other sparse formats become CSR.
+            Float32 if X is float32, else float64. CSR and CSC matrices keep their format, others become CSR.
         """
         check_is_fitted(self)
         X = self._checked(X, reset=False)
         sums = _sums_of_rows(X)
         sums[sums == 0.0] = 1.0
         X = X.copy() if self.copy else X
+        # Divided first: target / sum overflows for the smallest sums.
         if sp.issparse(X):
             X.sum_duplicates()
             for values, rows in _blocks_of_entries(X):
-                X.data[values] = _logarithms_of_shares(X.data[values], sums[rows], self.target_sum_)
+                X.data[values] = np.log1p(X.data[values] / sums[rows] * self.target_sum_)
         else:
-            for block in _blocks_of_rows(X):
-                X[block] = _logarithms_of_shares(X[block], sums[block, None], self.target_sum_)
+            for block in gen_batches(len(X), max(1, _BLOCK // max(1, X.shape[1]))):
+                X[block] = np.log1p(X[block] / sums[block, None] * self.target_sum_)
         return X
 
     def _checked(self, X: Any, *, reset: bool) -> Any:
@@ -139,13 +138,7 @@ class LogNormalize(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # ty
 
 
 def _sums_of_rows(X: Any) -> npt.NDArray[np.float64]:
-    """Return the sums of the rows in double precision.
-
-    Raises
-    ------
-    ValueError
-        If a sum overflows.
-    """
+    """Return the sums of the rows in double precision; raise an error if one overflows."""
     with np.errstate(over="ignore"):  # refused below
         sums = _sums_of_sparse_rows(X) if sp.issparse(X) else X.sum(axis=1, dtype=np.float64)
     overflowed = np.flatnonzero(np.isinf(sums))
@@ -166,17 +159,6 @@ def _sums_of_sparse_rows(X: Any) -> npt.NDArray[np.float64]:
     for values, rows in _blocks_of_entries(X):
         sums += np.bincount(rows, weights=X.data[values], minlength=X.shape[0])
     return sums
-
-
-def _logarithms_of_shares(values: npt.NDArray[Any], sums: npt.NDArray[np.float64], target: float) -> npt.NDArray[Any]:
-    """Return log(1 + target · values / sums)."""
-    return np.log1p(values / sums * target)  # divided first: target / sum overflows for the smallest sums
-
-
-def _blocks_of_rows(X: npt.NDArray[Any]) -> Iterator[slice]:
-    step = max(1, _BLOCK // max(1, X.shape[1]))
-    for start in range(0, len(X), step):
-        yield slice(start, start + step)
 
 
 def _blocks_of_entries(X: Any) -> Iterator[tuple[slice, npt.NDArray[Any]]]:

@@ -1,53 +1,26 @@
-"""The results in the project: made by the code as it is, or marked as older in results/README.md."""
+"""The results in the project: tables that follow from their figures, and the commit that made them."""
 
 import importlib.util
+import json
 import re
 from pathlib import Path
-from unittest.mock import Mock
 
 import pytest
 
-from ufselect.benchmark.experiment import read_experiment
 from ufselect.benchmark.output import write_tables
-from ufselect.benchmark.provenance import reasons_out_of_date
-from ufselect.benchmark.restoring import restored
+from ufselect.benchmark.record import read_results
 
 ROOT = Path(__file__).parents[2]
 README = ROOT / "results" / "README.md"
-FOLDERS = sorted(
-    path.name
-    for path in (ROOT / "results").iterdir()
-    if path.is_dir() and not path.name.endswith("-part") and path.name != "__pycache__"
-)
+FOLDERS = sorted(path.parent.name for path in (ROOT / "results").glob("*/made_by.json") if "-part" not in str(path))
 
 
-def listed():
-    """The folders in the table of results/README.md, and whether they are said to be current."""
-    rows = re.findall(
-        r"^\| \[(\w+)\]\(\1/tables\.md\) \| (yes|no) \|$", README.read_text(encoding="utf-8"), re.MULTILINE
-    )
-    return {name: answer == "yes" for name, answer in rows}
-
-
-def test_all_results_are_listed():
-    assert sorted(listed()) == FOLDERS
-
-
-@pytest.mark.parametrize("name", FOLDERS)
-def test_results_are_current_unless_they_are_marked_as_older(name, monkeypatch):
-    monkeypatch.syspath_prepend(ROOT)  # for methods in the folder of experiments
-    if listed()[name]:
-        experiment = read_experiment(ROOT / "experiments" / f"{name}.toml")
-        reasons = reasons_out_of_date(experiment, ROOT / "results" / name)
-        assert not reasons, f"run it again, or write 'no' in results/README.md: {' '.join(reasons)}"
-
-
-def copied(folder, target):
-    """Copy the figures of a folder of results, and the record of what made them."""
-    target.mkdir()
-    for path in (*folder.glob("*.parquet"), folder / "made_by.json"):
-        (target / path.name).write_bytes(path.read_bytes())
-    return target
+def test_the_readme_says_at_which_commit_each_folder_was_made():
+    rows = re.findall(r"^\| \[(\w+)\]\(\1/tables\.md\) \| (\w+) \|$", README.read_text(encoding="utf-8"), re.MULTILINE)
+    records = {
+        name: json.loads((ROOT / "results" / name / "made_by.json").read_text(encoding="utf-8")) for name in FOLDERS
+    }
+    assert dict(rows) == {name: record["commit"][:7] for name, record in records.items()}
 
 
 def assert_same_but_for_rounding(text, other):
@@ -60,15 +33,17 @@ def assert_same_but_for_rounding(text, other):
 
 
 @pytest.mark.parametrize("name", FOLDERS)
-def test_tables_follow_from_the_figures_unless_they_are_marked_as_older(name, tmp_path, monkeypatch):
-    if not listed()[name]:
-        return
-    monkeypatch.setattr("ufselect.benchmark.output.plots", Mock())
+def test_tables_follow_from_the_figures(name, tmp_path, monkeypatch):
     monkeypatch.setattr("ufselect.benchmark.output._Written.picture", lambda *ignored: None)
-    folder = copied(ROOT / "results" / name, tmp_path / name)
-    write_tables(*restored(read_experiment(ROOT / "experiments" / f"{name}.toml"), folder), folder)
-    written = (folder / "tables.md").read_text(encoding="utf-8")
-    assert_same_but_for_rounding(written, (ROOT / "results" / name / "tables.md").read_text(encoding="utf-8"))
+    for path in (ROOT / "results" / name).glob("*.parquet"):
+        (tmp_path / path.name).write_bytes(path.read_bytes())
+    (tmp_path / "made_by.json").write_bytes((ROOT / "results" / name / "made_by.json").read_bytes())
+    write_tables(*read_results(tmp_path), tmp_path)
+    written = [path for path in tmp_path.iterdir() if path.suffix in (".md", ".csv", ".tex")]
+    assert len(written) >= 2
+    for path in written:
+        committed = (ROOT / "results" / name / path.name).read_text(encoding="utf-8")
+        assert_same_but_for_rounding(path.read_text(encoding="utf-8"), committed)
 
 
 def test_tables_of_the_readme_follow_from_the_summaries():

@@ -65,10 +65,10 @@ def plain(experiment_file, tmp_path):
         return run_experiment(read_experiment(experiment_file("plain")), store)
 
 
-def n_pieces(path):
+def n_outcomes(path):
     try:
         with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=60)) as connection:
-            return connection.execute("SELECT count(*) FROM pieces").fetchone()[0]
+            return connection.execute("SELECT count(*) FROM outcomes").fetchone()[0]
     except sqlite3.OperationalError:  # it is not there, or being made
         return 0
 
@@ -78,7 +78,7 @@ def kill_worker_midway(client, store_path, gate, still_running=lambda: True):
     client.wait_for_workers(2, timeout=SECONDS_TO_WAIT)
     victim = next(iter(client.run(os.getpid).values()))
     last = time.monotonic() + SECONDS_TO_WAIT
-    while (finished := n_pieces(store_path)) < 3:
+    while (finished := n_outcomes(store_path)) < 3:
         assert still_running()
         assert time.monotonic() < last
         time.sleep(0.02)
@@ -92,7 +92,7 @@ def without_costs(results):
 
 
 def test_a_worker_that_dies_is_made_up_for(client, experiment_file, plain, tmp_path):
-    experiment, path = read_experiment(experiment_file()), tmp_path / "pieces.sqlite"
+    experiment, path = read_experiment(experiment_file()), tmp_path / "store.sqlite"
     with ThreadPoolExecutor(1) as beside, Store(path) as store:
         killing = beside.submit(kill_worker_midway, client, path, tmp_path / "go on")
         with joblib.parallel_config(backend="dask"):
@@ -117,7 +117,7 @@ def test_the_command_goes_on_when_a_worker_dies(client, experiment_file, plain, 
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         finished = kill_worker_midway(
             client,
-            tmp_path / "out" / "pieces.sqlite",
+            tmp_path / "out" / "store.sqlite",
             tmp_path / "go on",
             lambda: process.poll() is None or print(process.stderr.read()),
         )
@@ -136,9 +136,9 @@ name = "deadly"
 selector = "logged_selectors:Deadly"
 grid = { seed = [0, 1, 2, 3, 4, 5] }
 """
-    path = tmp_path / "pieces.sqlite"
+    path = tmp_path / "store.sqlite"
     dask_backend = joblib.parallel_config(backend="dask")
     with Store(path) as store, dask_backend, pytest.raises(MemoryError, match="pieces killed every worker"):
         run_experiment(make_experiment(methods, data=[small_set]), store)
     # A piece that waited at a worker which died is under suspicion, too: not all of the other five need to be there.
-    assert 1 <= n_pieces(path) <= 5
+    assert 1 <= n_outcomes(path) <= 5

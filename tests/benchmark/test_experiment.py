@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from ufselect.benchmark.experiment import Experiment, Method, Quick, identity, read_experiment, varied_values
-from ufselect.benchmark.selecting import parameters_of, selector_named, with_values
+from ufselect.benchmark.fits import parameters_of, selector_named, with_values
 from ufselect.datasets import dataset_names
 
 EXPERIMENTS = sorted(Path(__file__).parents[2].joinpath("experiments").glob("*.toml"))

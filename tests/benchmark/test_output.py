@@ -38,7 +38,7 @@ BESIDE_AND_CURVES = pictures("acc_beside_published", "acc_curves", "nmi_beside_p
 def run(make_experiment, tmp_path):
     def run_methods(methods, **fields):
         experiment = make_experiment(methods, **{"data": ["iris"], "counts": "[1, 2]"} | fields)
-        with Store(tmp_path / "pieces.sqlite") as store:
+        with Store(tmp_path / "store.sqlite") as store:
             return experiment, run_experiment(experiment, store)
 
     return run_methods
@@ -75,14 +75,6 @@ def test_a_single_number_of_features_and_a_single_measure_do(run, tmp_path):
     assert "nan" not in (tmp_path / "out" / "tables.md").read_text(encoding="utf-8")
 
 
-def test_methods_are_drawn_beside_random_rankings(run, tmp_path):
-    random = '[[methods]]\nname = "random"\nselector = "RandomRanking"\ngrid = { random_state = [0, 1] }\n'
-    experiment, results = run(METHODS + random, protocol="no-labels")
-    write_results(experiment, results, tmp_path / "out")
-    drawn = {path.name for path in (tmp_path / "out").iterdir() if path.suffix in (".png", ".svg")}
-    assert drawn == pictures("acc_beside_random", "nmi_beside_random")
-
-
 def test_where_every_fit_failed_there_is_nothing_to_write(run, tmp_path):
     with pytest.raises(ValueError, match="all fits failed; the first, failing on iris, with ValueError: out of luck"):
         write_results(*run(FAILING), tmp_path / "out")
@@ -91,7 +83,7 @@ def test_where_every_fit_failed_there_is_nothing_to_write(run, tmp_path):
 
 def test_where_nothing_is_finished_there_is_nothing_to_write(make_experiment, tmp_path):
     experiment = make_experiment(METHODS, data=["iris"])
-    with Store(tmp_path / "pieces.sqlite") as store:
+    with Store(tmp_path / "store.sqlite") as store:
         results = run_experiment(experiment, store, finished_only=True)
     with pytest.raises(ValueError, match="no fit is finished yet"):
         write_results(experiment, results, tmp_path / "out")

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from ufselect.benchmark.selecting import selector_named
+from ufselect.benchmark.fits import selector_named
 from ufselect.preprocessing import LogNormalize
 
 PACKAGES = {"Triku": "triku", "Hotspot": "hotspot", "FastCan": "fastcan"}

@@ -18,7 +18,7 @@ COLUMNS = ["LapScore", "AllFea"]
 def columns_of(data, tmp_path):
     """The two methods' figures, with the published beside, by metric and method."""
     experiment = read_experiment(PUBLISHED).narrowed(data=[data], methods=COLUMNS)
-    with Store(tmp_path / "pieces.sqlite") as store:
+    with Store(tmp_path / "store.sqlite") as store:
         results = run_experiment(experiment, store)
     return summary(experiment, results).set_index(["metric", "method"])
 

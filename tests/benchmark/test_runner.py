@@ -1,4 +1,4 @@
-"""Runs of experiments: complete, nothing run twice, every piece stored when it is done."""
+"""Runs of experiments: complete, nothing run twice, every outcome stored when it is there."""
 
 import json
 import sqlite3
@@ -6,16 +6,21 @@ from collections import Counter
 from contextlib import suppress
 from dataclasses import replace
 
+import numpy as np
 import pytest
+from ufselect._plain import best_features
 
+from ufselect import MCFS, MaxVariance
 from ufselect.benchmark.data import current_version
-from ufselect.benchmark.pieces import Fit, Judgement, judgement_of
+from ufselect.benchmark.experiment import Experiment, Method, Stability
+from ufselect.benchmark.fits import Fit
+from ufselect.benchmark.output import write_results
+from ufselect.benchmark.protocol import Evaluation, evaluation_of
 from ufselect.benchmark.rankings import RandomRanking
-from ufselect.benchmark.runner import feature_counts, planned_trials, run_experiment
-from ufselect.benchmark.selecting import best_features
+from ufselect.benchmark.runner import planned, run_experiment
 from ufselect.benchmark.store import Store
-from ufselect.benchmark.tables import summary
 from ufselect.datasets import load_dataset
+from ufselect.inspection import draws_of_samples, stability_over
 
 THREE_METHODS = """
 [[methods]]
@@ -36,7 +41,7 @@ selector = "MaxVariance"
 
 @pytest.fixture
 def store(tmp_path):
-    with Store(tmp_path / "pieces.sqlite") as opened:
+    with Store(tmp_path / "store.sqlite") as opened:
         yield opened
 
 
@@ -66,9 +71,9 @@ def without_costs(results):
     ]
 
 
-def pieces_in(store_path):
+def outcomes_in(store_path):
     connection = sqlite3.connect(store_path)
-    kept = {key: json.loads(outcome) for key, outcome in connection.execute("SELECT key, outcome FROM pieces")}
+    kept = {key: json.loads(outcome) for key, outcome in connection.execute("SELECT key, outcome FROM outcomes")}
     connection.close()
     return kept
 
@@ -97,7 +102,7 @@ def test_figures_are_those_of_the_selected_features(make_experiment, small_set, 
     for state in range(3):
         order = best_features(RandomRanking(random_state=state).fit(X), 6)
         for count in (2, 4, 6):
-            outcome = judgement_of(current_version(small_set), order, count, ("acc", "nmi"), 2).run()
+            outcome = evaluation_of(current_version(small_set), order, count, ("acc", "nmi"), 2).run()
             for metric, value in outcome.items():
                 assert found[small_set, "random", f'{{"random_state":{state}}}', count, metric] == value
 
@@ -110,7 +115,7 @@ def test_two_processes_find_the_same_as_one(make_experiment, logged, small_set, 
         both = run_experiment(experiment, other, n_jobs=2)
     assert both.rows == alone.rows
     assert without_costs(both) == without_costs(alone)
-    assert pieces_in(tmp_path / "pieces.sqlite").keys() == pieces_in(tmp_path / "other.sqlite").keys()
+    assert outcomes_in(tmp_path / "store.sqlite").keys() == outcomes_in(tmp_path / "other.sqlite").keys()
     assert fitted() == dict.fromkeys(range(4), 2)
 
 
@@ -122,23 +127,13 @@ def test_nothing_is_run_twice(make_experiment, logged, small_set, store, tmp_pat
     assert fitted() == {0: 1, 3: 1}
     whole = run_experiment(experiment, store)
     assert fitted() == dict.fromkeys(range(4), 1)
-    kept = pieces_in(tmp_path / "pieces.sqlite")
+    kept = outcomes_in(tmp_path / "store.sqlite")
     again = run_experiment(experiment, store)
     assert fitted() == dict.fromkeys(range(4), 1)
-    assert pieces_in(tmp_path / "pieces.sqlite") == kept
+    assert outcomes_in(tmp_path / "store.sqlite") == kept
     assert again.rows == whole.rows
     assert [outcome for _, outcome in again.fits] == [outcome for _, outcome in whole.fits]
     assert set(first.rows) < set(whole.rows)
-
-
-def test_settings_of_two_methods_that_are_the_same_are_fitted_once(make_experiment, logged, small_set, store):
-    method, fitted = logged
-    other = method.replace('"logged"', '"twin"')
-    results = run_experiment(make_experiment(method + other, data=[small_set]), store)
-    assert fitted() == dict.fromkeys(range(4), 1)
-    values = {name: [row.value for row in results.rows if row.method == name] for name in ("logged", "twin")}
-    assert values["logged"] == values["twin"]
-    assert len(values["twin"]) == 4 * 3 * 2
 
 
 def test_features_are_judged_once_whoever_selected_them(make_experiment, small_set, store, tmp_path):
@@ -158,36 +153,22 @@ selector = "logged_selectors:Logged"
 grid = { seed = [0, 1, 2, 3] }
 """
     results = run_experiment(make_experiment(methods, data=[small_set], counts="[2, 12]"), store)
-    kept = pieces_in(tmp_path / "pieces.sqlite").values()
+    kept = outcomes_in(tmp_path / "store.sqlite").values()
     assert sum("order" in outcome for outcome in kept) == 3 + 1 + 4
     assert sum("acc" in outcome for outcome in kept) == (1 + 4) + 1  # of two features; and all twelve
     assert len(results.rows) == 8 * 2 * 2
 
 
-def test_a_count_that_stands_twice_is_judged_once(make_experiment, small_set, store):
-    experiment = make_experiment(THREE_METHODS, data=[small_set], counts="[2, 4, 4, 6]")
-    results = run_experiment(experiment, store)
-    assert {trial.counts for trial, _ in results.fits} == {(12,), (2, 4, 4, 6)}
-    assert set(Counter(names_of(row) for row in results.rows).values()) == {1}
-
-
 def test_counts_beyond_the_number_of_features_are_left_out(make_experiment):
     experiment = make_experiment(THREE_METHODS, data=["iris", "wine"], more="counts_of.wine = [3, 13, 14]")
-    assert feature_counts(experiment, "iris", 4) == (2, 4)
-    assert feature_counts(experiment, "wine", 13) == (3, 13)
-    fits = {(trial.data, trial.method.name): trial.fit.n_features for trial in planned_trials(experiment)}
-    assert fits["iris", "variance"] == 4
-    assert fits["wine", "random"] == 13
+    plans = {(trial.data, trial.method.name): (trial.counts, fit.n_features) for trial, fit, _ in planned(experiment)}
+    assert plans["iris", "variance"] == ((2, 4), 4)
+    assert plans["wine", "random"] == ((3, 13), 13)
 
 
 def test_counts_that_are_all_beyond_are_refused_with_the_name_of_the_data(make_experiment):
     with pytest.raises(ValueError, match=r"iris has only 4 features.* 5, 50"):
-        planned_trials(make_experiment(THREE_METHODS, data=["iris"], counts="[5, 50]"))
-
-
-def test_counts_are_those_of_the_data_where_none_are_given(make_experiment):
-    experiment = replace(make_experiment(THREE_METHODS, data=["wine"]), counts=None)
-    assert feature_counts(experiment, "wine", 13) == (2, 4, 6, 8, 10, 12)
+        planned(make_experiment(THREE_METHODS, data=["iris"], counts="[5, 50]"))
 
 
 def test_what_is_finished_is_gathered_without_running(make_experiment, logged, small_set, store):
@@ -201,40 +182,12 @@ def test_what_is_finished_is_gathered_without_running(make_experiment, logged, s
     assert fitted() == {0: 1, 3: 1}
 
 
-def test_a_deeper_run_reuses_what_is_finished_and_all_of_it_is_gathered(make_experiment, logged, small_set, store):
-    method, times_fitted = logged
-    method = method.replace("[0, 1, 2, 3]", "[0, 1, 2, 3, 4, 5, 6, 7, 8]")
-    experiment = make_experiment(method, data=[small_set])
-    run_experiment(experiment.narrowed(settings=3), store)
-    assert times_fitted() == dict.fromkeys([0, 4, 8], 1)
-    run_experiment(experiment.narrowed(settings=5), store)
-    assert times_fitted() == dict.fromkeys([0, 2, 4, 6, 8], 1)
-    run_experiment(experiment.narrowed(settings=4), store)  # neither contains the other
-    assert times_fitted() == dict.fromkeys([0, 2, 3, 4, 5, 6, 8], 1)
-    results = run_experiment(experiment, store, finished_only=True)
-    assert [trial.setting for trial, _ in results.fits] == [f'{{"seed":{seed}}}' for seed in (0, 2, 3, 4, 5, 6, 8)]
-    (row,) = summary(experiment, results).query("metric == 'acc'").itertuples()
-    assert (row.settings, row.grid) == (7, 9)
-
-
-def test_a_fit_whose_judgements_are_not_all_there_is_not_finished(make_experiment, small_set, store, monkeypatch):
+def test_a_fit_whose_evaluations_are_not_all_there_is_not_finished(make_experiment, small_set, store, monkeypatch):
     experiment = make_experiment(THREE_METHODS, data=[small_set]).narrowed(methods=["random"])
-    run_until_interrupted(experiment, store, monkeypatch, Judgement, after=4)
+    run_until_interrupted(experiment, store, monkeypatch, Evaluation, after=4)
     gathered = run_experiment(experiment, store, finished_only=True)
     assert [trial.setting for trial, _ in gathered.fits] == ['{"random_state":0}']
     assert {row.count for row in gathered.rows} == {2, 4, 6}
-
-
-def test_no_processes_is_not_taken_for_nothing_to_do(make_experiment, store):
-    with pytest.raises(ValueError, match="n_jobs"):
-        run_experiment(make_experiment(THREE_METHODS, data=["iris"]), store, n_jobs=0)
-
-
-def test_a_method_may_be_for_some_data_only(make_experiment, small_set, store):
-    methods = THREE_METHODS + "data = ['iris']\n"  # of the last one
-    results = run_experiment(make_experiment(methods, data=["iris", small_set]), store)
-    assert {row.method for row in results.rows if row.data == "iris"} == {"all", "random", "variance"}
-    assert {row.method for row in results.rows if row.data == small_set} == {"all", "random"}
 
 
 def test_a_method_that_fails_is_reported_and_the_others_go_on(make_experiment, small_set, store):
@@ -273,19 +226,102 @@ def run_until_interrupted(experiment, store, monkeypatch, kind, after):
     return begun
 
 
-@pytest.mark.parametrize("kind", [Fit, Judgement])
+@pytest.mark.parametrize("kind", [Fit, Evaluation])
 def test_after_an_interruption_a_run_goes_on_where_it_was(
     make_experiment, small_set, store, tmp_path, monkeypatch, kind
 ):
     experiment = make_experiment(THREE_METHODS, data=[small_set])
     begun = run_until_interrupted(experiment, store, monkeypatch, kind, after=3)
-    kept = pieces_in(tmp_path / "pieces.sqlite")
+    kept = outcomes_in(tmp_path / "store.sqlite")
     assert [key in kept for key in begun] == [True, True, True, False]
     rest = run_until_interrupted(experiment, store, monkeypatch, kind, after=1000)
     assert not set(begun[:3]) & set(rest)
     assert len(rest) == len(set(rest))
-    finished = pieces_in(tmp_path / "pieces.sqlite")
+    finished = outcomes_in(tmp_path / "store.sqlite")
     assert {key: finished[key] for key in kept} == kept
     with Store(tmp_path / "other.sqlite") as other:
         assert run_experiment(experiment, other).rows == run_experiment(experiment, store).rows
-    assert finished.keys() == pieces_in(tmp_path / "other.sqlite").keys()
+    assert finished.keys() == outcomes_in(tmp_path / "other.sqlite").keys()
+
+
+# Stability: the agreement of fits on random shares of the samples
+
+
+def measured_stability(data, *methods):
+    options = {"counts": (2, 3, 5), "n_runs": 2, "stability": Stability(0.9, 4)}
+    return Experiment("tried", "Tried", "no-labels", (str(data),), methods, **options)
+
+
+def stability_in(results):
+    return {(row.method, row.count): row.value for row in results.rows if row.metric == "stability"}
+
+
+def logged_method(path, **options):
+    return Method("logged", "logged_selectors:Logged", {"log": str(path)}, **options)
+
+
+def test_it_is_that_of_the_middle_number_of_features(small_set, store):
+    results = run_experiment(
+        measured_stability(small_set, Method("variance", "MaxVariance"), Method("MCFS", "MCFS")), store
+    )
+    with np.load(small_set) as stored:
+        X = stored["X"]
+    draws = draws_of_samples(30, 4, 0.9)
+    assert stability_in(results)["variance", 3] == pytest.approx(stability_over(MaxVariance(3), X, draws))
+    best = [np.argsort(MCFS(5).fit(X[rows]).ranking_)[:3] for rows in draws]
+    times = np.bincount(np.concatenate(best), minlength=12) / 4
+    expected = 1.0 - 4 / 3 * np.mean(times * (1.0 - times)) / (0.25 * 0.75)
+    assert stability_in(results)["MCFS", 3] == pytest.approx(expected)
+
+
+def test_methods_without_it_are_fitted_once(small_set, store, tmp_path):
+    log = tmp_path / "log.txt"
+    methods = logged_method(log, stability=False), Method("all", "AllFeatures", features="all")
+    assert stability_in(run_experiment(measured_stability(small_set, *methods), store)) == {}
+    assert len(log.read_text().split()) == 1
+
+
+def test_finished_fits_are_kept_and_more_are_added_to_them(small_set, store, tmp_path):
+    log = tmp_path / "log.txt"
+    experiment = measured_stability(small_set, logged_method(log))
+    first = run_experiment(experiment, store)
+    assert len(log.read_text().split()) == 1 + 4
+    assert run_experiment(experiment, store).rows == first.rows
+    assert len(log.read_text().split()) == 1 + 4
+    run_experiment(replace(experiment, stability=Stability(0.9, 6)), store)
+    assert len(log.read_text().split()) == 1 + 6
+    run_experiment(replace(experiment, stability=Stability(0.8, 2)), store)
+    assert len(log.read_text().split()) == 1 + 6 + 2
+
+
+def test_it_is_left_out_until_all_fits_are_finished(small_set, store):
+    experiment = measured_stability(small_set, Method("variance", "MaxVariance"))
+    whole = run_experiment(replace(experiment, stability=None), store)
+    assert run_experiment(experiment, store, finished_only=True).rows == whole.rows
+    assert stability_in(run_experiment(experiment, store))
+
+
+def test_a_fit_that_fails_on_some_of_the_samples_is_named(small_set, store, tmp_path):
+    fragile = Method("fragile", "logged_selectors:Fragile", {"n_samples": 30})
+    experiment = measured_stability(small_set, fragile, Method("variance", "MaxVariance"))
+    results = run_experiment(experiment, store)
+    assert {method for method, _ in stability_in(results)} == {"variance"}
+    assert {row.method for row in results.rows} == {"fragile", "variance"}
+    write_results(experiment, results, tmp_path / "out")
+    text = (tmp_path / "out" / "tables.md").read_text(encoding="utf-8")
+    assert f"Failed: fragile on {small_set} with {{}}, on some of the samples: ValueError: too few samples\n" in text
+    assert text.count("too few samples") == 1
+
+
+def test_tables_have_it_as_a_column_and_say_how_it_was_measured(small_set, store, tmp_path):
+    experiment = measured_stability(
+        small_set, Method("variance", "MaxVariance"), Method("all", "AllFeatures", features="all")
+    )
+    results = run_experiment(experiment, store)
+    write_results(experiment, results, tmp_path / "out")
+    text = (tmp_path / "out" / "tables.md").read_text(encoding="utf-8")
+    assert "agreement of 4 fits, each on a random 90 % of the samples, corrected for chance." in text
+    assert f"Features selected: 3 ({small_set})." in text
+    assert "| method | ACC | NMI | stability | s | MB |" in text
+    value = 100.0 * stability_in(results)["variance", 3]
+    assert f"| variance | {value:.1f} | {value:.1f} |" in text

@@ -41,7 +41,7 @@ def start(script, *arguments):
 
 @pytest.fixture
 def path(tmp_path):
-    return tmp_path / "folder" / "pieces.sqlite"
+    return tmp_path / "folder" / "store.sqlite"
 
 
 def test_pieces_survive(path):
@@ -77,15 +77,15 @@ def test_any_number_of_keys_can_be_looked_for(path):
 
 
 def test_a_file_that_is_no_database_is_refused_and_left_as_it_is(tmp_path):
-    path, content = tmp_path / "pieces.sqlite", b"no database at all " * 100
+    path, content = tmp_path / "store.sqlite", b"no database at all " * 100
     path.write_bytes(content)
-    with pytest.raises(ValueError, match=r"pieces\.sqlite is damaged, or not a store of finished pieces"):
+    with pytest.raises(ValueError, match=r"pieces\.sqlite is damaged, or not a store of finished work"):
         Store(path)
     assert path.read_bytes() == content
 
 
 def test_a_place_that_cannot_be_opened_is_named(tmp_path):
-    with pytest.raises(OSError, match="cannot be used as a store of finished pieces: unable to open"):
+    with pytest.raises(OSError, match="cannot be used as a store of finished work: unable to open"):
         Store(tmp_path)
 
 
@@ -124,10 +124,10 @@ def test_all_that_was_added_is_there_after_a_kill(path):
 # Damage
 
 
-def filled(path, n_pieces=400):
+def filled(path, n_outcomes=400):
     """Write a store of several pages, and move everything from the log into the file."""
     with Store(path) as store:
-        for number in range(n_pieces):
+        for number in range(n_outcomes):
             store.add(f"{number}", {"number": number, "text": "x" * 200})
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
@@ -160,7 +160,7 @@ def test_a_damaged_file_is_named_whenever_the_damage_shows(path, damage):
     content = filled(path).read_bytes()
     assert len(content) > 50_000
     path.write_bytes(damage(content))
-    with pytest.raises(ValueError, match="is damaged, or not a store of finished pieces: ") as caught:
+    with pytest.raises(ValueError, match="is damaged, or not a store of finished work: ") as caught:
         use(path)
     message = str(caught.value)
     assert message.startswith(str(path))
@@ -172,7 +172,7 @@ def test_a_damaged_file_is_named_whenever_the_damage_shows(path, damage):
 def test_an_outcome_that_is_not_an_object_names_the_file_and_the_piece(path, outcome):
     filled(path, 3)
     with closing(sqlite3.connect(path)) as connection, connection:
-        connection.execute("UPDATE pieces SET outcome = CAST(? AS TEXT) WHERE key = '1'", (outcome,))
+        connection.execute("UPDATE outcomes SET outcome = CAST(? AS TEXT) WHERE key = '1'", (outcome,))
     with Store(path) as store:
         assert store.find("0") == {"0": {"number": 0, "text": "x" * 200}}
         with pytest.raises(ValueError, match="is damaged, or not a store") as caught:
@@ -183,6 +183,6 @@ def test_an_outcome_that_is_not_an_object_names_the_file_and_the_piece(path, out
 def test_a_table_of_something_else_is_named(path):
     path.parent.mkdir()
     with closing(sqlite3.connect(path)) as connection:
-        connection.execute("CREATE TABLE pieces (name TEXT)")
+        connection.execute("CREATE TABLE outcomes (name TEXT)")
     with Store(path) as store, pytest.raises((ValueError, OSError), match=r"pieces\.sqlite"):
         store.find("a")

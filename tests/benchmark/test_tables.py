@@ -5,18 +5,24 @@ import re
 from pathlib import Path
 from statistics import mean, median, stdev
 
-import numpy as np
 import pandas as pd
 import pytest
 from scipy.stats import ttest_rel
 
-from ufselect.benchmark import tables, texts
-from ufselect.benchmark.data import DataVersion
+from ufselect.benchmark import tables
+from ufselect.benchmark.cells import (
+    _signed,
+    as_latex,
+    as_markdown,
+    convergence_cells,
+    iteration_cells,
+    mean_cells,
+    published_cells,
+    sensitivity_cells,
+    settings_cells,
+)
 from ufselect.benchmark.experiment import Experiment, Method, identity
-from ufselect.benchmark.pieces import Fit
 from ufselect.benchmark.runner import DataSize, Results, Row, Trial
-from ufselect.datasets import load_dataset
-from ufselect.metrics import agrees_with_fano
 
 COUNTS = (2, 4, 6)
 GRID = {"width": [1, 2]}
@@ -33,9 +39,7 @@ def results_of(experiment, figures, counts=COUNTS, outcomes=None):
     methods = {method.name: method for method in experiment.methods}
     for (data, name, setting), by_metric in figures.items():
         text = setting if isinstance(setting, str) else identity(setting)
-        trial = Trial(data, methods[name], text, Fit(DataVersion(data, "any"), "any", text, max(counts), "any"), counts)
-        if methods[name].features == "all":
-            trial = Trial(data, methods[name], text, Fit(DataVersion(data, "any"), "any", text, 9, "any"), (9,))
+        trial = Trial(data, methods[name], text, (9,) if methods[name].features == "all" else counts)
         for metric, values in by_metric.items():
             for count, value in zip(dict.fromkeys(trial.counts), values, strict=True):
                 rows.append(Row(data, name, text, count, metric, value))
@@ -116,9 +120,9 @@ def test_how_many_settings_were_tried_stands_beside_the_size_of_the_grid(tried):
     summary = by_name(tables.summary(*tried), "metric", "method")
     assert tuple(summary.loc["acc", "near"][["settings", "grid"]]) == (2, 3)
     assert tuple(summary.loc["acc", "best"][["settings", "grid"]]) == (2, 2)
-    cells = texts.settings_cells(tables.summary(*tried))
+    cells = settings_cells(tables.summary(*tried))
     assert cells.loc["iris"].to_dict() == {"all": "1", "random": "1", "best": "2", "near": "2 of 3", "far": "1"}
-    shown = texts.published_cells(tables.summary(*tried), "acc").loc["iris"]
+    shown = published_cells(tables.summary(*tried), "acc").loc["iris"]
     assert shown["near"].endswith("<br>2 of 3 settings")
     assert "settings" not in shown.drop("near").str.cat()
 
@@ -136,14 +140,6 @@ def test_a_count_that_stands_twice_counts_twice():
     assert summary.loc["acc", "b"]["p_value"] == pytest.approx(ttest_rel(a, b).pvalue)
 
 
-def test_one_number_of_features_has_a_mean_and_no_deviation():
-    experiment = experiment_of(Method("a", "MCFS"), Method("b", "SPEC"))
-    figures = {("iris", name, "{}"): {"acc": [value], "nmi": [value]} for name, value in (("a", 0.5), ("b", 0.4))}
-    summary = by_name(tables.summary(experiment, results_of(experiment, figures, (3,))), "metric", "method")
-    assert summary["mean"].to_dict() == {("acc", "a"): 50.0, ("acc", "b"): 40.0, ("nmi", "a"): 50.0, ("nmi", "b"): 40.0}
-    assert summary["std"].isna().all()
-
-
 def test_methods_that_differ_by_the_same_at_every_count_have_a_p_value():
     # The t statistic is infinite, or 0 of 0 where they do not differ.
     experiment = experiment_of(Method("a", "MCFS"), Method("b", "SPEC"), Method("c", "UDFS"), measures=("acc",))
@@ -155,7 +151,7 @@ def test_methods_that_differ_by_the_same_at_every_count_have_a_p_value():
 
 
 def test_published_figures_stand_beside_ours():
-    experiment = experiment_of(Method("FSASL", "FSASL.published"), Method("own", "MCFS"), data=("JAFFE", "iris"))
+    experiment = experiment_of(Method("FSASL", "FSASL"), Method("own", "MCFS"), data=("JAFFE", "iris"))
     figures = {
         (data, name, "{}"): {"acc": [0.7, 0.8, 0.9], "nmi": [0.7, 0.8, 0.9]}
         for data in ("JAFFE", "iris")
@@ -181,7 +177,7 @@ def test_a_method_may_lack_on_some_data_and_data_altogether():
     failed = {("wine", "failed", "{}"): {"error": "ValueError: out of luck"}}
     summary = tables.summary(experiment, results_of(experiment, figures, outcomes=failed))
     assert list(zip(summary.data, summary.method, strict=True)) == [("iris", "a"), ("iris", "b"), ("wine", "a")]
-    cells = texts.published_cells(summary, "acc")
+    cells = published_cells(summary, "acc")
     assert cells.loc["wine", "b"] == ""
     assert cells.loc["Average"].to_dict() == {"a": "40.00", "b": ""}
 
@@ -203,28 +199,6 @@ def test_the_best_and_the_median_single_setting():
     )
     assert blind["acc", "a"] == pytest.approx(100.0 * median(means))
     assert blind["nmi", "a"] == pytest.approx(20.0)
-
-
-# Do accuracy and mutual information agree?
-
-
-def test_pairs_that_cannot_be_are_found():
-    experiment = experiment_of(Method("a", "MCFS"), Method("b", "SPEC"))
-    figures = {
-        ("iris", "a", "{}"): {"acc": [0.95, 0.96, 0.97], "nmi": [0.1, 0.2, 0.3]},
-        ("iris", "b", "{}"): {"acc": [0.95, 0.96, 0.97], "nmi": [0.8, 0.85, 0.9]},
-    }
-    results = results_of(experiment, figures)
-    pairs = tables.inconsistent_pairs(results, tables.summary(experiment, results))
-    assert pairs[["data", "method", "source"]].to_numpy().tolist() == [["iris", "a", "mean"]]
-    assert pairs[["acc", "nmi"]].to_numpy()[0] == pytest.approx([96.0, 20.0])
-    assert texts.pair_cells(pairs).loc["iris, a"].tolist() == ["ours", "96.00", "20.00"]
-
-
-def test_without_both_measures_there_are_no_pairs():
-    experiment = experiment_of(Method("a", "MCFS"), measures=("acc",))
-    results = results_of(experiment, {("iris", "a", "{}"): {"acc": [0.95, 0.96, 0.97]}})
-    assert tables.inconsistent_pairs(results, tables.summary(experiment, results)).empty
 
 
 # Without labels
@@ -290,12 +264,6 @@ def test_costs_are_means_over_the_fits_of_a_method():
     }
 
 
-def test_a_system_that_does_not_tell_memory_has_costs_nevertheless():
-    found = costs_of([(1.5, None), (2.0, None), (4.0, None)])
-    assert (found["a, c unknown", "seconds"], found["b", "seconds"]) == (1.5, 3.0)
-    assert pd.isna(found["b", "megabytes"])
-
-
 def test_fits_that_failed_have_no_costs():
     found = costs_of([{"error": "ValueError: out of luck"}, (2.0, 1_000_000), {"error": "MemoryError: "}])
     assert (found["b", "seconds"], found["b", "megabytes"]) == (2.0, 1.0)
@@ -316,7 +284,7 @@ def test_sensitivity_is_the_span_of_the_means_with_the_values_they_belong_to():
     assert (row["data"], row["metric"], row["method"]) == ("iris", "acc", "α")
     assert (row["at_lowest"], row["at_highest"]) == ("2", "3")
     assert (row["lowest"], row["highest"]) == pytest.approx((20.0, 70.0))
-    (cells,) = texts.sensitivity_cells(pd.DataFrame([row])).to_numpy().tolist()
+    (cells,) = sensitivity_cells(pd.DataFrame([row])).to_numpy().tolist()
     assert cells == ["20.00 at 2", "70.00 at 3", "50.00"]
 
 
@@ -364,7 +332,7 @@ def test_rises_within_iterations_are_counted_if_their_steps_are_recorded():
     courses, _ = courses_of([5.0, 4.0, 3.0], half_steps=[[9.0, 8.0, 5.0], [3.0, 4.0, 4.0], [2.0, 1.0, 3.0]])
     (row,) = courses.to_dict("records")
     assert (row["rises"], row["rises_within"]) == (0, 2)
-    assert texts.convergence_cells(courses).to_numpy().tolist() == [["3", "5", "3", "0", "2", "3"]]
+    assert convergence_cells(courses).to_numpy().tolist() == [["3", "5", "3", "0", "2", "3"]]
 
 
 def test_methods_with_fits_that_did_not_converge_are_named_with_their_number():
@@ -386,15 +354,8 @@ def test_what_more_iterations_bring():
     assert iterations.iterations.tolist() == [1, 3]
     assert iterations.acc.tolist() == pytest.approx([100 * mean([0.1, 0.2, 1.3]), 20.0])
     assert iterations.in_common.tolist() == [50.0, 100.0]
-    cells = texts.iteration_cells(iterations)
+    cells = iteration_cells(iterations)
     assert cells.loc["iris, m"].tolist() == ["53.3 / 30.0 / 50", "20.0 / 30.0 / 100"]
-
-
-def test_runs_that_end_after_as_many_iterations_stand_once():
-    # Two that were allowed different numbers and stood still before.
-    _, iterations = courses_of([3.0, 2.0], [3.0, 2.0], [3.0], orders=[[1, 2], [1, 2], [1, 3]])
-    cells = texts.iteration_cells(iterations)
-    assert list(cells.columns) == [1, 2]
 
 
 # As texts
@@ -402,12 +363,6 @@ def test_runs_that_end_after_as_many_iterations_stand_once():
 
 def markdown_rows(text):
     return [re.split(r"(?<!\\)\|", line.strip("\n"))[1:-1] for line in text.splitlines()]
-
-
-def latex_rows(text):
-    body = text[text.index(r"\toprule") : text.index(r"\bottomrule")]
-    lines = [line for line in body.splitlines() if line.endswith(r" \\")]
-    return [re.split(r"(?<!\\)&", line) for line in lines]
 
 
 NASTY = "50% & more_of #1 {a} $b$ c^2 ~d \\e | f"
@@ -420,25 +375,18 @@ def nasty_cells():
         for data in ("iris", "wine")
         for shift, name in enumerate((NASTY, "plain"))
     }
-    return texts.published_cells(tables.summary(experiment, results_of(experiment, figures)), "acc")
+    return published_cells(tables.summary(experiment, results_of(experiment, figures)), "acc")
 
 
 def test_markdown_has_as_many_columns_in_every_row():
-    rows = markdown_rows(texts.as_markdown(nasty_cells()))
+    rows = markdown_rows(as_markdown(nasty_cells()))
     assert [len(row) for row in rows] == [3] * 5
     assert [row[0].strip() for row in rows] == ["data", "---", "iris", "wine", "Average"]
     assert rows[0][2].strip() == "plain"
 
 
-def test_latex_has_as_many_columns_in_every_row():
-    text = texts.as_latex(nasty_cells(), "A caption: 100% of #1")
-    assert [len(row) for row in latex_rows(text)] == [3] * 4
-    assert r"\begin{tabular}{lcc}" in text
-    assert text.count(r"\begin") == text.count(r"\end") == 2
-
-
 def test_latex_has_no_character_with_a_meaning_of_its_own():
-    text = texts.as_latex(nasty_cells(), NASTY)
+    text = as_latex(nasty_cells(), NASTY)
     escaped = r"50\% \& more\_of \#1 \{a\} \$b\$ c\textasciicircum{}2 \textasciitilde{}d \textbackslash{}e | f"
     assert text.count(escaped) == 2
     depth = 0
@@ -450,16 +398,16 @@ def test_latex_has_no_character_with_a_meaning_of_its_own():
 
 
 def test_cells_show_ours_the_p_value_the_published_and_the_difference():
-    experiment = experiment_of(Method("FSASL", "FSASL.published"), Method("own", "MCFS"), data=("JAFFE",))
+    experiment = experiment_of(Method("FSASL", "FSASL"), Method("own", "MCFS"), data=("JAFFE",))
     figures = {
         ("JAFFE", "FSASL", "{}"): {"acc": [0.7, 0.8, 0.75], "nmi": [0.7, 0.8, 0.9]},
         ("JAFFE", "own", "{}"): {"acc": [0.3, 0.4, 0.36], "nmi": [0.3, 0.4, 0.3]},
     }
-    cells = texts.published_cells(tables.summary(experiment, results_of(experiment, figures)), "acc")
+    cells = published_cells(tables.summary(experiment, results_of(experiment, figures)), "acc")
     assert cells.loc["JAFFE", "FSASL"] == "**75.00 ± 5.00**<br>p 1.00<br>paper 79.29 ± 2.24<br>−4.29"
     assert cells.loc["JAFFE", "own"].startswith("35.33 ± 5.03<br>p 0.0")
     assert "Average" not in cells.index
-    latex = texts.as_latex(cells, "c")
+    latex = as_latex(cells, "c")
     assert r"\shortstack{\textbf{75.00 $\pm$ 5.00}\\p 1.00\\paper 79.29 $\pm$ 2.24\\$-$4.29}" in latex
 
 
@@ -473,12 +421,12 @@ def test_mean_cells_mark_a_mean_over_some_of_the_data():
         ],
         columns=["metric", "method", "data", "mean", "std"],
     )
-    cells = texts.mean_cells(table, "acc")
+    cells = mean_cells(table, "acc")
     assert cells.to_numpy().tolist() == [["50.0 ± 2.0", "60.0", "55.0"], ["40.0", "–", "40.0 (1 of 2)"]]
 
 
 def test_differences_that_round_to_nothing_have_no_minus():
-    assert [texts._signed(value) for value in (-0.004, 0.004, -0.006, 1.0)] == ["+0.00", "+0.00", "−0.01", "+1.00"]
+    assert [_signed(value) for value in (-0.004, 0.004, -0.006, 1.0)] == ["+0.00", "+0.00", "−0.01", "+1.00"]
 
 
 # The paper's figures
@@ -515,55 +463,3 @@ def test_published_averages_are_those_of_their_columns_but_for_one(published):
             if abs(printed - mean(values)) > 0.01:
                 off[metric, method] = (printed, round(mean(values), 2))
     assert off == {("acc", "NDFS"): (56.67, 57.67)}
-
-
-@pytest.mark.parametrize("data", [*OF_THE_PAPER, "USPS200"])
-def test_no_published_pair_breaks_the_bound_from_below(published, data, benchmark_set):
-    benchmark_set(data.replace("USPS200", "USPS49"))
-    sizes = np.bincount(load_dataset(data).y)
-    for method, acc in published["acc", data].items():
-        nmi = published["nmi", data][method]
-        assert agrees_with_fano(acc / 100.0, nmi / 100.0, sizes, rounding=5e-5), method
-
-
-def most_nmi(sizes):
-    """Accuracies and what NMI reaches at most at each, for two classes: the concave hull over all pairs of clusters.
-
-    A concave bound that never falls holds for means over runs and numbers of features too, and for the best of
-    several settings: their best accuracy is no less than that of the one with the best NMI.
-    """
-    first, second = np.meshgrid(np.arange(sizes[0] + 1), np.arange(sizes[1] + 1), indexing="ij")
-    tables_of_two = np.stack([first, second, sizes[0] - first, sizes[1] - second]) / sum(sizes)
-
-    def entropy(*shares):
-        return -sum(share * np.log(np.maximum(share, 1e-300)) for share in shares)
-
-    of_classes = entropy(*(np.array(sizes) / sum(sizes)))
-    of_clusters = entropy(tables_of_two[:2].sum(axis=0), tables_of_two[2:].sum(axis=0))
-    information = of_classes + of_clusters - entropy(*tables_of_two)
-    shared = np.where(of_clusters > 0.0, information / np.sqrt(of_classes * np.maximum(of_clusters, 1e-300)), 0.0)
-    accuracy = np.maximum(tables_of_two[[0, 3]].sum(axis=0), tables_of_two[[1, 2]].sum(axis=0))
-    right = np.rint(accuracy * sum(sizes)).astype(int).ravel()
-    most = np.zeros(sum(sizes) + 1)
-    np.maximum.at(most, right, shared.ravel())
-    hull = []
-    for point in zip(np.arange(right.min(), sum(sizes) + 1) / sum(sizes), most[right.min() :], strict=True):
-        while len(hull) > 1 and np.linalg.det(np.subtract([hull[-1], point], hull[-2])) >= 0.0:
-            hull.pop()
-        hull.append(point)
-    return np.array(hull).T
-
-
-def test_two_published_pairs_on_usps49_are_out_of_reach(published, benchmark_set):
-    # So much information needs a higher accuracy: NDFS has 62.27 % beside an accuracy of 68.12 %, SPFS 68.10 % beside
-    # 83.43 %. What would be possible at most:
-    benchmark_set("USPS49")
-    sizes = np.bincount(load_dataset("USPS49").y)
-    accuracies, highest = 100.0 * most_nmi(sizes)
-    assert np.all(np.diff(highest) >= 0.0)
-    beyond = {
-        method: round(float(np.interp(acc + 0.005, accuracies, highest)), 1)
-        for method, acc in published["acc", "USPS49"].items()
-        if published["nmi", "USPS49"][method] - 0.005 > np.interp(acc + 0.005, accuracies, highest)
-    }
-    assert beyond == {"NDFS": 38.4, "SPFS": 68.0}

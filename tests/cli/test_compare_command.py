@@ -24,11 +24,10 @@ from command_line import (
 from sklearn.datasets import load_digits
 
 import ufselect
-from ufselect.benchmark.protocol import clustering_agreement
 from ufselect.cli import compare
 from ufselect.cli.fitting import make_selector
 from ufselect.inspection import dense_columns, draws_of_samples, neighborhoods_kept, selection_overlap, stability_over
-from ufselect.metrics import redundancy
+from ufselect.metrics import clustering_agreement, redundancy
 
 # Processes start slowly: one format is enough to see that a command works in one.
 IN_A_PROCESS = "sparse.h5ad"
@@ -60,7 +59,7 @@ def check_compared(folder, source, outcome, methods):
 
 def test_a_process_in_an_empty_folder_compares(tmp_path):
     source = write_source(tmp_path, IN_A_PROCESS)
-    methods = ["FSASL", "MaxVariance"]
+    methods = ["KernelFSASL", "MaxVariance"]
     arguments = ["-m", "5", "--methods", ",".join(methods), "--repeats", "2", "-o", "figures.csv"]
     outcome = run_alone(tmp_path, "compare", IN_A_PROCESS, *arguments)
     assert (outcome.code, outcome.stderr) == (0, "")
@@ -204,7 +203,7 @@ def test_labels_change_what_is_measured_by_them_and_nothing_else(cells):
     shuffled.to_csv("shuffled.csv", index=False)
     texts, tables = [], []
     for name in ("cells.csv", "shuffled.csv"):
-        arguments = ["-m", "4", "--methods", "FSASL,MCFS,LaplacianScore", "--repeats", "2", "--labels", "kind"]
+        arguments = ["-m", "4", "--methods", "KernelFSASL,MCFS,LaplacianScore", "--repeats", "2", "--labels", "kind"]
         outcome = invoke("compare", name, *arguments, "-o", "figures.csv")
         texts.append(outcome.stdout.partition("Overlap")[2])
         tables.append(pd.read_csv("figures.csv", dtype=str))
@@ -247,7 +246,7 @@ def test_without_a_number_all_take_as_many_as_the_first(cells):
 def test_the_usual_methods(cells):
     outcome = invoke("compare", "cells.csv", "-m", "4", "--repeats", "0", "-o", "figures.csv")
     assert outcome.code == 0, outcome.stderr
-    usual = ["FSASL", "MCFS", "FSSL", "SPFS", "LaplacianScore", "MaxVariance", "random"]
+    usual = ["KernelFSASL", "MCFS", "FSSL", "SPFS", "LaplacianScore", "MaxVariance", "random"]
     assert pd.read_csv("figures.csv")["method"].tolist() == usual
 
 
@@ -291,10 +290,10 @@ def test_nothing_is_said_if_all_fits_converge(cells):
 @pytest.mark.parametrize("count", [["-m", "4"], []], ids=["given", "auto"])
 def test_a_method_that_fails_is_left_out_with_a_note(cells, count):
     arguments = [*count, "-c", "60", "--repeats", "0", "-o", "figures.csv"]
-    outcome = invoke("compare", "cells.csv", "--methods", "MCFS,LaplacianScore,FSASL", *arguments)
+    outcome = invoke("compare", "cells.csv", "--methods", "MCFS,LaplacianScore,KernelFSASL", *arguments)
     assert outcome.code == 0, outcome.stderr
     sentence = "n_clusters=60 must be less than the number of samples, 60."
-    assert outcome.stderr.splitlines() == [f"Note: {name} is left out: {sentence}" for name in ("MCFS", "FSASL")]
+    assert outcome.stderr.splitlines() == [f"Note: {name} is left out: {sentence}" for name in ("MCFS", "KernelFSASL")]
     assert pd.read_csv("figures.csv")["method"].tolist() == ["LaplacianScore", "random"]
     assert "MCFS" not in outcome.stdout
 
@@ -302,7 +301,7 @@ def test_a_method_that_fails_is_left_out_with_a_note(cells, count):
 @pytest.mark.parametrize("count", [["-m", "4"], []], ids=["given", "auto"])
 def test_where_all_fail_there_is_no_table(cells, tmp_path, count):
     before = contents(tmp_path)
-    outcome = invoke("compare", "cells.csv", "--methods", "MCFS,FSASL", *count, "-c", "60", "-o", "figures.csv")
+    outcome = invoke("compare", "cells.csv", "--methods", "MCFS,KernelFSASL", *count, "-c", "60", "-o", "figures.csv")
     assert outcome.code == 1
     assert outcome.stderr.splitlines()[-1].startswith("Error: no method could be fitted")
     assert "n_clusters=60 must be less than the number of samples, 60" in outcome.stderr

@@ -70,13 +70,13 @@ def check_told(outcome, X, columns):
     on_subsets = f"{given.alignment_on_subsets:.3f} ± {given.spread_on_subsets:.3f}"
     shares = [f"{100 * given.redundancy:.0f} %", f"{100 * given.neighborhoods:.0f} %"]
     assert rows[0] == ["list.txt", str(len(columns)), f"{given.alignment:.3f}", on_subsets, "–", *shares]
-    assert [row[0] for row in rows] == ["list.txt", "FSASL", "random"]
+    assert [row[0] for row in rows] == ["list.txt", "KernelFSASL", "random"]
     assert rows[1][2:5:2] == [f"{own.alignment:.3f}", f"{own.stability:.2f}"]
     assert rows[2][2] == f"{random.alignment:.3f} ± {random.spreads['alignment']:.3f}"
     by_chance = f"{given.alignment:.2f}, random {random.alignment:.2f} ± {random.spreads['alignment']:.2f}"
     assert outcome.stdout.splitlines()[-1] == (
         f"list.txt agrees with the structure better than {given.n_random_below} of 10 random lists ({by_chance}); "
-        f"FSASL's own {len(columns)} columns reach {own.alignment:.2f}."
+        f"KernelFSASL's own {len(columns)} columns reach {own.alignment:.2f}."
     )
 
 
@@ -103,7 +103,7 @@ def test_labels_and_the_meaning_of_every_column(cells):
     assert rows[2][-1] == f"{100 * found[2].nmi:.1f} ± {100 * found[2].spreads['nmi']:.1f} %"
     for word in ("agreement", "on subsets", "stability", "redundancy", "neighbours", "ACC, NMI", "random"):
         assert re.search(rf"^{word}: .*\.$", outcome.stdout, flags=re.MULTILINE), word
-    assert "FSASL's own columns are chosen for it, an advantage that other lists do not have.\n" in outcome.stdout
+    assert "KernelFSASL's own columns are chosen for it, an advantage that other lists do not have.\n" in outcome.stdout
 
 
 def test_the_figures_are_those_of_compare(cells):
@@ -111,7 +111,7 @@ def test_the_figures_are_those_of_compare(cells):
     Path("list.txt").write_text(chosen)
     common = ["--labels", "kind", "--repeats", "2", "--seed", "1"]
     _, (given, own, random) = rows_in(evaluated("--columns", "list.txt", *common).stdout)
-    invoke("compare", "cells.csv", "--methods", "FSASL,MaxVariance", "-m", "4", *common, "-o", "figures.csv")
+    invoke("compare", "cells.csv", "--methods", "KernelFSASL,MaxVariance", "-m", "4", *common, "-o", "figures.csv")
     figures = pd.read_csv("figures.csv").set_index("method")
 
     def compared(method):
@@ -122,9 +122,9 @@ def test_the_figures_are_those_of_compare(cells):
         return [cell.split(" ")[0] for cell in row[5:8]]
 
     assert printed(given) == compared("MaxVariance")
-    assert printed(own) == compared("FSASL")
+    assert printed(own) == compared("KernelFSASL")
     assert printed(random) == compared("random")
-    assert own[4] == f"{figures.loc['FSASL', 'stability']:.2f}"
+    assert own[4] == f"{figures.loc['KernelFSASL', 'stability']:.2f}"
 
 
 def test_several_lists_each_with_its_verdict(cells, folder):
@@ -137,10 +137,10 @@ def test_several_lists_each_with_its_verdict(cells, folder):
     _, rows = rows_in(outcome.stdout)
     paths = [str(folder / path) for path in ("list.txt", "other/list.txt", "random")]
     assert [row[0] for row in rows[::3]] == [path[:59] + "…" if len(path) > 60 else path for path in paths]
-    assert [row[0] for row in rows[1::3]] == ["FSASL"] * 3
+    assert [row[0] for row in rows[1::3]] == ["KernelFSASL"] * 3
     assert [row[1] for row in rows] == [count for count in "321" for _ in range(3)]
     assert len(re.findall(r"agrees with the structure better than \d+ of 10", outcome.stdout)) == 3
-    assert "FSASL's own 1 column reaches" in outcome.stdout
+    assert "KernelFSASL's own 1 column reaches" in outcome.stdout
 
 
 def test_another_method_with_its_parameters(cells):
@@ -150,7 +150,7 @@ def test_another_method_with_its_parameters(cells):
     assert [row[0] for row in rows] == ["list.txt", "MCFS", "random"]
     assert "alignment with the structure that MCFS learns from all columns" in outcome.stdout
     sentence = refused("--columns", "list.txt", "--method", "MaxVariance")
-    assert sentence.startswith("MaxVariance learns no structure that columns could agree with")
+    assert sentence.startswith("MaxVariance learns no structure to align columns with")
 
 
 # How lists are written

@@ -19,9 +19,9 @@ def check_told(text, explanation, names):
     verdict = "selected" if explanation.selected else "not selected"
     assert text.startswith(f"{names[explanation.feature]}: {verdict}, {rank}")
     told = {
-        "alone": re.search(r"Agreement with the learned structure by itself: ([01]\.\d{3}) of 1\.", text),
-        "gain": re.search(r"It raises the agreement of the columns ranked before it by ([01]\.\d{3})\.", text),
-        "loss": re.search(r"It lowers the agreement of the columns ranked before it by ([01]\.\d{3})\.", text),
+        "alone": re.search(r"Alignment with the learned structure by itself: ([01]\.\d{3}) of 1\.", text),
+        "gain": re.search(r"It raises the alignment of the columns ranked before it by ([01]\.\d{3})\.", text),
+        "loss": re.search(r"It lowers the alignment of the columns ranked before it by ([01]\.\d{3})\.", text),
         "covered": re.search(r"selected columns together explain (\d+) % of its variance\.", text),
     }
     gain = explanation.gain if explanation.rank > 1 else None
@@ -40,7 +40,7 @@ def check_told(text, explanation, names):
 @pytest.mark.parametrize("name", SOURCES)
 def test_every_format_is_explained_as_the_library_does(tmp_path, monkeypatch, name):
     source = write_source(tmp_path, name)
-    method = ["FSASL", "MCFS", "LaplacianScore"][SOURCES.index(name) % 3]
+    method = ["KernelFSASL", "MCFS", "LaplacianScore"][SOURCES.index(name) % 3]
     selector = fitted(method, source.X)
     places = [int(selector.top_features()[0]), int(np.argmax(selector.ranking_))]
     arguments = ["explain", name, *(source.names[place] for place in places), "-m", "5", "--method", method]

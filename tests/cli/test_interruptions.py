@@ -61,7 +61,7 @@ def stop_when_shown(folder, wanted, how, *arguments, program=None):
 
 
 def write_much(folder):
-    """Write data that take FSASL several seconds."""
+    """Write data that take KernelFSASL several seconds."""
     np.save(folder / "much.npy", np.random.default_rng(0).standard_normal((8000, 100)))
 
 
@@ -72,7 +72,7 @@ def test_stopped_while_it_fits(tmp_path, how, program):
     before = contents(tmp_path)
     arguments = ["select", "much.npy", "-m", "5", "-o", "out.csv", "--report", "page.html"]
     # After a second the clock shows, on a busy machine later.
-    code, output, shown = stop_when_shown(tmp_path, "FSASL 0", how, *arguments, program=program)
+    code, output, shown = stop_when_shown(tmp_path, "KernelFSASL 0", how, *arguments, program=program)
     assert (code, output) == (1, "")
     assert shown.rstrip().splitlines()[-1].endswith(STOPPED)
     assert "Traceback" not in shown
@@ -82,8 +82,8 @@ def test_stopped_while_it_fits(tmp_path, how, program):
 def test_stopped_while_it_compares(tmp_path):
     write_much(tmp_path)
     before = contents(tmp_path)
-    arguments = ["compare", "much.npy", "-m", "5", "--methods", "MaxVariance,FSASL", "-o", "out.csv"]
-    code, _, shown = stop_when_shown(tmp_path, "FSASL 0", signal.SIGINT, *arguments)
+    arguments = ["compare", "much.npy", "-m", "5", "--methods", "MaxVariance,KernelFSASL", "-o", "out.csv"]
+    code, _, shown = stop_when_shown(tmp_path, "KernelFSASL 0", signal.SIGINT, *arguments)
     assert code == 1
     assert shown.rstrip().endswith(STOPPED)
     assert "Traceback" not in shown

@@ -40,7 +40,7 @@ def test_peak_memory_is_told_and_within_six_times_the_matrix(tmp_path, n_samples
     )
     assert done.returncode == 0, done.stderr
     assert re.search(r"Reading data.csv: +\d+%", done.stderr), done.stderr
-    assert re.search(r"FSASL: +\d+%", done.stderr), done.stderr
+    assert re.search(r"KernelFSASL: +\d+%", done.stderr), done.stderr
     peak = float(re.search(r"and ([\d,]+) MB of memory", done.stdout)[1].replace(",", ""))
     assert peak <= 6 * 8e-6 * n_samples * n_columns + 500
     with (tmp_path / "chosen.csv").open(encoding="utf-8") as file:

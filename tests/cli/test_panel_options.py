@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 from command_line import invoke, run_alone
 
-from ufselect import FSASL, MaxVariance
-from ufselect.comparison import compare_selectors
+from ufselect import KernelFSASL, MaxVariance
 from ufselect.datasets import make_planted_clusters
+from ufselect.inspection import compare_selectors
 
 PLANTED = make_planted_clusters(60, 3, 6, 14, random_state=0)
 NAMES = [*(f"CD{j}" for j in range(6)), *(f"MT-{j}" for j in range(5)), *(f"RPL{j}" for j in range(7)), "flat", "twin"]
@@ -59,7 +59,7 @@ def test_names_come_from_files_too(here):
 
 def test_batches_are_those_of_the_library(here):
     X = pd.read_csv("cells.csv")
-    expected = FSASL(6, random_state=0).fit(X[NAMES].to_numpy(), batch=X["plate"]).top_features()
+    expected = KernelFSASL(6, random_state=0).fit(X[NAMES].to_numpy(), batch=X["plate"]).top_features()
     outcome = invoke(*SELECT, "--aside", "single", "--names", "--batch", "plate")
     assert outcome.stdout.split() == [NAMES[column] for column in expected]
 
@@ -89,7 +89,7 @@ def test_a_report_draws_columns_in_their_order(here):
 
 def compared(*options):
     command = ["compare", "cells.csv", "-m", "4", "--repeats", "0", "--aside", "plate", "--aside", "single"]
-    outcome = invoke(*command, "--methods", "FSASL,MaxVariance", "-o", "compared.csv", *options)
+    outcome = invoke(*command, "--methods", "KernelFSASL,MaxVariance", "-o", "compared.csv", *options)
     assert outcome.code == 0, outcome.stderr
     return outcome, pd.read_csv("compared.csv")
 
@@ -101,7 +101,7 @@ def test_a_comparison_keeps_excludes_and_respects_batches_in_every_fit(here):
     assert "Kept whatever their score: 1 column.\nExcluded: 8 columns.\n" in outcome.stdout
     X = pd.read_csv("cells.csv")
     panel = {"keep": ["MT-1"], "exclude": ["CD0", *(f"RPL{j}" for j in range(7))]}
-    selectors = {"FSASL": FSASL(random_state=0, **panel), "MaxVariance": MaxVariance(**panel)}
+    selectors = {"KernelFSASL": KernelFSASL(random_state=0, **panel), "MaxVariance": MaxVariance(**panel)}
     options = {"n_features_to_select": 4, "batch": X["plate"], "n_repeats": 0, "random_state": 0}
     expected = compare_selectors(selectors, X[NAMES], **options)
     assert found["redundancy"].tolist() == pytest.approx([row.redundancy for row in expected.rows])

@@ -109,9 +109,9 @@ def parameters_on_page(page):
         ("LaplacianScore", ["--width", "2"], "width", "2"),
         ("LaplacianScore", ["--weights", "binary"], "weights", "'binary'"),
         ("LaplacianScore", ["--no-center"], "center", "False"),
-        ("FSASL", ["--no-recalibrate"], "recalibrate", "False"),
-        ("FSASL", ["--self-expression-size", "4"], "self_expression_size", "4"),
-        ("FSASL", ["--tol", "1e-2"], "tol", "0.01"),
+        ("KernelFSASL", ["--no-recalibrate"], "recalibrate", "False"),
+        ("KernelFSASL", ["--self-expression-size", "4"], "self_expression_size", "4"),
+        ("KernelFSASL", ["--tol", "1e-2"], "tol", "0.01"),
         ("MCFS", ["-c", "4"], "n_clusters", "4"),
         ("MCFS", ["--seed", "5"], "random_state", "5"),
         ("MCFS", ["--scale", "none"], "scale", "None"),
@@ -149,9 +149,9 @@ def test_parameters_change_the_selection_as_in_the_library(tmp_path, monkeypatch
     given = ["--method", "fsasl", "-m", "8", "-c", "4", "--structure", "local", "--selection", "norm", "--no-adaptive"]
     outcome = invoke("select", "cells.npy", *given, "--names")
     chosen = {"n_clusters": 4, "structure": "local", "selection": "norm", "adaptive": False}
-    selector = fitted("FSASL", dense_numbers(), 8, **chosen)
+    selector = fitted("KernelFSASL", dense_numbers(), 8, **chosen)
     assert outcome.stdout.splitlines() == [f"x{column}" for column in selector.top_features()]
-    assert selector.top_features().tolist() != fitted("FSASL", dense_numbers(), 8).top_features().tolist()
+    assert selector.top_features().tolist() != fitted("KernelFSASL", dense_numbers(), 8).top_features().tolist()
 
 
 # Streams
@@ -162,7 +162,9 @@ NOTES = "cells.csv: 60 samples × 12 numeric columns (0.0 MB).\nKept aside: cell
 
 def test_a_short_fit_shows_no_bar(tmp_path):
     write_source(tmp_path, "cells.csv")
-    best = [NAMES[column] for column in fitted("FSASL", dense_numbers(), 3).top_features()]  # compiles, if need be
+    best = [
+        NAMES[column] for column in fitted("KernelFSASL", dense_numbers(), 3).top_features()
+    ]  # compiles, if need be
     outcome = run_alone(tmp_path, "select", "cells.csv", "-m", "3", "--names")
     assert outcome == (0, "".join(f"{name}\n" for name in best), NOTES)
 
@@ -171,7 +173,7 @@ def test_progress_goes_to_standard_error(tmp_path):
     write_source(tmp_path, "cells.csv")
     outcome = run_alone(tmp_path, "select", "cells.csv", "-m", "3", environment={"TQDM_DELAY": "0"})
     assert outcome.code == 0
-    assert re.search(r"FSASL: +\d+%\|", outcome.stderr)
+    assert re.search(r"KernelFSASL: +\d+%\|", outcome.stderr)
     assert "%|" not in outcome.stdout
     assert "\x1b" not in outcome.stdout + outcome.stderr
 
@@ -233,7 +235,7 @@ def test_without_docstrings_everything_is_described_as_with_them(tmp_path, monke
         "--help",
         "select --method MCFS --help",
         "methods",
-        "methods FSASL",
+        "methods KernelFSASL",
         "select cells.npy --method MCFS --n-neighbors 7 -m 3 --names",
         "explain cells.npy x3 --method LaplacianScore",
     ]

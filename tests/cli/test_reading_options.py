@@ -60,14 +60,6 @@ def test_a_delimiter_is_one_character(given):
     assert f"{given!r} is not a single character" in outcome.stderr
 
 
-def test_the_decimal_mark_may_be_given():
-    frame().to_csv("cells.csv", index=False, sep=";", decimal=",")
-    assert selected("cells.csv", "--decimal", ",", "--delimiter", ";") == best()
-    outcome = invoke("select", "cells.csv", "--decimal", "!")
-    assert outcome.code == 2
-    assert is_one_sentence(outcome.stderr)
-
-
 @pytest.mark.parametrize("given", [["--na", "-", "--na", "unknown"], ["--na", "-,unknown"], ["--na=-, unknown"]])
 def test_further_texts_may_mean_a_missing_value(given):
     table = frame().astype({"gene 2": object})
@@ -93,27 +85,6 @@ def test_rows_may_be_features():
     assert outcome.code == 0, outcome.stderr
     assert outcome.stdout.startswith("genes.csv: 60 samples × 12 numeric columns")
     assert "\ngene 1: " in outcome.stdout
-
-
-def test_comparisons_read_the_same():
-    write_transposed()
-    given = ["--methods", "MaxVariance", "-m", "5", "--repeats", "0"]
-    outcome = invoke("compare", "genes.csv", "--transpose", *given, "-o", "figures.csv")
-    assert outcome.code == 0, outcome.stderr
-    frame().to_csv("cells.csv", index=False, sep=";", decimal=",")
-    assert invoke("compare", "cells.csv", "--delimiter", ";", "--decimal", ",", *given, "-o", "others.csv").code == 0
-    figures, others = (pd.read_csv(name).drop(columns="seconds") for name in ("figures.csv", "others.csv"))
-    pd.testing.assert_frame_equal(figures, others)
-
-
-def test_the_columns_with_most_missing_values_come_first():
-    table = frame()
-    for index in range(10):
-        table.loc[:index, NAMES[index]] = np.nan
-    table.to_csv("holes.csv", index=False)
-    outcome = invoke("select", "holes.csv")
-    assert outcome.stderr.startswith("Error: 55 missing values in gene 9 (10), gene 8 (9), gene 7 (8), ")
-    assert outcome.stderr.endswith("gene 2 (3) and 2 more; --impute median fills them in.\n")
 
 
 def test_a_name_of_a_gene_and_of_an_annotation_keeps_both_aside(folder):
@@ -160,32 +131,6 @@ def test_an_unknown_encoding_is_wrong_use(given):
     assert is_one_sentence(outcome.stderr)
     assert "--encoding" in outcome.stderr
     assert f": {given!r} is not known; examples are 'utf-8', 'latin-1'" in outcome.stderr
-
-
-def test_it_is_said_how_many_comments_were_skipped():
-    text = frame().to_csv(index=False, sep="|")
-    with open("cells.csv", "w") as file:
-        file.write(f"# by me\n# today\n{text}# done\n")
-    outcome = invoke("select", "cells.csv", *METHOD, "--no-test", "--report", "page.html")
-    assert outcome.code == 0, outcome.stderr
-    assert outcome.stdout.splitlines()[:2] == [
-        "cells.csv: 60 samples × 12 numeric columns (0.0 MB).",
-        "3 comment lines were skipped.",
-    ]
-    with open("page.html", encoding="utf-8") as page:
-        assert "3 comment lines were skipped." in page.read()
-
-
-def test_a_sheet_may_be_chosen():
-    with pd.ExcelWriter("cells.xlsx") as book:
-        pd.DataFrame({"note": ["nothing here"]}).to_excel(book, sheet_name="notes", index=False)
-        frame().to_excel(book, sheet_name="cells", index=False)
-    assert selected("cells.xlsx", "--sheet", "cells") == best()
-    for given, sentence in ([], "has no numeric column ('note': text)."), (["--sheet", "x"], "has no sheet 'x'; its "):
-        outcome = invoke("compare", "cells.xlsx", *given)
-        assert outcome.code == 1
-        assert is_one_sentence(outcome.stderr)
-        assert sentence in outcome.stderr
 
 
 # Standard input
@@ -257,14 +202,6 @@ def test_columns_may_be_a_percentage(given):
     assert outcome.stdout.splitlines() == best(count=3)
 
 
-def test_a_percentage_applies_to_every_command():
-    frame().to_csv("cells.csv", index=False)
-    explained = invoke("explain", "cells.csv", "gene 1", "--method", "MaxVariance", "-m", "50%")
-    assert "Columns: 6, 0.5 of all columns as requested." in explained.stdout
-    compared = invoke("compare", "cells.csv", "--methods", "MaxVariance", "-m", "50%", "--repeats", "0")
-    assert "6 columns selected by each method" in compared.stdout
-
-
 @pytest.mark.parametrize("given", ["0%", "150%", "1e3%", "-5%", "%", "ten%", "nan%", "inf%", "1e999%", "True%", "5%%"])
 @pytest.mark.parametrize("command", ["select", "compare"])
 def test_other_percentages_are_wrong_use(command, given):
@@ -272,18 +209,6 @@ def test_other_percentages_are_wrong_use(command, given):
     assert outcome.code == 2
     assert is_one_sentence(outcome.stderr)
     assert f"{given!r} is not a percentage above 0% and of at most 100%" in outcome.stderr
-
-
-def test_the_option_that_reads_text_as_numbers_is_named_in_full():
-    table = frame()
-    table[f"{NAMES[0]} {'x' * 100}"] = ["unknown", *["1.5", "2.5"] * 29, "unknown"]
-    table.to_csv("cells.csv", index=False)
-    outcome = invoke("select", "cells.csv", *METHOD, "--no-test")
-    assert outcome.code == 0, outcome.stderr
-    assert (
-        "… (text: 'unknown' in 2 of 60 values; na=['unknown'] (--na unknown) reads them as missing).\n"
-        in outcome.stdout
-    )
 
 
 # First lines of numbers
@@ -296,17 +221,6 @@ def write_spectra(header=True):
     with open("spectra.csv", "w") as file:
         file.write("\n".join([*([",".join(names)] if header else []), *lines, ""]))
     return names
-
-
-def test_wavelengths_are_names_and_it_is_said():
-    names = write_spectra()
-    outcome = invoke("select", "spectra.csv", *METHOD, "--no-test")
-    assert outcome.stdout.splitlines()[:2] == [
-        "spectra.csv: 60 samples × 12 numeric columns (0.0 MB).",
-        "The first line was read as column names, since its numbers are evenly spaced and those below are not; "
-        "--header no reads it as a sample.",
-    ]
-    assert set(selected("spectra.csv")) <= set(names)
 
 
 @pytest.mark.parametrize("command", ["select", "explain", "compare", "evaluate"])

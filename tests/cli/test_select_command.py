@@ -30,24 +30,24 @@ from command_line import (
 )
 from sklearn.datasets import load_digits
 
-from ufselect import FSASL, FSSL, MCFS
+from ufselect import FSSL, MCFS, KernelFSASL
 from ufselect.cli import fitting
 from ufselect.datasets import make_planted_clusters
 from ufselect.inspection import alignment_of_selection, neighborhoods_kept, selection_frequencies, structure_test
 
 # Every format in, every format out, each method on several. Processes start slowly: a few show that they work alike.
 ALONE = [
-    ("cells.csv", "FSASL", "chosen.parquet"),
+    ("cells.csv", "KernelFSASL", "chosen.parquet"),
     ("cells.npz", "MCFS", "chosen.mat"),
     ("sparse.npz", "LaplacianScore", "chosen.npz"),
-    ("sparse.h5ad", "FSASL", "chosen.h5ad"),
+    ("sparse.h5ad", "KernelFSASL", "chosen.h5ad"),
 ]
 INSTALLED = {"cells.csv": MODULE, "cells.npz": SCRIPT}  # the others start without importing
 IN_PROCESS = [
     ("cells.csv.gz", "MCFS", "chosen.csv"),
     ("cells.tsv", "LaplacianScore", "chosen.tsv.gz"),
     ("cells.tsv.gz", "MaxVariance", "chosen.npz"),
-    ("cells.parquet", "FSASL", "chosen.csv.gz"),
+    ("cells.parquet", "KernelFSASL", "chosen.csv.gz"),
     ("cells.npy", "MaxVariance", "chosen.npy"),
     ("cells.mat", "MCFS", "chosen.tsv"),
     ("cells.h5ad", "LaplacianScore", "chosen.h5ad"),
@@ -282,7 +282,7 @@ def test_columns_may_be_pixels(cells, tmp_path):
 
 
 def test_the_same_command_writes_the_same_bytes(cells, tmp_path):
-    arguments = ["select", "cells.csv", "-m", "5", "--method", "FSASL", "-o", "out.csv"]
+    arguments = ["select", "cells.csv", "-m", "5", "--method", "KernelFSASL", "-o", "out.csv"]
     assert invoke(*arguments).code == 0
     first = (tmp_path / "out.csv").read_bytes()
     assert invoke(*arguments, "-j", "2").code == 0
@@ -349,13 +349,13 @@ def noise(tmp_path, monkeypatch):
     return X
 
 
-@pytest.mark.parametrize("method", ["FSASL", "MCFS", "UDFS"])
+@pytest.mark.parametrize("method", ["KernelFSASL", "MCFS", "UDFS"])
 def test_noise_is_called_noise_and_the_page_says_so(noise, tmp_path, method):
-    run = partial(run_alone, tmp_path) if method == "FSASL" else invoke
+    run = partial(run_alone, tmp_path) if method == "KernelFSASL" else invoke
     outcome = run("select", "noise.npy", "-m", 8, "--method", method, "--report", "page.html")
     assert outcome.code == 0
     # In this process, progress bars have no delay and show on standard error.
-    assert outcome.stderr == "" if method == "FSASL" else "Note" not in outcome.stderr
+    assert outcome.stderr == "" if method == "KernelFSASL" else "Note" not in outcome.stderr
     tested = structure_test(noise, fitted(method, noise, 8))
     found = re.search(r"^No structure was found: .* The selection is arbitrary\.$", outcome.stdout, flags=re.MULTILINE)
     assert (
@@ -430,7 +430,7 @@ def test_zeros_of_sparse_data_do_not_make_the_subsets_smaller(tmp_path, monkeypa
 def test_without_the_test_the_agreement_is_told_alone(cells, noise):
     for name, X in (("cells.csv", cells.X), ("noise.npy", noise)):
         outcome = invoke("select", name, "-m", 4, "--no-test")
-        agreement = alignment_of_selection(fitted("FSASL", X, 4))
+        agreement = alignment_of_selection(fitted("KernelFSASL", X, 4))
         assert f"selected columns with the learned structure: {agreement:.2f} of 1.\n" in outcome.stdout
         assert "shuffled" not in outcome.stdout
         assert "No structure" not in outcome.stdout
@@ -454,7 +454,7 @@ def test_gains_do_not_tie_where_scores_do(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     X = load_digits().data[:300]
     np.save("digits.npy", X)
-    selector = FSASL(15).fit(X)
+    selector = KernelFSASL(15).fit(X)
     best = selector.top_features()
     assert len(set(selector.scores_[best])) < 15  # a score is never above that of a better rank
     printed = invoke("select", "digits.npy", "-m", 15, "--no-test").stdout
@@ -463,7 +463,7 @@ def test_gains_do_not_tie_where_scores_do(tmp_path, monkeypatch):
 
 
 def test_names_are_printed_without_a_test(cells, monkeypatch):
-    monkeypatch.setattr("ufselect.inspection.structure_test", None)  # calling it would fail
+    monkeypatch.setattr("ufselect.inspection.significance.structure_test", None)  # calling it would fail
     outcome = invoke("select", "cells.csv", "-m", 4, "--names")
     assert (outcome.code, len(outcome.stdout.splitlines())) == (0, 4)
 
@@ -479,7 +479,7 @@ def test_agreement_of_all_samples_stands_beside_that_of_those_tested(tmp_path, m
     monkeypatch.chdir(tmp_path)
     X = make_planted_clusters(520, 3, 5, 10, separation=2.0, random_state=3).X
     np.save("long.npy", X)
-    selector = FSASL(4).fit(X)
+    selector = KernelFSASL(4).fit(X)
     of_all, tested = alignment_of_selection(selector), structure_test(X, selector)
     assert f"{of_all:.2f}" != f"{tested.observed:.2f}"
     by_chance = f"{tested.mean:.2f} ± {round(tested.spread, 3):.1g}"
@@ -526,7 +526,7 @@ def test_more_columns_than_samples_are_chosen_beyond_chance(tmp_path, monkeypatc
     X = make_planted_clusters(60, 3, 10, 90, random_state=0).X
     np.save("wide.npy", X)
     rule = "as many as exceed the agreement of shuffled columns most"
-    assert f"Columns: {FSASL().fit(X).n_features_}, {rule}.\n" in invoke("select", "wide.npy").stdout
+    assert f"Columns: {KernelFSASL().fit(X).n_features_}, {rule}.\n" in invoke("select", "wide.npy").stdout
 
 
 def test_clusters_may_be_left_to_the_method_or_asked_for(cells):
@@ -538,7 +538,7 @@ def test_clusters_may_be_left_to_the_method_or_asked_for(cells):
 # Copies
 
 
-@pytest.mark.parametrize("method", ["FSASL", "MaxVariance"])
+@pytest.mark.parametrize("method", ["KernelFSASL", "MaxVariance"])
 def test_copies_are_counted_and_rank_behind_others(cells, tmp_path, method):
     table = pd.DataFrame(cells.X, columns=NAMES)
     without = invoke("select", "cells.csv", "-m", 12, "--method", method, "--no-test").stdout
@@ -571,7 +571,7 @@ def test_without_pytorch_a_gpu_is_refused_in_one_sentence(cells, monkeypatch):
 
 
 def test_the_recall_of_approximate_neighbours_is_told(cells):
-    selector = FSASL(4).fit(cells.X)
+    selector = KernelFSASL(4).fit(cells.X)
     assert not any("Neighbours" in sentence for sentence in fitting.choices_made(selector))
     selector.neighbor_recall_ = 0.987
     told = "Neighbours: approximate, with 98.7 % of the true ones, measured on 1,000 samples."

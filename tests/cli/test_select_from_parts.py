@@ -150,7 +150,7 @@ HOSTILE = [
     (write_parts, ["-o", "out.csv"], "--output"),
     (write_parts, ["--transpose"], "--transpose"),
     (write_parts, ["--impute", "median"], "--impute"),
-    (write_parts, ["--method", "MCFS"], "MCFS needs a whole table in memory; only FSASL works with --dask"),
+    (write_parts, ["--method", "MCFS"], "MCFS needs a whole table in memory; only KernelFSASL works with --dask"),
 ]
 
 

@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ufselect.datasets import Dataset, content_digest
-from ufselect.datasets import content as content_module
 from ufselect.datasets.content import dataset_from
 
 
@@ -61,20 +60,6 @@ def test_duplicate_entries_of_sparse_samples_are_added():
     assert X.nnz == 3
 
 
-def test_sparse_samples_are_read_only_and_leave_their_source_alone():
-    X = sp.csr_array(np.eye(2))
-    dataset = dataset_from("mine", X, [0, 1])
-    X.data[0] = 9.0
-    assert dataset.X[0, 0] == 1.0
-    for array in (dataset.X.data, dataset.X.indices, dataset.X.indptr):
-        assert not array.flags.writeable
-
-
-def test_a_checksum_of_many_samples_does_not_depend_on_how_many_are_read_at_once():
-    X = np.random.default_rng(0).standard_normal((700, 3)) * (np.arange(700) % 3 > 0)[:, None]
-    assert content_digest(X, np.zeros(700)) == content_digest(sp.csc_array(X), np.zeros(700))
-
-
 def test_the_place_of_a_value_that_is_not_finite_is_named_in_sparse_samples():
     X = sp.csr_array(np.array([[0.0, 0.0, 1.0], [0.0, np.inf, 0.0]]))
     with pytest.raises(ValueError, match="got inf at row 1, column 1"):
@@ -85,13 +70,6 @@ def test_sparse_samples_too_large_to_be_dense_are_refused_before_memory_is_alloc
     X = sp.csr_array((10**6, 10**6))
     with pytest.raises(ValueError, match=r"sparse with shape \(1000000, 1000000\).*8,000\.0 GB"):
         dataset_from("mine", X, np.zeros(10**6))
-
-
-def test_the_limit_for_dense_samples_is_inclusive(monkeypatch):
-    monkeypatch.setattr(content_module, "_LARGEST_DENSE_BYTES", 32)
-    assert dataset_from("mine", sp.csr_array(np.eye(2)), [0, 1]).X.shape == (2, 2)
-    with pytest.raises(ValueError, match="sparse"):
-        dataset_from("mine", sp.csr_array(np.ones((2, 3))), [0, 1])
 
 
 @pytest.mark.parametrize(

@@ -14,26 +14,6 @@ def everything(d):
     return Selection(np.ones(d), np.arange(1, d + 1), d)
 
 
-@pytest.mark.parametrize("dtype", ["f4", ">f4", "f2"])
-def test_single_precision_stays(tmp_path, dtype):
-    np.save(tmp_path / "x.npy", X.astype(dtype))
-    table = read_table(tmp_path / "x.npy")
-    assert table.X.dtype == np.float32
-    assert table.X.dtype.isnative
-    np.testing.assert_array_equal(table.X, X)
-
-
-@pytest.mark.parametrize("dtype", ["f8", "i4", "u1", "?", ">f8"])
-def test_all_else_becomes_double_precision(tmp_path, dtype):
-    values = np.asfortranarray(np.nan_to_num(X).astype(dtype))
-    np.save(tmp_path / "x.npy", values)
-    table = read_table(tmp_path / "x.npy")
-    assert table.X.dtype == np.float64
-    assert table.X.flags.c_contiguous
-    assert table.names == ("x0", "x1", "x2")
-    np.testing.assert_array_equal(table.X, values)
-
-
 @pytest.mark.parametrize(
     ("values", "message"),
     [
@@ -84,12 +64,6 @@ def test_arrays_that_fit_neither_rows_nor_columns_are_named(tmp_path, ending):
     assert table.notes == ("Arrays without one value per sample were left out: 'mean', 'other'.",)
 
 
-def test_an_archive_of_python_objects_alone_is_refused(tmp_path):
-    np.savez(tmp_path / "x.npz", anything=np.array([[1, "a"]], dtype=object))
-    with pytest.raises(ValueError, match="holds Python objects"):
-        read_table(tmp_path / "x.npz")
-
-
 @pytest.mark.parametrize(
     "key", ["names", "feature_names", "featureNames", "Columns", "features", "FEATURES", "genes", "Feature_Names"]
 )
@@ -112,23 +86,6 @@ def test_a_column_aside_called_like_the_names_comes_back(tmp_path):
     assert again.aside["Genes"].tolist() == ["p", "q"]
 
 
-def test_texts_of_bytes_are_texts(tmp_path):
-    np.savez(tmp_path / "x.npz", X=X, names=np.array([b"a", "é".encode(), b"c"]), who=np.array([b"p", b"q"]))
-    table = read_table(tmp_path / "x.npz")
-    assert table.names == ("a", "é", "c")
-    assert table.aside["who"].tolist() == ["p", "q"]
-    assert table.samples.tolist() == ["p", "q"]
-
-
-@pytest.mark.parametrize("key", ["X", "anything"])
-@pytest.mark.parametrize("shape", [(2, 1), (1, 2)])
-def test_vectors_of_two_dimensions_go_aside(tmp_path, key, shape):
-    np.savez(tmp_path / "x.npz", **{key: X, "y": np.array([4, 5]).reshape(shape)})
-    table = read_table(tmp_path / "x.npz")
-    np.testing.assert_array_equal(table.X, X)
-    assert table.aside["y"].tolist() == [4, 5]
-
-
 @pytest.mark.parametrize("key", ["X", "fea", "data", "anything"])
 def test_the_table_of_an_archive(tmp_path, key):
     np.savez(
@@ -139,12 +96,6 @@ def test_the_table_of_an_archive(tmp_path, key):
     assert table.names == ("a", "b", "c")
     assert table.aside["y"].tolist() == [4, 5]
     assert table.reasons == {"y": "a separate array"}
-
-
-def test_several_tables_without_a_known_name_are_refused(tmp_path):
-    np.savez(tmp_path / "x.npz", one=X, two=X)
-    with pytest.raises(ValueError, match="has no array named X, fea or data; it has 'one', 'two'"):
-        read_table(tmp_path / "x.npz")
 
 
 @pytest.mark.parametrize("kind", ["csr", "csc", "coo"])
@@ -194,13 +145,6 @@ def test_the_table_of_a_matlab_file(tmp_path, names, row):
     assert table.aside[names[1]].tolist() == [4, 5]
 
 
-def test_sparse_matlab_matrices_stay_sparse(tmp_path):
-    scipy.io.savemat(tmp_path / "x.mat", {"X": sp.csc_matrix(X)})
-    table = read_table(tmp_path / "x.mat")
-    assert table.X.format == "csr"
-    np.testing.assert_array_equal(table.X.toarray(), X)
-
-
 def test_matlab_names_that_are_no_identifiers_are_kept_beside(tmp_path):
     np.savez(
         tmp_path / "x.npz", **{"X": X, "a b": np.array([1, 2]), "_y": np.array([3, 4]), "aside_0": np.array([5, 6])}
@@ -214,18 +158,3 @@ def test_matlab_names_that_are_no_identifiers_are_kept_beside(tmp_path):
         "_y": [3, 4],
         "aside_0": [5, 6],
     }
-
-
-def test_a_dense_array_comes_of_sparse_columns(tmp_path):
-    sp.save_npz(tmp_path / "x.npz", sp.csr_matrix(X))
-    write_table(tmp_path / "out.npy", read_table(tmp_path / "x.npz"), Selection(np.ones(3), np.array([1, 3, 2]), 2))
-    np.testing.assert_array_equal(np.load(tmp_path / "out.npy"), X[:, [0, 2]])
-
-
-def test_columns_aside_need_be_there(tmp_path):
-    np.save(tmp_path / "x.npy", X)
-    assert read_table(tmp_path / "x.npy", aside=["x1"]).names == ("x0", "x2")
-    with pytest.raises(ValueError, match="has no column named 'x7'; the closest names are"):
-        read_table(tmp_path / "x.npy", aside=["x7"])
-    with pytest.raises(ValueError, match=r"only \.h5ad files have layers"):
-        read_table(tmp_path / "x.npy", layer="counts")

@@ -11,7 +11,6 @@ import numpy as np
 import pyarrow as pa
 import pytest
 import scipy.io
-import scipy.sparse as sp
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from pyarrow import parquet
@@ -118,6 +117,7 @@ def test_pipes_and_devices_are_refused_at_once(tmp_path, ending):
 
 FORBIDDEN = """
 import os, sys
+import ufselect.files.text  # before the user changes, who may not read it
 from ufselect.files import read_table
 if os.getuid() == 0:  # who may read everything
     os.setuid(65534)
@@ -156,19 +156,6 @@ def test_arrays_under_the_wrong_ending(tmp_path):
         read_table(tmp_path / "one.npz")
     with pytest.raises(ValueError, match=r"rename it to .npz"):
         read_table(tmp_path / "several.npy")
-
-
-def test_a_sparse_matrix_that_points_outside_itself_is_refused(tmp_path):
-    good = sp.csr_matrix(X)
-    np.savez(
-        tmp_path / "x.npz",
-        X_data=good.data,
-        X_indices=good.indices + 100,
-        X_indptr=good.indptr,
-        X_shape=np.array(good.shape),
-    )
-    with pytest.raises(ValueError, match="holds a damaged sparse matrix: an index is outside 0 to 5"):
-        read_table(tmp_path / "x.npz")
 
 
 @given(st.binary(max_size=200) | st.text("ab1.,;\"'\n\r\t -", max_size=60).map(str.encode))

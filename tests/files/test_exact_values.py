@@ -56,30 +56,6 @@ def test_columns_with_long_integers_go_aside_unchanged(tmp_path, ending, dtype):
         np.testing.assert_array_equal(anndata.read_h5ad(tmp_path / "out.h5ad").X, INTEGERS)
 
 
-@pytest.mark.parametrize("largest", [2**63 - 1, 2**63 + 1, 2**64 - 1])
-def test_the_largest_integers_go_aside(tmp_path, largest):
-    np.save(tmp_path / "x.npy", np.array([[largest, 2**63], [1, 2**63 + 2**11]], dtype=np.uint64))
-    table = read_table(tmp_path / "x.npy")
-    assert table.names == ("x1",)
-    assert table.aside["x0"].tolist() == [largest, 1]
-
-
-def test_the_smallest_integer_of_64_bits_is_a_float(tmp_path):
-    np.save(tmp_path / "x.npy", np.array([[-(2**63), 2**63 - 1], [0, 0]]))
-    assert read_table(tmp_path / "x.npy").names == ("x0",)
-
-
-def test_a_file_with_long_integers_only_has_no_numbers(tmp_path):
-    np.save(tmp_path / "x.npy", INTEGERS[:, :1])
-    with pytest.raises(ValueError, match=r"has no numeric column \('x0': integers too long for a float\)"):
-        read_table(tmp_path / "x.npy")
-
-
-def test_features_in_rows_are_checked_as_well(tmp_path):
-    np.save(tmp_path / "x.npy", INTEGERS.T)
-    assert read_table(tmp_path / "x.npy", transpose=True).reasons == {"x0": TOO_LONG}
-
-
 @pytest.mark.parametrize("ending", ["npz", "h5ad"])
 def test_a_sparse_matrix_with_long_integers_is_refused(tmp_path, ending):
     path = tmp_path / f"x.{ending}"
@@ -135,30 +111,6 @@ def test_digits_with_leading_zeros_are_identifiers(tmp_path, monkeypatch, name, 
     assert table.X.tolist() == [[1, 2], [3, 4], [5, 6]]
     write_table(tmp_path / "out.csv", table, everything(table))
     assert (tmp_path / "out.csv").read_text().splitlines()[1:3] == ["07730,1,2", "10115,3,4"]
-
-
-def test_a_leading_zero_in_the_last_row_of_many_is_found(tmp_path):
-    rows = [f"{10000 + i},{i}" for i in range(300_000)] + ["07730,5"]
-    (tmp_path / "x.csv").write_text("zip,a\n" + "\n".join(rows))
-    table = read_table(tmp_path / "x.csv")
-    assert table.names == ("a",)
-    assert table.aside["zip"][[0, -1]].tolist() == ["10000", "07730"]
-    assert table.samples[-1] == "07730"
-
-
-def test_features_in_rows_may_have_leading_zeros(tmp_path):
-    (tmp_path / "x.csv").write_text("feature,s1,s2\nzip,07730,10115\na,1,2\n")
-    table = read_table(tmp_path / "x.csv", transpose=True)
-    assert table.names == ("a",)
-    assert table.aside["zip"].tolist() == ["07730", "10115"]
-
-
-def test_text_of_a_sheet_may_have_leading_zeros(tmp_path):
-    book = openpyxl.Workbook()
-    for row in (["zip", "a"], ["07730", 1], ["10115", 2]):
-        book.active.append(row)
-    book.save(tmp_path / "x.xlsx")
-    assert read_table(tmp_path / "x.xlsx").aside["zip"].tolist() == ["07730", "10115"]
 
 
 @pytest.mark.parametrize(

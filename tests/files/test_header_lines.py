@@ -1,9 +1,5 @@
 """A first line of numbers: column names or a sample, and said which."""
 
-import datetime
-import io
-from types import SimpleNamespace
-
 import numpy as np
 import openpyxl
 import pytest
@@ -118,40 +114,6 @@ def test_rows_of_random_numbers_are_all_samples(tmp_path_factory, n, d, seed, di
     assert table.shape[0] == n or "--header no" in table.notes[0]
 
 
-def test_a_headerless_file_of_numbers_and_classes_keeps_its_first_sample(read):
-    table = read("5.1,3.5,1.4,0.2,setosa\n4.9,3.0,1.4,0.2,setosa\n7.0,3.2,4.7,1.4,versicolor\n")
-    assert table.X[0].tolist() == [5.1, 3.5, 1.4, 0.2]
-    assert table.aside["column 5"].tolist() == ["setosa", "setosa", "versicolor"]
-    assert table.notes == (
-        "The first line was read as a sample, since 'setosa' stands below it, too; "
-        "--header yes reads it as column names.",
-    )
-    named = read("sample,400,402,404\na,0.1,0.3,0.2\nb,0.4,0.1,0.3\n")
-    assert named.names == ("400", "402", "404")
-    assert named.notes == ()
-
-
-def test_a_first_sample_with_a_missing_value_is_a_sample(read):
-    for missing in ("", "NA", "?"):
-        table = read(f"0.5,{missing},2.5,1.5\n3,4,5,6\n1,3,2,4\n", na="?")
-        np.testing.assert_array_equal(table.X, [[0.5, np.nan, 2.5, 1.5], [3, 4, 5, 6], [1, 3, 2, 4]])
-        assert "--header yes" in table.notes[0]
-
-
-def test_a_number_above_a_column_of_text_is_a_name(read):
-    table = read("7,12,9\nnorth,3,4\nsouth,14,2\nnorth,20,30\n")
-    assert table.names == ("12", "9")
-    assert table.aside["7"].tolist() == ["north", "south", "north"]
-    assert "since it has a number above a column of text" in table.notes[0]
-
-
-def test_numbers_above_rows_with_labels_are_names(read):
-    table = read("500,30,70\nr,1,2,3\ns,4,5,6\n")
-    assert table.names == ("500", "30", "70")
-    assert table.samples.tolist() == ["r", "s"]
-    assert "since each line below has one value more" in table.notes[0]
-
-
 def test_what_is_certain_needs_no_note(read):
     for text in ("a,b\n1,2\n", ",400,402\nx,1,2\ny,3,4\n", '"400","402","404"\n1,2,3\n', "#400,402\n1,2\n3,4\n"):
         assert read(text).notes == ()
@@ -179,42 +141,6 @@ def test_a_header_that_cannot_be_is_refused_in_one_sentence(read, text, options,
     assert "\n" not in str(caught.value)
 
 
-def test_a_header_may_have_empty_fields(read):
-    table = read("400,,404\n1,2,3\n", header=True)
-    assert table.names == ("400", "column 2", "404")
-
-
-def test_without_a_header_text_columns_go_aside(read):
-    table = read("x,1.5,2\ny,2.5,3\n", header=False)
-    np.testing.assert_array_equal(table.X, [[1.5, 2], [2.5, 3]])
-    assert table.aside["column 1"].tolist() == ["x", "y"]
-    assert read("#a,b\n1,2\n3,4\n", header=False).names == ("column 1", "column 2")
-
-
-@pytest.mark.parametrize("first", ["inf,inf,inf,1", "inf,-inf,5,x", "1e308,-1e308,1e308,7", "nan,1,2,3"])
-def test_numbers_beyond_all_limits_do_no_harm(read, first):
-    table = read(f"{first}\n1,inf,2,3\n-1e308,1e308,4,inf\n")
-    assert table.shape[0] in (2, 3)
-
-
-def test_a_line_alone_is_a_sample(read):
-    assert read("400,402,404\n").X.tolist() == [[400, 402, 404]]
-
-
-def test_decimal_commas_in_the_names(read):
-    rows = "\n".join(";".join(f"{value:.3f}".replace(".", ",") for value in row) for row in RNG.random((9, 5)))
-    table = read(f"400,5;402,5;404,5;406,5;408,5\n{rows}\n", delimiter=";")
-    assert table.names == ("400,5", "402,5", "404,5", "406,5", "408,5")
-
-
-@pytest.mark.parametrize("header", [True, False])
-@pytest.mark.parametrize("name", ["x.npy", "x.parquet", "x.h5ad"])
-def test_a_header_does_not_apply_to_other_formats(tmp_path, name, header):
-    (tmp_path / name).write_bytes(b"x")
-    with pytest.raises(ValueError, match=rf"header={header} does not apply to .*{name}: only \.csv, \.tsv and \.xlsx"):
-        read_table(tmp_path / name, header=header)
-
-
 def test_the_first_row_of_a_sheet_may_be_names(tmp_path):
     book = openpyxl.Workbook()
     book.active.append(list(range(400, 410, 2)))
@@ -230,22 +156,6 @@ def test_the_first_row_of_a_sheet_may_be_names(tmp_path):
     book.save(tmp_path / "book.xlsx")
     assert "--header yes" in read_table(tmp_path / "book.xlsx").notes[0]
     assert read_table(tmp_path / "book.xlsx", header=True).shape == (8, 5)
-
-
-def test_a_sheet_with_dates_as_names_has_a_header(tmp_path):
-    book = openpyxl.Workbook()
-    book.active.append([datetime.datetime(2024, 5, 1), datetime.datetime(2024, 5, 2)])
-    book.active.append([1, 2])
-    book.save(tmp_path / "book.xlsx")
-    assert read_table(tmp_path / "book.xlsx").names == ("2024-05-01", "2024-05-02")
-
-
-def test_standard_input_may_have_names_that_are_numbers(monkeypatch):
-    data = io.BytesIO(f"{','.join(map(str, range(400, 424, 2)))}\n{SPECTRA}".encode())
-    monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=data, closed=False, isatty=lambda: False))
-    table = read_table("-")
-    assert table.names[:2] == ("400", "402")
-    assert table.shape == (30, 12)
 
 
 # Rows that are features
@@ -269,11 +179,6 @@ def test_a_first_feature_without_labels_above_it_is_kept(read):
     assert table.names == ("a", "b")
     np.testing.assert_array_equal(table.X, [[1.5, 0], [0, 0], [0, 2.5]])
     assert table.notes == ("The first line was read as a feature; --header yes reads it as sample labels.",)
-
-
-def test_labels_that_are_text_are_not_noted(read):
-    assert read("gene,p,q\na,1,2\n", transpose=True).notes == ()
-    assert read(",2019,2020\na,1,2\n", transpose=True).notes == ()
 
 
 # What is written is read as it was

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from ufselect.files import Selection, read_table, with_medians, write_table
+from ufselect.files import Selection, read_table, write_table
 
 
 @pytest.fixture
@@ -74,12 +74,6 @@ def test_what_is_no_number_goes_aside_and_comes_out_again(read, tmp_path, column
     assert again["b"].to_pylist() == wanted.to_pylist()
 
 
-def test_single_precision_stays_if_all_columns_have_it(read):
-    short, whole = pa.array([0.1, 0.2], pa.float32()), pa.array([1, 2])
-    assert read({"a": short, "b": pa.array(np.array([0.5, 1.5], np.float16))}).X.dtype == np.float32
-    assert read({"a": short, "b": whole}).X.dtype == np.float64
-
-
 def test_missing_values_are_nan_and_written_as_null(read, tmp_path):
     table = read({"a": pa.array([1, None, 3]), "b": pa.array([None, 0.5, float("nan")])})
     np.testing.assert_array_equal(table.X, [[1, np.nan], [np.nan, 0.5], [3, np.nan]])
@@ -100,38 +94,6 @@ def test_the_index_of_a_frame_is_kept_aside(tmp_path):
     assert table.reasons == {"number": "row labels"}
 
 
-def test_columns_asked_for_are_kept_aside_with_their_type(read):
-    table = read({"y": pa.array([3, 4]), "a": pa.array([1.0, 2.0])}, aside=["y"])
-    assert table.names == ("a",)
-    assert table.aside["y"].dtype == np.int64
-    assert table.reasons == {"y": "requested"}
-
-
-def test_names_with_the_same_prefix_are_distinguished(read):
-    table = read({"a": pa.array([1.0]), "a.b": pa.array([2.0]), "c": pa.array([{"d": 1}]), "c.d": pa.array([3.0])})
-    assert table.names == ("a", "a.b", "c.d")
-    np.testing.assert_array_equal(table.X, [[1, 2, 3]])
-
-
-def test_columns_read_a_few_at_a_time_keep_their_order(read, monkeypatch):
-    monkeypatch.setattr("ufselect.files.read_parquet._BYTES", 100)
-    X = np.arange(60.0).reshape(5, 12)
-    np.testing.assert_array_equal(read({f"g{j}": X[:, j] for j in range(12)}).X, X)
-
-
-def test_columns_of_one_name_are_refused(tmp_path):
-    parquet.write_table(pa.table([pa.array([1.0]), pa.array([2.0])], names=["a", "a"]), tmp_path / "data.parquet")
-    with pytest.raises(ValueError, match="several columns named 'a'"):
-        read_table(tmp_path / "data.parquet")
-
-
-def test_tables_without_rows_or_numbers_are_refused(read):
-    with pytest.raises(ValueError, match="has columns but no rows"):
-        read({"a": pa.array([], pa.float64())})
-    with pytest.raises(ValueError, match=r"has no numeric column \('a': text\)"):
-        read({"a": pa.array(["x"])})
-
-
 @pytest.mark.parametrize(
     "column",
     [
@@ -150,11 +112,6 @@ def test_whole_numbers_that_a_float_would_change_go_aside(read, tmp_path, column
     assert (tmp_path / "out.csv").read_text().splitlines()[1] == f"{column[0].as_py()},1"
 
 
-def test_long_whole_numbers_that_a_float_holds_are_features(read):
-    table = read({"a": pa.array([2**60, -(2**63), None]), "b": pa.array([2**63, 0, 1], pa.uint64())})
-    np.testing.assert_array_equal(table.X, [[2.0**60, 2.0**63], [-(2.0**63), 0], [np.nan, 1]])
-
-
 @pytest.mark.parametrize("kind", [pa.decimal128(38, 4), pa.decimal256(60, 4)], ids=str)
 @pytest.mark.parametrize("value", ["9007199254740993", "12345678901234567890.5", "-99999999999999999999.0001"])
 def test_decimals_that_a_float_would_change_go_aside(read, tmp_path, kind, value):
@@ -168,13 +125,6 @@ def test_decimals_that_a_float_would_change_go_aside(read, tmp_path, kind, value
     assert (tmp_path / "out.csv").read_text().splitlines()[1].partition(",")[0] == str(column[0].as_py())
     write_table(tmp_path / "out.parquet", table, selection)
     assert parquet.read_table(tmp_path / "out.parquet")["key"].combine_chunks().equals(column)
-
-
-def test_other_decimals_are_features(read):
-    values = ["0.1", "9007199254740992", "0.333333333333333333", "1" + "0" * 22, "1234567.000000000000000001", None]
-    column = pa.array([value and Decimal(value) for value in values], pa.decimal256(60, 18))
-    table = read({"a": column})
-    np.testing.assert_array_equal(table.X[:, 0], [float(value) if value else np.nan for value in values])
 
 
 @pytest.fixture
@@ -209,32 +159,6 @@ def test_columns_of_a_frame_keep_their_types_and_index(frame, tmp_path):
     assert sorted(column["name"] for column in described) == sorted([*ORDER, "row"])
 
 
-def test_a_table_may_be_written_over_its_source(frame):
-    frame, path = frame
-    write_table(path, read_table(path), ALL_BUT_THE_THIRD)
-    pd.testing.assert_frame_equal(pd.read_parquet(path), frame[ORDER])
-
-
-def test_an_index_that_counts_comes_back(tmp_path):
-    frame = pd.DataFrame({"a": [1, 2], "b": [3, 5]}, index=pd.RangeIndex(10, 30, 10))
-    frame.to_parquet(tmp_path / "in.parquet")
-    write_table(
-        tmp_path / "out.parquet", read_table(tmp_path / "in.parquet"), Selection(np.ones(2), np.array([2, 1]), 1)
-    )
-    pd.testing.assert_frame_equal(pd.read_parquet(tmp_path / "out.parquet"), frame[["b"]])
-
-
-def test_values_that_were_changed_are_written_as_changed(frame, tmp_path):
-    frame, path = frame
-    write_table(tmp_path / "out.parquet", with_medians(read_table(path)), ALL_BUT_THE_THIRD)
-    after = pd.read_parquet(tmp_path / "out.parquet")
-    assert after["maybe"].tolist() == [1, 2, 3]
-    pd.testing.assert_frame_equal(after.drop(columns="maybe"), frame[ORDER[:-1]])
-    table = read_table(path)
-    write_table(tmp_path / "out.parquet", replace(table, X=np.log1p(table.X)), ALL_BUT_THE_THIRD)
-    np.testing.assert_array_equal(pd.read_parquet(tmp_path / "out.parquet")["whole"], np.log1p([1.0, 2.0, 3.0]))
-
-
 def test_a_source_that_is_gone_or_changed_is_not_needed(frame, tmp_path):
     _, path = frame
     table = read_table(path)
@@ -248,26 +172,3 @@ def test_a_source_that_is_gone_or_changed_is_not_needed(frame, tmp_path):
         again = parquet.read_table(tmp_path / f"{name}.parquet")
         assert again["whole"].to_pylist() == [1, 2, 3]
         assert again["site"].to_pylist() == ["n", "s", "n"]
-
-
-def test_columns_aside_keep_their_types(read, tmp_path):
-    source = {
-        "nothing": pa.array([None, None], pa.string()),
-        "void": pa.array([None, None], pa.int32()),
-        "long": pa.array(["x", None], pa.large_string()),
-        "when": pa.array([datetime.datetime(2020, 1, 1), None], pa.timestamp("us", "UTC")),
-        "price": pa.array([Decimal("1.50"), None]),
-        "a": pa.array([1, 0], pa.int8()),
-    }
-    write_table(tmp_path / "out.parquet", read(source, aside=["price"]), Selection(np.ones(1), np.ones(1), 1))
-    assert parquet.read_table(tmp_path / "out.parquet").equals(pa.table(source))
-
-
-def test_several_levels_of_an_index_and_several_groups_of_rows_come_back(tmp_path):
-    index = pd.MultiIndex.from_product([range(5), list("uvwxyz")], names=["p", None])
-    frame = pd.DataFrame(np.arange(90).reshape(30, 3), columns=list("abc"), index=index)
-    frame.to_parquet(tmp_path / "in.parquet", row_group_size=7)
-    write_table(
-        tmp_path / "out.parquet", read_table(tmp_path / "in.parquet"), Selection(np.ones(3), np.array([2, 3, 1]), 2)
-    )
-    pd.testing.assert_frame_equal(pd.read_parquet(tmp_path / "out.parquet"), frame[["a", "c"]])

@@ -63,29 +63,6 @@ def test_selected_columns_of_all_rows_are_written(parts, output):
     assert "a" not in written
 
 
-def test_columns_may_differ_in_order_and_text_may_be_missing(parts):
-    without = WHOLE[2:3].assign(name=None)[WHOLE.columns[::-1]]
-    table = read_table(parts(PIECES | {"a-10": without}))
-    assert table.X[:, :2].tolist() == [[1, 1], [2, 2], [3, 3], [4, 4], [5, 5]]
-    assert table.aside["name"].tolist() == ["p", "q", None, "s", "t"]
-
-
-def test_a_file_without_rows_does_no_harm(parts):
-    assert read_table(parts(PIECES | {"a-3": WHOLE[:0]})).shape == (5, 3)
-
-
-def test_single_precision_stays(parts):
-    frame = WHOLE[["a", "half"]].astype(np.float32)
-    assert read_table(parts({"1": frame[:2], "2": frame[2:]})).X.dtype == np.float32
-
-
-def test_a_file_whose_name_looks_like_a_pattern_is_one_file(parts):
-    parts({"a[1]": WHOLE[:2], "a1": WHOLE[2:]})
-    table = read_table("parts/a[1].parquet")
-    assert table.shape[0] == 2
-    assert table.notes == ()
-
-
 @pytest.mark.parametrize(
     ("pieces", "options", "message"),
     [

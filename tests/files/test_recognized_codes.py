@@ -7,17 +7,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_recognized_counts import (
     COUNTED,
-    FORMS,
     NOT_COUNTS,
     OTHERS,
     benchmark_table,
-    cells,
-    documents,
     table_of,
-    tissues,
 )
 
-from ufselect.files import codes, codes_among
+from ufselect.files import codes_among
 
 N = 300
 RNG = np.random.default_rng(0)
@@ -37,21 +33,11 @@ def evenly(values, n=N):
     return np.random.default_rng(2).permutation(np.resize(values, n))
 
 
-@pytest.mark.parametrize("form", FORMS)
-def test_a_code_among_quantities_is_found(form):
-    X = np.column_stack([quantities(), evenly(range(1, 11))])
-    assert codes_among(table_of(form(X))) == {"x8": 10}
-
-
 @pytest.mark.parametrize(
     "values", [[0, 1, 2], [-1, 0, 1, 2], [10115, 20095, 80331], range(20)], ids=["clusters", "noise", "zips", "many"]
 )
 def test_codes_of_all_kinds(values):
     assert codes_among(beside(evenly(values))) == {"x8": len(values)}
-
-
-def test_groups_may_differ_in_size():
-    assert codes_among(beside(RNG.choice(4, N, p=[0.6, 0.2, 0.15, 0.05]))) == {"x8": 4}
 
 
 NO_CODES = {
@@ -70,11 +56,6 @@ NO_CODES = {
 @pytest.mark.parametrize("name", NO_CODES)
 def test_other_columns_among_quantities_are_not_codes(name):
     assert codes_among(beside(NO_CODES[name])) == {}
-
-
-@pytest.mark.parametrize(("n", "found"), [(29, {}), (30, {"x8": 3})])
-def test_few_samples_have_few_values_anyway(n, found):
-    assert codes_among(beside(evenly([1, 2, 3], n))) == found
 
 
 def test_a_table_may_have_several_codes_but_answers_on_one_scale_are_none():
@@ -96,28 +77,9 @@ def test_images_answers_indicators_and_genotypes_have_no_codes(name):
     assert codes_among(table_of(NOT_COUNTS[name])) == {}
 
 
-@pytest.mark.parametrize("make", [cells, documents, tissues, lambda: tissues(rarest=10.0)])
-def test_counts_have_no_codes(make):
-    assert codes_among(table_of(make())) == {}
-
-
 @pytest.mark.parametrize("name", [*OTHERS, *COUNTED])
 def test_benchmark_data_have_no_codes(name):
     assert codes_among(benchmark_table(name)) == {}
-
-
-@pytest.mark.parametrize("form", FORMS)
-def test_missing_values_are_ignored(form):
-    X = np.column_stack([quantities(), evenly(range(1, 11))])
-    X[::7, [0, 8]] = np.nan
-    assert codes_among(table_of(form(X))) == {"x8": 10}
-
-
-def test_a_sample_of_the_rows_only_rules_columns_out(monkeypatch):
-    monkeypatch.setattr(codes, "_MOST_SAMPLED", 1)
-    nearly = evenly([1, 2, 3])
-    nearly = np.where(np.arange(N) == 1, 2.5, nearly)  # not among the rows sampled
-    assert codes_among(beside(nearly, evenly([4, 5, 6]))) == {"x9": 3}
 
 
 @given(

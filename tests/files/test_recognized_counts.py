@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from scipy.ndimage import gaussian_filter
 from sklearn.datasets import load_breast_cancer, load_digits, load_wine
 
-from ufselect.files import Table, counts, looks_like_counts, share_of_zeros
+from ufselect.files import Table, looks_like_counts, recognition
 
 RNG = np.random.default_rng(0)
 FORMS = [np.array, sp.csr_matrix, sp.csc_matrix]
@@ -167,23 +167,6 @@ def mixed(rng):
     return np.hstack([ratings, ages(rng, n, few), incomes(rng, n, few)])
 
 
-def answers_and_incomes(rng):
-    """Answers on a scale beside incomes."""
-    n, d = sizes(rng)
-    return np.hstack([likert(rng, n, d), incomes(rng, n, int(rng.integers(1, d)))])
-
-
-def quantities_and_prices(rng):
-    """Orders: how much of each article, and its price or what was paid for it."""
-    n, d = sizes(rng)
-    rates = rng.lognormal(-0.7, 0.8, d) * rng.lognormal(0.0, 0.5, (n, 1))
-    quantities = rng.poisson(rates)
-    prices = np.round(rng.lognormal(4.0, 1.2, d)) + 5
-    if rng.random() < 0.5:
-        return np.hstack([quantities, quantities * prices])
-    return np.hstack([quantities, np.round(prices * rng.lognormal(0.0, 0.1, (n, d)))])
-
-
 def image(rng, bits):
     """Blurred spots on a dark ground, exposed more or less, with the noise of a camera."""
     n, side = int(rng.choice([60, 200])), int(rng.choice([12, 20]))
@@ -193,12 +176,6 @@ def image(rng, bits):
     exposed = (2**bits - 1) * bright * rng.lognormal(0.0, 0.5, (n, 1, 1))
     noisy = rng.normal(exposed, np.sqrt(exposed) + 2.0)
     return np.clip(noisy, 0, 2**bits - 1).round().reshape(n, -1)
-
-
-def strokes_of_bits(rng, bits):
-    """Digits, darker or brighter."""
-    shade = load_digits().data[rng.permutation(1797)[:200]] / 16.0
-    return np.round((2**bits - 1) * shade ** rng.uniform(0.5, 3.0) * rng.uniform(0.2, 1.0, (200, 1)))
 
 
 def flags_and_visits(rng):
@@ -211,54 +188,13 @@ def flags_and_visits(rng):
     return np.hstack([flags, visits])
 
 
-def answers_with_codes(rng):
-    """Answers on a short scale with a code for those missing, more of some people than of others."""
-    n, d = sizes(rng)
-    answers = rng.choice(5, (n, d), p=rng.dirichlet([8.0, 6.0, 3.0, 2.0, 1.0]))
-    if rng.random() < 0.3:
-        answers = rng.integers(0, 2, (n, d))
-    elif rng.random() < 0.5:
-        answers = np.minimum(rng.poisson(rng.lognormal(-0.5, 0.6, d), (n, d)), 8)
-    missing = rng.random((n, d)) < rng.beta(1.0, 15.0, (n, 1))
-    missing[0, 0] = True
-    return np.where(missing, int(rng.choice([99, 88, 98, 999])), answers)
-
-
-def rare_flags_and_visits(rng):
-    """Rare diagnoses beside a dozen numbers of visits."""
-    n, d = sizes(rng)
-    visits = rng.poisson(rng.lognormal(0.5, 0.7, 12) * rng.gamma(2.0, 0.5, (n, 1)))
-    return np.hstack([rng.random((n, d)) < 0.03, visits])
-
-
-def purchases_and_income(rng):
-    """Counts, but the sum of a row is the income."""
-    bought = rng.poisson(rng.lognormal(-0.5, 1.0, 30) * rng.lognormal(0.0, 0.5, (200, 1)))
-    return np.hstack([bought, incomes(rng, 200, 1)])
-
-
-def many_units(rng):
-    """More than a hundred columns of ratings, ages and incomes."""
-    one, other = mixed(rng), mixed(rng)
-    n = min(len(one), len(other))
-    return np.hstack([one[:n], other[:n], ages(rng, n, 40), incomes(rng, n, 40)])
-
-
 KINDS = {
     "ratings, ages and incomes": mixed,
-    "answers and incomes": answers_and_incomes,
-    "quantities and prices": quantities_and_prices,
     "12-bit images": lambda rng: image(rng, 12),
     "16-bit images": lambda rng: image(rng, 16),
-    "12-bit strokes": lambda rng: strokes_of_bits(rng, 12),
-    "16-bit strokes": lambda rng: strokes_of_bits(rng, 16),
     "uniform 12-bit pixels": lambda rng: rng.integers(0, 4096, (100, 256)),
     "dark 16-bit pixels": lambda rng: np.minimum(65535, rng.gamma(0.3, 8000, (100, 256))).round(),
     "flags and visits": flags_and_visits,
-    "rare flags and a few visits": rare_flags_and_visits,
-    "answers with 99 for missing": answers_with_codes,
-    "purchases and one income": purchases_and_income,
-    "many units": many_units,
     "answers": lambda rng: likert(rng, *sizes(rng)),
     "ages": lambda rng: ages(rng, *sizes(rng)),
     "incomes": lambda rng: incomes(rng, *sizes(rng)),
@@ -269,17 +205,6 @@ KINDS = {
 def test_tables_of_other_kinds_are_not_counts(kind):
     tables = (KINDS[kind](np.random.default_rng(seed)) for seed in range(20))
     assert [seed for seed, X in enumerate(tables) if looks_like_counts(table_of(np.asarray(X)))] == []
-
-
-@pytest.mark.parametrize("form", FORMS)
-def test_counts_of_any_seed_are_recognized(form):
-    def counted(rng):
-        n, d = int(rng.choice([40, 200])), int(rng.choice([60, 400]))
-        mean = rng.lognormal(rng.uniform(-1.5, -0.5), 1.5, d) * rng.lognormal(0.0, 0.5, (n, 1))
-        return rng.poisson(rng.gamma(2.0, mean / 2.0))
-
-    tables = (counted(np.random.default_rng(seed)) for seed in range(20))
-    assert [seed for seed, X in enumerate(tables) if not looks_like_counts(table_of(form(X)))] == []
 
 
 @pytest.mark.parametrize("name", COUNTED)
@@ -298,26 +223,5 @@ def test_one_value_that_is_no_count_is_enough(form, value, monkeypatch):
     X = cells().astype(np.float64)
     X[51, 7] = value
     assert not looks_like_counts(table_of(form(X)))
-    monkeypatch.setattr(counts, "_MOST_VALUES", X.size // 4)  # of the rows sampled it is not in one
+    monkeypatch.setattr(recognition, "_MOST_VALUES", X.size // 4)  # of the rows sampled it is not in one
     assert not looks_like_counts(table_of(form(X)))
-
-
-@pytest.mark.parametrize("form", FORMS)
-def test_a_sample_of_the_rows_is_enough(form, monkeypatch):
-    monkeypatch.setattr(counts, "_MOST_VALUES", 5000)
-    assert looks_like_counts(table_of(form(cells())))
-    assert not looks_like_counts(table_of(form(load_digits().data)))
-
-
-@pytest.mark.parametrize("form", FORMS)
-def test_missing_values_are_ignored(form):
-    X = cells().astype(np.float64)
-    X[RNG.random(X.shape) < 0.1] = np.nan
-    assert looks_like_counts(table_of(form(X)))
-
-
-@pytest.mark.parametrize("form", FORMS)
-def test_the_share_of_zeros(form):
-    X = np.array([[0.0, 2.0, -1.0], [0.0, 0.0, np.nan]])
-    assert share_of_zeros(table_of(form(X))) == pytest.approx(3 / 5)
-    assert share_of_zeros(table_of(form(np.full((2, 2), np.nan)))) == 0.0

@@ -8,7 +8,7 @@ import numpy as np
 import openpyxl
 import pytest
 
-from ufselect.files import Selection, read_table, write_table
+from ufselect.files import read_table
 
 
 def write_book(path, **sheets):
@@ -49,31 +49,11 @@ def test_another_sheet_may_be_chosen(read):
     assert table.X.tolist() == [[7], [8]]
 
 
-def test_a_first_row_of_numbers_is_data_unless_they_are_text(read):
-    assert read([[0.5, 2], [3, 4]]).names == ("column 1", "column 2")
-    assert read([["1990", "2000"], [3, 4]]).names == ("1990", "2000")
-
-
 def test_formulas_without_a_value_and_errors_are_missing(read):
     table = read([["a", "b", "c"], [1, "=A2*2", "#N/A"], [2, "=A3*2", 5], [3, "=A4*2", "#DIV/0!"]])
     assert table.names == ("a", "c")
     assert table.reasons == {"b": "empty"}
     np.testing.assert_array_equal(table.X, [[1, np.nan], [2, 5], [3, np.nan]])
-
-
-def test_numbers_entered_as_text_get_advice_that_a_sheet_can_follow(read):
-    table = read([["a", "b", "c"], [1, "1,5", "1,234"], [2, "2,5", "2,345"]])
-    assert table.reasons == {
-        "b": "text: '1,5' in row 1 has a decimal comma; enter numbers in the sheet",
-        "c": "text: '1,234' in row 1 has a comma; enter numbers in the sheet",
-    }
-
-
-def test_blank_rows_and_columns_are_left_out(read):
-    rows = [[], [None, "a", None, "b"], [None, 1, None, 2], [None, None], [None, 3, "", 4, None]]
-    table = read(rows)
-    assert table.names == ("a", "b")
-    assert table.X.tolist() == [[1, 2], [3, 4]]
 
 
 def test_options_of_tables_apply(read):
@@ -92,12 +72,6 @@ def test_a_cell_far_away_takes_no_memory(tmp_path):
     book.save(tmp_path / "far.xlsx")
     table = read_table(tmp_path / "far.xlsx")
     assert table.shape == (201, 2)
-
-
-def test_more_values_than_memory_are_refused(read, monkeypatch):
-    monkeypatch.setattr("ufselect._utils.memory.memory_limit", lambda: 16)
-    with pytest.raises(MemoryError, match=r"book\.xlsx would need .* remove empty rows and columns\."):
-        read([["a", "b"], [1, 2]])
 
 
 @pytest.mark.parametrize(
@@ -178,10 +152,3 @@ def test_without_openpyxl_the_command_to_install_it_is_named(read, monkeypatch):
     monkeypatch.setattr(builtins, "__import__", without)
     with pytest.raises(ValueError, match=r"book\.xlsx requires openpyxl: pip install openpyxl\."):
         read_table(path)
-
-
-def test_sheets_are_not_written(read, tmp_path):
-    table = read([["a"], [1], [2]])
-    with pytest.raises(ValueError, match=r"out\.xlsx cannot be written: \.xlsx files are only read; use \.csv"):
-        write_table(tmp_path / "out.xlsx", table, Selection(np.ones(1), np.ones(1), 1))
-    assert not (tmp_path / "out.xlsx").exists()

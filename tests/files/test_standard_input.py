@@ -5,13 +5,11 @@ import io
 import tempfile
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 import pytest
-import scipy.io
 
-from ufselect.files import Selection, read_table, write_table
-from ufselect.files.standard_input import stored_input
+from ufselect.files import read_table
+from ufselect.files.reading import stored_standard_input
 
 FRAME = pd.DataFrame({"name": ["x", "y"], "a": [1.5, 2.0], "b": [3.0, 4.0]})
 
@@ -66,28 +64,11 @@ def test_tables_are_recognized_by_how_they_begin(given, kind):
     assert table.path == Path("standard input")
 
 
-def test_arrays_are_recognized_by_how_they_begin(given):
-    X = FRAME[["a", "b"]].to_numpy()
-    writers = (np.save, lambda stream, X: np.savez(stream, X=X), lambda stream, X: scipy.io.savemat(stream, {"X": X}))
-    for write in writers:
-        stream = io.BytesIO()
-        write(stream, X)
-        given(stream.getvalue())
-        np.testing.assert_array_equal(read_table("-").X, X)
-
-
 def test_options_apply(given):
     given("# a\nä;b\n1,5;-\n".encode("latin-1"))
     table = read_table("-", encoding="latin-1", na="-", delimiter=";")
     assert table.names == ("ä",)
     assert table.notes == ("1 comment line was skipped.",)
-
-
-def test_what_was_read_can_be_written(given, tmp_path):
-    for kind in ("text", "Parquet"):
-        given(CONTENTS[kind])
-        write_table(tmp_path / "out.parquet", read_table("-"), Selection(np.ones(2), np.array([2, 1]), 1))
-        pd.testing.assert_frame_equal(pd.read_parquet(tmp_path / "out.parquet"), FRAME[["name", "b"]])
 
 
 @pytest.mark.parametrize(
@@ -112,13 +93,7 @@ def test_what_cannot_be_read_is_said_in_one_sentence(given, data, options, messa
     assert "\n" not in str(caught.value)
 
 
-def test_an_option_that_does_not_apply_names_standard_input(given):
-    given(CONTENTS["Parquet"])
-    with pytest.raises(ValueError, match=r"sheet='x' does not apply to standard input: only \.xlsx files have"):
-        read_table("-", sheet="x")
-
-
 def test_nothing_is_left_if_reading_is_interrupted(given):
     given(b"a,b\n1,2\n")
-    with pytest.raises(KeyboardInterrupt), stored_input():
+    with pytest.raises(KeyboardInterrupt), stored_standard_input():
         raise KeyboardInterrupt

@@ -30,14 +30,6 @@ def test_missing_infinite_and_negative_values_are_counted_by_column(form):
     assert negative_values(table) == {"d": 1}
 
 
-def test_the_worst_columns_come_first():
-    X = np.ones((9, 4))
-    X[:2, 0], X[:7, 1], X[:2, 2] = np.nan, np.nan, np.nan
-    X[8, 3] = X[7:, 2] = np.inf
-    assert list(missing_values(table_of(X)).items()) == [("b", 7), ("a", 2), ("c", 2)]
-    assert list(infinite_values(table_of(X)).items()) == [("c", 2), ("d", 1)]
-
-
 def test_many_rows_are_counted_in_blocks(monkeypatch):
     monkeypatch.setattr("ufselect.files.table._BLOCK", 8)
     assert missing_values(table_of(np.vstack([VALUES] * 9))) == {"b": 18, "c": 9}
@@ -54,13 +46,3 @@ def test_medians_replace_missing_values(form, dtype):
     assert as_dense(filled.X)[:2, 1].tolist() == [6, 6]
     assert as_dense(filled.X)[1, 2] == 0
     assert missing_values(table) == {"b": 2, "c": 1}
-
-
-def test_nothing_missing_nothing_copied():
-    table = table_of(np.ones((3, 2)))
-    assert with_medians(table) is table
-
-
-def test_a_column_of_missing_values_has_no_median():
-    with pytest.raises(ValueError, match="All values of column 'b' are missing"):
-        with_medians(table_of(np.array([[1.0, np.nan], [2.0, np.nan]])))

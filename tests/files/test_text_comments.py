@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ufselect.files import Selection, read_table, write_table
-from ufselect.files.text_comments import Comments
+from ufselect.files.text_lines import Comments
 
 
 @pytest.fixture
@@ -48,17 +48,6 @@ def test_comments_are_skipped_and_counted(read, case, name):
     assert table.notes == (f"{count} comment line{'s were' if count > 1 else ' was'} skipped.",)
 
 
-@pytest.mark.parametrize("start", ["", "# wide\n"])
-def test_a_header_may_be_longer_than_any_field(read, start):
-    names = [f"column {j}" for j in range(12_000)]
-    table = read(f"{start}{','.join(names)}\n" + 2 * f"{','.join(['1.5'] * len(names))}\n")
-    assert table.names == tuple(names)
-
-
-def test_a_file_without_comments_has_no_note(read):
-    assert read('a,b\n1,"#2"\n').notes == ()
-
-
 HEADERS = {
     "#gene\ta\tb\nx\t1\t2\ny\t3\t4\n": {"gene"},
     "# gene\ta\tb\nx\t1\t2\ny\t3\t4\n": {"gene"},
@@ -76,24 +65,6 @@ def test_a_comment_with_a_name_for_each_column_is_the_header(read, text):
     assert set(table.aside) == HEADERS[text]
     np.testing.assert_array_equal(table.X, [[1, 2], [3, 4]])
     assert table.notes == (("2 comment lines were skipped.",) if text.startswith("##") else ())
-
-
-def test_genes_by_samples_may_have_a_commented_header(read):
-    table = read("#made by me\n#gene\tp\tq\na\t1\t3\nb\t2\t4\n", "data.tsv", transpose=True)
-    assert table.names == ("a", "b")
-    assert table.samples.tolist() == ["p", "q"]
-    np.testing.assert_array_equal(table.X, [[1, 2], [3, 4]])
-    assert table.notes == ("1 comment line was skipped.",)
-
-
-def test_a_comment_may_be_long(read):
-    assert read(f"# {'x' * 200_000}\na,b\n1,2\n").names == ("a", "b")
-
-
-def test_one_column_has_no_commented_header(read):
-    table = read("# metres\n1.5\n2.5\n")
-    assert table.names == ("column 1",)
-    assert table.X.tolist() == [[1.5], [2.5]]
 
 
 def test_labels_that_all_begin_with_the_mark_are_no_comments(read):
@@ -116,64 +87,16 @@ def test_errors_of_excel_are_missing_values_and_lose_no_sample(read, error, name
     assert table.notes == ()
 
 
-@pytest.mark.parametrize(
-    "text", ["a\n#N/A\n1\n2\n", "a\r\n#N/A\r\n1\r\n2\r\n", "#N/A,x\n1,y\n2,x\n", "a,b\n#N/A,\n1,\n2,\n"]
-)
-def test_an_error_may_stand_in_any_first_column(read, text):
-    table = read(text, header=None if text.startswith("a") else False)
-    np.testing.assert_array_equal(table.X, [[np.nan], [1], [2]])
-    assert table.notes == ()
-
-
-def test_a_first_sample_that_begins_with_an_error_is_no_line_of_names(read):
-    table = read("#N/A,2.5,1\n3,4.5,2\n5,1.5,4\n")
-    np.testing.assert_array_equal(table.X, [[np.nan, 2.5, 1], [3, 4.5, 2], [5, 1.5, 4]])
-
-
-def test_an_error_in_every_row_is_an_empty_column(read):
-    table = read("a,b\n#N/A,1\n#N/A,2\n")
-    assert table.reasons == {"a": "empty"}
-    assert table.X.tolist() == [[1], [2]]
-
-
 def test_labels_of_which_some_begin_with_the_mark_are_no_comments(read):
     table = read("n,a,b\nx,1,2\n#2,3,4\n# two comments, and\n#no,words,only\n#3,NA,\n")
     assert table.aside["n"].tolist() == ["x", "#2", "#3"]
     assert table.notes == ("2 comment lines were skipped.",)
 
 
-def test_labels_as_r_writes_them_may_begin_with_the_mark(read):
-    table = read("a,b\nx,1,2\n#2,3,4\n#3,5\n")
-    assert table.samples.tolist() == ["x", "#2"]
-    assert table.notes == ("1 comment line was skipped.",)
-
-
-def test_a_number_commented_out_is_said_to_be_text(read):
-    table = read("a,b\n1,2\n#3,5\n3,4\n")
-    assert table.names == ("b",)
-    assert table.reasons["a"].startswith("text: '#3' in row 2 is not a number")
-
-
 def test_an_error_among_quotes_that_need_a_closer_look(read):
     table = read('n,a\n5" long,1\n#N/A,2\n#3,3\n# done\n')
     assert table.aside["n"].tolist() == ['5" long', "#N/A", "#3"]
     assert table.notes == ("1 comment line was skipped.",)
-
-
-def test_a_quoted_value_may_begin_with_the_mark_or_have_such_a_line(read):
-    table = read('n,a\n"#1",1\n"x\n#2",2\n# skipped\n"#\n#",3\n')
-    assert table.aside["n"].tolist() == ["#1", "x\n#2", "#\n#"]
-    assert table.notes == ("1 comment line was skipped.",)
-
-
-def test_a_file_of_comments_has_no_rows(read):
-    with pytest.raises(ValueError, match=r"data\.csv has a header but no rows\."):
-        read("# nothing\n")
-
-
-def test_rows_are_counted_without_comments(read):
-    with pytest.raises(ValueError, match="has 1 value in row 2, but there are 2 columns"):
-        read("a,b\n# one\n1,2\n# two\n3\n")
 
 
 RECORDS = ("#N/A,5\n", "#1,2\n", '#1,"2"\n', "#x,\n", "#REF!,x\n")

@@ -117,22 +117,6 @@ def test_numbers_of_both_kinds_stop_and_name_the_option(read):
     assert table.reasons["a"] == "text: '1,5' in row 1 has a decimal comma; see decimal (--decimal)"
 
 
-def test_a_point_is_no_decimal_mark_beside_decimal_commas(read):
-    table = read("a;b\n1,5;1.25\n2,5;1.000\n", decimal=",")
-    assert table.names == ("a",)
-    assert table.reasons["b"] == "text: '1.25' in row 1 has a decimal point; see decimal (--decimal)"
-
-
-def test_long_integers_go_aside_beside_decimal_commas(read):
-    table = read("a;key\n1,5;9007199254740993\n2,5;17\n")
-    assert table.reasons == {"key": "integers too long for a float"}
-
-
-def test_decimal_commas_set_aside_stay_as_they_are_written(read):
-    table = read("a;b\n1,5;1,25\n2,5;2\n", aside=["b"])
-    assert table.aside["b"].tolist() == ["1,25", "2"]
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -149,28 +133,10 @@ def test_options_without_sense_are_refused(read, options, message):
         read("a,b\n1,2\n", **options)
 
 
-@pytest.mark.parametrize(
-    "options",
-    [{"delimiter": ";"}, {"decimal": ","}, {"na": ["-"]}, {"na": "-"}, {"encoding": "latin-1"}],
-    ids=lambda each: next(iter(each)),
-)
-def test_options_of_text_do_not_apply_to_arrays(tmp_path, options):
-    np.save(tmp_path / "x.npy", np.eye(3))
-    with pytest.raises(ValueError, match=r"does not apply to .*x\.npy: only \.csv(, | and )\.tsv"):
-        read_table(tmp_path / "x.npy", **options)
-
-
 def test_a_quoted_value_longer_than_the_sample_does_no_harm(read, monkeypatch):
     monkeypatch.setattr("ufselect.files.text_records._SAMPLE", 100)
     text = "n;x\n" + "".join(f'"{"word, " * 40}\n{row};";{row},5\n' for row in range(20))
     np.testing.assert_array_equal(read(text, decimal=",").X[:, 0], np.arange(20) + 0.5)
-
-
-def test_a_line_longer_than_the_sample_is_looked_at_whole(read, monkeypatch):
-    monkeypatch.setattr("ufselect.files.text_records._SAMPLE", 10)
-    header = ";".join(f"gene {j}" for j in range(50))
-    table = read(header + "\n" + ";".join(["1,5"] * 50) + "\n")
-    assert table.shape == (1, 50)
 
 
 # Thousands separators
@@ -185,13 +151,6 @@ def test_thousands_or_decimals_stop_and_name_column_and_option(read, mark):
     assert str(caught.value).endswith("pass decimal='.' (--decimal .) or decimal=',' (--decimal ,).")
     np.testing.assert_array_equal(read(INCOMES.format(mark), decimal=".").X, [[1234], [12345], [800]])
     np.testing.assert_array_equal(read(INCOMES.format(mark), decimal=",").X, [[1.234], [12.345], [800]])
-
-
-def test_the_column_of_a_doubtful_number_is_named_in_any_language(read):
-    with pytest.raises(ValueError, match="has '1,234' in 'Größe', which"):
-        read("Größe;b\n1,234;2\n")
-    with pytest.raises(ValueError, match="has '1,234' in 'column 2', which"):
-        read("3;1,234\n4;2,345\n", delimiter=";")
 
 
 CERTAIN = {
@@ -231,25 +190,6 @@ def test_quoted_thousands_between_commas_stop(read):
     np.testing.assert_array_equal(read(text, decimal=".").X, [[1, 1234], [2, 2345]])
 
 
-def test_points_are_thousands_separators_beside_decimal_commas_on_request(read):
-    text = "x;y\n1.234;1,5\n2.345;2\n"
-    with pytest.raises(ValueError, match=r"has numbers such as '1,5' and '1\.234'; pass decimal"):
-        read(text)
-    np.testing.assert_array_equal(read(text, decimal=",").X, [[1234, 1.5], [2345, 2]])
-
-
-def test_thousands_after_the_lines_looked_at_are_text_with_a_reason(read):
-    table = read("x;y\n" + "1;2\n" * 400 + "1,234;5\n")
-    assert table.names == ("y",)
-    assert table.reasons["x"] == "text: '1,234' in row 401 has a comma; see decimal (--decimal)"
-
-
-def test_a_decimal_comma_among_thousands_makes_text_with_a_reason(read):
-    table = read("x;y\n" + "1,234.5;2\n" * 400 + "1,5;5\n")
-    assert table.names == ("y",)
-    assert table.reasons["x"] == "text: '1,5' in row 401 has a decimal comma; see decimal (--decimal)"
-
-
 NUMBERS_IN_TEXT = {
     "$1,234.00": "amounts of money",
     "-$5": "amounts of money",
@@ -274,11 +214,6 @@ def test_money_and_percent_are_named(read, written):
     assert table.aside["b"].tolist()[0] == written
 
 
-@pytest.mark.parametrize("written", ["(a)", "5 apples", "$", "12-34", "%", "100% cotton", "USD"])
-def test_text_beside_numbers_is_text(read, written):
-    assert read(f"a|b\n1|{written}\n2|{written}\n").reasons["b"] == "text"
-
-
 # What means a missing value
 
 
@@ -289,16 +224,6 @@ def test_further_texts_for_missing_values(read):
     assert table.names == ("a", "b")
     np.testing.assert_array_equal(table.X, [[1, np.nan], [np.nan, 2], [3, 4]])
     assert table.aside["site"].tolist() == ["unknown", " - ", "north"]
-
-
-@pytest.mark.parametrize("na", ["-999", ["-999"], ("?", "-999")])
-def test_a_number_can_mean_a_missing_value(read, na):
-    np.testing.assert_array_equal(read("a,b\n1,-999\n-999,2\n", na=na).X, [[1, np.nan], [np.nan, 2]])
-
-
-def test_further_missing_values_among_numbers_set_aside(read):
-    table = read("y,a\n1,1\n?,2\n", na="?", aside=["y"])
-    np.testing.assert_array_equal(table.aside["y"], [1, np.nan])
 
 
 # Both marks over any numbers

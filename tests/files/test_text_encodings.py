@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ufselect.files import read_table
-from ufselect.files import text_encoding as module
+from ufselect.files import text_lines as module
 
 TEXT = 'Größe;naïve;Ort\n1,5;2;"Köln, am\nRhein"\n3,5;4;Århus\n'
 

@@ -50,19 +50,6 @@ def test_rows_of_text_become_columns(read, name):
     assert table.samples.tolist() == ["s1", "s2", "s3"]
 
 
-@pytest.mark.parametrize("corner", ["gene,", ",", ""])
-def test_sample_labels_that_are_numbers_are_no_feature(read, corner):
-    table = read(f"{corner}2019,2020\ng1,1,2\ng2,3,4\n")
-    assert table.names == ("g1", "g2")
-    np.testing.assert_array_equal(table.X, [[1, 3], [2, 4]])
-    assert table.aside[corner.strip(",")].tolist() == [2019, 2020]
-
-
-def test_feature_names_that_are_numbers_are_names(read):
-    assert read("id,s1,s2\n101,1,2\n102,3,4\n").names == ("101", "102")
-    assert read("1,2,3\n101,1,2\n102,3,4\n").names == ("101", "102")
-
-
 def test_decimal_commas_missing_values_and_columns_aside(read):
     table = read("gene;s1;s2\ng1;1,5;-\ng2;3;4\ng3;5;6\n", na="-", aside=["g3"])
     assert table.names == ("g1", "g2")
@@ -113,26 +100,6 @@ def test_a_transposed_file_is_read_as_its_transpose(tmp_path_factory, n_samples,
         np.testing.assert_array_equal(table.aside[name], values)
 
 
-def test_many_samples_are_turned_block_by_block(read, monkeypatch):
-    monkeypatch.setattr("ufselect.files.text_transposed._VALUES", 7)
-    X = np.arange(60).reshape(3, 20)
-    text = "gene," + ",".join(f"s{i}" for i in range(20)) + "\n"
-    text += "".join(f"g{j}," + ",".join(map(str, row)) + "\n" for j, row in enumerate(X.tolist()))
-    table = read(text)
-    np.testing.assert_array_equal(table.X, X.T)
-    assert table.samples.tolist() == [f"s{i}" for i in range(20)]
-
-
-@pytest.mark.parametrize("ending", ["csv", "parquet", "npz", "h5ad"])
-def test_what_was_transposed_is_written_with_samples_in_rows(read, tmp_path, ending):
-    table = read(GENES)
-    write_table(tmp_path / f"out.{ending}", table, everything(table))
-    again = read_table(tmp_path / f"out.{ending}")
-    np.testing.assert_array_equal(again.X, table.X)
-    assert again.names == table.names
-    assert again.aside["gene"].tolist() == ["s1", "s2", "s3"]
-
-
 # Other formats
 
 
@@ -158,14 +125,6 @@ def test_arrays_are_transposed_and_their_names_fit(tmp_path, ending, sparse):
     assert sp.issparse(table.X) == sparse
     np.testing.assert_array_equal(table.X.toarray() if sparse else table.X, X.T)
     assert not sparse or table.X.format == "csr"
-
-
-def test_a_single_array_is_transposed(tmp_path):
-    np.save(tmp_path / "x.npy", X)
-    table = read_table(tmp_path / "x.npy", transpose=True, aside=["x1"])
-    assert table.names == ("x0",)
-    np.testing.assert_array_equal(table.X, X[:1].T)
-    assert table.X.flags.c_contiguous
 
 
 @pytest.mark.parametrize("indexed", [False, True, "named"])
@@ -196,11 +155,3 @@ def test_parquet_that_cannot_be_transposed_is_refused(tmp_path, columns, message
     parquet.write_table(pa.table(columns), tmp_path / "x.parquet")
     with pytest.raises(ValueError, match=message):
         read_table(tmp_path / "x.parquet", transpose=True)
-
-
-def test_annotated_data_are_never_transposed(tmp_path):
-    import anndata
-
-    anndata.AnnData(X).write_h5ad(tmp_path / "x.h5ad")
-    with pytest.raises(ValueError, match=r"transpose=True does not apply to .*x\.h5ad: rows of AnnData are always"):
-        read_table(tmp_path / "x.h5ad", transpose=True)

@@ -1,11 +1,11 @@
-"""FSASL by PyTorch, on its CPU device: the same features as by NumPy, and values to the precision of eigenvectors."""
+"""KernelFSASL of tensors on the CPU device: the same features as of arrays, values to the precision of eigenvectors."""
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 
-from ufselect import FSASL, MaxVariance
+from ufselect import KernelFSASL, MaxVariance
 from ufselect.datasets import make_planted_clusters
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed: run `pip install torch`")
@@ -21,12 +21,20 @@ def planted(n, seed=0):
     return make_planted_clusters(n, 6, 20, 60, separation=4.0, random_state=seed).X.astype(np.float32)
 
 
+def fits(X, count, **params):
+    """Fits of a tensor, and on a GPU of a tensor and of an array."""
+    yield KernelFSASL(count, **params).fit(torch.from_numpy(X))
+    if torch.cuda.is_available():
+        yield KernelFSASL(count, **params).fit(torch.from_numpy(X).cuda())
+        yield KernelFSASL(count, device="cuda", **params).fit(X)
+
+
 @pytest.mark.parametrize("n", [150, 800, 6000])
 @pytest.mark.parametrize("scale", ["moderate", "standard", None])
 def test_features_are_those_of_numpy(n, scale):
     X = planted(n)
-    expected = FSASL(12, scale=scale).fit(X)
-    for found in (FSASL(12, scale=scale).fit(torch.from_numpy(X)), FSASL(12, scale=scale, device="cpu").fit(X)):
+    expected = KernelFSASL(12, scale=scale).fit(X)
+    for found in fits(X, 12, scale=scale):
         assert_array_equal(found.top_features(), expected.top_features())
         best = expected.top_features()  # the scores of others, which are near zero, depend on the last of the curve
         assert_allclose(found.scores_[best], expected.scores_[best], rtol=0, atol=PRECISION)
@@ -41,14 +49,14 @@ def test_features_are_those_of_numpy(n, scale):
 def test_the_first_graph_is_that_of_numpy():
     X = planted(700)
     settings = {"adaptive": False, "graph_components": None}
-    expected, found = (FSASL(12, **settings).fit(data).neighbor_graph_ for data in (X, torch.from_numpy(X)))
+    expected, found = (KernelFSASL(12, **settings).fit(data).neighbor_graph_ for data in (X, torch.from_numpy(X)))
     assert_allclose(found.toarray(), expected.toarray(), rtol=0, atol=1e-5)
 
 
 def test_constant_columns_and_copies_are_set_aside():
     X = planted(300)
     X[:, 3], X[:, 7] = 2.5, X[:, 5]
-    expected, found = FSASL(12).fit(X), FSASL(12).fit(torch.from_numpy(X))
+    expected, found = KernelFSASL(12).fit(X), KernelFSASL(12).fit(torch.from_numpy(X))
     assert_array_equal(found.copies_, expected.copies_)
     assert_array_equal(found.top_features(), expected.top_features())
     assert found.ranking_[3] == X.shape[1]
@@ -57,9 +65,9 @@ def test_constant_columns_and_copies_are_set_aside():
 
 def test_offsets_and_precision_of_the_tensor_do_not_matter():
     X = planted(400).astype(np.float64)
-    expected = FSASL(12).fit(torch.from_numpy(X))
+    expected = KernelFSASL(12).fit(torch.from_numpy(X))
     for other in (X + 1e6, 1e-20 * X):
-        found = FSASL(12).fit(torch.from_numpy(other))
+        found = KernelFSASL(12).fit(torch.from_numpy(other))
         assert_array_equal(found.top_features(), expected.top_features())
         assert_allclose(found.scores_, expected.scores_, rtol=1e-3, atol=1e-4)
 
@@ -67,7 +75,7 @@ def test_offsets_and_precision_of_the_tensor_do_not_matter():
 def test_the_data_are_left_as_they_were_and_a_fit_can_be_repeated():
     X = torch.from_numpy(planted(300))
     before = X.clone()
-    first, second = FSASL(12).fit(X), FSASL(12).fit(X)
+    first, second = KernelFSASL(12).fit(X), KernelFSASL(12).fit(X)
     assert torch.equal(X, before)
     assert_array_equal(first.scores_, second.scores_)
     assert_array_equal(first.embedding_, second.embedding_)
@@ -75,39 +83,36 @@ def test_the_data_are_left_as_they_were_and_a_fit_can_be_repeated():
 
 def test_the_number_of_features_may_be_left_to_the_data():
     X = planted(500)
-    assert FSASL().fit(torch.from_numpy(X)).n_features_ == FSASL().fit(X).n_features_
+    assert KernelFSASL().fit(torch.from_numpy(X)).n_features_ == KernelFSASL().fit(X).n_features_
 
 
-@pytest.mark.parametrize(
-    ("params", "message"),
-    [
-        ({"structure": "both"}, "structure='both' does not work on a device; use structure='local', or a NumPy array"),
-        ({"n_clusters": 3}, "n_clusters=3 does not work on a device; use n_clusters=None, or a NumPy array"),
-        ({"neighbors": "approximate"}, 'neighbors="approximate" does not work on a device'),
-        ({"local_weight": 0.0}, "local_weight=0 with structure"),
-        ({"selection": "norm"}, "selection='norm' does not work on a device"),
-        ({"center": False}, "center=False does not work on a device"),
-    ],
-)
-def test_what_a_device_does_not_do_is_refused(params, message):
-    with pytest.raises(ValueError, match=message):
-        FSASL(5, device="cpu", **params).fit(planted(100))
+def test_approximate_neighbours_are_refused():
+    with pytest.raises(ValueError, match='neighbors="approximate" does not work on a device'):
+        KernelFSASL(5, neighbors="approximate").fit(torch.from_numpy(planted(100)))
+
+
+@pytest.mark.parametrize("n", [150, 800])
+def test_columns_that_are_not_centred_give_the_features_of_numpy(n):
+    X = planted(n) + 1.0
+    expected, found = (KernelFSASL(12, center=False).fit(data) for data in (X, torch.from_numpy(X)))
+    assert_array_equal(found.top_features(), expected.top_features())
+    assert_allclose(found.alignment_curve_, expected.alignment_curve_, rtol=0, atol=PRECISION)
 
 
 def test_more_features_than_samples_are_refused():
     with pytest.raises(ValueError, match="X has 50 samples and 80 features"):
-        FSASL(5, device="cpu").fit(planted(50))
+        KernelFSASL(5).fit(torch.from_numpy(planted(50)))
 
 
 def test_sparse_data_are_refused():
-    with pytest.raises(ValueError, match=r"device='cpu' needs a dense X; use X\.toarray\(\), or device=None"):
-        FSASL(5, device="cpu").fit(sp.csr_array(planted(100)))
+    with pytest.raises(ValueError, match=r"device='cuda' needs a dense X; use X\.toarray\(\), or device=None"):
+        KernelFSASL(5, device="cuda").fit(sp.csr_array(planted(100)))
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
 def test_without_a_gpu_one_sentence_says_so():
     with pytest.raises(ValueError, match="device='cuda' needs a GPU, and PyTorch finds none here; use device=None"):
-        FSASL(5, device="cuda").fit(planted(100))
+        KernelFSASL(5, device="cuda").fit(planted(100))
 
 
 @pytest.mark.parametrize(
@@ -122,12 +127,12 @@ def test_without_a_gpu_one_sentence_says_so():
 )
 def test_hostile_tensors_are_refused(X, message):
     with pytest.raises(ValueError, match=message):
-        FSASL(1).fit(X)
+        KernelFSASL(1).fit(X)
 
 
 def test_whole_numbers_are_taken_as_their_values():
     X = torch.randint(0, 50, (200, 10), generator=torch.Generator().manual_seed(0))
-    assert_array_equal(FSASL(3).fit(X).top_features(), FSASL(3).fit(X.double()).top_features())
+    assert_array_equal(KernelFSASL(3).fit(X).top_features(), KernelFSASL(3).fit(X.double()).top_features())
 
 
 def test_other_methods_take_a_tensor_in_memory():
@@ -137,9 +142,9 @@ def test_other_methods_take_a_tensor_in_memory():
 
 def test_data_that_are_streamed_by_blocks_give_the_same(monkeypatch):
     X = torch.from_numpy(planted(700))
-    expected = FSASL(12).fit(X)
-    monkeypatch.setattr("ufselect.gpu.columns._BLOCK_BYTES", 8 * 80 * 97)  # 97 rows
-    found = FSASL(12).fit(X)
+    expected = KernelFSASL(12).fit(X)
+    monkeypatch.setattr("ufselect.columns.tensors._BLOCK_BYTES", 8 * 80 * 97)  # 97 rows
+    found = KernelFSASL(12).fit(X)
     assert_array_equal(found.top_features(), expected.top_features())
     assert_allclose(found.scores_, expected.scores_, rtol=0, atol=PRECISION)
 
@@ -147,32 +152,32 @@ def test_data_that_are_streamed_by_blocks_give_the_same(monkeypatch):
 def test_columns_to_keep_and_to_exclude_are_respected():
     X = planted(300)
     params = {"keep": [X.shape[1] - 1, 3], "exclude": [0, 1], "min_distance": 2}
-    expected, found = FSASL(8, **params).fit(X), FSASL(8, **params).fit(torch.from_numpy(X))
+    expected, found = KernelFSASL(8, **params).fit(X), KernelFSASL(8, **params).fit(torch.from_numpy(X))
     assert_array_equal(found.top_features(), expected.top_features())
 
 
 @pytest.mark.parametrize("n", [4, 5, 9, 30])
 def test_very_few_samples_are_legal(n):
     X = np.random.default_rng(0).standard_normal((n, 3)).astype(np.float32)
-    expected, found = FSASL(2).fit(X), FSASL(2).fit(torch.from_numpy(X))
+    expected, found = KernelFSASL(2).fit(X), KernelFSASL(2).fit(torch.from_numpy(X))
     assert_allclose(found.scores_, expected.scores_, rtol=0, atol=1e-3)
 
 
 def test_a_column_whose_squares_underflow_ranks_last():
     X = torch.from_numpy(planted(200).astype(np.float64))
     X[:, 4] *= 1e-27
-    for found in (FSASL(5).fit(X), FSASL(5, device="cpu").fit(X.numpy())):
+    for found in fits(X.numpy(), 5):
         assert found.ranking_[4] == X.shape[1]
         assert np.all(np.isfinite(found.alignments_))
 
 
 def test_settings_of_pytorch_do_not_matter():
     X = torch.from_numpy(planted(700))
-    expected = FSASL(12).fit(X)
+    expected = KernelFSASL(12).fit(X)
     torch.set_default_dtype(torch.float64)
     torch.set_float32_matmul_precision("high")
     try:
-        assert_array_equal(FSASL(12).fit(X).scores_, expected.scores_)
+        assert_array_equal(KernelFSASL(12).fit(X).scores_, expected.scores_)
         assert torch.get_float32_matmul_precision() == "high"
     finally:
         torch.set_default_dtype(torch.float32)
@@ -181,21 +186,21 @@ def test_settings_of_pytorch_do_not_matter():
 
 def test_a_tensor_is_transformed_into_a_tensor():
     X = torch.from_numpy(planted(100))
-    selector = FSASL(5)
+    selector = KernelFSASL(5)
     assert torch.equal(selector.fit_transform(X), X[:, selector.get_support(indices=True)])
-    with pytest.raises(ValueError, match="X has 79 features, but FSASL is expecting 80 features as input"):
+    with pytest.raises(ValueError, match="X has 79 features, but KernelFSASL is expecting 80 features as input"):
         selector.transform(X[:, 1:])
 
 
 def test_strong_penalties_leave_something():
     X = planted(300)
-    assert FSASL(5, row_penalty=0.97).fit(torch.from_numpy(X)).coef_.any()
-    assert FSASL(5, row_penalty=0.97).fit(X).coef_.any()
+    assert KernelFSASL(5, row_penalty=0.97).fit(torch.from_numpy(X)).coef_.any()
+    assert KernelFSASL(5, row_penalty=0.97).fit(X).coef_.any()
 
 
 def test_whole_numbers_in_single_precision_keep_their_digits():
     X = np.round(10.0 * planted(400)) + np.where(np.arange(80) % 2 == 1, 2.0**24 - 2.0**10, 0.0)
-    expected, found = (FSASL(12).fit(torch.from_numpy(X.astype(dtype))) for dtype in (np.float64, np.float32))
+    expected, found = (KernelFSASL(12).fit(torch.from_numpy(X.astype(dtype))) for dtype in (np.float64, np.float32))
     assert_array_equal(found.top_features(), expected.top_features())
     assert_allclose(found.scores_, expected.scores_, rtol=1e-3, atol=1e-4)
 
@@ -203,12 +208,12 @@ def test_whole_numbers_in_single_precision_keep_their_digits():
 def test_rounding_that_left_nothing_is_said_instead_of_constant():
     X = torch.from_numpy(planted(300) + np.float32(1e8))
     with pytest.raises(ValueError, match=r"in float32, which holds no differences below 8 at 1e\+08"):
-        FSASL(12).fit(X)
+        KernelFSASL(12).fit(X)
 
 
 @pytest.mark.parametrize("scale", [None, "standard"])
 def test_the_embedding_is_x_times_the_coefficients(scale):
     X = 1000.0 * planted(400)
     used = (X - X.mean(axis=0)) / (1.0 if scale is None else X.std(axis=0))
-    for found in (FSASL(12, scale=scale).fit(torch.from_numpy(X)), FSASL(12, scale=scale, device="cpu").fit(X)):
+    for found in fits(X, 12, scale=scale):
         assert_allclose(used @ found.coef_, found.embedding_, rtol=0, atol=1e-4 * np.abs(found.embedding_).max())

@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import minimize
 from scipy.spatial.distance import cdist
 
-from ufselect import FSASL
+from ufselect import KernelFSASL
 from ufselect.columns.dense import Columns
 from ufselect.graphs.adaptive import adaptive_neighbors
 
@@ -178,7 +178,7 @@ def test_samples_at_equal_distances_share_evenly(n, spread, form):
 def test_differences_that_are_rounding_are_not_divided_by_their_sum():
     # All distances are the same, but sums in another order differ in the last digit.
     X = np.hstack([np.eye(20), 3.0 * np.eye(20)])
-    P = FSASL(3, adaptive=False).fit(X).neighbor_graph_
+    P = KernelFSASL(3, adaptive=False).fit(X).neighbor_graph_
     assert_allclose(P.toarray(), (1.0 - np.eye(20)) / 19.0, rtol=0, atol=1e-12)
 
 

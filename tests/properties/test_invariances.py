@@ -5,44 +5,38 @@ from functools import cache
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from every_selector import METHODS, assert_identical, has, make
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from learned import LEARNED
 from numpy.testing import assert_allclose, assert_array_equal
 
-import ufselect
 from ufselect._utils.policy import LARGEST_DENSE_SPECTRUM
 from ufselect.datasets.planted import make_planted_clusters
 
 # Some iterations for certain, so that structure is learned from selected features, too.
-FSASL_ALWAYS = {"tol": None, "max_iter": 3}
+ALWAYS_THREE = {"tol": 0.0, "max_iter": 3}
 # Of methods with many iterations, some are enough: a difference grows from one to the next.
 VARIANTS = {
-    **{name: (name, {}) for name in ufselect.__all__},
+    **{name: (name, {}) for name in METHODS},
     "CGSSL": ("CGSSL", {"max_iter": 15}),
     "JELSR": ("JELSR", {"max_iter": 15}),
     "LLCFS": ("LLCFS", {"max_iter": 4}),
     "NDFS": ("NDFS", {"max_iter": 15}),
     "RUFS": ("RUFS", {"max_iter": 15}),
-    "FSASL": ("FSASL", {"n_clusters": None}),
-    "FSASL clusters": ("FSASL", {**FSASL_ALWAYS, "structure": "both", "selection": "greedy"}),
-    "FSASL eigen": ("FSASL", {**FSASL_ALWAYS, "w_solver": "eigen"}),
-    "FSASL global": ("FSASL", {**FSASL_ALWAYS, "structure": "global"}),
-    "FSASL mean": ("FSASL", {**FSASL_ALWAYS, "spread": "mean"}),
-    "FSASL raw norm": ("FSASL", {**FSASL_ALWAYS, "scale": None, "selection": "norm"}),
+    "FSASL": ("FSASL", ALWAYS_THREE),
+    "FSASL eigen": ("FSASL", {**ALWAYS_THREE, "w_solver": "eigen", "scale": "moderate", "center": True}),
+    "FSASL local": ("FSASL", {**ALWAYS_THREE, "structure": "local", "spread": "row", "scale": "moderate"}),
     "SPEC kernel": ("SPEC", {"affinity": "kernel", "criterion": "phi2", "power": 2}),
     "EVSC neighbors": ("EVSC", {"affinity": "neighbors", "normalized": False}),
     "SPFS nes": ("SPFS", {"solver": "nes"}),
     "SPFS lar": ("SPFS", {"solver": "lar"}),
-    "FSSL raw": ("FSSL", {"scale": None}),
-    "GLSPFS lle": ("GLSPFS", {"local_model": "lle", "n_components": "all"}),
     "GLSPFS ltsa": ("GLSPFS", {"local_model": "ltsa", "scale": None}),
     "JELSR lpp": ("JELSR", {"local_model": "lpp", "scale": None, "max_iter": 15}),
     "LLCFS mutual": ("LLCFS", {"neighborhood": "mutual", "max_iter": 4}),
     "NDFS published": ("NDFS", {"update": "published", "scale": None, "max_iter": 15}),
 }
 # Row-sparse regression stops at violations of 1e-4, and which it leaves depends on the order of the columns.
-SOLVED_BY_REGRESSION = {"FSASL", "FSSL", "GLSPFS", "MRSF", "SPFS"}
+SOLVED_BY_REGRESSION = {"FSASL", "KernelFSASL", "FSSL", "GLSPFS", "MRSF", "SPFS"}
 REGRESSION_PRECISION = 1e-3
 # On the kernel of a graph, all regressions but the last stop at violations of 0.1.
 KERNEL_PRECISION = 1e-2
@@ -51,7 +45,6 @@ ITERATIVE_PRECISION = 1e-3
 # RUFS maps columns onto [0, 1], where x and 1 − x are not alike.
 BLIND_TO_SIGNS = [variant for variant in VARIANTS if variant != "RUFS"]
 in_every_variant = pytest.mark.parametrize("variant", VARIANTS)
-for_several_seeds = pytest.mark.parametrize("seed", range(2))
 # What runs here, other tests measure; measuring takes as long as a fit itself.
 pytestmark = [
     pytest.mark.no_cover,
@@ -69,16 +62,14 @@ def large(seed):
     return planted(seed, n_samples=LARGEST_DENSE_SPECTRUM + 20)
 
 
-def with_known_parameters(variant, **params):
-    """The selector of a variant, with those of the parameters that it has."""
+def selector_of(variant, **params):
     name, own = VARIANTS[variant]
-    cls = getattr(ufselect, name)
-    wanted = {"n_features_to_select": 5, "n_clusters": 3, **params}
-    return cls(**{**{key: wanted[key] for key in wanted if key in cls().get_params()}, **own})
+    usual = {"max_iter": METHODS[name]().get_params().get("max_iter"), "n_clusters": 3}
+    return make(name, **{**usual, **params, **own})
 
 
 def fitted(X, variant, **params):
-    return with_known_parameters(variant, **params).fit(X)
+    return selector_of(variant, **params).fit(X)
 
 
 @cache
@@ -93,28 +84,19 @@ def original_fit_of_many(variant):
     return fitted(large(0), variant)
 
 
-def has(variant, parameter):
-    return parameter in with_known_parameters(variant).get_params()
-
-
 def assert_same(selector, expected, rtol=1e-6):
     """The same scores, and the same features on top."""
     assert_allclose(selector.scores_, expected.scores_, rtol=rtol, atol=rtol * np.abs(expected.scores_).max())
     assert_array_equal(selector.top_features(), expected.top_features())
 
 
-def assert_identical(selector, expected):
-    for name in LEARNED:
-        if hasattr(expected, name):
-            assert np.array_equal(getattr(selector, name), getattr(expected, name)), name
-
-
 @in_every_variant
-@for_several_seeds
-def test_order_of_the_samples_does_not_matter(variant, seed):
-    X = planted(seed)
-    order = np.random.default_rng(seed).permutation(len(X))
-    assert_same(fitted(X[order], variant), original_fit(variant, seed))
+def test_order_of_the_samples_does_not_matter(variant):
+    X = planted(0)
+    order = np.random.default_rng(0).permutation(len(X))
+    # Lassos of the self-expression stop at a duality gap of 1e-4.
+    rtol = REGRESSION_PRECISION if variant == "FSASL eigen" else 1e-6
+    assert_same(fitted(X[order], variant), original_fit(variant, 0), rtol)
 
 
 @in_every_variant
@@ -125,17 +107,16 @@ def test_order_of_many_samples_matters_less_than_the_precision_of_the_eigensolve
 
 
 @in_every_variant
-@for_several_seeds
-def test_features_take_their_scores_along_when_permuted(variant, seed):
-    X = planted(seed)
-    order = np.random.default_rng(seed).permutation(X.shape[1])
-    original, permuted = original_fit(variant, seed), fitted(X[:, order], variant)
+def test_features_take_their_scores_along_when_permuted(variant):
+    X = planted(0)
+    order = np.random.default_rng(0).permutation(X.shape[1])
+    original, permuted = original_fit(variant, 0), fitted(X[:, order], variant)
     regression = VARIANTS[variant][0] in SOLVED_BY_REGRESSION and variant != "FSASL eigen"
-    rtol = KERNEL_PRECISION if variant == "FSASL" else REGRESSION_PRECISION if regression else 1e-6
+    rtol = KERNEL_PRECISION if variant == "KernelFSASL" else REGRESSION_PRECISION if regression else 1e-6
     largest = np.abs(original.scores_).max()
     assert_allclose(permuted.scores_, original.scores_[order], rtol=rtol, atol=rtol * largest)
     clear = original.ranking_[order] <= 5
-    if variant == "FSASL raw norm":  # which ranks features of no weight in the order of the columns
+    if VARIANTS[variant][0] == "FSASL":  # which ranks features of no weight in the order of the columns
         clear &= original.scores_[order] > 0.0
         assert clear.sum() >= 3
     assert_array_equal(permuted.ranking_[clear], original.ranking_[order][clear])
@@ -153,24 +134,22 @@ def test_a_common_factor_does_not_matter(variant, seed, factor):
 
 
 @in_every_variant
-@for_several_seeds
-def test_units_and_origins_of_standardised_columns_do_not_matter(variant, seed):
-    standardised = with_known_parameters(variant, scale="standard").get_params().get("scale", "") == "standard"
-    if not standardised and variant != "RUFS":  # which maps all columns onto [0, 1]
-        assert VARIANTS[variant][1].get("scale", "standard") is None or variant == "MaxVariance"
-        return
-    X = planted(seed)
-    rng = np.random.default_rng(seed)
+def test_units_and_origins_of_standardised_columns_do_not_matter(variant):
+    own = VARIANTS[variant][1].get("scale", "standard")
+    if own != "standard" or variant == "MaxVariance":
+        pytest.skip("does not standardise")  # RUFS maps all columns onto [0, 1]
+    X = planted(0)
+    rng = np.random.default_rng(0)
     units, origins = 10.0 ** rng.integers(-4, 5, X.shape[1]), rng.normal(scale=10.0, size=X.shape[1])
-    assert_same(fitted((X + origins) * units, variant, scale="standard"), fitted(X, variant, scale="standard"))
+    prepared = {"scale": "standard", "center": True}
+    assert_same(fitted((X + origins) * units, variant, **prepared), fitted(X, variant, **prepared))
 
 
 @pytest.mark.parametrize("variant", BLIND_TO_SIGNS)
-@for_several_seeds
-def test_the_sign_of_a_feature_does_not_matter(variant, seed):
-    X = planted(seed)
-    signs = np.where(np.random.default_rng(seed).random(X.shape[1]) < 0.5, -1.0, 1.0)
-    assert_same(fitted(signs * X, variant), original_fit(variant, seed))
+def test_the_sign_of_a_feature_does_not_matter(variant):
+    X = planted(0)
+    signs = np.where(np.random.default_rng(0).random(X.shape[1]) < 0.5, -1.0, 1.0)
+    assert_same(fitted(signs * X, variant), original_fit(variant, 0))
 
 
 @settings(max_examples=20)
@@ -189,17 +168,16 @@ def test_sparse_storage_does_not_matter(variant, form, center):
     X = np.where(X > 2.0, X, 0.0)
     assert 0.1 < np.mean(X > 0.0) < 0.5
     expected = fitted(X, variant, center=center)
-    if VARIANTS[variant][0] == "FSASL":
+    if VARIANTS[variant][0] in ("FSASL", "KernelFSASL"):
         # Where more samples than neighbours coincide in the learned space, rounding decides who are neighbours.
         assert len(np.unique(expected.embedding_.round(8), axis=0)) == len(X)
     assert_same(fitted(form(X), variant, center=center), expected)
 
 
 @in_every_variant
-@for_several_seeds
-def test_single_precision_finds_the_same_features(variant, seed):
-    X = planted(seed)
-    single, double = fitted(X.astype(np.float32), variant), original_fit(variant, seed)
+def test_single_precision_finds_the_same_features(variant):
+    X = planted(0)
+    single, double = fitted(X.astype(np.float32), variant), original_fit(variant, 0)
     assert single.scores_.dtype == np.float32
     assert set(single.top_features()) == set(double.top_features())
     rtol = 1e-2 if variant == "RUFS" else 1e-3  # RUFS may stop an iteration earlier or later
@@ -212,7 +190,7 @@ def test_neither_threads_nor_another_fit_change_a_bit(variant, data):
     original = original_fit(variant, 0) if data is planted else original_fit_of_many(variant)
     again = fitted(data(0), variant, n_jobs=2)
     assert_identical(again, original)
-    if has(variant, "n_jobs"):
+    if has(VARIANTS[variant][0], "n_jobs"):
         again.set_params(n_jobs=1)
     assert_identical(again.fit(data(0)), original)
 
@@ -229,7 +207,7 @@ def test_a_fit_does_not_depend_on_the_data_fitted_before(variant):
     assert_identical(selector.fit(planted(1)), original_fit(variant, 1))
 
 
-@pytest.mark.parametrize("variant", [variant for variant in VARIANTS if has(variant, "random_state")])
+@pytest.mark.parametrize("variant", [variant for variant in VARIANTS if has(VARIANTS[variant][0], "random_state")])
 def test_the_start_of_iterations_does_not_matter(variant):
     X = large(0)
     assert_same(fitted(X, variant, random_state=1), original_fit_of_many(variant), rtol=ITERATIVE_PRECISION)
@@ -258,9 +236,8 @@ MIRRORED_SCORE_THE_SAME = [
 
 
 @pytest.mark.parametrize("variant", MIRRORED_SCORE_THE_SAME)
-@for_several_seeds
-def test_a_mirrored_feature_scores_the_same(variant, seed):
-    X = planted(seed)
+def test_a_mirrored_feature_scores_the_same(variant):
+    X = planted(0)
     selector = fitted(np.hstack([X, -X[:, [0, 7]]]), variant)
     assert_allclose(selector.scores_[20:], selector.scores_[[0, 7]], rtol=1e-6, atol=1e-9)
 

@@ -22,7 +22,7 @@ from sklearn.datasets import load_digits
 from sklearn.metrics import adjusted_rand_score
 
 import ufselect
-from ufselect import FSASL, LaplacianScore, MaxVariance
+from ufselect import KernelFSASL, LaplacianScore, MaxVariance
 from ufselect.datasets import make_planted_clusters
 from ufselect.inspection import alignment_of_selection, explain_features, selection_frequencies, structure_test
 from ufselect.metrics import absolute_correlations, matched_accuracy, redundancy
@@ -44,7 +44,7 @@ HOSTILE = [
 
 def planted_study(selector=None, **more):
     X, clusters, _ = make_planted_clusters(120, 4, 20, 40, random_state=0)
-    selector = selector or FSASL(n_features_to_select=12, n_clusters=4)
+    selector = selector or KernelFSASL(n_features_to_select=12)
     names = [f"gene {column}" for column in range(X.shape[1])]
     fields = {"groups": {"planted": clusters}, **more}
     return Study(selector.fit(X), X, names, "planted.csv", "ufselect select planted.csv", **fields)
@@ -117,14 +117,14 @@ def test_curves_come_with_that_of_shuffled_columns_and_with_all_columns(tested):
 def test_agreement_of_all_columns_is_the_end_of_the_curve():
     X = make_planted_clusters(120, 4, 20, 40, random_state=0).X
     X = np.hstack([X, X[:, :3], np.ones((120, 2))])  # copies and constant columns change nothing
-    study = Study(FSASL(60).fit(X), X, None, "f", "c")
+    study = Study(KernelFSASL(60).fit(X), X, None, "f", "c")
     found = content_of(render_page(study))["curves"]["all"]
     assert found == pytest.approx(study.selector.alignment_curve_[-1], rel=1e-6)
 
 
 def test_agreement_of_all_columns_is_estimated_from_some_samples(monkeypatch):
     X = make_planted_clusters(600, 4, 20, 40, random_state=0).X
-    study = Study(FSASL(10).fit(X), X, None, "f", "c")
+    study = Study(KernelFSASL(10).fit(X), X, None, "f", "c")
     exact = agreement_of_all(study)
     monkeypatch.setattr("ufselect.report.features.MOST_ROWS", 200)
     assert agreement_of_all(study) != exact
@@ -150,7 +150,7 @@ def test_first_sentence_says_what_was_not_tested(planted):
 
 
 def test_first_sentence_says_how_many_samples_were_tested(planted):
-    test = structure_test(planted.X, FSASL(12), max_samples=100, n_shuffles=2)
+    test = structure_test(planted.X, KernelFSASL(12), max_samples=100, n_shuffles=2)
     page = render_page(replace(planted, test=test))
     of_all = alignment_of_selection(planted.selector)
     told = f"agreement {of_all:.2f} of 1; on the 100 of 120 samples tested {test.observed:.2f}, against "
@@ -159,7 +159,7 @@ def test_first_sentence_says_how_many_samples_were_tested(planted):
     np.testing.assert_allclose(content_of(page)["curves"]["tested"]["observed"], test.curve, atol=1e-6)
 
 
-@pytest.mark.parametrize("cls", [FSASL, ufselect.MCFS])
+@pytest.mark.parametrize("cls", [KernelFSASL, ufselect.MCFS])
 def test_page_of_noise_says_that_nothing_was_found_and_claims_nothing(cls):
     X = np.random.default_rng(0).standard_normal((120, 40))
     selector = cls(n_features_to_select=8).fit(X)
@@ -179,7 +179,7 @@ def test_page_of_noise_says_that_nothing_was_found_and_claims_nothing(cls):
 
 
 def test_a_method_of_ones_own_may_know_no_r2():
-    study = planted_study(FSASL(n_features_to_select=5))
+    study = planted_study(KernelFSASL(n_features_to_select=5))
     del study.selector.r2_curve_
     page = render_page(study)
     assert content_of(page)["curves"]["r2"] is None
@@ -189,14 +189,14 @@ def test_a_method_of_ones_own_may_know_no_r2():
 def test_constant_columns_may_be_selected():
     X, _, _ = make_planted_clusters(120, 4, 10, 10, random_state=0)
     X = np.hstack([X, np.ones((120, 5))])
-    study = Study(FSASL(n_features_to_select=25, n_clusters=4).fit(X), X, [str(i) for i in range(25)], "f", "c")
+    study = Study(KernelFSASL(n_features_to_select=25).fit(X), X, [str(i) for i in range(25)], "f", "c")
     content = content_of(render_page(study))
     assert len(content["curves"]["agreement"]) < 25
     assert content["features"]["distinct"][20:] == [1] * 5
 
 
 def test_the_number_of_clusters_is_that_of_the_method_or_by_the_eigengap():
-    free, given = (render_page(planted_study(FSASL(5, n_clusters=count))) for count in (None, 4))
+    free, given = (render_page(planted_study(KernelFSASL(5))) for count in (None, 4))
     assert "<dt>Clusters</dt>" not in free
     assert "Colours show 4 clusters by k-means on these coordinates, as many as the eigengap suggests" in free
     assert '<dt>Clusters</dt><dd title="4">' in given
@@ -215,7 +215,7 @@ def test_clusters_are_grouped_whole_and_by_similarity():
 
 def test_more_clusters_than_colours_share_them():
     X, _, _ = make_planted_clusters(680, 34, 60, 10, random_state=0)
-    shown = map_of_samples(Study(FSASL(30).fit(X), X, None, "f", "c"))
+    shown = map_of_samples(Study(KernelFSASL(30).fit(X), X, None, "f", "c"))
     assert shown.n_clusters == 34
     assert len(shown.sizes) == len(np.unique(shown.clusters)) == 12
     assert np.all(np.diff(np.bincount(shown.clusters)) <= 0)
@@ -596,14 +596,14 @@ def test_same_study_gives_the_same_bytes(planted):
 def test_python_code_makes_the_same_selection(planted):
     page = render_page(planted)
     code = re.search(r'<pre id="code"><code>(.*?)</code>', page, re.S).group(1)
-    assert "FSASL(n_features_to_select=12, n_clusters=4)" in code
+    assert "KernelFSASL(n_features_to_select=12)" in code
     room = {"X": planted.X}
     exec(code, room)
     np.testing.assert_array_equal(room["selector"].ranking_, planted.selector.ranking_)
 
 
 def test_parameters_of_the_selection_are_listed_and_those_of_the_run_are_not():
-    study = planted_study(FSASL(n_features_to_select=12, n_clusters=4, verbose=1))
+    study = planted_study(KernelFSASL(n_features_to_select=12, verbose=1))
     found = re.findall(r'<th scope="row"><code>(\w+)</code></th>.*?<td>(default|set)</td>', render_page(study))
     assert [name for name, origin in found if origin == "set"] == ["n_features_to_select", "n_clusters"]
     assert {name for name, _ in found} == set(study.selector.get_params()) - {"n_jobs", "verbose"}

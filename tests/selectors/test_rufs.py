@@ -10,7 +10,6 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.metrics import adjusted_rand_score
-from ufselect.solvers.short_samples import in_few_coordinates
 
 from ufselect import RUFS
 from ufselect.columns.dense import Columns
@@ -347,34 +346,6 @@ def test_the_objective_never_rises_while_the_weight_of_orthogonality_stays(refer
 
 
 @may_stop_early
-@pytest.mark.parametrize("center", [True, False])
-def test_shortcuts_for_many_values_neither_raise_the_objective_nor_change_the_selection(center, monkeypatch):
-    X = make_planted_clusters(300, 4, 40, 200, random_state=0).X
-    selector = RUFS(30, n_clusters=4, center=center, max_iter=40)
-    with monkeypatch.context() as patched:
-        patched.setattr(robust_ridge, "_FEWEST_STEPS", np.inf)
-        exactly = clone(selector).fit(X)
-    monkeypatch.setattr(rufs, "_MANY_VALUES", 1)
-    quickly = selector.fit(X)
-    history, same = quickly.objective_history_, np.diff(quickly.orthogonality_history_) == 0.0
-    assert np.all(np.diff(history)[same] <= 1e-10 * history[:-1][same])
-    assert_allclose(history, exactly.objective_history_, rtol=1e-4)
-    assert np.any(history != exactly.objective_history_)
-    assert_array_equal(quickly.top_features(), exactly.top_features())
-
-
-def test_short_samples_give_the_start_of_the_samples(reference, monkeypatch):
-    X = Columns.of_unit_range(samples(reference, "wide"))
-    assert in_few_coordinates(X) is not X
-    selector = RUFS(5, n_clusters=4)
-    _, T, G = selector._start(X)
-    monkeypatch.setattr(rufs, "in_few_coordinates", lambda X: X)
-    _, expected, first = selector._start(X)
-    assert_array_equal(G, first)
-    assert_allclose(T.toarray(), expected.toarray(), rtol=0, atol=1e-12)
-
-
-@may_stop_early
 @pytest.mark.parametrize("name", DATA)
 def test_indicators_are_not_negative_and_nearly_orthonormal(reference, name):
     G = RUFS(5, n_clusters=4).fit(samples(reference, name)).embedding_
@@ -470,3 +441,13 @@ def test_more_indicators_than_clusters_do_not_depend_on_the_order_of_the_samples
     first, second = (RUFS(40, n_clusters=n_clusters).fit(each) for each in (X, X[order]))
     assert_allclose(second.scores_, first.scores_, rtol=0, atol=1e-3 * first.scores_.max())
     assert informative[first.top_features()].sum() >= 30
+
+
+@may_stop_early
+@pytest.mark.parametrize("sizes", [(20, 14, 14, 11), (16, 12, 12, 8)])
+def test_samples_between_two_clusters_go_to_the_same_one_from_dense_and_sparse_data(sizes):
+    corners = np.repeat([[0, 0], [0, 1], [1, 0], [1, 1]], sizes, axis=0)
+    corners = np.random.default_rng(1).permutation(corners)
+    X = np.hstack([np.eye(2)[corners[:, 0]], np.eye(2)[corners[:, 1]]])
+    dense, sparse = (RUFS(2, n_clusters=3, max_iter=5).fit(form(X)).scores_ for form in (np.array, sp.csr_array))
+    assert_allclose(sparse, dense, rtol=0, atol=1e-6 * dense.max())

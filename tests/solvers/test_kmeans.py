@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
-from ufselect.benchmark.protocol import kmeans_starts
+from ufselect.metrics import kmeans_starts
 from ufselect.solvers.kmeans import kmeans_labels
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from threadpoolctl import ThreadpoolController, threadpool_limits
 
-from ufselect import FSASL, NDFS, SPEC, MaxVariance
+from ufselect import NDFS, SPEC, KernelFSASL, MaxVariance
 from ufselect._utils.threads import LARGE, one_thread, threads_for
 from ufselect.columns.dense import Columns
 
@@ -37,7 +37,7 @@ def watched(monkeypatch, selector):
     return seen
 
 
-@pytest.mark.parametrize("cls", [FSASL, NDFS, SPEC])
+@pytest.mark.parametrize("cls", [KernelFSASL, NDFS, SPEC])
 def test_a_fit_has_one_thread_and_returns_the_others(cls, monkeypatch):
     assert watched(monkeypatch, cls(2)) == [{1}]
     assert threads() == {2}

@@ -81,10 +81,6 @@ class ClusterSelector(GraphSelector):
     max_iter: int
     tol: float | None
 
-    def _shares_first_steps(self) -> bool:
-        """Whether settings of a grid may share steps; see :func:`ufselect._utils.sharing.shared_whatever`."""
-        return True
-
     def _dimension(self, n_clusters: int) -> int:
         """Dimension of the embedding: c − 1 if the columns are centred, as they cannot express a constant; else c."""
         return max(n_clusters - 1, 1) if self.center else n_clusters

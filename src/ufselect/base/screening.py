@@ -17,32 +17,22 @@ from ufselect.columns.dense import column_extremes, constant_columns
 from ufselect.columns.tabular import column_indices
 
 
-class Panel(NamedTuple):
+class KeepExclude(NamedTuple):
     """Columns that must be selected and columns that must not, by index."""
 
     keep: Indices
     exclude: Indices
 
 
-def panel_of(selector: Any, n_features: int, names: Sequence[str] | None) -> Panel:
-    """Return the columns that a selector keeps and excludes; raise an error if it cannot do both.
-
-    Parameters
-    ----------
-    selector : selector
-        With parameters ``keep`` and ``exclude``, or without.
-    n_features : int
-        Number of columns of X.
-    names : sequence of str or None
-        Their names.
-    """
+def keep_exclude_of(selector: Any, n_features: int, names: Sequence[str] | None) -> KeepExclude:
+    """Return the columns that a selector keeps and excludes; raise an error if it cannot do both."""
     keep, exclude = (_columns_named(selector, name, n_features, names) for name in ("keep", "exclude"))
     both = np.intersect1d(keep, exclude)
     if len(both):
         raise ValueError(f"Column {called(both[0], names)} is in keep and in exclude.")
     if len(exclude) == n_features:
         raise ValueError(f"exclude contains all {n_features} columns.")
-    return Panel(keep, exclude)
+    return KeepExclude(keep, exclude)
 
 
 def _columns_named(selector: Any, parameter: str, n_features: int, names: Sequence[str] | None) -> Indices:
@@ -60,15 +50,7 @@ def _columns_named(selector: Any, parameter: str, n_features: int, names: Sequen
 
 
 def why_useless(kept: Any, names: Sequence[str]) -> str | None:
-    """Return why columns cannot be kept: one is constant, or a copy of another; None if they can.
-
-    Parameters
-    ----------
-    kept : ndarray or sparse array of shape (n, m)
-        The columns to keep.
-    names : sequence of str
-        Their names.
-    """
+    """Return why some columns of a matrix cannot be kept: one is constant, or a copy of another; None if they can."""
     extremes = column_extremes(kept)
     constant = constant_columns(kept, extremes)
     if constant.any():
@@ -85,26 +67,19 @@ def called(column: int, names: Sequence[str] | None) -> str:
 
 
 @dataclass(frozen=True)
-class Survey:
-    """What is known of the columns before a fit.
+class Screening:
+    """Which columns are constant, copies of others, kept or excluded, and so which take part in a fit.
 
-    Parameters
-    ----------
-    constant : ndarray of bool of shape (d,)
-    first : ndarray of int of shape (d,)
-        Index of the first column with the same values, which may be the column itself.
-    panel : Panel
-    names : sequence of str or None
-        Names of the columns, for messages.
+    ``first`` holds the index of the first column with the same values, which may be the column itself.
     """
 
     constant: Mask
     first: Indices
-    panel: Panel
+    keep_exclude: KeepExclude
     names: Sequence[str] | None = None
 
     def __post_init__(self) -> None:
-        kept = self.panel.keep
+        kept = self.keep_exclude.keep
         if self.constant[kept].any():
             raise ValueError(f"keep contains {self._called(kept[self.constant[kept]][0])}, a constant column.")
         copies = kept[self.originals[kept] != kept]
@@ -121,7 +96,7 @@ class Survey:
         if np.array_equal(self.first, np.arange(d)):
             return self.first
         preference = np.ones(d, dtype=np.intp)
-        preference[self.panel.keep], preference[self.panel.exclude] = 0, 2
+        preference[self.keep_exclude.keep], preference[self.keep_exclude.exclude] = 0, 2
         order = np.lexsort((np.arange(d), preference, self.first))
         stands_for = np.full(d, -1, dtype=np.intp)
         values, places = np.unique(self.first[order], return_index=True)
@@ -132,7 +107,7 @@ class Survey:
     def informative(self) -> Indices:
         """Indices of the columns that take part in the fit."""
         takes_part = ~self.constant & (self.originals == np.arange(len(self.first)))
-        takes_part[self.panel.exclude] = False
+        takes_part[self.keep_exclude.exclude] = False
         return np.flatnonzero(takes_part)
 
     @cached_property
@@ -143,7 +118,7 @@ class Survey:
 
     def constraints(self, count: int | None, min_distance: int) -> Constraints:
         """Return what a ranking of the informative columns has to respect."""
-        kept = np.flatnonzero(np.isin(self.informative, self.panel.keep))
+        kept = np.flatnonzero(np.isin(self.informative, self.keep_exclude.keep))
         most = None if count is None else min(count, len(self.informative))
         return Constraints(most, kept, self.informative, min_distance)
 
@@ -158,8 +133,8 @@ class Survey:
         copies = np.flatnonzero(self.copies >= 0)
         copies = copies[np.argsort(ranks[self.copies[copies]], kind="stable")]
         rest = np.concatenate([copies, np.flatnonzero(self.constant)])
-        rest = rest[~np.isin(rest, self.panel.exclude)]
-        ranks[np.concatenate([rest, self.panel.exclude])] = np.arange(len(order), d)
+        rest = rest[~np.isin(rest, self.keep_exclude.exclude)]
+        ranks[np.concatenate([rest, self.keep_exclude.exclude])] = np.arange(len(order), d)
         return ranks + 1
 
     def _called(self, column: Any) -> str:

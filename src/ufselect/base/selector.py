@@ -23,7 +23,7 @@ from ufselect._utils.threads import one_thread
 from ufselect._utils.types import Float, Indices
 from ufselect._utils.warnings import warn_not_converged
 from ufselect.base.ranking import Ranking
-from ufselect.base.screening import Panel, Survey, panel_of
+from ufselect.base.screening import KeepExclude, Screening, keep_exclude_of
 from ufselect.columns.arrays import in_memory, is_dask_collection, is_tensor, validate_features
 from ufselect.columns.constraints import Constraints
 from ufselect.columns.dense import Columns, holding_dtype
@@ -86,6 +86,12 @@ def _refuse_near_columns(constraints: Constraints, count: int | None, n_informat
             f"Only {most} columns are at least min_distance={constraints.min_distance} apart{with_kept}, but {count} "
             "are to be selected. Use a smaller min_distance, or select fewer."
         )
+
+
+def _refuse_batch(batch: Any) -> None:
+    """Raise an error if there are batches, which columns on a device or in blocks cannot be centred within."""
+    if batch is not None:
+        raise ValueError("batch needs an array in memory, not a tensor or a Dask array, and device=None.")
 
 
 def _on_device(X: Any, device: Any) -> Matrix:
@@ -154,18 +160,18 @@ class BaseSelector(SelectorMixin, BaseEstimator, metaclass=ABCMeta):  # type: ig
         with one_thread(), np.errstate(under="ignore"):
             data = self._matrix(X, batch, names)
             names = list(self.feature_names_in_) if hasattr(self, "feature_names_in_") else None
-            panel = panel_of(self, data.shape[1], names)
-            count = self._wanted_features(data.shape[1], panel)
+            keep_exclude = keep_exclude_of(self, data.shape[1], names)
+            count = self._wanted_features(data.shape[1], keep_exclude)
             constant = data.constant_columns(getattr(self, "scale", "standard"), names)
-            survey = Survey(constant, data.first_equal_columns(), panel, names)
-            constraints = survey.constraints(count, getattr(self, "min_distance", 1))
-            _refuse_near_columns(constraints, count, len(survey.informative))
+            screening = Screening(constant, data.first_equal_columns(), keep_exclude, names)
+            constraints = screening.constraints(count, getattr(self, "min_distance", 1))
+            _refuse_near_columns(constraints, count, len(screening.informative))
             with self._clock(), data.computing():
-                columns = self._columns(data, survey.informative)
+                columns = self._columns(data, screening.informative)
                 ranking = self._of_columns_as_they_are(self._learn(columns, constraints), columns.unit)
             order, n_open = constraints.arranged(ranking.order)
             sufficient = min(max(ranking.n_sufficient, len(constraints.first)), n_open)
-            self._store(replace(ranking, order=order, n_sufficient=sufficient), survey, count, data.dtype)
+            self._store(replace(ranking, order=order, n_sufficient=sufficient), screening, count, data.dtype)
         return self
 
     def _matrix(self, X: Any, batch: Any, names: Sequence[str] | None) -> Matrix:
@@ -173,8 +179,8 @@ class BaseSelector(SelectorMixin, BaseEstimator, metaclass=ABCMeta):  # type: ig
         device = getattr(self, "device", None)
         if is_dask_collection(X):
             return self._blocks(X, batch, names, device)
-        if is_tensor(X):
-            self._refuse_unless_at_home("tensor", X, batch)
+        if is_tensor(X) and "tensor" in self._homes:
+            _refuse_batch(batch)
             validate_features(self, X, reset=True)  # a tensor has no names: those of an earlier fit are forgotten
             return _on_device(X, X.device if device is None else device)
         X = validate_data(
@@ -187,15 +193,19 @@ class BaseSelector(SelectorMixin, BaseEstimator, metaclass=ABCMeta):  # type: ig
         )
         if device is None:
             return MatrixInMemory(X, batch)
-        if batch is not None:
-            raise ValueError(f"batch needs an array in memory; use device=None instead of device={device!r}.")
+        _refuse_batch(batch)
         if sp.issparse(X):
             raise ValueError(f"device={device!r} needs a dense X; use X.toarray(), or device=None.")
         return _on_device(X, device)
 
     def _blocks(self, X: Any, batch: Any, names: Sequence[str] | None, device: str | None) -> Matrix:
         """X as blocks of rows of a Dask array."""
-        self._refuse_unless_at_home("Dask array", X, batch)
+        if "Dask array" not in self._homes:
+            raise ValueError(
+                f"{type(self).__name__} needs all values of X at once, but X is a Dask array. Use X.compute() if it "
+                "fits into memory, or KernelFSASL, which treats it by blocks of rows."
+            )
+        _refuse_batch(batch)
         if device is not None:
             raise ValueError(f"device={device!r} does not work with a Dask array; use device=None.")
         from ufselect.columns.dask import DaskMatrix
@@ -203,16 +213,6 @@ class BaseSelector(SelectorMixin, BaseEstimator, metaclass=ABCMeta):  # type: ig
         data = DaskMatrix(X)
         validate_features(self, X, names, reset=True)
         return data
-
-    def _refuse_unless_at_home(self, kind: str, X: Any, batch: Any) -> None:
-        """Raise an error if the method needs all values in memory, or if there are batches, which need that, too."""
-        if kind not in self._homes:
-            remedy = "X.compute() if it fits into memory" if kind == "Dask array" else "X.numpy(force=True)"
-            raise ValueError(
-                f"{type(self).__name__} needs all values of X at once, but X is a {kind}. Use {remedy}, or KernelFSASL."
-            )
-        if batch is not None:
-            raise ValueError("batch needs an array in memory, not a tensor or a Dask array.")
 
     def _columns(self, data: Matrix, index: Indices) -> Columns:
         """The informative columns, centred and scaled as the parameters say."""
@@ -259,31 +259,31 @@ class BaseSelector(SelectorMixin, BaseEstimator, metaclass=ABCMeta):  # type: ig
         """Return the ranking with the weights that go with undivided columns: (X/u)W = X(W/u)."""
         return ranking if ranking.coef is None else replace(ranking, coef=ranking.coef / unit)
 
-    def _wanted_features(self, n_features: int, panel: Panel) -> int | None:
+    def _wanted_features(self, n_features: int, keep_exclude: KeepExclude) -> int | None:
         wanted = self.n_features_to_select
         if isinstance(wanted, str):
             return None
-        most = n_features - len(panel.exclude)
+        most = n_features - len(keep_exclude.exclude)
         count = int(wanted) if isinstance(wanted, Integral) else max(1, round(wanted * most))
         if count > most:
-            of_which = " that are not excluded" if len(panel.exclude) else ""
+            of_which = " that are not excluded" if len(keep_exclude.exclude) else ""
             raise ValueError(f"n_features_to_select={wanted} must not exceed the number of features{of_which}, {most}.")
-        if count < len(panel.keep):
+        if count < len(keep_exclude.keep):
             raise ValueError(
-                f"n_features_to_select={wanted} selects {count} features, but keep contains {len(panel.keep)}."
+                f"n_features_to_select={wanted} selects {count} features, but keep contains {len(keep_exclude.keep)}."
             )
         return count
 
-    def _store(self, ranking: Ranking, survey: Survey, count: int | None, dtype: np.dtype[Any]) -> None:
+    def _store(self, ranking: Ranking, screening: Screening, count: int | None, dtype: np.dtype[Any]) -> None:
         """Set the fitted attributes, of all columns."""
         for name in [name for name in vars(self) if name.endswith("_") and name not in _NOT_LEARNED]:
             delattr(self, name)  # an earlier fit with other parameters may have learned more
-        d, informative = self.n_features_in_, survey.informative
+        d, informative = self.n_features_in_, screening.informative
         # A column that took no part scores no higher than any other: zero, or less if scores can be negative.
         self.scores_ = np.full(d, min(0.0, float(ranking.scores.min())), dtype=holding_dtype(ranking.scores, dtype))
         self.scores_[informative] = ranking.scores
-        self.copies_ = survey.copies
-        self.ranking_ = survey.ranks(ranking.order)
+        self.copies_ = screening.copies
+        self.ranking_ = screening.ranks(ranking.order)
         self.n_features_ = ranking.n_sufficient if count is None else count
         if ranking.coef is not None:
             self.coef_ = np.zeros((d, ranking.coef.shape[1]), dtype=holding_dtype(ranking.coef, dtype))
@@ -298,8 +298,8 @@ class BaseSelector(SelectorMixin, BaseEstimator, metaclass=ABCMeta):  # type: ig
         if ranking.alignments is not None:
             self.alignments_ = np.zeros(d, dtype=dtype)
             self.alignments_[informative] = ranking.alignments
-            copies = np.flatnonzero(survey.copies >= 0)
-            self.alignments_[copies] = self.alignments_[survey.copies[copies]]
+            copies = np.flatnonzero(screening.copies >= 0)
+            self.alignments_[copies] = self.alignments_[screening.copies[copies]]
         for name, value in ranking.attributes.items():
             setattr(self, name, value)
 

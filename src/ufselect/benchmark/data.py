@@ -1,20 +1,76 @@
-"""Data sets known by their content: a file that is rewritten under the same name is another data set."""
+"""Data sets as experiments use them: known by their content, and what methods and measures see of them."""
 
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from ufselect._utils.types import Indices
-from ufselect.benchmark.preparing import Preparation, Prepared, prepared
-from ufselect.benchmark.protocol import N_NEIGHBORS
-from ufselect.benchmark.sources import source_digest
-from ufselect.datasets import content_digest, dataset_names, load_dataset
-from ufselect.metrics import nearest_neighbors
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
 
-_AS_IT_IS = Preparation()
+from ufselect._utils.types import Float, Indices
+from ufselect.columns.tabular import dense_part
+from ufselect.datasets import Dataset, content_digest, dataset_names, load_dataset
+from ufselect.preprocessing import LogNormalize
+
+PLAIN, COUNTS, UNLIKE = "plain", "counts", "unlike"
+VALUES = (PLAIN, COUNTS, UNLIKE)
+
+_SEEN = {PLAIN: "as they are", COUNTS: "divided by row sums (to the median row sum), log(1 + x)", UNLIKE: "as they are"}
+_JUDGED = {PLAIN: "as they are, unscaled", COUNTS: "the same, unscaled", UNLIKE: "scaled to mean 0 and variance 1"}
+_SEED = 0
+
+
+@dataclass(frozen=True)
+class Preparation:
+    """What an experiment does to a data set before any method sees it.
+
+    Parameters
+    ----------
+    values : {"plain", "counts", "unlike"}
+        "counts" are divided by their row sums, multiplied by the median row sum and logged, and samples without any
+        count are dropped. "unlike" columns have different units: methods see them as they are, but they are evaluated
+        with mean 0 and variance 1. All others are seen and evaluated as they are.
+    most_samples : int or None
+        Larger sets are subsampled to this size with a fixed seed.
+    smallest_class : int
+        Classes with fewer samples are dropped.
+    """
+
+    values: str = PLAIN
+    most_samples: int | None = None
+    smallest_class: int = 1
+
+    @property
+    def seen(self) -> str:
+        """The values that methods see, in words."""
+        return _SEEN[self.values]
+
+    @property
+    def judged(self) -> str:
+        """The values that k-means and the other measures see, in words."""
+        return _JUDGED[self.values]
+
+
+class Prepared(NamedTuple):
+    """A data set after its preparation; ``raw`` has the same samples with the values of the file."""
+
+    X: Float | sp.csr_array
+    raw: Float | sp.csr_array
+    y: npt.NDArray[np.int64]
+    standardize: bool
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes."""
+        return len(np.unique(self.y))
+
+    def judged(self, features: Any = slice(None)) -> Float:
+        """Return features as they are evaluated, dense."""
+        return np.ascontiguousarray(dense_part(self.X, features, standardize=self.standardize))
 
 
 @dataclass(frozen=True)
@@ -23,26 +79,18 @@ class DataVersion:
 
     name: str
     digest: str
-    preparation: Preparation = _AS_IT_IS
+    preparation: Preparation = Preparation()
 
     @property
-    def identity(self) -> Any:
-        """What determines the values that methods see and that are judged."""
-        if self.preparation == _AS_IT_IS:
-            return self.digest
-        return {"content": self.digest, **asdict(self.preparation), "source": preparing_source()}
+    def identity(self) -> dict[str, Any]:
+        """What determines the values that methods see and that are evaluated, wherever they come from."""
+        return {"content": self.digest, **asdict(self.preparation)}
 
 
-@lru_cache(maxsize=1)
-def preparing_source() -> str:
-    """Return the digest of the source code that prepares data sets."""
-    return source_digest("ufselect.benchmark.preparing")
-
-
-def current_version(data: str, preparation: Preparation = _AS_IT_IS) -> DataVersion:
+def current_version(data: str, preparation: Preparation = DataVersion.preparation) -> DataVersion:
     """Return the version of a data set that its name or path refers to now.
 
-    The data are loaded and hashed; do this once a run, not once a piece.
+    The data are loaded and hashed; do this once a run, not once a fit.
     """
     name = data if data in dataset_names() else str(Path(data).absolute())  # workers may run in other folders
     dataset = load_dataset(name)
@@ -64,7 +112,37 @@ def load_version(version: DataVersion) -> Prepared:
     return prepared(dataset, version.preparation)
 
 
-@lru_cache(maxsize=8)
-def neighbors_in(version: DataVersion) -> Indices:
-    """Return the nearest neighbours of every sample in all features, as they are judged."""
-    return nearest_neighbors(load_version(version).judged(), N_NEIGHBORS)
+def prepared(dataset: Dataset, preparation: Preparation) -> Prepared:
+    """Return a data set as an experiment uses it.
+
+    Raises
+    ------
+    ValueError
+        If counts are negative, or fewer than two classes are left.
+    """
+    rows = _kept_samples(dataset, preparation)
+    whole = len(rows) == len(dataset.y)
+    raw = dataset.X if whole else dataset.X[rows]
+    y = dataset.y if whole else np.unique(dataset.y[rows], return_inverse=True)[1]
+    X = LogNormalize().fit_transform(raw) if preparation.values == COUNTS else raw
+    return Prepared(X, raw, y, preparation.values == UNLIKE)
+
+
+def _kept_samples(dataset: Dataset, preparation: Preparation) -> Indices:
+    rows = _with_counts(dataset) if preparation.values == COUNTS else np.arange(len(dataset.y))
+    if preparation.most_samples is not None and len(rows) > preparation.most_samples:
+        rows = np.sort(np.random.default_rng(_SEED).choice(rows, preparation.most_samples, replace=False))
+    sizes = np.bincount(dataset.y[rows])
+    rows = rows[sizes[dataset.y[rows]] >= preparation.smallest_class]
+    if np.count_nonzero(sizes >= preparation.smallest_class) < 2 and preparation.smallest_class > 1:
+        raise ValueError(
+            f"{dataset.name} has fewer than two classes with {preparation.smallest_class} samples or more."
+        )
+    return rows
+
+
+def _with_counts(dataset: Dataset) -> Indices:
+    """Return the samples with at least one count."""
+    if dataset.X.min() < 0.0:
+        raise ValueError(f"{dataset.name} has negative values, which cannot be counts.")
+    return np.flatnonzero(np.asarray(dataset.X.sum(axis=1)).ravel() > 0.0)

@@ -5,32 +5,27 @@ from __future__ import annotations
 import itertools
 import json
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from ufselect.benchmark.preparing import Preparation
-from ufselect.benchmark.schema import ALL_FEATURES, RAW, check_file, known, name_of
+from ufselect.benchmark.data import VALUES, Preparation
 
-__all__ = [
-    "ALL_FEATURES",
-    "RAW",
-    "Experiment",
-    "Method",
-    "Quick",
-    "Stability",
-    "identity",
-    "read_experiment",
-    "varied_values",
-]
+NO_LABELS = "no-labels"
+CONVERGENCE = "convergence"
+PROTOCOLS = ("published", NO_LABELS, "ablation", "sensitivity", CONVERGENCE)
+MEASURES = ("acc", "nmi", "nmi_arithmetic", "nmi_max", "redundancy", "preservation", "nearest_neighbor")
+ALL_FEATURES = "all"  # in place of numbers of features
+RAW = "raw"  # of a method: it sees the values of the file
 
 
 @dataclass(frozen=True, eq=False)
 class Method:
     """A row of the table: a selector, its fixed parameters, and the grid of its settings.
 
-    ``selector`` is a name in ``ufselect`` ("FSASL", "FSASL.published") or in ``ufselect.benchmark.rankings``, or
+    ``selector`` is a name in ``ufselect`` ("FSASL", "MCFS") or in ``ufselect.benchmark.rankings``, or
     "package.module:name" of any class whose ``fit(X)`` sets ``ranking_`` or ``scores_``. The value "classes" of a
     parameter means the number of classes of the data set, "none" means None. With ``values="raw"`` it sees the values
     of the file instead of the prepared ones. ``most_settings`` and ``most_settings_of`` limit the number of settings,
@@ -124,23 +119,25 @@ class Experiment:
         quick: bool = False,
         settings: int | None = None,
     ) -> Experiment:
-        """Return a part of the experiment.
+        """Return a part of the experiment: some data sets, some methods, what the file gives under ``quick``.
 
-        Parameters
-        ----------
-        data, methods : sequence of str, optional
-            Only these data sets and methods.
-        quick : bool, default=False
-            Only what the file gives under ``quick``.
-        settings : int, optional
-            Maximum number of settings per method.
+        ``settings`` is the maximum number of settings per method.
 
         Raises
         ------
         ValueError
             If a name is not in the experiment.
         """
-        part = self._quick_part() if quick else self
+        part = self
+        if quick:
+            part = replace(
+                self,
+                data=self.quick.data or self.data[:1],
+                counts=self.quick.counts or self.counts,
+                counts_of={} if self.quick.counts else dict(self.counts_of),
+                most_settings=self.quick.settings,
+                stability=self.stability and replace(self.stability, fits=2),
+            )
         if settings is not None:
             part = replace(part, most_settings=settings)
         if data:
@@ -149,16 +146,6 @@ class Experiment:
             by_name = {method.name: method for method in self.methods}
             part = replace(part, methods=tuple(by_name[known(name, tuple(by_name), "method")] for name in methods))
         return part
-
-    def _quick_part(self) -> Experiment:
-        return replace(
-            self,
-            data=self.quick.data or self.data[:1],
-            counts=self.quick.counts or self.counts,
-            counts_of={} if self.quick.counts else dict(self.counts_of),
-            most_settings=self.quick.settings,
-            stability=self.stability and replace(self.stability, fits=2),
-        )
 
 
 def evenly_spread(settings: list[dict[str, Any]], most: int | None) -> list[dict[str, Any]]:
@@ -183,7 +170,7 @@ def read_experiment(path: str | Path) -> Experiment:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ValueError(f"{path} is not valid TOML: {error}.") from error
     try:
-        check_file(content)
+        _check_file(content)
         experiment = _experiment(path.stem, content)
         _check_names(experiment)
     except ValueError as error:
@@ -205,22 +192,18 @@ def identity(content: Any) -> str:
 
 def _experiment(name: str, content: Mapping[str, Any]) -> Experiment:
     fields = {key: _frozen(value) for key, value in content.items()}
-    fields["data"] = tuple(map(name_of, content["data"]))
-    fields["preparations"] = dict(map(_preparation, filter(_is_prepared, content["data"])))
+    fields["data"] = tuple(map(_name_of, content["data"]))
+    fields["preparations"] = {
+        entry["name"]: Preparation(**{key: value for key, value in entry.items() if key != "name"})
+        for entry in content["data"]
+        if isinstance(entry, dict) and len(entry) > 1
+    }
     fields["methods"] = tuple(Method(**{**entry, "data": _frozen(entry.get("data"))}) for entry in content["methods"])
     fields["quick"] = Quick(**{key: _frozen(value) for key, value in content.get("quick", {}).items()})
     if "stability" in content:
         fields["stability"] = Stability(**content["stability"])
     fields["counts_of"] = {data: tuple(counts) for data, counts in content.get("counts_of", {}).items()}
     return Experiment(name=name, **fields)
-
-
-def _is_prepared(entry: Any) -> bool:
-    return isinstance(entry, dict) and len(entry) > 1
-
-
-def _preparation(entry: Mapping[str, Any]) -> tuple[str, Preparation]:
-    return entry["name"], Preparation(**{key: value for key, value in entry.items() if key != "name"})
 
 
 def _check_names(experiment: Experiment) -> None:
@@ -248,3 +231,185 @@ def _listed(values: Any) -> Sequence[Any]:
 
 def _frozen(value: Any) -> Any:
     return tuple(value) if isinstance(value, list) else value
+
+
+# The keys of a file and the values they take
+
+
+class _Key(NamedTuple):
+    values: str
+    accepts: Callable[[Any], bool]
+    required: bool = False
+
+
+def _check_file(content: Mapping[str, Any]) -> None:
+    """Refuse a file with unknown or missing keys, or with values of the wrong kind; the message names the key."""
+    if "name" in content:
+        raise ValueError("name is not a key at the top level: an experiment has the name of its file.")
+    _check_keys(content, _OF_EXPERIMENT, "")
+    known(content["protocol"], PROTOCOLS, "protocol")
+    for measure in content.get("measures", ()):
+        known(measure, MEASURES, "measure")
+    for entry in filter(_is_table, content["data"]):
+        where = f"data, {entry['name']}: " if _is_text(entry.get("name")) else "data: "
+        _check_keys(entry, _OF_DATA, where)
+        known(entry.get("values", VALUES[0]), VALUES, "kind of values", where)
+    _check_keys(content.get("quick", {}), _OF_QUICK, "quick: ")
+    _check_keys(content.get("stability", {}), _OF_STABILITY, "stability: ")
+    if "stability" in content and content["protocol"] != NO_LABELS:
+        raise ValueError(f"stability is measured by the protocol {NO_LABELS!r} only.")
+    for index, method in enumerate(content["methods"], start=1):
+        name = method.get("name")
+        _check_keys(method, _OF_METHOD, f"methods, {name if _is_text(name) else f'number {index}'}: ")
+        _check_grids(method)
+
+
+def known(name: str, names: Sequence[str], what: str, where: str = "") -> str:
+    """Return the name if it is known; the error suggests the closest one. ``where`` is the key that has it."""
+    if name in names:
+        return name
+    raise ValueError(f"{where}unknown {what} {name!r}{_suggestion(name, names)}")
+
+
+def _name_of(entry: Any) -> Any:
+    """Return the name of a data set that is given as a name or as a table."""
+    return entry.get("name") if isinstance(entry, dict) else entry
+
+
+def _check_keys(table: Mapping[str, Any], keys: Mapping[str, _Key], where: str) -> None:
+    for name in table:
+        if name not in keys:
+            raise ValueError(f"{where}unknown key {name!r}{_hint(name, keys)}")
+    for name, key in keys.items():
+        if name not in table:
+            if key.required:
+                raise ValueError(f"{where}{name!r} is missing.")
+        elif not key.accepts(table[name]):
+            raise ValueError(f"{where}{name} must be {key.values}, got {_shown(table[name])}.")
+
+
+def _check_grids(method: Mapping[str, Any]) -> None:
+    for grid in (method.get("grid", {}), *method.get("grid_of", {}).values()):
+        for name, values in grid.items():
+            if not _is_range(values) and not _list_of(_is_value)(values):
+                raise ValueError(
+                    f"methods, {method['name']}: the grid of {name} must be a list of values, or a range such as "
+                    f"{{ from = 0, to = 9 }}, got {_shown(values)}."
+                )
+
+
+def _hint(name: str, keys: Mapping[str, _Key]) -> str:
+    if name in _OF_EXPERIMENT:
+        return "; it belongs at the top of the file, above the first table."
+    return _suggestion(name, tuple(keys))
+
+
+def _suggestion(name: str, names: Sequence[str]) -> str:
+    close = get_close_matches(name, names, n=1)
+    return f"; did you mean {close[0]!r}?" if close else f"; choose from {', '.join(names)}."
+
+
+def _shown(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:59]}…"
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str) and bool(value.strip())
+
+
+def _is_integer(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _is_positive(value: Any) -> bool:
+    return _is_integer(value) and value > 0
+
+
+def _is_table(value: Any) -> bool:
+    return isinstance(value, dict)
+
+
+def _is_value(value: Any) -> bool:
+    """A value that a parameter can be given: dates and times cannot."""
+    inner = value if isinstance(value, list) else value.values() if isinstance(value, dict) else None
+    return isinstance(value, str | int | float) if inner is None else all(map(_is_value, inner))
+
+
+def _is_range(value: Any) -> bool:
+    if not (isinstance(value, dict) and set(value) == {"from", "to"}):
+        return False
+    return _is_integer(value["from"]) and _is_integer(value["to"]) and value["from"] <= value["to"]
+
+
+def _list_of(accepts: Callable[[Any], bool]) -> Callable[[Any], bool]:
+    return lambda value: isinstance(value, list) and bool(value) and all(map(accepts, value))
+
+
+def _by_data(accepts: Callable[[Any], bool]) -> Callable[[Any], bool]:
+    return lambda value: isinstance(value, dict) and all(map(accepts, value.values()))
+
+
+def _is_data(value: Any) -> bool:
+    if not _list_of(lambda each: _is_text(each) or _is_table(each))(value):
+        return False
+    named = [_name_of(each) for each in value]
+    return all(named.count(name) == 1 for name in named if name is not None)
+
+
+_is_counts = _list_of(_is_positive)
+
+_TEXT = _Key("a non-empty string", _is_text)
+_REQUIRED_TEXT = _TEXT._replace(required=True)
+_NAMES = _Key(
+    "a list of one or more different names",
+    lambda value: _list_of(_is_text)(value) and len(set(value)) == len(value),
+)
+_COUNTS = _Key("a list of one or more positive integers", _is_counts)
+_NUMBER = _Key("a positive integer", _is_positive)
+_TRUE_OR_FALSE = _Key("true or false", lambda value: isinstance(value, bool))
+
+_OF_EXPERIMENT = {
+    "title": _REQUIRED_TEXT,
+    "protocol": _REQUIRED_TEXT,
+    "data": _Key("a list of one or more different names, or [[data]] with different names", _is_data, required=True),
+    "methods": _Key("a list of one or more [[methods]]", _list_of(_is_table), required=True),
+    "measures": _NAMES,
+    "counts": _COUNTS,
+    "counts_of": _Key("a table with a list of positive integers for each data set", _by_data(_is_counts)),
+    "n_runs": _NUMBER,
+    "reference": _TEXT,
+    "stability": _Key("a table such as { samples = 0.9, fits = 10 }", _is_table),
+    "quick": _Key("a table", _is_table),
+}
+_OF_STABILITY = {
+    "samples": _Key("a number between 0 and 1", lambda value: isinstance(value, float) and 0.0 < value < 1.0),
+    "fits": _Key("an integer of at least 2", lambda value: _is_integer(value) and value >= 2),
+}
+_OF_DATA = {
+    "name": _REQUIRED_TEXT,
+    "values": _TEXT,
+    "most_samples": _NUMBER,
+    "smallest_class": _NUMBER,
+}
+_OF_QUICK = {"data": _NAMES, "settings": _NUMBER, "counts": _COUNTS}
+_OF_METHOD = {
+    "name": _Key(
+        "a non-empty string without commas, which separate names on the command line",
+        lambda value: _is_text(value) and "," not in value,
+        required=True,
+    ),
+    "selector": _REQUIRED_TEXT,
+    "parameters": _Key(
+        "a table of numbers, strings, booleans and lists", lambda value: _is_table(value) and _is_value(value)
+    ),
+    "grid": _Key("a table with a list of values for each parameter", _is_table),
+    "grid_of": _Key("a table with a grid for each data set", _by_data(_is_table)),
+    "most_settings": _NUMBER,
+    "most_settings_of": _Key("a table with a positive integer for each data set", _by_data(_is_positive)),
+    "data": _NAMES,
+    "features": _Key(f"{ALL_FEATURES!r}", lambda value: value == ALL_FEATURES),
+    "values": _Key(f"{RAW!r}", lambda value: value == RAW),
+    "baseline": _TRUE_OR_FALSE,
+    "stability": _TRUE_OR_FALSE,
+}

@@ -126,7 +126,6 @@ def ours_beside_published(summary: pd.DataFrame, metric: str) -> Figure:
 
 
 def _panels(n: int, columns: int = 3) -> tuple[Figure, list[Any]]:
-    matplotlib.rcParams["svg.hashsalt"] = "ufselect"  # the same figure gives the same file
     columns = min(n, columns)
     rows = -(-n // columns)
     fig = Figure(figsize=(4.6 * columns, 3.4 * rows), layout="constrained")

@@ -1,112 +1,69 @@
-"""How a selection is judged: k-means on the selected columns, from the same starting points for all selections."""
+"""How a set of features is evaluated, whichever method selected it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, field
 from functools import lru_cache
 
-import numpy as np
-import numpy.typing as npt
-
-from ufselect._utils.types import Float, Indices
+from ufselect._utils.types import Indices
+from ufselect.benchmark.data import DataVersion, load_version
+from ufselect.benchmark.fits import code_digest, digest_of, one_thread
 from ufselect.metrics import (
-    agreement_of_runs,
+    clustering_agreement,
     nearest_neighbor_accuracy,
     nearest_neighbors,
     neighborhood_overlap,
     redundancy,
 )
-from ufselect.solvers.kmeans import kmeans_labels
 
-N_RUNS = 20
-MAX_ITER = 100
-SEED = 5489
-N_NEIGHBORS = 5
+OF_CLUSTERS = ("acc", "nmi", "nmi_arithmetic", "nmi_max")
+_N_NEIGHBORS = 5
 
 
-@lru_cache(maxsize=64)
-def kmeans_starts(n_samples: int, n_clusters: int, n_runs: int = N_RUNS, seed: int = SEED) -> Indices:
-    """Return the indices (n_runs, n_clusters) of the samples at which the centres start.
+@dataclass(frozen=True)
+class Evaluation:
+    """Evaluate one set of features of a data set."""
 
-    All are drawn from one MT19937 stream, as in the published experiments, so every selection gets the same starts.
+    data: DataVersion
+    features: tuple[int, ...]
+    measures: tuple[str, ...]
+    n_runs: int
+    code: str = field(default_factory=code_digest)
 
-    Examples
-    --------
-    >>> from ufselect.benchmark.protocol import kmeans_starts
-    >>> kmeans_starts(213, 10).shape
-    (20, 10)
-    """
-    stream = np.random.RandomState(seed)
-    starts = np.array([_distinct_samples(stream, n_samples, n_clusters) for _ in range(n_runs)])
-    starts.flags.writeable = False
-    return starts
+    @property
+    def key(self) -> str:
+        """The same for the same features, in whatever order they were selected."""
+        return digest_of({"evaluation": {**asdict(self), "data": self.data.identity}})
 
-
-def _distinct_samples(stream: np.random.RandomState, n: int, c: int) -> Indices:
-    """Draw c of n without replacement: by sorting if c is more than a quarter of n, by rejection otherwise."""
-    if 4 * c > n:
-        return np.argsort(stream.random_sample(n), kind="stable")[:c]
-    marked = np.zeros(n, dtype=bool)
-    while (missing := c - np.count_nonzero(marked)) > 0:
-        marked[np.floor(n * stream.random_sample(missing)).astype(np.intp)] = True
-    return np.flatnonzero(marked)[np.argsort(stream.random_sample(c), kind="stable")]
-
-
-def clustering_agreement(X: Float, classes: npt.NDArray[np.int64], n_runs: int = N_RUNS) -> dict[str, float]:
-    """Return the mean ACC and NMI of k-means on X over several runs, with one cluster per class.
-
-    Parameters
-    ----------
-    X : ndarray of shape (n, m)
-        The selected columns, unscaled.
-    classes : ndarray of shape (n,)
-        0 … c − 1.
-    n_runs : int
-        Number of runs.
-
-    Returns
-    -------
-    dict
-        ``acc``, ``nmi`` (over the geometric mean of the entropies), ``nmi_arithmetic``, ``nmi_max``.
-    """
-    starts = kmeans_starts(len(X), len(np.unique(classes)), n_runs)
-    runs = kmeans_labels(X, starts, max_iter=MAX_ITER)
-    return {name: float(np.mean(values)) for name, values in agreement_of_runs(classes, runs).items()}
+    def run(self) -> dict[str, float]:
+        """Return every measure by its name."""
+        if self.code != code_digest():
+            raise ValueError("ufselect changed during the run, or is different on this worker; start it again.")
+        dataset = load_version(self.data)
+        X = dataset.judged(list(self.features))
+        with one_thread():
+            found: dict[str, float] = {}
+            if set(OF_CLUSTERS) & set(self.measures):
+                found = clustering_agreement(X, dataset.y, self.n_runs)
+            if "redundancy" in self.measures:
+                found["redundancy"] = redundancy(X)
+            if "preservation" in self.measures:
+                after = nearest_neighbors(X, _N_NEIGHBORS)
+                found["preservation"] = neighborhood_overlap(_neighbors_in(self.data), after)
+            if "nearest_neighbor" in self.measures:
+                found["nearest_neighbor"] = nearest_neighbor_accuracy(X, dataset.y)
+        return {name: found[name] for name in self.measures}
 
 
-def measures_of(
-    X: Float,
-    classes: npt.NDArray[np.int64],
-    measures: Sequence[str],
-    n_runs: int,
-    neighbors_before: Callable[[], Indices],
-) -> dict[str, float]:
-    """Return the given measures of a selection.
+def evaluation_of(
+    data: DataVersion, order: Iterable[int], count: int, measures: tuple[str, ...], n_runs: int
+) -> Evaluation:
+    """Return the evaluation of the ``count`` best features of a ranking."""
+    return Evaluation(data, tuple(sorted(list(order)[:count])), measures, n_runs)
 
-    Parameters
-    ----------
-    X : ndarray of shape (n, m)
-        The selected columns, unscaled.
-    classes : ndarray of shape (n,)
-        0 … c − 1.
-    measures : sequence of str
-        Those of :func:`clustering_agreement`, "redundancy", "preservation", "nearest_neighbor".
-    n_runs : int
-        Number of k-means runs.
-    neighbors_before : callable
-        Returns the ``N_NEIGHBORS`` nearest neighbours of every sample in all features. Called for "preservation" only.
 
-    Returns
-    -------
-    dict
-        The measures by name, in the given order.
-    """
-    of_clusters = set(measures) - {"redundancy", "preservation", "nearest_neighbor"}
-    found = clustering_agreement(X, classes, n_runs) if of_clusters else {}
-    if "redundancy" in measures:
-        found["redundancy"] = redundancy(X)
-    if "preservation" in measures:
-        found["preservation"] = neighborhood_overlap(neighbors_before(), nearest_neighbors(X, N_NEIGHBORS))
-    if "nearest_neighbor" in measures:
-        found["nearest_neighbor"] = nearest_neighbor_accuracy(X, classes)
-    return {name: found[name] for name in measures}
+@lru_cache(maxsize=8)
+def _neighbors_in(version: DataVersion) -> Indices:
+    """Return the nearest neighbours of every sample in all features."""
+    return nearest_neighbors(load_version(version).judged(), _N_NEIGHBORS)

@@ -1,11 +1,12 @@
-"""Runs an experiment: the missing pieces, on the given number of processes or machines, each stored when it is done."""
+"""Runs an experiment: what is missing, on the given number of processes or machines, each stored when it is done."""
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from functools import partial
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -13,11 +14,10 @@ from joblib.parallel import get_active_backend
 
 from ufselect._utils.naming import names_a_module
 from ufselect._utils.progress import with_progress
-from ufselect.benchmark.data import current_version, load_version
+from ufselect.benchmark.data import Prepared, current_version, load_version
 from ufselect.benchmark.experiment import ALL_FEATURES, RAW, Experiment, Method, identity
-from ufselect.benchmark.pieces import Draw, Fit, Judgement, Outcome, Piece, judgement_of
-from ufselect.benchmark.preparing import Prepared
-from ufselect.benchmark.selecting import selector_folder, selector_named, selector_source
+from ufselect.benchmark.fits import Draw, Fit, Outcome, fit_of, selector_named
+from ufselect.benchmark.protocol import Evaluation, evaluation_of
 from ufselect.benchmark.store import Store
 from ufselect.datasets import default_feature_counts
 from ufselect.metrics import selection_stability
@@ -25,25 +25,46 @@ from ufselect.metrics import selection_stability
 STABILITY = "stability"
 
 
+class Task(Protocol):
+    """Work that can be done once, at any time, by any worker: a fit or an evaluation."""
+
+    @property
+    def key(self) -> str:
+        """The same for the same work."""
+        ...
+
+    @property
+    def code(self) -> str:
+        """A digest of the code that does it; empty if it is not known."""
+        ...
+
+    def run(self) -> Outcome:
+        """Do the work; the outcome can be written as JSON."""
+        ...
+
+
 @dataclass(frozen=True)
 class Trial:
-    """A method with one setting on one data set, and the numbers of features at which it is judged.
-
-    ``repeats`` are the same fit on some of the samples, to measure the stability.
-    """
+    """A method with one setting on one data set, and the numbers of features at which it is evaluated."""
 
     data: str
     method: Method
     setting: str
-    fit: Fit
     counts: tuple[int, ...]
-    repeats: tuple[Fit, ...] = ()
 
     @property
     def middle_count(self) -> int:
         """The number of features at which stability is measured."""
         counts = sorted(set(self.counts))
         return counts[len(counts) // 2]
+
+
+class Plan(NamedTuple):
+    """The fit of a trial, and the same fit on some of the samples, to measure the stability."""
+
+    trial: Trial
+    fit: Fit
+    repeats: tuple[Fit, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -66,41 +87,18 @@ class DataSize(NamedTuple):
     class_sizes: list[int]
 
 
-@dataclass(frozen=True)
-class Finished:
-    """The figures of a trial, the outcome of its fit, and the first error of fits on some of the samples."""
-
-    rows: list[Row]
-    outcome: Outcome
-    error_of_repeats: str | None = None
-
-
-@dataclass(frozen=True)
+@dataclass
 class Results:
-    """All figures of a run, the outcome of every fit, errors of fits on some of the samples, and sizes of the data."""
+    """All figures of a run, the outcome of every fit, and errors of fits on some of the samples.
 
-    rows: list[Row]
-    fits: list[tuple[Trial, Outcome]]
+    ``sizes`` and ``digests`` describe the data sets by name.
+    """
+
+    rows: list[Row] = field(default_factory=list)
+    fits: list[tuple[Trial, Outcome]] = field(default_factory=list)
     failed_repeats: list[tuple[Trial, str]] = field(default_factory=list)
     sizes: dict[str, DataSize] = field(default_factory=dict)
-
-
-def planned_trials(experiment: Experiment) -> list[Trial]:
-    """Return the trials of an experiment, in the order of its file.
-
-    The data are read and the code of the selectors is hashed now: later changes are noticed when a piece runs.
-
-    Raises
-    ------
-    ValueError
-        If a selector of ours does not exist; a "package.module:name" may be known to the workers only.
-    """
-    for method in experiment.methods:
-        if not names_a_module(method.selector):
-            selector_named(method.selector)
-    selectors = {method.selector for method in experiment.methods}
-    sources = {selector: (selector_source(selector), selector_folder(selector)) for selector in selectors}
-    return [trial for data in experiment.data for trial in _trials_on(experiment, data, sources)]
+    digests: dict[str, str] = field(default_factory=dict)
 
 
 def run_experiment(
@@ -110,70 +108,120 @@ def run_experiment(
     n_jobs: int | None = None,
     verbose: int = 0,
     finished_only: bool = False,
-    kept: Mapping[Trial, Finished] | None = None,
 ) -> Results:
-    """Run the pieces that are not in the store and return all figures.
+    """Run what is not in the store and return all figures.
 
     Parameters
     ----------
     experiment : Experiment
     store : Store
-        Finished pieces are added one by one; those that are in it are not run again.
+        Finished fits and evaluations are added one by one; those that are in it are not run again.
     n_jobs : int or None
         Number of processes. Within ``joblib.parallel_config`` the workers of that backend are used, for example
         those of a Dask cluster.
     verbose : int
         1 shows a progress bar.
     finished_only : bool
-        Run nothing; return the figures of what is in the store and of what is kept.
-    kept : mapping, optional
-        Trials that are not run, and what they found before, see :func:`~.keeping.kept_trials`.
+        Run nothing; return the figures of what is in the store.
 
     Returns
     -------
     Results
     """
-    trials = planned_trials(experiment)
-    finished = dict(kept or {})
-    work = _Work(store, n_jobs, verbose, finished_only)
-    finished |= _run_trials(experiment, [trial for trial in trials if trial not in finished], work)
-    return _results(finished, trials)
+    outcomes = partial(_outcomes, experiment.name, store, n_jobs, verbose, finished_only)
+    plans = planned(experiment)
+    fits = outcomes("fits", itertools.chain(*((plan.fit, *plan.repeats) for plan in plans)))
+    of_plans = [evaluations_of(experiment, plan, fits.get(plan.fit.key, {})) for plan in plans]
+    evaluated = outcomes("evaluations", itertools.chain(*(each.values() for each in of_plans)))
+
+    results, stability = Results(), []
+    for plan, evaluations in zip(plans, of_plans, strict=True):
+        trial, fit, _ = plan
+        if fit.key not in fits or any(each.key not in evaluated for each in evaluations.values()):
+            continue
+        results.fits.append((trial, fits[fit.key]))
+        for count, each in evaluations.items():
+            for metric, value in evaluated[each.key].items():
+                results.rows.append(Row(trial.data, trial.method.name, trial.setting, count, metric, value))
+        if trial.data not in results.sizes:
+            results.sizes[trial.data] = data_size(load_version(fit.data))
+            results.digests[trial.data] = fit.data.digest
+        found, error = _stability(plan, fits, results.sizes[trial.data].features)
+        stability += found
+        if error is not None and "error" not in fits[fit.key]:
+            results.failed_repeats.append((trial, error))
+    results.rows += stability
+    return results
 
 
-def _run_trials(experiment: Experiment, trials: Sequence[Trial], work: _Work) -> dict[Trial, Finished]:
-    """Return what is found by the trials whose pieces are all finished: every one unless the work is to run nothing."""
-    repeats = itertools.chain(*(trial.repeats for trial in trials))
-    fits = work.outcomes(itertools.chain((trial.fit for trial in trials), repeats), f"{experiment.name}: fits")
-    pieces = {trial: _judgements(experiment, trial, fits.get(trial.fit.key, {})) for trial in trials}
-    judged = work.outcomes(
-        itertools.chain(*(of_trial.values() for of_trial in pieces.values())), f"{experiment.name}: judgements"
-    )
+def _stability(plan: Plan, fits: Mapping[str, Outcome], n_features: int) -> tuple[list[Row], str | None]:
+    """Return the agreement of the fits on some of the samples, unless one is missing or failed; and the first error."""
+    trial, count = plan.trial, plan.trial.middle_count
+    repeated = [fits[fit.key] for fit in plan.repeats if fit.key in fits]
+    orders = [outcome["order"][:count] for outcome in repeated if "order" in outcome]
+    error = next((outcome["error"] for outcome in repeated if "error" in outcome), None)
+    if not orders or len(orders) < len(plan.repeats):
+        return [], error
+    value = selection_stability(orders, n_features)
+    return [Row(trial.data, trial.method.name, trial.setting, count, STABILITY, value)], error
+
+
+def planned(experiment: Experiment) -> list[Plan]:
+    """Return the trials of an experiment with their fits, in the order of its file.
+
+    The data are read and the code of the selectors is hashed now: later changes are noticed when a fit runs.
+
+    Raises
+    ------
+    ValueError
+        If a selector of ours does not exist; a "package.module:name" may be known to the workers only.
+    """
+    for method in experiment.methods:
+        if not names_a_module(method.selector):
+            selector_named(method.selector)
+    return [plan for data in experiment.data for plan in _planned_on(experiment, data)]
+
+
+def _planned_on(experiment: Experiment, data: str) -> Iterator[Plan]:
+    version = current_version(data, experiment.preparation(data))
+    n_features = load_version(version).X.shape[1]
+    for method in experiment.methods_for(data):
+        counts = counts_of(experiment, method, data, n_features)
+        draws = experiment.stability
+        if draws is None or not method.stability or method.features == ALL_FEATURES:
+            draws = None
+        for setting in experiment.settings(method, data):
+            parameters = identity({**method.parameters, **setting})
+            fit = fit_of(version, method.selector, parameters, max(counts), raw=method.values == RAW)
+            repeats = [replace(fit, draw=Draw(draws.samples, index)) for index in range(draws.fits)] if draws else []
+            yield Plan(Trial(data, method, identity(setting), counts), fit, tuple(repeats))
+
+
+def counts_of(experiment: Experiment, method: Method, data: str, n_features: int) -> tuple[int, ...]:
+    """Return the numbers of features at which a method is evaluated on a data set; one may be listed twice.
+
+    Raises
+    ------
+    ValueError
+        If the data set has fewer features than any of them.
+    """
+    if method.features == ALL_FEATURES:
+        return (n_features,)
+    counts = experiment.counts_of.get(data) or experiment.counts or default_feature_counts(data, n_features)
+    if min(counts) > n_features:
+        listed = ", ".join(map(str, counts))
+        raise ValueError(f"{data} has only {n_features} features, fewer than any number to select: {listed}.")
+    return tuple(count for count in counts if count <= n_features)
+
+
+def evaluations_of(experiment: Experiment, plan: Plan, outcome: Outcome) -> dict[int, Evaluation]:
+    """Return the evaluations of a fit by the number of features; none if it failed."""
+    if "order" not in outcome:
+        return {}
+    measures, n_runs = experiment.measures, experiment.n_runs
     return {
-        trial: _finished_trial(trial, of_trial, fits, judged)
-        for trial, of_trial in pieces.items()
-        if trial.fit.key in fits and all(piece.key in judged for piece in of_trial.values())
+        count: evaluation_of(plan.fit.data, outcome["order"], count, measures, n_runs) for count in plan.trial.counts
     }
-
-
-def _finished_trial(
-    trial: Trial, pieces: Mapping[int, Judgement], fits: Mapping[str, Outcome], judged: Mapping[str, Outcome]
-) -> Finished:
-    rows = [
-        Row(trial.data, trial.method.name, trial.setting, count, metric, value)
-        for count, piece in pieces.items()
-        for metric, value in judged[piece.key].items()
-    ]
-    return Finished([*rows, *_stability(trial, fits)], fits[trial.fit.key], _error_of_repeats(trial, fits))
-
-
-def _results(finished: Mapping[Trial, Finished], trials: Sequence[Trial]) -> Results:
-    """Return the results of the finished ones of the trials; stability comes last."""
-    found = [(trial, finished[trial]) for trial in trials if trial in finished]
-    rows = sorted((row for _, each in found for row in each.rows), key=lambda row: row.metric == STABILITY)
-    failed = {trial: each.error_of_repeats for trial, each in found if each.error_of_repeats is not None}
-    versions = {trial.data: trial.fit.data for trial, _ in found}
-    sizes = {data: data_size(load_version(version)) for data, version in versions.items()}
-    return Results(rows, [(trial, each.outcome) for trial, each in found], list(failed.items()), sizes)
 
 
 def data_size(data: Prepared) -> DataSize:
@@ -182,117 +230,50 @@ def data_size(data: Prepared) -> DataSize:
     return DataSize(n_samples, n_features, np.bincount(data.y).tolist())
 
 
-def _stability(trial: Trial, fits: Mapping[str, Outcome]) -> Iterator[Row]:
-    """Yield the agreement of the fits on some of the samples, unless one is missing or failed."""
-    found = [fits[piece.key]["order"] for piece in trial.repeats if "order" in fits.get(piece.key, {})]
-    if found and len(found) == len(trial.repeats):
-        count, n_features = trial.middle_count, load_version(trial.fit.data).X.shape[1]
-        value = selection_stability([order[:count] for order in found], n_features)
-        yield Row(trial.data, trial.method.name, trial.setting, count, STABILITY, value)
-
-
-def _error_of_repeats(trial: Trial, fits: Mapping[str, Outcome]) -> str | None:
-    """Return the first error of fits on some of the samples; None if the fit on all of them failed, too."""
-    if "error" in fits[trial.fit.key]:
-        return None
-    outcomes = (fits.get(piece.key, {}) for piece in trial.repeats)
-    return next((outcome["error"] for outcome in outcomes if "error" in outcome), None)
-
-
-def _trials_on(experiment: Experiment, data: str, sources: dict[str, tuple[str, str]]) -> Iterator[Trial]:
-    version = current_version(data, experiment.preparation(data))
-    n_features = load_version(version).X.shape[1]
-    for method in experiment.methods_for(data):
-        all_features = method.features == ALL_FEATURES
-        counts = (n_features,) if all_features else feature_counts(experiment, data, n_features)
-        for setting in experiment.settings(method, data):
-            parameters = identity({**method.parameters, **setting})
-            fit = Fit(
-                version, method.selector, parameters, max(counts), *sources[method.selector], method.values == RAW
-            )
-            yield Trial(data, method, identity(setting), fit, counts, _repeats(experiment, method, fit))
-
-
-def _repeats(experiment: Experiment, method: Method, fit: Fit) -> tuple[Fit, ...]:
-    measured = experiment.stability
-    if measured is None or not method.stability or method.features == ALL_FEATURES:
-        return ()
-    return tuple(replace(fit, draw=Draw(measured.samples, index)) for index in range(measured.fits))
-
-
-def feature_counts(experiment: Experiment, data: str, n_features: int) -> tuple[int, ...]:
-    """Return the numbers of features at which selections from a data set are judged; one may be listed twice.
-
-    Raises
-    ------
-    ValueError
-        If the data set has fewer features than any of them.
-    """
-    counts = experiment.counts_of.get(data) or experiment.counts or default_feature_counts(data, n_features)
-    if min(counts) > n_features:
-        listed = ", ".join(map(str, counts))
-        raise ValueError(f"{data} has only {n_features} features, fewer than any number to select: {listed}.")
-    return tuple(count for count in counts if count <= n_features)
-
-
-def judgements_of(experiment: Experiment, trial: Trial, order: Sequence[int]) -> dict[int, Judgement]:
-    """Return the pieces that judge a ranking, by the number of features."""
-    return {
-        count: judgement_of(trial.fit.data, order, count, experiment.measures, experiment.n_runs)
-        for count in trial.counts
-    }
-
-
-def _judgements(experiment: Experiment, trial: Trial, outcome: Outcome) -> dict[int, Judgement]:
-    return judgements_of(experiment, trial, outcome["order"]) if "order" in outcome else {}
-
-
-@dataclass(frozen=True)
-class _Work:
-    """The store of outcomes, and how missing ones are computed."""
-
-    store: Store
-    n_jobs: int | None
-    verbose: int
-    finished_only: bool
-
-    def outcomes(self, pieces: Iterable[Piece], description: str) -> dict[str, Outcome]:
-        """Return the outcomes of the pieces by key; each is run once unless it is in the store."""
-        unique = {piece.key: piece for piece in pieces}
-        found = self.store.find(unique)
-        missing = [piece for key, piece in unique.items() if key not in found]
-        if self.finished_only or not missing:
-            return found
-        finished = _finished(missing, self.n_jobs)
-        for key, outcome in with_progress(finished, len(missing), self.verbose, description):
-            if "error" not in outcome:  # failed fits are tried again next time
-                self.store.add(key, outcome)
+def _outcomes(
+    name: str,
+    store: Store,
+    n_jobs: int | None,
+    verbose: int,
+    finished_only: bool,
+    what: str,
+    tasks: Iterable[Task],
+) -> dict[str, Outcome]:
+    """Return the outcomes of the tasks by key; each is run once unless it is in the store."""
+    unique = {task.key: task for task in tasks}
+    found = store.find(unique)
+    missing = [task for key, task in unique.items() if key not in found]
+    if missing and not finished_only:
+        finished = _finished(missing, n_jobs)
+        for key, outcome in with_progress(finished, len(missing), verbose, f"{name}: {what}", what.rstrip("s")):
+            if "error" not in outcome and unique[key].code:  # failed fits are tried again next time
+                store.add(key, outcome)
             found[key] = outcome
-        return found
+    return found
 
 
-def _finished(pieces: Sequence[Piece], n_jobs: int | None) -> Iterator[tuple[str, Outcome]]:
-    """Run the pieces; yield each as soon as it is finished, in any order."""
+def _finished(tasks: Sequence[Task], n_jobs: int | None) -> Iterator[tuple[str, Outcome]]:
+    """Run the tasks; yield each as soon as it is finished, in any order."""
     if (client := getattr(get_active_backend()[0], "client", None)) is not None:
-        return _finished_on_dask(pieces, client)
+        return _finished_on_dask(tasks, client)
     parallel = Parallel(n_jobs=n_jobs, return_as="generator_unordered", batch_size=1)
-    finished: Iterator[tuple[str, Outcome]] = parallel(delayed(_run)(piece) for piece in pieces)
+    finished: Iterator[tuple[str, Outcome]] = parallel(delayed(_run)(task) for task in tasks)
     return finished
 
 
-def _finished_on_dask(pieces: Sequence[Piece], client: Any) -> Iterator[tuple[str, Outcome]]:
-    """Run the pieces on a cluster; joblib's Dask backend hangs on a piece that kills every worker."""
+def _finished_on_dask(tasks: Sequence[Task], client: Any) -> Iterator[tuple[str, Outcome]]:
+    """Run the tasks on a cluster; joblib's Dask backend hangs on a task that kills every worker."""
     from distributed import KilledWorker, as_completed
 
     deadly = []
-    for future in as_completed(client.map(_run, pieces, pure=False)):
+    for future in as_completed(client.map(_run, tasks, pure=False)):
         try:
             yield future.result()
         except KilledWorker as error:
             deadly.append(error)
     if deadly:
-        raise MemoryError(f"{len(deadly)} pieces killed every worker that ran them, perhaps out of memory: {deadly[0]}")
+        raise MemoryError(f"{len(deadly)} tasks killed every worker that ran them, perhaps out of memory: {deadly[0]}")
 
 
-def _run(piece: Piece) -> tuple[str, Outcome]:
-    return piece.key, piece.run()
+def _run(task: Task) -> tuple[str, Outcome]:
+    return task.key, task.run()

@@ -1,4 +1,4 @@
-"""Finished pieces on disk."""
+"""Finished work on disk."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from time import monotonic, sleep
 from types import TracebackType
 from typing import Any, Self
 
-_LAYOUT = "CREATE TABLE IF NOT EXISTS pieces (key TEXT PRIMARY KEY, outcome TEXT NOT NULL) WITHOUT ROWID"
+_LAYOUT = "CREATE TABLE IF NOT EXISTS outcomes (key TEXT PRIMARY KEY, outcome TEXT NOT NULL) WITHOUT ROWID"
 _SECONDS_TO_WAIT = 60.0
 _DAMAGE = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
 
 
 class Store:
-    """The outcomes of finished pieces by key, in one SQLite file.
+    """The outcomes of finished fits and evaluations by key, in one SQLite file.
 
-    A piece is stored when ``add`` returns, even if the process is killed right after: SQLite's write-ahead log rolls
+    An outcome is stored when ``add`` returns, even if the process is killed right after: SQLite's write-ahead log rolls
     back incomplete writes. Several runs can share a file.
 
     Parameters
@@ -42,19 +42,19 @@ class Store:
             self._connection = _open(self._path)
 
     def add(self, key: str, outcome: dict[str, Any]) -> None:
-        """Store the outcome of a piece; an outcome that is already there is kept."""
+        """Store an outcome; one that is already there is kept."""
         with self._errors_named():
-            self._connection.execute("INSERT OR IGNORE INTO pieces VALUES (?, ?)", (key, json.dumps(outcome)))
+            self._connection.execute("INSERT OR IGNORE INTO outcomes VALUES (?, ?)", (key, json.dumps(outcome)))
 
     def find(self, keys: Iterable[str]) -> dict[str, dict[str, Any]]:
-        """Return the outcomes of the pieces that are stored, by key."""
+        """Return the outcomes that are stored, by key."""
         wanted = list(dict.fromkeys(keys))
         found: dict[str, dict[str, Any]] = {}
         for first in range(0, len(wanted), 500):  # SQLite limits the number of its variables
             some = wanted[first : first + 500]
             marks = ",".join("?" * len(some))
             with self._errors_named():
-                rows = self._connection.execute(f"SELECT key, outcome FROM pieces WHERE key IN ({marks})", some)
+                rows = self._connection.execute(f"SELECT key, outcome FROM outcomes WHERE key IN ({marks})", some)
                 found.update((key, _parsed(key, outcome)) for key, outcome in rows)
         return found
 
@@ -67,19 +67,14 @@ class Store:
         """Turn errors of SQLite and of stored outcomes into one sentence with the file's name."""
         try:
             yield
-        except _DamagedOutcomeError as error:
-            raise ValueError(self._damaged(error)) from error
-        except sqlite3.Error as error:
+        except (sqlite3.Error, _DamagedOutcomeError) as error:
             code = getattr(error, "sqlite_errorcode", None)
-            if code is None or code & 0xFF in _DAMAGE or not isinstance(error, sqlite3.OperationalError):
-                raise ValueError(self._damaged(error)) from error
-            raise OSError(f"{self._path} cannot be used as a store of finished pieces: {error}.") from error
-
-    def _damaged(self, error: Exception) -> str:
-        return (
-            f"{self._path} is damaged, or not a store of finished pieces: {error}. "
-            "Restore a copy, or delete it to run the pieces again."
-        )
+            if isinstance(error, sqlite3.OperationalError) and code is not None and code & 0xFF not in _DAMAGE:
+                raise OSError(f"{self._path} cannot be used as a store of finished work: {error}.") from error
+            raise ValueError(
+                f"{self._path} is damaged, or not a store of finished work: {error}. "
+                "Restore a copy, or delete it to run everything again."
+            ) from error
 
     def __enter__(self) -> Self:
         return self
@@ -96,9 +91,9 @@ def _parsed(key: str, outcome: Any) -> dict[str, Any]:
     try:
         parsed = json.loads(outcome)
     except (ValueError, TypeError) as error:
-        raise _DamagedOutcomeError(f"the outcome of piece {key} is not JSON ({error})") from error
+        raise _DamagedOutcomeError(f"the outcome with the key {key} is not JSON ({error})") from error
     if not isinstance(parsed, dict):
-        raise _DamagedOutcomeError(f"the outcome of piece {key} is not a JSON object")
+        raise _DamagedOutcomeError(f"the outcome with the key {key} is not a JSON object")
     return parsed
 
 

@@ -13,15 +13,12 @@ import pandas as pd
 from scipy.stats import ttest_rel
 
 from ufselect._utils.types import Float
-from ufselect.benchmark.comparing import as_many_random
+from ufselect.benchmark.comparisons import as_many_random
 from ufselect.benchmark.experiment import Experiment, varied_values
-from ufselect.benchmark.pieces import Outcome
-from ufselect.benchmark.preparing import Preparation
-from ufselect.benchmark.runner import DataSize, Results, Trial
-from ufselect.metrics import agrees_with_fano
+from ufselect.benchmark.fits import Outcome
+from ufselect.benchmark.runner import Results, Trial
 
 _GROUP = ["data", "metric", "method"]
-_ROUNDING = 5e-5  # of printed figures
 RANDOM = "RandomRanking"  # the selector whose settings are random rankings
 NOT_WORSE = 0.05  # methods with a larger p-value are printed in bold, like the best
 
@@ -76,13 +73,13 @@ def not_converged(results: Results) -> list[str]:
 
 
 def data_described(experiment: Experiment, results: Results) -> dict[str, dict[str, Any]]:
-    """Return the size of every data set as it was used, what the methods saw and what was judged."""
-    return {name: _described(size, experiment.preparation(name)) for name, size in results.sizes.items()}
-
-
-def _described(size: DataSize, preparation: Preparation) -> dict[str, Any]:
-    counted = {"samples": size.samples, "features": size.features, "classes": len(size.class_sizes)}
-    return {**counted, "methods see": preparation.seen, "judged": preparation.judged}
+    """Return the size of every data set as it was used, what the methods saw and what was evaluated."""
+    described = {}
+    for name, (samples, features, class_sizes) in results.sizes.items():
+        counted = {"samples": samples, "features": features, "classes": len(class_sizes)}
+        preparation = experiment.preparation(name)
+        described[name] = {**counted, "methods see": preparation.seen, "judged": preparation.judged}
+    return described
 
 
 def published_figures() -> pd.DataFrame:
@@ -300,20 +297,6 @@ def _p_value(series: Float, best: Float) -> float:
 def n_settings(experiment: Experiment, name: str, data: str) -> int:
     """Return the number of settings in the whole grid of a method."""
     return next(len(list(method.settings(data))) for method in experiment.methods if method.name == name)
-
-
-def inconsistent_pairs(results: Results, summary: pd.DataFrame) -> pd.DataFrame:
-    """Return the pairs of accuracy and mutual information, ours or published, that violate Fano's inequality."""
-    wide = summary.pivot(index=["data", "method"], columns="metric", values=["mean", "published"])
-    wide = wide.reindex(columns=pd.MultiIndex.from_product([["mean", "published"], ["acc", "nmi"]]))
-    rows = []
-    for (data, method), row in wide.iterrows():
-        class_sizes = results.sizes[str(data)].class_sizes
-        for source in ("mean", "published"):
-            acc, nmi = row[source, "acc"] / 100.0, row[source, "nmi"] / 100.0
-            if not np.isnan(acc + nmi) and not agrees_with_fano(acc, nmi, class_sizes, rounding=_ROUNDING):
-                rows.append({"data": data, "method": method, "source": source, "acc": 100 * acc, "nmi": 100 * nmi})
-    return pd.DataFrame(rows, columns=["data", "method", "source", "acc", "nmi"])
 
 
 def _beside_published(table: pd.DataFrame) -> pd.DataFrame:

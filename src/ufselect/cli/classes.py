@@ -13,7 +13,7 @@ import typer
 import ufselect
 from ufselect._utils.naming import names_a_module, object_named
 
-DEFAULT_METHOD = "FSASL"
+DEFAULT_METHOD = "KernelFSASL"
 
 
 def method_named(name: str, option: str = "--method") -> str:

@@ -32,9 +32,9 @@ from ufselect.cli.panel import Panel, set_where_possible, what_panels_do
 from ufselect.cli.printing import note, print_table, say
 
 if TYPE_CHECKING:
-    from ufselect.comparison import ComparedSelection, Comparison
+    from ufselect.inspection import ComparedSelection, Comparison
 
-_DEFAULT_METHODS = "FSASL,MCFS,FSSL,SPFS,LaplacianScore,MaxVariance"
+_DEFAULT_METHODS = "KernelFSASL,MCFS,FSSL,SPFS,LaplacianScore,MaxVariance"
 
 
 def compare(
@@ -93,7 +93,7 @@ def compare(
     debug: options.Debug = False,  # noqa: ARG001 - read before the arguments are parsed
 ) -> None:
     """Compare several methods on the same file, without labels."""
-    from ufselect.comparison import compare_selectors
+    from ufselect.inspection import compare_selectors
 
     names = _methods_in(methods)
     if repeats == 1:

@@ -23,7 +23,9 @@ def demo(
     _run("select", data, "--aside", "digit", "-m", "15", "--image", "8x8", "-o", chosen, "--report", page)
     say(["", f"Open {page} in a browser. Then try:"])
     _suggest("explain", data, "row 2 column 4", "--aside", "digit", "-m", "15")
-    _suggest("compare", data, "--labels", "digit", "-m", "15", "--methods", "FSASL,MCFS,LaplacianScore,MaxVariance")
+    _suggest(
+        "compare", data, "--labels", "digit", "-m", "15", "--methods", "KernelFSASL,MCFS,LaplacianScore,MaxVariance"
+    )
 
 
 def _suggest(*arguments: str) -> None:

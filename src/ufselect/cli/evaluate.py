@@ -18,7 +18,7 @@ from ufselect.cli.panel import guess_at
 from ufselect.cli.printing import print_table, say
 
 if TYPE_CHECKING:
-    from ufselect.evaluation import EvaluatedColumns, Evaluation
+    from ufselect.inspection import EvaluatedColumns, Evaluation
 
 _DIGITS = 3
 
@@ -61,8 +61,8 @@ def evaluate(
     parameters: Mapping[str, Any] = {},
 ) -> None:
     """Evaluate any list of columns, beside columns selected by a method and at random."""
-    from ufselect._judging import RANDOM
     from ufselect.inspection import evaluate as evaluate_columns
+    from ufselect.inspection.measures import RANDOM
 
     if repeats == 1:
         raise typer.BadParameter("a spread needs at least two fits", param_hint="--repeats")
@@ -169,7 +169,7 @@ def _what_did_not_converge(found: Evaluation) -> list[str]:
 
 
 def _verdicts(found: Evaluation, lists: Mapping[str, ColumnList]) -> list[str]:
-    from ufselect._judging import RANDOM
+    from ufselect.inspection.measures import RANDOM
 
     beside = {(row.name, len(row.columns)): row for row in found.rows if row.name in (RANDOM, found.selector)}
     return [

@@ -8,6 +8,8 @@ from typing import Annotated
 
 import typer
 
+from ufselect.files.registry import listed_suffixes
+
 
 class Scale(StrEnum):
     """How columns are scaled before the fit."""
@@ -62,7 +64,7 @@ def _one_character(delimiter: str | None) -> str | None:
 
 def _known_encoding(encoding: str | None) -> str | None:
     if encoding is not None:
-        from ufselect.files.text_encoding import check_encoding
+        from ufselect.files.text_lines import check_encoding
 
         try:
             check_encoding(encoding)
@@ -75,8 +77,8 @@ Data = Annotated[
     Path,
     typer.Argument(
         metavar="DATA",
-        help="CSV or TSV (also .gz), Parquet, .npy, .npz, .mat, .h5ad or .xlsx file with one sample per row; several "
-        "Parquet files as 'parts/*.parquet'; - for standard input.",
+        help=f"File with one sample per row, {listed_suffixes(last='or')}; several Parquet files as 'parts/*.parquet'; "
+        "- for standard input.",
         readable=False,  # checked when the file is read
     ),
 ]
@@ -229,7 +231,7 @@ Clusters = Annotated[
         "--clusters",
         "-c",
         metavar="N",
-        help="Approximate number of clusters, or auto. FSASL needs none.",
+        help="Approximate number of clusters, or auto. KernelFSASL needs none.",
         show_default="the method's own",
     ),
 ]

@@ -6,7 +6,6 @@ import os
 import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from importlib.util import find_spec
 from pathlib import Path
 
 import typer
@@ -94,11 +93,9 @@ def _failure_named(path: Path) -> Iterator[None]:
 
 
 def _refuse_other_formats(path: Path) -> None:
-    from ufselect.files import check_writable, file_format
+    from ufselect.files import check_writable
 
     try:
         check_writable(path)
-        if file_format(path) == "h5ad" and find_spec("anndata") is None:
-            raise ModuleNotFoundError(f"{path} cannot be written without anndata: pip install anndata.")
     except ValueError as error:
         raise typer.BadParameter(str(error), param_hint="--output") from error

@@ -171,7 +171,10 @@ def select(
 
 def _needs_values(output: Path | None, data: Path) -> bool:
     """Whether the output has values of the table, rather than a copy of everything in the input file."""
-    return output is not None and not output.suffix.casefold() == data.suffix.casefold() == ".h5ad"
+    from ufselect.files.registry import known_format
+
+    known = output and known_format(output)
+    return output is not None and not (known and known.annotates and known is known_format(data))
 
 
 def _print_selection(selector: BaseSelector, numbers: Numbers, verdict: Sequence[str]) -> None:
@@ -182,7 +185,7 @@ def _print_selection(selector: BaseSelector, numbers: Numbers, verdict: Sequence
 
 def _neighbors_kept(selector: BaseSelector, X: Any, *, standardize: bool, seed: int) -> str:
     """Return a sentence on how well the selected columns preserve nearest neighbours, beside random columns."""
-    from ufselect._judging import random_selections
+    from ufselect._utils.seeds import random_selections
     from ufselect.inspection import neighborhoods_kept
 
     m, d = selector.n_features_, X.shape[1]

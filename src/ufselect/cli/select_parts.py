@@ -40,10 +40,10 @@ def refuse_with_parts(options: Mapping[str, Any]) -> None:
 
 def refuse_methods_in_memory(selector: BaseSelector) -> None:
     """Raise an error if a method cannot be fitted block by block."""
-    from ufselect.selectors.fsasl import FSASL
+    from ufselect.selectors.kernel_fsasl import KernelFSASL
 
-    if not isinstance(selector, FSASL):
-        reason = f"{type(selector).__name__} needs a whole table in memory; only FSASL works with --dask"
+    if not isinstance(selector, KernelFSASL):
+        reason = f"{type(selector).__name__} needs a whole table in memory; only KernelFSASL works with --dask"
         raise typer.BadParameter(reason, param_hint="--method")
 
 
@@ -63,7 +63,7 @@ def select_from_parts(
 
     files = parquet_parts(pattern, aside=aside)
     with _connected(scheduler):
-        from ufselect.files.dask_parquet import array_of_parts
+        from ufselect.files.parquet_parts import array_of_parts
 
         X = array_of_parts(files)
         normalized = _are_counts(files, counts)

@@ -139,7 +139,7 @@ class SparseWithinBatches(Columns):
     def by_row(self) -> Any:
         """All values, dense."""
         n, d = self.shape
-        ensure_fits(8 * n * d, f"{n:,} samples centred within batches", "use FSASL, which needs no dense copy")
+        ensure_fits(8 * n * d, f"{n:,} samples centred within batches", "use KernelFSASL, which needs no dense copy")
         return self.rows(slice(None))
 
     @cached_property

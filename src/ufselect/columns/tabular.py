@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
-from sklearn.utils import check_array, check_scalar
+from sklearn.utils import check_array
 from sklearn.utils.validation import _check_feature_names, _get_feature_names
 
-from ufselect._utils.seeds import seed_of
 from ufselect._utils.wording import counted, shown
 
 Indices = npt.NDArray[np.intp]
@@ -149,14 +148,6 @@ def dense_part(X: Any, index: Any, *, standardize: bool) -> npt.NDArray[np.float
     dense[:, constant] = 0.0
     lengths = np.sqrt(np.mean(dense**2, axis=0))
     return dense / np.where(lengths > 0.0, lengths, 1.0)
-
-
-def draws_of_samples(n: int, n_draws: int, share: float = 0.8, random_state: Any = 0) -> list[Indices]:
-    """Draw random subsets of the samples, each sorted."""
-    check_scalar(n_draws, "n_draws", Integral, min_val=0)
-    check_scalar(share, "share", Real, min_val=0, max_val=1, include_boundaries="right")
-    rng = np.random.default_rng(seed_of(random_state))
-    return [np.sort(rng.choice(n, size=max(round(share * n), 1), replace=False)) for _ in range(n_draws)]
 
 
 def _index_of(column: Any, n_columns: int, index: dict[str, int]) -> int:

@@ -62,7 +62,8 @@ def dataset_from(name: str, X: Any, labels: Any) -> Dataset:
     classes = _numbered_by_appearance(_flat_labels(labels))
     if len(classes) != values.shape[0]:
         raise ValueError(f"X has {values.shape[0]} samples, but there are {len(classes)} class labels")
-    for array in (*_arrays_of(values), classes):
+    arrays = (values.data, values.indices, values.indptr) if sp.issparse(values) else (values,)
+    for array in (*arrays, classes):
         array.setflags(write=False)
     return Dataset(name, values, classes)
 
@@ -103,51 +104,29 @@ def content_digest(X: Any, y: npt.ArrayLike) -> str:
 
 def _finite_table(X: Any) -> Any:
     """Return X as a new float64 array with two dimensions, dense or CSR."""
-    values = _checked_sparse(X) if sp.issparse(X) else np.asarray(X)
+    values = X if sp.issparse(X) else np.asarray(X)
     if values.dtype.kind not in "biuf":
         raise ValueError(f"X must hold real numbers, got {values.dtype}")
     if values.ndim != 2 or 0 in values.shape:
         raise ValueError(f"X must have samples as rows and features as columns, got shape {values.shape}")
-    table = _canonical(values) if sp.issparse(X) else np.array(values, dtype=np.float64, order="C")
-    _ensure_finite(table)
+    if not sp.issparse(X):
+        table = np.array(values, dtype=np.float64, order="C")
+        bad = np.argwhere(~np.isfinite(table))
+    else:
+        n_bytes = 8 * X.shape[0] * X.shape[1]
+        if n_bytes > _LARGEST_DENSE_BYTES:  # selections from all features are evaluated, too
+            raise ValueError(
+                f"X is sparse with shape {X.shape} and takes {n_bytes / 1e9:,.1f} GB as a dense array, but datasets are"
+                f" limited to {_LARGEST_DENSE_BYTES / 1e9:,.1f} GB; remove samples or features first"
+            )
+        table = sp.csr_array(X, dtype=np.float64, copy=True)
+        table.sum_duplicates()
+        stored = table.tocoo()
+        bad = np.transpose(stored.coords)[~np.isfinite(stored.data)]
+    if len(bad):
+        row, column = map(int, bad[0])
+        raise ValueError(f"X must be finite, got {table[row, column]} at row {row}, column {column} (counted from 0)")
     return table
-
-
-def _checked_sparse(X: Any) -> Any:
-    """Return X unless it is too large to be dense: selections from all features are evaluated, too."""
-    n_bytes = 8 * X.shape[0] * X.shape[1]
-    if n_bytes > _LARGEST_DENSE_BYTES:
-        raise ValueError(
-            f"X is sparse with shape {X.shape} and takes {n_bytes / 1e9:,.1f} GB as a dense array, but datasets are"
-            f" limited to {_LARGEST_DENSE_BYTES / 1e9:,.1f} GB; remove samples or features first"
-        )
-    return X
-
-
-def _canonical(X: Any) -> sp.csr_array:
-    table = sp.csr_array(X, dtype=np.float64, copy=True)
-    table.sum_duplicates()
-    return table
-
-
-def _arrays_of(X: Any) -> tuple[npt.NDArray[Any], ...]:
-    return (X.data, X.indices, X.indptr) if sp.issparse(X) else (X,)
-
-
-def _ensure_finite(table: Any) -> None:
-    stored = table.data if sp.issparse(table) else table
-    if np.isfinite(stored).all():
-        return
-    row, column = (int(at[0]) for at in _places(table))
-    raise ValueError(f"X must be finite, got {table[row, column]} at row {row}, column {column} (counted from 0)")
-
-
-def _places(table: Any) -> tuple[npt.NDArray[Any], ...]:
-    """Return the rows and columns of values that are not finite, row by row."""
-    if not sp.issparse(table):
-        return np.nonzero(~np.isfinite(table))
-    bad = np.flatnonzero(~np.isfinite(table.data))
-    return np.searchsorted(table.indptr, bad, side="right") - 1, table.indices[bad]
 
 
 def _flat_labels(labels: Any) -> npt.NDArray[Any]:

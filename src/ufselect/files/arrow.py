@@ -17,7 +17,7 @@ def release_memory() -> None:
         pyarrow.default_memory_pool().release_unused()
 
 
-def texts(column: Any) -> NDArray[Any]:
+def text_array(column: Any) -> NDArray[Any]:
     """Return the strings of an Arrow array, equal ones shared, None for nulls."""
     coded = column.dictionary_encode()
     different = np.empty(len(coded.dictionary) + 1, dtype=object)
@@ -25,7 +25,7 @@ def texts(column: Any) -> NDArray[Any]:
     return different[coded.indices.fill_null(len(different) - 1).to_numpy(zero_copy_only=False)]
 
 
-def objects(values: list[Any]) -> NDArray[Any]:
+def object_array(values: list[Any]) -> NDArray[Any]:
     """Return a one-dimensional array of objects, even if the values are lists."""
     array = np.empty(len(values), dtype=object)
     for index, value in enumerate(values):

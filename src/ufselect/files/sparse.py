@@ -1,20 +1,19 @@
-"""Sparse matrices from files, checked before SciPy's compiled code follows their indices.
+"""Sparse matrices from files, with all their indices checked.
 
-SciPy trusts the indices of a matrix. An index outside the matrix makes it read or write other memory, so that a damaged
-file, or one made on purpose, ends the process.
+SciPy follows the indices of a matrix into memory, so that a damaged or malicious file would end the process.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from ufselect.files.long_integers import check_integers_of_sparse
-from ufselect.files.table import UnreadableError, check_real_numbers, in_working_precision
+from ufselect.files.errors import UnreadableError
+from ufselect.files.table import check_integers_of_sparse, check_real_numbers, in_working_precision
 
 _LARGEST_SIDE = 10**8  # one entry can claim any shape, and each row then takes memory
 
@@ -47,14 +46,18 @@ def sparse_from_parts(kind: Any, parts: Mapping[str, Any]) -> Any:
     UnreadableError
         If a part is missing, or they do not fit together.
     """
-    build = _BUILDERS.get(kind) if isinstance(kind, str) else None
-    if build is None:
+    if not isinstance(kind, str) or kind not in ("csr", "csc", "bsr", "dia", "coo"):
         raise DamagedMatrixError("its format is unknown")
     data, shape = _part(parts, "data"), _shape(_part(parts, "shape"))
     check_real_numbers(data)
     check_integers_of_sparse(data)
     values = np.require(in_working_precision(np.atleast_1d(data)), requirements="W")
-    matrix = build(values, shape, parts)
+    try:
+        matrix = _built(kind, values, shape, parts)
+    except UnreadableError:
+        raise
+    except ValueError as error:
+        raise DamagedMatrixError(str(error).rstrip(".")) from error
     matrix.sum_duplicates()
     if data.dtype.kind == "b":  # True twice is True, not 2
         matrix.data = (matrix.data != 0).astype(matrix.dtype)
@@ -94,81 +97,29 @@ def _integers(parts: Mapping[str, Any], name: str) -> NDArray[Any]:
     return np.require(usable, requirements="W")
 
 
-def _check_within(values: NDArray[Any], size: int, name: str) -> None:
-    if len(values) and (values.min() < 0 or values.max() >= size):
-        raise DamagedMatrixError(f"{name} is outside 0 to {size - 1}")
-
-
-def _check_dimensions(data: NDArray[Any], n_dimensions: int) -> None:
-    if data.ndim != n_dimensions:
-        raise DamagedMatrixError(f"data has {data.ndim} dimensions instead of {n_dimensions}")
-
-
-def _pointers(parts: Mapping[str, Any], n_values: int, n_major: int, n_minor: int) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Return ``indices`` and ``indptr``, both safe to follow."""
-    indices, indptr = _integers(parts, "indices"), _integers(parts, "indptr")
-    if len(indptr) != n_major + 1:
-        raise DamagedMatrixError(f"indptr has {len(indptr):,} entries instead of {n_major + 1:,}")
-    if indptr[0] != 0 or (indptr[1:] < indptr[:-1]).any():
-        raise DamagedMatrixError("indptr does not rise from 0")
-    n_stored = int(indptr[-1])
-    if n_stored > min(len(indices), n_values):
-        raise DamagedMatrixError(f"indptr ends at {n_stored:,}, after the last value")
-    indices = indices[:n_stored]  # SciPy allows spare room at the end
-    _check_within(indices, n_minor, "an index")
-    return indices, indptr
-
-
-def _csr(data: NDArray[Any], shape: tuple[int, int], parts: Mapping[str, Any]) -> Any:
-    _check_dimensions(data, 1)
-    indices, indptr = _pointers(parts, len(data), *shape)
-    return sp.csr_matrix((data[: len(indices)], indices, indptr), shape=shape)
-
-
-def _csc(data: NDArray[Any], shape: tuple[int, int], parts: Mapping[str, Any]) -> Any:
-    _check_dimensions(data, 1)
-    indices, indptr = _pointers(parts, len(data), *shape[::-1])
-    return sp.csc_matrix((data[: len(indices)], indices, indptr), shape=shape)
-
-
-def _bsr(data: NDArray[Any], shape: tuple[int, int], parts: Mapping[str, Any]) -> Any:
-    _check_dimensions(data, 3)
-    height, width = data.shape[1:]
+def _built(kind: str, data: NDArray[Any], shape: tuple[int, int], parts: Mapping[str, Any]) -> Any:
+    """Return a matrix of compressed rows or columns; a ValueError says what is wrong with its parts."""
+    if kind == "dia":
+        offsets = _integers(parts, "offsets")
+        if len(offsets) and (offsets.min() <= -max(shape[0], 1) or offsets.max() >= max(shape[1], 1)):
+            raise DamagedMatrixError("a diagonal is outside the matrix")
+        return sp.dia_matrix((data, offsets), shape=shape).tocsr()
+    if kind == "coo":
+        coords = parts.get("coords")
+        row, col = (_integers(parts, name) for name in ("row", "col")) if coords is None else np.asarray(coords)
+        return sp.coo_matrix((data, (row, col)), shape=shape).tocsr()
+    if data.ndim != (3 if kind == "bsr" else 1):
+        raise DamagedMatrixError(f"data has {data.ndim} dimensions")
+    height, width = data.shape[1:] if kind == "bsr" else (1, 1)
     if not (height and width) or shape[0] % height or shape[1] % width:
         raise DamagedMatrixError(f"blocks of {height} × {width} do not divide {shape[0]:,} × {shape[1]:,}")
-    indices, indptr = _pointers(parts, len(data), shape[0] // height, shape[1] // width)
-    return sp.bsr_matrix((data[: len(indices)], indices, indptr), shape=shape).tocsr()
-
-
-def _dia(data: NDArray[Any], shape: tuple[int, int], parts: Mapping[str, Any]) -> Any:
-    _check_dimensions(data, 2)
-    offsets = _integers(parts, "offsets")
-    if len(offsets) != len(data):
-        raise DamagedMatrixError(f"there are {len(offsets)} offsets for {len(data)} diagonals")
-    if len(offsets) and (offsets.min() <= -max(shape[0], 1) or offsets.max() >= max(shape[1], 1)):
-        raise DamagedMatrixError("a diagonal is outside the matrix")
-    if len(np.unique(offsets)) != len(offsets):
-        raise DamagedMatrixError("a diagonal is given twice")
-    return sp.dia_matrix((data, offsets), shape=shape).tocsr()
-
-
-def _coo(data: NDArray[Any], shape: tuple[int, int], parts: Mapping[str, Any]) -> Any:
-    _check_dimensions(data, 1)
-    if parts.get("coords") is not None:
-        coords = np.asarray(parts["coords"])
-        parts = dict(zip(("row", "col"), coords, strict=True)) if coords.shape == (2, len(data)) else {}
-    row, col = _integers(parts, "row"), _integers(parts, "col")
-    if not len(row) == len(col) == len(data):
-        raise DamagedMatrixError(f"there are {len(row):,} rows and {len(col):,} columns for {len(data):,} values")
-    _check_within(row, shape[0], "a row")
-    _check_within(col, shape[1], "a column")
-    return sp.coo_matrix((data, (row, col)), shape=shape).tocsr()
-
-
-_BUILDERS: dict[str, Callable[[NDArray[Any], tuple[int, int], Mapping[str, Any]], Any]] = {
-    "csr": _csr,
-    "csc": _csc,
-    "bsr": _bsr,
-    "dia": _dia,
-    "coo": _coo,
-}
+    indices, indptr = _integers(parts, "indices"), _integers(parts, "indptr")
+    if not len(indptr) or indptr[0] != 0 or (indptr[1:] < indptr[:-1]).any():  # SciPy does not look if it ends at 0
+        raise DamagedMatrixError("indptr does not rise from 0")
+    n_stored = int(indptr[-1])  # SciPy allows spare room at the end
+    if n_stored > min(len(indices), len(data)):
+        raise DamagedMatrixError(f"indptr ends at {n_stored:,}, after the last value")
+    build = {"csr": sp.csr_matrix, "csc": sp.csc_matrix, "bsr": sp.bsr_matrix}[kind]
+    matrix = build((data[:n_stored], indices[:n_stored], indptr), shape=shape)
+    matrix.check_format(full_check=True)
+    return matrix.tocsr() if kind == "bsr" else matrix

@@ -1,9 +1,9 @@
-"""Tell the numeric columns of a text file from the others."""
+"""Tell the numeric columns of a text file from text, dates, identifiers and integers that a float would change."""
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ufselect._utils.wording import shortened
-from ufselect.files.arrow import texts, written_numbers
+from ufselect.files.arrow import text_array, written_numbers
 from ufselect.files.table import LARGEST_INTEGER, TOO_LONG
 from ufselect.files.text_dialect import MISSING, Dialect
 
@@ -28,6 +28,7 @@ _NUMBERS_IN_TEXT = {  # most of a column
 }
 _DATE = r"^\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}.*)?$"
 _LONG_INTEGER = r"^[+-]?\d{16,}$"
+LEADING_ZEROS = "leading zeros: taken as identifiers"
 _FEW = 2  # different texts among numbers that may mean a missing value
 
 
@@ -211,7 +212,7 @@ class TextColumns:
         return {index: values.take(pa.array(steps + start)) for start, index in enumerate(self._indices)}
 
 
-def as_kept(column: Any, notation: Notation) -> NDArray[Any]:
+def numbers_or_text(column: Any, notation: Notation) -> NDArray[Any]:
     """Return numbers if each would be written as it was read, else text: 007, 1E1 and 1.10 are labels.
 
     A text that means a missing value is one among numbers, and a text among texts.
@@ -221,7 +222,7 @@ def as_kept(column: Any, notation: Notation) -> NDArray[Any]:
 
     values = notation.normalized(column)
     if not pc.all(pc.match_substring_regex(values, NUMBER), min_count=0).as_py():
-        return texts(column)
+        return text_array(column)
     values = pc.if_else(values.is_null(), None, column)
     for kind in (pa.int64(), pa.float64()):
         try:
@@ -230,7 +231,7 @@ def as_kept(column: Any, notation: Notation) -> NDArray[Any]:
             continue
         if written_numbers(numbers).cast(values.type).equals(values):
             return numbers
-    return texts(values)
+    return text_array(values)
 
 
 def any_match(values: Any, pattern: str) -> bool:
@@ -291,3 +292,29 @@ def _why_not_numeric(first: str, counts: dict[str, int], n_values: int) -> str:
         return f"{first} is not a number; {options} reads it as missing"
     found = " and ".join(f"{text!r} in {count:,}" for text, count in zip(shown, counts.values(), strict=True))
     return f"text: {found} of {n_values:,} values; {options} reads them as missing"
+
+
+def identifiers_among(columns: Mapping[int, Any], X: NDArray[np.float64], notation: Notation) -> dict[int, Any]:
+    """Return which columns with leading zeros hold only digits; none if these and all other numbers have one width."""
+    found = {index: column for index, column in columns.items() if _are_digits(notation.normalized(column))}
+    written = [notation.normalized(column) for column in columns.values()]
+    return {} if len(columns) + X.shape[1] > 1 and _have_one_width(written, X) else found
+
+
+def _are_digits(values: Any) -> bool:
+    import pyarrow.compute as pc
+
+    only_digits = pc.all(pc.match_substring_regex(values, r"^\d+$"), min_count=0).as_py()
+    return bool(only_digits and pc.any(pc.match_substring_regex(values, r"^0\d")).as_py())
+
+
+def _have_one_width(written: list[Any], X: NDArray[np.float64]) -> bool:
+    """Whether all numbers of a file have as many digits, as a program writes them with a fixed width."""
+    import pyarrow.compute as pc
+
+    widths = {width for values in written for width in pc.min_max(pc.utf8_length(values)).as_py().values()}
+    if len(widths) != 1:
+        return False
+    (width,) = widths
+    fitting = (10.0 ** (width - 1) <= X) & (10.0**width > X) & (np.rint(X) == X)
+    return bool((fitting | np.isnan(X)).all())

@@ -6,14 +6,12 @@ import csv
 import io
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, Protocol
 
 from ufselect._utils.wording import shortened
-from ufselect.files.table import UnreadableError
+from ufselect.files.errors import UnreadableError
 
 EXCEL_ERRORS = (
     "#N/A", "#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!", "#NULL!", "#SPILL!", "#CALC!", "#GETTING_DATA",
@@ -57,54 +55,13 @@ class Dialect:
         return (f"{marks[self.thousands]} in numbers such as {self.example} were read as thousands separators.",)
 
 
-class Records(Protocol):
-    """The records of a file, all of which have as many fields as the first one."""
-
-    @property
-    def path(self) -> Path:
-        """The file."""
-
-    @property
-    def dialect(self) -> Dialect:
-        """How its numbers are written."""
-
-    @property
-    def fields(self) -> list[str]:
-        """The fields of the first record."""
-
-    @property
-    def has_names(self) -> bool:
-        """Whether these are names for certain, whatever they look like."""
-
-    @property
-    def first_is_data(self) -> bool:
-        """Whether the names stand in a comment, so that the first record is data in any case."""
-
-    def blocks(self, *, after_header: bool) -> Iterator[Any]:
-        """Yield Arrow arrays of strings, each with the values of some records one after another."""
-
-
 _Columns = defaultdict[int, list[str]]
 
 
 def find_dialect(sample: str, delimiter: str | None = None, decimal: str | None = None) -> Dialect:
-    """Return the only dialect that fits the first lines of a file.
+    """Return the only dialect that fits the first lines of a file, all of them whole, and what the caller knows.
 
-    Parameters
-    ----------
-    sample : str
-        The first lines, all of them whole.
-    delimiter, decimal : str, optional
-        What the caller knows.
-
-    Returns
-    -------
-    Dialect
-
-    Raises
-    ------
-    UnreadableError
-        If several dialects fit.
+    If several dialects fit, an error says which options choose between them.
     """
     if delimiter is None:
         candidates = [mark for mark in DELIMITERS if mark != decimal]

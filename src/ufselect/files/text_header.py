@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ufselect._utils.wording import shown
-from ufselect.files.table import RaggedError, UnreadableError
+from ufselect.files.errors import RaggedError, UnreadableError
 from ufselect.files.text_columns import NUMBER, Notation
-from ufselect.files.text_dialect import Records
+from ufselect.files.text_records import Records
 
 _VALUES = 50_000  # that the first line is compared with, and rows
 _LEAST_ROWS = 20

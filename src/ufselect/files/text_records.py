@@ -10,7 +10,7 @@ import gzip
 import io
 import os
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
@@ -20,11 +20,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ufselect._utils.wording import visible
-from ufselect.files.formats import file_format, is_gzipped
-from ufselect.files.table import RaggedError, UnreadableError
-from ufselect.files.text_comments import Comments, delimiter_of_comment, is_comment, names_in_comment
+from ufselect.files.errors import RaggedError, UnreadableError
+from ufselect.files.registry import file_format
 from ufselect.files.text_dialect import Dialect, fields_of, find_dialect
-from ufselect.files.text_encoding import as_utf8, refuse_null_characters, why_not_utf8
+from ufselect.files.text_lines import (
+    Comments,
+    as_utf8,
+    delimiter_of_comment,
+    is_comment,
+    names_in_comment,
+    refuse_null_characters,
+    why_not_utf8,
+)
 
 _BLOCK = 4 * 1024 * 1024  # bytes of text
 _SAMPLE = 1024 * 1024  # bytes of text in which the dialect is found, and lines
@@ -38,43 +45,62 @@ class _IrregularError(Exception):
     """Quotes or line ends that only a reader of single characters understands."""
 
 
-@dataclass(frozen=True)
-class TextFile:
-    """A text file, the fields of its first line, and where data start with that line and after it."""
+@dataclass(frozen=True, kw_only=True)
+class Records:
+    """The records of a file, all of which have as many fields as the first one.
+
+    Parameters
+    ----------
+    path : Path
+    dialect : Dialect
+        How values are separated and numbers are written.
+    fields : list of str
+        The fields of the first record.
+    has_names : bool
+        Whether these are names for certain, whatever they look like.
+    first_is_data : bool
+        Whether the names are in a comment, so that the first record is data in any case.
+    """
 
     path: Path
     dialect: Dialect
     fields: list[str]
-    has_names: bool  # for certain, whatever the fields look like
+    has_names: bool = False
+    first_is_data: bool = False
+
+    def blocks(self, *, after_header: bool) -> Iterator[Any]:
+        """Yield Arrow arrays of strings, each with the values of some records one after another."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, kw_only=True)
+class TextFile(Records):
+    """A text file that is open: its text as UTF-8, and where data start with the first record and after it."""
+
+    raw: IO[bytes]
+    stream: Any
     first: int
     second: int
     comments: Comments
-    encoding: str | None = None
     verbose: int = 0
 
-    @property
-    def first_is_data(self) -> bool:
-        """Whether the names stand in a comment."""
-        return self.first == self.second
-
     def blocks(self, *, after_header: bool) -> Iterator[Any]:
-        """Yield Arrow arrays of strings, each with the values of some rows one after another."""
-        start, n_rows = self.second if after_header else self.first, 0
+        """Yield Arrow arrays of strings, each with the values of some records one after another."""
+        start, n_rows, n_comments = self.second if after_header else self.first, 0, 0
         self.comments.n_between = 0
-        with self.path.open("rb") as raw, _text(raw, self.path, self.encoding) as stream, self._bar() as show:
-            stream.seek(start)
-            n_comments = 0
+        self.stream.seek(start)
+        with self._bar() as show:
             try:
-                for block, end in _whole_records(stream, self):
+                for block, end in _whole_records(self.stream, self):
                     values = _flat_values(block, self, n_rows)
                     n_rows += len(values) // len(self.fields)
                     start, n_comments = end, self.comments.n_between
-                    show(raw.tell())
+                    show(self.raw.tell())
                     yield values
             except _IrregularError:
-                stream.seek(start)
+                self.stream.seek(start)
                 self.comments.n_between = n_comments
-                yield from _one_by_one(stream, self, n_rows)
+                yield from _one_by_one(self.stream, self, n_rows)
 
     @contextmanager
     def _bar(self) -> Iterator[Callable[[int], object]]:
@@ -90,31 +116,47 @@ class TextFile:
             yield lambda n_bytes: bar.update(n_bytes - bar.n)
 
 
+@contextmanager
 def open_text_file(
     path: Path, delimiter: str | None, decimal: str | None, encoding: str | None, verbose: int
-) -> TextFile:
-    """Find the dialect of a text file and its first record, which gives the number of columns."""
-    with path.open("rb") as raw, _text(raw, path, encoding) as stream:
+) -> Iterator[TextFile]:
+    """Open a text file, and find its dialect and its first record, which gives the number of columns."""
+    with (
+        path.open("rb") as raw,
+        gzip.open(raw) if path.suffix.casefold() == ".gz" else nullcontext(raw) as plain,
+        as_utf8(plain, encoding) as stream,  # type: ignore[arg-type]  # a GzipFile serves as any binary file
+    ):
         start = len(_BYTE_ORDER_MARK) if stream.read(len(_BYTE_ORDER_MARK)) == _BYTE_ORDER_MARK else 0
         stream.seek(start)
         n_comments, comment = _comments_before(stream, start)
         record = _first_record(stream)
         end = stream.tell()
         lines = _first_lines(stream)
-    text, last_comment = _checked_text(record), comment.decode("utf-8", "replace")
-    # If all other lines begin with #, as a column of colours does, they are records.
-    comments = Comments(n_comments, between=not all(is_comment(line) for line in lines if line.strip()))
-    sample = record + b"".join(line for line in lines if not (comments.between and is_comment(line)))
-    if delimiter is None:
-        delimiter = "\t" if file_format(path) == "tsv" else delimiter_of_comment(last_comment, text, decimal)
-    dialect = find_dialect(sample.decode("latin-1"), delimiter, decimal)  # in which ASCII stays ASCII
-    first = end - len(record)
-    if names := names_in_comment(last_comment, text, dialect.delimiter):
-        _decoded(comment)  # raises an error if the names are not UTF-8
-        comments.n_before -= 1
-        return TextFile(path, dialect, names, True, first, first, comments, encoding, verbose)
-    fields = fields_of(text, dialect.delimiter)
-    return TextFile(path, dialect, fields, '"' in text, first, end, comments, encoding, verbose)
+        text, last_comment = _checked_text(record), comment.decode("utf-8", "replace")
+        # If all other lines begin with #, as a column of colours does, they are records.
+        comments = Comments(n_comments, between=not all(is_comment(line) for line in lines if line.strip()))
+        sample = record + b"".join(line for line in lines if not (comments.between and is_comment(line)))
+        if delimiter is None:
+            delimiter = "\t" if file_format(path) == "tsv" else delimiter_of_comment(last_comment, text, decimal)
+        dialect = find_dialect(sample.decode("latin-1"), delimiter, decimal)  # in which ASCII stays ASCII
+        first = end - len(record)
+        names = names_in_comment(last_comment, text, dialect.delimiter)
+        if names:
+            _decoded(comment)  # raises an error if the names are not UTF-8
+            comments.n_before -= 1
+        yield TextFile(
+            path=path,
+            dialect=dialect,
+            fields=names or fields_of(text, dialect.delimiter),
+            has_names=bool(names) or '"' in text,
+            first_is_data=bool(names),
+            raw=raw,
+            stream=stream,
+            first=first,
+            second=first if names else end,
+            comments=comments,
+            verbose=verbose,
+        )
 
 
 def _checked_text(record: bytes) -> str:
@@ -126,16 +168,6 @@ def _checked_text(record: bytes) -> str:
     if "\r" in text.rstrip("\r\n") and '"' not in text:
         raise UnreadableError("has carriage returns as line ends; save it with ordinary line ends.")
     return text
-
-
-@contextmanager
-def _text(raw: IO[bytes], path: Path, encoding: str | None) -> Iterator[Any]:
-    """Open a file that may be compressed as UTF-8 text."""
-    if not is_gzipped(path):
-        yield as_utf8(raw, encoding)
-        return
-    with gzip.open(raw) as stream:
-        yield as_utf8(stream, encoding)  # type: ignore[arg-type]  # a GzipFile serves as any binary file
 
 
 def _comments_before(stream: IO[bytes], start: int) -> tuple[int, bytes]:

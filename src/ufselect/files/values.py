@@ -54,11 +54,13 @@ def with_medians(table: Table) -> Table:
 
 def number_by_column(X: Any, test: Callable[[Any], Any]) -> NDArray[np.int64]:
     """Return the number of values of each column that pass a test, which zero must not."""
-    if sp.issparse(X):
-        return _number_by_sparse_column(X, test)
     counts = np.zeros(X.shape[1], dtype=np.int64)
-    for rows in row_blocks(X.shape):
-        counts += np.count_nonzero(test(X[rows]), axis=0)
+    if not sp.issparse(X):
+        for rows in row_blocks(X.shape):
+            counts += np.count_nonzero(test(X[rows]), axis=0)
+        return counts
+    for block in _blocks_of_stored(X):
+        counts += np.bincount(_columns_of(X, block)[test(X.data[block])], minlength=X.shape[1])
     return counts
 
 
@@ -107,17 +109,6 @@ def _columns_of(X: Any, block: slice) -> NDArray[Any]:
     if X.format == "csr":
         return np.asarray(X.indices[block])
     return np.searchsorted(X.indptr, np.arange(block.start, block.stop), side="right") - 1
-
-
-def _number_by_sparse_column(X: Any, test: Callable[[Any], Any]) -> NDArray[np.int64]:
-    """Return the same for a matrix of compressed rows or columns; only blocks of its values are tested at a time."""
-    counts = np.zeros(X.shape[1], dtype=np.int64)
-    for start in range(0, X.nnz, _BLOCK):
-        found = start + np.flatnonzero(test(X.data[start : start + _BLOCK]))
-        if len(found):
-            columns = X.indices[found] if X.format == "csr" else np.searchsorted(X.indptr, found, side="right") - 1
-            counts += np.bincount(columns, minlength=X.shape[1])
-    return counts
 
 
 def _median(others: NDArray[Any], n_zeros: int, name: str) -> Any:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ufselect._judging import RANDOM
 from ufselect._utils.wording import counted
-from ufselect.comparison import ComparedSelection, Comparison
-from ufselect.inspection import selection_overlap
+from ufselect.inspection import ComparedSelection, Comparison, selection_overlap
+from ufselect.inspection.measures import RANDOM
 from ufselect.report.encoding import packed_shares, plain_numbers
 from ufselect.report.skeleton import filled_template
 from ufselect.report.words import Words, percent
@@ -31,7 +30,7 @@ def render_comparison(
     Parameters
     ----------
     compared : Comparison
-        From :func:`ufselect.comparison.compare_selectors`.
+        From :func:`ufselect.inspection.compare_selectors`.
     n_columns : int
         Number of columns that the methods selected from.
     source : str
@@ -52,7 +51,7 @@ def render_comparison(
     Examples
     --------
     >>> from ufselect import LaplacianScore, MaxVariance
-    >>> from ufselect.comparison import compare_selectors
+    >>> from ufselect.inspection import compare_selectors
     >>> from ufselect.datasets import make_planted_clusters
     >>> from ufselect.report import render_comparison
     >>> X = make_planted_clusters(100, 3, 5, 15, random_state=0).X

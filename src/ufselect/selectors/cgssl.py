@@ -8,7 +8,6 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from ufselect._utils.sharing import shared_whatever
 from ufselect._utils.types import Float
 from ufselect.base import (
     CHOICE_OF_EDGES,
@@ -214,7 +213,6 @@ class CGSSL(ClusterSelector):
         )
         return rank_by_row_norm(X, W, F, constraints).with_attributes(n_clusters_=n_clusters, **course)
 
-    @shared_whatever("regression_weight", "structure_weight", "row_penalty")
     def _start(self, X: Columns) -> tuple[int, NormalizedLaplacian, Float, Float | None]:
         """c, Lₙ, the first F, and XᵀX if it is affordable."""
         nearest, n_clusters = self._neighborhood(X)

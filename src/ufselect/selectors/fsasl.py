@@ -58,8 +58,8 @@ class FSASL(ClusterSelector):
         c, the approximate number of clusters, which sets the dimension of the learned space. "auto" reads c off the
         widest gap between the eigenvalues of a neighbour graph, from 5 to √n (at most 50).
     n_neighbors : int or "auto", default=5
-        k, the number of neighbours of each sample; 5 in the paper. "auto" is n/200, from 5 to 15, but at most n/8 and
-        at least 3.
+        k, the number of neighbours of each sample. "auto" is n/200, from 5 to 15, but at most n/8 and at least 3. The
+        default is 5 because it is the number of the paper.
     structure : {"both", "global", "local"}, default="both"
         Learn S and P, S only, or P only. S takes most of the time.
     adaptive : bool, default=True
@@ -84,9 +84,10 @@ class FSASL(ClusterSelector):
         αᵢ, as a share of the smallest αᵢ at which no sample expresses sample i.
     scale : {"moderate", "standard"} or None, default=None
         Divide each column by its standard deviation plus the median of all standard deviations, by its standard
-        deviation, or use the columns as they are if None, as in the paper.
+        deviation, or use the columns as they are if None. The default is None because the paper scales no columns.
     center : bool, default=False
-        Whether to centre the columns. A sparse X is centred implicitly. The paper does not centre them.
+        Whether to centre the columns. A sparse X is centred implicitly. The default is False because the paper does not
+        centre them.
     keep : list of str or int, or None, default=None
         Features to select before all others, by name or number. The others complement them.
     exclude : list of str or int, or None, default=None
@@ -97,8 +98,9 @@ class FSASL(ClusterSelector):
         Maximum number of iterations. It is smaller than in other methods because each iteration learns the structure
         anew.
     tol : float, default=0.05
-        Stop when the learned space turns by at most this between two iterations; 1 is a turn into an orthogonal one.
-        The objective is no measure of that: its relative change is small long before W settles.
+        Stop when the learned space turns by at most this between two iterations; 1 is a turn into an orthogonal one. It
+        is larger than in other methods because it is not a change of the objective, which is small long before W
+        settles.
     n_jobs : int or None, default=None
         Number of threads. The result does not depend on it.
     random_state : int, RandomState instance or None, default=0

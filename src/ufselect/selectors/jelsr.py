@@ -9,7 +9,6 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from sklearn.utils._param_validation import StrOptions
 
-from ufselect._utils.sharing import shared_whatever
 from ufselect._utils.types import Float
 from ufselect.base import ITERATIONS, POSITIVE, SHARE, ClusterSelector, Constraints, Iterations, affordable_gram
 from ufselect.base.ranking import Ranking, rank_by_row_norm
@@ -181,7 +180,6 @@ class JELSR(ClusterSelector):
         ranking = rank_by_row_norm(X, state.W, Y, constraints)
         return ranking.with_attributes(n_clusters_=n_clusters, **iterations.attributes())
 
-    @shared_whatever("regression_weight", "row_penalty")
     def _start(self, X: Columns) -> tuple[int, SparseLaplacian, Float, Float | None]:
         """c, L, its embedding, and XᵀX if it is affordable."""
         nearest, n_clusters = self._neighborhood(X)

@@ -7,7 +7,6 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils._param_validation import StrOptions
 
-from ufselect._utils.sharing import shared_whatever
 from ufselect._utils.types import Float
 from ufselect.base import CHOICE_OF_EDGES, ITERATIONS, POSITIVE, SHARE, ClusterSelector, Constraints, affordable_gram
 from ufselect.base.ranking import Ranking, rank_by_row_norm
@@ -206,7 +205,6 @@ class NDFS(ClusterSelector):
         )
         return rank_by_row_norm(X, W, F, constraints).with_attributes(n_clusters_=n_clusters, **course)
 
-    @shared_whatever("regression_weight", "row_penalty")
     def _start(self, X: Columns) -> tuple[int, NormalizedLaplacian, Float, Float | None]:
         """c, Lₙ, the first F, and XᵀX if it is affordable."""
         nearest, n_clusters = self._neighborhood(X)

@@ -9,7 +9,6 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.cluster import KMeans
 
-from ufselect._utils.sharing import shared_whatever
 from ufselect._utils.types import Float, Indices
 from ufselect.base import ITERATIONS, NOT_NEGATIVE, POSITIVE, SHARE, ClusterSelector, Constraints
 from ufselect.base.ranking import Ranking, rank_by_row_norm
@@ -39,6 +38,7 @@ from ufselect.solvers.robust_ridge import Known, RobustRidge
 _SMOOTHING = 1e-6
 _LOCAL_RIDGE = 0.1
 _NEGLIGIBLE = 1e-10
+_CERTAIN_DIGITS = 9  # of principal components, beside the largest
 _FEW = 0.5  # columns for a sample up to which a system of their number takes less time than one of the samples
 
 
@@ -195,7 +195,6 @@ class RUFS(ClusterSelector):
         ranking = rank_by_row_norm(predictors, state.W, state.G, constraints)
         return ranking.with_attributes(n_clusters_=n_clusters, **course)
 
-    @shared_whatever("local_weight", "regression_weight", "row_penalty")
     def _start(self, X: Columns) -> tuple[int, sp.csr_array, Float]:
         """c, T and the first G, all of which depend on the distances between samples only."""
         nearest, n_clusters = self._neighborhood(X)
@@ -210,6 +209,9 @@ class RUFS(ClusterSelector):
         the mean.
         """
         components = principal_components(X, max(n_clusters - 1, 1), random_state=self.random_state)
+        # Of two centers equally near, rounding would choose one, differently for dense and sparse X.
+        unit = float(np.abs(components).max()) or 1.0
+        components = np.asarray(np.round(components / unit, _CERTAIN_DIGITS))
         order = np.argsort(np.sum(components**2, axis=1), kind="stable")
         samples, components = X.by_row[order], components[order]
         coarse = KMeans(n_clusters, n_init=10, random_state=self.random_state).fit_predict(components)

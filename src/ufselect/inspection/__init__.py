@@ -1,0 +1,39 @@
+"""What a selection contains, and what it is worth without labels."""
+
+from ufselect._utils.seeds import draws_of_samples
+from ufselect.inspection.comparison import ComparedSelection, Comparison, compare_selectors
+from ufselect.inspection.evaluation import EvaluatedColumns, Evaluation, evaluate
+from ufselect.inspection.explanation import (
+    Explanation,
+    LearnedStructure,
+    alignment_of_selection,
+    dense_columns,
+    explain_features,
+    gains_of,
+)
+from ufselect.inspection.measures import neighborhoods_kept, selection_overlap
+from ufselect.inspection.significance import StructureTest, structure_test, structure_test_of_fitted
+from ufselect.inspection.stability import selection_frequencies, stability_over
+
+__all__ = [
+    "ComparedSelection",
+    "Comparison",
+    "EvaluatedColumns",
+    "Evaluation",
+    "Explanation",
+    "LearnedStructure",
+    "StructureTest",
+    "alignment_of_selection",
+    "compare_selectors",
+    "dense_columns",
+    "draws_of_samples",
+    "evaluate",
+    "explain_features",
+    "gains_of",
+    "neighborhoods_kept",
+    "selection_frequencies",
+    "selection_overlap",
+    "stability_over",
+    "structure_test",
+    "structure_test_of_fitted",
+]

@@ -1,0 +1,236 @@
+"""Several selectors on the same data, compared with and without labels."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from numbers import Integral
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.utils import check_scalar
+
+from ufselect._utils.seeds import draws_of_samples, random_selections, seed_of
+from ufselect._utils.types import Float, Indices
+from ufselect.base import BaseSelector
+from ufselect.columns.batches import Batches
+from ufselect.columns.tabular import as_matrix, column_names
+from ufselect.inspection.adapter import as_selector
+from ufselect.inspection.measures import RANDOM, WITH_LABELS, classes_in, means_of, measure_selections
+from ufselect.inspection.refits import CountedFits, clone_as_fitted, clone_by_index, fits_to_subsets
+from ufselect.metrics import selection_stability
+
+_EVEN = "evenly spaced"
+"""The name of the row for columns at equal distances, if the columns have an order."""
+
+
+@dataclass(frozen=True)
+class ComparedSelection:
+    """One selector in a comparison, or the mean of several random selections.
+
+    Attributes
+    ----------
+    method : str
+        Name of the selector, or "random".
+    chosen : ndarray of int
+        Indices of the selected columns, best first; of several random selections, the first.
+    redundancy : float
+        Mean absolute correlation of the selected columns.
+    neighborhoods : float
+        See :func:`ufselect.inspection.neighborhoods_kept`.
+    stability : float or None
+        See :func:`ufselect.inspection.stability_over`; None without repeats, and for random selections.
+    seconds : float or None
+        Duration of the fit on all samples; None for random selections.
+    agreement : dict of str to float
+        ``acc`` and ``nmi`` of k-means on the selected columns with the labels; empty without labels.
+    n_fits, n_not_converged : int
+        Number of fits, and how many of them did not converge.
+    curve : ndarray or None
+        The ``alignment_curve_`` of the fit on all samples; None if the method learns no embedding.
+    """
+
+    method: str
+    chosen: Indices
+    redundancy: float
+    neighborhoods: float
+    agreement: Mapping[str, float]
+    stability: float | None = None
+    seconds: float | None = None
+    n_fits: int = 0
+    n_not_converged: int = 0
+    curve: Float | None = field(default=None, repr=False)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The result of :func:`compare_selectors`.
+
+    Attributes
+    ----------
+    rows : list of ComparedSelection
+        One for every selector that could be fitted, in the order given; then one for evenly spaced columns, if the
+        columns have an order, and one for random selections.
+    failures : dict of str to str
+        Why the other selectors could not be fitted.
+    counted_by : str or None
+        The selector whose own choice is the number of features; None if the number was given.
+    """
+
+    rows: list[ComparedSelection]
+    failures: dict[str, str]
+    counted_by: str | None = None
+
+
+def compare_selectors(
+    selectors: Mapping[str, Any],
+    X: Any,
+    *,
+    n_features_to_select: int | float | str = "auto",
+    batch: Any = None,
+    labels: npt.ArrayLike | None = None,
+    n_repeats: int = 5,
+    n_random: int = 10,
+    ordered: bool = False,
+    standardize: bool = True,
+    random_state: Any = 0,
+    verbose: int = 0,
+) -> Comparison:
+    """Fit several selectors to the same data and measure their selections.
+
+    Convergence warnings are counted rather than shown. Selectors that raise a ``ValueError`` or a ``MemoryError``, or
+    do not take the given batches, are left out with the reason.
+
+    Parameters
+    ----------
+    selectors : dict of str to selector
+        Selectors by name; clones of them are fitted. Other objects can take part if their ``fit(X)``, which gets X as a
+        matrix, sets ``ranking_`` (1 is best) or ``scores_`` (larger is better).
+    X : array-like, data frame or sparse matrix of shape (n_samples, n_features)
+    n_features_to_select : int, float or "auto", default="auto"
+        Number of features that every selector selects. "auto" takes the number that the first selector chooses.
+    batch : array-like of shape (n_samples,), optional
+        Batch of each sample, for every fit. Batches do not change what is measured.
+    labels : array-like of shape (n_samples,), optional
+        Classes to compare k-means on the selected columns with; they are not seen by any selector.
+    n_repeats : int, default=5
+        Number of fits on random subsets of 80 % of the samples, for the stability; 0 for none.
+    n_random : int, default=10
+        Number of random selections to compare with.
+    ordered : bool, default=False
+        Whether the columns have an order, such as wavelengths. If so, evenly spaced columns are compared as well.
+    standardize : bool, default=True
+        Whether neighbourhoods and clusters are those of columns scaled to unit variance.
+    random_state : int, RandomState instance or None, default=0
+        Seed of the random subsets of samples and the random selections.
+    verbose : int, default=0
+        If 1, show a progress bar over the repeats of each selector. A single fit follows the ``verbose`` of the
+        selector.
+
+    Returns
+    -------
+    Comparison
+
+    Raises
+    ------
+    ValueError
+        If no selector can be fitted.
+
+    Examples
+    --------
+    >>> from ufselect import LaplacianScore, MaxVariance
+    >>> from ufselect.datasets import make_planted_clusters
+    >>> from ufselect.inspection import compare_selectors
+    >>> X = make_planted_clusters(random_state=0).X
+    >>> selectors = {"variance": MaxVariance(), "Laplacian": LaplacianScore()}
+    >>> compared = compare_selectors(selectors, X, n_features_to_select=20, n_repeats=2)
+    >>> [row.method for row in compared.rows]
+    ['variance', 'Laplacian', 'random']
+    """
+    check_scalar(n_repeats, "n_repeats", Integral, min_val=0)
+    if n_repeats == 1:
+        raise ValueError("n_repeats=1 is too few: stability is the agreement of at least two fits.")
+    for name, what in {RANDOM: "random selections", _EVEN: "evenly spaced columns"}.items():
+        if name in selectors:
+            raise ValueError(f"a selector cannot be named {name!r}: the row for {what} has that name.")
+    seed = seed_of(random_state)
+    names, X = column_names(X), as_matrix(X)
+    n, d = X.shape
+    classes = classes_in(labels, n)
+    batches = None if batch is None else Batches.of(batch, n)
+    draws = draws_of_samples(n, n_repeats, random_state=seed)
+    count, counted_by = n_features_to_select, None
+    fits: dict[str, dict[str, Any]] = {}
+    failures: dict[str, str] = {}
+    for name, selector in {name: as_selector(each, name) for name, each in selectors.items()}.items():
+        try:
+            selector = clone_by_index(selector, d, names).set_params(n_features_to_select=count)
+            fits[name] = _fit(name, selector, X, batches, draws, verbose)
+        except (ValueError, MemoryError) as error:
+            failures[name] = str(error) or "there is not enough memory."
+            continue
+        if count == "auto":
+            count, counted_by = len(fits[name]["chosen"]), name
+    if not fits:
+        raise ValueError(f"no method could be fitted: {_reasons(failures)}")
+    n_chosen = len(next(iter(fits.values()))["chosen"])
+    selections = {name: [fit.pop("chosen")] for name, fit in fits.items()}
+    if ordered:
+        selections[_EVEN] = [_evenly_spaced(d, n_chosen)]
+    if random := random_selections(d, n_chosen, n_random, seed):
+        selections[RANDOM] = random
+    every = [chosen for several in selections.values() for chosen in several]
+    measured = iter(measure_selections(X, every, standardize=standardize, classes=classes))
+    rows = [
+        ComparedSelection(name, several[0], **_means([next(measured) for _ in several]), **fits.get(name, {}))
+        for name, several in selections.items()
+    ]
+    return Comparison(rows, failures, counted_by)
+
+
+def _fit(
+    name: str, selector: BaseSelector, X: Any, batches: Batches | None, draws: Sequence[Indices], verbose: int
+) -> dict[str, Any]:
+    """Fit a selector to all samples and to subsets of them; return the selection, and what it took."""
+    fit = CountedFits()
+    start = perf_counter()
+    fit(selector, X, batches)
+    seconds, stability = perf_counter() - start, None
+    if draws:
+        again = fits_to_subsets(
+            clone_as_fitted(selector),
+            X,
+            draws,
+            batches=batches,
+            fit=fit,
+            verbose=verbose,
+            description=f"{name} on subsets",
+        )
+        stability = selection_stability([np.flatnonzero(each.get_support()) for each, _ in again], X.shape[1])
+    return {
+        "chosen": np.argsort(selector.ranking_, kind="stable")[: selector.n_features_],
+        "stability": stability,
+        "seconds": seconds,
+        "n_fits": fit.n_fits,
+        "n_not_converged": fit.n_not_converged,
+        "curve": getattr(selector, "alignment_curve_", None),
+    }
+
+
+def _means(several: Sequence[Mapping[str, float]]) -> dict[str, Any]:
+    means = means_of(several)
+    return {"agreement": {key: means.pop(key) for key in WITH_LABELS if key in means}, **means}
+
+
+def _evenly_spaced(n_columns: int, count: int) -> Indices:
+    """Return columns at equal distances, the first and the last half as far from the ends."""
+    return ((np.arange(count) + 0.5) * n_columns / count).astype(np.intp)
+
+
+def _reasons(failures: Mapping[str, str]) -> str:
+    """Return why every selector failed, once if it is the same reason for all."""
+    if len(set(failures.values())) == 1:
+        return next(iter(failures.values()))
+    return " ".join(f"{name}: {reason}" for name, reason in failures.items())

@@ -1,0 +1,266 @@
+"""Any list of columns, whoever chose it, beside columns chosen by a selector and at random."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import clone
+
+from ufselect._utils.seeds import draws_of_samples, random_selections, seed_of
+from ufselect._utils.types import Float, Indices
+from ufselect._utils.warnings import warn_user
+from ufselect._utils.wording import listed
+from ufselect.base import BaseSelector
+from ufselect.columns.tabular import as_mask, as_matrix, column_indices, column_names
+from ufselect.inspection.explanation import LearnedStructure
+from ufselect.inspection.measures import RANDOM, classes_in, means_of, measure_selections, spreads_of
+from ufselect.inspection.refits import CountedFits, clone_as_fitted, clone_by_index, fits_to_subsets
+from ufselect.metrics import selection_stability
+from ufselect.selectors.kernel_fsasl import KernelFSASL
+
+_GIVEN = "given"
+"""The name of a list that has none."""
+
+
+@dataclass(frozen=True)
+class EvaluatedColumns:
+    """A list of columns in an evaluation, or the mean of several random lists.
+
+    Attributes
+    ----------
+    name : str
+        Name of the list, of the class of the selector that selected it, or "random".
+    columns : ndarray of int
+        Indices of the columns; of several random lists, those of the first.
+    alignment : float
+        Alignment with the structure that the selector learns from all columns, between 0 and 1.
+    redundancy : float
+        Mean absolute correlation of the columns.
+    neighborhoods : float
+        See :func:`ufselect.inspection.neighborhoods_kept`.
+    acc, nmi : float or None
+        Accuracy and mutual information of k-means on these columns with the labels; None without labels.
+    alignment_on_subsets, spread_on_subsets : float or None
+        Mean and standard deviation of the alignment over random subsets of the samples, with the structure learned
+        from each; None without subsets.
+    stability : float or None
+        Agreement of the selections that the selector makes from the same subsets, see
+        :func:`ufselect.metrics.selection_stability`. None for all other lists: nothing selects them again.
+    n_random_below : int or None
+        Number of random lists of the same length whose alignment is smaller; None for random lists, and if there are
+        none.
+    spreads : dict of str to float
+        Standard deviations of the figures over random lists; empty for a single list.
+    """
+
+    name: str
+    columns: Indices
+    alignment: float
+    redundancy: float
+    neighborhoods: float
+    acc: float | None = None
+    nmi: float | None = None
+    alignment_on_subsets: float | None = None
+    spread_on_subsets: float | None = None
+    stability: float | None = None
+    n_random_below: int | None = None
+    spreads: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """The result of :func:`evaluate`.
+
+    Attributes
+    ----------
+    rows : list of EvaluatedColumns
+        For each length of the given lists: those lists, the selector's own columns and random ones. A list of all
+        columns has nothing beside it.
+    selector : str
+        Name of the class of the selector.
+    n_fits, n_not_converged : int
+        Number of fits, and how many of them did not converge.
+    """
+
+    rows: list[EvaluatedColumns]
+    selector: str
+    n_fits: int
+    n_not_converged: int
+
+
+def evaluate(
+    X: Any,
+    columns: Any,
+    *,
+    labels: npt.ArrayLike | None = None,
+    selector: BaseSelector | None = None,
+    n_random: int = 10,
+    n_draws: int = 5,
+    standardize: bool = True,
+    random_state: Any = 0,
+    verbose: int = 0,
+) -> Evaluation:
+    """Evaluate lists of columns beside lists of the same length: a selector's own and random ones.
+
+    Lists are compared with the structure that the selector learns from all columns. Its own columns have an advantage
+    here, because they are chosen to match this structure; neighbourhoods, redundancy and labels favour no list.
+
+    A list is fixed, so it has no stability of its own. Instead, the selector is fitted to random subsets of 80 % of the
+    samples, and the alignment of the list with the structure learned from each shows how much it varies.
+
+    Parameters
+    ----------
+    X : array-like, data frame or sparse matrix of shape (n_samples, n_features)
+    columns : sequence of int or str, boolean mask, or dict of str to such
+        Column indices, or names if X is a data frame; or several such lists by name. Repeated columns count once. Names
+        that X does not have are left out with a warning.
+    labels : array-like of shape (n_samples,), optional
+        Classes to compare k-means on the columns with; they are not seen by the selector.
+    selector : selector, optional
+        A method that learns an embedding; clones of it are fitted. The default is :class:`ufselect.KernelFSASL`.
+        Columns that it excludes do not contribute to the alignment of a list.
+    n_random : int, default=10
+        Number of random lists.
+    n_draws : int, default=5
+        Number of subsets of the samples; 0 for none.
+    standardize : bool, default=True
+        Whether neighbourhoods and clusters are those of columns scaled to unit variance.
+    random_state : int, RandomState instance or None, default=0
+        Seed of the random lists and subsets, and of the default selector.
+    verbose : int, default=0
+        If 1, show a progress bar over the subsets.
+
+    Returns
+    -------
+    Evaluation
+
+    See Also
+    --------
+    compare_selectors : Compare methods rather than lists, by the same figures.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ufselect.datasets import make_planted_clusters
+    >>> from ufselect.inspection import evaluate
+    >>> data = make_planted_clusters(120, 4, 10, 30, random_state=0)
+    >>> lists = {"planted": np.flatnonzero(data.informative), "noise": np.flatnonzero(~data.informative)[:10]}
+    >>> found = evaluate(data.X, lists, n_draws=0)
+    >>> [row.name for row in found.rows]
+    ['planted', 'noise', 'KernelFSASL', 'random']
+    >>> [row.n_random_below for row in found.rows[:2]]
+    [10, 0]
+    """
+    if n_draws == 1:
+        raise ValueError("n_draws=1 is too few: a spread needs at least two subsets.")
+    seed = seed_of(random_state)
+    names, X = column_names(X), as_matrix(X)
+    n, d = X.shape
+    lists = _lists(columns, d, names)
+    selector = KernelFSASL(random_state=seed) if selector is None else clone_by_index(selector, d, names)
+    own = type(selector).__name__
+    for name, what in ((RANDOM, "random lists"), (own, "the columns that it selects")):
+        if name in lists:
+            raise ValueError(f"a list cannot be named {name!r}: the row for {what} has that name.")
+    draws = draws_of_samples(n, n_draws, random_state=seed)
+    classes = classes_in(labels, n)
+    fit, groups = CountedFits(), []
+    for size in dict.fromkeys(map(len, lists.values())):
+        # Of all columns only the structure is needed: ranking every one of them would take far longer.
+        fitted = fit(clone(selector).set_params(n_features_to_select=size if size < d else "auto"), X)
+        group = {name: [chosen] for name, chosen in lists.items() if len(chosen) == size}
+        if size < d:
+            group[own] = [np.argsort(fitted.ranking_, kind="stable")[:size]]
+            random = random_selections(d, size, n_random, seed)
+            group |= {RANDOM: random} if random else {}
+        subsets = fits_to_subsets(
+            clone_as_fitted(fitted), X, draws, fit=fit, verbose=verbose, description=f"{own} on subsets"
+        )
+        groups.append(_Group(group, own, fitted, X, subsets))
+    every = [chosen for group in groups for chosen in group.flat]
+    measured = iter(measure_selections(X, every, standardize=standardize, classes=classes))
+    rows = [row for group in groups for row in group.rows([next(measured) for _ in group.flat])]
+    return Evaluation(rows, own, fit.n_fits, fit.n_not_converged)
+
+
+def _lists(columns: Any, n_columns: int, names: Sequence[str] | None) -> dict[str, Indices]:
+    named = columns if isinstance(columns, Mapping) else {_GIVEN: columns}
+    if not named:
+        raise ValueError("columns has no list to evaluate.")
+    return {str(name): _indices(each, str(name), n_columns, names) for name, each in named.items()}
+
+
+def _indices(columns: Any, name: str, n_columns: int, names: Sequence[str] | None) -> Indices:
+    """Return the different columns of a list, in its order."""
+    if isinstance(columns, str) or not isinstance(columns, Iterable):
+        raise TypeError(f"a list of columns has indices or names, got {columns!r}.")
+    found = dict.fromkeys(column_indices(_known(columns, name, names), n_columns, names).tolist())
+    if not found:
+        raise ValueError(f"the list {name!r} is empty; give at least one column.")
+    return np.array(list(found), dtype=np.intp)
+
+
+def _known(columns: Iterable[Any], name: str, names: Sequence[str] | None) -> Any:
+    """Return a list without the names that X does not have; as it is if none would be left."""
+    if names is None or as_mask(columns) is not None:
+        return columns
+    several, known = list(columns), set(names)
+    unknown = [each for each in several if isinstance(each, str) and each not in known]
+    if not unknown or len(unknown) == len(several):
+        return several
+    warn_user(f"Columns of the list {name!r} that X does not have are left out: {listed(unknown, quoted=True)}.")
+    return [each for each in several if not (isinstance(each, str) and each not in known)]
+
+
+class _Group:
+    """Lists of one length by name, and how well they are aligned with the structures that a selector learns."""
+
+    def __init__(
+        self,
+        lists: Mapping[str, Sequence[Indices]],
+        own: str,
+        fitted: BaseSelector,
+        X: Any,
+        subsets: Iterable[tuple[BaseSelector, Any]],
+    ) -> None:
+        self._lists, self._own = lists, own
+        self.flat = [chosen for several in lists.values() for chosen in several]
+        self._alignments = LearnedStructure(fitted, X).alignments_of(self.flat)
+        again = [
+            (LearnedStructure(each, points).alignments_of(self.flat), np.flatnonzero(each.get_support()))
+            for each, points in subsets
+        ]
+        self._on_subsets: Float = np.array([alignments for alignments, _ in again])
+        self._stability = selection_stability([chosen for _, chosen in again], X.shape[1]) if again else None
+
+    def rows(self, measured: Sequence[Mapping[str, float]]) -> list[EvaluatedColumns]:
+        """Return a row for each name, given the other figures of all lists."""
+        rows, all_figures = [], iter([self._with_alignments(index, each) for index, each in enumerate(measured)])
+        for name, several in self._lists.items():
+            figures = [next(all_figures) for _ in several]
+            rows.append(
+                EvaluatedColumns(
+                    name,
+                    several[0],
+                    stability=self._stability if name == self._own else None,
+                    n_random_below=None if name == RANDOM else self._random_below(figures[0]["alignment"]),
+                    spreads=spreads_of(figures),
+                    **means_of(figures),
+                )
+            )
+        return rows
+
+    def _with_alignments(self, index: int, figures: Mapping[str, float]) -> dict[str, float]:
+        found = {"alignment": float(self._alignments[index]), **figures}
+        if not len(self._on_subsets):
+            return found
+        values = self._on_subsets[:, index]
+        return found | {"alignment_on_subsets": float(values.mean()), "spread_on_subsets": float(values.std(ddof=1))}
+
+    def _random_below(self, alignment: float) -> int | None:
+        count = len(self._lists.get(RANDOM, ()))
+        return int(np.count_nonzero(self._alignments[-count:] < alignment)) if count else None

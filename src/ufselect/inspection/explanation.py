@@ -1,0 +1,277 @@
+"""What each feature contributes to a selection, and the structure that columns are aligned with."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils import gen_batches
+from sklearn.utils.validation import check_is_fitted
+
+from ufselect._utils.blocks import affordable_rows
+from ufselect._utils.types import Float, Indices
+from ufselect._utils.wording import percent, shown
+from ufselect.base import BaseSelector
+from ufselect.base.screening import keep_exclude_of
+from ufselect.columns.dense import Columns, constant_columns, wide_column_blocks
+from ufselect.columns.sparse_arrays import canonical
+from ufselect.columns.tabular import as_matrix, column_indices, column_names, dense_part, fitted_column_names
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """What one feature contributes, and which selected features resemble it.
+
+    Attributes
+    ----------
+    feature, rank : int
+        Column index, and rank; 1 is best.
+    score : float
+        Larger is better.
+    selected : bool
+        Whether the feature is selected.
+    alone : float or None
+        Alignment of the feature by itself with the learned structure; None if the method learns no embedding.
+    gain : float or None
+        What the feature adds to the alignment of the features ranked before it, negative if it lowers the alignment;
+        None beyond the end of the alignment curve.
+    covered : float or None
+        Share of the variance of the feature that the other selected features explain (adjusted R²); None if there are
+        about as many of them as samples.
+    most_similar : tuple of (int, float)
+        The other selected features with the largest absolute correlation, and their correlations.
+    """
+
+    feature: int
+    rank: int
+    score: float
+    selected: bool
+    alone: float | None
+    gain: float | None
+    covered: float | None
+    most_similar: tuple[tuple[int, float], ...]
+
+    def sentences(self, names: Sequence[str], original: int = -1) -> list[str]:
+        """Return the explanation in plain sentences, without rank and score.
+
+        Parameters
+        ----------
+        names : sequence of str
+            The names of all columns.
+        original : int, default=-1
+            Index of the column that this one is an exact copy of; −1 if it is not a copy.
+        """
+        sentences = [f"It is an exact copy of {shown(names[original])}."] if original >= 0 else []
+        if self.alone is None:
+            sentences.append("This method learns no structure to align columns with.")
+        else:
+            sentences.append(f"Alignment with the learned structure by itself: {self.alone:.3f} of 1.")
+        if self.gain is not None and self.rank > 1:
+            verb = "raises" if self.gain >= 0.0 else "lowers"
+            sentences.append(f"It {verb} the alignment of the columns ranked before it by {abs(self.gain):.3f}.")
+        if not self.most_similar:
+            return [*sentences, "No other column is selected."]
+        if self.covered is not None:
+            others = "The other selected columns" if self.selected else "The selected columns"
+            sentences.append(f"{others} together explain {percent(self.covered)} of its variance.")
+        similar = ", ".join(f"{shown(names[column])} ({value:+.2f})" for column, value in self.most_similar)
+        return [*sentences, f"Most correlated selected columns: {similar}."]
+
+
+def explain_features(
+    selector: BaseSelector, X: Any, features: Sequence[int | str], n_similar: int = 3
+) -> list[Explanation]:
+    """Explain the rank of features: what they contribute, and which selected features resemble them.
+
+    Parameters
+    ----------
+    selector : fitted selector
+    X : array-like, data frame or sparse matrix of shape (n_samples, n_features)
+        The data that the selector was fitted on.
+    features : sequence of int or str
+        Column indices, or names if X is a data frame or the selector was fitted on one.
+    n_similar : int, default=3
+        Number of similar selected features to return for each feature.
+
+    Returns
+    -------
+    list of Explanation
+
+    Examples
+    --------
+    >>> from ufselect import MCFS
+    >>> from ufselect.datasets import make_planted_clusters
+    >>> from ufselect.inspection import explain_features
+    >>> data = make_planted_clusters(random_state=0)
+    >>> best, worst = explain_features(MCFS(10, n_clusters=6).fit(data.X), data.X, [0, 1000])
+    >>> best.covered > worst.covered
+    True
+    """
+    names, X = _names_and_matrix(selector, X)
+    chosen = np.flatnonzero(selector.get_support())
+    selected = dense_part(X, chosen, standardize=True)
+    alignments, gains = getattr(selector, "alignments_", None), gains_of(selector)
+    explanations = []
+    for feature in column_indices(features, X.shape[1], names).tolist():
+        x = dense_part(X, [feature], standardize=True)[:, 0]
+        others, rank = chosen != feature, int(selector.ranking_[feature])
+        correlations = selected[:, others].T @ x / len(x)
+        nearest = np.argsort(-np.abs(correlations), kind="stable")[:n_similar]
+        explanations.append(
+            Explanation(
+                feature,
+                rank,
+                score=float(selector.scores_[feature]),
+                selected=rank <= selector.n_features_,
+                alone=None if alignments is None else float(alignments[feature]),
+                gain=None if gains is None or rank > len(gains) else float(gains[rank - 1]),
+                covered=_adjusted_r2(selected[:, others], x),
+                most_similar=tuple((int(chosen[others][index]), float(correlations[index])) for index in nearest),
+            )
+        )
+    return explanations
+
+
+def _names_and_matrix(selector: BaseSelector, X: Any) -> tuple[list[str] | None, Any]:
+    """Return the column names of X and X as a matrix; raise an error if the selector was fitted on other columns."""
+    check_is_fitted(selector, "ranking_")
+    names, X = fitted_column_names(X, selector), as_matrix(X)
+    if X.shape[1] != len(selector.ranking_):
+        raise ValueError(f"X has {X.shape[1]} columns, but the selector was fitted on {len(selector.ranking_)}.")
+    return names, X
+
+
+def _adjusted_r2(selected: Float, x: Float) -> float | None:
+    """Return 1 − (1 − R²)(n − 1)/(n − m − 1) of the regression of x on m columns, at least 0; None if m ≥ n − 1."""
+    n, m = selected.shape
+    if m >= n - 1:
+        return None
+    if m == 0 or not x.any():
+        return 0.0
+    residual = x - selected @ np.linalg.lstsq(selected, x, rcond=None)[0]
+    return max(0.0, 1.0 - float(residual @ residual) / float(x @ x) * (n - 1) / (n - m - 1))
+
+
+def alignment_of_selection(selector: BaseSelector) -> float | None:
+    """Return the alignment of the selected features with the learned structure; None if there is no embedding."""
+    curve = getattr(selector, "alignment_curve_", None)
+    return None if curve is None else float(curve[min(selector.n_features_, len(curve)) - 1])
+
+
+def gains_of(selector: BaseSelector) -> Float | None:
+    """Return how much each of the best features raises the alignment of those ranked before it.
+
+    Parameters
+    ----------
+    selector : fitted selector
+
+    Returns
+    -------
+    ndarray or None
+        Differences of ``alignment_curve_``, the best feature first; negative where a feature lowers the alignment. None
+        if the method learns no embedding.
+
+    Examples
+    --------
+    >>> from ufselect import KernelFSASL
+    >>> from ufselect.datasets import make_planted_clusters
+    >>> from ufselect.inspection import gains_of
+    >>> selector = KernelFSASL(10).fit(make_planted_clusters(120, 4, 10, 30, random_state=0).X)
+    >>> bool(abs(gains_of(selector)[:10].sum() - selector.alignment_curve_[9]) < 1e-12)
+    True
+    """
+    curve = getattr(selector, "alignment_curve_", None)
+    return None if curve is None else np.diff(np.asarray(curve, dtype=np.float64), prepend=0.0)
+
+
+def dense_columns(X: Any, columns: Any, *, standardize: bool = True) -> Float:
+    """Return some columns of X as a dense array.
+
+    Parameters
+    ----------
+    X : array-like, data frame or sparse matrix of shape (n_samples, n_features)
+    columns : sequence of int or str
+        Column indices, or names if X is a data frame.
+    standardize : bool, default=True
+        Whether to scale the columns to mean 0 and variance 1; constant columns are then 0.
+
+    Returns
+    -------
+    ndarray of shape (n_samples, n_columns)
+    """
+    names, X = column_names(X), as_matrix(X)
+    return dense_part(X, column_indices(columns, X.shape[1], names), standardize=standardize)
+
+
+class LearnedStructure:
+    """The structure that a selector has learned, to compute the alignment of any columns with it.
+
+    With aⱼ = ‖Tᵀxⱼ‖² and H_jl = (xⱼᵀx_l)² as in :mod:`ufselect.solvers.alignment`, ``alignments_`` has aⱼ/(‖K‖ ‖xⱼ‖²),
+    so that the alignment of columns F is
+
+        Σ_{j∈F} alignments_ⱼ ‖xⱼ‖² / √(Σ_{j,l∈F} H_jl),
+
+    and the structure itself is not needed.
+
+    Parameters
+    ----------
+    selector : fitted selector
+    X : array-like, data frame or sparse matrix of shape (n_samples, n_features)
+        The data that the selector was fitted on, without batches.
+
+    Raises
+    ------
+    ValueError
+        If the selector learns no structure.
+    """
+
+    def __init__(self, selector: BaseSelector, X: Any) -> None:
+        names, X = _names_and_matrix(selector, X)
+        X = canonical(X)
+        alignments = getattr(selector, "alignments_", None)
+        if alignments is None:
+            raise no_structure(selector)
+        takes_part = ~constant_columns(X, scale=getattr(selector, "scale", "standard")) & (selector.copies_ < 0)
+        takes_part[keep_exclude_of(selector, X.shape[1], names).exclude] = False
+        informative = np.flatnonzero(takes_part)
+        part = X[:, informative]
+        self._X = selector._prepared(part.astype(np.float64) if sp.issparse(part) else np.ascontiguousarray(part))
+        self._alignments = alignments[informative].astype(np.float64)
+        self._index = np.full(X.shape[1], -1, dtype=np.intp)
+        self._index[informative] = np.arange(len(informative))
+        copies = np.flatnonzero(selector.copies_ >= 0)
+        self._index[copies] = self._index[selector.copies_[copies]]
+
+    def alignments_of(self, lists: Sequence[Indices]) -> Float:
+        """Return the alignment of each list of columns; constant and excluded columns do not count."""
+        return np.array([self._alignment(self._index[columns]) for columns in lists])
+
+    def _alignment(self, index: Indices) -> float:
+        index = index[index >= 0]
+        if not len(index):
+            return 0.0
+        part = self._X.subset(index)
+        carried = float(self._alignments[index] @ part.squared_norms())
+        return carried / np.sqrt(_squared_norm_of_products(part))
+
+
+def no_structure(selector: Any) -> ValueError:
+    """Return the error for a method that learns no embedding."""
+    return ValueError(
+        f"{type(selector).__name__} learns no structure to align columns with; "
+        "use KernelFSASL, or another method that learns an embedding."
+    )
+
+
+def _squared_norm_of_products(X: Columns) -> float:
+    """Return ‖XᵀX‖² or ‖XXᵀ‖², which are equal, by blocks of the smaller product."""
+    n, d = X.shape
+    if d <= n:
+        products = (X.transposed_matmul(values) for _, values in wide_column_blocks(X))
+    else:
+        rows = gen_batches(n, min(n, affordable_rows(8 * d)))
+        products = (X.inner_products(X.rows(block)) for block in rows)
+    return sum(float(np.sum(product**2)) for product in products)

@@ -1,0 +1,106 @@
+"""Clones of a selector, fitted to all samples, to subsets of them and within batches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.utils.validation import has_fit_parameter
+
+from ufselect._utils.progress import with_progress
+from ufselect._utils.types import Indices
+from ufselect._utils.warnings import convergence_warnings
+from ufselect.base import BaseSelector
+from ufselect.base.screening import KeepExclude, keep_exclude_of
+from ufselect.columns.batches import Batches
+from ufselect.columns.copies import first_equal_columns
+from ufselect.columns.dense import column_extremes, constant_columns
+
+
+def clone_with(selector: BaseSelector, **params: Any) -> BaseSelector:
+    """Return a clone with other values of those parameters that it has."""
+    known = selector.get_params(deep=False)
+    changed: BaseSelector = clone(selector).set_params(**{key: params[key] for key in params if key in known})
+    return changed
+
+
+def clone_as_fitted(selector: BaseSelector, **params: Any) -> BaseSelector:
+    """Return a silent clone with the numbers of features and clusters of the fit, the same for all subsets."""
+    numbers = {"n_features_to_select": selector.n_features_, "n_clusters": getattr(selector, "n_clusters_", None)}
+    return clone_with(selector, verbose=0, **{key: n for key, n in numbers.items() if n is not None}, **params)
+
+
+def clone_by_index(selector: BaseSelector, n_columns: int, names: Sequence[str] | None) -> BaseSelector:
+    """Return a clone that keeps and excludes columns by index: matrices and subsets of the samples have no names."""
+    return _keeping(selector, keep_exclude_of(selector, n_columns, names))
+
+
+def clone_for_subset(selector: BaseSelector, points: Any, columns: KeepExclude) -> BaseSelector:
+    """Return a clone for a subset of the samples, which keeps those columns that are informative there."""
+    if not len(columns.keep):
+        return _keeping(selector, columns)
+    part = points[:, columns.keep]
+    extremes = column_extremes(part)
+    first = first_equal_columns(part, extremes) == np.arange(len(columns.keep))
+    return _keeping(selector, columns._replace(keep=columns.keep[~constant_columns(part, extremes) & first]))
+
+
+def _keeping(selector: BaseSelector, columns: KeepExclude) -> BaseSelector:
+    return clone_with(selector, **{key: each if len(each) else None for key, each in columns._asdict().items()})
+
+
+def fit_within(selector: BaseSelector, X: Any, batches: Batches | None = None) -> BaseSelector:
+    """Fit a selector, within batches if there are any."""
+    return selector.fit(X, **batch_argument(selector, None if batches is None else batches.codes))
+
+
+def batch_argument(method: Any, batch: Any) -> dict[str, Any]:
+    """Return what to pass to ``fit`` beside X; raise an error if there are batches and it does not take them."""
+    if batch is not None and not has_fit_parameter(method, "batch"):
+        raise ValueError(f"the fit of {type(method).__name__} takes no batch.")
+    return {} if batch is None else {"batch": batch}
+
+
+class CountedFits:
+    """Fits selectors; convergence warnings are counted rather than shown."""
+
+    n_fits = n_not_converged = 0
+
+    def __call__(self, selector: BaseSelector, X: Any, batches: Batches | None = None) -> BaseSelector:
+        """Fit a selector, within batches if there are any."""
+        with convergence_warnings() as missed:
+            fit_within(selector, X, batches)
+        self.n_fits += 1
+        self.n_not_converged += bool(missed)
+        return selector
+
+
+def fits_to_subsets(
+    selector: BaseSelector,
+    X: Any,
+    draws: Iterable[Indices],
+    *,
+    names: Sequence[str] | None = None,
+    batches: Batches | None = None,
+    fit: Callable[[BaseSelector, Any, Batches | None], BaseSelector] = fit_within,
+    verbose: int = 0,
+    description: str = "",
+) -> Iterator[tuple[BaseSelector, Any]]:
+    """Fit a clone of a selector to each subset of the samples; yield the clone and the subset.
+
+    Samples that are alone in their batch within a subset are left out of it.
+    """
+    by_row = rows_of(X)
+    columns = keep_exclude_of(selector, X.shape[1], names)
+    for drawn in with_progress(draws, None, verbose, description, unit="fit"):
+        rows, part = (drawn, None) if batches is None else batches.among(drawn)
+        points = by_row[rows]
+        yield fit(clone_for_subset(selector, points, columns), points, part), points
+
+
+def rows_of(X: Any) -> Any:
+    """Return a matrix whose rows can be indexed."""
+    return X.tocsr() if sp.issparse(X) else X

@@ -1,0 +1,182 @@
+"""Methods over data sets: by brute force, by SciPy, and by hand."""
+
+from itertools import combinations
+from statistics import mean
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import wilcoxon
+
+from ufselect.benchmark import comparisons
+from ufselect.benchmark.cells import comparison_cells, gain_cells, hour_cells, rank_cells, thinned_cells
+
+DATA = ("a", "b", "c", "d", "e", "f", "g")
+
+
+# The best of as many random rankings
+
+
+@given(
+    values=st.lists(st.tuples(st.floats(0, 1), st.sampled_from([0.25, 0.5, 0.75])), min_size=1, max_size=7),
+    share=st.floats(0, 1),
+)
+def test_the_expected_best_is_the_mean_over_all_subsets(values, share):
+    table = np.array(values)
+    n_drawn = 1 + round(share * (len(table) - 1))
+    every = [table[list(rows)].max(axis=0) for rows in combinations(range(len(table)), n_drawn)]
+    np.testing.assert_allclose(
+        comparisons.expected_best(table, n_drawn), np.mean(every, axis=0), rtol=1e-12, atol=1e-15
+    )
+
+
+def test_one_of_many_is_their_mean_and_all_of_them_their_best():
+    values = np.random.default_rng(0).random((1331, 3))
+    np.testing.assert_allclose(comparisons.expected_best(values, 1), values.mean(axis=0), rtol=1e-12)
+    np.testing.assert_allclose(comparisons.expected_best(values, 1331), values.max(axis=0), rtol=1e-15)
+    shares = comparisons.expected_best(np.ones((1331, 1)), 605)
+    np.testing.assert_allclose(shares, 1.0, rtol=1e-12)
+
+
+def of_settings(figures):
+    """A row for each data set, metric, method and setting; a column for each of the counts 5 and 10."""
+    index = pd.MultiIndex.from_tuples(figures, names=["data", "metric", "method", "setting"])
+    return pd.DataFrame(list(figures.values()), index=index, columns=[5, 10])
+
+
+def test_each_method_has_as_many_random_rankings_as_settings():
+    table = of_settings(
+        {
+            ("a", "acc", "random", "0"): [10.0, 40.0],
+            ("a", "acc", "random", "1"): [20.0, 50.0],
+            ("a", "acc", "random", "2"): [60.0, 30.0],
+            ("a", "acc", "m", "0"): [70.0, 80.0],
+            ("a", "acc", "m", "1"): [70.0, 80.0],
+            ("a", "acc", "large", "0"): [1.0, 1.0],
+            ("a", "acc", "large", "1"): [1.0, 1.0],
+            ("a", "acc", "large", "2"): [1.0, 1.0],
+            ("a", "acc", "large", "3"): [1.0, 1.0],
+            ("b", "acc", "m", "0"): [70.0, 80.0],
+        }
+    )
+    found = comparisons.as_many_random(table, "random", {"a": (5, 10, 10), "b": (5, 10)})
+    of_5, of_10 = mean([20.0, 60.0, 60.0]), mean([50.0, 40.0, 50.0])  # the pairs of random rankings
+    assert found["a", "acc", "m"] == pytest.approx(mean([of_5, of_10, of_10]))  # 10 is listed twice
+    assert found["a", "acc", "random"] == pytest.approx(mean([60.0, 50.0, 50.0]))
+    assert np.isnan(found["a", "acc", "large"])
+    assert np.isnan(found["b", "acc", "m"])
+
+
+# Means, ranks and tests over data sets
+
+
+def summary_of(values, published=None, metric="acc"):
+    """A summary with the given means of each method over the data sets; None for a missing one."""
+    rows = []
+    for method, means in values.items():
+        of_paper = (published or {}).get(method, [None] * len(means))
+        for data, value, theirs in zip(DATA, means, of_paper, strict=False):
+            if value is not None:
+                row = {"data": data, "metric": metric, "method": method, "mean": value, "published": theirs}
+                rows.append({**row, "single": value - 1.0, "median": 50.0, "above_random": value - 40.0})
+    return pd.DataFrame(rows)
+
+
+MEANS = {
+    "ours": [80.0, 70.0, 60.0, None],
+    "mid": [70.0, 70.0, 50.0, 90.0],
+    "low": [60.0, 50.0, 40.0, 80.0],
+    "own": [85.0, 10.0, 20.0, 30.0],
+}
+
+
+def test_means_and_ranks_are_over_the_data_sets_that_all_methods_have():
+    published = {"ours": [79.0, 69.0, 59.0, 99.0], "mid": [71.0, 72.0, 40.0, 99.0], "low": [1.0, 2.0, 60.0, 99.0]}
+    summary = summary_of(MEANS, published)
+    assert comparisons.shared_data(summary, list(MEANS)) == ["a", "b", "c"]
+    table = comparisons.means_and_ranks(summary, "acc", list(MEANS))
+    assert table["mean"].to_dict() == pytest.approx({"ours": 70.0, "mid": 190 / 3, "low": 50.0, "own": 115 / 3})
+    assert table["rank"].to_dict() == pytest.approx(
+        {"ours": mean([2, 1.5, 1]), "mid": mean([3, 1.5, 2]), "low": mean([4, 3, 3]), "own": mean([1, 4, 4])}
+    )
+    assert table["rank_in_paper"].dropna().to_dict() == pytest.approx({"ours": 3.5 / 3, "mid": 5.5 / 3, "low": 3.0})
+    assert table["published"].dropna().to_dict() == pytest.approx({"ours": 69.0, "mid": 61.0, "low": 21.0})
+    assert table["published_rank"].dropna().to_dict() == pytest.approx({"ours": 5 / 3, "mid": 2.0, "low": 7 / 3})
+    assert rank_cells(table).loc["own"].tolist() == ["38.33", "3.00", "", "", ""]
+
+
+def test_a_method_of_which_the_paper_lacks_a_data_set_has_no_rank_in_it():
+    table = comparisons.means_and_ranks(summary_of(MEANS, {"ours": [79.0, 69.0, None]}), "acc", list(MEANS))
+    assert table[["rank_in_paper", "published", "published_rank"]].isna().all(axis=None)
+
+
+@pytest.fixture
+def seven():
+    rng = np.random.default_rng(3)
+    values = {name: (60.0 + 10.0 * rng.standard_normal(7)).tolist() for name in ("ours", "other", "third")}
+    return summary_of({**values, "below": [value - 1.0 - index for index, value in enumerate(values["ours"])]})
+
+
+def test_the_reference_is_compared_with_every_other_by_the_signed_rank_test(seven):
+    methods = ["ours", "other", "third", "below"]
+    table = comparisons.comparisons(seven, "acc", methods, "ours").set_index(["reading", "method"])
+    assert len(table) == 3 * 4
+    values = seven.pivot(index="method", columns="data", values="mean")
+    for method in methods[1:]:
+        differences = values.loc["ours"] - values.loc[method]
+        for reading in ("mean", "single", "above_random"):
+            row = table.loc[reading, method]
+            assert row.difference == pytest.approx(differences.mean())
+            assert row.p_value == pytest.approx(wilcoxon(differences, method="exact").pvalue)
+            assert (row.better, row.n_data) == ((differences > 0).sum(), 7)
+    assert table.loc["mean", "below"].p_value == pytest.approx(2 / 2**7)  # the smallest that seven data sets allow
+    assert table.loc["median", "other"].tolist()[1:] == [7, 0, 0.0, 1.0]
+
+
+def test_data_sets_without_enough_random_rankings_are_left_out_of_that_reading(seven):
+    seven.loc[(seven.method == "other") & seven.data.isin(["a", "b"]), "above_random"] = np.nan
+    seven.loc[seven.method == "third", "above_random"] = np.nan
+    table = comparisons.comparisons(seven, "acc", ["ours", "other", "third"], "ours")
+    found = table.set_index(["reading", "method"]).n_data
+    assert (found["mean", "other"], found["above_random", "other"], found["above_random", "third"]) == (7, 5, 0)
+    cells = comparison_cells(table, {"above_random": "as many", "mean": "best"})
+    assert list(cells.columns) == ["as many", "best"]
+    assert cells.loc["third", "as many"] == ""
+    assert " of 5<br>p " in cells.loc["other", "as many"]
+
+
+def test_differences_of_zero_or_of_rounding_are_no_differences():
+    assert comparisons.signed_rank_p_value([0.0, 1e-12, -1e-12]) == 1.0
+    assert comparisons.signed_rank_p_value([1.0, 2.0, 0.0, 3.0]) == pytest.approx(2 / 2**3)
+
+
+# Cells
+
+
+def test_gains_have_a_sign_and_their_mean_says_how_many_data_sets_there_are():
+    table = summary_of({"x": [42.0, 37.5, 44.0], "y": [41.0, 39.0, 38.0], "z": [1.0, 1.0, 1.0]})
+    table.loc[(table.method == "y") & (table.data == "c"), "above_random"] = np.nan
+    table.loc[table.method == "z", "above_random"] = np.nan
+    cells = gain_cells(table, {"x": 0.25, "y": 0.5})
+    assert cells.loc["x"].tolist() == ["+2.00", "−2.50", "+4.00", "+1.17", "0.250"]
+    assert cells.loc["y"].tolist() == ["+1.00", "−1.00", "", "+0.00 (2 of 3)", "0.500"]
+    assert cells.loc["z"].tolist() == ["", "", "", "", ""]
+
+
+def test_core_hours_have_totals():
+    index = pd.MultiIndex.from_tuples([("b", "m"), ("a", "m"), ("b", "n")], names=["data", "method"])
+    cells = hour_cells(pd.Series([1.5, 0.25, 0.001], index=index))
+    assert cells.columns.tolist() == ["b", "a", "total"]
+    assert cells.to_numpy().tolist() == [["1.50", "0.25", "1.75"], ["< 0.01", "", "< 0.01"], ["1.50", "0.25", "1.75"]]
+
+
+def test_grids_that_are_not_whole_are_marked_with_their_reason_and_cost():
+    rows = [("a", "m", 11, 121), ("a", "n", 7, 7), ("b", "m", 40, 121)]
+    summary = pd.DataFrame(rows, columns=["data", "method", "settings", "grid"])
+    hours = pd.Series({("a", "m"): 0.5, ("a", "n"): 0.1, ("b", "m"): 4.0})
+    cells = thinned_cells(summary, hours, {("a", "m"): None, ("a", "n"): None, ("b", "m"): 40})
+    assert cells.index.tolist() == ["m, a", "m, b"]
+    assert cells.loc["m, a"].tolist() == ["11 of 121", "0.50", "5.50", "not all were run"]
+    assert cells.loc["m, b"].tolist() == ["40 of 121", "4.00", "12.10", "thinned in the experiment's file"]
