@@ -137,12 +137,6 @@ def test_the_largest_entry_of_every_vector_is_positive(make, dense):
     assert np.all(peaks > 0.0)
 
 
-def test_the_iterative_route_repeats_itself():
-    L = with_self_expression()
-    one, other = (smallest_eigenvectors(L, 5, dense=False, random_state=3) for _ in range(2))
-    assert_array_equal(one.vectors, other.vectors)
-
-
 def learned_laplacian(space):
     """The Laplacian of a learned space, whose largest eigenvalues are hundreds of times its smallest."""
     return structure_laplacian(sparse_self_expression(space.Z, 0.1).S, adaptive_neighbors(space.Z, 5).P, 1.0)
@@ -226,13 +220,6 @@ def test_the_turn_is_the_distance_of_projectors_and_sees_spans_only(n, c, seed):
     assert_allclose(turn_between(U, V), expected, rtol=0, atol=1e-7)
     assert_allclose(turn_between(mixed, other), expected, rtol=0, atol=1e-7)
     assert_allclose(turn_between(V, U), expected, rtol=0, atol=1e-7)
-
-
-def test_the_turn_ends_at_zero_and_one():
-    Q = orthonormal(10, 6, 0)
-    assert turn_between(Q[:, :3], 7.0 * Q[:, [2, 0, 1]]) < 1e-7
-    assert_allclose(turn_between(Q[:, :3], Q[:, 3:]), 1.0, rtol=1e-12)
-    assert_allclose(turn_between(Q[:, :2], Q[:, 1:3]), np.sqrt(0.5), rtol=1e-12)
 
 
 def test_the_turn_between_spaces_of_different_dimension():
@@ -361,18 +348,3 @@ def test_what_is_projected_out_is_gone(block):
     assert result is block
     assert_allclose(result, expected, atol=1e-12)
     assert_allclose(avoided.T @ result, 0.0, atol=1e-12)
-
-
-def test_residuals_are_those_of_the_rotated_image(block):
-    rng = np.random.default_rng(2)
-    image, values = rng.standard_normal((300, 8)), rng.standard_normal(8)
-    rotation = np.linalg.qr(rng.standard_normal((8, 8)))[0]
-    expected = np.linalg.norm(image @ rotation - block * values, axis=0)
-    assert_allclose(subspace_iteration.residuals(image, rotation, block, values), expected, rtol=1e-12)
-
-
-def test_a_block_is_rotated_in_place(block):
-    rotation = np.linalg.qr(np.random.default_rng(3).standard_normal((8, 8)))[0]
-    expected = block @ rotation
-    subspace_iteration.rotate(block, rotation)
-    assert_allclose(block, expected, atol=1e-12)

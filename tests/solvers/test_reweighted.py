@@ -9,7 +9,6 @@ from ufselect.columns.dense import Columns
 from ufselect.graphs.adaptive import adaptive_neighbors
 from ufselect.graphs.laplacian import structure_laplacian
 from ufselect.graphs.self_expression import sparse_self_expression
-from ufselect.solvers.l21 import l21_regression
 from ufselect.solvers.penalties import smallest_penalty_for_zero
 from ufselect.solvers.reweighted import (
     KernelSystem,
@@ -19,7 +18,6 @@ from ufselect.solvers.reweighted import (
     _by_samples,
     even_row_norms,
     inverse_weights,
-    row_norm_sum,
     smoother_projection,
 )
 
@@ -84,14 +82,6 @@ def test_no_other_weights_are_better(n, d, penalty, noisy, seed):
     best = majorised(X, F, W, h, penalty, noise)
     other = W + 0.01 * np.random.default_rng(seed).standard_normal(W.shape)
     assert best < majorised(X, F, other, h, penalty, noise)
-
-
-@with_and_without_noise
-def test_a_gram_matrix_at_hand_changes_nothing(noisy):
-    X, F, h, noise = problem(40, 15, noisy)
-    plain = ReweightedRidge(Columns(X), h, 0.5, noise=noise)
-    given_gram = ReweightedRidge(Columns(X), h, 0.5, gram=X.T @ X, noise=noise)
-    assert_allclose(given_gram.coef(F), plain.coef(F), rtol=0, atol=1e-12)
 
 
 @for_every_shape
@@ -173,23 +163,6 @@ def test_steps_never_raise_the_row_sparse_objective(n, d, ratio, seed):
     penalty = ratio * smallest_penalty_for_zero(Columns(X), F)
     history = np.array([objective(X, F, W, penalty) for W in reweighted_steps(X, F, penalty, 30)])
     assert np.diff(history).max() <= 1e-12 * history[0]
-
-
-@for_every_shape
-@pytest.mark.parametrize("ratio", [0.05, 0.3])
-def test_steps_lead_to_the_row_sparse_optimum(shape, ratio):
-    X, F, _, _ = problem(*shape)
-    penalty = ratio * smallest_penalty_for_zero(Columns(X), F)
-    optimum = l21_regression(Columns(X), F, penalty, tol=1e-8).objective
-    *_, W = reweighted_steps(X, F, penalty, 500)
-    # Rows that leave do so slowly.
-    assert optimum * (1.0 - 1e-9) <= objective(X, F, W, penalty) <= optimum * (1.0 + 1e-7)
-
-
-def test_weights_are_twice_the_norms_of_rows():
-    W = np.array([[3.0, 4.0], [0.0, 0.0], [-1.0, 0.0]])
-    assert_array_equal(inverse_weights(W), [10.0, 0.0, 2.0])
-    assert row_norm_sum(W) == 6.0
 
 
 # Systems of the samples
@@ -419,10 +392,3 @@ def test_sparse_centred_columns_give_the_space_of_dense_ones(shape):
     Z = dense @ smoother_projection(dense, L, norms, 0.3, COUNT)
     other = dense @ smoother_projection(sparse, L, norms, 0.3, COUNT)
     assert_allclose(other @ other.T, Z @ Z.T, rtol=0, atol=1e-8)
-
-
-def test_even_row_norms_fit_the_constraint_on_average():
-    X = tall(np.random.default_rng(0))
-    norms = even_row_norms(Columns(X), COUNT)
-    assert len(set(norms)) == 1
-    assert_allclose(np.sum(norms**2 * np.sum(X**2, axis=0)), COUNT, rtol=1e-12)
