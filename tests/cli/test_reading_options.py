@@ -60,7 +60,7 @@ def test_further_texts_may_mean_a_missing_value(given):
     X[[3, 7], 2] = np.median(np.delete(X[:, 2], [3, 7]))
     assert selected("holes.csv", *given, "--impute", "median") == best(X)
     refused = invoke("select", "holes.csv", *given)
-    assert refused.stderr == "Error: 2 missing values in gene 2 (2); --impute median fills them in.\n"
+    assert refused.stderr == "Error: 2 missing values in gene 2 (2); use --impute median to replace them.\n"
     kept_aside = invoke("select", "holes.csv", *METHOD).stdout
     assert "gene 2 (text" in kept_aside
 
