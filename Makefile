@@ -11,7 +11,15 @@ WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 2)
 TESTING = OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE=
 PYTEST = $(TESTING) $(BIN)/python -m pytest --numprocesses $(WORKERS) --dist worksteal
 
-.PHONY: help demo test test-oldest test-more lint format docs dist bench clean
+# The fast tier: what all methods promise, a file or two of every room, and the doctests of public code.
+FAST = src tests/test_contract.py tests/test_metrics.py tests/columns tests/utils \
+	tests/solvers/test_l21.py tests/solvers/test_simplex.py tests/solvers/test_nonnegative.py \
+	tests/graphs/test_adaptive.py tests/graphs/test_laplacian.py \
+	tests/selectors/test_laplacian_score.py tests/selectors/test_kernel_fsasl.py \
+	tests/files/test_array_files.py tests/files/test_text_dialects.py tests/datasets/test_dataset_registry.py \
+	tests/report/test_report_content.py tests/cli/test_explain_command.py tests/benchmark/test_experiment.py
+
+.PHONY: help demo test test-fast test-oldest test-more lint hooks format docs dist bench clean
 
 help:  ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*  ## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -46,6 +54,9 @@ demo: $(VENV)/.demo  ## Select pixels of handwritten digits; writes the results 
 test: $(VENV)/.dev  ## Run all tests and measure their coverage
 	$(TESTING) $(BIN)/python tests/compile_first.py && $(PYTEST) --cov --cov-report=term-missing:skip-covered
 
+test-fast: $(VENV)/.dev  ## Run the tests of the fast tier, in about a minute once functions are compiled
+	$(PYTEST) $(FAST)
+
 test-oldest: BIN := $(OLDEST)/bin
 # A cache of compiled functions apart from that of `make test`: each version of numba discards the other's.
 test-oldest: export NUMBA_CACHE_DIR := $(CURDIR)/$(OLDEST)/numba
@@ -54,7 +65,7 @@ test-oldest: export SCIPY_ARRAY_API := 1
 test-oldest: $(OLDEST)/.test  ## Run all tests with the oldest versions of the dependencies that pyproject.toml allows
 	$(TESTING) $(BIN)/python tests/compile_first.py && $(PYTEST)
 
-test-more: $(VENV)/.gpu  ## Install PyTorch and test FSASL on tensors, which needs no GPU, and with approximate neighbours
+test-more: $(VENV)/.gpu  ## Install PyTorch and test tensors, which need no GPU, and approximate neighbours
 	$(PYTEST) -m more tests/gpu tests/graphs/test_approximate.py
 
 lint: $(VENV)/.dev  ## Check style, types and layers
@@ -62,6 +73,9 @@ lint: $(VENV)/.dev  ## Check style, types and layers
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+hooks: $(VENV)/.dev  ## Check what has changed before every commit (.pre-commit-config.yaml)
+	$(BIN)/pre-commit install
 
 format: $(VENV)/.dev  ## Format the code and fix what ruff can fix
 	$(BIN)/ruff check --fix .

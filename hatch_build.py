@@ -11,7 +11,7 @@ from typing import Any
 
 from hatchling.metadata.plugin.interface import MetadataHookInterface
 
-LAST_SECTION = "## Real cells"
+LAST_SECTION = "## Good to know"
 
 
 def description(readme: str) -> str:
@@ -20,8 +20,8 @@ def description(readme: str) -> str:
     text = before + section + rest.partition("\n## ")[0]
     text = re.sub(r"^!\[[^\]]*\]\([^)]*\)\n\n", "", text, flags=re.MULTILINE)
     text = re.sub(r"\[([^\]]+)\]\((?!https?://)[^)]*\)", r"\1", text)
-    text = re.sub(r'pip install "\.(\[[\w,]+\])"', r'pip install "ufselect\1"', text).replace("# from a clone; ", "# ")
-    return text.replace("`pip install .`", "`pip install ufselect`")
+    text = re.sub(r"^    make .*\n", "", text, flags=re.MULTILINE).replace("From a clone, with Python", "With Python")
+    return re.sub(r'pip install "\.(\[[\w,]+\])"', r'pip install "ufselect\1"', text)
 
 
 class CustomMetadataHook(MetadataHookInterface):

@@ -1,22 +1,15 @@
-"""``select_genes`` on many generated cells: seconds, peak memory, and how many of the selected genes are markers.
-
-``python benchmarks/cells.py`` writes the section cells of README.md. ``--cells`` and ``--genes`` give another size,
-and ``--print`` only prints.
-"""
+"""``select_genes`` on many generated cells: seconds, peak memory, and how many of the selected genes are markers."""
 
 from __future__ import annotations
 
-import argparse
-import os
 from time import perf_counter, process_time
 
 import numpy as np
 import pandas as pd
 import scipy.sparse as sp
 from anndata import AnnData
+from common import number, say, table
 from numpy.typing import NDArray
-from processes import say
-from report import machine, number, table, write_section
 
 from ufselect._utils.memory import peak_memory, status_bytes
 from ufselect.anndata import select_genes
@@ -65,8 +58,14 @@ def _depth(shares: NDArray[np.float64]) -> float:
     return low
 
 
-def measured(n_cells: int, n_genes: int, n_jobs: int) -> list[str]:
-    """One row of the table."""
+def selected_genes(n_cells: int, n_genes: int, n_jobs: int) -> str:
+    """The table of one size, after a small fit that compiles."""
+    _row(300, 400, n_jobs)
+    sizes = ["cells × genes", "filled", "seconds", "CPU seconds", "GB before", "peak GB"]
+    return table([*sizes, "selected", "markers", "alignment"], [_row(n_cells, n_genes, n_jobs)])
+
+
+def _row(n_cells: int, n_genes: int, n_jobs: int) -> list[str]:
     say(f"cells: generate {n_cells:,} × {n_genes:,}")
     adata = make_cells(n_cells, n_genes)
     filled, before = adata.X.nnz / n_cells / n_genes, status_bytes("VmRSS") or 0
@@ -86,28 +85,3 @@ def measured(n_cells: int, n_genes: int, n_jobs: int) -> list[str]:
         f"{(chosen & adata.var['marker']).sum():,}",
         f"{test['observed']:.2f} (by chance {np.mean(test['by_chance']):.2f})",
     ]
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--cells", type=int, default=50_000)
-    parser.add_argument("--genes", type=int, default=20_000)
-    parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--print", action="store_true", dest="only_print")
-    options = parser.parse_args()
-    measured(300, 400, options.jobs)  # compiles
-    sizes = ["cells × genes", "filled", "seconds", "CPU seconds", "GB before", "peak GB"]
-    threads = os.environ.get("OPENBLAS_NUM_THREADS", "all")
-    text = "\n\n".join(
-        [
-            table([*sizes, "selected", "markers", "agreement"], [measured(options.cells, options.genes, options.jobs)]),
-            f"Machine: {machine()} n_jobs={options.jobs}, threads of BLAS: {threads}.",
-        ]
-    )
-    print(text)
-    if not options.only_print:
-        write_section("cells", text)
-
-
-if __name__ == "__main__":
-    main()

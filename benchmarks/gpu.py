@@ -1,33 +1,23 @@
-"""FSASL on a GPU: seconds of a fit and of its steps, the exactness of its neighbours, and other ways to the same.
+"""KernelFSASL on a GPU: seconds of a fit, the exactness of its neighbours, and the same on the processor.
 
-``python benchmarks/gpu.py`` writes the section gpu of README.md; ``--print`` only prints it. Data are on the GPU, and
-kernels are compiled before anything is timed.
+``run.py --only gpu`` calls it. Data are on the GPU, and kernels are compiled before anything is timed.
 """
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 import torch
-import ufselect.gpu.learning as learning
-from gpu_limits import steps_beside_limits
-from report import machine, number, table, write_section
-from ufselect.gpu.neighbors import Neighbors, nearest_others
+from common import number, table
 
-from ufselect import FSASL
+from ufselect import KernelFSASL
+from ufselect.graphs.neighbors_cuda import Neighbors, nearest_others
 
 SIZES = [(20_000, 500), (131_072, 1000), (1_048_576, 1000)]
 MOST_SECONDS = {(131_072, 1000): 1.0, (1_048_576, 1000): 10.0}
-STEPS = {
-    "adaptive_neighbors": "neighbours",
-    "smooth_target": "eigenvectors",
-    "l21_regression_of_products": "W",
-    "_ranking": "ranking",
-}
 N_COLUMNS, N_CLUSTERS, K, CHECKED = 50, 20, 16, 2000
 
 
@@ -49,50 +39,25 @@ def seconds_of(call: Callable[[], Any]) -> tuple[float, Any]:
     return perf_counter() - start, result
 
 
-def steps_of(call: Callable[[], Any]) -> dict[str, float]:
-    """Seconds of the steps of a fit, each with everything it starts on the GPU."""
-    spent = dict.fromkeys(STEPS.values(), 0.0)
-    originals = {name: getattr(learning, name) for name in STEPS}
-
-    def timed(name: str) -> Callable[..., Any]:
-        def step(*arguments: Any, **options: Any) -> Any:
-            seconds, result = seconds_of(lambda: originals[name](*arguments, **options))
-            spent[STEPS[name]] += seconds
-            return result
-
-        return step
-
-    try:
-        for name in STEPS:
-            setattr(learning, name, timed(name))
-        call()
-    finally:
-        for name, original in originals.items():
-            setattr(learning, name, original)
-    return spent
-
-
 def whole_fits() -> str:
     """A table of fits."""
     rows = []
     for n, d in SIZES:
         X = clusters(n, d)
-        FSASL(N_COLUMNS).fit(X)
+        KernelFSASL(N_COLUMNS).fit(X)
         torch.cuda.reset_peak_memory_stats()
-        best = min((seconds_of(lambda X=X: FSASL(N_COLUMNS).fit(X)) for _ in range(3)), key=lambda run: run[0])
-        steps = steps_of(lambda X=X: FSASL(N_COLUMNS).fit(X))
+        best = min((seconds_of(lambda X=X: KernelFSASL(N_COLUMNS).fit(X)) for _ in range(3)), key=lambda run: run[0])
         limit = MOST_SECONDS.get((n, d))
         rows.append(
             [
                 f"{n:,} × {d:,}",
-                *(number(seconds) for seconds in steps.values()),
                 f"**{number(best[0])}**",
                 "" if limit is None else f"≤ {limit:.0f}",
                 number(torch.cuda.max_memory_allocated() / 1e9),
                 f"{int((best[1].top_features() < N_COLUMNS).sum())} of {N_COLUMNS}",
             ]
         )
-    return table(["size", *STEPS.values(), "whole fit, s", "required", "memory, GB", "informative columns found"], rows)
+    return table(["size", "whole fit, s", "required", "memory, GB", "informative columns found"], rows)
 
 
 def wrong_rows(points: torch.Tensor, found: Neighbors) -> int:
@@ -161,12 +126,12 @@ def neighbours() -> str:
 def beside_processor(n: int = 131_072, d: int = 1000) -> str:
     """The same fit by NumPy on all cores."""
     X = clusters(n, d)
-    FSASL(N_COLUMNS).fit(X)
-    on_gpu, gpu = seconds_of(lambda: FSASL(N_COLUMNS).fit(X))
+    KernelFSASL(N_COLUMNS).fit(X)
+    on_gpu, gpu = seconds_of(lambda: KernelFSASL(N_COLUMNS).fit(X))
     values = X.cpu().numpy()
-    FSASL(N_COLUMNS, n_jobs=-1).fit(values[:6000])
+    KernelFSASL(N_COLUMNS, n_jobs=-1).fit(values[:6000])
     start = perf_counter()
-    cpu = FSASL(N_COLUMNS, n_jobs=-1).fit(values)
+    cpu = KernelFSASL(N_COLUMNS, n_jobs=-1).fit(values)
     on_cpu = perf_counter() - start
     common = len({*cpu.top_features()} & {*gpu.top_features()})
     difference = float(np.abs(cpu.scores_ - gpu.scores_).max() / cpu.scores_.max())
@@ -183,20 +148,7 @@ def beside_processor(n: int = 131_072, d: int = 1000) -> str:
     )
 
 
-def beside_limits() -> str:
-    """The steps of the largest fit, and what the device could do at best."""
-    X = clusters(*SIZES[-1])
-    FSASL(N_COLUMNS).fit(X)
-    return steps_beside_limits(lambda: FSASL(N_COLUMNS).fit(X))
-
-
-def main() -> None:
-    text = "\n\n".join([whole_fits(), beside_limits(), neighbours(), beside_processor()])
-    text += f"\n\nMachine: {torch.cuda.get_device_name()}, PyTorch {torch.__version__}; {machine()}"
-    print(text)
-    if "--print" not in sys.argv:
-        write_section("gpu", text)
-
-
-if __name__ == "__main__":
-    main()
+def on_gpu() -> str:
+    """All tables, and the device."""
+    device = f"{torch.cuda.get_device_name()}, PyTorch {torch.__version__}."
+    return "\n\n".join([whole_fits(), neighbours(), beside_processor(), device])

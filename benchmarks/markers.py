@@ -19,7 +19,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from experiments.peers import HighlyVariableGenes, Triku
 
-from ufselect import FSASL
+from ufselect import KernelFSASL
 from ufselect.preprocessing import LogNormalize
 
 MARKERS = ("CD3D", "MS4A1", "NKG7", "CST3", "LYZ", "PPBP", "FCER1A", "GNLY", "CD8A", "FCGR3A")
@@ -29,7 +29,7 @@ BEST = 50
 def main() -> None:
     counts, genes = cells()
     logs = LogNormalize().fit_transform(counts)
-    report("FSASL", genes[FSASL(BEST).fit(logs).top_features()])
+    report("KernelFSASL", genes[KernelFSASL(BEST).fit(logs).top_features()])
     for name, selector, X in (
         ("scanpy seurat_v3", HighlyVariableGenes("seurat_v3"), counts),
         ("scanpy Pearson residuals", HighlyVariableGenes("pearson_residuals"), counts),

@@ -13,10 +13,8 @@ from statistics import median
 from time import perf_counter
 
 import numpy as np
-from data import noisy_clusters
+from common import noisy_clusters, number, say, table
 from numpy.typing import NDArray
-from processes import say
-from report import number, table
 
 _REPEATS = 9
 _MOST_SECONDS = {"import ufselect": 1.0, "ufselect --help": 1.5}
@@ -31,7 +29,7 @@ def starting_times() -> str:
         "python -c pass": ["-c", "pass"],
         "import ufselect": ["-c", "import ufselect"],
         "ufselect --help": ["-m", "ufselect", "--help"],
-        "from ufselect import FSASL": ["-c", "from ufselect import FSASL"],
+        "from ufselect import KernelFSASL": ["-c", "from ufselect import KernelFSASL"],
     }
     rows = []
     for name, arguments in commands.items():
@@ -97,7 +95,7 @@ def _cost(arguments: list[str], threads: int) -> tuple[float, float]:
 
 
 def large_page(n: int, d: int, threads: int) -> str | None:
-    """The report of a selection by FSASL: its size, and the time a browser takes to open it; None without a browser."""
+    """The report of a selection: its size, and the time a browser takes to open it; None without a browser."""
     browser = shutil.which("chromium") or shutil.which("google-chrome")
     if browser is None:
         say("page skipped: Chromium is not installed")
@@ -106,7 +104,7 @@ def large_page(n: int, d: int, threads: int) -> str | None:
     with tempfile.TemporaryDirectory() as folder:
         data, page = Path(folder, "data.npy"), Path(folder, "page.html")
         np.save(data, noisy_clusters(n, d, 10).astype(np.float32))
-        options = ["-m", "100", "-c", "10", "--max-iter", "2", "--report", str(page)]
+        options = ["-m", "100", "--report", str(page)]
         seconds, peak = _cost(["select", str(data), *options], threads)
         opened = _seconds_to_open(page, browser)
         size = page.stat().st_size / 1e6

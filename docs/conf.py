@@ -25,8 +25,7 @@ extensions = [
     "sphinx.ext.napoleon",
     "sphinx_gallery.gen_gallery",
     "mathml",
-    "project_files",
-    "plain_docstrings",
+    "sphinx_pages",
 ]
 exclude_patterns = ["_build"]
 templates_path = ["_templates"]
@@ -60,7 +59,7 @@ sphinx_gallery_conf = {
     "write_computation_times": False,
     "show_memory": False,
     "capture_repr": (),
-    "reset_modules": ("matplotlib", "gallery_style.larger_text"),
+    "reset_modules": ("matplotlib", "sphinx_pages.larger_text"),
     "thumbnail_size": (520, 364),
 }
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import ufselect
-from ufselect.cli.docstrings import described_parameters
+from ufselect.cli.methods import described_parameters
 
 PAGE = Path(__file__).parent / "parameters.md"
 INTRODUCTION = """\

@@ -2,7 +2,7 @@
 Pixels of handwritten digits
 ============================
 
-FSASL selects fifteen of the 64 pixels of handwritten digits, without labels.
+KernelFSASL selects fifteen of the 64 pixels of handwritten digits, without labels.
 
 The labels are used only at the end, to evaluate how well k-means on the selected pixels finds the digits.
 """
@@ -21,7 +21,7 @@ from sklearn.cluster import KMeans
 from sklearn.datasets import load_digits
 from sklearn.metrics import normalized_mutual_info_score
 
-from ufselect import FSASL
+from ufselect import KernelFSASL
 from ufselect.metrics import matched_accuracy
 
 N_PIXELS = 15
@@ -30,16 +30,16 @@ PICTURE = Path("demo-output") / "digits.png"
 # %%
 # Select
 # ------
-# There are 1797 images of 8 × 8 pixels. FSASL is given the number of pixels and the approximate number of clusters,
-# ten. The time includes compilation if this is the first fit on a machine.
+# There are 1797 images of 8 × 8 pixels. The number of pixels is all that KernelFSASL is given. The time includes
+# compilation if this is the first fit on a machine.
 
 X, digits = load_digits(return_X_y=True)
 start = perf_counter()
-selector = FSASL(N_PIXELS, n_clusters=10, verbose=1).fit(X)
+selector = KernelFSASL(N_PIXELS, verbose=1).fit(X)
 seconds = perf_counter() - start
 chosen = selector.top_features()
 shape = f"{N_PIXELS} of {X.shape[1]} pixels of {X.shape[0]} digits"
-print(f"FSASL selected {shape} in {seconds:.1f} s (the first fit compiles).")
+print(f"KernelFSASL selected {shape} in {seconds:.1f} s (the first fit compiles).")
 print("Best first (row, column):", " ".join(f"({pixel // 8},{pixel % 8})" for pixel in chosen))
 
 # %%
@@ -65,7 +65,7 @@ by_variance = np.argsort(-X.var(axis=0), kind="stable")[:N_PIXELS]
 rng = np.random.default_rng(0)
 at_random = [rng.choice(X.shape[1], N_PIXELS, replace=False) for _ in range(10)]
 print(f"\nk-means with 10 clusters, mean of 10 starts{'':12s}accuracy    NMI")
-report(f"{N_PIXELS} pixels by FSASL", X, digits, [chosen])
+report(f"{N_PIXELS} pixels by KernelFSASL", X, digits, [chosen])
 report("all 64 pixels", X, digits, [np.arange(X.shape[1])])
 report(f"{N_PIXELS} pixels of largest variance", X, digits, [by_variance])
 report(f"{N_PIXELS} random pixels (mean of 10 draws)", X, digits, at_random)
@@ -87,7 +87,7 @@ for digit, axis in enumerate(axes.flat):
         color = plt.colormaps["autumn"](rank / len(chosen))
         frame = plt.Rectangle((pixel % 8 - 0.5, pixel // 8 - 0.5), 1, 1, fill=False, lw=2, ec=color)
         axis.add_patch(frame)
-figure.suptitle(f"{N_PIXELS} pixels selected by FSASL without labels (red: best), on the mean of each digit")
+figure.suptitle(f"{N_PIXELS} pixels selected by KernelFSASL without labels (red: best), on the mean of each digit")
 PICTURE.parent.mkdir(exist_ok=True)
 figure.savefig(PICTURE, dpi=110)
 print(f"\nImage of the selected pixels: {PICTURE}")

@@ -18,7 +18,7 @@ from sklearn.base import BaseEstimator
 from sklearn.cluster import KMeans
 from sklearn.metrics import adjusted_rand_score
 
-from ufselect import FSASL, FSSL, SPFS, LaplacianScore, MaxVariance
+from ufselect import FSSL, SPFS, KernelFSASL, LaplacianScore, MaxVariance
 from ufselect.preprocessing import LogNormalize
 
 # %%
@@ -75,9 +75,8 @@ print("cells of each type:", np.bincount(cells.types))
 # %%
 # Select sixty genes
 # ------------------
-# FSSL and SPFS are told the number of types; FSASL is told nothing. We use three data sets to rule out luck. How many
-# of the selected genes are markers? And how well does k-means on them find the types (adjusted Rand index, 1 is
-# perfect)?
+# FSSL and SPFS are given the number of types; KernelFSASL is given nothing. Three data sets rule out luck. How many of
+# the selected genes are markers? And how well does k-means on them find the types (adjusted Rand index, 1 is perfect)?
 
 N_GENES = 60
 N_DATA_SETS = int(sys.argv[1]) if len(sys.argv) > 1 else 3
@@ -86,8 +85,8 @@ SELECTORS: dict[str, BaseEstimator] = {
     "LaplacianScore": LaplacianScore(N_GENES),
     "FSSL": FSSL(N_GENES, n_clusters=6),
     "SPFS": SPFS(N_GENES, n_clusters=6),
-    "FSASL, unit variance": FSASL(N_GENES, scale="standard"),
-    "FSASL": FSASL(N_GENES),
+    "KernelFSASL, unit variance": KernelFSASL(N_GENES, scale="standard"),
+    "KernelFSASL": KernelFSASL(N_GENES),
 }
 
 
@@ -111,7 +110,7 @@ for name, values in results.items():
 
 # %%
 # By chance, six of a hundred genes would be markers. Most genes contain no information about the types, so distances
-# between cells are mostly noise, and so are neighbours in all genes. FSASL starts from the neighbours in thirty
+# between cells are mostly noise, and so are neighbours in all genes. KernelFSASL starts from the neighbours in thirty
 # principal components, learns them again from the genes found so far, and does not amplify genes that hardly vary
 # (``scale="moderate"``). SPFS uses the similarity of all pairs of cells. The Laplacian score and FSSL rely on a graph
 # of neighbours in all genes, and a large variance is mostly that of a highly expressed gene.
@@ -135,7 +134,7 @@ figure.suptitle("Data sets (dots) and their mean (bar); dashed: chance")
 # --------------------------
 # The plot shows the sixty genes of the last selector on the first data set, best first, with cells sorted by true type.
 
-selector = SELECTORS["FSASL"].fit(X)
+selector = SELECTORS["KernelFSASL"].fit(X)
 best = selector.top_features()
 order = np.argsort(cells.types, kind="stable")
 figure, axis = plt.subplots(figsize=(9, 4), layout="constrained")

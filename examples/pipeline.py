@@ -21,7 +21,7 @@ from sklearn.model_selection import GridSearchCV, ShuffleSplit
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
-from ufselect import FSASL
+from ufselect import KernelFSASL
 
 # %%
 # A pipeline
@@ -34,7 +34,7 @@ X = wine.data
 pipeline = Pipeline(
     [
         ("scale", StandardScaler()),
-        ("select", FSASL(n_features_to_select=5, n_clusters=3)),
+        ("select", KernelFSASL(n_features_to_select=5)),
         ("cluster", KMeans(3, n_init=10, random_state=0)),
     ]
 ).set_output(transform="pandas")

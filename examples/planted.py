@@ -5,9 +5,9 @@ Robustness to noise
 How many informative columns do selectors find as more and more columns of noise are added?
 
 Ninety columns separate six clusters; all others are noise of the same variance. No method is told the number of
-clusters. Noise degrades a graph of neighbours in all columns. FSASL starts from a graph in thirty principal components
-and learns it again from the features it has selected so far. The figure shows the share of informative columns among
-the best thirty.
+clusters. Noise degrades a graph of neighbours in all columns. KernelFSASL starts from a graph in thirty principal
+components and learns it again from the features selected so far. The figure shows the share of informative columns
+among the best thirty.
 
 .. image:: /images/planted.png
     :alt: Share of informative columns among the best 30, against the number of noise columns
@@ -31,7 +31,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import ConvergenceWarning
 
-from ufselect import FSASL, FSSL, GLSPFS, MCFS, MRSF, LaplacianScore, MaxVariance
+from ufselect import FSSL, GLSPFS, MCFS, MRSF, KernelFSASL, LaplacianScore, MaxVariance
 from ufselect.datasets.planted import make_planted_clusters
 
 # sphinx_gallery_thumbnail_path = 'images/planted.png'
@@ -40,8 +40,8 @@ SEEDS = (0, 1, 2)
 BEST = 30
 PICTURE = Path("demo-output") / "planted.png"
 SETTINGS: dict[str, BaseEstimator] = {
-    "FSASL": FSASL(),
-    "FSASL, no adaptation": FSASL(adaptive=False),
+    "KernelFSASL": KernelFSASL(),
+    "KernelFSASL, no adaptation": KernelFSASL(adaptive=False),
     "LaplacianScore": LaplacianScore(),
     "GLSPFS": GLSPFS(),
     "MRSF": MRSF(),
@@ -77,7 +77,7 @@ def draw(shares: dict[str, list[float]]) -> None:
     """Plot the shares against the number of noise columns."""
     figure, axis = plt.subplots(figsize=(7.5, 4.2), layout="constrained")
     for name, values in shares.items():
-        style = "-" if name.startswith("FSASL") else "--"
+        style = "-" if name.startswith("KernelFSASL") else "--"
         axis.plot(NOISE_COLUMNS, values, style, marker="o", label=name)
     axis.axhline(0.0, color="grey", lw=0.5)
     axis.set(xscale="log", ylim=(-0.03, 1.05), xlabel="noise columns, in addition to 90 informative ones")

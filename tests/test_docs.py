@@ -46,7 +46,7 @@ for_every_selector = pytest.mark.parametrize("name", ufselect.__all__)
 def sections(name):
     """The sections of a class docstring, each a dictionary from the name of an entry to the text after its colon."""
     text = inspect.cleandoc(getattr(ufselect, name).__doc__)
-    parts = re.split(r"^(\w+)\n-+\n", text, flags=re.MULTILINE)
+    parts = re.split(r"^([A-Z]\w+(?: Also)?)\n-+\n", text, flags=re.MULTILINE)
     entry = re.compile(r"^(\w+) : (.*)$", flags=re.MULTILINE)
     return {title: dict(entry.findall(body)) for title, body in zip(parts[1::2], parts[2::2], strict=True)}
 
@@ -165,7 +165,7 @@ def test_methods_against_copies_are_advised_in_the_order_of_the_table():
 
 
 def test_seconds_in_the_readme_are_those_of_the_measurements():
-    (said,) = found_in(ROOT / "README.md", r"KernelFSASL takes (\d+) s for 100,000 × 1,000")
+    (said,) = found_in(ROOT / "README.md", r"KernelFSASL` takes (\d+) s for 100,000 × 1,000")
     (measured,) = found_in(DOCS / "scaling.md", r"^\| 100,000 × 1,000 \| ([\d.]+) \|")
     assert int(said) == round(float(measured))
 
@@ -198,15 +198,29 @@ def test_every_selector_has_a_reference():
 
 
 def test_the_taxonomy_shows_every_selector_once():
-    script = module_at(ROOT / "docs" / "draw_taxonomy.py")
-    shown = [name for kind in script.KINDS for name in kind.selectors]
+    shown = [name for kind in module_at(DOCS / "draw_figures.py").KINDS for name in kind.selectors]
     assert sorted(shown) == sorted(ufselect.__all__)
-    assert script.PICTURE.is_file()
 
 
 def test_the_parameters_page_is_up_to_date():
     script = module_at(ROOT / "docs" / "list_parameters.py")
     assert script.PAGE.read_text(encoding="utf-8") == script.page(), "run python docs/list_parameters.py"
+
+
+def test_the_import_closures_in_the_architecture_are_up_to_date():
+    pytest.importorskip("grimp", reason="grimp comes with import-linter, of the dev extra")
+    script = module_at(DOCS / "draw_imports.py")
+    assert script.written() == script.drawn(), "run python docs/draw_imports.py"
+
+
+def test_every_table_of_the_benchmarks_says_what_was_measured_and_where():
+    tables = re.findall(
+        r"<!-- begin (\w+) -->\n(.*?)<!-- end \1 -->", (ROOT / "benchmarks/README.md").read_text("utf-8"), re.S
+    )
+    assert {name for name, _ in tables} == set(
+        re.findall(r"^def (\w+)\(_?(?:options)?: argparse", (ROOT / "benchmarks/run.py").read_text("utf-8"), re.M)
+    )
+    assert [name for name, text in tables if not re.search(r"^Commit [\da-f]{7}.*Machine: ", text, re.M)] == []
 
 
 def test_constructors_in_different_orders_are_reported():
@@ -362,14 +376,14 @@ def test_formulas_have_limits_below_and_no_space_within_bars():
 
 
 def test_the_figures_of_speed_show_the_tables_of_the_benchmarks():
-    script = module_at(DOCS / "draw_speed.py")
+    script = module_at(DOCS / "draw_figures.py")
     for name in script.PICTURES:
         with Image.open(script.picture(name)) as picture:
-            assert picture.text["Description"] == script.digest(name), "run python docs/draw_speed.py"
+            assert picture.text["Description"] == script.digest(name), "run python docs/draw_figures.py speed"
 
 
 def test_formulas_in_docstrings_become_blocks_and_marks_mean_themselves():
-    plain = module_at(ROOT / "docs" / "plain_docstrings.py")
+    plain = module_at(DOCS / "sphinx_pages.py")
     text = ["Minimise, with n_iter_ steps,", "", "    |x_| + y_", "", "over ``x_`` and |y|."]
     assert plain.formulas_set_apart(text) == [
         r"Minimise, with n_iter\_ steps,", "", "::", "", "    |x_| + y_", "", r"over ``x_`` and \|y\|."
@@ -378,7 +392,7 @@ def test_formulas_in_docstrings_become_blocks_and_marks_mean_themselves():
 
 
 def test_links_from_and_to_copied_files_still_lead_to_the_same_file():
-    files = module_at(ROOT / "docs" / "project_files.py")
+    files = module_at(DOCS / "sphinx_pages.py")
     assert files.with_links_to_copies("[a](../results/README.md#x) [b](start.md)") == (
         "[a](project/results/README.md#x) [b](start.md)"
     )
@@ -395,7 +409,12 @@ def test_links_from_and_to_copied_files_still_lead_to_the_same_file():
 
 @for_every_selector
 def test_docstrings_have_all_their_sections(name):
-    assert list(sections(name)) == ["Parameters", "Attributes", "References", "Examples"]
+    assert [title for title in sections(name) if title != "See Also"] == [
+        "Parameters",
+        "Attributes",
+        "References",
+        "Examples",
+    ]
 
 
 @for_every_selector

@@ -133,16 +133,6 @@ def test_a_constant_feature_carries_nothing(planted, selector):
     assert [value for _, value in explanation.most_similar] == [0.0, 0.0, 0.0]
 
 
-@pytest.mark.parametrize("selector", [MCFS(6, n_clusters=4), KernelFSASL(6), LaplacianScore(6)])
-def test_rank_score_and_selection_are_those_of_the_selector(planted, selector):
-    selector.fit(planted)
-    explanations = explain_features(selector, planted, range(40))
-    assert [explanation.feature for explanation in explanations] == list(range(40))
-    assert [explanation.rank for explanation in explanations] == selector.ranking_.tolist()
-    assert [explanation.score for explanation in explanations] == selector.scores_.tolist()
-    assert [explanation.selected for explanation in explanations] == selector.get_support().tolist()
-
-
 # Alignment with the learned structure
 
 
@@ -333,14 +323,6 @@ def test_of_many_samples_some_are_drawn_by_the_seed():
     assert neighborhoods_kept(X, [range(6)], random_state=3) == [1.0]
 
 
-@pytest.mark.parametrize("n", [3, 6])
-def test_few_samples_have_few_neighbours(n):
-    X = np.random.default_rng(0).standard_normal((n, 4))
-    whole, part = neighborhoods_kept(X, [range(4), range(2)])
-    assert whole == 1.0
-    assert 0.0 < part <= 1.0
-
-
 # Stability
 
 
@@ -438,15 +420,6 @@ def test_columns_come_with_mean_zero_and_variance_one_and_constant_ones_as_zero(
     np.testing.assert_allclose(found.std(axis=0)[apart], 1.0, rtol=1e-6)
 
 
-def test_columns_as_they_are_are_copies():
-    X = np.arange(12.0).reshape(4, 3)
-    part = dense_columns(X, [2, 0], standardize=False)
-    np.testing.assert_array_equal(part, X[:, [2, 0]])
-    part[:] = -1.0
-    assert X.min() == 0.0
-    np.testing.assert_array_equal(dense_columns(sp.csr_array(X), [1], standardize=False), X[:, [1]])
-
-
 # Any kind of table
 
 
@@ -525,11 +498,6 @@ def test_columns_that_do_not_exist_are_refused(whole_numbers, features, message)
     selector = MaxVariance(6).fit(frame)
     with pytest.raises(ValueError, match=message):
         explain_features(selector, frame, features)
-
-
-def test_names_need_a_frame(whole_numbers):
-    with pytest.raises(ValueError, match=r"'gene 4': the columns of X have no names\."):
-        explain_features(MaxVariance(6).fit(whole_numbers), whole_numbers, ["gene 4"])
 
 
 def test_other_data_than_those_of_the_fit_are_refused(whole_numbers):

@@ -142,9 +142,3 @@ def test_rounding_that_left_nothing_is_said_instead_of_constant(form):
     with pytest.raises(ValueError, match=message):
         KernelFSASL(2).fit(form(X.astype(np.float32)))
     MaxVariance(2).fit(X)
-
-
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_columns_that_are_constant_in_any_precision_are_called_so(dtype):
-    with pytest.raises(ValueError, match=r"all 2 columns are constant over 10 samples\.$"):
-        KernelFSASL(1).fit(np.full((10, 2), 0.1, dtype=dtype))

@@ -43,15 +43,26 @@ def test_messages_name_packages_that_can_be_installed_wherever_this_one_came_fro
         assert f"pip install {named[extra][0]}" in everything
 
 
+def test_the_fast_tier_has_a_test_of_every_room():
+    (listed,) = re.findall(r"^FAST = (.*?[^\\])\n", (ROOT / "Makefile").read_text("utf-8"), re.M | re.S)
+    paths = [ROOT / path for path in listed.replace("\\", "").split()]
+    assert [path for path in paths if not path.exists()] == []
+    rooms = {path.parent.name for path in paths} | {path.name for path in paths}
+    with_tests = {path.parent.name for path in (ROOT / "tests").glob("*/test_*.py")} - {"gpu", "properties"}
+    assert with_tests <= rooms
+
+
 @needs_hatchling
 def test_the_description_on_pypi_has_no_dead_links_and_installs_by_name():
     text = module_at(ROOT / "hatch_build.py").description((ROOT / "README.md").read_text("utf-8"))
     assert "](" not in text.replace("](https://", "")
     assert 'pip install "ufselect[cli]"' in text
     assert "clone" not in text
-    assert "ufselect select measurements.csv" in text
-    assert "## Real cells" in text
-    assert "## Development" not in text
+    assert "ufselect demo demo" in text
+    assert "](docs" not in text
+    assert "make test" not in text
+    assert "## Good to know" in text
+    assert "## Read on" not in text
 
 
 @needs_hatchling

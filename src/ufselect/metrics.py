@@ -49,7 +49,7 @@ def matched_accuracy(classes: Any, clusters: Any) -> float:
 def normalized_mutual_information(classes: Any, clusters: Any, average: str = "geometric") -> float:
     """Return the mutual information of classes and clusters divided by a mean of their entropies, between 0 and 1.
 
-    It is 1 if both are a single group, and 0 if only one of them is.
+    It is 1 if both have a single group, and 0 if only one of them has.
 
     Parameters
     ----------
@@ -140,7 +140,7 @@ def kmeans_starts(n_samples: int, n_clusters: int, n_runs: int = N_RUNS, seed: i
 def redundancy(X: Any) -> float:
     """Return the mean absolute correlation over all pairs of columns of X, dense or sparse; 0 for a single column.
 
-    The correlation with a constant column is 0.
+    Constant columns are uncorrelated with all others.
 
     Examples
     --------

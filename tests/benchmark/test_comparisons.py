@@ -32,14 +32,6 @@ def test_the_expected_best_is_the_mean_over_all_subsets(values, share):
     )
 
 
-def test_one_of_many_is_their_mean_and_all_of_them_their_best():
-    values = np.random.default_rng(0).random((1331, 3))
-    np.testing.assert_allclose(comparisons.expected_best(values, 1), values.mean(axis=0), rtol=1e-12)
-    np.testing.assert_allclose(comparisons.expected_best(values, 1331), values.max(axis=0), rtol=1e-15)
-    shares = comparisons.expected_best(np.ones((1331, 1)), 605)
-    np.testing.assert_allclose(shares, 1.0, rtol=1e-12)
-
-
 def of_settings(figures):
     """A row for each data set, metric, method and setting; a column for each of the counts 5 and 10."""
     index = pd.MultiIndex.from_tuples(figures, names=["data", "metric", "method", "setting"])
@@ -105,11 +97,6 @@ def test_means_and_ranks_are_over_the_data_sets_that_all_methods_have():
     assert table["published"].dropna().to_dict() == pytest.approx({"ours": 69.0, "mid": 61.0, "low": 21.0})
     assert table["published_rank"].dropna().to_dict() == pytest.approx({"ours": 5 / 3, "mid": 2.0, "low": 7 / 3})
     assert rank_cells(table).loc["own"].tolist() == ["38.33", "3.00", "", "", ""]
-
-
-def test_a_method_of_which_the_paper_lacks_a_data_set_has_no_rank_in_it():
-    table = comparisons.means_and_ranks(summary_of(MEANS, {"ours": [79.0, 69.0, None]}), "acc", list(MEANS))
-    assert table[["rank_in_paper", "published", "published_rank"]].isna().all(axis=None)
 
 
 @pytest.fixture

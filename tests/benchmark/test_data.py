@@ -8,7 +8,6 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_array_equal
-from ufselect._plain import best_features
 
 from ufselect import MaxVariance
 from ufselect.benchmark.data import Preparation, current_version, load_version, prepared
@@ -19,6 +18,7 @@ from ufselect.benchmark.store import Store
 from ufselect.cli.app import run
 from ufselect.datasets.content import dataset_from
 from ufselect.inspection import compare_selectors
+from ufselect.inspection.adapter import best_features
 from ufselect.preprocessing import LogNormalize
 
 
@@ -64,14 +64,6 @@ def test_of_many_samples_some_are_drawn_always_the_same():
     rows = np.sort(np.random.default_rng(0).choice(60, 25, replace=False))
     assert_array_equal(prepared(dataset, Preparation(most_samples=25)).X, X[rows])
     assert_array_equal(prepared(dataset, Preparation(most_samples=60)).X, X)
-
-
-def test_a_class_is_small_by_the_samples_that_are_drawn():
-    y = np.arange(60) < 12
-    data = prepared(dataset_from("mine", np.arange(60.0)[:, None], y), Preparation(most_samples=30, smallest_class=2))
-    drawn = np.sort(np.random.default_rng(0).choice(60, 30, replace=False))
-    assert_array_equal(data.X.ravel(), drawn)
-    assert np.bincount(data.y).min() == np.count_nonzero(drawn < 12) < 12
 
 
 def test_negative_values_are_not_counts():

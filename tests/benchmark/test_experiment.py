@@ -116,38 +116,13 @@ def test_every_field_is_read(whole):
     assert (third.features, third.grid, third.parameters) == ("all", {}, {})
 
 
-def test_what_a_file_may_leave_out(write):
-    text = 'title = "t"\nprotocol = "published"\ndata = ["iris"]\n[[methods]]\nname = "m"\nselector = "MCFS"'
-    read = read_experiment(str(write(text, "short")))
-    assert read == Experiment("short", "t", "published", ("iris",), read.methods)
-    assert (read.measures, read.counts, read.n_runs) == (("acc", "nmi"), None, 20)
-    (method,) = read.methods
-    assert vars(method) == vars(Method("m", "MCFS"))
-
-
 def test_a_grid_gives_every_combination_in_the_order_of_the_file(whole):
     second = whole.methods[1]
     assert list(second.settings("iris")) == [
         {"n_neighbors": k, "width": width} for k in (3, 5) for width in (0.5, 1, 2)
     ]
-
-
-def test_a_range_has_both_ends(whole):
-    assert [setting["random_state"] for setting in whole.methods[0].settings("iris")] == [3, 4, 5, 6]
-
-
-def test_a_data_set_may_have_a_grid_of_its_own(whole):
-    first, second, _ = whole.methods
-    assert [setting["random_state"] for setting in first.settings("wine")] == list(range(10))
     assert list(second.settings("digits")) == [{"n_neighbors": 3, "width": 4}, {"n_neighbors": 5, "width": 4}]
-
-
-def test_without_a_grid_there_is_one_setting(whole):
-    assert list(whole.methods[2].settings("iris")) == [{}]
-
-
-def test_methods_run_on_their_data_only(whole):
-    assert names(whole.methods_for("iris")) == ["first", "second", "third"]
+    assert [setting["random_state"] for setting in whole.methods[0].settings("iris")] == [3, 4, 5, 6]
     assert names(whole.methods_for("digits")) == ["second", "third"]
 
 
@@ -161,7 +136,7 @@ def test_narrowed_to_data_and_methods(whole):
     assert whole.narrowed() == whole
 
 
-@pytest.mark.parametrize("wanted", range(1, 11))
+@pytest.mark.parametrize("wanted", [1, 2, 6, 10])
 def test_thinned_settings_are_so_many_and_spread_from_first_to_last(whole, wanted):
     thin = whole.narrowed(settings=wanted)
     states = [setting["random_state"] for setting in thin.settings(whole.methods[0], "wine")]
@@ -174,11 +149,7 @@ def test_thinned_settings_are_so_many_and_spread_from_first_to_last(whole, wante
         assert max(gaps) - min(gaps) <= 1
 
 
-def test_a_grid_that_is_small_enough_is_not_thinned(whole):
-    assert len(whole.narrowed(settings=100).settings(whole.methods[0], "wine")) == 10
-
-
-@pytest.mark.parametrize(("few", "more"), [(3, 5), (11, 121), (20, 58), (21, 201)])
+@pytest.mark.parametrize(("few", "more"), [(3, 5), (20, 58)])
 def test_deeper_runs_contain_those_of_fewer_settings_if_their_steps_are_multiples(whole, few, more):
     grid = Method("grid", "RUFS", grid={name: range(11) for name in "abc"})
     thin, deep = (whole.narrowed(settings=number).settings(grid, "wine") for number in (few, more))
@@ -207,14 +178,6 @@ def test_quick_takes_what_the_file_says(whole):
     assert len(whole.narrowed(quick=True, settings=5).settings(whole.methods[0], "wine")) == 5
 
 
-def test_quick_without_more_ado_is_two_settings_on_the_first_data(write):
-    plain = read_experiment(write(WHOLE.replace("quick =", "# quick =")))
-    quick = plain.narrowed(quick=True)
-    assert quick.data == ("iris",)
-    assert (quick.counts, quick.counts_of) == ((2, 3), {"digits": (10, 20, 20)})
-    assert [setting["random_state"] for setting in quick.settings(plain.methods[0], "wine")] == [0, 9]
-
-
 # What is wrong
 
 
@@ -223,58 +186,30 @@ BROKEN = {
     "no protocol": (WHOLE.replace('protocol = "no-labels"', ""), "protocol"),
     "no methods": (WHOLE[: WHOLE.index("[[methods]]")], "'methods' is missing"),
     "no name": (WHOLE.replace('name = "second"', ""), "'name' is missing"),
-    "no selector": (WHOLE.replace('selector = "MCFS"', ""), "selector"),
     "unknown key": (WHOLE.replace("n_runs", "runs"), "unknown key 'runs'; did you mean 'n_runs'?"),
     "unknown key of a method": (
         WHOLE.replace("baseline", "base_line"),
         "methods, first: unknown key 'base_line'; did you mean 'baseline'?",
     ),
-    "unknown protocol": (
-        WHOLE.replace("no-labels", "no-lables"),
-        "unknown protocol 'no-lables'; did you mean 'no-labels'?",
-    ),
     "unknown measure": (WHOLE.replace('"acc"', '"accu"'), "unknown measure 'accu'; did you mean 'acc'?"),
-    "far from any measure": (WHOLE.replace('"acc"', '"zzz"'), "unknown measure 'zzz'; choose from acc, nmi"),
     "two of one name": (WHOLE.replace('"third"', '"first"'), "two methods have the same name"),
     "a method on unknown data": (WHOLE.replace('data = ["iris", "wine"]\nb', 'data = ["irys"]\nb'), "'irys'"),
-    "counts of unknown data": (WHOLE.replace("digits = [10", "digit = [10"), "'digit'; did you mean 'digits'?"),
-    "grid of unknown data": (WHOLE.replace("grid_of.wine", "grid_of.wines"), "'wines'; did you mean 'wine'?"),
     "limit of unknown data": (
         f"{WHOLE}most_settings_of.wines = 3",
         "methods, third: most_settings_of: unknown data set 'wines'",
     ),
-    "no settings": (f"{WHOLE}most_settings = 0", "methods, third: most_settings must be a positive integer, got 0"),
-    "limits not by data": (f"{WHOLE}most_settings_of = 3", "methods, third: most_settings_of must be a table with"),
     "a reference that is no method": (
         WHOLE.replace("n_runs = 4", 'reference = "secund"'),
         "reference: unknown method 'secund'; did you mean 'second'?",
     ),
-    "features neither all nor counted": (WHOLE.replace('"all"', '"al"'), "'al'"),
-    "no data": (WHOLE.replace('["iris", "wine", "digits"]', "[]"), "data must be a list of one or more"),
-    "data not a list": (WHOLE.replace('["iris", "wine", "digits"]', '"JAFFE"'), "data must be a list of one or more"),
     "data twice": (WHOLE.replace('["iris", "wine", "digits"]', '["iris", "wine", "iris"]'), "data must be a list"),
-    "data as a number": (WHOLE.replace('["iris", "wine", "digits"]', "[3]"), "data must be a list"),
     "unknown key of data": (
         WHOLE.replace('["iris", ', '[{ name = "iris", vals = "counts" }, '),
         "data, iris: unknown key 'vals'; did you mean 'values'?",
     ),
-    "data without a name": (WHOLE.replace('["iris", ', '[{ values = "counts" }, "iris", '), "data: 'name' is missing"),
     "unknown values of data": (
         WHOLE.replace('["iris", ', '[{ name = "iris", values = "count" }, '),
         "data, iris: unknown kind of values 'count'; did you mean 'counts'?",
-    ),
-    "no samples of data": (
-        WHOLE.replace('["iris", ', '[{ name = "iris", most_samples = 0 }, '),
-        "data, iris: most_samples must be a positive integer, got 0",
-    ),
-    "prepared data twice": (
-        WHOLE.replace('["iris", ', '[{ name = "wine", values = "counts" }, "iris", '),
-        "data must be a list of one or more different names",
-    ),
-    "other values of a method": (f'{WHOLE}values = "logs"', "methods, third: values must be 'raw', got 'logs'"),
-    "misspelt key of stability": (
-        WHOLE.replace("n_runs = 4", "stability = { fit = 3 }"),
-        "stability: unknown key 'fit'; did you mean 'fits'?",
     ),
     "stability of one fit": (
         WHOLE.replace("n_runs = 4", "stability = { fits = 1 }"),
@@ -289,57 +224,32 @@ BROKEN = {
         "stability is measured by the protocol 'no-labels' only",
     ),
     "a name": (f'name = "own"\n{WHOLE}', "name is not a key at the top level"),
-    "no title": (WHOLE.replace('title = "All there is"', ""), "'title' is missing"),
-    "title not text": (WHOLE.replace('"All there is"', "3"), "title must be a non-empty string, got 3"),
-    "misspelt key": (WHOLE.replace("measures =", "mesures ="), "unknown key 'mesures'; did you mean 'measures'?"),
     "a key of the experiment in a method": (
         f"{WHOLE}n_runs = 3",
         "methods, third: unknown key 'n_runs'; it belongs at the top of the file",
     ),
-    "misspelt key of quick": (
-        WHOLE.replace("settings = 3", "setings = 3"),
-        "quick: unknown key 'setings'; did you mean 'settings'?",
-    ),
     "negative count": (WHOLE.replace("[2, 3]", "[2, -1]"), "counts must be a list of one or more positive integers"),
-    "count of zero": (
-        WHOLE.replace("[2, 3]", "[0]"),
-        "counts must be a list of one or more positive integers, got [0]",
-    ),
-    "count as text": (WHOLE.replace("[2, 3]", '["2"]'), "counts must be"),
-    "count as fraction": (WHOLE.replace("[2, 3]", "[2.5]"), "counts must be"),
-    "count as boolean": (WHOLE.replace("[2, 3]", "[true]"), "counts must be"),
-    "a single count": (WHOLE.replace("[2, 3]", "2"), "counts must be"),
-    "no counts": (WHOLE.replace("[2, 3]", "[]"), "counts must be"),
-    "negative count of a data set": (WHOLE.replace("[10, 20, 20]", "[-1]"), "counts_of must be a table"),
-    "counts of all": (WHOLE.replace("[counts_of]\ndigits = [10", "counts_of = [10"), "counts_of must be a table"),
-    "no measures": (WHOLE.replace('["acc", "redundancy"]', "[]"), "measures must be a list of one or more"),
     "measures as text": (WHOLE.replace('["acc", "redundancy"]', '"acc"'), "measures must be a list of one or more"),
     "no runs": (WHOLE.replace("n_runs = 4", "n_runs = 0"), "n_runs must be a positive integer, got 0"),
-    "runs as fraction": (WHOLE.replace("n_runs = 4", "n_runs = 2.5"), "n_runs must be a positive integer, got 2.5"),
-    "runs as boolean": (WHOLE.replace("n_runs = 4", "n_runs = true"), "n_runs must be a positive integer, got True"),
-    "runs as text": (WHOLE.replace("n_runs = 4", 'n_runs = "4"'), "n_runs must be a positive integer, got '4'"),
     "quick as text": (
         WHOLE.replace('{ data = ["wine"], settings = 3, counts = [2] }', '"wine"'),
         "quick must be a table",
     ),
-    "no quick settings": (WHOLE.replace("settings = 3", "settings = 0"), "quick: settings must be a positive integer"),
-    "quick on unknown data": (
-        WHOLE.replace('{ data = ["wine"]', '{ data = ["wines"]'),
-        "quick: data: unknown data set 'wines'",
-    ),
     "methods as a table": (WHOLE[: WHOLE.index("[[methods]]")] + "[methods]\nname = 'a'", "methods must be a list"),
-    "methods as names": (f"methods = ['MCFS']\n{WHOLE[: WHOLE.index('[[methods]]')]}", "methods must be a list"),
-    "name as a number": (WHOLE.replace('name = "second"', "name = 2"), "methods, number 2: name must be"),
-    "selector as a list": (WHOLE.replace('"MCFS"', '["MCFS"]'), "methods, second: selector must be"),
     "parameters as a list": (WHOLE.replace('{ n_clusters = "classes" }', "[1]"), "methods, second: parameters must be"),
     "a date as parameter": (WHOLE.replace('"classes"', "1979-05-27"), "methods, second: parameters must be"),
-    "baseline as text": (WHOLE.replace("baseline = true", 'baseline = "yes"'), "baseline must be true or false"),
-    "data of a method as text": (WHOLE.replace('["iris", "wine"]\nb', '"iris"\nb'), "methods, first: data must be"),
+    "a method with a comma": (
+        WHOLE.replace('"third"', '"a, b"'),
+        "methods, a, b: name must be a non-empty string without commas",
+    ),
+    "a grid that is no list": (
+        f"{WHOLE}grid = {{ width = 5 }}",
+        "methods, third: the grid of width must be a list of values",
+    ),
     "a range from high to low": (
         WHOLE.replace("from = 3", "from = 7"),
         "methods, first: the grid of random_state must",
     ),
-    "a range of fractions": (WHOLE.replace("from = 3", "from = 3.5"), "methods, first: the grid of random_state must"),
 }
 
 
@@ -352,13 +262,6 @@ def test_a_file_that_is_no_experiment_is_named_with_the_cause(write, case):
         read_experiment(path)
     assert str(caught.value).startswith(str(path))
     assert cause in str(caught.value)
-
-
-def test_bytes_that_are_no_text_are_no_experiment(tmp_path):
-    path = tmp_path / "binary.toml"
-    path.write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(ValueError, match=r"binary\.toml is not valid TOML"):
-        read_experiment(path)
 
 
 @pytest.mark.parametrize(
@@ -427,35 +330,6 @@ def test_grids_have_as_many_settings_as_the_paper(data):
     assert sizes == GRID_SIZES | beside.get(data, {})
 
 
-def test_a_thinned_run_is_part_of_the_whole_one():
-    published = read_experiment(next(path for path in EXPERIMENTS if path.stem == "published"))
-    method = next(method for method in published.methods if method.name == "RUFS")
-    whole, some = (part.settings(method, "COIL") for part in (published, published.narrowed(settings=12)))
-    assert len(whole) == 200
-    assert len(some) == 12
-    assert all(setting in whole for setting in some)
-
-
-@pytest.mark.parametrize("grid", ["5", '"heat"', "[]", "{ from = 0, too = 4 }"])
-def test_a_grid_is_a_list_or_a_range(tmp_path, grid):
-    path = tmp_path / "grid.toml"
-    path.write_text(
-        'title = "t"\nprotocol = "published"\ndata = ["iris"]\n[[methods]]\nname = "a"\nselector = "MCFS"\n'
-        f"grid = {{ width = {grid} }}\n"
-    )
-    with pytest.raises(ValueError, match="a: the grid of width must be a list"):
-        read_experiment(path)
-
-
-def test_the_name_of_a_method_has_no_comma(tmp_path):
-    path = tmp_path / "comma.toml"
-    path.write_text(
-        'title = "t"\nprotocol = "published"\ndata = ["iris"]\n[[methods]]\nname = "a, b"\nselector = "MaxVariance"\n'
-    )
-    with pytest.raises(ValueError, match="comma"):
-        read_experiment(path)
-
-
 def test_the_published_means_count_50_twice_for_two_sets():
     published = read_experiment(next(path for path in EXPERIMENTS if path.stem == "published"))
     assert set(published.counts_of) == {"TOX", "LUNG"}
@@ -464,10 +338,6 @@ def test_the_published_means_count_50_twice_for_two_sets():
 
 
 # Settings as texts
-
-
-def test_identity_knows_no_order_of_keys():
-    assert identity({"b": [1, 2.0], "a": "α"}) == identity({"a": "α", "b": [1, 2.0]}) == '{"a":"α","b":[1,2.0]}'
 
 
 def test_varied_values_are_what_tells_settings_apart():

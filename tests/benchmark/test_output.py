@@ -68,25 +68,10 @@ def test_every_protocol_writes_its_files_and_says_what_failed(run, tmp_path, pro
     assert fits.error.notna().tolist() == [False, False, False, True, False, False, True]
 
 
-def test_a_single_number_of_features_and_a_single_measure_do(run, tmp_path):
-    methods = '[[methods]]\nname = "m"\nselector = "MaxVariance"\n'
-    experiment, results = run(methods, counts="[2]", more='measures = ["acc"]')
-    write_results(experiment, results, tmp_path / "out")
-    assert "nan" not in (tmp_path / "out" / "tables.md").read_text(encoding="utf-8")
-
-
 def test_where_every_fit_failed_there_is_nothing_to_write(run, tmp_path):
     with pytest.raises(ValueError, match="all fits failed; the first, failing on iris, with ValueError: out of luck"):
         write_results(*run(FAILING), tmp_path / "out")
     assert not (tmp_path / "out").exists()
-
-
-def test_where_nothing_is_finished_there_is_nothing_to_write(make_experiment, tmp_path):
-    experiment = make_experiment(METHODS, data=["iris"])
-    with Store(tmp_path / "store.sqlite") as store:
-        results = run_experiment(experiment, store, finished_only=True)
-    with pytest.raises(ValueError, match="no fit is finished yet"):
-        write_results(experiment, results, tmp_path / "out")
 
 
 def test_a_file_that_cannot_be_finished_leaves_all_old_ones(run, tmp_path, monkeypatch):

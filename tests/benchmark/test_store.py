@@ -1,4 +1,4 @@
-"""Finished pieces on disk: none lost, none incomplete."""
+"""Finished work on disk: none lost, none incomplete."""
 
 import signal
 import sqlite3
@@ -44,7 +44,7 @@ def path(tmp_path):
     return tmp_path / "folder" / "store.sqlite"
 
 
-def test_pieces_survive(path):
+def test_outcomes_survive(path):
     outcomes = {"a": {"value": 0.1 + 0.2, "order": [3, 1, 2]}, "b": {"error": "ValueError: Ungültig ±"}}
     with Store(path) as store:
         assert store.find(outcomes) == {}
@@ -53,19 +53,6 @@ def test_pieces_survive(path):
         assert store.find(outcomes) == outcomes
     with Store(str(path)) as store:
         assert store.find(["b", "c", "a", "b"]) == outcomes
-
-
-def test_a_piece_is_there_for_others_as_soon_as_it_is_added(path):
-    with Store(path) as one, Store(path) as other:
-        one.add("a", {"value": 1.0})
-        assert other.find("a") == {"a": {"value": 1.0}}
-
-
-def test_the_first_outcome_stays(path):
-    with Store(path) as store:
-        store.add("a", {"value": 1})
-        store.add("a", {"value": 2})
-        assert store.find("a") == {"a": {"value": 1}}
 
 
 def test_any_number_of_keys_can_be_looked_for(path):
@@ -79,7 +66,7 @@ def test_any_number_of_keys_can_be_looked_for(path):
 def test_a_file_that_is_no_database_is_refused_and_left_as_it_is(tmp_path):
     path, content = tmp_path / "store.sqlite", b"no database at all " * 100
     path.write_bytes(content)
-    with pytest.raises(ValueError, match=r"pieces\.sqlite is damaged, or not a store of finished work"):
+    with pytest.raises(ValueError, match=r"store\.sqlite is damaged, or not a store of finished work"):
         Store(path)
     assert path.read_bytes() == content
 
@@ -93,7 +80,7 @@ def test_several_processes_write_at_once_and_lose_nothing(tmp_path):
     paths = [tmp_path / f"{number}.sqlite" for number in range(12)]
     with ExitStack() as stack:
         writers = [stack.enter_context(start(ADD_WHEN_TOLD)) for _ in range(4)]
-        for path in paths:  # all make the file at the same moment, and half of the pieces come twice
+        for path in paths:  # all make the file at the same moment, and half of the outcomes come twice
             for index, writer in enumerate(writers):
                 writer.stdin.write(f"{path}|{4 * index}\n")
                 writer.stdin.flush()
@@ -165,7 +152,7 @@ def test_a_damaged_file_is_named_whenever_the_damage_shows(path, damage):
     message = str(caught.value)
     assert message.startswith(str(path))
     assert "\n" not in message
-    assert message.endswith("Restore a copy, or delete it to run the pieces again.")
+    assert message.endswith("Restore a copy, or delete it to run everything again.")
 
 
 @pytest.mark.parametrize("outcome", ["{half", "", "[1, 2]", "7", b"\xff\xfe"])
@@ -178,11 +165,3 @@ def test_an_outcome_that_is_not_an_object_names_the_file_and_the_piece(path, out
         with pytest.raises(ValueError, match="is damaged, or not a store") as caught:
             store.find("01")
     assert str(caught.value).startswith(str(path))
-
-
-def test_a_table_of_something_else_is_named(path):
-    path.parent.mkdir()
-    with closing(sqlite3.connect(path)) as connection:
-        connection.execute("CREATE TABLE outcomes (name TEXT)")
-    with Store(path) as store, pytest.raises((ValueError, OSError), match=r"pieces\.sqlite"):
-        store.find("a")

@@ -11,7 +11,6 @@ from scipy.stats import ttest_rel
 
 from ufselect.benchmark import tables
 from ufselect.benchmark.cells import (
-    _signed,
     as_latex,
     as_markdown,
     convergence_cells,
@@ -19,7 +18,6 @@ from ufselect.benchmark.cells import (
     mean_cells,
     published_cells,
     sensitivity_cells,
-    settings_cells,
 )
 from ufselect.benchmark.experiment import Experiment, Method, identity
 from ufselect.benchmark.runner import DataSize, Results, Row, Trial
@@ -116,17 +114,6 @@ def test_bold_are_the_best_and_those_not_worse_but_never_baselines(tried):
     assert {name for name in summary.index if summary.bold[name]} == {("acc", "best"), ("acc", "near"), ("nmi", "best")}
 
 
-def test_how_many_settings_were_tried_stands_beside_the_size_of_the_grid(tried):
-    summary = by_name(tables.summary(*tried), "metric", "method")
-    assert tuple(summary.loc["acc", "near"][["settings", "grid"]]) == (2, 3)
-    assert tuple(summary.loc["acc", "best"][["settings", "grid"]]) == (2, 2)
-    cells = settings_cells(tables.summary(*tried))
-    assert cells.loc["iris"].to_dict() == {"all": "1", "random": "1", "best": "2", "near": "2 of 3", "far": "1"}
-    shown = published_cells(tables.summary(*tried), "acc").loc["iris"]
-    assert shown["near"].endswith("<br>2 of 3 settings")
-    assert "settings" not in shown.drop("near").str.cat()
-
-
 def test_a_count_that_stands_twice_counts_twice():
     experiment = experiment_of(Method("a", "MCFS"), Method("b", "SPEC"))
     figures = {
@@ -138,16 +125,6 @@ def test_a_count_that_stands_twice_counts_twice():
     assert summary.loc["acc", "a"]["mean"] == pytest.approx(60.0)
     assert summary.loc["acc", "a"]["std"] == pytest.approx(stdev(a))
     assert summary.loc["acc", "b"]["p_value"] == pytest.approx(ttest_rel(a, b).pvalue)
-
-
-def test_methods_that_differ_by_the_same_at_every_count_have_a_p_value():
-    # The t statistic is infinite, or 0 of 0 where they do not differ.
-    experiment = experiment_of(Method("a", "MCFS"), Method("b", "SPEC"), Method("c", "UDFS"), measures=("acc",))
-    values = {"a": [0.5, 0.75, 0.625], "b": [0.25, 0.5, 0.375], "c": [0.5, 0.75, 0.625]}
-    figures = {("iris", name, "{}"): {"acc": each} for name, each in values.items()}
-    summary = by_name(tables.summary(experiment, results_of(experiment, figures)), "method")
-    assert summary.p_value.to_dict() == pytest.approx({"a": 1.0, "b": 0.0, "c": 1.0}, abs=1e-12)
-    assert summary.bold.to_dict() == {"a": True, "b": False, "c": True}
 
 
 def test_published_figures_stand_beside_ours():
@@ -262,12 +239,6 @@ def test_costs_are_means_over_the_fits_of_a_method():
         ("b", "seconds"): 3.0,
         ("b", "megabytes"): 1.5,
     }
-
-
-def test_fits_that_failed_have_no_costs():
-    found = costs_of([{"error": "ValueError: out of luck"}, (2.0, 1_000_000), {"error": "MemoryError: "}])
-    assert (found["b", "seconds"], found["b", "megabytes"]) == (2.0, 1.0)
-    assert pd.isna(found["a, c unknown", "seconds"])
 
 
 # Sensitivity and convergence
@@ -423,10 +394,6 @@ def test_mean_cells_mark_a_mean_over_some_of_the_data():
     )
     cells = mean_cells(table, "acc")
     assert cells.to_numpy().tolist() == [["50.0 ± 2.0", "60.0", "55.0"], ["40.0", "–", "40.0 (1 of 2)"]]
-
-
-def test_differences_that_round_to_nothing_have_no_minus():
-    assert [_signed(value) for value in (-0.004, 0.004, -0.006, 1.0)] == ["+0.00", "+0.00", "−0.01", "+1.00"]
 
 
 # The paper's figures

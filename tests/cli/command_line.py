@@ -107,23 +107,8 @@ def frame():
     )
 
 
-SOURCES = [
-    "cells.csv",
-    "cells.csv.gz",
-    "cells.tsv",
-    "cells.tsv.gz",
-    "cells.parquet",
-    "cells.npy",
-    "cells.npz",
-    "sparse.npz",
-    "cells.mat",
-    "cells.h5ad",
-    "sparse.h5ad",
-]
-
-
 def write_source(folder, name):
-    """Write one of SOURCES with the libraries that such files come from."""
+    """Write a table of that name with the libraries that such files come from."""
     path = Path(folder) / name
     X = sparse_numbers() if name.startswith("sparse") else dense_numbers()
     numbered = [f"x{column}" for column in range(12)]

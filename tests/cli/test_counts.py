@@ -1,4 +1,4 @@
-"""Counts are recognised by every command that reads data, divided by the sums of their rows, and logarithms taken."""
+"""Counts are log-normalised by every command, and columns that may be codes are asked about."""
 
 import re
 import tracemalloc
@@ -9,20 +9,19 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 from command_line import fitted, invoke, is_one_sentence, read_back, run_alone
-from sklearn.datasets import load_digits
 
-from ufselect.cli import fitting
-from ufselect.cli.options import Counts, Impute, Scale
+from ufselect.cli.options import Impute, ReadOptions
+from ufselect.cli.reading import load_table
 from ufselect.files import read_table
 from ufselect.preprocessing import LogNormalize
 
 TYPES = np.repeat([0, 1, 2], 20)
 GENES = [f"gene {column}" for column in range(40)]
 NOTE = (
-    "Raw counts are detected (non-negative whole numbers, {} % zeros) and log-normalised. "
-    "--counts no uses the values as they are.\n"
+    "Raw counts are detected (non-negative integers, {} % zeros) and log-normalised; use "
+    "--counts no to keep the values unchanged.\n"
 )
-REQUESTED = "The values are log-normalised as counts, as requested.\n"
+REQUESTED = "Values are log-normalised as raw counts, as requested.\n"
 
 
 def cell_counts():
@@ -70,7 +69,7 @@ def write_counts(folder, name, values=X):
             data.write_h5ad(folder / name)
 
 
-FILES = ["counts.csv", "counts.npy", "rows.npz", "columns.npz", "counts.h5ad"]
+FILES = ["counts.csv", "columns.npz", "counts.h5ad"]
 IN_A_PROCESS = "counts.h5ad"  # processes start slowly: one shows that they work alike
 
 
@@ -114,10 +113,6 @@ def test_what_is_recognized_and_what_is_requested(here, arguments, values, sente
     assert ("log-normalised" in outcome.stderr) == bool(sentence)
 
 
-def test_the_selection_depends_on_it(here):
-    assert names_of(fitted("MCFS", X, 6)) != names_of(fitted("MCFS", normalized(), 6))
-
-
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -143,49 +138,6 @@ def test_a_page_says_what_happens_to_counts_and_not_twice_what_was_read(here):
         assert "counts.csv: 60 samples" not in page
 
 
-def test_neighbours_are_judged_on_the_same_values(here):
-    def kept(*arguments):
-        stdout = invoke("select", "counts.csv", "-m", "6", "--method", "MaxVariance", *arguments).stdout
-        return re.search(r"preserve (.*) of the samples' nearest neighbours", stdout)[1]
-
-    np.save("normalized.npy", normalized())
-    other = invoke("select", "normalized.npy", "-m", "6", "--method", "MaxVariance").stdout
-    assert f"preserve {kept()} of the samples' nearest neighbours" in other
-    assert kept() != kept("--counts", "no")
-
-
-def test_compare_and_explain_see_the_same_values(here):
-    frame = pd.DataFrame(normalized(), columns=GENES)
-    frame.to_csv("normalized.csv", index=False)
-
-    def figures(*arguments):
-        methods = ["--methods", "LaplacianScore,MaxVariance", "-m", "6", "--repeats", "2", "-o", "figures.csv"]
-        outcome = invoke("compare", *arguments, *methods)
-        assert outcome.code == 0
-        return outcome.stdout, pd.read_csv("figures.csv").drop(columns="seconds")
-
-    recognized, found = figures("counts.csv")
-    assert NOTE.format(ZEROS) in recognized
-    pd.testing.assert_frame_equal(found, figures("normalized.csv")[1], rtol=1e-9)
-    plain, others = figures("counts.csv", "--counts", "no")
-    assert "log-normalised" not in plain
-    assert not found.equals(others)
-
-    def explained(*arguments):
-        return invoke("explain", *arguments, "gene 0", "gene 30", "-m", "6", "--method", "MCFS").stdout
-
-    assert NOTE.format(ZEROS) in explained("counts.csv")
-    last = slice(explained("counts.csv").index("gene 0"), None)
-    of_normalized = explained("normalized.csv")
-    assert explained("counts.csv")[last] == of_normalized[of_normalized.index("gene 0") :]
-
-
-def test_the_report_says_it_and_shows_the_same_values(here):
-    assert invoke("select", "counts.csv", "-m", "6", "--method", "MCFS", "--report", "page.html").code == 0
-    page = (here / "page.html").read_text("utf-8")
-    assert f"Raw counts are detected (non-negative whole numbers, {ZEROS} % zeros)" in page
-
-
 def test_counts_are_recognized_in_the_layer_that_is_read(here):
     data = anndata.AnnData(normalized(), var=pd.DataFrame(index=GENES), layers={"counts": sp.csr_matrix(X)})
     data.write_h5ad("cells.h5ad")
@@ -196,28 +148,6 @@ def test_counts_are_recognized_in_the_layer_that_is_read(here):
     assert names[0] == names[1] != ""
 
 
-def test_columns_aside_are_not_part_of_the_sum(here):
-    pd.DataFrame(X, columns=GENES).assign(plate=np.arange(60) * 1000).to_csv("plates.csv", index=False)
-    outcome = invoke("select", "plates.csv", "--aside", "plate", "-m", "6", "--method", "MCFS", "--names")
-    assert outcome.stdout.splitlines() == names_of(fitted("MCFS", normalized(), 6))
-
-
-def test_images_are_not_taken_for_counts(here):
-    np.save("digits.npy", load_digits().data[:200])
-    outcome = invoke("select", "digits.npy", "-m", "6", "--method", "MaxVariance")
-    assert outcome.code == 0
-    assert "counts" not in outcome.stdout
-
-
-def test_values_that_are_no_counts_may_be_treated_as_counts(here):
-    shares = np.random.default_rng(0).gamma(2.0, size=(30, 5))
-    np.save("shares.npy", shares)
-    outcome = invoke("select", "shares.npy", "-m", "2", "--method", "MaxVariance", "--counts", "yes", "--names")
-    best = fitted("MaxVariance", normalized(shares), 2).top_features()
-    assert outcome.stdout.splitlines() == [f"x{column}" for column in best]
-    assert REQUESTED in outcome.stderr
-
-
 @pytest.mark.parametrize("command", [["select"], ["compare"], ["explain"]])
 def test_negative_values_cannot_be_counts(here, command):
     values = X.copy()
@@ -226,7 +156,7 @@ def test_negative_values_cannot_be_counts(here, command):
     columns = ["gene 0"] if command == ["explain"] else []
     outcome = invoke(*command, "negative.csv", *columns, "--counts", "yes")
     assert (outcome.code, outcome.stdout) == (1, "")
-    assert outcome.stderr == "Error: 1 negative value in gene 17 (1); --counts yes needs values of zero or more.\n"
+    assert outcome.stderr == "Error: 1 negative value in gene 17 (1); --counts yes requires non-negative values.\n"
     assert is_one_sentence(outcome.stderr)
     assert "log-normalised" not in invoke("select", "negative.csv", "-m", "2", "--method", "MaxVariance").stdout
 
@@ -247,20 +177,12 @@ def test_a_column_of_halves_among_medians_does_not_hide_counts(here):
 @pytest.mark.parametrize("name", ["rows.npz", "columns.npz", "counts.h5ad"])
 def test_sparse_counts_stay_sparse(tmp_path, name):
     write_counts(tmp_path, name)
-    numbers = fitting.read_numbers(fitting.Source(tmp_path / name, impute=Impute.median))
+    numbers = load_table(tmp_path / name, ReadOptions(impute=Impute.median), keep_values=True)
     assert sp.issparse(numbers.X)
     assert numbers.X.format == numbers.table.X.format
     assert numbers.X.dtype == numbers.table.X.dtype
     np.testing.assert_array_equal(numbers.table.X.toarray(), X)
     np.testing.assert_allclose(numbers.X.toarray(), normalized(), rtol=1e-6)
-
-
-def test_scale_and_counts_are_passed_on_as_given(tmp_path):
-    write_counts(tmp_path, "counts.npy")
-    plain = fitting.read_numbers(fitting.Source(tmp_path / "counts.npy", counts=Counts.no))
-    assert plain.X is plain.table.X
-    parameters = {scale: fitting.make_selector("MCFS", scale=scale).scale for scale in (Scale.standard, Scale.none)}
-    assert parameters == {Scale.standard: "standard", Scale.none: None}
 
 
 @pytest.mark.parametrize("form", [sp.csr_matrix, sp.csc_matrix])
@@ -270,14 +192,56 @@ def test_counts_take_no_second_copy_in_memory(tmp_path, monkeypatch, form, dtype
     anndata.AnnData(form(counts)).write_h5ad(tmp_path / "cells.h5ad")
     for module in ("preprocessing", "files.values"):
         monkeypatch.setattr(f"ufselect.{module}._BLOCK", 10_000)
-    source = fitting.Source(tmp_path / "cells.h5ad", as_read=False)
-    fitting.read_numbers(source)  # imports take memory, too
+    load_table(tmp_path / "cells.h5ad")  # imports take memory, too
     tracemalloc.start()
-    numbers = fitting.read_numbers(source)
+    numbers = load_table(tmp_path / "cells.h5ad")
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert "Raw counts are detected" in numbers.notes[0]
     assert peak < 1.35 * numbers.table.memory
-    as_read = fitting.read_numbers(fitting.Source(tmp_path / "cells.h5ad"))
+    as_read = load_table(tmp_path / "cells.h5ad", keep_values=True)
     np.testing.assert_array_equal(as_read.table.X.toarray(), counts)
     np.testing.assert_array_equal(as_read.X.toarray(), numbers.X.toarray())
+
+
+# Codes
+
+
+def customers(n=60):
+    rng = np.random.default_rng(0)
+    spent = rng.normal(size=(n, 9)) + 4.0 * rng.integers(0, 2, (n, 1))
+    return pd.DataFrame(spent, columns=[f"spent {week}" for week in range(9)])
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["select", "--method", "MaxVariance", "--no-test"],
+        ["compare", "--methods", "MaxVariance", "--repeats", "0"],
+        ["explain", "spent 1", "--method", "MaxVariance"],
+    ],
+    ids=["select", "compare", "explain"],
+)
+def test_a_column_that_may_be_a_code_is_asked_about(tmp_path, monkeypatch, command):
+    monkeypatch.chdir(tmp_path)
+    customers().assign(segment=np.resize(range(1, 6), 60)).to_csv("customers.csv", index=False)
+    name, *arguments = command
+    found = invoke(name, "customers.csv", *arguments)
+    assert found.code == 0, found.stderr
+    question = "segment has only 5 distinct integer values: if it is a code, set it aside (--aside segment).\n"
+    assert question in found.stdout
+    answered = invoke(name, "customers.csv", *arguments, "--aside", "segment")
+    assert "whole numbers" not in answered.stdout
+    assert "Set aside: segment (requested)." in answered.stdout
+
+
+def test_several_codes_are_named_as_a_shell_takes_them(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    codes = {"post code": np.resize([101, 102, 103], 60), "plan": np.resize(range(4), 60)}
+    customers().assign(**codes).to_csv("customers.csv", index=False)
+    found = invoke("select", "customers.csv", "--names", "-m", "2", "--method", "MaxVariance")
+    assert found.stderr.splitlines()[-1] == (
+        "Few distinct integer values in post code (3), plan (4): if these columns are codes, set them aside "
+        "(--aside 'post code' --aside plan)."
+    )
+    assert len(found.stdout.splitlines()) == 2

@@ -79,22 +79,10 @@ def test_stopped_while_it_fits(tmp_path, how, program):
     assert contents(tmp_path) == before
 
 
-def test_stopped_while_it_compares(tmp_path):
-    write_much(tmp_path)
-    before = contents(tmp_path)
-    arguments = ["compare", "much.npy", "-m", "5", "--methods", "MaxVariance,KernelFSASL", "-o", "out.csv"]
-    code, _, shown = stop_when_shown(tmp_path, "KernelFSASL 0", signal.SIGINT, *arguments)
-    assert code == 1
-    assert shown.rstrip().endswith(STOPPED)
-    assert "Traceback" not in shown
-    assert contents(tmp_path) == before
-
-
 INTERRUPTED_IN_A_FINALIZER = """
 import os, signal, sys
 from pathlib import Path
-from ufselect.cli.interruptions import raise_on_signals
-from ufselect.cli.outputs import write_all
+from ufselect.cli.output import raise_on_signals, write_all
 
 class Finalized:
     def __del__(self):
@@ -215,19 +203,6 @@ def test_stopped_after_the_file_is_written_it_says_so(tmp_path, how):
     assert process.returncode == 1
     assert errors.splitlines()[-1] == "Error: Interrupted after writing out.npz."
     assert len(read_back(tmp_path / "out.npz").names) == 2000
-
-
-def test_after_a_stop_the_same_command_writes_all(cells, monkeypatch):
-    def stop(study):
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patch:
-        patch.setattr("ufselect.report.render_page", stop)
-        assert invoke(*COMMAND, "--report", "page.html").code == 1
-    assert invoke(*COMMAND, "--report", "page.html").code == 0
-    assert len(read_back(cells / "out.csv").names) == 5
-    assert (cells / "page.html").read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
-    assert set(map(str, contents(cells))) == {"cells.csv", "out.csv", "page.html"}
 
 
 @pytest.mark.skipif(os.name != "posix", reason="pipes of this kind are POSIX")

@@ -24,7 +24,7 @@ def write_csv(path, n_samples, n_columns):
     [
         # The test of structure fits a part of the samples again and needs less memory.
         # Were any array of 12,000 × 12,000, or 20,000 columns copied a few times more, the limit would be exceeded.
-        (12_000, 50, ["-c", "6", "--no-test"]),
+        (12_000, 50, ["--no-test"]),
         (600, 20_000, ["-m", "50", "--no-test"]),
     ],
 )

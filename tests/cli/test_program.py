@@ -9,13 +9,11 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from command_line import NAMES, SCRIPT, dense_numbers, fitted, invoke, is_one_sentence, run_alone, write_source
+from command_line import dense_numbers, fitted, invoke, run_alone, write_source
 from warm_python import warm_python
 
 import ufselect
-from ufselect.cli import fitting
-from ufselect.cli.app import run
-from ufselect.cli.parameters import own_parameters
+from ufselect.cli.methods import own_parameters
 
 SLOW = {"pandas", "plotly", "torch", "dask", "sklearn", "pyarrow", "anndata", "h5py", "numba", "scipy", "matplotlib"}
 COMMANDS = ["select", "compare", "explain", "evaluate", "methods", "demo", "bench"]
@@ -66,10 +64,9 @@ def test_the_version():
     assert invoke("--version") == (0, f"ufselect {ufselect.__version__}\n", "")
 
 
-@pytest.mark.parametrize("command", ["select", "explain"])
 @pytest.mark.parametrize("method", ufselect.__all__)
-def test_every_parameter_is_an_option_with_its_default(command, method):
-    text = in_one_line(invoke(command, "--method", method, "--help").stdout)
+def test_every_parameter_is_an_option_with_its_default(method):
+    text = in_one_line(invoke("select", "--method", method, "--help").stdout)
     for name, default in own_parameters(getattr(ufselect, method)).items():
         option = name.replace("_", "-")
         shown = option if default is True else f"no-{option}" if default is False else str(default)
@@ -104,18 +101,13 @@ def parameters_on_page(page):
     ("method", "given", "parameter", "value"),
     [
         ("MCFS", ["--n-nonzero", "3"], "n_nonzero", "3"),
-        ("MCFS", ["--n-neighbors", "7"], "n_neighbors", "7"),
         ("LaplacianScore", ["--width", "0.25"], "width", "0.25"),
-        ("LaplacianScore", ["--width", "2"], "width", "2"),
         ("LaplacianScore", ["--weights", "binary"], "weights", "'binary'"),
         ("LaplacianScore", ["--no-center"], "center", "False"),
-        ("KernelFSASL", ["--no-recalibrate"], "recalibrate", "False"),
-        ("KernelFSASL", ["--self-expression-size", "4"], "self_expression_size", "4"),
-        ("KernelFSASL", ["--tol", "1e-2"], "tol", "0.01"),
+        ("FSASL", ["--self-expression-size", "4"], "self_expression_size", "4"),
         ("MCFS", ["-c", "4"], "n_clusters", "4"),
         ("MCFS", ["--seed", "5"], "random_state", "5"),
         ("MCFS", ["--scale", "none"], "scale", "None"),
-        ("MCFS", ["-m", "3"], "n_features_to_select", "3"),
         ("MCFS", ["-m", "0.5"], "n_features_to_select", "0.5"),
     ],
 )
@@ -130,43 +122,21 @@ def test_a_parameter_reaches_the_method(tmp_path, monkeypatch, method, given, pa
     assert found[parameter] == (value, "set")
 
 
-def test_jobs_are_threads_of_the_method():
-    assert fitting.make_selector("MCFS", jobs=2).n_jobs == 2
-
-
-def test_a_parameter_may_be_none(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    write_source(tmp_path, "cells.csv")
-    given = ["--self-expression-size", "none", "--report", "page.html"]
-    assert invoke("select", "cells.csv", *given).code == 0
-    found = parameters_on_page(Path("page.html").read_text(encoding="utf-8"))
-    assert found["self_expression_size"] == ("None", "default")
-
-
 def test_parameters_change_the_selection_as_in_the_library(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     write_source(tmp_path, "cells.npy")
-    given = ["--method", "fsasl", "-m", "8", "-c", "4", "--structure", "local", "--selection", "norm", "--no-adaptive"]
+    given = ["--method", "fsasl", "-m", "8", "-c", "4", "--structure", "local", "--no-adaptive"]
     outcome = invoke("select", "cells.npy", *given, "--names")
-    chosen = {"n_clusters": 4, "structure": "local", "selection": "norm", "adaptive": False}
-    selector = fitted("KernelFSASL", dense_numbers(), 8, **chosen)
+    chosen = {"n_clusters": 4, "structure": "local", "adaptive": False}
+    selector = fitted("FSASL", dense_numbers(), 8, **chosen)
     assert outcome.stdout.splitlines() == [f"x{column}" for column in selector.top_features()]
-    assert selector.top_features().tolist() != fitted("KernelFSASL", dense_numbers(), 8).top_features().tolist()
+    assert selector.top_features().tolist() != fitted("FSASL", dense_numbers(), 8).top_features().tolist()
 
 
 # Streams
 
 
-NOTES = "cells.csv: 60 samples × 12 numeric columns (0.0 MB).\nKept aside: cell (text), kind (text).\n"
-
-
-def test_a_short_fit_shows_no_bar(tmp_path):
-    write_source(tmp_path, "cells.csv")
-    best = [
-        NAMES[column] for column in fitted("KernelFSASL", dense_numbers(), 3).top_features()
-    ]  # compiles, if need be
-    outcome = run_alone(tmp_path, "select", "cells.csv", "-m", "3", "--names")
-    assert outcome == (0, "".join(f"{name}\n" for name in best), NOTES)
+NOTES = "cells.csv: 60 samples × 12 numeric columns (0.0 MB).\nSet aside: cell (text), kind (text).\n"
 
 
 def test_progress_goes_to_standard_error(tmp_path):
@@ -205,15 +175,6 @@ def test_letters_that_the_screen_does_not_have_are_spelt_out(tmp_path, encoding)
     assert (answer.returncode, answer.stderr) == (0, b"")
     assert rb"\u540d\u524d" in answer.stdout
     assert "größe".encode(encoding, "backslashreplace") in answer.stdout
-
-
-def test_modules_in_the_current_folder_are_not_imported(tmp_path):
-    write_source(tmp_path, "cells.csv")
-    for name in ("queue.py", "pyarrow.py", "sklearn.py", "numpy.py"):
-        (tmp_path / name).write_text("raise SystemExit('not to be imported')")
-    arguments = ["-m", "3", "--method", "MaxVariance", "--names"]
-    outcome = run_alone(tmp_path, "select", "cells.csv", *arguments, program=SCRIPT)
-    assert (outcome.code, outcome.stderr) == (0, NOTES)
 
 
 # Python without docstrings
@@ -258,17 +219,10 @@ def test_with_debug_the_traceback_is_shown(tmp_path, monkeypatch):
     assert invoke("select", "empty.csv") == (1, "", "Error: empty.csv is empty.\n")
 
 
-@pytest.mark.parametrize("command", [["select", "gone.csv"], ["compare", "gone.csv"], ["explain", "gone.csv", "a"]])
-def test_every_command_has_a_debug_option(tmp_path, monkeypatch, command):
-    monkeypatch.chdir(tmp_path)
-    with pytest.raises(FileNotFoundError, match=r"There is no file gone\.csv\."):
-        run([*command, "--debug"])
-
-
 @pytest.mark.parametrize(
     ("error", "sentence"),
     [
-        (MemoryError(), "Error: There is not enough memory.\n"),
+        (MemoryError(), "Error: Not enough memory.\n"),
         (MemoryError("The distances take 80 GB."), "Error: The distances take 80 GB.\n"),
         (OSError(5, "Input/output error", "disk.csv"), "Error: disk.csv: input/output error.\n"),
         (ImportError("Pages need more."), "Error: Pages need more.\n"),
@@ -325,18 +279,3 @@ def test_the_demonstration(tmp_path, monkeypatch):
     )
     assert "$ ufselect select here/there/digits.csv --aside digit -m 15" in outcome.stdout
     assert "Open here/there/digits.html in a browser." in outcome.stdout
-
-
-def test_a_demonstration_that_has_no_place(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "taken").touch()
-    outcome = invoke("demo", "taken")
-    assert outcome.code == 1
-    assert is_one_sentence(outcome.stderr)
-
-
-@pytest.mark.parametrize("method", ufselect.__all__)
-def test_alternatives_of_an_option_are_listed_plainly(method):
-    alternatives = re.findall(r"<[^<>\n]*>", invoke("select", "--method", method, "--help").stdout)
-    assert "<yes|no>" in alternatives
-    assert [each for each in alternatives if re.search(r"[{}\"' ]", each)] == []

@@ -6,6 +6,7 @@ import re
 import shlex
 import subprocess
 import sys
+from collections import Counter
 from functools import partial
 
 import anndata
@@ -13,13 +14,12 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
+import sklearn
 from command_line import (
     MODULE,
     NAMES,
     SCRIPT,
-    SOURCES,
     contents,
-    dense_numbers,
     fitted,
     frame,
     invoke,
@@ -28,9 +28,9 @@ from command_line import (
     started_at_once,
     write_source,
 )
-from sklearn.datasets import load_digits
 
-from ufselect import FSSL, MCFS, KernelFSASL
+import ufselect.files
+from ufselect import FSSL, KernelFSASL
 from ufselect.cli import fitting
 from ufselect.datasets import make_planted_clusters
 from ufselect.inspection import alignment_of_selection, neighborhoods_kept, selection_frequencies, structure_test
@@ -38,27 +38,18 @@ from ufselect.inspection import alignment_of_selection, neighborhoods_kept, sele
 # Every format in, every format out, each method on several. Processes start slowly: a few show that they work alike.
 ALONE = [
     ("cells.csv", "KernelFSASL", "chosen.parquet"),
-    ("cells.npz", "MCFS", "chosen.mat"),
     ("sparse.npz", "LaplacianScore", "chosen.npz"),
     ("sparse.h5ad", "KernelFSASL", "chosen.h5ad"),
 ]
-INSTALLED = {"cells.csv": MODULE, "cells.npz": SCRIPT}  # the others start without importing
+INSTALLED = {"cells.csv": MODULE, "sparse.npz": SCRIPT}  # the others start without importing
 IN_PROCESS = [
     ("cells.csv.gz", "MCFS", "chosen.csv"),
     ("cells.tsv", "LaplacianScore", "chosen.tsv.gz"),
-    ("cells.tsv.gz", "MaxVariance", "chosen.npz"),
-    ("cells.parquet", "KernelFSASL", "chosen.csv.gz"),
-    ("cells.npy", "MaxVariance", "chosen.npy"),
-    ("cells.mat", "MCFS", "chosen.tsv"),
-    ("cells.h5ad", "LaplacianScore", "chosen.h5ad"),
-    ("cells.csv", "LaplacianScore", "chosen.h5ad"),
     ("cells.parquet", "MCFS", "chosen.parquet"),
-    ("cells.npy", "MaxVariance", "chosen.csv"),
-    ("cells.npz", "MaxVariance", "chosen.tsv"),
-    ("sparse.npz", "MCFS", "chosen.mat"),
-    ("cells.mat", "LaplacianScore", "chosen.npy"),
-    ("cells.h5ad", "MCFS", "chosen.csv.gz"),
-    ("sparse.h5ad", "MaxVariance", "chosen.tsv.gz"),
+    ("cells.npy", "MaxVariance", "chosen.npy"),
+    ("cells.mat", "LaplacianScore", "chosen.mat"),
+    ("cells.npz", "MaxVariance", "chosen.npz"),
+    ("cells.csv", "LaplacianScore", "chosen.h5ad"),
 ]
 
 
@@ -100,9 +91,9 @@ def check_written(path, source, selector):
 def check_printed(stdout, source, selector):
     best = [source.names[column] for column in selector.top_features()]
     curve = getattr(selector, "alignment_curve_", None)
-    assert ("agreement so far" in stdout) == (curve is not None)
-    agreement = "" if curve is None else r" +([01]\.\d{3})"
-    rows = re.findall(rf"^ *(\d+)  (\S.*?) +(\S+){agreement}$", stdout, flags=re.MULTILINE)
+    assert ("alignment" in stdout) == (curve is not None)
+    alignment = "" if curve is None else r" +([01]\.\d{3})"
+    rows = re.findall(rf"^ *(\d+)  (\S.*?) +(\S+){alignment}$", stdout, flags=re.MULTILINE)
     assert [(int(rank), name) for rank, name, *_ in rows] == list(enumerate(best, start=1))
     figures = [figure for _, _, figure, *_ in rows]
     assert ("gain" in stdout.split(), "score" in stdout.split()) == (curve is not None, curve is None)
@@ -113,7 +104,8 @@ def check_printed(stdout, source, selector):
         assert figures == [f"{gain:.4f}" for gain in np.diff(curve[:5], prepend=0.0)]
         assert [row[3] for row in rows] == [f"{value:.3f}" for value in curve[:5]]
         tested = structure_test(source.X, selector)
-        found = f"learned structure: {curve[4]:.2f} of 1 ({tested.mean:.2f} ± {round(tested.spread, 3):.1g} if columns"
+        by_chance = f"shuffled columns: {tested.mean:.2f} ± {round(tested.spread, 3):.1g};"
+        found = f"learned structure: {curve[4]:.2f} of 1 ({by_chance}"
         assert (found in stdout) == (tested.p_value < 0.05)
         assert ("No structure was found" in stdout) == (tested.p_value >= 0.05)
     assert f"{source.path.name}: 60 samples × 12 numeric columns (" in stdout
@@ -123,12 +115,6 @@ def check_printed(stdout, source, selector):
     assert ("Clusters: " in stdout) == (n_clusters is not None)
     if n_clusters is not None:
         assert f"Clusters: {n_clusters}, by the widest gap between the eigenvalues of" in stdout
-
-
-def test_every_format_is_met():
-    assert {name for name, *_ in ALONE + IN_PROCESS} == set(SOURCES)
-    endings = [name.split(".", 1)[1] for *_, name in ALONE + IN_PROCESS]
-    assert all(endings.count(source.split(".", 1)[1]) >= 2 for source in SOURCES)
 
 
 @pytest.mark.parametrize(("name", "method", "output"), ALONE)
@@ -176,13 +162,8 @@ def test_the_number_of_columns_and_why(cells):
     assert "Clusters: 4, as requested.\n" in asked
     found = invoke("select", "cells.csv", "--method", "MCFS").stdout
     count = fitted("MCFS", cells.X, "auto").n_features_
-    assert f"Columns: {count}, the columns up to the peak of the agreement with the learned structure.\n" in found
+    assert f"Columns: {count}, up to the peak of the alignment with the learned structure.\n" in found
     assert "Clusters: 3, by the widest gap between the eigenvalues" in found
-
-
-def test_text_is_kept_aside_and_said_in_a_line(cells):
-    stdout = invoke("select", "cells.csv", "-m", "5", "--method", "MaxVariance").stdout
-    assert "Kept aside: cell (text), kind (text).\n" in stdout
 
 
 def test_columns_asked_for_are_kept_aside(cells):
@@ -216,33 +197,6 @@ def test_missing_values_are_filled_in_where_asked_for_and_come_out_as_they_were(
     pd.testing.assert_frame_equal(pd.read_csv("out.csv")[chosen], table[chosen])
 
 
-def test_scales(cells):
-    X = dense_numbers() ** 2
-    pd.DataFrame(X * 10.0 ** np.arange(12), columns=NAMES).to_csv("squares.csv", index=False)
-    X = pd.read_csv("squares.csv").to_numpy()
-    wanted = {
-        "standard": fitted("LaplacianScore", X),
-        "none": fitted("LaplacianScore", X, scale=None),
-    }
-    found = {}
-    for scale, selector in wanted.items():
-        arguments = ["--method", "LaplacianScore", "-m", "5", "--names", "--scale", scale]
-        found[scale] = invoke("select", "squares.csv", *arguments).stdout.splitlines()
-        assert found[scale] == [NAMES[column] for column in selector.top_features()], scale
-    assert found["standard"] != found["none"]
-
-
-def test_a_layer_of_an_annotated_file(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    source = write_source(tmp_path, "cells.h5ad")
-    data = anndata.read_h5ad(source.path)
-    data.layers["turned"] = data.X[:, ::-1].copy()
-    data.write_h5ad(source.path)
-    plain = invoke("select", "cells.h5ad", "-m", "5", "--method", "MaxVariance", "--names").stdout.split("\n")
-    turned = invoke("select", "cells.h5ad", "-m", "5", "--method", "MaxVariance", "--names", "--layer", "turned")
-    assert turned.stdout.split("\n")[:-1] == [NAMES[11 - NAMES.index(name)] for name in plain[:-1]]
-
-
 def test_an_output_that_is_there_is_replaced_whole(cells, tmp_path):
     (tmp_path / "out.csv").write_text("old, " * 100_000)
     (tmp_path / "out.csv").chmod(0o640)
@@ -250,14 +204,6 @@ def test_an_output_that_is_there_is_replaced_whole(cells, tmp_path):
     check_selected(tmp_path / "out.csv", cells, fitted("MCFS", cells.X))
     assert (tmp_path / "out.csv").stat().st_mode & 0o777 == 0o640
     assert set(map(str, contents(tmp_path))) == {"cells.csv", "out.csv"}
-
-
-def test_a_link_stays_one_and_what_it_points_to_is_replaced(cells, tmp_path):
-    (tmp_path / "real.csv").write_text("old")
-    (tmp_path / "out.csv").symlink_to("real.csv")
-    assert invoke("select", "cells.csv", "-m", "5", "--method", "MCFS", "-o", "out.csv").code == 0
-    assert (tmp_path / "out.csv").is_symlink()
-    check_selected(tmp_path / "real.csv", cells, fitted("MCFS", cells.X))
 
 
 def test_the_page_shows_the_selection_and_the_command(cells, tmp_path):
@@ -281,14 +227,6 @@ def test_columns_may_be_pixels(cells, tmp_path):
     assert ">Image<" not in without
 
 
-def test_the_same_command_writes_the_same_bytes(cells, tmp_path):
-    arguments = ["select", "cells.csv", "-m", "5", "--method", "KernelFSASL", "-o", "out.csv"]
-    assert invoke(*arguments).code == 0
-    first = (tmp_path / "out.csv").read_bytes()
-    assert invoke(*arguments, "-j", "2").code == 0
-    assert (tmp_path / "out.csv").read_bytes() == first
-
-
 def test_outputs_are_written_also_when_nobody_reads_what_is_printed(tmp_path):
     np.save(tmp_path / "data.npy", np.random.default_rng(0).normal(size=(60, 12)))
     command = f"{shlex.join(started_at_once())} select data.npy --method MaxVariance -m 5 -o chosen.npy | true"
@@ -302,12 +240,33 @@ def test_as_many_columns_as_from_python_whatever_memory_blocks_may_take(tmp_path
     monkeypatch.setattr(fitting, "_LEAST_WORKING_MEMORY", 0)
     monkeypatch.chdir(tmp_path)
     outcome = invoke("select", "data.npy", "--method", "FSSL", "-c", 20)
-    assert f"Columns: {FSSL(n_clusters=20).fit(X).n_features_}, the columns up to the peak" in outcome.stdout
+    assert f"Columns: {FSSL(n_clusters=20).fit(X).n_features_}, up to the peak" in outcome.stdout
+
+
+def test_x_is_validated_once_and_missing_values_are_counted_once(cells, monkeypatch):
+    calls = Counter()
+
+    def counting(name, function, is_counted):
+        def counted(X, *arguments, **options):
+            calls[name] += is_counted(X)
+            return function(X, *arguments, **options)
+
+        return counted
+
+    def is_checked(X):
+        return getattr(X, "shape", None) == cells.X.shape and not sklearn.get_config()["assume_finite"]
+
+    check = sklearn.utils.validation._assert_all_finite
+    monkeypatch.setattr("sklearn.utils.validation._assert_all_finite", counting("X", check, is_checked))
+    count = ufselect.files.missing_values
+    monkeypatch.setattr("ufselect.files.missing_values", counting("missing", count, lambda table: True))
+    assert invoke("select", "cells.csv", "-m", 5, "-o", "out.csv", "--report", "page.html").code == 0
+    assert calls == {"X": 1, "missing": 1}
 
 
 def test_notes_do_not_get_lost_where_only_names_are_printed(cells):
     outcome = invoke("select", "cells.csv", "--method", "MaxVariance", "-m", 2, "--names")
-    assert "Kept aside: " in outcome.stderr
+    assert "Set aside: " in outcome.stderr
     assert len(outcome.stdout.splitlines()) == 2
 
 
@@ -337,7 +296,7 @@ def test_a_scale_of_its_own_is_not_overridden(cells):
     assert "RUFS has no parameter scale" in outcome.stderr
 
 
-# Agreement with the learned structure
+# Alignment with the learned structure
 
 
 @pytest.fixture
@@ -349,7 +308,7 @@ def noise(tmp_path, monkeypatch):
     return X
 
 
-@pytest.mark.parametrize("method", ["KernelFSASL", "MCFS", "UDFS"])
+@pytest.mark.parametrize("method", ["KernelFSASL", "MCFS"])
 def test_noise_is_called_noise_and_the_page_says_so(noise, tmp_path, method):
     run = partial(run_alone, tmp_path) if method == "KernelFSASL" else invoke
     outcome = run("select", "noise.npy", "-m", 8, "--method", method, "--report", "page.html")
@@ -358,9 +317,8 @@ def test_noise_is_called_noise_and_the_page_says_so(noise, tmp_path, method):
     assert outcome.stderr == "" if method == "KernelFSASL" else "Note" not in outcome.stderr
     tested = structure_test(noise, fitted(method, noise, 8))
     found = re.search(r"^No structure was found: .* The selection is arbitrary\.$", outcome.stdout, flags=re.MULTILINE)
-    assert (
-        f"learned structure, {tested.observed:.2f} of 1, is no better than by chance ({tested.mean:.2f} ± " in found[0]
-    )
+    assert f"learned structure, {tested.observed:.2f} of 1, is no better than chance" in found[0]
+    assert f"(shuffled columns: {tested.mean:.2f} ± " in found[0]
     assert f"p = {tested.p_value:.2g})" in found[0]
     page = (tmp_path / "page.html").read_text(encoding="utf-8").replace("\u00a0", " ")
     assert "<h1>No structure was found in 40 columns: " in page
@@ -374,17 +332,19 @@ def test_a_test_on_some_of_the_samples_says_that_these_may_be_too_few(tmp_path, 
     assert re.search(
         r"learned structure, 0\.\d\d of 1, on the 500 of 510 samples tested 0\.\d\d, is no", outcome.stdout
     )
-    assert "The selection may be arbitrary, or the samples tested are too few to see a structure." in outcome.stdout
+    assert "The selection may be arbitrary, or too few samples were tested to detect a structure." in outcome.stdout
 
 
-def test_agreement_of_structure_stands_on_the_page(cells, tmp_path):
+def test_alignment_of_structure_stands_on_the_page(cells, tmp_path):
     outcome = invoke("select", "cells.csv", "-m", 4, "--report", "page.html")
-    (sentence,) = re.findall(r"^Agreement of .*$", outcome.stdout, flags=re.MULTILINE)
-    assert re.search(r"0\.\d\d of 1 \(0\.\d\d ± 0\.\d+ if columns are shuffled; p = 0\.\d+\)\.$", sentence)
+    (sentence,) = re.findall(r"^Alignment of .*$", outcome.stdout, flags=re.MULTILINE)
+    assert re.search(r"0\.\d\d of 1 \(shuffled columns: 0\.\d\d ± 0\.\d+; p = 0\.\d+\)\.$", sentence)
     assert "No structure" not in outcome.stdout
     page = (tmp_path / "page.html").read_text(encoding="utf-8").replace("\u00a0", " ")
-    observed, by_chance, spread = re.search(r"(0\.\d\d) of 1 \((0\.\d\d) ± (0\.\d+)", sentence).groups()
-    assert f"agreement {observed} of 1, against {by_chance} ± {spread} for shuffled columns (p = 0." in page
+    observed, by_chance, spread = re.search(
+        r"(0\.\d\d) of 1 \(shuffled columns: (0\.\d\d) ± (0\.\d+)", sentence
+    ).groups()
+    assert f"alignment {observed} of 1, against {by_chance} ± {spread} for shuffled columns (p = 0." in page
     assert sentence not in page  # the headline says it
 
 
@@ -397,7 +357,7 @@ def test_page_without_a_test_says_so_and_has_the_stability(cells, tmp_path):
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert "<h1>4 of 12 columns selected: " in page
     assert "whether they carry any structure was not tested." in page
-    assert "of them are selected again" in page
+    assert "of the selected columns are selected again" in page
     features = json.loads(re.search(r'id="data">(.*?)</script>', page).group(1))["features"]
     missing = dict(zip(features["names"], features["missing"], strict=True))
     assert missing == {name: 0.25 if name == "gene 1" else 0.0 for name in NAMES}
@@ -409,7 +369,7 @@ def test_page_says_how_small_the_subsets_are_if_larger_ones_would_take_too_long(
     monkeypatch.setattr("ufselect.cli.select._FEWEST_REFITTED", 20)
     assert invoke("select", "cells.csv", "-m", 4, "--method", "MaxVariance", "--report", "page.html").code == 0
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
-    assert "From random subsets of 31 of 60 samples (52 %), " in page
+    assert "On random subsets of 31 of 60 samples (52 %), " in page
     features = json.loads(re.search(r'id="data">(.*?)</script>', page).group(1))["features"]
     assert features["subsets"] == "31 of 60 samples (52 %)"
     selector = fitted("MaxVariance", cells.X, 4)
@@ -417,21 +377,11 @@ def test_page_says_how_small_the_subsets_are_if_larger_ones_would_take_too_long(
     np.testing.assert_allclose(features["stability"], expected)
 
 
-def test_zeros_of_sparse_data_do_not_make_the_subsets_smaller(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("ufselect.cli.select._MOST_VALUES_REFITTED", 12 * 48)
-    monkeypatch.setattr("ufselect.cli.select._FEWEST_REFITTED", 20)
-    X = write_source(tmp_path, "sparse.npz").X
-    assert X.nnz < 12 * 48
-    assert invoke("select", "sparse.npz", "-m", 4, "--method", "MaxVariance", "--report", "page.html").code == 0
-    assert "From random subsets of 48 of 60 samples (80 %), " in (tmp_path / "page.html").read_text(encoding="utf-8")
-
-
-def test_without_the_test_the_agreement_is_told_alone(cells, noise):
+def test_without_the_test_the_alignment_is_told_alone(cells, noise):
     for name, X in (("cells.csv", cells.X), ("noise.npy", noise)):
         outcome = invoke("select", name, "-m", 4, "--no-test")
-        agreement = alignment_of_selection(fitted("KernelFSASL", X, 4))
-        assert f"selected columns with the learned structure: {agreement:.2f} of 1.\n" in outcome.stdout
+        found = alignment_of_selection(fitted("KernelFSASL", X, 4))
+        assert f"selected columns with the learned structure: {found:.2f} of 1.\n" in outcome.stdout
         assert "shuffled" not in outcome.stdout
         assert "No structure" not in outcome.stdout
 
@@ -447,19 +397,8 @@ def test_neighbours_kept_stand_beside_those_of_random_columns(cells, tmp_path):
     shares = [f"{100 * share:.{digits}f} %" for share in (kept, np.mean(by_chance))]
     sentence = f"3 of 12 columns preserve {shares[0]} of the samples' nearest neighbours (random columns: {shares[1]})."
     assert f"\n{sentence}\n" in printed
-    assert sentence in html.unescape((tmp_path / "page.html").read_text(encoding="utf-8"))
-
-
-def test_gains_do_not_tie_where_scores_do(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    X = load_digits().data[:300]
-    np.save("digits.npy", X)
-    selector = KernelFSASL(15).fit(X)
-    best = selector.top_features()
-    assert len(set(selector.scores_[best])) < 15  # a score is never above that of a better rank
-    printed = invoke("select", "digits.npy", "-m", 15, "--no-test").stdout
-    gains = re.findall(r"^ *\d+  x\d+ +(\S+) +\S+$", printed, flags=re.MULTILINE)
-    assert gains == [f"{gain:.4f}" for gain in np.diff(selector.alignment_curve_[:15], prepend=0.0)]
+    page = html.unescape((tmp_path / "page.html").read_text(encoding="utf-8"))
+    assert sentence in page.replace("\u00a0", " ")
 
 
 def test_names_are_printed_without_a_test(cells, monkeypatch):
@@ -471,11 +410,11 @@ def test_names_are_printed_without_a_test(cells, monkeypatch):
 def test_a_method_without_an_embedding_is_not_tested(cells):
     outcome = invoke("select", "cells.csv", "-m", 4, "--method", "LaplacianScore")
     assert outcome.code == 0
-    assert "greement" not in outcome.stdout
+    assert "lignment" not in outcome.stdout
     assert "shuffled" not in outcome.stdout
 
 
-def test_agreement_of_all_samples_stands_beside_that_of_those_tested(tmp_path, monkeypatch):
+def test_alignment_of_all_samples_stands_beside_that_of_those_tested(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     X = make_planted_clusters(520, 3, 5, 10, separation=2.0, random_state=3).X
     np.save("long.npy", X)
@@ -484,22 +423,11 @@ def test_agreement_of_all_samples_stands_beside_that_of_those_tested(tmp_path, m
     assert f"{of_all:.2f}" != f"{tested.observed:.2f}"
     by_chance = f"{tested.mean:.2f} ± {round(tested.spread, 3):.1g}"
     printed = invoke("select", "long.npy", "-m", 4, "--report", "page.html").stdout
-    both = f"{of_all:.2f} of 1. On the 500 of 520 samples tested: {tested.observed:.2f} ({by_chance} if columns are"
+    both = f"{of_all:.2f} of 1; on the 500 of 520 samples tested: {tested.observed:.2f} (shuffled columns: {by_chance};"
     assert f"with the learned structure: {both}" in printed
     page = (tmp_path / "page.html").read_text(encoding="utf-8").replace("\u00a0", " ")
     both = f"{of_all:.2f} of 1; on the 500 of 520 samples tested {tested.observed:.2f}, against {by_chance} for"
-    assert f"agreement {both}" in page
-
-
-def test_agreement_of_a_fit_stands_beside_that_of_another_one_for_the_test(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    X = np.random.default_rng(0).standard_normal((80, 200))
-    np.save("noise.npy", X)
-    selector = MCFS().fit(X)  # it selects other columns if their number is given
-    of_fit, of_test = alignment_of_selection(selector), structure_test(X, MCFS(selector.n_features_)).observed
-    assert f"{of_fit:.2f}" != f"{of_test:.2f}"
-    printed = invoke("select", "noise.npy", "--method", "MCFS").stdout
-    assert f"{of_fit:.2f} of 1, fitted again for this number of columns {of_test:.2f}, is no better" in printed
+    assert f"alignment {both}" in page
 
 
 def test_time_and_memory_of_the_fit_are_the_same_on_the_page_as_in_the_terminal(cells, tmp_path):
@@ -516,7 +444,7 @@ def test_a_test_that_cannot_be_made_is_no_failure(tmp_path, monkeypatch):
     np.save("long.npy", make_planted_clusters(520, 3, 5, 5, random_state=0).X)
     outcome = invoke("select", "long.npy", "-m", 4, "--n-neighbors", 510, "-o", "out.npy")
     assert outcome.code == 0
-    assert re.search(r"Agreement of .* of 1; it could not be compared with that of shuffled columns\. ", outcome.stdout)
+    assert re.search(r"Alignment of .* of 1; it could not be compared with that of shuffled columns\. ", outcome.stdout)
     assert "n_neighbors=510 must be less than the number of samples, 500." in outcome.stdout
     assert np.load("out.npy").shape == (520, 4)
 
@@ -525,13 +453,13 @@ def test_more_columns_than_samples_are_chosen_beyond_chance(tmp_path, monkeypatc
     monkeypatch.chdir(tmp_path)
     X = make_planted_clusters(60, 3, 10, 90, random_state=0).X
     np.save("wide.npy", X)
-    rule = "as many as exceed the agreement of shuffled columns most"
+    rule = "where the alignment exceeds that of shuffled columns most"
     assert f"Columns: {KernelFSASL().fit(X).n_features_}, {rule}.\n" in invoke("select", "wide.npy").stdout
 
 
 def test_clusters_may_be_left_to_the_method_or_asked_for(cells):
-    assert "Clusters: " not in invoke("select", "cells.csv", "-m", 4, "--no-test", "-c", "none").stdout
-    told = invoke("select", "cells.csv", "-m", 4, "--no-test", "-c", "auto").stdout
+    assert "Clusters: " not in invoke("select", "cells.csv", "-m", 4, "--no-test").stdout
+    told = invoke("select", "cells.csv", "-m", 4, "--no-test", "--method", "FSASL").stdout
     assert re.search(r"^Clusters: \d+, by the widest gap between the eigenvalues", told, flags=re.MULTILINE)
 
 
@@ -563,8 +491,7 @@ def test_copies_are_counted_and_rank_behind_others(cells, tmp_path, method):
 
 def test_without_pytorch_a_gpu_is_refused_in_one_sentence(cells, monkeypatch):
     monkeypatch.setitem(sys.modules, "torch", None)
-    for name in [name for name in sys.modules if name.startswith("ufselect.gpu")]:
-        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.delitem(sys.modules, "ufselect.columns.tensors", raising=False)
     outcome = invoke("select", "cells.csv", "-m", 4, "--device", "cuda")
     assert outcome.code == 1
     assert outcome.stderr == "Error: The parameter device needs PyTorch: run `pip install torch`.\n"
@@ -572,7 +499,7 @@ def test_without_pytorch_a_gpu_is_refused_in_one_sentence(cells, monkeypatch):
 
 def test_the_recall_of_approximate_neighbours_is_told(cells):
     selector = KernelFSASL(4).fit(cells.X)
-    assert not any("Neighbours" in sentence for sentence in fitting.choices_made(selector))
+    assert not any("Neighbours" in sentence for sentence in fitting.notes_on_fit(selector))
     selector.neighbor_recall_ = 0.987
-    told = "Neighbours: approximate, with 98.7 % of the true ones, measured on 1,000 samples."
-    assert told in fitting.choices_made(selector)
+    told = "Neighbours: approximate, with a recall of 98.7 % on 1,000 samples."
+    assert told in fitting.notes_on_fit(selector)

@@ -95,11 +95,6 @@ def test_a_set_in_the_subfolder_is_found_unless_the_folder_has_it(tiny, samples,
     np.testing.assert_array_equal(load_dataset("TINY", verify=False).X, X + 1.0)
 
 
-def test_the_derived_set_asks_for_the_one_it_is_taken_from(folder):
-    with pytest.raises(FileNotFoundError, match=r"USPS49 is not available: none of the files USPS49\.npz"):
-        load_dataset("USPS200")
-
-
 def test_the_derived_set_has_the_first_hundred_of_each_class(folder):
     y = np.random.default_rng(0).permutation(np.repeat([4, 9], [120, 130]))
     X = np.column_stack([np.arange(250.0), y])

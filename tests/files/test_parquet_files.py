@@ -1,7 +1,6 @@
 """Parquet files: numbers of all Arrow types are features, other types are set aside."""
 
 import datetime
-from dataclasses import replace
 from decimal import Decimal
 
 import numpy as np
@@ -72,14 +71,6 @@ def test_what_is_no_number_goes_aside_and_comes_out_again(read, tmp_path, column
     assert again.column_names == ["b", "a"]
     wanted = column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
     assert again["b"].to_pylist() == wanted.to_pylist()
-
-
-def test_missing_values_are_nan_and_written_as_null(read, tmp_path):
-    table = read({"a": pa.array([1, None, 3]), "b": pa.array([None, 0.5, float("nan")])})
-    np.testing.assert_array_equal(table.X, [[1, np.nan], [np.nan, 0.5], [3, np.nan]])
-    table = replace(table, path=tmp_path / "elsewhere.csv")
-    write_table(tmp_path / "out.parquet", table, Selection(np.ones(2), np.array([1, 2]), 2))
-    assert parquet.read_table(tmp_path / "out.parquet")["b"].to_pylist() == [None, 0.5, None]
 
 
 def test_the_index_of_a_frame_is_kept_aside(tmp_path):

@@ -2,7 +2,6 @@
 
 import gzip
 
-import numpy as np
 import pytest
 
 from ufselect.files import read_table
@@ -69,12 +68,3 @@ def test_what_is_not_text_in_its_encoding_is_refused_in_one_sentence(read, data,
     with pytest.raises(ValueError, match=message) as caught:
         read(data, **options)
     assert "\n" not in str(caught.value)
-
-
-def test_a_commented_header_and_rows_by_another_reader_are_decoded_alike(read):
-    text = '# Datei 5"\n#Größe\tb\nx\t5\n# é\ny 5" é\t6\n'
-    table = read(text.encode("latin-1"), encoding="latin-1", name="data.tsv")
-    assert table.names == ("b",)
-    assert table.aside["Größe"].tolist() == ["x", 'y 5" é']
-    assert table.notes == ("2 comment lines were skipped.",)
-    np.testing.assert_array_equal(table.X, [[5], [6]])

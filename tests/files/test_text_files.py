@@ -3,6 +3,7 @@
 import gzip
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,7 +11,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from warm_python import warm_python
 
-from ufselect.files import FORMATS, Selection, file_format, read_table, write_table
+from ufselect.files import (
+    FORMATS,
+    Format,
+    Selection,
+    check_writable,
+    file_format,
+    read_table,
+    registry,
+    write_table,
+)
 from ufselect.files.text_columns import NUMBER
 
 
@@ -53,6 +63,24 @@ def test_other_suffixes_are_refused_with_those_there_are(name):
         file_format(name)
     for known in FORMATS:
         assert all(suffix in str(caught.value) for suffix in known.suffixes)
+
+
+def test_one_entry_makes_a_format(tmp_path, monkeypatch):
+    entry = Format("dat", "measurement", (".dat",), "text.read_text", options=("delimiter", "decimal", "encoding"))
+    monkeypatch.setattr(registry, "FORMATS", (*FORMATS, entry))
+    (tmp_path / "x.DAT").write_text("a;b\n1,5;2\n2,5;4\n")
+    np.testing.assert_array_equal(read_table(tmp_path / "x.DAT", decimal=",").X, [[1.5, 2], [2.5, 4]])
+    with pytest.raises(
+        ValueError, match=r"header=True does not apply to .*: only \.csv, \.tsv and \.xlsx files have a"
+    ):
+        read_table(tmp_path / "x.DAT", header=True)
+    with pytest.raises(ValueError, match=r"cannot be written: \.dat files are only read"):
+        check_writable("out.dat")
+
+
+def test_every_suffix_is_documented():
+    page = Path(__file__).parents[2].joinpath("docs", "command_line.md").read_text(encoding="utf-8")
+    assert [suffix for known in FORMATS for suffix in known.suffixes if f"`{suffix}`" not in page] == []
 
 
 def test_numbers_and_text_come_apart(read):

@@ -6,8 +6,6 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from every_selector import METHODS, assert_identical, has, make
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from ufselect._utils.policy import LARGEST_DENSE_SPECTRUM
@@ -44,6 +42,8 @@ KERNEL_PRECISION = 1e-2
 ITERATIVE_PRECISION = 1e-3
 # RUFS maps columns onto [0, 1], where x and 1 − x are not alike.
 BLIND_TO_SIGNS = [variant for variant in VARIANTS if variant != "RUFS"]
+# RUFS maps columns onto [0, 1], which serves as well.
+STANDARDISED = [name for name, (_, own) in VARIANTS.items() if "scale" not in own and name != "MaxVariance"]
 in_every_variant = pytest.mark.parametrize("variant", VARIANTS)
 # What runs here, other tests measure; measuring takes as long as a fit itself.
 pytestmark = [
@@ -133,11 +133,8 @@ def test_a_common_factor_does_not_matter(variant, seed, factor):
     assert_same(scaled, original)
 
 
-@in_every_variant
+@pytest.mark.parametrize("variant", STANDARDISED)
 def test_units_and_origins_of_standardised_columns_do_not_matter(variant):
-    own = VARIANTS[variant][1].get("scale", "standard")
-    if own != "standard" or variant == "MaxVariance":
-        pytest.skip("does not standardise")  # RUFS maps all columns onto [0, 1]
     X = planted(0)
     rng = np.random.default_rng(0)
     units, origins = 10.0 ** rng.integers(-4, 5, X.shape[1]), rng.normal(scale=10.0, size=X.shape[1])
@@ -150,15 +147,6 @@ def test_the_sign_of_a_feature_does_not_matter(variant):
     X = planted(0)
     signs = np.where(np.random.default_rng(0).random(X.shape[1]) < 0.5, -1.0, 1.0)
     assert_same(fitted(signs * X, variant), original_fit(variant, 0))
-
-
-@settings(max_examples=20)
-@given(seed=st.integers(0, 6), column=st.integers(0, 19), variant=st.sampled_from(BLIND_TO_SIGNS))
-def test_one_turned_feature_changes_no_score(seed, column, variant):
-    X = planted(seed)
-    turned = X.copy()
-    turned[:, column] *= -1.0
-    assert_same(fitted(turned, variant), original_fit(variant, seed))
 
 
 @in_every_variant
@@ -257,17 +245,6 @@ def test_copies_change_nothing_and_rank_behind_all_others(variant, form):
     if hasattr(once, "alignments_"):
         assert_array_equal(several.alignments_[1:], [*once.alignments_, *once.alignments_[[worst, best, best]]])
         assert several.alignments_[0] == 0.0
-
-
-@in_every_variant
-@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
-def test_copies_of_features_and_samples_are_legal(variant, form):
-    X = planted(0)
-    X = np.vstack([X, X[:30]])
-    X = np.hstack([X, X[:, :10], X[:, :1]])
-    selector = fitted(form(X), variant)
-    assert np.all(np.isfinite(selector.scores_))
-    assert_array_equal(np.sort(selector.ranking_), np.arange(1, 32))
 
 
 @in_every_variant

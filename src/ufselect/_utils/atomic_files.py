@@ -1,4 +1,4 @@
-"""Files that appear complete or not at all."""
+"""Atomic file writes."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from typing import NamedTuple
 
 
 class Replacement(NamedTuple):
-    """A file that is about to take its final name."""
+    """A temporary file and its final path."""
 
     path: Path
     inode: int
 
     @property
     def is_done(self) -> bool:
-        """Whether the file has that name now."""
+        """Whether the file has been renamed."""
         try:
             return self.path.stat().st_ino == self.inode
         except OSError:
@@ -69,7 +69,7 @@ def files_recorded() -> Iterator[list[Replacement]]:
 
 
 def _default_mode() -> int:
-    """Return the permissions of a new file: ``mkstemp`` gives it to its owner alone."""
+    """Return the default permissions of a new file; those of ``mkstemp`` are for the owner only."""
     mask = os.umask(0)
     os.umask(mask)
     return 0o666 & ~mask

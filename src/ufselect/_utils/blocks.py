@@ -51,7 +51,7 @@ def map_row_blocks(
 
 
 def in_threads(fill: Callable[[slice], None], n_rows: int, n_jobs: int | None = None) -> None:
-    """Let every thread fill some rows of an array, each of which depends on nothing that others fill.
+    """Fill the rows of an array in parallel; no row may depend on another.
 
     Parameters
     ----------

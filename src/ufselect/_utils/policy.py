@@ -12,10 +12,10 @@ LARGEST_DENSE_SPECTRUM = 500
 """Order up to which all eigenvectors of a dense matrix take less time than a few by iteration."""
 
 LARGEST_DISTANCE_MATRIX = 1000
-"""Number of samples up to which all distances at once, by one product, take less time than a neighbour search."""
+"""Number of samples up to which one product with all distances is faster than a neighbour search."""
 
 SMALLEST_BLOCKED_SEARCH = 5000
-"""Number of samples from which neighbours are searched by blocks in single precision, with exact distances afterwards.
+"""Number of samples above which neighbours are searched in blocks in single precision and distances recomputed.
 
 Below it, the search of scikit-learn takes less than a second.
 """

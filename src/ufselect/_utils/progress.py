@@ -1,4 +1,4 @@
-"""Progress bars, and a clock for work that has no steps."""
+"""Progress bars, and the elapsed time of work without steps."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def with_progress(
 
 @contextmanager
 def waiting(description: str) -> Iterator[None]:
-    """Count the seconds in a line on the terminal while the block runs; progress bars may appear below it."""
+    """Show the elapsed time on the terminal while the block runs; progress bars may appear below it."""
     from tqdm.auto import tqdm
 
     done = Event()

@@ -1,4 +1,4 @@
-"""One seed from whatever scikit-learn accepts as ``random_state``, and subsets drawn with it."""
+"""Integer seeds from ``random_state``, and random subsets of the samples."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ufselect._utils.types import Indices
 
 
 def seed_of(random_state: Any) -> int:
-    """Return an integer as it is; otherwise draw one, from a generator or, for None, from NumPy's global one.
+    """Return ``random_state`` if it is an integer; otherwise draw an integer from it (None is NumPy's global state).
 
     Raises
     ------

@@ -29,7 +29,7 @@ def one_thread() -> Iterator[None]:
 
 @contextmanager
 def threads_for(operations: float) -> Iterator[None]:
-    """Use all threads, as many as before :func:`one_thread`, for a call of so many operations if it is large."""
+    """Lift the limit of :func:`one_thread` for a call of this many operations if that is large."""
     if operations < LARGE:
         yield
         return
@@ -39,7 +39,7 @@ def threads_for(operations: float) -> Iterator[None]:
 
 @cache
 def _libraries(kind: str) -> Any:
-    """Look for the loaded libraries, which takes a millisecond."""
+    """Inspect the loaded libraries, which takes a millisecond."""
     return ThreadpoolController().select(user_api=kind)
 
 

@@ -1,4 +1,4 @@
-"""Warnings that point at the line of the user, above all those about convergence."""
+"""Warnings attributed to the user's line of code, such as ``ConvergenceWarning``."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ _REVERSING = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 
 
 def visible(text: str) -> str:
-    r"""Return the text with every character that a terminal would act on written as an escape sequence.
+    r"""Escape control characters, which a terminal would interpret.
 
     Examples
     --------
@@ -40,12 +40,12 @@ def shortened(text: str, longest: int = _LONGEST_NAME) -> str:
 
 
 def shown(name: str, longest: int = _LONGEST_NAME) -> str:
-    """Return a name fit for a table or a sentence: visible and not too long."""
+    """Return a name for a table or a sentence, escaped and shortened."""
     return shortened(visible(name[: longest + 1]), longest)
 
 
 def listed(names: Sequence[str], most: int = _MOST_NAMES, *, longest: int = _LONGEST_NAME, quoted: bool = False) -> str:
-    """Return names separated by commas: at most ``most`` of them, and the number of the others.
+    """Return at most ``most`` names, separated by commas, and the number of the others.
 
     Each is shortened to ``longest`` characters.
 

@@ -221,38 +221,30 @@ def data_cells(described: Mapping[str, Mapping[str, Any]]) -> pd.DataFrame:
 def sensitivity_cells(table: pd.DataFrame) -> pd.DataFrame:
     """Return the lowest and highest mean over the numbers of features, each with its setting."""
     rows = {
-        f"{row.data}, {row.method}, {row.metric}": [
-            f"{row.lowest:.2f} at {row.at_lowest}",
-            f"{row.highest:.2f} at {row.at_highest}",
-            f"{row.highest - row.lowest:.2f}",
-        ]
+        f"{row.data}, {row.method}, {row.metric}": {
+            "lowest": f"{row.lowest:.2f} at {row.at_lowest}",
+            "highest": f"{row.highest:.2f} at {row.at_highest}",
+            "difference": f"{row.highest - row.lowest:.2f}",
+        }
         for row in table.itertuples()
     }
-    return pd.DataFrame.from_dict(rows, orient="index", columns=["lowest", "highest", "difference"])
+    return pd.DataFrame.from_dict(rows, orient="index")
 
 
 def convergence_cells(table: pd.DataFrame) -> pd.DataFrame:
     """Return how the objective of each fit developed."""
-    columns = [
-        "iterations",
-        "first objective",
-        "last objective",
-        "iterations that raise it",
-        "steps within an iteration that raise it",
-        "within 1 % of the last from iteration",
-    ]
     rows = {
-        f"{row.data}, {row.method}": [
-            str(row.iterations),
-            f"{row.first:.6g}",
-            f"{row.last:.6g}",
-            str(row.rises),
-            "" if pd.isna(row.rises_within) else str(int(row.rises_within)),
-            str(row.within_1_percent),
-        ]
+        f"{row.data}, {row.method}": {
+            "iterations": str(row.iterations),
+            "first objective": f"{row.first:.6g}",
+            "last objective": f"{row.last:.6g}",
+            "iterations that raise it": str(row.rises),
+            "steps within an iteration that raise it": "" if pd.isna(row.rises_within) else str(int(row.rises_within)),
+            "within 1 % of the last from iteration": str(row.within_1_percent),
+        }
         for row in table.itertuples()
     }
-    return pd.DataFrame.from_dict(rows, orient="index", columns=columns)
+    return pd.DataFrame.from_dict(rows, orient="index")
 
 
 def iteration_cells(table: pd.DataFrame) -> pd.DataFrame:

@@ -55,6 +55,9 @@ class Preparation:
         return _JUDGED[self.values]
 
 
+_AS_IT_IS = Preparation()
+
+
 class Prepared(NamedTuple):
     """A data set after its preparation; ``raw`` has the same samples with the values of the file."""
 
@@ -79,7 +82,7 @@ class DataVersion:
 
     name: str
     digest: str
-    preparation: Preparation = Preparation()
+    preparation: Preparation = _AS_IT_IS
 
     @property
     def identity(self) -> dict[str, Any]:
@@ -87,7 +90,7 @@ class DataVersion:
         return {"content": self.digest, **asdict(self.preparation)}
 
 
-def current_version(data: str, preparation: Preparation = DataVersion.preparation) -> DataVersion:
+def current_version(data: str, preparation: Preparation = _AS_IT_IS) -> DataVersion:
     """Return the version of a data set that its name or path refers to now.
 
     The data are loaded and hashed; do this once a run, not once a fit.

@@ -9,7 +9,7 @@ import subprocess
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -36,12 +36,12 @@ def record_text(experiment: Experiment, results: Results) -> str:
         "commit": current_commit(),
         "ufselect": ufselect.__version__,
         "python": platform.python_version(),
-        "packages": {name: _version(name) for name in _PACKAGES},
+        "packages": {name: version(name) for name in _PACKAGES},
         "processor": processor(),
         "data": results.digests,
         "experiment": asdict(experiment),
     }
-    return json.dumps(record, indent=1, ensure_ascii=False) + "\n"
+    return json.dumps(record, indent=1, ensure_ascii=False, default=list) + "\n"  # a grid may be a range
 
 
 def current_commit() -> str | None:
@@ -52,12 +52,11 @@ def current_commit() -> str | None:
         return subprocess.run(["git", *command], cwd=package, capture_output=True, text=True, check=True).stdout.strip()
 
     try:
-        if answer("ls-files", "--error-unmatch", Path(__file__).as_posix()):
-            changed = answer("status", "--porcelain", "--", ".")
-            return answer("rev-parse", "HEAD") + (" and changes" if changed else "")
-    except (OSError, subprocess.CalledProcessError):
-        pass  # installed from an archive, or no Git
-    return None
+        answer("ls-files", "--error-unmatch", Path(__file__).as_posix())
+        changed = answer("status", "--porcelain", "--", ".")
+        return answer("rev-parse", "HEAD") + (" and changes" if changed else "")
+    except (OSError, subprocess.CalledProcessError):  # no Git, or installed from an archive
+        return None
 
 
 def processor() -> str:
@@ -67,13 +66,6 @@ def processor() -> str:
             if line.startswith("model name"):
                 return line.partition(":")[2].strip()
     return platform.processor() or platform.machine()
-
-
-def _version(package: str) -> str | None:
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return None
 
 
 def _recorded_experiment(record: dict[str, Any]) -> Experiment:

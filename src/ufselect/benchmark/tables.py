@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import warnings
 from collections import Counter
@@ -14,7 +15,7 @@ from scipy.stats import ttest_rel
 
 from ufselect._utils.types import Float
 from ufselect.benchmark.comparisons import as_many_random
-from ufselect.benchmark.experiment import Experiment, varied_values
+from ufselect.benchmark.experiment import Experiment, Method, varied_values
 from ufselect.benchmark.fits import Outcome
 from ufselect.benchmark.runner import Results, Trial
 
@@ -90,12 +91,12 @@ def published_figures() -> pd.DataFrame:
 
 def curves(table: pd.DataFrame) -> pd.DataFrame:
     """Return the best value of each method at each number of features, by data set and metric, in percent."""
-    return _best_of(_of_settings(table))
+    return _of_settings(table).groupby(level=_GROUP, sort=False).max()
 
 
 def sensitivity_summary(results: Results) -> pd.DataFrame:
     """Return the means over the numbers of features at the worst and best value of each parameter."""
-    means = _mean_of_settings(results)
+    means = _mean_over_counts(_of_settings(figures(results)), results)
     rows = []
     for group, values in means.groupby(level=_GROUP, sort=False):
         at = varied_values(values.index.get_level_values("setting"))
@@ -114,14 +115,28 @@ def convergence_summary(results: Results) -> pd.DataFrame:
     rows = []
     for trials in fits_by_length(results).values():
         trial, outcome = trials[-1]
-        if outcome.get("objective"):
-            rows.append({"data": trial.data, "method": trial.method.name, **_course(outcome)})
+        if not outcome.get("objective"):
+            continue
+        course = np.asarray(outcome["objective"], dtype=float)
+        unsettled = np.flatnonzero(np.abs(course - course[-1]) > 0.01 * abs(course[-1]))
+        rows.append(
+            {
+                "data": trial.data,
+                "method": trial.method.name,
+                "iterations": len(course),
+                "first": float(course[0]),
+                "last": float(course[-1]),
+                "rises": _rises(course),
+                "rises_within": sum(map(_rises, outcome["half_steps"])) if "half_steps" in outcome else None,
+                "within_1_percent": int(unsettled[-1]) + 2 if len(unsettled) else 1,
+            }
+        )
     return pd.DataFrame(rows)
 
 
 def iteration_summary(results: Results) -> pd.DataFrame:
     """Return the figures by number of iterations, and the share of features in common with the longest run."""
-    means = _mean_of_settings(results)
+    means = _mean_over_counts(_of_settings(figures(results)), results)
     rows = []
     for trials in fits_by_length(results).values():
         last = set(trials[-1][1]["order"])
@@ -142,19 +157,6 @@ def fits_by_length(results: Results) -> dict[tuple[str, str], list[tuple[Trial, 
     return {name: sorted(trials, key=lambda fit: fit[1]["n_iter"]) for name, trials in groups.items()}
 
 
-def _course(outcome: Outcome) -> dict[str, float | int | None]:
-    course = np.asarray(outcome["objective"], dtype=float)
-    settled = np.flatnonzero(np.abs(course - course[-1]) > 0.01 * abs(course[-1]))
-    return {
-        "iterations": len(course),
-        "first": float(course[0]),
-        "last": float(course[-1]),
-        "rises": _rises(course),
-        "rises_within": sum(map(_rises, outcome["half_steps"])) if "half_steps" in outcome else None,
-        "within_1_percent": int(settled[-1]) + 2 if len(settled) else 1,
-    }
-
-
 def _rises(course: Any) -> int:
     return int(np.sum(np.diff(course) > 1e-9 * np.abs(course[:-1])))
 
@@ -163,14 +165,6 @@ def _of_settings(table: pd.DataFrame) -> pd.DataFrame:
     """Return one row per data set, metric, method and setting, one column per number of features, in percent."""
     index = [*_GROUP, "setting"]
     return table.pivot_table(index=index, columns="count", values="value", sort=False).sort_index(axis=1) * 100.0
-
-
-def _best_of(of_settings: pd.DataFrame) -> pd.DataFrame:
-    return of_settings.groupby(level=_GROUP, sort=False).max()
-
-
-def _mean_of_settings(results: Results) -> pd.Series:
-    return _mean_over_counts(_of_settings(figures(results)), results)
 
 
 def _mean_over_counts(of_settings: pd.DataFrame, results: Results) -> pd.Series:
@@ -198,42 +192,42 @@ def summary(experiment: Experiment, results: Results) -> pd.DataFrame:
     average, ``above_random`` the difference to it.
     """
     of_settings = _of_settings(figures(results))
-    curve = _best_of(of_settings)
+    curve = of_settings.groupby(level=_GROUP, sort=False).max()
     tried = Counter((trial.data, trial.method.name) for trial, outcome in results.fits if "error" not in outcome)
     rows = []
-    for data in experiment.data:
-        counts = _counts(results).get(data, ())
-        for metric in experiment.measures:
-            values = _values(curve, data, metric, experiment, counts)
-            best = _best(values, experiment)
-            for method, series in values.items():
-                p_value = None if best is None or len(series) < 2 else _p_value(series, values[best])
-                rows.append(
-                    {
-                        "data": data,
-                        "metric": metric,
-                        "method": method,
-                        "settings": tried[data, method],
-                        "grid": n_settings(experiment, method, data),
-                        "mean": float(np.mean(series)),
-                        "std": float(np.std(series, ddof=1)) if len(series) > 1 else None,
-                        "p_value": p_value,
-                        "bold": method == best
-                        or (not _is_baseline(experiment, method) and (p_value or 0.0) > NOT_WORSE),
-                    }
-                )
-    readings = _readings(of_settings, experiment, results)
-    table = _beside_published(pd.DataFrame(rows)).merge(readings, on=_GROUP, how="left")
-    return table.assign(above_random=table["mean"] - table["as_many_random"])
-
-
-def _readings(of_settings: pd.DataFrame, experiment: Experiment, results: Results) -> pd.DataFrame:
-    """Return the best and the median single setting, and the expected best of as many random rankings."""
+    for data, metric in itertools.product(experiment.data, experiment.measures):
+        values: dict[Method, Float] = {}
+        for method in experiment.methods_for(data):
+            if (data, metric, method.name) in curve.index:
+                row = curve.loc[data, metric, method.name]  # a number that is listed twice counts twice
+                counts = list(_counts(results).get(data, ())) if method.features is None else row.dropna().index
+                values[method] = row[counts].to_numpy()
+        candidates = [method for method in values if not method.baseline]
+        best = max(candidates, key=lambda method: float(np.mean(values[method])), default=None)
+        for method, series in values.items():
+            p_value = None if best is None or len(series) < 2 else _p_value(series, values[best])
+            rows.append(
+                {
+                    "data": data,
+                    "metric": metric,
+                    "method": method.name,
+                    "settings": tried[data, method.name],
+                    "grid": len(list(method.settings(data))),
+                    "mean": float(np.mean(series)),
+                    "std": float(np.std(series, ddof=1)) if len(series) > 1 else None,
+                    "p_value": p_value,
+                    "bold": method is best or (not method.baseline and (p_value or 0.0) > NOT_WORSE),
+                }
+            )
+    published = published_figures().rename(columns={"mean": "published", "std": "published_std"})
+    table = pd.DataFrame(rows).merge(published.drop(columns="p_value"), on=["metric", "data", "method"], how="left")
+    table["difference"] = table["mean"] - table["published"]
     means = _mean_over_counts(of_settings, results).groupby(level=_GROUP, sort=False)
     random = next((method.name for method in experiment.methods if method.selector == RANDOM), "")
     expected = as_many_random(of_settings, random, _counts(results))
-    found = pd.DataFrame({"single": means.max(), "median": means.median(), "as_many_random": expected})
-    return found.reset_index()
+    readings = pd.DataFrame({"single": means.max(), "median": means.median(), "as_many_random": expected})
+    table = table.merge(readings.reset_index(), on=_GROUP, how="left")
+    return table.assign(above_random=table["mean"] - table["as_many_random"])
 
 
 def no_label_summary(results: Results) -> pd.DataFrame:
@@ -265,42 +259,9 @@ def _row_name(method: str, setting: str) -> str:
     return f"{name} ({', '.join(f'{key}={value}' for key, value in chosen.items())})" if chosen else name
 
 
-def _values(
-    curve: pd.DataFrame, data: str, metric: str, experiment: Experiment, counts: tuple[int, ...]
-) -> dict[str, Float]:
-    """Return the values of every method over the numbers of features; one that is listed twice counts twice."""
-    found = {}
-    for method in experiment.methods_for(data):
-        if (data, metric, method.name) in curve.index:
-            row = curve.loc[data, metric, method.name]
-            found[method.name] = row[list(counts)].to_numpy() if method.features is None else row.dropna().to_numpy()
-    return found
-
-
-def _best(values: dict[str, Float], experiment: Experiment) -> str | None:
-    candidates = {name: np.mean(series) for name, series in values.items() if not _is_baseline(experiment, name)}
-    return max(candidates, key=candidates.__getitem__) if candidates else None
-
-
-def _is_baseline(experiment: Experiment, name: str) -> bool:
-    return any(method.baseline for method in experiment.methods if method.name == name)
-
-
 def _p_value(series: Float, best: Float) -> float:
     if np.array_equal(series, best):
         return 1.0
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # SciPy's, if all differences are the same
         return float(ttest_rel(series, best).pvalue)
-
-
-def n_settings(experiment: Experiment, name: str, data: str) -> int:
-    """Return the number of settings in the whole grid of a method."""
-    return next(len(list(method.settings(data))) for method in experiment.methods if method.name == name)
-
-
-def _beside_published(table: pd.DataFrame) -> pd.DataFrame:
-    published = published_figures().rename(columns={"mean": "published", "std": "published_std"})
-    joined = table.merge(published.drop(columns="p_value"), on=["metric", "data", "method"], how="left")
-    joined["difference"] = joined["mean"] - joined["published"]
-    return joined

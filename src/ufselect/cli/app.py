@@ -5,30 +5,26 @@ from __future__ import annotations
 import os
 import sys
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from io import TextIOWrapper
 from typing import Annotated, Any
 
 try:
     import typer
 except ImportError as error:
-    packages = "typer rich pandas pyarrow matplotlib jinja2"
+    packages = "typer docstring-parser rich pandas pyarrow matplotlib jinja2"
     raise SystemExit(f"The command line needs additional packages: pip install {packages}.") from error
 
 from ufselect import __version__
-from ufselect._utils.atomic_files import Replacement, files_recorded
+from ufselect._utils.atomic_files import files_recorded
 from ufselect._utils.wording import in_one_line, listed
 from ufselect.cli.bench import bench
-from ufselect.cli.classes import class_named, method_named_in, options_in
 from ufselect.cli.compare import compare
 from ufselect.cli.demo import demo
-from ufselect.cli.docstrings import docstring_of
 from ufselect.cli.evaluate import evaluate
 from ufselect.cli.explain import explain
-from ufselect.cli.interruptions import raise_on_signals
-from ufselect.cli.methods import methods
-from ufselect.cli.parameters import refused_value, with_parameters_of
-from ufselect.cli.printing import note, say
+from ufselect.cli.methods import as_program, class_named, docstring_of, method_in, methods, options_in
+from ufselect.cli.output import note, raise_on_signals, say
 from ufselect.cli.select import select
 
 FAILURE, WRONG_USE = 1, 2
@@ -41,60 +37,44 @@ _UsageError: type[Any] = typer.BadParameter.__mro__[1]
 def main() -> None:
     """Run the program."""
     if sys.argv[1:2] == [bench.__name__]:
-        _let_modules_here_be_named()
-    _escape_what_cannot_be_encoded()
-    raise_on_signals()
-    _configure_bars()
-    warnings.showwarning = _show_plainly
-    sys.exit(run(sys.argv[1:]))
-
-
-def _let_modules_here_be_named() -> None:
-    """Let experiments name selectors in modules of the current folder; no other command imports from there.
-
-    The folder comes last, so that its modules do not replace Python's or an installed package's. joblib gives its
-    worker processes this path; without the variable they would look in the current folder first while they start.
-    """
-    sys.path.append(os.getcwd())
-    os.environ["PYTHONSAFEPATH"] = "1"
-
-
-def _escape_what_cannot_be_encoded() -> None:
-    """Write characters that the encoding of the output does not have as escape sequences."""
+        # Experiments may name selectors in modules of the current folder; no other command imports from there. The
+        # folder comes last, so that its modules do not replace others. joblib gives its workers this path; without the
+        # variable they would look in the current folder first while they start.
+        sys.path.append(os.getcwd())
+        os.environ["PYTHONSAFEPATH"] = "1"
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")
-
-
-def _configure_bars() -> None:
-    """Show no bar for what takes less than a second, and update bars rarely in a log file."""
-    os.environ.setdefault("TQDM_DELAY", "1")
+            stream.reconfigure(errors="backslashreplace")  # for characters that its encoding does not have
+    os.environ.setdefault("TQDM_DELAY", "1")  # seconds
     if not sys.stderr.isatty():
         os.environ.setdefault("TQDM_MININTERVAL", "5")
+    raise_on_signals()
+    warnings.showwarning = lambda message, *_, **__: note(str(message))
+    sys.exit(run(sys.argv[1:]))
 
 
 def run(arguments: Sequence[str]) -> int:
     """Run one command line and return its exit code."""
-    words = list(arguments) or ["--help"]
+    arguments = list(arguments) or ["--help"]
     with files_recorded() as files:
         try:
-            result = program_for(words)(words, prog_name="ufselect", standalone_mode=False, obj=words)
+            program = program_for(arguments)
+            result = program(arguments, prog_name="ufselect", standalone_mode=False, obj=arguments)
         except _UsageError as error:
-            return _failed(_with_hint(error), WRONG_USE)
+            command = error.ctx.command_path if error.ctx else "ufselect"
+            message = error.format_message().rstrip(".")
+            return _failed(f"{message}{'' if message.endswith('?') else '.'} See {command} --help.", WRONG_USE)
         except (KeyboardInterrupt, typer.Abort):
             result = STOPPED
         except Exception as error:
-            if "--debug" in options_in(words):
+            if "--debug" in options_in(arguments):
                 raise
-            return _failed(*_plainly(error))
+            return _failed(_plainly(error), FAILURE)
         if result == STOPPED:
-            return _failed(_interrupted(files), FAILURE)
+            written = [str(file.path) for file in files if file.is_done]
+            how = f" after writing {listed(written)}" if written else "; nothing was written"
+            return _failed(f"Interrupted{how}.", FAILURE)
     return result if isinstance(result, int) else 0
-
-
-def _interrupted(files: Sequence[Replacement]) -> str:
-    written = [str(file.path) for file in files if file.is_done]
-    return f"Interrupted after writing {listed(written)}." if written else "Interrupted; nothing was written."
 
 
 def program_for(arguments: Sequence[str]) -> typer.Typer:
@@ -108,21 +88,18 @@ def program_for(arguments: Sequence[str]) -> typer.Typer:
     )
     program.callback()(_version)
     for command in (select, compare, explain, evaluate, methods, demo, bench):
-        if command in (select, explain, evaluate):
-            # Only if this command is in use: importing the method would make the others wait.
-            _add_with_parameters(
-                program, command, method_named_in(arguments) if command.__name__ in arguments[:1] else None
-            )
+        described = docstring_of(command)
+        if command in (methods, demo, bench):
+            program.command(help=described)(command)
+        elif command is compare:
+            program.command(help=described)(as_program(command))
         else:
-            program.command(help=docstring_of(command))(command)
+            # Only if this command is in use: importing the method would make the others wait.
+            cls = class_named(method_in(arguments)) if command.__name__ in arguments[:1] else None
+            name = "the method" if cls is None else cls.__name__
+            epilog = f"The options after --debug are parameters of {name}; use --method NAME --help for another method."
+            program.command(help=described, epilog=epilog)(as_program(command, cls))
     return program
-
-
-def _add_with_parameters(program: typer.Typer, command: Callable[..., None], method: str | None) -> None:
-    cls = None if method is None else class_named(method)
-    name = "the method" if cls is None else cls.__name__
-    epilog = f"The options after --debug are parameters of {name}; use --method NAME --help for another method."
-    program.command(epilog=epilog, help=docstring_of(command))(with_parameters_of(cls, command))
 
 
 def _print_version(wanted: bool) -> None:
@@ -139,30 +116,18 @@ def _version(
     """Options of the program itself."""
 
 
-def _with_hint(error: Any) -> str:
-    command = error.ctx.command_path if error.ctx else "ufselect"
-    message = error.format_message().rstrip(".")
-    return f"{message}{'' if message.endswith('?') else '.'} See {command} --help."
-
-
-def _plainly(error: Exception) -> tuple[str, int]:
-    """Return one sentence on an error, and the exit code: 2 if a parameter has an invalid value."""
-    if isinstance(error, ValueError) and type(error).__name__ == "InvalidParameterError":
-        return refused_value(in_one_line(str(error))), WRONG_USE
+def _plainly(error: Exception) -> str:
+    """Return one sentence on an error."""
     if isinstance(error, MemoryError):
-        return str(error) or "There is not enough memory.", FAILURE
+        return str(error) or "Not enough memory."
     if isinstance(error, OSError) and error.strerror:
         cause = f"{error.strerror[0].lower()}{error.strerror[1:]}"
-        return f"{error.filename or 'A file could not be read or written'}: {cause}.", FAILURE
+        return f"{error.filename or 'A file could not be read or written'}: {cause}."
     if isinstance(error, (ValueError, OSError, ImportError)):
-        return in_one_line(str(error)), FAILURE
-    return f"{type(error).__name__}: {in_one_line(str(error))} (--debug shows the traceback.)", FAILURE
+        return in_one_line(str(error))
+    return f"{type(error).__name__}: {in_one_line(str(error))} (--debug shows the traceback.)"
 
 
 def _failed(sentence: str, code: int) -> int:
     say([f"Error: {sentence}"], err=True)
     return code
-
-
-def _show_plainly(message: Warning | str, *_: Any, **__: Any) -> None:
-    note(str(message))

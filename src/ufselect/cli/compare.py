@@ -5,34 +5,27 @@ from __future__ import annotations
 import csv
 import io
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ufselect import __version__
 from ufselect._utils.wording import counted, percent
 from ufselect.cli import options
-from ufselect.cli.bench import names_in
-from ufselect.cli.classes import method_named
-from ufselect.cli.fitting import (
-    Numbers,
-    Source,
-    form_of_text,
-    make_selector,
-    modest_resources,
-    number_or_share,
-    read_numbers,
-)
-from ufselect.cli.judging import N_RANDOM, are_standardized, classes_of, what_measures_mean
-from ufselect.cli.outputs import ensure_can_be_written, write_all
-from ufselect.cli.panel import Panel, set_where_possible, what_panels_do
-from ufselect.cli.printing import note, print_table, say
+from ufselect.cli.columns import ColumnChoice
+from ufselect.cli.fitting import make_selector, modest_resources, number_or_share
+from ufselect.cli.methods import method_named
+from ufselect.cli.output import ensure_can_be_written, note, print_table, say, write_all
+from ufselect.cli.reading import LoadedTable, classes_of, load_table
 
 if TYPE_CHECKING:
     from ufselect.inspection import ComparedSelection, Comparison
+
+N_RANDOM = 10
+"""Number of random selections."""
 
 _DEFAULT_METHODS = "KernelFSASL,MCFS,FSSL,SPFS,LaplacianScore,MaxVariance"
 
@@ -40,10 +33,13 @@ _DEFAULT_METHODS = "KernelFSASL,MCFS,FSSL,SPFS,LaplacianScore,MaxVariance"
 def compare(
     context: typer.Context,
     data: options.Data,
+    *,
     methods: Annotated[
         str,
         typer.Option(
-            "--methods", metavar="NAMES", help="Methods, separated by commas, or all; module:Class is one of your own."
+            "--methods",
+            metavar="NAMES",
+            help="Methods to compare, separated by commas, or all; module:Class for a selector of your own.",
         ),
     ] = _DEFAULT_METHODS,
     features: Annotated[
@@ -52,112 +48,100 @@ def compare(
             "--features",
             "-m",
             metavar="N",
-            help="Number of columns to select, a fraction or percentage of them, or auto: as many as the first method "
-            "selects.",
+            help="Number of columns to select, a fraction or percentage of all columns, or auto: as many as the first "
+            "method selects.",
         ),
     ] = "auto",
     labels: options.Labels = "",
     repeats: Annotated[
         int,
-        typer.Option(min=0, help="Number of fits on a random 80 % of the samples, to measure stability; 0 for none."),
+        typer.Option(
+            min=0, help="Number of fits on random subsets of 80 % of the samples to measure stability; 0 for none."
+        ),
     ] = 5,
     output: Annotated[
         Path | None,
         typer.Option("--output", "-o", metavar="OUT.csv", readable=False, help="Write the results to this file."),
     ] = None,
-    report: Annotated[
-        Path | None,
-        typer.Option("--report", metavar="PAGE.html", readable=False, help="Write a report to this file."),
-    ] = None,
+    report: options.Report = None,
     ordered: options.Ordered = False,
-    counts: options.Counting = None,
-    scale: options.Scaling = None,
-    clusters: options.Clusters = None,
-    keep: options.Keep = None,
-    keep_file: options.KeepFile = None,
-    exclude: options.Exclude = None,
-    exclude_file: options.ExcludeFile = None,
-    batch: options.Batch = "",
-    impute: options.Imputation = None,
-    aside: options.Aside = None,
-    layer: options.Layer = "",
-    delimiter: options.Delimiter = None,
-    decimal: options.Decimal = None,
-    na: options.Missing = None,
-    transpose: options.Transpose = False,
-    encoding: options.Encoding = None,
-    sheet: options.Sheet = None,
-    header: options.HeaderLine = None,
-    seed: options.Seed = 0,
-    jobs: options.Jobs = 1,
-    debug: options.Debug = False,  # noqa: ARG001 - read before the arguments are parsed
+    fit_options: options.FitOptions,
+    column_options: options.ColumnOptions,
+    read_options: options.ReadOptions,
 ) -> None:
     """Compare several methods on the same file, without labels."""
     from ufselect.inspection import compare_selectors
 
-    names = _methods_in(methods)
     if repeats == 1:
-        raise typer.BadParameter("stability is the agreement of at least two fits", param_hint="--repeats")
-    settings: dict[str, Any] = {"clusters": clusters, "scale": scale, "seed": seed, "jobs": jobs, "strict": False}
-    selectors = {name: make_selector(name, features=features, **settings) for name in names}
+        raise typer.BadParameter("stability needs at least two fits", param_hint="--repeats")
+    selectors = {
+        name: make_selector(name, fit_options, features=features, strict=False) for name in _methods_in(methods)
+    }
     ensure_can_be_written(output, data, "--output", suffix=".csv")
     ensure_can_be_written(report, data, "--report", suffix=".html")
-    form = form_of_text(delimiter, decimal, na, transpose, encoding, sheet, header)
-    panel = Panel.of_options(keep, keep_file, exclude, exclude_file, batch)
-    kept_aside = (*(aside or ()), *panel.aside, *([labels] if labels else ()))
-    numbers = read_numbers(Source(data, kept_aside, impute, counts, layer, form, as_read=False))
-    classes = classes_of(numbers, labels)
-    refused = _set_panel(panel, selectors, numbers)
-    with modest_resources(numbers.X, jobs):
+    choice = ColumnChoice.of(column_options)
+    loaded = load_table(data, read_options, aside=(*choice.aside, *([labels] if labels else ())))
+    classes = classes_of(loaded, labels)
+    notes, refused = choice.apply_to_all(selectors, loaded)
+    with modest_resources(loaded.X, fit_options.jobs):
         compared = compare_selectors(
             {name: selector for name, selector in selectors.items() if name not in refused},
-            numbers.X,
+            loaded.X,
             n_features_to_select=number_or_share(features),
-            batch=panel.batch_of_samples(numbers),
+            batch=choice.batches(loaded),
             labels=classes,
             n_repeats=repeats,
             n_random=N_RANDOM,
             ordered=ordered,
-            standardize=are_standardized(scale),
-            random_state=seed,
+            standardize=fit_options.scale is not options.Scale.none,
+            random_state=fit_options.seed,
             verbose=1,
         )
     compared = replace(compared, failures=refused | compared.failures)
     for name, reason in compared.failures.items():
-        note(f"{name} is left out: {reason}")
-    legend = _legend(repeats, bool(labels), scale, ordered=ordered)
+        note(f"{name} was skipped: {reason}")
+    notes = [*loaded.notes, *notes]
+    if compared.counted_by is not None:
+        count = len(compared.rows[0].chosen)
+        notes.append(f"Columns: {count:,} for every method, as many as {compared.counted_by} selects.")
+    legend = _legend(compared.rows, repeats, bool(labels), fit_options.scale, ordered=ordered)
     pages = {output: _as_csv(compared.rows, bool(labels))} if output else {}
     if report:
-        pages[report] = _page(compared, numbers, legend, shlex.join(["ufselect", *context.obj]))
+        pages[report] = _page(compared, loaded, notes, legend, shlex.join(["ufselect", *context.obj]))
     # Before anything is printed: a reader such as head may close the pipe early.
     write_all({}, pages)
-    say([*numbers.notes, *_what_counted(compared)])
+    say(notes)
     _print_comparison(compared.rows, legend)
     if pages:
         say(["", *(f"Wrote {path}." for path in pages)])
 
 
-def _set_panel(panel: Panel, selectors: Mapping[str, Any], numbers: Numbers) -> dict[str, str]:
-    """Set the columns to keep and to exclude; return why methods without these parameters cannot take part."""
-    found = panel.columns_in(numbers)
-    refused = set_where_possible(selectors, found)
-    if len(refused) == len(selectors):
-        raise ValueError(f"no method could be fitted: {' '.join(dict.fromkeys(refused.values()))}")
-    numbers.notes.extend(what_panels_do(found))
-    return refused
+def explained_measures(which: str, *extra: str, labelled: bool, scale: options.Scale | None) -> list[str]:
+    """Return a line on every measure of ``which`` columns, such as the selected ones; ``extra`` lines are added."""
+    agreement = f"ACC, NMI: agreement of k-means on the {which} columns with the labels, which no method sees."
+    measured = "neighbours, ACC and NMI" if labelled else "neighbours"
+    scaled = "unscaled columns" if scale is options.Scale.none else "columns scaled to mean 0 and variance 1"
+    return [
+        f"redundancy: mean absolute correlation of the {which} columns; lower is better.",
+        "neighbours: overlap of each sample's five nearest neighbours in all and in "
+        f"the {which} columns (Jaccard index).",
+        *extra,
+        *([agreement] if labelled else []),
+        f"{measured}: computed from {scaled}.",
+    ]
 
 
-def _page(compared: Comparison, numbers: Numbers, legend: Sequence[str], command: str) -> str:
+def _page(compared: Comparison, loaded: LoadedTable, notes: Sequence[str], legend: Sequence[str], command: str) -> str:
     from ufselect.report import render_comparison
 
-    n, d = numbers.X.shape
-    explained = (line.partition(": ") for line in [*legend, *_what_did_not_converge(compared.rows)])
+    n, d = loaded.X.shape
+    explained = (line.partition(": ") for line in legend)
     return render_comparison(
         compared,
         d,
-        source=numbers.table.path.name,
+        source=loaded.table.path.name,
         command=command,
-        notes=[*numbers.without_source(numbers.notes), *_what_counted(compared)],
+        notes=loaded.without_source(notes),
         facts={"Data": f"{counted(n, 'sample')} × {counted(d, 'column')}", "Version": f"ufselect {__version__}"},
         explained=[(what, meaning) for what, _, meaning in explained],
     )
@@ -166,18 +150,11 @@ def _page(compared: Comparison, numbers: Numbers, legend: Sequence[str], command
 def _methods_in(text: str) -> list[str]:
     import ufselect
 
-    names = ufselect.__all__ if text.strip().casefold() == "all" else names_in(text) or []
-    wanted = list(dict.fromkeys(method_named(name, "--methods") for name in names))
-    if not wanted:
+    given = ufselect.__all__ if text.strip().casefold() == "all" else filter(None, map(str.strip, text.split(",")))
+    names = list(dict.fromkeys(method_named(name, "--methods") for name in given))
+    if not names:
         raise typer.BadParameter("no method is given", param_hint="--methods")
-    return wanted
-
-
-def _what_counted(compared: Comparison) -> list[str]:
-    if compared.counted_by is None:
-        return []
-    count = len(compared.rows[0].chosen)
-    return [f"Columns: {count:,} for every method, as many as {compared.counted_by} selects."]
+    return names
 
 
 def _print_comparison(rows: Sequence[ComparedSelection], legend: Sequence[str]) -> None:
@@ -188,11 +165,11 @@ def _print_comparison(rows: Sequence[ComparedSelection], legend: Sequence[str]) 
     headers = ["method", "redundancy", "neighbours", *(["stability"] if repeats else []), "seconds"]
     cells = [_cells(row, repeats) for row in rows]
     print_table([*headers, *(["ACC", "NMI"] if rows[0].agreement else [])], cells, left=[0])
-    say(["", *legend, *_what_did_not_converge(rows)])
+    say(["", *legend])
     fitted = [row for row in rows if row.seconds is not None]
     if len(fitted) > 1:
         overlap = selection_overlap([row.chosen for row in fitted])
-        say(["", "Overlap of the selections of two methods (Jaccard index):", ""])
+        say(["", "Overlap between the selections of two methods (Jaccard index):", ""])
         shares = [[row.method, *map(percent, line)] for row, line in zip(fitted, overlap, strict=True)]
         print_table(["", *(row.method for row in fitted)], shares, left=[0])
 
@@ -204,18 +181,19 @@ def _cells(row: ComparedSelection, repeats: bool) -> list[str]:
     return [row.method, *measured, *(percent(value, 1) for value in row.agreement.values())]
 
 
-def _legend(repeats: int, labelled: bool, scale: options.Scale | None, *, ordered: bool) -> list[str]:
+def _legend(
+    rows: Sequence[ComparedSelection], repeats: int, labelled: bool, scale: options.Scale | None, *, ordered: bool
+) -> list[str]:
     subsets = f"{repeats} random subsets of 80 % of the samples"
-    stability = f"stability: agreement of the selections from {subsets}; 0 is chance, 1 is identical."
-    measured = what_measures_mean("selected", *([stability] if repeats else []), labelled=labelled, scale=scale)
-    even = ["evenly spaced: columns at equal distances."] if ordered else []
-    return [*measured, *even, f"random: mean of {N_RANDOM} random selections."]
-
-
-def _what_did_not_converge(rows: Sequence[ComparedSelection]) -> list[str]:
+    stability = f"stability: similarity of the selections from {subsets}; 0 is chance, 1 is identical."
     missed = [row for row in rows if row.n_not_converged]
     counts = [f"{row.method} in {row.n_not_converged} of {counted(row.n_fits, 'fit')}" for row in missed]
-    return [f"not converged: {', '.join(counts)}."] if counts else []
+    return [
+        *explained_measures("selected", *([stability] if repeats else []), labelled=labelled, scale=scale),
+        *(["evenly spaced: columns at equal distances."] if ordered else []),
+        f"random: mean of {N_RANDOM} random selections.",
+        *([f"not converged: {', '.join(counts)}."] if counts else []),
+    ]
 
 
 def _as_csv(rows: Sequence[ComparedSelection], labelled: bool) -> str:

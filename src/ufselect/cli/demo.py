@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from ufselect._utils.atomic_files import whole_file
-from ufselect.cli.printing import say
+from ufselect.cli.output import say
 
 
 def demo(

@@ -10,12 +10,12 @@ import typer
 
 from ufselect._utils.wording import counted, listed, percent, shown
 from ufselect.cli import options
-from ufselect.cli.classes import DEFAULT_METHOD
-from ufselect.cli.column_lists import ColumnList, lines_in, lists_in
-from ufselect.cli.fitting import Numbers, Source, form_of_text, make_selector, modest_resources, read_numbers
-from ufselect.cli.judging import N_RANDOM, are_standardized, classes_of, what_measures_mean
-from ufselect.cli.panel import guess_at
-from ufselect.cli.printing import print_table, say
+from ufselect.cli.columns import ColumnList, column_lists, guess_at, names_in_file
+from ufselect.cli.compare import N_RANDOM, explained_measures
+from ufselect.cli.fitting import make_selector, modest_resources
+from ufselect.cli.methods import DEFAULT_METHOD
+from ufselect.cli.output import print_table, say
+from ufselect.cli.reading import LoadedTable, classes_of, load_table
 
 if TYPE_CHECKING:
     from ufselect.inspection import EvaluatedColumns, Evaluation
@@ -34,84 +34,70 @@ def evaluate(
             help="Text file with the columns to evaluate, one name per line or separated by commas. Repeatable.",
         ),
     ],
+    *,
     labels: options.Labels = "",
     repeats: Annotated[
         int,
         typer.Option(
-            min=0, help="Number of fits on a random 80 % of the samples, each with its structure; 0 for none."
+            min=0,
+            help="Number of fits on random subsets of 80 % of the samples, each with its own structure; 0 for none.",
         ),
     ] = 5,
     method: options.Method = DEFAULT_METHOD,
-    counts: options.Counting = None,
-    scale: options.Scaling = None,
-    clusters: options.Clusters = None,
-    impute: options.Imputation = None,
-    aside: options.Aside = None,
-    layer: options.Layer = "",
-    delimiter: options.Delimiter = None,
-    decimal: options.Decimal = None,
-    na: options.Missing = None,
-    transpose: options.Transpose = False,
-    encoding: options.Encoding = None,
-    sheet: options.Sheet = None,
-    header: options.HeaderLine = None,
-    seed: options.Seed = 0,
-    jobs: options.Jobs = 1,
-    debug: options.Debug = False,  # noqa: ARG001 - read before the arguments are parsed
-    parameters: Mapping[str, Any] = {},
+    fit_options: options.FitOptions,
+    read_options: options.ReadOptions,
+    parameters: Mapping[str, Any],
 ) -> None:
-    """Evaluate any list of columns, beside columns selected by a method and at random."""
+    """Evaluate lists of columns, beside columns selected by a method and at random."""
     from ufselect.inspection import evaluate as evaluate_columns
     from ufselect.inspection.measures import RANDOM
 
     if repeats == 1:
-        raise typer.BadParameter("a spread needs at least two fits", param_hint="--repeats")
-    selector = make_selector(method, clusters=clusters, scale=scale, seed=seed, jobs=jobs, parameters=parameters)
-    lines = lines_in(columns)
-    form = form_of_text(delimiter, decimal, na, transpose, encoding, sheet, header)
-    kept_aside = (*(aside or ()), *([labels] if labels else ()))
-    numbers = read_numbers(Source(data, kept_aside, impute, counts, layer, form, as_read=False))
-    lists = lists_in(lines, numbers.table, reserved=(RANDOM, type(selector).__name__))
-    classes = classes_of(numbers, labels)
-    with modest_resources(numbers.X, jobs):
+        raise typer.BadParameter("a standard deviation needs at least two fits", param_hint="--repeats")
+    selector = make_selector(method, fit_options, parameters=parameters)
+    lines = {path: names_in_file(path, "--columns") for path in columns}  # before the table is read
+    loaded = load_table(data, read_options, aside=[labels] if labels else [])
+    lists = column_lists(lines, loaded.table, (RANDOM, type(selector).__name__), "--columns")
+    classes = classes_of(loaded, labels)
+    with modest_resources(loaded.X, fit_options.jobs):
         found = evaluate_columns(
-            numbers.X,
+            loaded.X,
             {name: each.columns for name, each in lists.items()},
             labels=classes,
             selector=selector,
             n_random=N_RANDOM,
             n_draws=repeats,
-            standardize=are_standardized(scale),
-            random_state=seed,
+            standardize=fit_options.scale is not options.Scale.none,
+            random_state=fit_options.seed,
             verbose=1,
         )
-    say([*numbers.notes, *_notes_on_lists(lists, numbers), ""])
+    say([*loaded.notes, *_notes_on_lists(lists, loaded), ""])
     _print_table(found.rows)
-    say(["", *_legend(found, repeats, bool(labels), scale), "", *_verdicts(found, lists)])
+    say(["", *_legend(found, repeats, bool(labels), fit_options.scale), "", *_verdicts(found, lists)])
 
 
-def _notes_on_lists(lists: Mapping[str, ColumnList], numbers: Numbers) -> list[str]:
-    """Return sentences on repeated, unknown and constant columns of lists."""
+def _notes_on_lists(lists: Mapping[str, ColumnList], loaded: LoadedTable) -> list[str]:
+    """Return sentences on duplicate, unknown and constant columns of lists."""
     from ufselect.columns.dense import constant_columns
 
     notes = []
     for name, each in lists.items():
-        if each.n_repeated:
-            notes.append(f"{name}: {counted(each.n_repeated, 'repeated name')} left out; a column counts once.")
+        if each.n_duplicates:
+            notes.append(f"{name}: {counted(each.n_duplicates, 'duplicate name')} ignored.")
         if each.unknown:
-            guess = guess_at(each.unknown[0], numbers.table.names) or "."
-            notes.append(f"{name}: left out, as there are no such columns: {listed(each.unknown, quoted=True)}{guess}")
-        constant = int(constant_columns(numbers.X[:, each.columns]).sum())
+            guess = guess_at(each.unknown[0], loaded.table.names) or "."
+            notes.append(f"{name}: ignored names that are not columns: {listed(each.unknown, quoted=True)}{guess}")
+        constant = int(constant_columns(loaded.X[:, each.columns]).sum())
         if constant:
-            verb = "is constant and adds" if constant == 1 else "are constant and add"
-            notes.append(f"{name}: {constant:,} of its {counted(len(each.columns), 'column')} {verb} nothing.")
+            verb = "is" if constant == 1 else "are"
+            notes.append(f"{name}: {constant:,} of {counted(len(each.columns), 'column')} {verb} constant.")
     return notes
 
 
 def _print_table(rows: Sequence[EvaluatedColumns]) -> None:
     on_subsets = ["on subsets", "stability"] if rows[0].alignment_on_subsets is not None else []
     labelled = ["ACC", "NMI"] if rows[0].acc is not None else []
-    headers = ["list", "columns", "agreement", *on_subsets, "redundancy", "neighbours", *labelled]
+    headers = ["list", "columns", "alignment", *on_subsets, "redundancy", "neighbours", *labelled]
     print_table(headers, [_cells(row) for row in rows], left=[0])
 
 
@@ -127,7 +113,7 @@ def _cells(row: EvaluatedColumns) -> list[str]:
 
 
 def _with_spread(row: EvaluatedColumns, digits: int) -> str:
-    """Return the agreement, of random lists with its spread."""
+    """Return the alignment, of random lists with its standard deviation."""
     spread = f" ± {row.spreads['alignment']:.{digits}f}" if row.spreads else ""
     return f"{row.alignment:.{digits}f}{spread}"
 
@@ -135,12 +121,12 @@ def _with_spread(row: EvaluatedColumns, digits: int) -> str:
 def _on_subsets(row: EvaluatedColumns) -> list[str]:
     if row.alignment_on_subsets is None:
         return []
-    agreement = f"{row.alignment_on_subsets:.{_DIGITS}f} ± {row.spread_on_subsets:.{_DIGITS}f}"
-    return [agreement, "–" if row.stability is None else f"{row.stability:.2f}"]
+    alignment = f"{row.alignment_on_subsets:.{_DIGITS}f} ± {row.spread_on_subsets:.{_DIGITS}f}"
+    return [alignment, "–" if row.stability is None else f"{row.stability:.2f}"]
 
 
 def _share(row: EvaluatedColumns, name: str, digits: int = 0) -> str:
-    """Return a share in percent, of random lists with its spread."""
+    """Return a share in percent, of random lists with its standard deviation."""
     value = getattr(row, name)
     if not row.spreads:
         return percent(value, digits)
@@ -148,24 +134,20 @@ def _share(row: EvaluatedColumns, name: str, digits: int = 0) -> str:
 
 
 def _legend(found: Evaluation, repeats: int, labelled: bool, scale: options.Scale | None) -> list[str]:
-    method = found.selector
+    method, missed = found.selector, found.n_not_converged
     subsets = [
-        f"on subsets: the same for {repeats} random subsets of 80 % of the samples, mean ± standard deviation.",
-        f"stability: agreement of what {method} selects from these subsets; 0 is chance, 1 is identical.",
+        f"on subsets: the same on {repeats} random subsets of 80 % of the samples, mean ± standard deviation.",
+        f"stability: similarity of what {method} selects from these subsets; 0 is chance, 1 is identical.",
     ]
     return [
-        f"agreement: alignment with the structure that {method} learns from all columns; 1 is the most.",
-        f"           {method}'s own columns are chosen for it, an advantage that other lists do not have.",
+        "alignment: cosine between the kernel of the listed columns and "
+        f"the structure that {method} learns; 1 is the most.",
+        f"           {method}'s own columns are chosen to maximise it, an advantage over other lists.",
         *(subsets if repeats else []),
-        *what_measures_mean("listed", labelled=labelled, scale=scale),
+        *explained_measures("listed", labelled=labelled, scale=scale),
         f"random: mean ± standard deviation of {N_RANDOM} random lists.",
-        *_what_did_not_converge(found),
+        *([f"not converged: {method} in {missed} of {counted(found.n_fits, 'fit')}."] if missed else []),
     ]
-
-
-def _what_did_not_converge(found: Evaluation) -> list[str]:
-    missed = found.n_not_converged
-    return [f"not converged: {found.selector} in {missed} of {counted(found.n_fits, 'fit')}."] if missed else []
 
 
 def _verdicts(found: Evaluation, lists: Mapping[str, ColumnList]) -> list[str]:
@@ -182,10 +164,10 @@ def _verdicts(found: Evaluation, lists: Mapping[str, ColumnList]) -> list[str]:
 def _verdict(row: EvaluatedColumns, method: str, own: EvaluatedColumns | None, random: EvaluatedColumns | None) -> str:
     count = len(row.columns)
     if own is None or random is None:
-        return f"{shown(row.name)} has all {counted(count, 'column')}, so there is nothing to compare it with."
-    better = f"better than {row.n_random_below} of {N_RANDOM} random lists"
+        return f"{shown(row.name)} contains all {counted(count, 'column')}: there is nothing to compare it with."
     verb = "reaches" if count == 1 else "reach"
     return (
-        f"{shown(row.name)} agrees with the structure {better} ({row.alignment:.2f}, random "
-        f"{_with_spread(random, 2)}); {method}'s own {counted(count, 'column')} {verb} {own.alignment:.2f}."
+        f"{shown(row.name)} has an alignment of {row.alignment:.2f}, higher than {row.n_random_below} of {N_RANDOM} "
+        f"random lists ({_with_spread(random, 2)}); "
+        f"{method}'s own {counted(count, 'column')} {verb} {own.alignment:.2f}."
     )

@@ -1,10 +1,11 @@
-"""Options that several commands share."""
+"""Options that several commands share, alone or in groups."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -20,7 +21,7 @@ class Scale(StrEnum):
 
 
 class Counts(StrEnum):
-    """Whether the values are counts."""
+    """Whether the values are raw counts."""
 
     yes = "yes"
     no = "no"
@@ -40,7 +41,7 @@ class DecimalMark(StrEnum):
 
 
 class Header(StrEnum):
-    """Whether the first line holds the column names."""
+    """Whether the first row contains the column names."""
 
     yes = "yes"
     no = "no"
@@ -49,16 +50,16 @@ class Header(StrEnum):
 _SPELLED_OUT = {"tab": "\t", "\\t": "\t", "space": " "}
 
 
-def _some_threads(count: int) -> int:
+def _number_of_threads(count: int) -> int:
     if count == 0:
         raise typer.BadParameter("the number of threads cannot be 0; -1 uses all cores")
     return count
 
 
-def _one_character(delimiter: str | None) -> str | None:
+def _single_character(delimiter: str | None) -> str | None:
     found = _SPELLED_OUT.get(delimiter or "", delimiter)
     if found is not None and len(found) != 1:
-        raise typer.BadParameter(f"{delimiter!r} is not a single character, nor tab or space")
+        raise typer.BadParameter(f"{delimiter!r} is not a single character, tab or space")
     return found
 
 
@@ -77,8 +78,8 @@ Data = Annotated[
     Path,
     typer.Argument(
         metavar="DATA",
-        help=f"File with one sample per row, {listed_suffixes(last='or')}; several Parquet files as 'parts/*.parquet'; "
-        "- for standard input.",
+        help=f"File with one sample per row, {listed_suffixes(last='or')}; a pattern such as 'parts/*.parquet' for "
+        "several Parquet files; - for standard input.",
         readable=False,  # checked when the file is read
     ),
 ]
@@ -88,7 +89,7 @@ Features = Annotated[
         "--features",
         "-m",
         metavar="N",
-        help="Number of columns to select, a fraction or percentage of them, or auto.",
+        help="Number of columns to select, a fraction or percentage of all columns, or auto.",
         show_default="auto, unless the method has another default",
     ),
 ]
@@ -97,152 +98,197 @@ Method = Annotated[
     typer.Option(
         "--method",
         metavar="NAME",
-        help="One of the methods listed by ufselect methods, or module:Class for a selector of your own.",
+        help="Selection method: a name listed by ufselect methods, or module:Class for a selector of your own.",
     ),
-]
-Aside = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--aside",
-        metavar="COLUMN",
-        help="Keep this column out of the selection but carry it through, as is done with text. Repeatable.",
-    ),
-]
-Keep = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--keep",
-        metavar="NAMES",
-        help="Select these columns before all others, which complement them: names or patterns such as 'CD3*', "
-        "separated by commas. Repeatable.",
-    ),
-]
-KeepFile = Annotated[
-    Path | None,
-    typer.Option("--keep-file", metavar="FILE", readable=False, help="The same, with one name per line of a file."),
-]
-Exclude = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--exclude",
-        metavar="NAMES",
-        help="Leave these columns out of the fit: names or patterns such as 'MT-*', separated by commas. Repeatable.",
-    ),
-]
-ExcludeFile = Annotated[
-    Path | None,
-    typer.Option("--exclude-file", metavar="FILE", readable=False, help="The same, with one name per line of a file."),
-]
-Batch = Annotated[
-    str,
-    typer.Option(
-        "--batch",
-        metavar="COLUMN",
-        help="Column with the batch of each sample, such as its plate: only structure within batches counts.",
-    ),
-]
-Ordered = Annotated[
-    bool,
-    typer.Option("--ordered", help="The columns are in an order, such as wavelengths or time."),
-]
-Imputation = Annotated[
-    Impute | None, typer.Option("--impute", help="Replace missing values; without this option they are an error.")
 ]
 Labels = Annotated[
     str,
     typer.Option(
         "--labels",
         metavar="COLUMN",
-        help="Column of known classes, which no method sees: adds clustering accuracy (ACC) and NMI.",
+        help="Column of known classes, not seen by any method: adds clustering accuracy (ACC) and NMI.",
     ),
 ]
-Layer = Annotated[str, typer.Option("--layer", metavar="NAME", help="Layer of an .h5ad file to read instead of X.")]
-Delimiter = Annotated[
-    str | None,
-    typer.Option(
-        "--delimiter",
-        metavar="CHARACTER",
-        help="What separates the values of a text file: a character, tab or space.",
-        show_default="detected",
-        callback=_one_character,
-    ),
+Ordered = Annotated[bool, typer.Option("--ordered", help="The columns are ordered, e.g. by wavelength or time.")]
+Report = Annotated[
+    Path | None,
+    typer.Option("--report", metavar="PAGE.html", readable=False, help="Write an HTML report to this file."),
 ]
-Decimal = Annotated[
-    DecimalMark | None, typer.Option("--decimal", help="Decimal mark of a text file.", show_default="detected")
-]
-Missing = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--na",
-        metavar="TEXT",
-        help="Treat this text as a missing value, in addition to NA, NaN and the like. Repeatable, or separated by "
-        "commas.",
-    ),
-]
-Encoding = Annotated[
-    str | None,
-    typer.Option(
-        "--encoding",
-        metavar="NAME",
-        help="Encoding of a text file, such as latin-1.",
-        show_default="utf-8, or utf-16 if marked as such",
-        callback=_known_encoding,
-    ),
-]
-Sheet = Annotated[
-    str | None,
-    typer.Option("--sheet", metavar="NAME", help="Sheet of an .xlsx file.", show_default="the first one"),
-]
-HeaderLine = Annotated[
-    Header | None,
-    typer.Option(
-        "--header",
-        help="Whether the first line of a text file or sheet holds the column names.",
-        show_default="detected",
-    ),
-]
-Transpose = Annotated[
-    bool,
-    typer.Option(
-        "--transpose",
-        help="Rows are features and columns are samples: the first column holds the names of the features, the header "
-        "those of the samples.",
-    ),
-]
-Scaling = Annotated[
-    Scale | None,
-    typer.Option(
-        "--scale",
-        help="standard scales every column to unit variance, none leaves columns as they are, moderate is in between.",
-        show_default="the method's own",
-    ),
-]
-Counting = Annotated[
-    Counts | None,
-    typer.Option(
-        "--counts",
-        help="yes divides each sample by its sum and takes logarithms, no uses the values as they are.",
-        show_default="detected",
-    ),
-]
-Clusters = Annotated[
-    str | None,
-    typer.Option(
-        "--clusters",
-        "-c",
-        metavar="N",
-        help="Approximate number of clusters, or auto. KernelFSASL needs none.",
-        show_default="the method's own",
-    ),
-]
-Seed = Annotated[int, typer.Option("--seed", min=0, metavar="N", help="Seed of the random number generator.")]
-Jobs = Annotated[
-    int,
-    typer.Option(
-        "--jobs",
-        "-j",
-        help="Number of threads; -1 uses all cores. Does not change the result.",
-        callback=_some_threads,
-    ),
-]
-Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
+Debug = Annotated[bool, typer.Option("--debug", help="Show the full traceback of an error.")]
+
+
+@dataclass(frozen=True)
+class FitOptions:
+    """Parameters that most methods share."""
+
+    scale: Annotated[
+        Scale | None,
+        typer.Option(
+            "--scale",
+            help="Scaling of the columns: standard is unit variance, none leaves them unchanged, moderate is in "
+            "between.",
+            show_default="the method's own",
+        ),
+    ] = None
+    clusters: Annotated[
+        str | None,
+        typer.Option(
+            "--clusters",
+            "-c",
+            metavar="N",
+            help="Approximate number of clusters, or auto; not for KernelFSASL, which needs none.",
+            show_default="the method's own",
+        ),
+    ] = None
+    seed: Annotated[int, typer.Option("--seed", min=0, metavar="N", help="Seed of the random number generator.")] = 0
+    jobs: Annotated[
+        int,
+        typer.Option(
+            "--jobs",
+            "-j",
+            help="Number of threads; -1 uses all cores. The result does not depend on it.",
+            callback=_number_of_threads,
+        ),
+    ] = 1
+
+
+@dataclass(frozen=True)
+class ColumnOptions:
+    """What the user wants of the columns."""
+
+    keep: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--keep",
+            metavar="NAMES",
+            help="Select these columns before all others, which complement them: names or patterns such as 'CD3*', "
+            "separated by commas. Repeatable.",
+        ),
+    ] = None
+    keep_file: Annotated[
+        Path | None,
+        typer.Option(
+            "--keep-file", metavar="FILE", readable=False, help="Same as --keep, from a file with one name per line."
+        ),
+    ] = None
+    exclude: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--exclude",
+            metavar="NAMES",
+            help="Exclude these columns from the fit: names or patterns such as 'MT-*', separated by commas. "
+            "Repeatable.",
+        ),
+    ] = None
+    exclude_file: Annotated[
+        Path | None,
+        typer.Option(
+            "--exclude-file",
+            metavar="FILE",
+            readable=False,
+            help="Same as --exclude, from a file with one name per line.",
+        ),
+    ] = None
+    batch: Annotated[
+        str,
+        typer.Option(
+            "--batch",
+            metavar="COLUMN",
+            help="Column with the batch of each sample, such as its plate: only structure within batches is used.",
+        ),
+    ] = ""
+
+
+@dataclass(frozen=True)
+class ReadOptions:
+    """How DATA is read and prepared."""
+
+    counts: Annotated[
+        Counts | None,
+        typer.Option(
+            "--counts",
+            help="Whether the values are raw counts: yes log-normalises each sample, no uses the values unchanged.",
+            show_default="detected",
+        ),
+    ] = None
+    impute: Annotated[
+        Impute | None, typer.Option("--impute", help="Replace missing values, which are an error otherwise.")
+    ] = None
+    aside: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--aside",
+            metavar="COLUMN",
+            help="Do not use this column as a feature but copy it to the output, as is done with text. Repeatable.",
+        ),
+    ] = None
+    layer: Annotated[
+        str, typer.Option("--layer", metavar="NAME", help="Layer of an .h5ad file to read instead of X.")
+    ] = ""
+    delimiter: Annotated[
+        str | None,
+        typer.Option(
+            "--delimiter",
+            metavar="CHARACTER",
+            help="Delimiter of a text file: a character, tab or space.",
+            show_default="detected",
+            callback=_single_character,
+        ),
+    ] = None
+    decimal: Annotated[
+        DecimalMark | None, typer.Option("--decimal", help="Decimal mark of a text file.", show_default="detected")
+    ] = None
+    na: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--na",
+            metavar="TEXT",
+            help="Additional text to recognise as a missing value, besides NA, NaN and the like. Repeatable, or "
+            "separated by commas.",
+        ),
+    ] = None
+    transpose: Annotated[
+        bool,
+        typer.Option(
+            "--transpose",
+            help="Rows are features and columns are samples: the first column contains the names of the features, the "
+            "header those of the samples.",
+        ),
+    ] = False
+    encoding: Annotated[
+        str | None,
+        typer.Option(
+            "--encoding",
+            metavar="NAME",
+            help="Encoding of a text file, such as latin-1.",
+            show_default="utf-8, or utf-16 if marked as such",
+            callback=_known_encoding,
+        ),
+    ] = None
+    sheet: Annotated[
+        str | None,
+        typer.Option("--sheet", metavar="NAME", help="Sheet of an .xlsx file.", show_default="the first one"),
+    ] = None
+    header: Annotated[
+        Header | None,
+        typer.Option(
+            "--header",
+            help="Whether the first row of a text file or sheet contains the column names.",
+            show_default="detected",
+        ),
+    ] = None
+
+    @property
+    def of_text(self) -> dict[str, Any]:
+        """The options given for text files and sheets, as keywords of :func:`ufselect.files.read_table`."""
+        missing = tuple(text.strip() for several in self.na or () for text in several.split(",") if text.strip())
+        given = {
+            "delimiter": self.delimiter,
+            "decimal": self.decimal and self.decimal.value,
+            "na": missing or None,
+            "transpose": self.transpose or None,
+            "encoding": self.encoding,
+            "sheet": self.sheet or None,
+            "header": self.header and self.header is Header.yes,
+        }
+        return {name: value for name, value in given.items() if value is not None}

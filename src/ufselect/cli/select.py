@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Annotated, Any
@@ -14,29 +15,23 @@ import typer
 from ufselect import __version__
 from ufselect._utils.wording import percent
 from ufselect.cli import options
-from ufselect.cli.classes import DEFAULT_METHOD
+from ufselect.cli.columns import ColumnChoice
 from ufselect.cli.fitting import (
-    Agreement,
-    Numbers,
-    Source,
-    agreement_found,
-    choices_made,
-    copies_found,
+    alignment_of,
     fit_with_notes,
-    form_of_text,
     make_selector,
     modest_resources,
-    read_numbers,
+    notes_on_fit,
+    print_ranking,
+    selected_names,
 )
-from ufselect.cli.outputs import ensure_can_be_written, ensure_table_can_be_written, write_all
-from ufselect.cli.panel import Panel
-from ufselect.cli.printing import say
-from ufselect.cli.select_parts import refuse_with_parts, select_from_parts
-from ufselect.cli.selection import cost, print_ranking, selected_names
+from ufselect.cli.methods import DEFAULT_METHOD
+from ufselect.cli.output import ensure_can_be_written, ensure_table_can_be_written, say, time_and_memory, write_all
+from ufselect.cli.reading import LoadedTable, load_table
+from ufselect.cli.select_dask import refuse_with_dask, select_with_dask
 
 if TYPE_CHECKING:
     from ufselect.base import BaseSelector
-    from ufselect.files import Table
     from ufselect.inspection import StructureTest
 
 _N_RANDOM = 5
@@ -49,6 +44,7 @@ _MOST_VALUES_REFITTED, _FEWEST_REFITTED = 10_000_000, 500
 def select(
     context: typer.Context,
     data: options.Data,
+    *,
     features: options.Features = None,
     output: Annotated[
         Path | None,
@@ -57,15 +53,11 @@ def select(
             "-o",
             metavar="OUT",
             readable=False,
-            help="Write the selected columns to this file, in any of the formats of DATA but .xlsx. An .h5ad file "
-            "keeps all columns and gets ufselect_score, ufselect_rank and ufselect_selected in var, and a record in "
-            "uns.",
+            help="Write the selected columns to this file, in any format of DATA except .xlsx. An .h5ad file keeps all "
+            "columns and gets ufselect_score, ufselect_rank and ufselect_selected in var, and a record in uns.",
         ),
     ] = None,
-    report: Annotated[
-        Path | None,
-        typer.Option("--report", metavar="PAGE.html", readable=False, help="Write a report to this file."),
-    ] = None,
+    report: options.Report = None,
     image: Annotated[
         str, typer.Option("--image", metavar="HxW", help="The columns are the pixels of images of this size.")
     ] = "",
@@ -73,100 +65,85 @@ def select(
         bool,
         typer.Option(
             "--ordered",
-            help="The columns are in an order, such as wavelengths or time: the report draws their means and marks the "
-            "selected ones. --min-distance keeps selected ones apart.",
+            help="The columns are ordered, e.g. by wavelength or time: the report draws their means and marks the "
+            "selected ones. --min-distance keeps selected columns apart.",
         ),
     ] = False,
-    names: Annotated[bool, typer.Option("--names", help="Print only the selected names, best first.")] = False,
+    names: Annotated[
+        bool, typer.Option("--names", help="Print only the names of the selected columns, best first.")
+    ] = False,
     no_test: Annotated[
         bool,
         typer.Option(
             "--no-test",
-            help="Do not compare the selection with that of shuffled columns, which takes six more fits on up to 500 "
-            "samples.",
+            help="Skip the test against shuffled columns, which takes six more fits on up to 500 samples.",
         ),
     ] = False,
-    method: options.Method = DEFAULT_METHOD,
-    counts: options.Counting = None,
-    scale: options.Scaling = None,
-    clusters: options.Clusters = None,
-    keep: options.Keep = None,
-    keep_file: options.KeepFile = None,
-    exclude: options.Exclude = None,
-    exclude_file: options.ExcludeFile = None,
-    batch: options.Batch = "",
-    impute: options.Imputation = None,
-    aside: options.Aside = None,
-    layer: options.Layer = "",
-    delimiter: options.Delimiter = None,
-    decimal: options.Decimal = None,
-    na: options.Missing = None,
-    transpose: options.Transpose = False,
-    encoding: options.Encoding = None,
-    sheet: options.Sheet = None,
-    header: options.HeaderLine = None,
-    seed: options.Seed = 0,
-    jobs: options.Jobs = 1,
     dask: Annotated[
         str | None,
         typer.Option(
             "--dask",
             metavar="ADDRESS",
-            help="Read DATA, Parquet files such as 'parts/*.parquet', block by block on the Dask cluster with this "
-            "scheduler, or on the cores of this machine if it is local.",
+            help="Read Parquet files such as 'parts/*.parquet' block by block on the Dask cluster with this scheduler, "
+            "or on the cores of this machine if local.",
         ),
     ] = None,
-    debug: options.Debug = False,  # noqa: ARG001 - read before the arguments are parsed
-    parameters: Mapping[str, Any] = {},
+    method: options.Method = DEFAULT_METHOD,
+    fit_options: options.FitOptions,
+    column_options: options.ColumnOptions,
+    read_options: options.ReadOptions,
+    parameters: Mapping[str, Any],
 ) -> None:
     """Select the informative columns of a file.
 
     No option is required: the number of columns is chosen from the data.
     """
+    from sklearn import config_context
+
     start = perf_counter()
-    selector = make_selector(
-        method, features=features, clusters=clusters, scale=scale, seed=seed, jobs=jobs, parameters=parameters
-    )
-    form = form_of_text(delimiter, decimal, na, transpose, encoding, sheet, header)
-    panel = Panel.of_options(keep, keep_file, exclude, exclude_file, batch)
+    selector = make_selector(method, fit_options, features=features, parameters=parameters)
+    choice = ColumnChoice.of(column_options)
     if dask is not None:
-        of_one_file = {"output": output, "report": report, "image": image, "impute": impute, "layer": layer}
-        of_panel = {"keep": panel.keep, "exclude": panel.exclude, "batch": batch, "ordered": ordered}
-        refuse_with_parts(of_one_file | of_panel | dict.fromkeys(form, True))
-        select_from_parts(data, selector, scheduler=dask, aside=tuple(aside or ()), counts=counts, names=names)
+        of_one_file = {"output": output, "report": report, "image": image, "ordered": ordered}
+        refuse_with_dask(of_one_file | vars(choice) | vars(read_options))
+        select_with_dask(data, selector, read_options, scheduler=dask, names=names)
         return
     pixels = _height_and_width(image)
     if ordered and not report:
-        raise typer.BadParameter("the order of columns shows in a report only; add --report", param_hint="--ordered")
+        raise typer.BadParameter("the order of columns is shown in a report only; add --report", param_hint="--ordered")
     ensure_table_can_be_written(output, data)
     ensure_can_be_written(report, data, "--report", suffix=".html")
-    if pixels and counts is None:
-        counts = options.Counts.no
-    kept_aside = (*(aside or ()), *panel.aside)
-    numbers = read_numbers(Source(data, kept_aside, impute, counts, layer, form, as_read=_needs_values(output, data)))
-    _refuse_other_shape(pixels, numbers.X.shape[1])
-    numbers.notes.extend(panel.apply(selector, numbers))
-    batches = panel.batch_of_samples(numbers)
+    if pixels and read_options.counts is None:
+        read_options = replace(read_options, counts=options.Counts.no)
+    loaded = load_table(data, read_options, aside=choice.aside, keep_values=_needs_values(output, data))
+    _refuse_other_shape(pixels, loaded.X.shape[1])
+    notes = [*loaded.notes, *choice.apply(selector, loaded)]
+    batches = choice.batches(loaded)
     before_fit = perf_counter()
-    fit_with_notes(selector, numbers.X, batch=batches)
-    fit = cost(before_fit)
-    agreement = agreement_found(selector, numbers.X, test=not (no_test or names), batch=batches)
-    standardize = scale is not options.Scale.none
-    kept = [] if names and not report else [_neighbors_kept(selector, numbers.X, standardize=standardize, seed=seed)]
+    fit_with_notes(selector, loaded.X, batch=batches)
+    fit = time_and_memory(before_fit)
     pages = {}
-    if report:
-        command = shlex.join(["ufselect", *context.obj])
-        more = {"image": pixels, "ordered": ordered, **_stability(selector, numbers.X, batches, seed)}
-        pages[report] = _page(selector, numbers, agreement, kept, more, command, fit)
+    with config_context(assume_finite=True):  # the fit has validated X
+        all_notes = [*notes, *notes_on_fit(selector), *_notes_on_constants(selector, loaded.X)]
+        alignment = alignment_of(selector, loaded.X, test=not (no_test or names), batch=batches)
+        kept = [] if names and not report else [_note_on_neighbors(selector, loaded.X, fit_options)]
+        if report:
+            # What was read stands among the facts, and a test in the headline.
+            of_page = loaded.without_source([*all_notes, *([] if alignment.test else alignment.notes), *kept])
+            shown = {"image": pixels, "ordered": ordered, "command": shlex.join(["ufselect", *context.obj])}
+            stable = _stability(selector, loaded.X, batches, fit_options.seed)
+            pages[report] = _page(selector, loaded, notes=of_page, test=alignment.test, fit=fit, **shown, **stable)
     # Before anything is printed: a reader such as head may close the pipe early.
-    settings = {"layer": layer or None, "batch_key": batch or None, "counts": numbers.are_counts}
-    write_all({output: _table_writer(selector, numbers, agreement.tested, settings)} if output else {}, pages)
+    record = {"layer": read_options.layer or None, "batch_key": choice.batch or None, "counts": loaded.are_counts}
+    write_all({output: _table_writer(selector, loaded, alignment.test, record)} if output else {}, pages)
     if names:
-        say(numbers.notes, err=True)
-        say(selected_names(selector, numbers.table.names))
+        say(notes, err=True)
+        say(selected_names(selector, loaded.table.names))
         return
-    _print_selection(selector, numbers, [*agreement.sentences, *kept])
-    say([*(f"Wrote {path}." for path in (output, report) if path), f"Took {cost(start)}; the fit {fit}."])
+    say([*all_notes, ""])
+    print_ranking(selector, loaded.table.names, further="--names lists all, -o writes them")
+    written = [f"Wrote {path}." for path in (output, report) if path]
+    say(["", *alignment.notes, *kept, *written, f"Took {time_and_memory(start)}; the fit {fit}."])
 
 
 def _needs_values(output: Path | None, data: Path) -> bool:
@@ -177,19 +154,14 @@ def _needs_values(output: Path | None, data: Path) -> bool:
     return output is not None and not (known and known.annotates and known is known_format(data))
 
 
-def _print_selection(selector: BaseSelector, numbers: Numbers, verdict: Sequence[str]) -> None:
-    say([*_notes(selector, numbers), ""])
-    print_ranking(selector, numbers.table.names, further="--names lists all, -o writes them")
-    say(["", *verdict])
-
-
-def _neighbors_kept(selector: BaseSelector, X: Any, *, standardize: bool, seed: int) -> str:
+def _note_on_neighbors(selector: BaseSelector, X: Any, fit_options: options.FitOptions) -> str:
     """Return a sentence on how well the selected columns preserve nearest neighbours, beside random columns."""
     from ufselect._utils.seeds import random_selections
     from ufselect.inspection import neighborhoods_kept
 
     m, d = selector.n_features_, X.shape[1]
-    random = random_selections(d, m, _N_RANDOM, seed)
+    random = random_selections(d, m, _N_RANDOM, fit_options.seed)
+    standardize = fit_options.scale is not options.Scale.none
     kept, *by_chance = neighborhoods_kept(X, [selector.top_features(), *random], standardize=standardize)
     baseline = sum(by_chance) / len(by_chance)
     digits = 1 if min(kept, baseline) < _FEW else 0
@@ -199,47 +171,33 @@ def _neighbors_kept(selector: BaseSelector, X: Any, *, standardize: bool, seed: 
     return f"{m:,} of {d:,} columns preserve {preserved}."
 
 
-def _notes(selector: BaseSelector, numbers: Numbers) -> list[str]:
-    """Return sentences on the data and on the choices made."""
-    return [*numbers.notes, *choices_made(selector), *_constant_ones(selector, numbers), *copies_found(selector)]
-
-
-def _constant_ones(selector: BaseSelector, numbers: Numbers) -> list[str]:
+def _notes_on_constants(selector: BaseSelector, X: Any) -> list[str]:
     """Return a sentence on selected columns that are constant, which happens if there are not enough others."""
     from ufselect.columns.dense import constant_columns
 
-    count = int(constant_columns(numbers.X[:, selector.top_features()]).sum())
-    return [f"{count:,} of them are constant: no other columns are left."] if count else []
+    count = int(constant_columns(X[:, selector.top_features()]).sum())
+    return [f"{count:,} of them are constant: there are too few informative columns."] if count else []
 
 
-def _page(
-    selector: BaseSelector,
-    numbers: Numbers,
-    agreement: Agreement,
-    kept: Sequence[str],
-    more: Mapping[str, Any],
-    command: str,
-    fit: str,
-) -> str:
+def _page(selector: BaseSelector, loaded: LoadedTable, *, fit: str, test: StructureTest | None, **others: Any) -> str:
+    import numpy as np
+
     from ufselect.report import Study, render_page
 
-    table = numbers.table
-    said = numbers.without_source(_notes(selector, numbers))
+    table = loaded.table
+    n_missing = np.array([loaded.missing.get(name, 0) for name in table.names])
     return render_page(
         Study(
             selector=selector,
-            X=numbers.X,
+            X=loaded.X,
             names=table.names,
             source=table.path.name,
-            command=command,
             samples=None if table.samples is None else table.samples.tolist(),
             groups={name: _as_written(values) for name, values in table.aside.items()},
-            # What was read stands among the facts, and a test in the headline.
-            notes=[*said, *([] if agreement.tested else agreement.sentences), *kept],
-            **more,
-            test=agreement.tested,
-            missing=_shares_missing(numbers.table),
+            test=test,
+            missing=n_missing / table.shape[0],
             facts={"Fit": fit, "Version": f"ufselect {__version__}"},
+            **others,
         )
     )
 
@@ -265,28 +223,19 @@ def _stability(selector: BaseSelector, X: Any, batch: Any, seed: int) -> dict[st
     return {"stability": found, "subset_size": min(round(_SHARE_REFITTED * n), most)}
 
 
-def _shares_missing(table: Table) -> Any:
-    import numpy as np
-
-    from ufselect.files import missing_values
-
-    counts = missing_values(table)
-    return np.array([counts.get(name, 0) for name in table.names]) / table.shape[0]
-
-
 def _as_written(values: Any) -> list[Any]:
     """Return values as people write them: dates as dates, not as nanoseconds."""
     return (values.astype("datetime64[s]").astype(str) if values.dtype.kind == "M" else values).tolist()
 
 
 def _table_writer(
-    selector: BaseSelector, numbers: Numbers, tested: StructureTest | None, settings: Mapping[str, Any]
+    selector: BaseSelector, loaded: LoadedTable, test: StructureTest | None, settings: Mapping[str, Any]
 ) -> Callable[[Path], None]:
     from ufselect.anndata import recorded_selection
     from ufselect.files import write_table
 
-    selection = recorded_selection(selector, numbers.table.names, tested, settings)
-    return lambda path: write_table(path, numbers.table, selection)
+    selection = recorded_selection(selector, loaded.table.names, test, settings)
+    return lambda path: write_table(path, loaded.table, selection)
 
 
 def _height_and_width(image: str) -> tuple[int, int] | None:

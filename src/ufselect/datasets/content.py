@@ -30,33 +30,10 @@ class Dataset(NamedTuple):
 
 
 def dataset_from(name: str, X: Any, labels: Any) -> Dataset:
-    """Make a dataset of samples and their class labels after checking them.
+    """Make a dataset of finite samples, dense or sparse, and their class labels, numbers or texts.
 
-    Parameters
-    ----------
-    name : str
-    X : array-like or sparse matrix of shape (n_samples, n_features)
-        Finite real numbers.
-    labels : array-like of n_samples numbers or texts
-        Classes are numbered in order of appearance, so that it does not matter whether they are stored as numbers
-        from 0, numbers from 1 or text.
-
-    Returns
-    -------
-    Dataset
-        With X as a CSR array without duplicate entries if it is sparse.
-
-    Raises
-    ------
-    ValueError
-        If X is not a table of finite numbers, or is sparse and too large to be dense, or there is not one label for
-        each sample.
-
-    Examples
-    --------
-    >>> from ufselect.datasets.content import dataset_from
-    >>> dataset_from("pets", [[1, 2], [3, 4], [5, 6]], ["dog", "cat", "dog"]).y
-    array([0, 1, 0])
+    Classes are numbered in order of appearance, so that it does not matter how they are stored. A sparse X becomes a
+    CSR array without duplicate entries.
     """
     values = _finite_table(X)
     classes = _numbered_by_appearance(_flat_labels(labels))

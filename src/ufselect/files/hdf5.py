@@ -107,13 +107,7 @@ def _shown(text: bytes) -> str:
 
 @contextmanager
 def opened_for_writing(path: Path, mode: str) -> Iterator[Any]:
-    """Open an HDF5 file, new ("w") or as it is ("r+").
-
-    Raises
-    ------
-    OSError
-        If something could not be written.
-    """
+    """Open an HDF5 file, new ("w") or as it is ("r+"); an OSError says that something could not be written."""
     import h5py
 
     with _DeferredErrors(path, "w+" if mode == "w" else mode) as stream:

@@ -113,15 +113,7 @@ def parquet_parts(pattern: str | Path, *, aside: Sequence[str] = ()) -> ParquetP
 
 
 def paths_matching(pattern: Path) -> list[Path]:
-    """Return the Parquet files that match a pattern or are in a folder, in the order of their names.
-
-    Raises
-    ------
-    OSError
-        If there is none.
-    ValueError
-        If one has another format.
-    """
+    """Return the Parquet files that match a pattern or are in a folder, in the order of their names."""
     if pattern.is_dir():
         pattern = pattern / "*.parquet"
     paths = sorted(Path(found) for found in glob(str(pattern))) if has_magic(str(pattern)) else [pattern]

@@ -89,12 +89,12 @@ def read_table(
     -----
     A column of a text file is numeric if all its values are numbers, or all are true or false; empty fields, NA, N/A,
     n/a, NaN, nan, -nan, null, NULL, None, the errors of Excel such as #N/A and #DIV/0!, and the texts in ``na`` are
-    missing values. The first line holds the names,
-    unless its fields are numbers, none is quoted, and they are like those below; then the names are ``column 1``,
-    ``column 2`` and so on. Numbers are names if they count the columns, are years, are evenly spaced where others are
-    not, or rise or fall in columns that do not and either lie outside the values below or are whole numbers above
-    decimals. ``Table.notes`` says which it was. The first column holds row labels if each row has one value more
-    than there are names, as R writes it, if the first name is empty, or if it is ``Unnamed: 0`` and counts the rows.
+    missing values. The first line holds the names, unless its fields are numbers, none is quoted, and they are like
+    those below; then the names are ``column 1``, ``column 2`` and so on. Numbers are names if they count the columns,
+    are years, are evenly spaced where others are not, or rise or fall in columns that do not and either lie outside the
+    values below or are whole numbers above decimals. ``Table.notes`` says which it was. The first column holds row
+    labels if each row has one value more than there are names, as R writes it, if the first name is empty, or if it is
+    ``Unnamed: 0`` and counts the rows.
 
     Lines of a text file that begin with # are comments: they are skipped, and counted in ``Table.notes``. The last one
     before the data holds the names if it has as many fields as the line after it, at least two, and one of the fields
@@ -141,15 +141,7 @@ def read_table(
 
 @contextmanager
 def stored_standard_input() -> Iterator[Path]:
-    """Yield a file with everything that standard input holds; its suffix says what that is, CSV by default.
-
-    Raises
-    ------
-    OSError
-        If standard input is closed or a terminal.
-    ValueError
-        If it is empty or holds an AnnData file.
-    """
+    """Yield a file with everything that standard input holds; its suffix says what that is, CSV by default."""
     with TemporaryDirectory(prefix="ufselect-") as folder:
         stored = Path(folder, _STANDARD_INPUT)
         with stored.open("wb") as file:

@@ -26,7 +26,7 @@ class DamagedMatrixError(UnreadableError):
 
 
 def sparse_from_parts(kind: Any, parts: Mapping[str, Any]) -> Any:
-    """Build a sparse matrix from the arrays that ``scipy.sparse.save_npz`` stores.
+    """Build a canonical matrix of compressed rows or columns from the arrays that ``scipy.sparse.save_npz`` stores.
 
     Parameters
     ----------
@@ -35,16 +35,6 @@ def sparse_from_parts(kind: Any, parts: Mapping[str, Any]) -> Any:
     parts : mapping
         Arrays by name: ``data`` and ``shape``, and ``indices`` and ``indptr``, ``offsets``, ``row`` and ``col``, or
         ``coords``.
-
-    Returns
-    -------
-    csr_matrix or csc_matrix
-        Float32 or float64, with sorted indices, no duplicates and no explicit zeros.
-
-    Raises
-    ------
-    UnreadableError
-        If a part is missing, or they do not fit together.
     """
     if not isinstance(kind, str) or kind not in ("csr", "csc", "bsr", "dia", "coo"):
         raise DamagedMatrixError("its format is unknown")

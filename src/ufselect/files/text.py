@@ -87,7 +87,8 @@ def read_records(
 
 def _last_is_empty(table: Table, file: Records, transpose: bool) -> bool:
     if transpose:
-        return not table.shape[0] or bool(np.isnan(table.X[-1]).all())
+        texts = [values[-1] for values in list(table.aside.values())[1:]]  # after the label of the sample
+        return bool(np.isnan(table.X[-1]).all()) and all(text is None or text != text for text in texts)
     return table.reasons.get(_names(["", *file.fields], True)[-1]) == "empty"
 
 

@@ -34,6 +34,7 @@ class FirstLine(NamedTuple):
         return (self.note,) if self.note else ()
 
 
+@np.errstate(invalid="ignore", over="ignore")
 def judge_first_line(file: Records, na: tuple[str, ...], header: bool | None) -> FirstLine:
     """Tell whether the first line of a file holds column names or a sample."""
     if header is not None:
@@ -156,7 +157,8 @@ def _judge_mixed(line: _Cells, rows: _Cells) -> FirstLine:
 
 def _why_names(line: _Cells, rows: _Cells) -> str | None:
     """Return why a line of numbers is unlike the rows below it; None if it may be one of them."""
-    if _counts_columns(line):
+    indices = np.arange(len(line.texts))
+    if len(indices) > 1 and any(np.array_equal(line.texts, (indices + start).astype(str)) for start in (0, 1)):
         return "its numbers count the columns"
     if not len(rows.numbers):
         return None
@@ -166,12 +168,13 @@ def _why_names(line: _Cells, rows: _Cells) -> str | None:
     first, below = line.numbers[named], rows.numbers[:, named]
     if len(first) < _LEAST_COLUMNS or not np.isfinite(first).all():
         return None
-    return _why_in_order(first, below) or _why_identifiers(first, below)
-
-
-def _counts_columns(line: _Cells) -> bool:
-    indices = np.arange(len(line.texts))
-    return len(indices) > 1 and any(np.array_equal(line.texts, (indices + start).astype(str)) for start in (0, 1))
+    if reason := _why_in_order(first, below):
+        return reason
+    if len(below) < 5 or len(np.unique(first)) < len(first) or not _is_whole(first).all():
+        return None
+    if _chance_of_whole_numbers(below) < 1e-3 and _share_far_outside(first, below) == 1.0:
+        return "it has whole numbers above decimals and far from them"
+    return None
 
 
 def _why_in_order(first: NDArray[np.float64], rows: NDArray[np.float64]) -> str | None:
@@ -183,7 +186,9 @@ def _why_in_order(first: NDArray[np.float64], rows: NDArray[np.float64]) -> str 
     direction = _direction(first)
     if not direction:
         return None
-    if _are_years(first) and not (np.isnan(rows) | _within(rows, *_YEARS)).all(axis=1).any():
+    if (_is_whole(first) & _within(first, *_YEARS)).all() and not (np.isnan(rows) | _within(rows, *_YEARS)).all(
+        axis=1
+    ).any():
         return "its numbers are years"
     if len(first) >= 5 and _is_even(first[None])[0] and _is_even(rows).mean() <= 0.1:
         return "its numbers are evenly spaced and those below are not"
@@ -200,40 +205,24 @@ def _why_in_order(first: NDArray[np.float64], rows: NDArray[np.float64]) -> str 
     return None
 
 
-def _why_identifiers(first: NDArray[np.float64], rows: NDArray[np.float64]) -> str | None:
-    """Return why different whole numbers in any order are no sample."""
-    if len(rows) < 5 or len(np.unique(first)) < len(first) or not _is_whole(first).all():
-        return None
-    if _chance_of_whole_numbers(rows) < 1e-3 and _share_far_outside(first, rows) == 1.0:
-        return "it has whole numbers above decimals and far from them"
-    return None
-
-
 def _direction(numbers: NDArray[np.float64]) -> int:
     """Return 1 if the numbers rise, −1 if they fall, and 0 otherwise."""
-    with np.errstate(invalid="ignore", over="ignore"):
-        steps = np.diff(numbers)
+    steps = np.diff(numbers)
     return 1 if (steps > 0).all() else -1 if (steps < 0).all() else 0
 
 
 def _shares_of_steps(rows: NDArray[np.float64], direction: int) -> NDArray[np.float64]:
     """Return for each row the share of steps from column to column in this direction."""
-    with np.errstate(invalid="ignore", over="ignore"):
-        steps = direction * np.diff(rows, axis=1)
+    steps = direction * np.diff(rows, axis=1)
     return (steps > 0).sum(axis=1) / np.maximum(1, (~np.isnan(steps)).sum(axis=1))
 
 
 def _is_even(rows: NDArray[np.float64]) -> NDArray[np.bool_]:
     """Whether all steps of each row are nearly the same."""
-    with np.errstate(invalid="ignore", over="ignore"):
-        steps = np.diff(rows, axis=1)
-        mean = steps.mean(axis=1, keepdims=True)
-        even: NDArray[np.bool_] = ((np.abs(steps - mean) <= _SPACING * np.abs(mean)) & (mean != 0.0)).all(axis=1)
+    steps = np.diff(rows, axis=1)
+    mean = steps.mean(axis=1, keepdims=True)
+    even: NDArray[np.bool_] = ((np.abs(steps - mean) <= _SPACING * np.abs(mean)) & (mean != 0.0)).all(axis=1)
     return even
-
-
-def _are_years(numbers: NDArray[np.float64]) -> bool:
-    return bool((_is_whole(numbers) & _within(numbers, *_YEARS)).all())
 
 
 def _within(numbers: NDArray[np.float64], least: float, most: float) -> NDArray[np.bool_]:
@@ -258,6 +247,5 @@ def _share_far_outside(first: NDArray[np.float64], rows: NDArray[np.float64]) ->
         return 0.0
     first, rows = first[filled], rows[:, filled]
     low, high = np.nanmin(rows, axis=0), np.nanmax(rows, axis=0)
-    with np.errstate(invalid="ignore", over="ignore"):
-        gap = np.maximum(first - high, low - first)
-        return float(((gap > 0.0) & (gap >= high - low)).mean())
+    gap = np.maximum(first - high, low - first)
+    return float(((gap > 0.0) & (gap >= high - low)).mean())

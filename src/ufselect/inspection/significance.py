@@ -85,15 +85,7 @@ class StructureTest:
         return self.p_value < _SIGNIFICANT
 
     def why_other_than(self, fitted: float, n_samples: int) -> str:
-        """Return why ``observed`` differs from the alignment of a fit to all samples; empty if it is the same figure.
-
-        Parameters
-        ----------
-        fitted : float
-            Alignment of the fit.
-        n_samples : int
-            Number of samples of the fit.
-        """
+        """Return why ``observed`` differs from the alignment of a fit to all samples; empty if it is the same."""
         if 0 < self.n_samples < n_samples:
             return f"on the {self.n_samples:,} of {n_samples:,} samples tested"
         # Some methods select other features if their number is given than if they choose it themselves.

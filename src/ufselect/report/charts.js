@@ -1,4 +1,4 @@
-/* Line charts: scores by rank, agreement by number of columns, the spectrum, objective by iteration. */
+/* Line charts: scores by rank, alignment by number of columns, the spectrum, objective by iteration. */
 
 const MOST_POINTS = 1000;
 const CHART = { height: 320, left: 58, right: 16, top: 36, bottom: 50 };
@@ -24,22 +24,22 @@ function drawScores({ names, scores, selected }) {
 
 function drawStructure(curves, { names, selected }) {
   if (!curves) return;
-  const { agreement, r2, all, tested } = curves;
+  const { alignment, r2, all, tested } = curves;
   lineChart(byId("structure-drawing"), () => ({
-    values: agreement,
+    values: alignment,
     besides: [
       ...(r2 ? [{ values: r2, kind: "r2" }] : []),
       ...(tested?.observed ? [{ values: tested.observed, kind: "tested" }] : []),
     ],
     band: tested,
     level: all,
-    cut: Math.min(selected, agreement.length),
+    cut: Math.min(selected, alignment.length),
     dot: true,
     low: 0,
     marked: chosen,
-    titles: ["Columns", "Agreement"],
+    titles: ["Columns", "Alignment"],
     describe: (i) => [
-      `Agreement ${agreement[i].toFixed(3)} of the best ${grouped.format(i + 1)}`,
+      `Alignment ${alignment[i].toFixed(3)} of the best ${grouped.format(i + 1)}`,
       ...(tested?.mean[i] === undefined ? [] : [`Shuffled columns ${tested.low[i].toFixed(3)} to ${tested.high[i].toFixed(3)}`]),
       ...(r2 ? [`R² ${r2[i].toFixed(3)}`] : []),
       `Last added: ${names[i]}`,

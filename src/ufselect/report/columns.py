@@ -1,4 +1,4 @@
-"""The selected columns one by one: their values, how they differ between clusters, and what they stand for."""
+"""The columns: their values, correlations and alignment, how they differ between clusters, what they stand for."""
 
 from __future__ import annotations
 
@@ -7,21 +7,24 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.cluster.hierarchy import leaves_list, linkage
+from scipy.spatial.distance import squareform
 
 from ufselect._utils.types import Float, Indices
+from ufselect.columns.dense import constant_columns
 from ufselect.columns.tabular import dense_part
 from ufselect.inspection import explain_features
-from ufselect.report.features import (
-    MOST_CORRELATED,
-    MOST_ROWS,
-    best_first,
-    columns_left_out,
-    evenly_spaced,
-    part_of,
-    random_columns,
-)
+from ufselect.metrics import absolute_correlations
 from ufselect.report.samples import Map
-from ufselect.report.study import Study
+from ufselect.report.study import Study, evenly_spaced, part_of
+
+MOST_CORRELATED = 1000
+"""Number of selected columns whose correlations are computed; the cost grows with its square."""
+
+MOST_ROWS = 2000
+"""Number of samples from which what a column stands for is estimated."""
+
+_MOST_ENTRIES = 20_000_000
+_RANDOM_COLUMNS = 100
 
 MOST_MARKERS = 60
 """Number of selected columns whose means by cluster are shown."""
@@ -40,6 +43,92 @@ _MOST_WORK = 5e9
 _BLOCK = 2000
 
 
+class Curves(NamedTuple):
+    """Alignment of the best 1, 2, … columns with the learned structure, and R² of the embedding on them."""
+
+    alignment: Float
+    r2: Float | None
+
+
+def curves_of(study: Study) -> Curves | None:
+    """Return the alignment of the best columns with the learned structure; None if the method learns none."""
+    alignment = getattr(study.selector, "alignment_curve_", None)
+    if alignment is None or len(alignment) == 0:
+        return None
+    r2 = getattr(study.selector, "r2_curve_", None)
+    return Curves(np.asarray(alignment, dtype=np.float64), None if r2 is None else np.asarray(r2, dtype=np.float64))
+
+
+@dataclass(frozen=True)
+class Correlations:
+    """|ρ| of the selected columns, best first."""
+
+    values: Float
+    n_samples: int
+    mean: float
+    of_random_columns: float
+
+    def ordered_by_similarity(self, count: int) -> Indices:
+        """Return the order of the best ``count`` columns in which correlated columns are next to each other."""
+        if count < 3:
+            return np.arange(count)
+        distances = 1.0 - self.values[:count, :count]
+        np.fill_diagonal(distances, 0.0)
+        tree = linkage(squareform(np.maximum(distances, 0.0), checks=False), "average", optimal_ordering=True)
+        return np.asarray(leaves_list(tree), dtype=np.intp)
+
+
+def _mean_of_pairs(values: Float) -> float:
+    """Return the mean of a symmetric matrix without its diagonal; 0 if there is nothing else."""
+    m = len(values)
+    return float((values.sum() - values.trace()) / max(m * (m - 1), 1))
+
+
+def selected_correlations(study: Study) -> Correlations:
+    """Return the correlations of the best selected columns, over a subset of the samples if there are many of both."""
+    chosen = study.best_first[: min(study.selector.n_features_, MOST_CORRELATED)]
+    rows = evenly_spaced(study.X.shape[0], _MOST_ENTRIES // len(chosen))
+    values = absolute_correlations(part_of(study.X, rows, chosen))
+    random = _mean_of_pairs(absolute_correlations(part_of(study.X, rows, _random_columns(study, _RANDOM_COLUMNS))))
+    return Correlations(values, len(rows), _mean_of_pairs(values), random)
+
+
+def _random_columns(study: Study, count: int, among: Indices | None = None) -> Indices:
+    """Return up to ``count`` random columns, always the same ones."""
+    candidates = np.arange(study.X.shape[1]) if among is None else among
+    return np.random.default_rng(0).permutation(candidates)[:count]
+
+
+def _columns_left_out(study: Study) -> Indices:
+    """Return the columns that are neither selected nor constant nor copies of others."""
+    left = (study.selector.ranking_ > study.selector.n_features_) & (study.selector.copies_ < 0)
+    return np.flatnonzero(left & ~study.constant)
+
+
+def alignment_of_all(study: Study) -> float | None:
+    """Return the alignment of all columns together with the learned structure; None if the method learns none.
+
+    With aⱼ = ‖xⱼ‖²·alignmentⱼ it is Σ a / ‖XXᵀ‖. The norm is estimated from pairs of some samples if there are many.
+    """
+    alone = getattr(study.selector, "alignments_", None)
+    if alone is None:
+        return None
+    n, d = study.X.shape
+    rows = evenly_spaced(n, min(MOST_ROWS, max(_MOST_ENTRIES // d, 50)))
+    known = np.flatnonzero((study.selector.copies_ < 0) & (np.asarray(alone) > 0.0))
+    part = part_of(study.X, rows, known)
+    constant = study.constant[known] if len(rows) == n else np.asarray(constant_columns(part))
+    varying = np.flatnonzero(~constant)
+    if len(varying) == 0:
+        return None
+    X = study.selector._prepared(part[:, varying]).in_double_precision()
+    squares = X.row_gram() ** 2
+    share = n / len(rows)
+    pairs = squares.sum() - squares.trace()
+    norm = np.sqrt(share * squares.trace() + share * (n - 1) / max(len(rows) - 1, 1) * pairs)
+    return min(float(share * X.squared_norms() @ np.asarray(alone)[known[varying]] / norm), 1.0)
+
+
 class Histogram(NamedTuple):
     """Counts between the smallest and the largest value, and how many different values there are."""
 
@@ -51,7 +140,7 @@ class Histogram(NamedTuple):
 
 def histograms(study: Study) -> list[Histogram]:
     """Return the distribution of each of the best selected columns."""
-    chosen = best_first(study)[: min(study.selector.n_features_, MOST_CORRELATED)]
+    chosen = study.best_first[: min(study.selector.n_features_, MOST_CORRELATED)]
     return [_histogram(dense_part(study.X, [column], standardize=False)[:, 0]) for column in chosen]
 
 
@@ -63,16 +152,9 @@ def _histogram(values: Float) -> Histogram:
     return Histogram(counts, low, high, len(np.unique(values)))
 
 
-class StandsFor(NamedTuple):
-    """The columns left out that resemble a selected one more than any other selected one."""
-
-    total: int
-    nearest: list[tuple[int, float]]
-
-
-def what_they_stand_for(study: Study) -> list[StandsFor]:
-    """Return which columns left out each of the best selected columns stands for, the most similar first."""
-    order = best_first(study)
+def what_they_stand_for(study: Study) -> list[dict[str, Any]]:
+    """Return the columns left out that resemble a selected one most: their number, and ranks of the most similar."""
+    order = study.best_first
     m = min(study.selector.n_features_, MOST_CORRELATED)
     rows = evenly_spaced(study.X.shape[0], MOST_ROWS)
     left = order[m:]
@@ -83,8 +165,8 @@ def what_they_stand_for(study: Study) -> list[StandsFor]:
     for index in range(m):
         members = np.flatnonzero((nearest == index) & (similarity >= least))
         members = members[np.argsort(-similarity[members], kind="stable")]
-        listed = [(int(m + member), float(similarity[member])) for member in members[:_MOST_LISTED]]
-        found.append(StandsFor(len(members), listed))
+        listed = [[int(m + member), round(float(similarity[member]), 4)] for member in members[:_MOST_LISTED]]
+        found.append({"count": len(members), "nearest": listed})
     return found
 
 
@@ -106,7 +188,7 @@ def explanations(study: Study) -> list[list[str]]:
     m = study.selector.n_features_
     rows = evenly_spaced(n, MOST_ROWS)
     affordable = max(int(_MOST_WORK / (len(rows) * m**2)), _FEWEST_EXPLAINED)
-    best = best_first(study)[: min(d, 2 * m + 20, affordable, _MOST_EXPLAINED)]
+    best = study.best_first[: min(d, 2 * m + 20, affordable, _MOST_EXPLAINED)]
     part = part_of(study.X, rows, np.arange(d)) if len(rows) < n else study.X
     copies = study.selector.copies_
     explained = explain_features(study.selector, part, best.tolist())
@@ -115,10 +197,9 @@ def explanations(study: Study) -> list[list[str]]:
 
 @dataclass(frozen=True)
 class Markers:
-    """Means of standardised columns by cluster, clusters and columns in an order in which similar ones are neighbours.
+    """Means of standardised columns by cluster, similar clusters and columns side by side.
 
-    ``columns`` are ranks, from 0; the last ``n_controls`` of them are not selected. ``within`` is the share of variance
-    that the clusters explain, of the selected columns and of the controls.
+    ``columns`` are ranks, from 0; the last ``n_controls`` of them are not selected.
     """
 
     columns: Indices
@@ -132,32 +213,17 @@ def markers(study: Study, shown: Map) -> Markers | None:
     k = int(shown.clusters.max()) + 1
     if k < 2:
         return None
-    order = best_first(study)
-    controls = random_columns(study, N_CONTROLS, columns_left_out(study))
-    selected = order[: min(study.selector.n_features_, MOST_MARKERS)]
-    means = _means_by_cluster(study, shown, np.concatenate([selected, controls]), k)
-    clusters = _by_similarity(means[: len(selected)].T)
-    means = means[:, clusters]
-    of_selected = _by_cluster(means[: len(selected)])
-    rows = np.concatenate([of_selected, np.arange(len(selected), len(means))])
-    ranks = np.concatenate([np.arange(len(selected)), study.selector.ranking_[controls] - 1])
-    return Markers(ranks[rows], clusters, means[rows], len(controls))
-
-
-def _means_by_cluster(study: Study, shown: Map, columns: Indices, k: int) -> Float:
-    values = dense_part(part_of(study.X, shown.rows, columns), slice(None), standardize=True)
-    sizes = np.bincount(shown.clusters, minlength=k)
+    controls = _random_columns(study, N_CONTROLS, _columns_left_out(study))
+    selected = study.best_first[: min(study.selector.n_features_, MOST_MARKERS)]
+    m = len(selected)
+    chosen = np.concatenate([selected, controls])
+    values = dense_part(part_of(study.X, shown.rows, chosen), slice(None), standardize=True)
     sums = [np.bincount(shown.clusters, weights=column, minlength=k) for column in values.T]
-    return np.array(sums) / np.maximum(sizes, 1)
-
-
-def _by_similarity(profiles: Float) -> Indices:
-    if len(profiles) < 3:
-        return np.arange(len(profiles))
-    return np.asarray(leaves_list(linkage(profiles, "average", optimal_ordering=True)), dtype=np.intp)
-
-
-def _by_cluster(means: Float) -> Indices:
-    """Order columns by the cluster in which they stand out, and there by how much."""
-    standing_out = np.abs(means).argmax(axis=1)
-    return np.lexsort((-np.abs(means).max(axis=1), standing_out))
+    means = np.array(sums) / np.maximum(np.bincount(shown.clusters, minlength=k), 1)
+    clusters = np.arange(k) if k < 3 else leaves_list(linkage(means[:m].T, "average", optimal_ordering=True))
+    means = means[:, clusters]
+    sizes = np.abs(means[:m])
+    # By the cluster in which a column stands out, and there by how much.
+    rows = np.concatenate([np.lexsort((-sizes.max(axis=1), sizes.argmax(axis=1))), np.arange(m, len(means))])
+    ranks = np.concatenate([np.arange(m), study.selector.ranking_[controls] - 1])
+    return Markers(ranks[rows], clusters.astype(np.intp), means[rows], len(controls))

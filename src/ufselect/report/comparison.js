@@ -1,4 +1,4 @@
-/* The page of a comparison: the overlap of selections, and the agreement curves of all methods. */
+/* The page of a comparison: the overlap of selections, and the alignment curves of all methods. */
 
 function drawPage({ methods, overlap, curves, selected }) {
   drawOverlap(methods, unpackedShares(overlap));
@@ -24,17 +24,17 @@ function drawCurves(curves, selected) {
   const longest = curves.reduce((one, other) => (other.values.length > one.values.length ? other : one));
   const lines = curves.map(({ method, values }, i) => ({ method, values, kind: `series-${i}` }));
   const main = lines.find(({ method }) => method === longest.method);
-  lineChart(byId("agreement-drawing"), () => ({
+  lineChart(byId("alignment-drawing"), () => ({
     ...main,
     besides: lines.filter((line) => line !== main),
     cut: Math.min(selected, main.values.length),
     plain: true,
     low: 0,
-    titles: ["Columns", "Agreement"],
+    titles: ["Columns", "Alignment"],
     describe: (i) => [
       `Best ${grouped.format(i + 1)}`,
       ...lines.filter(({ values }) => isWithin(i, values)).map(({ method, values }) => `${method} ${values[i].toFixed(3)}`),
     ],
   }));
-  addLineLegend(byId("agreement-legend"), lines.map(({ method, kind }) => [kind, method]));
+  addLineLegend(byId("alignment-legend"), lines.map(({ method, kind }) => [kind, method]));
 }

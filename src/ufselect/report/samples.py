@@ -18,8 +18,7 @@ from ufselect.graphs.adaptive import neighbor_probabilities
 from ufselect.graphs.laplacian import structure_laplacian
 from ufselect.graphs.neighbors import nearest_others
 from ufselect.graphs.spectral import eigengap, smallest_eigenvectors
-from ufselect.report.features import best_first, evenly_spaced, part_of
-from ufselect.report.study import Study
+from ufselect.report.study import Study, evenly_spaced, part_of
 from ufselect.solvers.kmeans import kmeans_labels
 
 MOST_SHOWN = 50_000
@@ -107,7 +106,7 @@ def _wanted_clusters(study: Study) -> int | None:
 
 def _standardized_selection(study: Study, rows: Indices) -> Float:
     """Return the best selected columns with mean 0 and variance 1, without constant ones."""
-    chosen = best_first(study)[: min(study.selector.n_features_, MOST_COLUMNS_COMPARED)]
+    chosen = study.best_first[: min(study.selector.n_features_, MOST_COLUMNS_COMPARED)]
     values = part_of(study.X, rows, chosen).astype(np.float64)
     informative = np.flatnonzero(~constant_columns(values))
     if len(informative) == 0:

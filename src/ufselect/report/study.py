@@ -1,18 +1,26 @@
-"""A selection and everything that its page shows."""
+"""A selection and everything that its page shows, and the code that reproduces it."""
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
 
-from ufselect._utils.types import Float
+import ufselect
+from ufselect._utils.types import Float, Indices
 from ufselect._utils.wording import percent, shown
 from ufselect.base import BaseSelector
+from ufselect.columns.dense import constant_columns
 from ufselect.columns.tabular import as_matrix, column_names
 from ufselect.inspection import StructureTest
+
+_WITHOUT_EFFECT = ("n_jobs", "verbose")  # on the result
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,40 +85,46 @@ class Study:
     ordered: bool = False
 
     def __post_init__(self) -> None:
-        n, d = self._keep_plain_values()
-        _check_count("names", len(self.column_names), "columns", d)
-        _check_count("ranks", len(self.selector.ranking_), "columns", d)
-        if self.samples is not None:
-            _check_count("labels", len(self.samples), "samples", n)
-        for name, values in self.groups.items():
-            _check_count(f"values of {shown(str(name))}", len(values), "samples", n)
-        for name in ("stability", "missing"):
-            if getattr(self, name) is not None:
-                _check_count(f"values of {name}", len(getattr(self, name)), "columns", d)
-        if self.image is not None and self.image[0] * self.image[1] != d:
-            height, width = self.image
-            raise ValueError(f"An image of {height} × {width} has {height * width} pixels, but there are {d} columns.")
-
-    def _keep_plain_values(self) -> tuple[int, int]:
-        """Replace frames by matrices, and series, which look up labels, by lists; return the shape of X."""
-        given = column_names(self.X, self.selector) if self.names is None else self.names
+        names = column_names(self.X, self.selector) if self.names is None else self.names
         X = as_matrix(self.X)
+        n, d = X.shape
+        # Frames become matrices, and series, which look up labels, become lists.
         plain = {
             "X": X,
-            "names": [f"x{column}" for column in range(X.shape[1])] if given is None else list(map(str, given)),
+            "names": [f"x{column}" for column in range(d)] if names is None else list(map(str, names)),
             "samples": None if self.samples is None else list(map(str, self.samples)),
             "groups": {name: list(values) for name, values in self.groups.items()},
-            "stability": _as_array(self.stability),
-            "missing": _as_array(self.missing),
+            "stability": None if self.stability is None else np.asarray(self.stability, dtype=np.float64),
+            "missing": None if self.missing is None else np.asarray(self.missing, dtype=np.float64),
         }
         for name, value in plain.items():
             object.__setattr__(self, name, value)
-        return int(X.shape[0]), int(X.shape[1])
+        of_columns = {"names": self.names, "ranks": self.selector.ranking_}
+        of_columns |= {f"values of {name}": getattr(self, name) for name in ("stability", "missing")}
+        of_samples = {"labels": self.samples}
+        of_samples |= {f"values of {shown(str(name))}": values for name, values in self.groups.items()}
+        for noun, count, found in (("columns", d, of_columns), ("samples", n, of_samples)):
+            for what, values in found.items():
+                if values is not None and len(values) != count:
+                    raise ValueError(f"There are {len(values)} {what} for {count} {noun}.")
+        if self.image is not None and self.image[0] * self.image[1] != d:
+            height, width = self.image
+            raise ValueError(f"An image of {height} × {width} has {height * width} pixels, but there are {d} columns.")
 
     @property
     def column_names(self) -> Sequence[str]:
         """The names of the columns."""
         return self.names or ()
+
+    @cached_property
+    def best_first(self) -> Indices:
+        """The indices of the columns by rank."""
+        return np.argsort(self.selector.ranking_, kind="stable")
+
+    @cached_property
+    def constant(self) -> npt.NDArray[np.bool_]:
+        """Which columns are constant."""
+        return np.asarray(constant_columns(self.X))
 
     @property
     def subsets(self) -> str:
@@ -125,10 +139,36 @@ class Study:
         return self.test is not None and not self.test.found
 
 
-def _check_count(what: str, found: int, of_what: str, wanted: int) -> None:
-    if found != wanted:
-        raise ValueError(f"There are {found} {what} for {wanted} {of_what}.")
+def part_of(X: Any, rows: Indices, columns: Indices) -> Any:
+    """Return some rows and columns of X, dense or sparse."""
+    if len(rows) == X.shape[0]:
+        return X[:, columns]
+    # If X is sparse, the step that is fast in its format comes first.
+    return X[:, columns][rows] if sp.issparse(X) and X.format == "csc" else X[rows][:, columns]
 
 
-def _as_array(values: Any) -> Float | None:
-    return None if values is None else np.asarray(values, dtype=np.float64)
+def evenly_spaced(n: int, most: int) -> Indices:
+    """Return ``most`` indices below n, including the first and the last; all n of them if n is smaller."""
+    return np.arange(n) if n <= most else np.linspace(0, n - 1, most).round().astype(np.intp)
+
+
+def parameters(selector: BaseSelector) -> dict[str, tuple[str, bool]]:
+    """Return the value of every parameter as Python code, and whether it is the default."""
+    defaults = inspect.signature(type(selector).__init__).parameters
+    given = selector.get_params(deep=False)
+    names = [name for name in defaults if name in given and name not in _WITHOUT_EFFECT]
+    found = {}
+    for name in names:
+        value, default = given[name], defaults[name].default
+        is_default = type(value) is type(default) and bool(value == default)
+        found[name] = (repr(value.item() if isinstance(value, np.generic) else value), is_default)
+    return found
+
+
+def python_code(selector: BaseSelector) -> str:
+    """Return code that reproduces the selection from a matrix X, without parameters at their defaults."""
+    method = type(selector).__name__
+    chosen = {name: value for name, (value, default) in parameters(selector).items() if not default}
+    named = ", ".join(f"{name}={value}" for name, value in chosen.items())
+    module = "ufselect" if getattr(ufselect, method, None) is type(selector) else type(selector).__module__
+    return f"from {module} import {method}\n\nselector = {method}({named}).fit(X)\nselector.top_features()"

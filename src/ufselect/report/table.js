@@ -49,17 +49,17 @@ function tableFields(features) {
     { key: "name", title: "Name", value: (i) => names[i], show: (i) => names[i] },
     { key: "values", title: "Values", hint: "Histogram from the smallest to the largest value", value: (i) => features.ranges[i]?.[1] ?? null,
       show: (i) => (features.histograms[i] ? histogram(features, i) : "–"), largestFirst: true },
-    { key: "distinct", title: "Distinct", hint: "Number of different values", largestFirst: true, value: known(distinct),
+    { key: "distinct", title: "Distinct", hint: "Number of distinct values", largestFirst: true, value: known(distinct),
       show: (i) => (distinct[i] === undefined ? "–" : grouped.format(distinct[i])) },
     ...(missing ? [{ key: "missing", title: "Missing", hint: "Share of missing values in the file", largestFirst: true, value: known(missing),
       show: (i) => percent(missing[i]) }] : []),
     gains
-      ? { key: "gain", title: "Gain", hint: "How much the column raised the agreement of those ranked before it with the learned structure",
+      ? { key: "gain", title: "Gain", hint: "Gain in alignment with the learned structure over the columns ranked before it",
           largestFirst: true, value: known(gains), show: (i) => gains[i]?.toFixed(4) ?? "–" }
       : { key: "score", title: "Score", largestFirst: true, value: known(scores), show: (i) => evenNumber(scores[i]) },
-    ...(stability ? [{ key: "stability", title: "Stability", hint: `Share of random subsets of ${features.subsets} from which the column is selected, too; the mark is chance`,
+    ...(stability ? [{ key: "stability", title: "Stability", hint: `Share of random subsets of ${features.subsets} on which the column is selected, too; the mark is chance level`,
       largestFirst: true, value: known(stability), show: (i) => stabilityBar(features, i) }] : []),
-    { key: "stands", title: "Stands for", hint: "Columns left out that resemble this one more than any other selected one, with an absolute correlation of at least 0.5",
+    { key: "stands", title: "Stands for", hint: "Columns not selected whose most similar selected column is this one, with an absolute correlation of at least 0.5",
       largestFirst: true, value: (i) => standsFor[i]?.count ?? null, show: (i) => standsForText(features, i) },
   ];
 }

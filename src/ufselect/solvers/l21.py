@@ -18,6 +18,7 @@ import numpy as np
 
 from ufselect._utils.compiling import compiled, subtract_multiple
 from ufselect._utils.types import Float, Indices
+from ufselect.columns.arrays import frobenius_norm
 from ufselect.columns.dense import Columns
 from ufselect.solvers.l21_newton import l21_solution_by_norms
 
@@ -102,7 +103,7 @@ def l21_regression(
 def _is_orthogonal(X: Columns, gram: Float | None, Y: Float, target: Float) -> bool:
     """Return whether what XᵀXW explains of Y would be lost in its rounding errors, so that W could be anything."""
     squares = X.squared_norms() if gram is None else np.diagonal(gram)
-    largest = _UNRESOLVED * math.sqrt(float(squares.max())) * float(np.linalg.norm(Y))
+    largest = _UNRESOLVED * math.sqrt(float(squares.max())) * frobenius_norm(Y)
     return float(np.linalg.norm(target, axis=1).max()) <= largest
 
 

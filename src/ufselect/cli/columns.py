@@ -1,0 +1,211 @@
+"""Columns named on the command line or in files: those to keep, to exclude, to evaluate."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from ufselect._utils.wording import counted, listed, shown
+from ufselect.cli.options import ColumnOptions
+
+if TYPE_CHECKING:
+    from ufselect.base import BaseSelector
+    from ufselect.cli.reading import LoadedTable
+    from ufselect.files import Table
+
+_ACTIONS = {"keep": "Kept regardless of their score", "exclude": "Excluded"}
+_MOST_NAMED = 3
+_NUMBERED = re.compile(r"(x|column )(\d+)")  # names of columns in files without names
+
+
+@dataclass(frozen=True)
+class ColumnChoice:
+    """Names and patterns of the columns to keep and to exclude, and the column of batches."""
+
+    keep: Sequence[str] = ()
+    exclude: Sequence[str] = ()
+    batch: str = ""
+
+    @classmethod
+    def of(cls, options: ColumnOptions) -> ColumnChoice:
+        """Read the files of names; raise an error before the table is read if one cannot be."""
+        kept = [*(options.keep or ()), *_names_in_optional(options.keep_file, "--keep-file")]
+        excluded = [*(options.exclude or ()), *_names_in_optional(options.exclude_file, "--exclude-file")]
+        return cls(kept, excluded, options.batch)
+
+    @property
+    def aside(self) -> tuple[str, ...]:
+        """Names of columns that are not features."""
+        return (self.batch,) if self.batch else ()
+
+    def batches(self, loaded: LoadedTable) -> Any:
+        """Return the batch of every sample, or None."""
+        return loaded.table.aside[self.batch] if self.batch else None
+
+    def indices(self, loaded: LoadedTable) -> dict[str, list[int]]:
+        """Return the columns to keep and to exclude, if given; raise an error if they contradict each other."""
+        from ufselect.base.screening import why_useless
+
+        names, aside = loaded.table.names, loaded.table.aside
+        given = {"keep": self.keep, "exclude": self.exclude}
+        found = {each: _columns_matching(texts, names, aside, f"--{each}") for each, texts in given.items() if texts}
+        keep = found.get("keep", [])
+        if both := sorted(set(keep) & set(found.get("exclude", ()))):
+            reason = f"column '{shown(names[both[0]])}' is in --exclude as well"
+            raise typer.BadParameter(reason, param_hint="--keep")
+        if keep and (useless := why_useless(loaded.X[:, keep], [names[column] for column in keep])):
+            raise typer.BadParameter(useless, param_hint="--keep")
+        return found
+
+    def apply(self, selector: BaseSelector, loaded: LoadedTable) -> list[str]:
+        """Set the parameters of a selector, and return sentences on what they do."""
+        found = self.indices(loaded)
+        if (lacking := _first_lacking(selector, found)) is not None:
+            raise typer.BadParameter(_why_refused(selector, lacking), param_hint=f"--{lacking}")
+        if found:
+            selector.set_params(**found)
+        return notes_on_choice(found)
+
+    def apply_to_all(self, selectors: Mapping[str, Any], loaded: LoadedTable) -> tuple[list[str], dict[str, str]]:
+        """Set the parameters of all selectors that have them; return sentences, and why the others cannot take part."""
+        found = self.indices(loaded)
+        refused = {}
+        for name, selector in selectors.items():
+            if (lacking := _first_lacking(selector, found)) is not None:
+                refused[name] = f"{_why_refused(selector, lacking)}."
+            elif found:
+                selector.set_params(**found)
+        if len(refused) == len(selectors):
+            raise ValueError(f"no method could be fitted: {' '.join(dict.fromkeys(refused.values()))}")
+        return notes_on_choice(found), refused
+
+
+def notes_on_choice(found: Mapping[str, Sequence[int]]) -> list[str]:
+    """Return sentences on how many columns are kept and excluded."""
+    return [f"{_ACTIONS[option]}: {counted(len(columns), 'column')}." for option, columns in found.items()]
+
+
+def _first_lacking(selector: Any, found: Mapping[str, Any]) -> str | None:
+    """Return the first parameter that a selector, or any other object that is fitted, does not have."""
+    known = selector.get_params() if hasattr(selector, "get_params") else ()
+    return next((name for name in found if name not in known), None)
+
+
+def _why_refused(selector: Any, parameter: str) -> str:
+    return f"{type(selector).__name__} has no parameter {parameter}"
+
+
+def _columns_matching(texts: Sequence[str], names: Sequence[str], aside: Mapping[str, Any], option: str) -> list[int]:
+    """Return the indices of the columns that names or shell patterns, also several separated by commas, stand for."""
+    from ufselect.columns.tabular import columns_matching, is_pattern
+
+    known = set(names)
+    parts = [part.strip() for text in texts for part in ([text] if text in known else text.split(","))]
+    found = columns_matching([part for part in parts if part], names)
+    for text, columns in found.items():
+        if not columns:
+            reason = f"no column matches '{shown(text)}'" if is_pattern(text) else why_not_a_column(text, names, aside)
+            raise typer.BadParameter(reason, param_hint=option)
+    if not found:
+        raise typer.BadParameter("no column is given", param_hint=option)
+    return list(dict.fromkeys(column for columns in found.values() for column in columns))
+
+
+def why_not_a_column(name: str, names: Sequence[str], aside: Mapping[str, Any]) -> str:
+    """Return why a name is not that of a column, and which name may have been meant."""
+    if name in aside:
+        return f"column '{shown(name)}' is set aside and takes no part in the selection"
+    return f"there is no column '{shown(name)}'{guess_at(name, names)}"
+
+
+def guess_at(name: str, names: Sequence[str]) -> str:
+    """Return which name may have been meant, as the end of a sentence; nothing if none is similar."""
+    near = get_close_matches(name, names, n=1)
+    return f"; did you mean '{shown(near[0])}'?" if near else ""
+
+
+def names_in_file(path: Path, option: str) -> list[str]:
+    """Return the names in a file, one per line; empty lines and lines that begin with # do not count."""
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        raise typer.BadParameter(f"{shown(str(path))} cannot be read: {reason}", param_hint=option) from error
+    names = [line.strip() for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#")]
+    if not names:
+        raise typer.BadParameter(f"{shown(str(path))} contains no names", param_hint=option)
+    return names
+
+
+def _names_in_optional(path: Path | None, option: str) -> list[str]:
+    return [] if path is None else names_in_file(path, option)
+
+
+@dataclass(frozen=True)
+class ColumnList:
+    """The different columns of a list, in its order; the number of duplicates; names that are no columns."""
+
+    columns: list[int]
+    n_duplicates: int
+    unknown: Sequence[str] = ()
+
+
+def column_lists(
+    lines: Mapping[Path, Sequence[str]], table: Table, reserved: Sequence[str], option: str
+) -> dict[str, ColumnList]:
+    """Return the columns listed in files, by the name of the file; by its path if another row would have that name."""
+    names = [path.name for path in lines]
+    taken = {*reserved, *(name for name in names if names.count(name) > 1)}
+    return {
+        str(path.absolute()) if path.name in taken else path.name: _column_list(several, path, table, option)
+        for path, several in lines.items()
+    }
+
+
+def _column_list(lines: Sequence[str], path: Path, table: Table, option: str) -> ColumnList:
+    """Return the columns that lines of one name, or of several separated by commas, stand for.
+
+    Columns of a table without names may be given by the number in the name that they are shown with.
+    """
+    index = {name: column for column, name in enumerate(table.names)}
+    numbers = _names_by_number(table.names)
+    names = [numbers.get(name, name) for line in lines for name in _names_in_line(line, index)]
+    if not names:
+        raise typer.BadParameter(f"{shown(str(path))} contains no names", param_hint=option)
+    different = dict.fromkeys(names)
+    unknown = [name for name in different if name not in index]
+    aside = [name for name in unknown if name in table.aside]
+    if aside or len(unknown) == len(different):
+        refused = aside or unknown
+        if len(refused) == 1 or aside:
+            reason = why_not_a_column(refused[0], table.names, table.aside)
+        else:
+            named = listed(refused, _MOST_NAMED, quoted=True)
+            reason = f"none of {counted(len(refused), 'name')} is a column: {named}{guess_at(refused[0], table.names)}"
+        raise typer.BadParameter(f"{shown(str(path))}: {reason}", param_hint=option)
+    return ColumnList([index[name] for name in different if name in index], len(names) - len(different), unknown)
+
+
+def _names_by_number(names: Sequence[str]) -> dict[str, str]:
+    """Return the columns by the numbers in their names, if the file has none and all are numbered."""
+    found = [_NUMBERED.fullmatch(name) for name in names]
+    if not all(found) or len({match[1] for match in found if match}) > 1:
+        return {}
+    return {match[2]: match[0] for match in found if match}
+
+
+def _names_in_line(line: str, known: Mapping[str, int]) -> Sequence[str]:
+    if line in known:  # a name may have commas
+        return [line]
+    try:
+        parts = next(csv.reader([line], skipinitialspace=True))
+    except csv.Error:  # longer than any name
+        parts = line.split(",")
+    return [part.strip() for part in parts if part.strip()]

@@ -1,0 +1,234 @@
+"""The page in words: the verdict, and for each figure a label and a caption."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ufselect._utils import wording
+from ufselect._utils.wording import counted
+from ufselect.inspection import alignment_of_selection
+from ufselect.report.columns import MOST_CORRELATED, curves_of
+from ufselect.report.figures import MOST_CORRELATIONS_SHOWN, Findings, objective_values
+from ufselect.report.samples import MOST_COLUMNS_COMPARED
+from ufselect.report.study import Study
+
+
+class Verdict(NamedTuple):
+    """What was found, the evidence for it, and sentences on how sure it is."""
+
+    finding: str
+    evidence: str
+    more: list[str]
+
+
+class Caption(NamedTuple):
+    """A figure in words: a label for screen readers, how to read it, and what its colours mean at first."""
+
+    label: str
+    caption: str
+    coloring: str = ""
+
+
+def percent(share: float) -> str:
+    """Return a share as a percentage that no line break can divide."""
+    return wording.percent(share, space="\u00a0")
+
+
+def verdict(study: Study) -> Verdict:
+    """Return what was found, and how much better it is than chance."""
+    d, test = study.X.shape[1], study.test
+    columns = counted(d, "column")
+    chosen = f"{study.selector.n_features_:,} of {columns}"
+    if test is None:
+        untested = "whether they carry any structure was not tested"
+        if curves_of(study) is None:
+            untested = f"{type(study.selector).__name__} learns no structure that they could be tested against"
+        return Verdict(f"{chosen} selected", untested, _stability(study))
+    n, fitted = study.X.shape[0], alignment_of_selection(study.selector) or test.observed
+    other = test.why_other_than(fitted, n)
+    by_chance = f"{test.mean:.2f}\u00a0±\u00a0{round(test.spread, 3):.1g}"
+    if not test.found:
+        evidence = (
+            f"the alignment of the selected columns with the learned structure is no better than that of shuffled "
+            f"columns ({f'{other} ' if other else ''}{test.observed:.2f} against {by_chance}, "
+            f"p\u00a0=\u00a0{test.p_value:.2g})"
+        )
+        too_few = "may be arbitrary, or too few samples were tested to detect a structure"
+        doubt = too_few if 0 < test.n_samples < n else "is arbitrary"
+        return Verdict(f"No structure was found in {columns}", evidence, [f"The selection of {chosen} {doubt}."])
+    probability = "p\u00a0<\u00a00.001" if test.p_value < 0.001 else f"p\u00a0=\u00a0{test.p_value:.2g}"
+    tested = f"; {other} {test.observed:.2f}" if other else ""
+    evidence = f"alignment {fitted:.2f} of 1{tested}, against {by_chance} for shuffled columns ({probability})"
+    verb = "carries" if d == 1 else "carry"
+    return Verdict(f"{chosen} {verb} the structure of the data", evidence, _stability(study))
+
+
+def _stability(study: Study) -> list[str]:
+    """Return a sentence on how many of the selected columns are selected again from subsets of the samples."""
+    if study.stability is None:
+        return []
+    m, d = study.selector.n_features_, study.X.shape[1]
+    again = float(study.stability[study.best_first[:m]].mean())
+    return [
+        f"On random subsets of {study.subsets}, {percent(again)} of the selected columns are selected again, against "
+        f"{percent(m / d)} by chance."
+    ]
+
+
+def facts(study: Study) -> dict[str, str]:
+    """Return short facts on the data and the method."""
+    n, d = study.X.shape
+    found = {
+        "Source": study.source,
+        "Method": type(study.selector).__name__,
+        "Data": f"{counted(n, 'sample')} × {counted(d, 'column')}",
+    }
+    if getattr(study.selector, "n_clusters_", None) is not None:
+        found["Clusters"] = f"{study.selector.n_clusters_:,}"
+    return found | dict(study.facts)
+
+
+def of_scores(study: Study) -> Caption:
+    """Describe the scores by rank."""
+    scores, d, m = study.selector.scores_, study.X.shape[1], study.selector.n_features_
+    return Caption(
+        f"Line chart of the scores of {counted(d, 'column')} by rank, from {float(scores.max()):.4g} down to "
+        f"{float(scores.min()):.4g}; the best {m:,} are selected.",
+        "Scores of all columns, best first; the selected ones are left of the dashed line.",
+    )
+
+
+def of_structure(study: Study) -> Caption:
+    """Describe the alignment with the learned structure."""
+    curves, test = curves_of(study), study.test
+    assert curves is not None  # otherwise there is no such figure
+    highest = int(np.argmax(curves.alignment))
+    label = (
+        "Line chart of the alignment of the best columns with the learned structure, up to "
+        f"{curves.alignment[highest]:.2f} with {highest + 1:,} of {counted(len(curves.alignment), 'column')}."
+    )
+    caption = (
+        "How closely the similarities of samples by the best columns match the learned structure: 0 is not at all, "
+        "1 exactly. "
+    )
+    if test is None or not test.curves.size:
+        caption += "Not tested against shuffled columns; even columns of noise have some alignment."
+    else:
+        caption += f"The grey band is the range of {len(test.curves)} fits to columns shuffled independently"
+        if 0 < test.n_samples < study.X.shape[0]:
+            caption += f", on {test.n_samples:,} samples; the thin line is the data on the same samples"
+        caption += (
+            ". The line is not above the band: no structure was found."
+            if study.is_noise
+            else ". Only alignment above the band indicates structure."
+        )
+    if curves.r2 is not None:
+        caption += " R² is that of a linear regression of the embedding on the same columns."
+    return Caption(label, caption)
+
+
+def of_samples(findings: Findings) -> Caption:
+    """Describe the map of the samples."""
+    study, shown = findings.study, findings.map
+    n, m = study.X.shape[0], study.selector.n_features_
+    samples = counted(len(shown.rows), "sample")
+    if shown.learned:
+        caption = "Each point is a sample in the learned embedding."
+    else:
+        which = "the selected columns" if m <= MOST_COLUMNS_COMPARED else f"the best {MOST_COLUMNS_COMPARED} columns"
+        caption = f"Each point is a sample, positioned by the principal components of {which}."
+    if shown.coordinates.shape[1] == 1:
+        caption += f" Only {shown.axis} 1 varies; the other axis is the order in the file."
+    if shown.outlying.any():
+        caption += " Rings at the edge are outliers beyond the axes."
+    if len(shown.rows) < n:
+        caption += f" {len(shown.rows):,} of {n:,} samples are shown, evenly spaced."
+    if study.is_noise:
+        coloring = "No clusters are shown because no structure was found."
+        return Caption(f"Scatter plot of {samples}.", caption, coloring)
+    clusters = counted(shown.n_clusters, "cluster")
+    coloring = f"Colours show {clusters} by k-means on these coordinates"
+    if getattr(study.selector, "n_clusters_", None) is None:
+        coloring += ", their number chosen by the eigengap"
+    if len(shown.sizes) != shown.n_clusters:
+        coloring += f", merged into {len(shown.sizes)} groups of similar ones"
+    return Caption(f"Scatter plot of {samples} in {clusters}.", caption, f"{coloring}; for orientation only.")
+
+
+def of_markers(findings: Findings) -> Caption | None:
+    """Describe the means of columns by cluster; None if there is a single cluster."""
+    found = findings.markers
+    if found is None:
+        return None
+    n_selected = len(found.columns) - found.n_controls
+    is_all = n_selected == findings.study.selector.n_features_
+    which = "the selected columns" if is_all else f"the best {n_selected} columns"
+    caption = f"Means of {which} in each cluster of samples, in standard deviations from the mean of all samples."
+    if found.n_controls:
+        last = "The last row is a column" if found.n_controls == 1 else f"The last {found.n_controls} rows are columns"
+        caption += f" {last} not selected, drawn at random for comparison."
+    size = f"{counted(len(found.columns), 'column')} in {counted(len(found.clusters), 'group')}"
+    return Caption(f"Heat map of the means of {size}.", caption)
+
+
+def of_redundancy(findings: Findings) -> Caption | None:
+    """Describe the correlations of the selected columns; None if there are no pairs."""
+    correlations = findings.correlations
+    m, known = findings.study.selector.n_features_, len(correlations.values)
+    if m == 1:
+        return None
+    mean = (
+        f"The mean absolute correlation of two selected columns is {correlations.mean:.2f}, "
+        f"that of two random columns {correlations.of_random_columns:.2f}."
+    )
+    caption = f"Absolute correlations of the selected columns, similar ones side by side. {mean}"
+    if known < m:
+        caption += f" Only the best {MOST_CORRELATED:,} columns are compared."
+    if correlations.n_samples < findings.study.X.shape[0]:
+        caption += f" Computed on {correlations.n_samples:,} evenly spaced samples."
+    if known > MOST_CORRELATIONS_SHOWN:
+        caption += f" The best {MOST_CORRELATIONS_SHOWN} are shown."
+    shown = min(known, MOST_CORRELATIONS_SHOWN)
+    return Caption(f"Heat map of the absolute correlations of {shown} selected columns. {mean}", caption)
+
+
+def of_convergence(study: Study) -> Caption | None:
+    """Describe the objective by iteration; None if the method does not iterate more than once."""
+    values = objective_values(study)
+    if values is None or len(values) == 1:
+        return None
+    first, last = values[0], values[-1]
+    course = f" from {first:.4g} to {last:.4g}" if first is not None and last is not None else ""
+    caption = "The objective that the method minimises, after each iteration."
+    if hasattr(study.selector, "orthogonality_history_"):
+        caption += " It jumps each time the method increases the penalty that separates the clusters."
+    elif getattr(study.selector, "recalibrate", False):
+        caption += " It may also increase, because its weights are updated in every iteration."
+    return Caption(f"Line chart of the objective over {counted(len(values), 'iteration')}{course}.", caption)
+
+
+def of_image(study: Study) -> Caption | None:
+    """Describe the image; None if the columns are not pixels."""
+    if study.image is None:
+        return None
+    height, width = study.image
+    m = study.selector.n_features_
+    return Caption(
+        f"Image of {height} × {width} pixels: the mean of all samples in grey, and {m:,} selected pixels in colour.",
+        "The mean of all samples in grey, and the selected pixels in colour: the stronger the colour, the better the "
+        "rank.",
+    )
+
+
+def of_spectrum(study: Study) -> Caption | None:
+    """Describe the mean spectrum; None if the order of the columns has no meaning."""
+    if not study.ordered:
+        return None
+    m = study.selector.n_features_
+    return Caption(
+        f"Line chart of the means of {counted(study.X.shape[1], 'column')} in their order; {m:,} of them are selected.",
+        "Mean and standard deviation of each column, in the order of the file; vertical lines mark the selected "
+        "columns.",
+    )

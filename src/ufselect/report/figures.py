@@ -1,0 +1,256 @@
+"""The data of all figures, as one dictionary of plain values for the scripts of the page."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from pathlib import PurePath
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ufselect._utils.types import Float
+from ufselect.columns.dense import column_moments
+from ufselect.columns.tabular import dense_part
+from ufselect.inspection import gains_of
+from ufselect.report.columns import (
+    Correlations,
+    Markers,
+    alignment_of_all,
+    curves_of,
+    explanations,
+    histograms,
+    markers,
+    selected_correlations,
+    what_they_stand_for,
+)
+from ufselect.report.samples import Map, map_of_samples, robust_ranges
+from ufselect.report.study import Study, part_of
+from ufselect.report.template import packed, packed_range, packed_shares, plain_numbers
+
+MOST_CORRELATIONS_SHOWN = 150
+GROUPS_LISTED_WITH_A_SAMPLE = 3
+_MOST_COLORS = 20
+_MOST_GROUPS = 20
+_MOST_VALUES = 2_000_000
+_NO_VALUE = "no value"
+
+
+@dataclass(frozen=True)
+class Findings:
+    """What is computed from a study for both the figures and their captions."""
+
+    study: Study
+    map: Map
+    markers: Markers | None
+    correlations: Correlations
+    alignment_of_all: float | None
+
+    @classmethod
+    def of(cls, study: Study) -> Findings:
+        """Compute the findings."""
+        shown = map_of_samples(study)
+        correlations = selected_correlations(study)
+        every = alignment_of_all(study)
+        return cls(study, shown, markers(study, shown), correlations, every)
+
+
+def data_of_figures(findings: Findings) -> dict[str, Any]:
+    """Return the data of all figures, by section of the page."""
+    study = findings.study
+    stem = re.sub(r"[^\w.-]+", "-", PurePath(study.source).stem, flags=re.ASCII).strip("-.")
+    return {
+        "download": f"{stem[:80] or 'columns'}-ranking.csv",
+        "features": _features(findings),
+        "curves": _curves(findings),
+        "samples": _samples(findings),
+        "markers": _markers(findings),
+        "correlations": _correlations(findings.correlations),
+        "objective": objective_values(study),
+        "image": _image(study),
+        "spectrum": _spectrum(study),
+    }
+
+
+def objective_values(study: Study) -> list[float | None] | None:
+    """Return the objective after each iteration; None if the method does not iterate."""
+    history = getattr(study.selector, "objective_history_", None)
+    if history is None or len(history) == 0:
+        return None
+    return plain_numbers(np.asarray(history, dtype=np.float64))
+
+
+def _features(findings: Findings) -> dict[str, Any]:
+    """Return names and scores, best first, and what is known of the selected ones."""
+    study = findings.study
+    order, names = study.best_first, study.column_names
+    distributions, gains = histograms(study), gains_of(study.selector)
+    return {
+        "selected": int(study.selector.n_features_),
+        "names": [names[column] for column in order],
+        "scores": plain_numbers(study.selector.scores_[order]),
+        "stability": None if study.stability is None else _rounded(study.stability[order]),
+        "gains": None if gains is None else _rounded(gains),
+        "subsets": study.subsets,
+        "missing": None if study.missing is None or not study.missing.any() else _rounded(study.missing[order]),
+        "histograms": [packed(_heights(each.counts), "u1") for each in distributions],
+        "ranges": [[each.low, each.high] for each in distributions],
+        "distinct": [each.distinct for each in distributions],
+        "standsFor": what_they_stand_for(study),
+        "copies": [int(study.selector.copies_[column]) >= 0 for column in order],
+        "explanations": explanations(study),
+    }
+
+
+def _heights(counts: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return bars from 0 to 255; those that are not empty stay visible."""
+    return np.where(counts > 0, np.maximum(np.rint(255 * counts / counts.max()), 12), 0)
+
+
+def _curves(findings: Findings) -> dict[str, Any] | None:
+    curves, tested = curves_of(findings.study), findings.study.test
+    if curves is None:
+        return None
+    content: dict[str, Any] = {
+        "alignment": plain_numbers(curves.alignment),
+        "r2": None if curves.r2 is None else plain_numbers(curves.r2),
+        "all": findings.alignment_of_all,
+        "tested": None,
+    }
+    if tested is not None and tested.curves.size:
+        shuffled = tested.curves
+        content["tested"] = {
+            "observed": _rounded(tested.curve) if tested.n_samples < findings.study.X.shape[0] else None,
+            "low": _rounded(shuffled.min(axis=0)),
+            "mean": _rounded(shuffled.mean(axis=0)),
+            "high": _rounded(shuffled.max(axis=0)),
+        }
+    return content
+
+
+def _rounded(values: Float) -> list[float | None]:
+    return plain_numbers(np.asarray(values, dtype=np.float64).round(6))
+
+
+def _samples(findings: Findings) -> dict[str, Any]:
+    shown, study = findings.map, findings.study
+    any_outlying, several = shown.outlying.any(), len(shown.sizes) > 1
+    clusters = _group("Cluster", shown.group_names, shown.clusters, listed=several, colors=True)
+    return {
+        "count": len(shown.rows),
+        "rows": None if len(shown.rows) == study.X.shape[0] else packed(shown.rows, "u4"),
+        "labels": None if study.samples is None else [study.samples[row] for row in shown.rows],
+        "axes": [packed_range(values) for values in shown.coordinates.T],
+        "axis": shown.axis,
+        # One number for every sample, whose lowest bit is the first dimension.
+        "outlying": packed(shown.outlying @ 2 ** np.arange(shown.outlying.shape[1]), "u2") if any_outlying else None,
+        "values": _values_of_best(findings),
+        "groups": [clusters, *_groups(findings)],
+    }
+
+
+def _values_of_best(findings: Findings) -> list[dict[str, Any]]:
+    """Return the values of the best columns for all samples shown, in 256 steps, as far as they take little room."""
+    study, shown = findings.study, findings.map
+    count = min(study.selector.n_features_, _MOST_VALUES // len(shown.rows))
+    found = []
+    for column in study.best_first[:count]:
+        values = dense_part(part_of(study.X, shown.rows, np.array([column])), slice(None), standardize=False)
+        unit = float(np.abs(values).max()) or 1.0  # keeps even the smallest and largest floats in proportion
+        low, high = (ends[0] for ends in robust_ranges(values / unit))
+        shares = ((values[:, 0] / unit - low) / ((high - low) or 1.0)).clip(0.0, 1.0)
+        found.append(
+            {"low": float(low * unit), "high": float(high * unit), "codes": packed(np.rint(255 * shares), "u1")}
+        )
+    return found
+
+
+def _group(name: str, values: list[str], codes: npt.ArrayLike, *, listed: bool, colors: bool) -> dict[str, Any]:
+    """Return the values of a column, and for every sample the index of its value: one byte each if they are few."""
+    kind = "u1" if len(values) <= 256 else "u2"
+    return {"name": name, "values": values, "codes": packed(codes, kind), "listed": listed, "colors": colors}
+
+
+def _groups(findings: Findings) -> list[dict[str, Any]]:
+    """Return the columns that are listed with each sample, and those with few enough values for colours."""
+    found = []
+    for index, (name, values) in enumerate(findings.study.groups.items()):
+        texts = [_text(values[row]) for row in findings.map.rows]
+        different = _in_order(set(texts))
+        listed, colors = index < GROUPS_LISTED_WITH_A_SAMPLE, 2 <= len(different) <= _MOST_COLORS
+        if listed or colors:
+            number = {text: code for code, text in enumerate(different)}
+            codes = [number[text] for text in texts]
+            found.append(_group(str(name), different, codes, listed=listed, colors=colors))
+    return found[:_MOST_GROUPS]
+
+
+def _text(value: Any) -> str:
+    if value is None or (isinstance(value, float | np.floating) and math.isnan(value)):
+        return _NO_VALUE
+    return str(value)
+
+
+def _in_order(texts: set[str]) -> list[str]:
+    """Sort numerically if all texts are numbers, otherwise alphabetically; missing values come last."""
+    known = sorted(texts - {_NO_VALUE})
+    if not any(math.isnan(_number_in(text)) for text in known):
+        known.sort(key=_number_in)
+    return known + sorted(texts & {_NO_VALUE})
+
+
+def _number_in(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return math.nan
+
+
+def _markers(findings: Findings) -> dict[str, Any] | None:
+    found = findings.markers
+    if found is None:
+        return None
+    names = findings.map.group_names
+    return {
+        "columns": found.columns.tolist(),
+        "clusters": [names[number] for number in found.clusters],
+        "codes": found.clusters.tolist(),
+        "means": [_rounded(line) for line in found.means],
+        "controls": found.n_controls,
+    }
+
+
+def _correlations(correlations: Correlations) -> dict[str, Any]:
+    size = min(len(correlations.values), MOST_CORRELATIONS_SHOWN)
+    return {
+        "size": size,
+        "values": packed_shares(correlations.values[:size, :size]),
+        "similar": correlations.ordered_by_similarity(size).tolist(),
+    }
+
+
+def _image(study: Study) -> dict[str, Any] | None:
+    if study.image is None:
+        return None
+    means = np.asarray(study.X.mean(axis=0), dtype=np.float64).ravel()
+    shades = (means - means.min()) / (np.ptp(means) or 1.0)
+    return {
+        "height": study.image[0],
+        "width": study.image[1],
+        "mean": packed(np.rint(255 * shades), "u1"),
+        "columns": packed(study.best_first, "u4"),
+    }
+
+
+def _spectrum(study: Study) -> dict[str, Any] | None:
+    """Return the mean and the standard deviation of all columns, in their own order."""
+    if not study.ordered:
+        return None
+    means, variances = column_moments(study.X)
+    return {
+        "mean": plain_numbers(means.astype(np.float32)),
+        "spread": plain_numbers(np.sqrt(variances).astype(np.float32)),
+        "columns": packed(study.best_first, "u4"),
+    }
