@@ -67,7 +67,7 @@ def test_counts_are_normalized_as_in_one_file(tmp_path, this_process):
     counts[0, 0] = 50.0
     frame = pd.DataFrame(counts, columns=[f"gene {column}" for column in range(40)])
     frame.to_parquet(tmp_path / "whole.parquet", index=False)
-    pattern = write_parts(tmp_path / "parts", frame, sizes=(150, 150))
+    pattern = write_parts(tmp_path / "parts", frame, sizes=(200, 100))
     for options in ([], ["--counts", "no"], ["--counts", "yes"]):
         of_parts = invoke("select", pattern, "-m", 8, "--names", "--dask", "local", *options)
         of_whole = invoke("select", tmp_path / "whole.parquet", "-m", 8, "--names", *options)
