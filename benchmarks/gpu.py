@@ -14,7 +14,7 @@ import torch
 from common import number, table
 
 from ufselect import KernelFSASL
-from ufselect.graphs.neighbors_cuda import Nearest, nearest_others
+from ufselect.graphs.neighbors_cuda import Neighbors, nearest_others
 
 SIZES = [(20_000, 500), (131_072, 1000), (1_048_576, 1000)]
 MOST_SECONDS = {(131_072, 1000): 1.0, (1_048_576, 1000): 10.0}
@@ -60,7 +60,7 @@ def whole_fits() -> str:
     return table(["size", "whole fit, s", "required", "memory, GB", "informative columns found"], rows)
 
 
-def wrong_rows(points: torch.Tensor, found: Nearest) -> int:
+def wrong_rows(points: torch.Tensor, found: Neighbors) -> int:
     """The number of random rows whose neighbours differ from those by differences in float64."""
     rows = torch.randperm(len(points), device="cuda")[:CHECKED]
     wrong = 0

@@ -10,8 +10,8 @@ from sklearn.preprocessing import StandardScaler
 
 from ufselect import FSASL, MCFS
 from ufselect.datasets.planted import make_planted_clusters
-from ufselect.graphs import spectral
-from ufselect.solvers import lasso
+from ufselect.graphs import spectral, subspace_iteration
+from ufselect.solvers import lassos
 
 PLANTED = make_planted_clusters(300, 3, 10, 20, random_state=0)
 
@@ -34,8 +34,9 @@ def impatient(monkeypatch):
     """Give every solver one iteration, at any size."""
     monkeypatch.setattr(spectral, "LARGEST_DENSE_SPECTRUM", 0)
     monkeypatch.setattr(spectral, "LARGEST_DENSE_SYSTEM", 0)
+    monkeypatch.setattr(subspace_iteration, "MOST_FILTERINGS", 1)
     monkeypatch.setattr(spectral, "MOST_FILTERINGS", 1)
-    monkeypatch.setattr(lasso, "_MOST_ROUNDS", 1)
+    monkeypatch.setattr(lassos, "_MOST_ROUNDS", 1)
 
 
 @pytest.mark.parametrize("in_pipeline", [False, True])
@@ -53,7 +54,7 @@ def test_lassos_that_did_not_converge_are_counted_over_all_blocks(impatient, in_
 
 
 def test_lassos_of_many_dimensions_that_did_not_converge_are_counted(impatient, monkeypatch):
-    monkeypatch.setattr(lasso, "_MOST_ROUNDS", 0)
+    monkeypatch.setattr(lassos, "_MOST_ROUNDS", 0)
     X = np.random.default_rng(0).standard_normal((40, 100))
     selector = FSASL(5, n_clusters=3, adaptive=False, max_iter=1)
     assert len(warnings_of(selector, "The self-expression of 40 of 40 samples", X)) == 1

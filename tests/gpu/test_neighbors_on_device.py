@@ -26,10 +26,10 @@ def test_neighbours_are_exact(device, n, d, monkeypatch):
     count = min(8, n - 1) - (n == 9)
     found = nearest_others(torch.from_numpy(X).to(device), count)
     distances, index = NearestNeighbors(n_neighbors=count + 1).fit(X.astype(np.float64)).kneighbors()
-    assert_allclose(found.squared_distances.cpu(), distances[:, :count] ** 2, rtol=1e-4)
+    assert_allclose(found.squared_distances.numpy(force=True), distances[:, :count] ** 2, rtol=1e-4)
     clear = np.diff(distances[:, count - 1 :] ** 2, axis=1)[:, 0] > 1e-4 * distances[:, count] ** 2
     assert clear.mean() > 0.9
-    assert_array_equal(np.sort(found.index.cpu(), axis=1)[clear], np.sort(index[:, :count], axis=1)[clear])
+    assert_array_equal(np.sort(found.index.numpy(force=True), axis=1)[clear], np.sort(index[:, :count], axis=1)[clear])
 
 
 @on_every_device
@@ -41,7 +41,7 @@ def test_groups_far_tighter_than_their_distance_are_settled(device):
     X -= X.mean(axis=0)
     found = nearest_others(torch.from_numpy(X).to(device), 6)
     distances, _ = NearestNeighbors(n_neighbors=6).fit(X.astype(np.float64)).kneighbors()
-    assert_allclose(found.squared_distances.cpu(), distances**2, rtol=1e-3)
+    assert_allclose(found.squared_distances.numpy(force=True), distances**2, rtol=1e-3)
 
 
 @on_every_device
@@ -52,8 +52,8 @@ def test_copies_are_the_nearest(device):
     X[10:40] = X[10]
     found = nearest_others(torch.from_numpy(X).to(device), 4)
     assert float(found.squared_distances[10:40].max()) == 0.0
-    assert {*found.index[10:40].cpu().numpy().ravel()} <= {*range(10, 40)}
-    assert not np.any(found.index.cpu().numpy() == np.arange(500)[:, None])
+    assert {*found.index[10:40].numpy(force=True).ravel()} <= {*range(10, 40)}
+    assert not np.any(found.index.numpy(force=True) == np.arange(500)[:, None])
 
 
 @on_every_device
@@ -62,8 +62,8 @@ def test_tied_distances_share_evenly(device):
 
     Z = torch.from_numpy(np.hstack([np.eye(40), 3.0 * np.eye(40)]).astype(np.float32)).to(device) / 7.0
     P = adaptive_neighbors(Z, 5)
-    assert_allclose(P.probabilities.cpu(), 0.2, rtol=1e-6)
-    assert_array_equal(P.spread.cpu(), 0.0)
+    assert_allclose(P.probabilities.numpy(force=True), 0.2, rtol=1e-6)
+    assert_array_equal(P.spread.numpy(force=True), 0.0)
 
 
 @on_every_device
@@ -84,7 +84,7 @@ def test_eigenvectors_have_small_residuals_and_are_orthonormal(device):
 
     P = adaptive_neighbors(torch.from_numpy(points(2000, 10)).to(device), 8)
     values, vectors = smallest_eigenvectors(P.laplacian(), 20, nontrivial=True, tol=1e-3)
-    V, L = vectors.double().cpu().numpy(), neighbor_laplacian(P.P)
+    V, L = vectors.double().numpy(force=True), neighbor_laplacian(P.P)
     assert_allclose(V.T @ V, np.eye(20), atol=1e-4)
     assert_allclose(V.sum(axis=0), 0.0, atol=1e-3)
     assert np.linalg.norm(L @ V - V * values, axis=0).max() < 4e-3

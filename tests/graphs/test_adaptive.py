@@ -99,22 +99,6 @@ def test_one_spread_for_all_gives_dense_regions_more_neighbours():
     assert counts[:40].min() > 5 > counts[40:].min()
 
 
-def test_a_spread_too_large_for_all_samples_spreads_over_all():
-    Z = random_samples(30, 3)
-    P = adaptive_neighbors(Z, 3, spread=np.full(30, 1e9)).P
-    assert_array_equal(np.diff(P.indptr), 29)
-    assert_allclose(P.data, 1.0 / 29.0, rtol=1e-6)
-
-
-@pytest.mark.parametrize("c", [3, 40])
-@pytest.mark.parametrize("spread", ["row", "mean"])
-def test_spread_follows_repeated_samples(c, spread):
-    Z = np.repeat(random_samples(20, c), 3, axis=0)
-    by_row = spread_of(distances_to_others(Z), 5)
-    expected = by_row if spread == "row" else np.full(len(Z), by_row.mean())
-    assert_projected(Z, adaptive_neighbors(Z, 5, spread=spread), expected)
-
-
 @pytest.mark.parametrize("c", [3, 40])
 @pytest.mark.parametrize("spread", ["row", "mean"])
 def test_samples_with_more_copies_than_neighbours_choose_among_their_copies(c, spread):
@@ -147,11 +131,6 @@ def test_all_others_may_be_neighbours(n, spread):
     assert_projected(Z, neighborhoods, by_row if spread == "row" else np.full(n, by_row.mean()))
     if spread == "row":
         assert_array_equal(np.diff(neighborhoods.P.indptr), n - 2)
-
-
-def test_three_samples_with_one_neighbour_each():
-    P = adaptive_neighbors(np.array([[0.0, 0.0], [1.0, 0.0], [3.0, 0.0]]), 1).P.toarray()
-    assert_array_equal(P, [[0, 1, 0], [1, 0, 0], [0, 1, 0]])
 
 
 # Ties
@@ -199,12 +178,6 @@ def test_equal_samples_share_evenly_however_many_they_are(spread):
     assert_allclose(P, same / same.sum(axis=1, keepdims=True), rtol=0, atol=1e-15)
 
 
-def test_rounding_of_samples_that_are_equal_is_no_distance():
-    X = one_hot(9, 9) + 1.0 / 3.0
-    shaken = X * (1.0 + 2.0**-52 * np.random.default_rng(0).integers(-1, 2, X.shape))
-    assert_array_equal(adaptive_neighbors(shaken, 3).P.toarray(), adaptive_neighbors(X, 3).P.toarray())
-
-
 def test_of_too_many_equal_samples_those_with_the_lowest_indices_share(monkeypatch):
     monkeypatch.setattr("ufselect.graphs.neighbors.LARGEST_TIED_GRAPH", 25 * 10)
     P = adaptive_neighbors(one_hot(4, 9, 12), 3).P.toarray()
@@ -242,14 +215,6 @@ def test_sparse_centred_columns_have_the_neighbours_of_dense_ones(layout, spread
     P, expected = adaptive_neighbors(sparse, 5, spread=spread), adaptive_neighbors(dense, 5, spread=spread)
     assert_allclose(P.P.toarray(), expected.P.toarray(), rtol=0, atol=1e-10)
     assert_allclose(P.spread, expected.spread, rtol=1e-10)
-
-
-@pytest.mark.parametrize("factor", [1e-5, 1e5])
-def test_a_common_factor_changes_no_probability(factor):
-    Z = random_samples(50, 4)
-    for spread in ("row", "mean"):
-        scaled = adaptive_neighbors(factor * Z, 5, spread=spread).P
-        assert_allclose(scaled.toarray(), adaptive_neighbors(Z, 5, spread=spread).P.toarray(), rtol=0, atol=1e-10)
 
 
 def test_the_number_of_threads_changes_no_bit():

@@ -63,14 +63,6 @@ def test_the_kernel_follows_the_formula(n, d, width, layout, seed):
     assert_array_equal(np.diag(K), np.ones(n))
 
 
-@pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize("center", [False, True])
-def test_the_kernel_does_not_see_the_centring(layout, center):
-    values = np.random.default_rng(0).integers(0, 3, (40, 6)).astype(np.float64)
-    X = Columns.prepared(LAYOUTS[layout](values), center=center, scale="standard")
-    assert_allclose(gaussian_kernel(X, 1.0), formula(values / values.std(axis=0), 1.0), rtol=0, atol=1e-13)
-
-
 @pytest.mark.parametrize("name", ["syn", "wide"])
 def test_the_kernels_are_those_of_the_authors(reference, name):
     X = Columns(reference(f"data_{name}")["X"].astype(np.float64))
@@ -164,26 +156,9 @@ def test_with_all_samples_as_landmarks_the_factor_is_exact(monkeypatch, centered
     assert_allclose(np.sum(factor**2, axis=0), np.sum(exact**2, axis=0), rtol=1e-9)
 
 
-def test_the_choice_of_landmarks_repeats_itself(monkeypatch):
-    with_landmarks_above(monkeypatch, 50, 30)
-    X = Columns(samples(200))
-    one, same, other = (kernel_factor(X, 1.0, count=3, random_state=seed) for seed in (1, 1, 2))
-    assert_array_equal(one, same)
-    assert np.abs(one @ one.T - other @ other.T).max() > 1e-6
-
-
 def test_a_factor_from_landmarks_that_does_not_fit_is_refused(monkeypatch):
     # Of n samples it holds some arrays of n times a thousand numbers: 8 GB each for a million.
     monkeypatch.setattr("ufselect._utils.memory.memory_limit", lambda: 1e5)
     with_landmarks_above(monkeypatch, 50, 100)
     with pytest.raises(MemoryError, match="would need"):
         kernel_factor(Columns(samples(200)), 1.0, count=3)
-
-
-@pytest.mark.parametrize("n", [300, 1000])
-def test_single_precision_gives_the_factor_to_its_digits(monkeypatch, n):
-    # The limit lies between the two sizes.
-    with_landmarks_above(monkeypatch, 500, 300)
-    double, single = (kernel_factor(Columns(samples(n, dtype=dtype)), 1.0, count=4) for dtype in "df")
-    assert single.dtype == np.float64
-    assert_allclose(np.sum(single**2, axis=0), np.sum(double**2, axis=0), rtol=1e-5)

@@ -80,33 +80,12 @@ def test_edges_and_laplacian_of_the_neighbour_graph_are_the_stored_ones(referenc
 
 
 @on_every_data_set
-def test_the_stored_heat_weights_were_almost_binary_and_ours_are_not(reference, name):
-    X, stored = raw(reference, name), reference(f"local_{name}")["S_lpp"]
-    assert stored[stored > 0.0].min() > 0.97
-    assert neighbor_graph(X, nearest_others(X, 5)).data.min() < 0.9
-
-
-@on_every_data_set
 def test_reconstruction_weights_are_the_stored_ones(reference, name):
     X, stored = raw(reference, name), reference(f"local_{name}")
     index = nearest_others(X, 5).index
     S = weights_as_matrix(index, reconstruction_weights(difference_grams(X, index), ridge=1e-12))
     assert_allclose(S.toarray(), stored["exact_S_lle"], rtol=0, atol=1e-10)
     assert_allclose(residual_laplacian(S).toarray(), stored["L_lle"], rtol=0, atol=1e-10)
-
-
-@on_every_data_set
-def test_the_stored_weights_of_the_authors_are_scrambled_and_ours_stand_at_the_neighbours(reference, name):
-    X, stored = raw(reference, name), reference(f"local_{name}")
-    index = nearest_others(X, 5).index
-    at_neighbors = weights_as_matrix(index, np.ones(index.shape)).toarray() > 0.0
-    scrambled = stored["S_lle_bug"]
-    assert np.mean(at_neighbors[scrambled != 0.0]) < 0.25
-    # Their own Laplacian was made of other weights than those they handed out.
-    theirs = residual_laplacian(sp.csr_array(scrambled)).toarray()
-    assert np.abs(theirs - stored["L_lle"]).max() > 0.5
-    ours = weights_as_matrix(index, reconstruction_weights(difference_grams(X, index))).toarray()
-    assert_array_equal(ours != 0.0, at_neighbors)
 
 
 @on_every_data_set
@@ -192,34 +171,6 @@ def test_a_local_laplacian_is_positive_semi_definite_and_blind_to_a_constant(mod
     assert_local_laplacian(laplacian_of(samples(n, d, seed), model, k, dimension))
 
 
-@settings(max_examples=20)
-@given(distinct=st.integers(1, 8), copies=st.integers(2, 7), d=st.integers(1, 6), seed=st.integers(0, 999))
-@in_every_model
-def test_that_holds_with_copies_of_samples(model, distinct, copies, d, seed):
-    values = np.repeat(samples(max(distinct, 1), d, seed), copies, axis=0)
-    values = np.vstack([values, samples(6, d, seed + 1)])
-    assert_local_laplacian(laplacian_of(values, model))
-
-
-@pytest.mark.parametrize("origin", [0.0, 1e6])
-@in_every_model
-def test_that_holds_for_samples_on_a_line_which_has_fewer_dimensions_than_asked_for(model, origin):
-    assert_local_laplacian(laplacian_of(np.outer(np.arange(40.0) ** 1.5, [1.0, 2.0, 3.0]) + origin, model))
-
-
-@in_every_model
-def test_the_origin_does_not_matter(model):
-    values = np.random.default_rng(0).integers(0, 50, size=(30, 6)).astype(float)
-    # Integers, moved by an integer: no difference is rounded.
-    assert_array_equal(laplacian_of(values + 2.0**30, model), laplacian_of(values, model))
-
-
-@in_every_model
-@pytest.mark.parametrize("factor", [2.0**-30, 2.0**30])
-def test_a_common_factor_does_not_matter(model, factor):
-    assert_allclose(laplacian_of(factor * samples(), model), laplacian_of(samples(), model), rtol=0, atol=1e-10)
-
-
 @in_every_model
 def test_sparse_columns_and_threads_do_not_matter(model):
     values = np.where(samples(40, 8) > 0.3, samples(40, 8), 0.0)
@@ -255,19 +206,6 @@ def test_neighbours_that_all_coincide_with_the_sample_weigh_the_same():
     assert np.all(np.isfinite(weights))
 
 
-def test_reconstruction_leaves_affine_functions_alone_where_neighbours_span_the_space():
-    values = samples(40, 2)
-    X = Columns(values)
-    index = nearest_others(X, 5).index
-    S = weights_as_matrix(index, reconstruction_weights(difference_grams(X, index), ridge=1e-12))
-    assert_allclose(residual_laplacian(S) @ np.column_stack([np.ones(40), values]), 0.0, rtol=0, atol=1e-6)
-
-
-def test_residual_laplacian_is_the_squared_error_of_the_prediction():
-    S, F = sp.csr_array(samples(12, 12)), samples(12, 3, 1)
-    assert_allclose(np.trace(F.T @ (residual_laplacian(S) @ F)), np.sum((F - S @ F) ** 2), rtol=1e-12)
-
-
 # Tangent spaces
 
 
@@ -283,12 +221,6 @@ def test_alignment_blocks_project_apart_from_the_constant_and_the_tangent_space(
         assert_allclose(B, np.eye(5) - G @ G.T, rtol=0, atol=1e-12)
         assert_allclose(B @ B, B, rtol=0, atol=1e-12)
         assert round(np.trace(B)) == 4 - dimension
-
-
-def test_alignment_leaves_affine_functions_of_flat_samples_alone():
-    flat = samples(40, 2) @ samples(2, 6, 1)
-    L = laplacian_of(flat, "ltsa", dimension=2)
-    assert_allclose(L @ flat, 0.0, rtol=0, atol=1e-9)
 
 
 @pytest.mark.parametrize(("dimension", "size"), [(4, 5), (5, 5), (10, 5), (2, 3)])
@@ -319,12 +251,6 @@ def test_discriminant_blocks_agree_with_their_other_form(shape, ridge):
         Z = H @ values[members]
         expected = (H - Z @ np.linalg.solve(Z.T @ Z + ridge * np.eye(shape[1]), Z.T)) / ridge
         assert_allclose(B, expected, rtol=0, atol=1e-9 / ridge)
-
-
-@pytest.mark.parametrize("ridge", [1e-3, 1.0, 1e3])
-def test_discriminant_matrix_is_positive_semi_definite_and_blind_to_a_constant(ridge):
-    index, grams = neighborhoods(np.vstack([samples(20, 3), np.ones((8, 3))]))
-    assert_local_laplacian(assembled(index, discriminant_blocks(centered_grams(grams), ridge)).toarray())
 
 
 def test_kernel_prediction_is_that_of_kernel_ridge_regression():
@@ -362,26 +288,3 @@ def test_inner_products_do_not_cancel_far_from_the_origin():
     index = nearest_others(Columns(values), 4).index
     far = difference_grams(Columns(values + 2.0**40), index)
     assert_array_equal(far, difference_grams(Columns(values), index))
-
-
-def test_a_sample_heads_its_own_neighbourhood_at_no_distance():
-    index, grams = neighborhoods(samples())
-    assert_array_equal(index[:, 0], np.arange(30))
-    assert_array_equal(grams[:, 0, :], 0.0)
-    assert_array_equal(grams[:, :, 0], 0.0)
-
-
-def test_centred_inner_products_are_those_of_centred_neighbourhoods():
-    values = samples()
-    index, grams = neighborhoods(values)
-    for members, C in zip(index, centered_grams(grams), strict=True):
-        Z = values[members] - values[members].mean(axis=0)
-        assert_allclose(C, Z @ Z.T, rtol=0, atol=1e-12)
-
-
-def test_blocks_are_added_where_their_samples_stand():
-    index, blocks = nearest_others(Columns(samples()), 5).index, samples(30, 25, 2).reshape(30, 5, 5)
-    expected = np.zeros((30, 30))
-    for members, B in zip(index, blocks, strict=True):
-        expected[np.ix_(members, members)] += B
-    assert_allclose(assembled(index, blocks).toarray(), expected, rtol=0, atol=1e-12)

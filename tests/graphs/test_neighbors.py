@@ -7,9 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.spatial import cKDTree
 from scipy.spatial.distance import cdist
 from sklearn import config_context
 
+from ufselect._utils.policy import SMALLEST_BLOCKED_SEARCH
 from ufselect.columns.dense import Columns
 from ufselect.graphs.neighbors import NeighborSearch, nearest_others, neighbor_graph, squared_width
 
@@ -57,11 +59,6 @@ def test_the_nearest_are_those_of_a_full_search(n_features, count, layout):
     assert_nearest(nearest_others(Columns(LAYOUTS[layout](X)), count), X, count)
 
 
-def test_a_plain_array_will_do():
-    X = np.random.default_rng(0).standard_normal((50, 3))
-    assert_nearest(nearest_others(X, 4), X, 4)
-
-
 def test_all_others_can_be_asked_for():
     X = np.random.default_rng(0).standard_normal((12, 3))
     found = nearest_others(Columns(X), 11)
@@ -98,13 +95,6 @@ def test_a_sample_with_many_duplicates_is_never_its_own_neighbour(layout, n_feat
     assert_array_equal(found.index[42], [40, 41, 0, 1, 2])
 
 
-@pytest.mark.parametrize("layout", LAYOUTS)
-def test_of_equal_samples_the_first_others_are_nearest(layout):
-    found = nearest_others(Columns(LAYOUTS[layout](np.ones((30, 4)))), 3)
-    assert_array_equal(found.index[:5], [[1, 2, 3], [0, 2, 3], [0, 1, 3], [0, 1, 2], [0, 1, 2]])
-    assert_array_equal(found.squared_distances, np.zeros((30, 3)))
-
-
 def test_ties_beyond_the_first_candidates_are_followed_to_their_end():
     # All others of the origin are at the same distance, more than are fetched at first.
     X = np.vstack([np.eye(60), np.zeros((1, 60))])
@@ -127,14 +117,6 @@ def test_single_precision_finds_the_same_neighbours(layout):
     assert_array_equal(found.index, index)
     assert found.squared_distances.dtype == np.float64
     assert_allclose(found.squared_distances, distances, rtol=1e-6)
-
-
-@pytest.mark.parametrize(("n", "layout"), [(80, "dense"), (80, "csr_array"), (1100, "dense")])
-def test_clusters_that_are_tight_beside_their_distance_are_resolved(n, layout):
-    rng = np.random.default_rng(0)
-    # Within a cluster squared distances are about 1e-16: less than the rounding of 1, which they are multiplied out to.
-    X = np.repeat(np.eye(20)[:4], n // 4, axis=0) + 2.0**-30 * rng.integers(-8, 9, size=(n, 20))
-    assert_nearest(nearest_others(LAYOUTS[layout](X), 5), X, 5)
 
 
 @pytest.mark.parametrize("n_features", [3, 20])
@@ -165,13 +147,6 @@ def test_centring_a_sparse_matrix_does_not_change_its_distances():
     assert_array_equal(one.squared_distances, other.squared_distances)
 
 
-def test_the_number_of_threads_changes_nothing():
-    X = Columns(np.random.default_rng(0).standard_normal((700, 20)))
-    one, other = (nearest_others(X, 5, n_jobs=n_jobs) for n_jobs in (1, 2))
-    assert_array_equal(one.index, other.index)
-    assert_array_equal(one.squared_distances, other.squared_distances)
-
-
 # The graphs
 
 
@@ -189,16 +164,6 @@ def test_graphs_are_those_of_the_authors(reference, name, layout):
     }
     for key, graph in graphs.items():
         assert_allclose(graph.toarray(), stored[key], rtol=0, atol=1e-12, err_msg=key)
-
-
-@pytest.mark.parametrize("name", DATA)
-def test_the_width_of_the_harness_makes_all_edges_weigh_the_same(reference, name):
-    # Its t is a squared distance where a distance is meant; ours is in units of a distance.
-    X, stored = Columns(samples(reference, name)), reference(f"graph_{name}")
-    theirs = stored["W_heat_s2"][stored["W_heat_s2"] > 0.0]
-    ours = neighbor_graph(X, nearest_others(X, 5), width=1.0).data
-    assert theirs.min() > 0.995
-    assert ours.min() < 0.9
 
 
 @settings(max_examples=20)
@@ -229,12 +194,6 @@ def test_heat_weights_follow_the_formula(width):
     squared = width**2 * distances.mean()
     assert_allclose(squared_width(Columns(X), width), squared, rtol=1e-12)
     assert_allclose(A.data, np.exp(-distances[A.coords] / (2.0 * squared)), rtol=1e-11)
-
-
-def test_the_width_is_relative_to_the_data():
-    X = np.random.default_rng(0).standard_normal((40, 4))
-    one, other = (neighbor_graph(Columns(a * X), nearest_others(a * X, 5)).toarray() for a in (1.0, 1e-6))
-    assert_allclose(one, other, rtol=1e-11)
 
 
 def test_cosines_are_cut_off_at_the_faintest_weight():
@@ -278,3 +237,56 @@ def test_many_ties_need_no_more_memory_than_is_allowed():
     assert_array_equal(found.squared_distances, np.zeros((3000, 5)))
     same = [np.flatnonzero((row == X).all(axis=1)) for row in X[:20]]
     assert_array_equal(found.index[:20], [others[others != i][:5] for i, others in enumerate(same)])
+
+
+# Many samples: candidates in single precision, and exact neighbours nonetheless
+
+N = SMALLEST_BLOCKED_SEARCH + 3
+
+
+def many_points(kind, d=6):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((N, d))
+    return {
+        "clusters": X + 5.0 * rng.standard_normal((7, d))[rng.integers(0, 7, N)],
+        "far from the origin": X + 1e6,
+        "tiny": 1e-30 * X,
+        "enormous": 1e30 * X,
+        "with an outlier": np.vstack([X[:-1], np.full(d, 1e9)]),
+        "with far clusters": X * 1e-3 + 1e3 * rng.integers(0, 2, (N, 1)),
+    }[kind]
+
+
+@pytest.mark.parametrize(
+    "kind", ["clusters", "far from the origin", "tiny", "enormous", "with an outlier", "with far clusters"]
+)
+def test_neighbours_of_many_samples_are_exact(kind):
+    X = many_points(kind)
+    expected = cKDTree(X).query(X, k=9)[1][:, 1:]
+    compared = slice(N - 1)  # to the outlier, the last one, all others are at the same distance up to rounding
+    assert_array_equal(np.sort(nearest_others(X, 8).index, axis=1)[compared], np.sort(expected, axis=1)[compared])
+
+
+def test_copies_of_a_sample_are_neighbours_in_the_order_of_their_indices():
+    X = many_points("clusters")
+    X[100:200] = X[100]
+    found = nearest_others(X, 8)
+    assert_array_equal(found.index[100], np.arange(101, 109))
+    assert_array_equal(found.index[150], np.arange(100, 108))
+    assert_array_equal(found.squared_distances[100:200], np.zeros((100, 8)))
+
+
+def test_whole_numbers_with_many_ties_have_the_neighbours_of_lowest_index():
+    X = np.random.default_rng(0).integers(0, 3, (N, 4)).astype(float)
+    found = nearest_others(X, 5)
+    for i in (0, 17, N - 1):
+        distances = np.sum((X - X[i]) ** 2, axis=1)
+        distances[i] = np.inf
+        assert_array_equal(found.index[i], np.lexsort((np.arange(N), distances))[:5])
+
+
+def test_threads_change_nothing_for_many_samples():
+    X = many_points("clusters", d=30)
+    one, two = nearest_others(X, 8, n_jobs=1), nearest_others(X, 8, n_jobs=2)
+    assert_array_equal(one.index, two.index)
+    assert_array_equal(one.squared_distances, two.squared_distances)

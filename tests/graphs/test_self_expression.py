@@ -44,15 +44,6 @@ def test_every_column_meets_the_gap_with_a_zero_diagonal(self_expression_gaps, n
     assert np.all(S.data != 0.0)
 
 
-def test_more_samples_than_a_block_holds_are_all_solved(self_expression_gaps):
-    Z = random_samples(700, 8)
-    S, penalties = sparse_self_expression(Z, 0.1)
-    values, gaps = self_expression_gaps(Z, S, penalties)
-    assert np.all(gaps <= 1e-4 * values)
-    assert np.diff(S.indptr).max() <= 8
-    assert np.diff(S.indptr).min() >= 1
-
-
 @pytest.mark.parametrize("name", BENCHMARK_SETS)
 @pytest.mark.parametrize("ratio", [0.01, 0.1, 0.5])
 def test_every_sample_of_a_learned_space_meets_the_gap(learned_space, self_expression_gaps, name, ratio):
@@ -90,7 +81,7 @@ def test_towards_ratio_one_nothing_is_left():
     assert weights[0] > 5 * weights[1] > 25 * weights[2] > 0.0
 
 
-@pytest.mark.parametrize("n_jobs", [2, 3, -1])
+@pytest.mark.parametrize("n_jobs", [2, -1])
 def test_the_number_of_threads_changes_no_bit(n_jobs):
     Z = random_samples(600, 6)
     one, penalties = sparse_self_expression(Z, 0.1, n_jobs=1)
@@ -112,12 +103,6 @@ def test_given_penalties_replace_the_ratio(self_expression_gaps):
     assert counts[0] > 0
 
 
-def test_penalties_of_a_ratio_give_the_solution_of_that_ratio():
-    Z = random_samples(300, 5)
-    S, penalties = sparse_self_expression(Z, 0.2)
-    assert_same_graph(sparse_self_expression(Z, 0.9, penalties=penalties).S, S)
-
-
 @pytest.mark.parametrize("layout", [sp.csr_array, sp.csc_array])
 def test_sparse_columns_give_the_graph_of_dense_ones(layout):
     values = sp.random_array((300, 12), density=0.3, random_state=np.random.default_rng(0)) + sp.eye_array(300, 12)
@@ -129,13 +114,6 @@ def test_sparse_columns_give_the_graph_of_dense_ones(layout):
     assert_allclose(objectives(dense.values, S, penalties), objectives(dense.values, expected, penalties), rtol=1e-8)
     chosen, expected_chosen = fixed_size_self_expression(sparse, 4), fixed_size_self_expression(dense, 4)
     assert_allclose(chosen.toarray(), expected_chosen.toarray(), rtol=0, atol=1e-9)
-
-
-def test_columns_and_arrays_are_the_same_samples():
-    Z = random_samples(50, 5)
-    expected = sparse_self_expression(Z, 0.1).S
-    assert_same_graph(sparse_self_expression(Columns(Z), 0.1).S, expected)
-    assert_same_graph(sparse_self_expression(np.asfortranarray(Z), 0.1).S, expected)
 
 
 def test_repeated_and_zero_samples_meet_the_gap(self_expression_gaps):
@@ -185,13 +163,6 @@ def test_a_fixed_size_is_kept_exactly_and_the_residual_is_orthogonal_to_the_chos
         assert np.abs(Z[chosen] @ residuals[i]).max() <= 1e-9
 
 
-def test_a_fixed_size_of_one_takes_the_best_correlated_sample():
-    Z = random_samples(40, 5)
-    correlations = np.abs(Z @ Z.T)
-    np.fill_diagonal(correlations, -1.0)
-    assert_array_equal(fixed_size_self_expression(Z, 1).indices, correlations.argmax(axis=0))
-
-
 @pytest.mark.parametrize("name", ["syn", "digits200nc"])
 def test_objectives_of_the_tightly_solved_published_lassos_are_reached(reference, name):
     stored = reference(f"fsasl_blocks_{name}")
@@ -226,7 +197,7 @@ def clustered_samples(n, d, seed=0):
     return rng.standard_normal((3, d))[np.arange(n) % 3] + 0.1 * rng.standard_normal((n, d))
 
 
-@pytest.mark.parametrize("ratio", [1e-3, 0.01, 0.1, 0.5])
+@pytest.mark.parametrize("ratio", [1e-3, 0.1])
 @pytest.mark.parametrize("samples", [random_samples, clustered_samples])
 @pytest.mark.parametrize("center", [False, True])
 def test_every_column_meets_the_gap_in_many_dimensions(self_expression_gaps, samples, center, ratio):
@@ -239,57 +210,15 @@ def test_every_column_meets_the_gap_in_many_dimensions(self_expression_gaps, sam
     assert_array_equal(S.diagonal(), 0.0)
 
 
-@pytest.mark.parametrize("ratio", [0.01, 0.1])
-def test_repeated_samples_and_zeros_meet_the_gap_in_many_dimensions(self_expression_gaps, ratio):
-    Z = random_samples(20, 1000)[np.arange(60) % 20]
-    Z[7] = 0.0
-    S, penalties = sparse_self_expression(Z, ratio)
-    values, gaps = self_expression_gaps(Z, S, penalties)
-    assert np.all(gaps <= 1e-4 * values)
-
-
-@pytest.mark.parametrize("form", ["float32", "csr", "csc, centred"])
+@pytest.mark.parametrize("form", ["float32", "csc, centred"])
 def test_other_forms_of_many_dimensions_meet_the_gap(self_expression_gaps, form):
     dense = np.maximum(random_samples(50, 800), 0.0)
     if form == "float32":
         dense = dense.astype(np.float32).astype(np.float64)
         X = Columns(dense.astype(np.float32))
-    elif form == "csr":
-        X = Columns(sp.csr_array(dense))
     else:
         means = dense.mean(axis=0)
         X, dense = Columns(sp.csc_array(dense), means, centered=True), dense - means
     S, penalties = sparse_self_expression(X, 0.05)
     values, gaps = self_expression_gaps(dense, S, penalties)
     assert np.all(gaps <= 1.01e-4 * values)
-
-
-def test_a_warm_start_in_many_dimensions_ends_where_a_cold_one_does():
-    Z = clustered_samples(60, 1000)
-    near = sparse_self_expression(Z * (1.0 + 0.05 * np.cos(np.arange(1000))), 0.05).S
-    cold, penalties = sparse_self_expression(Z, 0.05)
-    warm, _ = sparse_self_expression(Z, 0.05, warm_start=near)
-    assert_allclose(objectives(Z, warm, penalties), objectives(Z, cold, penalties), rtol=1e-4)
-
-
-class ReadOnce(Columns):
-    """Columns of which only the inner products of all samples can be had, and only once."""
-
-    def row_gram(self, weights=None):
-        assert not hasattr(self, "read")
-        self.read = True
-        return super().row_gram(weights)
-
-    def in_double_precision(self):
-        return self
-
-    def rows(self, index):
-        raise AssertionError("the samples themselves are not needed")
-
-    inner_products = rows
-
-
-def test_samples_of_many_dimensions_are_read_once():
-    Z = random_samples(60, 1000)
-    found, expected = sparse_self_expression(ReadOnce(Z), 0.01), sparse_self_expression(Z, 0.01)
-    assert_same_graph(found.S, expected.S)

@@ -3,7 +3,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.exceptions import ConvergenceWarning
 
 from ufselect import CGSSL
 from ufselect.columns.dense import Columns
@@ -223,27 +222,6 @@ def test_without_structure_it_is_ndfs(shape):
 
 
 @pytest.mark.parametrize("shape", [(12, 5), (6, 15)])
-@pytest.mark.parametrize("rank", [4, 7])
-def test_structure_of_the_rank_of_the_weights_costs_nothing(shape, rank):
-    problem, F = random_problem(*shape, 4, 0, gamma=10.0, rank=rank)
-    ndfs = Prediction(problem.X, problem.L, problem.alpha, problem.beta / problem.alpha)
-    for seed in range(5):
-        W = np.random.default_rng(seed).standard_normal((shape[1], 4))
-        assert_allclose(problem.objective(F, W, 10.0), ndfs.objective(F, W, 10.0), rtol=1e-12)
-
-
-def test_structure_of_full_rank_ends_where_ndfs_does():
-    problem, start = random_problem(12, 5, 3, 0, gamma=0.1, rank=3)
-    ndfs = Prediction(problem.X, problem.L, problem.alpha, problem.beta / problem.alpha)
-    _, _, values = run(problem, start, 10.0, 600)
-    F, h = start, np.ones(5)
-    for _ in range(600):
-        F, W = ndfs.monotone_step(F, h, 10.0)
-        h = inverse_weights(W)
-    assert_allclose(values[-1], ndfs.objective(F, W, 10.0), rtol=1e-3)
-
-
-@pytest.mark.parametrize("shape", [(12, 5), (6, 15)])
 def test_a_heavy_structure_brings_the_weights_to_its_rank(shape):
     shares = []
     for gamma in (1e-3, 1e6):
@@ -253,28 +231,6 @@ def test_a_heavy_structure_brings_the_weights_to_its_rank(shape):
         shares.append(weight[0] / weight.sum())
     assert shares[1] > 1.0 - 1e-6
     assert shares[0] < 0.99
-
-
-@pytest.mark.parametrize("factor", [1e-3, 50.0])
-@pytest.mark.parametrize("shape", [(12, 5), (6, 15)])
-def test_data_in_another_unit_need_beta_and_gamma_in_that_unit(shape, factor):
-    problem, F = random_problem(*shape, 4, 0)
-    scaled = StructuredPrediction(
-        Columns(factor * problem.X.values),
-        problem.L,
-        problem.alpha,
-        factor * problem.beta,
-        factor**2 * problem.gamma,
-        problem.rank,
-    )
-    W = problem.first_weights(F, np.ones(shape[1]))
-    same, back = F, W / factor
-    for _ in range(20):
-        F, W = problem.step(F, W, 10.0)
-        same, back = scaled.step(same, back, 10.0)
-        assert_allclose(same, F, rtol=1e-7)
-        assert_allclose(factor * back, W, rtol=0, atol=1e-8 * np.abs(W).max())
-    assert_allclose(scaled.objective(same, back, 10.0), problem.objective(F, W, 10.0), rtol=1e-9)
 
 
 # The selector
@@ -311,22 +267,6 @@ def test_indicators_are_not_negative_and_nearly_orthonormal(reference, name):
 
 
 @may_stop_early
-def test_auto_rank_is_half_the_number_of_clusters(reference):
-    X = samples(reference, "syn")
-    for n_clusters, rank in ((1, 1), (2, 1), (3, 1), (4, 2), (5, 2)):
-        auto, given = (CGSSL(5, n_clusters=n_clusters, structure_rank=r, max_iter=20).fit(X) for r in ("auto", rank))
-        assert_array_equal(auto.coef_, given.coef_)
-
-
-@may_stop_early
-def test_constant_columns_rank_last(reference):
-    stored = reference("data_digits200")
-    selector = CGSSL(5, n_clusters=10).fit(stored["X"].astype(float))
-    constant = np.setdiff1d(np.arange(64), stored["nonconstant"])
-    assert_array_equal(np.sort(selector.top_features(64)[-11:]), constant)
-
-
-@may_stop_early
 @pytest.mark.parametrize("seed", range(3))
 def test_the_largest_indicator_of_a_sample_tells_its_cluster(seed):
     data = make_planted_clusters(120, 4, 20, 80, random_state=seed)
@@ -342,10 +282,3 @@ def test_one_cluster_is_legal(shape, center):
     selector = CGSSL(2, n_clusters=1, center=center).fit(X)
     assert np.all(np.isfinite(selector.scores_))
     assert_array_equal(np.sort(selector.ranking_), np.arange(1, shape[1] + 1))
-
-
-def test_too_few_iterations_are_reported_at_the_line_that_called_fit(reference):
-    X = samples(reference, "syn")
-    with pytest.warns(ConvergenceWarning, match=r"CGSSL did not converge after max_iter=3 iterations") as caught:
-        CGSSL(5, n_clusters=4, max_iter=3).fit(X)
-    assert [warning.filename for warning in caught] == [__file__]

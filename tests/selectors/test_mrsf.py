@@ -6,7 +6,6 @@ from sklearn.preprocessing import StandardScaler
 
 from ufselect import MRSF
 from ufselect.columns.dense import Columns
-from ufselect.datasets.planted import make_planted_clusters
 from ufselect.graphs.kernel import gaussian_kernel, kernel_factor
 from ufselect.solvers.l21 import l21_regression
 from ufselect.solvers.penalties import smallest_penalty_for_zero
@@ -183,33 +182,3 @@ def test_a_feature_that_says_almost_what_an_earlier_one_says_enters_late(referen
     instead = clone(selector).fit(np.column_stack([np.delete(X, best, axis=1), worse]))
     assert instead.scores_[-1] > 0.8
     assert beside.scores_[-1] < 0.5 * instead.scores_[-1]
-
-
-@pytest.mark.parametrize("copied", [1, 3])
-def test_an_exact_copy_of_a_chosen_feature_is_not_chosen(reference, copied):
-    X = raw(reference, "syn")
-    best = MRSF(8, n_clusters=4).fit(X).top_features()
-    chosen = MRSF(8, n_clusters=4).fit(np.hstack([X, X[:, best[:copied]]])).top_features()
-    pairs = [{best[i], 30 + i} for i in range(copied)]
-    assert max(len(pair & set(chosen)) for pair in pairs) == 1
-
-
-def test_constant_columns_rank_last_and_change_nothing(reference):
-    stored = reference("data_digits200")
-    kept = stored["nonconstant"]
-    every, informative = (MRSF(10, n_clusters=10).fit(X) for X in (stored["X"], stored["X"][:, kept]))
-    assert_array_equal(every.scores_[kept], informative.scores_)
-    assert_array_equal(np.sort(every.ranking_[np.setdiff1d(np.arange(64), kept)]), np.arange(54, 65))
-
-
-def test_where_the_number_of_features_is_open_fifty_enter():
-    X = make_planted_clusters(120, 4, 30, 60, random_state=0).X
-    selector = MRSF(n_clusters=4).fit(X)
-    assert np.count_nonzero(selector.coef_.any(axis=1)) >= 45  # some of them leave again
-    assert 1 <= selector.n_features_ <= 50
-
-
-@pytest.mark.parametrize("seed", range(2))
-def test_informative_columns_are_found(seed):
-    data = make_planted_clusters(120, 4, 20, 40, random_state=seed)
-    assert data.informative[MRSF(10, n_clusters=4).fit(data.X).top_features()].all()

@@ -3,14 +3,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.exceptions import ConvergenceWarning
 
-from ufselect import CGSSL, NDFS, RUFS
+from ufselect import NDFS
 from ufselect.columns.dense import Columns
 from ufselect.datasets.planted import make_planted_clusters
 from ufselect.graphs.laplacian import NormalizedLaplacian
 from ufselect.selectors.ndfs import Prediction
-from ufselect.solvers.nonnegative import indicators, unit_columns
+from ufselect.solvers.nonnegative import unit_columns
 from ufselect.solvers.reweighted import ReweightedRidge, inverse_weights
 
 DATA = ["syn", "wide", "digits200nc"]
@@ -112,21 +111,6 @@ def test_rows_vanish_here_and_stop_at_a_floor_with_the_authors(reference, name):
 
 
 @pytest.mark.parametrize("name", DATA)
-@pytest.mark.parametrize("n_iter", [1, 2, 50, 100])
-def test_the_authors_report_half_of_the_orthogonality_that_they_minimise(reference, name, n_iter):
-    """tr(FᵀMF) + (z/4)‖FᵀF − I‖², M of the step before; the update is that for z/2."""
-    stored = reference(f"ndfs_{name}")
-    problem = stored_problem(reference, name, 1, 0.1)
-    F, _, _, h = published_run(problem, stored["F_init"], n_iter)
-    W = ReweightedRidge(problem.X, h, 0.1).coef(F)
-    rest = np.sum(F * (problem.L @ F)) + np.sum(F * (F - problem.X @ W))
-    apart = np.sum((F.T @ F - np.eye(F.shape[1])) ** 2)
-    reported = stored["obj_a1_b0p1"][n_iter - 1]
-    assert_allclose(rest + PUBLISHED_Z / 4.0 * apart, reported, rtol=1e-10)
-    assert problem.objective(F, W, PUBLISHED_Z) > 1.5 * reported
-
-
-@pytest.mark.parametrize("name", DATA)
 def test_published_weights_belong_to_the_indicators_before_and_monotone_ones_to_those_returned(reference, name):
     stored = reference(f"ndfs_{name}")
     problem = stored_problem(reference, name, 1, 0.1)
@@ -140,17 +124,6 @@ def test_published_weights_belong_to_the_indicators_before_and_monotone_ones_to_
 
 
 @pytest.mark.parametrize("name", DATA)
-@pytest.mark.parametrize("beta", [0.1, 10])
-def test_the_weight_of_the_regression_does_not_move_the_authors_indicators_but_moves_ours(reference, name, beta):
-    stored = reference(f"ndfs_{name}")
-    theirs = [stored[f"F_{key(alpha, beta)}"] for alpha in (0.1, 1)]
-    assert np.max(np.abs(theirs[0] - theirs[1])) < 1e-6
-    start, weights = unit_columns(stored["F_init"]), np.repeat([1.0, 10.0, 100.0, 1000.0], 50)
-    ours = [monotone_run(stored_problem(reference, name, alpha, beta), start, weights)[0] for alpha in (0.1, 1)]
-    assert np.max(np.abs(ours[0] - ours[1])) > 1e-2
-
-
-@pytest.mark.parametrize("name", DATA)
 @pytest.mark.parametrize(("alpha", "beta"), [(0.1, 0.1), (1, 10)])
 @pytest.mark.no_cover
 def test_monotone_updates_end_below_the_authors_objective(reference, name, alpha, beta):
@@ -161,16 +134,6 @@ def test_monotone_updates_end_below_the_authors_objective(reference, name, alpha
     _, _, values = monotone_run(problem, unit_columns(stored["F_init"]), np.full(600, PUBLISHED_Z))
     assert values[-1] < theirs
     assert np.all(np.diff(values) <= 1e-9 * values[:-1])
-
-
-@pytest.mark.parametrize("name", DATA)
-def test_the_monotone_update_goes_on_where_the_authors_stop(reference, name):
-    stored = reference(f"ndfs_{name}")
-    problem = stored_problem(reference, name, 1, 0.1)
-    F, W = stored["F_a1_b0p1"], stored["W_a1_b0p1"]
-    before = problem.objective(F, W, PUBLISHED_Z)
-    F, W = problem.monotone_step(F, inverse_weights(W), PUBLISHED_Z)
-    assert problem.objective(F, W, PUBLISHED_Z) < 0.999 * before
 
 
 # One step
@@ -253,21 +216,6 @@ def test_rows_of_no_weight_stay_out(shape, step):
     assert_allclose(W[others], W_fewer, rtol=0, atol=1e-10)
 
 
-@pytest.mark.parametrize("factor", [1e-3, 50.0])
-@pytest.mark.parametrize("shape", [(12, 5), (6, 15)])
-def test_data_in_another_unit_need_beta_in_that_unit(shape, factor):
-    problem, F = random_problem(*shape, 3, 0)
-    scaled = Prediction(Columns(factor * problem.X.values), problem.L, problem.alpha, factor * problem.beta)
-    h = np.ones(shape[1])
-    for _ in range(20):
-        expected, W = problem.monotone_step(F, h, 10.0)
-        F, same = scaled.monotone_step(F, h / factor, 10.0)
-        h = inverse_weights(W)
-        assert_allclose(F, expected, rtol=1e-8)
-        assert_allclose(factor * same, W, rtol=0, atol=1e-9 * np.abs(W).max())
-    assert_allclose(scaled.objective(F, same, 10.0), problem.objective(expected, W, 10.0), rtol=1e-9)
-
-
 def test_centred_columns_are_regressed_with_an_intercept():
     problem, F = random_problem(10, 4, 3, 0, centered=True)
     _, W = problem.monotone_step(F, np.ones(4), 10.0)
@@ -277,16 +225,6 @@ def test_centred_columns_are_regressed_with_an_intercept():
     misfit = np.sum((F - X @ W - intercept) ** 2)
     expected = rest + problem.alpha * (misfit + problem.beta * np.linalg.norm(W, axis=1).sum())
     assert_allclose(problem.objective(F, W, z), expected, rtol=1e-12)
-
-
-def test_indicators_of_separate_groups_that_features_predict_stay():
-    """Nothing to gain: no edge between groups, and features that are indicators themselves."""
-    labels = np.repeat(np.arange(3), 5)
-    exact = unit_columns((labels[:, None] == np.arange(3)) * 1.0)
-    problem = Prediction(Columns(exact), NormalizedLaplacian((labels[:, None] == labels) * 1.0), 1.0, 1e-6)
-    F, _, values = monotone_run(problem, indicators(labels, 3), np.full(1000, 10.0))
-    assert_allclose(F, exact, rtol=0, atol=0.02)
-    assert values[-1] < 1e-3
 
 
 # The selector
@@ -313,30 +251,11 @@ def test_the_objective_never_rises_while_the_weight_of_orthogonality_stays(refer
 
 
 @may_stop_early
-@pytest.mark.parametrize("method", [CGSSL, NDFS, RUFS])
-def test_the_objective_rises_only_when_the_weight_of_orthogonality_grows(reference, method):
-    selector = method(5, n_clusters=4, tol=0.0, max_iter=240).fit(samples(reference, "syn"))
-    history, weights = selector.objective_history_, selector.orthogonality_history_
-    rises = np.flatnonzero(np.diff(history) > 1e-9 * history[:-1])
-    grows = np.flatnonzero(np.diff(weights) > 0.0)
-    assert len(history) > 200
-    assert len(grows) == 3
-    assert set(rises) <= set(grows)
-
-
-@may_stop_early
 @pytest.mark.parametrize("name", DATA)
 def test_indicators_are_not_negative_and_nearly_orthonormal(reference, name):
     F = NDFS(5, n_clusters=4).fit(samples(reference, name)).embedding_
     assert F.min() >= 0.0
     assert np.linalg.norm(F.T @ F - np.eye(4)) < 0.05
-
-
-@may_stop_early
-def test_published_update_has_the_weight_of_the_paper_throughout(reference):
-    selector = NDFS(5, n_clusters=4, update="published").fit(samples(reference, "syn"))
-    assert_array_equal(selector.orthogonality_history_, PUBLISHED_Z)
-    assert_allclose(np.linalg.norm(selector.embedding_, axis=0), 1.0, rtol=1e-12)
 
 
 @may_stop_early
@@ -348,21 +267,6 @@ def test_published_update_stays_finite_for_a_heavy_regression(reference, name, r
     assert np.all(np.isfinite(selector.objective_history_))
     assert np.all(np.isfinite(selector.scores_))
     assert np.all(selector.embedding_ >= 0.0)
-
-
-@may_stop_early
-def test_scores_are_the_norms_of_the_weights_for_standardised_columns(reference):
-    selector = NDFS(5, n_clusters=4, scale="standard").fit(samples(reference, "syn"))
-    assert selector.coef_.shape == (30, 4)
-    assert_allclose(selector.scores_, np.linalg.norm(selector.coef_, axis=1), rtol=1e-12)
-
-
-@may_stop_early
-def test_constant_columns_rank_last(reference):
-    stored = reference("data_digits200")
-    selector = NDFS(5, n_clusters=10).fit(stored["X"].astype(float))
-    constant = np.setdiff1d(np.arange(64), stored["nonconstant"])
-    assert_array_equal(np.sort(selector.top_features(64)[-11:]), constant)
 
 
 @may_stop_early
@@ -381,10 +285,3 @@ def test_one_cluster_is_legal(shape, center):
     selector = NDFS(2, n_clusters=1, center=center).fit(X)
     assert np.all(np.isfinite(selector.scores_))
     assert_array_equal(np.sort(selector.ranking_), np.arange(1, shape[1] + 1))
-
-
-def test_too_few_iterations_are_reported_at_the_line_that_called_fit(reference):
-    X = samples(reference, "syn")
-    with pytest.warns(ConvergenceWarning, match=r"NDFS did not converge after max_iter=3 iterations") as caught:
-        NDFS(5, n_clusters=4, max_iter=3).fit(X)
-    assert [warning.filename for warning in caught] == [__file__]

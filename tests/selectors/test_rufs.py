@@ -6,8 +6,6 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.base import clone
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.metrics import adjusted_rand_score
 
@@ -22,12 +20,9 @@ from ufselect.graphs.local_models import (
     with_self,
 )
 from ufselect.graphs.neighbors import nearest_others
-from ufselect.selectors import rufs
 from ufselect.selectors.rufs import RobustPrediction
-from ufselect.solvers import robust_ridge
 from ufselect.solvers.nonnegative import indicators
 from ufselect.solvers.reweighted import inverse_weights
-from ufselect.solvers.short_samples import in_few_coordinates
 
 DATA = ["syn", "wide", "digits200nc"]
 SETTINGS = [(1, 1, 1), (0.1, 1, 1), (1, 0.1, 10)]
@@ -107,17 +102,6 @@ def test_local_learning_from_a_graph_is_that_of_the_authors_program(reference, n
     assert_allclose(T, theirs, rtol=0, atol=1e-13 * np.abs(theirs).max())
 
 
-@pytest.mark.parametrize("name", DATA)
-def test_the_authors_kernel_is_a_graph_with_negative_eigenvalues_and_ours_is_a_kernel(reference, name):
-    assert np.linalg.eigvalsh(reference(f"graph_{name}")["W_heat"])[0] < -0.1
-    X = Columns(samples(reference, name))
-    index = nearest_others(X, 5).index
-    _, grams = with_self(index, difference_grams(X, index))
-    kernels = gaussian_of_grams(grams, X.mean_squared_distance())
-    assert_allclose(np.einsum("ijj->ij", kernels), 1.0, rtol=1e-12)
-    assert np.linalg.eigvalsh(kernels).min() > 0.0
-
-
 def test_weights_of_neighbours_are_those_of_kernel_ridge_regression():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((12, 3))
@@ -149,28 +133,6 @@ def test_steps_end_below_the_authors_and_where_an_independent_program_does(refer
     theirs, identity = stored[f"G_{key(alpha, beta, nu)}"], np.eye(int(stored["c"]))
     assert np.linalg.norm(theirs.T @ theirs - identity) > 0.15
     assert np.linalg.norm(state.G.T @ state.G - identity) < 1e-3
-
-
-@pytest.mark.parametrize("name", DATA)
-@pytest.mark.parametrize(("alpha", "beta", "nu"), SETTINGS)
-def test_the_authors_start_from_indicators_that_are_not_at_unit_length(reference, name, alpha, beta, nu):
-    stored = reference(f"rufs_{name}")
-    sizes, first = np.bincount(stored["label_init"]), stored[f"obj_{key(alpha, beta, nu)}"][0]
-    # Their first penalty is that of GᵀG = diag(sizes), in the spectral norm.
-    assert_allclose(first, stored["zeta"] / 4.0 * (sizes.max() - 1.0) ** 2, rtol=1e-4)
-    problem, state, z = stored_problem(reference, name, alpha, beta, nu)
-    assert_allclose(np.linalg.norm(state.G, axis=0), 1.0, rtol=1e-12)
-    assert problem.objective(state, z) < first / 50.0
-
-
-@pytest.mark.parametrize("name", DATA)
-def test_the_authors_scores_are_squared_norms_and_say_something_else(reference, name):
-    stored = reference(f"rufs_{name}")
-    theirs = stored["scores_a1_b1_nu1"]
-    assert_allclose(theirs, np.sum(stored["W_a1_b1_nu1"] ** 2, axis=1), rtol=1e-10)
-    problem, state, z = stored_problem(reference, name, 1, 1, 1)
-    ours = np.linalg.norm(run(problem, state, z, 200)[0].W, axis=1)
-    assert np.max(np.abs(ours / ours.max() - np.sqrt(theirs / theirs.max()))) > 0.1
 
 
 # One step
@@ -269,16 +231,6 @@ def test_every_indicator_moves_against_the_slope_of_the_objective(shape, centere
     assert_array_equal(np.sign(after.G - state.G)[clear], -np.sign(slope)[clear])
 
 
-@pytest.mark.parametrize("shape", [(12, 5), (6, 15)])
-def test_every_entry_of_the_basis_moves_against_the_slope_of_the_objective(shape):
-    problem, state = random_problem(*shape, 3, 0)
-    state = replace(state, F=state.F + 0.1)
-    after = problem.step(state, 10.0)
-    slope = slopes(lambda F: problem.objective(replace(state, F=F), 10.0), state.F)
-    clear = np.abs(slope) > 1e-6 * np.abs(slope).max()
-    assert_array_equal(np.sign(after.F - state.F)[clear], -np.sign(slope)[clear])
-
-
 def test_samples_that_are_fitted_exactly_do_no_harm():
     """Where the authors' program divides by zero."""
     G = np.eye(3)[np.repeat(np.arange(3), 4)] / 2.0
@@ -290,24 +242,6 @@ def test_samples_that_are_fitted_exactly_do_no_harm():
     assert np.all(np.isfinite(state.W))
     # Residuals of next to nothing are differences of squared norms, and rounded like these.
     assert np.all(np.diff(values) <= 1e-9 * np.linalg.norm(X.values, axis=1).sum())
-
-
-@pytest.mark.parametrize("factor", [0.1, 20.0])
-@pytest.mark.parametrize("centered", [False, True])
-@pytest.mark.parametrize("shape", [(12, 5), (6, 15)])
-def test_data_in_another_unit_need_the_weights_in_that_unit(shape, centered, factor):
-    problem, state = random_problem(*shape, 3, 0, centered=centered)
-    X, P = (Columns(factor * part.values, centered=part.centered) for part in (problem.X, problem.predictors))
-    weights = factor * problem.nu, factor * problem.alpha, factor**2 * problem.beta
-    scaled = RobustPrediction(X, P, problem.T, problem.rho, *weights)
-    same = replace(state, F=factor * state.F, W=state.W / factor)
-    for _ in range(20):
-        state, same = problem.step(state, 10.0), scaled.step(same, factor * 10.0)
-    # The smoothing of norms keeps its unit, 1e-6.
-    assert_allclose(same.G, state.G, rtol=1e-5)
-    assert_allclose(same.F, factor * state.F, rtol=0, atol=1e-5 * factor)
-    assert_allclose(factor * same.W, state.W, rtol=0, atol=1e-5 * np.abs(state.W).max())
-    assert_allclose(scaled.objective(same, factor * 10.0), factor * problem.objective(state, 10.0), rtol=1e-5)
 
 
 def test_one_outlier_does_not_carry_the_basis_off():
@@ -347,50 +281,11 @@ def test_the_objective_never_rises_while_the_weight_of_orthogonality_stays(refer
 
 
 @may_stop_early
-@pytest.mark.parametrize("center", [True, False])
-def test_shortcuts_for_many_values_neither_raise_the_objective_nor_change_the_selection(center, monkeypatch):
-    X = make_planted_clusters(300, 4, 40, 200, random_state=0).X
-    selector = RUFS(30, n_clusters=4, center=center, max_iter=40)
-    with monkeypatch.context() as patched:
-        patched.setattr(robust_ridge, "_FEWEST_STEPS", np.inf)
-        exactly = clone(selector).fit(X)
-    monkeypatch.setattr(rufs, "_MANY_VALUES", 1)
-    quickly = selector.fit(X)
-    history, same = quickly.objective_history_, np.diff(quickly.orthogonality_history_) == 0.0
-    assert np.all(np.diff(history)[same] <= 1e-10 * history[:-1][same])
-    assert_allclose(history, exactly.objective_history_, rtol=1e-4)
-    assert np.any(history != exactly.objective_history_)
-    assert_array_equal(quickly.top_features(), exactly.top_features())
-
-
-def test_short_samples_give_the_start_of_the_samples(reference, monkeypatch):
-    X = Columns.of_unit_range(samples(reference, "wide"))
-    assert in_few_coordinates(X) is not X
-    selector = RUFS(5, n_clusters=4)
-    _, T, G = selector._start(X)
-    monkeypatch.setattr(rufs, "in_few_coordinates", lambda X: X)
-    _, expected, first = selector._start(X)
-    assert_array_equal(G, first)
-    assert_allclose(T.toarray(), expected.toarray(), rtol=0, atol=1e-12)
-
-
-@may_stop_early
 @pytest.mark.parametrize("name", DATA)
 def test_indicators_are_not_negative_and_nearly_orthonormal(reference, name):
     G = RUFS(5, n_clusters=4).fit(samples(reference, name)).embedding_
     assert G.min() >= 0.0
     assert np.linalg.norm(G.T @ G - np.eye(4)) < 0.05
-
-
-@may_stop_early
-@pytest.mark.parametrize("center", [True, False])
-def test_scores_are_the_norms_of_the_weights_in_units_of_the_columns(reference, center):
-    X = samples(reference, "syn")
-    selector = RUFS(5, n_clusters=4, center=center).fit(X)
-    predictors = (X - X.min(axis=0)) / np.ptp(X, axis=0)
-    unit = np.sqrt(np.mean(predictors**2 if not center else predictors.var(axis=0)))
-    assert selector.coef_.shape == (30, 4)
-    assert_allclose(selector.scores_, unit * np.linalg.norm(selector.coef_, axis=1), rtol=1e-10)
 
 
 @pytest.mark.parametrize("name", DATA)
@@ -408,14 +303,6 @@ def test_terms_begin_at_the_number_of_clusters_and_the_penalty_at_a_share_of_its
     assert_allclose(problem.alpha * lengths.sum(), c, rtol=1e-9)
     slope = problem.alpha * np.linalg.norm(P.values.T @ (target / lengths[:, None]), axis=1)
     assert_allclose(problem.beta, 0.3 * slope.max(), rtol=1e-9)
-
-
-@may_stop_early
-def test_constant_columns_rank_last(reference):
-    stored = reference("data_digits200")
-    selector = RUFS(5, n_clusters=10).fit(stored["X"].astype(float))
-    constant = np.setdiff1d(np.arange(64), stored["nonconstant"])
-    assert_array_equal(np.sort(selector.top_features(64)[-11:]), constant)
 
 
 @may_stop_early
@@ -443,13 +330,6 @@ def test_one_cluster_is_legal(shape, center):
     assert_array_equal(np.sort(selector.ranking_), np.arange(1, shape[1] + 1))
 
 
-def test_too_few_iterations_are_reported_at_the_line_that_called_fit(reference):
-    X = samples(reference, "syn")
-    with pytest.warns(ConvergenceWarning, match=r"RUFS did not converge after max_iter=3 iterations") as caught:
-        RUFS(5, n_clusters=4, max_iter=3).fit(X)
-    assert [warning.filename for warning in caught] == [__file__]
-
-
 @may_stop_early
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
 @pytest.mark.parametrize(("shape", "seed"), [((200, 6, 40, 100), 0), ((200, 4, 40, 400), 1)])
@@ -460,16 +340,6 @@ def test_faint_clusters_are_found_in_any_order_of_the_samples(shape, seed, form)
     assert adjusted_rand_score(clusters, first.embedding_.argmax(axis=1)) > 0.95
     assert informative[first.top_features()].sum() >= 32
     assert_allclose(second.scores_, first.scores_, rtol=0, atol=1e-3 * first.scores_.max())
-
-
-@may_stop_early
-@pytest.mark.parametrize("n_clusters", ["auto", 9])
-def test_more_indicators_than_clusters_do_not_depend_on_the_order_of_the_samples(n_clusters):
-    X, _, informative = make_planted_clusters(200, 4, 40, 160, random_state=0)
-    order = np.random.default_rng(0).permutation(len(X))
-    first, second = (RUFS(40, n_clusters=n_clusters).fit(each) for each in (X, X[order]))
-    assert_allclose(second.scores_, first.scores_, rtol=0, atol=1e-3 * first.scores_.max())
-    assert informative[first.top_features()].sum() >= 30
 
 
 @may_stop_early

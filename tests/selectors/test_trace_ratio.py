@@ -85,15 +85,6 @@ def test_no_feature_is_dropped_beforehand_which_costs_the_authors_the_optimum(re
     assert np.isin(dropped, stored[f"exact_set{size}"]).any()
 
 
-def test_more_than_nine_tenths_of_the_features_can_be_asked_for(reference):
-    X = samples(reference, "syn")
-    selector = TraceRatio(29, scale=None).fit(X)
-    between, within = scatters(X)
-    without_one = (between.sum() - between) / (within.sum() - within)
-    assert_allclose(selector.trace_ratio_, without_one.max(), rtol=1e-12)
-    assert selector.get_support().sum() == 29
-
-
 @pytest.mark.parametrize("name", DATA)
 def test_the_global_scatter_is_a_variance_where_that_of_the_authors_is_a_squared_mean(reference, name):
     stored, X = reference(f"traceratio_{name}"), samples(reference, name)
@@ -163,13 +154,6 @@ def test_the_best_of_more_features_need_not_contain_the_best_of_fewer():
     assert_allclose([two.ratio, three.ratio], [10.0 / 7.0, 27.0 / 24.0], rtol=1e-14)
 
 
-@pytest.mark.parametrize("name", DATA)
-def test_the_ratio_falls_with_the_number_of_features(reference, name):
-    X = samples(reference, name)
-    ratios = [TraceRatio(size).fit(X).trace_ratio_ for size in range(1, 21)]
-    assert np.all(np.diff(ratios) <= 1e-12 * ratios[0])
-
-
 def test_auto_takes_features_whose_own_ratio_is_above_that_of_all(reference):
     X = samples(reference, "syn")
     selector = TraceRatio(scale=None).fit(X)
@@ -199,56 +183,4 @@ def test_features_that_never_vary_between_neighbours_are_taken_beside_others(see
     assert np.all(np.isfinite(selector.scores_))
 
 
-def test_a_set_may_contain_a_feature_without_local_scatter():
-    best = best_ratio(np.array([10.0, 2.0, 3.0]), np.array([0.0, 1.0, 1.0]), 2)
-    assert set(best.chosen) == {0, 2}
-    assert best.ratio == 13.0
-
-
 # Invariances
-
-
-@pytest.mark.parametrize("scale", ["standard", None])
-@pytest.mark.parametrize("name", DATA)
-@pytest.mark.parametrize(
-    "changed",
-    [
-        pytest.param(lambda X: X + 100.0, id="translation"),
-        pytest.param(lambda X: 1e-7 * X, id="small units"),
-        pytest.param(lambda X: 1e7 * X, id="large units"),
-        pytest.param(lambda X: X * np.where(np.arange(X.shape[1]) % 2, 1.0, -1.0), id="sign"),
-    ],
-)
-def test_the_selection_does_not_see(reference, name, scale, changed):
-    X = samples(reference, name)
-    before, after = (TraceRatio(10, scale=scale).fit(values) for values in (X, changed(X)))
-    assert_allclose(after.scores_, before.scores_, rtol=0, atol=1e-8)
-    assert_allclose(after.trace_ratio_, before.trace_ratio_, rtol=1e-9)
-    assert_array_equal(after.get_support(), before.get_support())
-
-
-@pytest.mark.parametrize("name", DATA)
-def test_scores_follow_their_features_when_these_are_permuted(reference, name):
-    X = samples(reference, name)
-    order = np.random.default_rng(0).permutation(X.shape[1])
-    before, after = TraceRatio(10).fit(X), TraceRatio(10).fit(X[:, order])
-    assert_allclose(after.scores_, before.scores_[order], rtol=0, atol=1e-9)
-    assert_allclose(after.trace_ratio_, before.trace_ratio_, rtol=1e-10)
-
-
-@pytest.mark.parametrize("name", ["syn", "wide"])
-def test_samples_may_come_in_any_order(reference, name):
-    X = samples(reference, name)
-    order = np.random.default_rng(0).permutation(X.shape[0])
-    before, after = TraceRatio(10).fit(X), TraceRatio(10).fit(X[order])
-    assert_allclose(after.scores_, before.scores_, rtol=0, atol=1e-9)
-
-
-@pytest.mark.parametrize("layout", [sp.csr_array, sp.csc_array])
-@pytest.mark.parametrize("weights", ["heat", "binary", "cosine"])
-def test_sparse_data_give_the_same_scores(reference, layout, weights):
-    X = samples(reference, "digits200")
-    dense, sparse = (TraceRatio(10, weights=weights).fit(values) for values in (X, layout(X)))
-    assert_allclose(sparse.scores_, dense.scores_, rtol=0, atol=1e-9)
-    assert_allclose(sparse.trace_ratio_, dense.trace_ratio_, rtol=1e-10)
-    assert_array_equal(sparse.get_support(), dense.get_support())

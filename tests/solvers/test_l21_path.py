@@ -12,7 +12,6 @@ from ufselect.solvers.l21_path import l21_interpolation, l21_path, l21_regressio
 from ufselect.solvers.penalties import smallest_penalty_for_zero
 
 on_every_data_set = pytest.mark.parametrize("name", ["syn", "wide", "digits200nc"])
-SHAPES = [(60, 20), (20, 60)]
 
 
 def problem(n, d, c=3, seed=0):
@@ -80,48 +79,12 @@ def test_the_path_is_left_at_a_solution(reference, name):
 
 
 @on_every_data_set
-def test_the_first_to_enter_has_most_in_common_with_the_target(reference, name):
-    X, Y = stored_problem(reference, name)
-    entries = l21_path(Columns(X), Y, 3).entries
-    first = np.argmax(np.linalg.norm(X.T @ Y, axis=1))
-    assert np.argmax(entries) == first
-    assert_allclose(entries[first], 1.0, rtol=1e-12)
-    assert np.all((entries >= 0.0) & (entries <= 1.0))
-
-
-@on_every_data_set
 def test_who_has_not_entered_is_placed_by_nearness_to_it(reference, name):
     X, Y = stored_problem(reference, name)
     path = l21_path(Columns(X), Y, 5)
     out = path.entries < path.share
     steepness = np.linalg.norm(X.T @ (Y - X @ path.coef), axis=1)[out]
     assert_allclose(path.entries[out], steepness / (smallest_penalty_for_zero(Columns(X), Y) / 2.0), rtol=1e-9)
-
-
-@pytest.mark.parametrize("shape", SHAPES)
-def test_a_longer_path_begins_with_the_shorter_one(shape):
-    X, Y = problem(*shape)
-    short, long = l21_path(Columns(X), Y, 3), l21_path(Columns(X), Y, 12)
-    entered = short.entries >= short.share
-    assert_array_equal(short.entries[entered], long.entries[entered])
-    assert long.share < short.share
-
-
-@pytest.mark.parametrize("shape", SHAPES)
-def test_the_gram_matrix_does_not_matter(shape):
-    X, Y = problem(*shape)
-    by_gram, by_columns = l21_path(Columns(X), Y, 10, gram=X.T @ X), l21_path(Columns(X), Y, 10)
-    assert by_gram.share == by_columns.share
-    assert_allclose(by_gram.entries, by_columns.entries, rtol=1e-3)  # solved to violations of 1e-4
-
-
-@pytest.mark.parametrize("shape", SHAPES)
-def test_units_and_turns_of_the_target_do_not_matter(shape):
-    X, Y = problem(*shape)
-    turn, _ = np.linalg.qr(np.random.default_rng(1).standard_normal((3, 3)))
-    expected = l21_path(Columns(X), Y, 10, tol=1e-7)
-    for other in (l21_path(Columns(8.0 * X), Y, 10, tol=1e-7), l21_path(Columns(X), 3.0 * Y @ turn, 10, tol=1e-7)):
-        assert_allclose(other.entries, expected.entries, rtol=1e-5)
 
 
 def test_where_so_many_never_enter_the_path_ends_at_a_thousandth():
@@ -146,12 +109,6 @@ def test_about_as_many_rows_are_used_as_asked_for(reference, name, n_rows):
     assert_optimal(X, Y, solution.coef, penalty, tol=2e-4)  # γ is read off a solution that is good to 1e-4
     value = np.sum((Y - X @ solution.coef) ** 2) + penalty * np.linalg.norm(solution.coef, axis=1).sum()
     assert_allclose(solution.objective, value, rtol=1e-4)
-
-
-def test_where_no_penalty_gives_so_many_the_nearest_is_taken():
-    X, Y = problem(40, 10)
-    X[:, 6:] = 0.0
-    assert_array_equal(used_rows(l21_regression_of_size(Columns(X), Y, 10).coef), np.arange(6))
 
 
 def test_two_columns_that_enter_together_are_taken_or_left_together():
@@ -208,27 +165,6 @@ def test_steps_never_lengthen_the_fit_and_keep_it_exact(n, extra, c, seed):
         assert_allclose(X @ solution.coef, Y, rtol=0, atol=1e-8)
         lengths.append(solution.objective)
     assert np.diff(lengths).max() <= 1e-9 * lengths[0]
-
-
-def test_a_target_made_of_a_few_columns_is_given_back():
-    X, _ = problem(30, 80)
-    B = np.random.default_rng(1).standard_normal((3, 2))
-    solution = l21_interpolation(Columns(X), X[:, :3] @ B)
-    assert_allclose(solution.coef[:3], B, rtol=0, atol=1e-5)
-    assert_allclose(solution.coef[3:], 0.0, rtol=0, atol=1e-5)
-    assert_allclose(X @ solution.coef, X[:, :3] @ B, rtol=0, atol=1e-9)
-
-
-def test_centred_columns_fit_a_centred_target():
-    X, Y = problem(20, 60)
-    X, Y = X - X.mean(axis=0), Y - Y.mean(axis=0)
-    assert_allclose(X @ l21_interpolation(Columns(X, centered=True), Y).coef, Y, rtol=0, atol=1e-10)
-
-
-def test_more_samples_than_columns_are_legal_where_the_columns_can_give_the_target():
-    X, _ = problem(40, 10)
-    B = np.random.default_rng(1).standard_normal((10, 2))
-    assert_allclose(l21_interpolation(Columns(X), X @ B).coef, B, rtol=0, atol=1e-9)
 
 
 @pytest.mark.parametrize("centered", [False, True])

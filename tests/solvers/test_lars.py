@@ -104,42 +104,11 @@ def test_columns_with_little_in_common_with_the_target_are_not_missed(seed):
     assert_allclose(w, lasso_of_size(Columns(X), y, 20, gram=X.T @ X), rtol=0, atol=1e-9 * np.abs(w).max())
 
 
-@pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("ridge", [1e-3, 10.0])
-def test_a_ridge_on_the_gram_matrix_gives_the_elastic_net(shape, ridge):
-    X, y = problem(*shape)
-    w = lasso_of_size(Columns(X), y, 6, gram=X.T @ X + ridge * np.eye(shape[1]))
-    assert np.count_nonzero(w) == 6
-    assert_on_the_path(X, y, w, ridge)
-
-
 @pytest.mark.parametrize("with_gram", [False, True])
 def test_with_room_for_all_coefficients_it_is_least_squares(with_gram):
     X, y = problem(60, 20)
     w = lasso_of_size(Columns(X), y, 50, gram=X.T @ X if with_gram else None)
     assert_allclose(w, np.linalg.lstsq(X, y)[0], rtol=0, atol=1e-9)
-
-
-def test_with_fewer_samples_than_room_it_fits_exactly():
-    X, y = problem(20, 60)
-    w = lasso_of_size(Columns(X), y, 60)
-    assert np.count_nonzero(w) <= 20
-    assert_allclose(X @ w, y, rtol=0, atol=1e-6 * np.abs(y).max())
-
-
-def test_centred_columns_use_at_most_one_less_than_the_samples():
-    X, y = problem(12, 60)
-    X, y = X - X.mean(axis=0), y - y.mean()
-    w = lasso_of_size(Columns(X, centered=True), y, 60)
-    assert np.count_nonzero(w) <= 11
-    assert_allclose(X @ w, y, rtol=0, atol=1e-6 * np.abs(y).max())
-
-
-@pytest.mark.parametrize("factor", [-1.0, 1e-8, 1e8])
-def test_a_multiple_of_the_target_gives_that_multiple(factor):
-    X, y = problem(40, 30)
-    expected = lasso_of_size(Columns(X), y, 5)
-    assert_allclose(lasso_of_size(Columns(X), factor * y, 5), factor * expected, rtol=1e-9)
 
 
 @pytest.mark.parametrize("with_gram", [False, True])
@@ -156,14 +125,6 @@ def test_a_target_that_no_column_explains_gets_no_coefficient():
     y = np.eye(8)[:, 5]
     assert_array_equal(lasso_of_size(Columns(X), y, 2), 0.0)
     assert_array_equal(lasso_of_size(Columns(X), y, 2, gram=X.T @ X), 0.0)
-
-
-def test_the_gram_matrix_given_is_left_alone():
-    X, y = problem(40, 10)
-    gram = X.T @ X
-    before = gram.copy()
-    lasso_of_size(Columns(X), y, 5, gram=gram)
-    assert_array_equal(gram, before)
 
 
 def test_sparse_centred_columns_give_the_coefficients_of_dense_ones():

@@ -6,11 +6,22 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from ufselect.columns.dense import Columns
-from ufselect.solvers.l21 import l21_regression
+from ufselect.graphs.adaptive import adaptive_neighbors
+from ufselect.graphs.laplacian import structure_laplacian
+from ufselect.graphs.self_expression import sparse_self_expression
 from ufselect.solvers.penalties import smallest_penalty_for_zero
-from ufselect.solvers.reweighted import ReweightedRidge, inverse_weights, row_norm_sum
+from ufselect.solvers.reweighted import (
+    KernelSystem,
+    ReweightedRidge,
+    SharedColumns,
+    _by_features,
+    _by_samples,
+    even_row_norms,
+    inverse_weights,
+    smoother_projection,
+)
 
-SHAPES = [(40, 15), (15, 40), (20, 20)]
+SHAPES = [(40, 15), (15, 40)]
 for_every_shape = pytest.mark.parametrize("shape", SHAPES)
 with_and_without_noise = pytest.mark.parametrize("noisy", [False, True])
 
@@ -45,7 +56,7 @@ def objective(X, F, W, penalty):
 
 @for_every_shape
 @with_and_without_noise
-@pytest.mark.parametrize("penalty", [1e-3, 1.0, 100.0])
+@pytest.mark.parametrize("penalty", [1e-3, 10.0])
 def test_it_agrees_with_the_system_of_the_features_and_with_that_of_the_samples(shape, noisy, penalty):
     X, F, h, noise = problem(*shape, noisy)
     W = ReweightedRidge(Columns(X), h, penalty, noise=noise).coef(F)
@@ -71,22 +82,6 @@ def test_no_other_weights_are_better(n, d, penalty, noisy, seed):
     best = majorised(X, F, W, h, penalty, noise)
     other = W + 0.01 * np.random.default_rng(seed).standard_normal(W.shape)
     assert best < majorised(X, F, other, h, penalty, noise)
-
-
-@with_and_without_noise
-def test_a_gram_matrix_at_hand_changes_nothing(noisy):
-    X, F, h, noise = problem(40, 15, noisy)
-    plain = ReweightedRidge(Columns(X), h, 0.5, noise=noise)
-    given_gram = ReweightedRidge(Columns(X), h, 0.5, gram=X.T @ X, noise=noise)
-    assert_allclose(given_gram.coef(F), plain.coef(F), rtol=0, atol=1e-12)
-
-
-def test_a_gram_matrix_given_is_left_alone():
-    X, _, h, _ = problem(40, 15)
-    gram = X.T @ X
-    before = gram.copy()
-    ReweightedRidge(Columns(X), h, 0.5, gram=gram)
-    assert_array_equal(gram, before)
 
 
 @for_every_shape
@@ -138,21 +133,6 @@ def test_zero_rows_stay_zero_and_the_others_are_as_without_them(shape, noisy):
     assert_allclose(ridge.solve(V)[others], alone.solve(V[others]), rtol=0, atol=1e-10)
 
 
-@for_every_shape
-def test_without_any_row_nothing_is_explained(shape):
-    X, F, _, _ = problem(*shape)
-    ridge = ReweightedRidge(Columns(X), np.zeros(shape[1]), 0.3)
-    assert_array_equal(ridge.coef(F), 0.0)
-    assert_allclose(ridge.residual(F), F, rtol=1e-12)
-
-
-@for_every_shape
-def test_noise_of_one_is_no_noise(shape):
-    X, F, h, _ = problem(*shape)
-    with_ones = ReweightedRidge(Columns(X), h, 0.3, noise=np.ones(shape[0]))
-    assert_allclose(with_ones.coef(F), ReweightedRidge(Columns(X), h, 0.3).coef(F), rtol=0, atol=1e-12)
-
-
 @pytest.mark.parametrize("shape", [(40, 15), (15, 40)])
 @with_and_without_noise
 def test_sparse_centred_columns_give_the_weights_of_dense_ones(shape, noisy):
@@ -185,27 +165,230 @@ def test_steps_never_raise_the_row_sparse_objective(n, d, ratio, seed):
     assert np.diff(history).max() <= 1e-12 * history[0]
 
 
-@for_every_shape
-@pytest.mark.parametrize("ratio", [0.05, 0.3])
-def test_steps_lead_to_the_row_sparse_optimum(shape, ratio):
-    X, F, _, _ = problem(*shape)
-    penalty = ratio * smallest_penalty_for_zero(Columns(X), F)
-    optimum = l21_regression(Columns(X), F, penalty, tol=1e-8).objective
-    *_, W = reweighted_steps(X, F, penalty, 500)
-    # Rows that leave do so slowly.
-    assert optimum * (1.0 - 1e-9) <= objective(X, F, W, penalty) <= optimum * (1.0 + 1e-7)
+# Systems of the samples
+
+N, D = 40, 150
+WEIGHTS = {
+    "even": np.full(D, 3.0),
+    "decaying": 10.0 ** np.linspace(1.0, -8.0, D),
+    "few": np.where(np.arange(D) % 10 == 0, 1.0, 1e-30),
+}
+PRECISION = {"even": 1e-13, "decaying": 1.5e-8, "few": 1e-13}  # exact, unless columns are left out
+for_all_weights = pytest.mark.parametrize("name", WEIGHTS)
 
 
-def test_the_row_sparse_optimum_is_a_fixed_point():
-    X, F, _, _ = problem(40, 15)
-    penalty = 0.6 * smallest_penalty_for_zero(Columns(X), F)
-    W = l21_regression(Columns(X), F, penalty, tol=1e-10).coef
-    assert 0 < np.count_nonzero(W.any(axis=1)) < 15
-    again = ReweightedRidge(Columns(X), inverse_weights(W), penalty).coef(F)
-    assert_allclose(again, W, rtol=0, atol=1e-8)
+def system_of(name, *, noisy=False):
+    """X, H, Γ and F."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((N, D))
+    weights = rng.permutation(WEIGHTS[name])
+    shift = 5.0 * rng.uniform(0.5, 2.0, N) if noisy else np.full(N, 5.0)
+    return X, weights, shift, rng.standard_normal((N, 4))
 
 
-def test_weights_are_twice_the_norms_of_rows():
-    W = np.array([[3.0, 4.0], [0.0, 0.0], [-1.0, 0.0]])
-    assert_array_equal(inverse_weights(W), [10.0, 0.0, 2.0])
-    assert row_norm_sum(W) == 6.0
+def as_array(X, weights, shift):
+    return X @ (weights[:, None] * X.T) + np.diag(shift)
+
+
+def relative_error(system, solution, F):
+    """In the norm of the system."""
+    exact = np.linalg.solve(system, F)
+    error = solution - exact
+    return np.sqrt(np.max(np.sum(error * (system @ error), axis=0) / np.sum(exact * F, axis=0)))
+
+
+@for_all_weights
+@pytest.mark.parametrize("noisy", [False, True])
+def test_solutions_are_as_accurate_as_promised(name, noisy):
+    X, weights, shift, F = system_of(name, noisy=noisy)
+    solution = KernelSystem(Columns(X), weights, shift).solve(F)
+    assert relative_error(as_array(X, weights, shift), solution, F) <= PRECISION[name]
+
+
+@for_all_weights
+@pytest.mark.parametrize("smallest", [1.0, 1e-6])
+def test_with_an_intercept_solutions_sum_to_zero(name, smallest):
+    X, weights, shift, F = system_of(name, noisy=True)
+    X -= X.mean(axis=0)
+    shift[:3] *= smallest
+    Y, b = KernelSystem(Columns(X, centered=True), weights, shift, intercept=True).solve_with_intercept(F)
+    assert_allclose(Y.sum(axis=0), 0.0, rtol=0, atol=1e-12 * np.abs(Y).sum())
+    assert_allclose(as_array(X, weights, shift) @ Y + b, F, rtol=0, atol=1e-10 if name == "even" else 1e-7)
+
+
+@for_all_weights
+def test_systems_of_sparse_columns_have_the_solutions_of_dense_ones(name):
+    _, weights, shift, F = system_of(name)
+    values = sp.random_array((N, D), density=0.3, random_state=np.random.default_rng(2)).toarray()
+    means = values.mean(axis=0)
+    from_dense = KernelSystem(Columns(values - means, centered=True), weights, shift).solve(F)
+    from_sparse = KernelSystem(Columns(sp.csc_array(values), means, centered=True), weights, shift).solve(F)
+    assert_allclose(from_sparse, from_dense, rtol=0, atol=10 * PRECISION[name])
+
+
+@for_all_weights
+def test_single_precision_is_as_exact_as_it_can_be(name):
+    X, weights, shift, F = system_of(name)
+    single = X.astype(np.float32)
+    solution = KernelSystem(Columns(single), weights, shift).solve(F)
+    assert relative_error(as_array(single.astype(np.float64), weights, shift), solution, F) <= 1e-4
+
+
+def test_what_is_shared_does_not_change_solutions_as_weights_come_and_go():
+    X, weights, shift, F = system_of("few")
+    shared = SharedColumns(Columns(X))
+    rng = np.random.default_rng(3)
+    for n_used in (15, 12, 5, 18, 3):
+        weights = np.zeros(D)
+        weights[rng.permutation(D)[:n_used]] = rng.uniform(0.5, 2.0, n_used)
+        solution = KernelSystem(Columns(X), weights, shift, shared=shared).solve(F)
+        assert relative_error(as_array(X, weights, shift), solution, F) <= 1e-13
+
+
+def test_columns_shared_contain_those_asked_for_and_not_many_others():
+    shared = SharedColumns(Columns(np.random.default_rng(0).standard_normal((5, 100))))
+    for used in (np.arange(40), np.arange(10, 35), np.arange(5), np.arange(60, 90)):
+        index, part = shared.containing(used)
+        assert set(used) <= set(index)
+        assert len(index) < 2 * len(used)
+        assert_array_equal(part.values, shared.X.values[:, index])
+
+
+# Projections that are smooth on a graph
+
+COUNT = 4
+
+
+def tall(rng):
+    return rng.standard_normal((80, 25))
+
+
+def wide(rng):
+    return rng.standard_normal((40, 120))
+
+
+def rank_deficient_tall(rng):
+    return rng.standard_normal((80, 9)) @ rng.standard_normal((9, 25))
+
+
+def rank_deficient_wide(rng):
+    return rng.standard_normal((40, 9)) @ rng.standard_normal((9, 120))
+
+
+def duplicated_columns(rng):
+    return np.tile(rng.standard_normal((60, 12)), 2)
+
+
+def centred_wide(rng):
+    X = wide(rng)
+    return X - X.mean(axis=0)
+
+
+KINDS = [tall, wide, rank_deficient_tall, duplicated_columns, centred_wide]
+
+
+def make(kind):
+    X = kind(np.random.default_rng(0))
+    L = structure_laplacian(sparse_self_expression(X, 0.3).S, adaptive_neighbors(X, 5).P, 0.5)
+    return X, L
+
+
+def smooth_objective(X, L, W, penalty):
+    Z = X @ W
+    return np.sum(Z * (L.toarray() @ Z)) + penalty * np.linalg.norm(W, axis=1).sum()
+
+
+def orthonormality_error(X, W):
+    Z = X @ W
+    return np.abs(Z.T @ Z - np.eye(W.shape[1])).max()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("penalty", [0.01, 10.0])
+def test_fifteen_steps_never_raise_the_objective_and_keep_the_constraint(kind, penalty):
+    X, L = make(kind)
+    columns = Columns(X)
+    W = smoother_projection(columns, L, even_row_norms(columns, COUNT), penalty, COUNT)
+    assert W.shape == (X.shape[1], COUNT)
+    before = np.inf
+    for _ in range(15):
+        assert orthonormality_error(X, W) <= 1e-8
+        now = smooth_objective(X, L, W, penalty)
+        assert now <= before * (1.0 + 1e-9)
+        before = now
+        W = smoother_projection(columns, L, np.linalg.norm(W, axis=1), penalty, COUNT)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_both_forms_reach_the_same_objective_and_space(kind):
+    X, L = make(kind)
+    weights = np.random.default_rng(1).uniform(0.01, 0.2, X.shape[1])
+    by_features = _by_features(Columns(X), L, weights, 0.3, COUNT, None)
+    by_samples = _by_samples(Columns(X), L, weights, 0.3, COUNT, None)
+    assert_allclose(smooth_objective(X, L, by_features, 0.3), smooth_objective(X, L, by_samples, 0.3), rtol=1e-8)
+    Z, other = X @ by_features, X @ by_samples
+    assert_allclose(Z @ Z.T, other @ other.T, rtol=0, atol=1e-7)
+
+
+def test_a_step_minimises_its_majoriser():
+    X, L = make(tall)
+    rng = np.random.default_rng(1)
+    norms = rng.uniform(0.01, 0.2, X.shape[1])
+    W = smoother_projection(Columns(X), L, norms, 0.3, COUNT)
+
+    def majoriser(V):
+        Z = X @ V
+        return np.sum(Z * (L @ Z)) + 0.3 * np.sum(np.linalg.norm(V, axis=1) ** 2 / (2.0 * norms))
+
+    best = majoriser(W)
+    for size in (1e-3, 1e-1, 10.0):
+        V = W + size * rng.standard_normal(W.shape)
+        Q, R = np.linalg.qr(X @ V)
+        assert np.abs(Q.T @ Q - np.eye(COUNT)).max() < 1e-12
+        assert majoriser(V @ np.linalg.inv(R)) >= best
+
+
+@pytest.mark.parametrize("kind", [tall, wide])
+def test_zero_rows_of_a_projection_stay_zero(kind):
+    X, L = make(kind)
+    norms = even_row_norms(Columns(X), COUNT)
+    norms[::3] = 0.0
+    for _ in range(3):
+        W = smoother_projection(Columns(X), L, norms, 0.3, COUNT)
+        norms = np.linalg.norm(W, axis=1)
+        assert_array_equal(W[::3], 0.0)
+        assert np.all(norms[1::3] > 0.0)
+        assert orthonormality_error(X, W) <= 1e-8
+
+
+@pytest.mark.parametrize("kind", [tall, rank_deficient_tall])
+def test_a_given_gram_matrix_changes_nothing(kind):
+    X, L = make(kind)
+    norms = even_row_norms(Columns(X), COUNT)
+    norms[3] = 0.0
+    plain = smoother_projection(Columns(X), L, norms, 0.3, COUNT)
+    by_gram = smoother_projection(Columns(X), L, norms, 0.3, COUNT, gram=X.T @ X)
+    assert_allclose(X @ by_gram @ (X @ by_gram).T, X @ plain @ (X @ plain).T, rtol=0, atol=1e-8)
+
+
+@pytest.mark.parametrize("kind", [rank_deficient_tall, rank_deficient_wide])
+def test_no_more_columns_than_the_rank_come_back(kind):
+    X, L = make(kind)
+    W = smoother_projection(Columns(X), L, even_row_norms(Columns(X), 15), 0.3, 15)
+    assert W.shape == (X.shape[1], 9)
+    assert orthonormality_error(X, W) <= 1e-8
+
+
+@pytest.mark.parametrize("shape", [(60, 20), (20, 60)])
+def test_sparse_centred_columns_give_the_space_of_dense_ones(shape):
+    n, d = shape
+    values = sp.random_array(shape, density=0.3, random_state=np.random.default_rng(0))
+    values = values + sp.coo_array((np.ones(d), (np.arange(d) % n, np.arange(d))), shape=shape)
+    sparse = Columns.prepared(sp.csr_array(values), center=True, scale="standard")
+    dense = Columns.prepared(values.toarray(), center=True, scale="standard")
+    L = structure_laplacian(None, adaptive_neighbors(dense, 5).P, 1.0)
+    norms = even_row_norms(dense, COUNT)
+    assert_allclose(even_row_norms(sparse, COUNT), norms, rtol=1e-12)
+    Z = dense @ smoother_projection(dense, L, norms, 0.3, COUNT)
+    other = dense @ smoother_projection(sparse, L, norms, 0.3, COUNT)
+    assert_allclose(other @ other.T, Z @ Z.T, rtol=0, atol=1e-8)

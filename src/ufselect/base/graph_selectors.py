@@ -20,7 +20,7 @@ from ufselect.base.selector import COUNT, BaseSelector
 from ufselect.columns.dense import Columns
 from ufselect.graphs.adaptive import neighbor_probabilities
 from ufselect.graphs.laplacian import structure_laplacian
-from ufselect.graphs.neighbors import Nearest, nearest_others
+from ufselect.graphs.neighbors import Neighbors, nearest_others
 from ufselect.graphs.spectral import eigengap, smallest_eigenvectors
 from ufselect.solvers.nonnegative import GROWING, Tightening
 
@@ -55,7 +55,7 @@ class GraphSelector(BaseSelector):
         """
         return min(max(min(max(round(n / 200), 5), 15, n // 8), 3), n - 2)
 
-    def _neighbors(self, X: Columns) -> Nearest:
+    def _neighbors(self, X: Columns) -> Neighbors:
         """The k nearest neighbours of each sample."""
         return nearest_others(X, self._count_neighbors(X.shape[0]), n_jobs=self.n_jobs)
 
@@ -63,7 +63,7 @@ class GraphSelector(BaseSelector):
 class Neighborhood(NamedTuple):
     """The k nearest neighbours of each sample, and the number of clusters."""
 
-    nearest: Nearest
+    nearest: Neighbors
     n_clusters: int
 
 
@@ -114,7 +114,7 @@ class ClusterSelector(GraphSelector):
             return min(NEIGHBORS_TO_COUNT_CLUSTERS, n - 2)
         return min(self._count_neighbors(n), n - 2)
 
-    def _clusters_among(self, nearest: Nearest) -> int:
+    def _clusters_among(self, nearest: Neighbors) -> int:
         """c as given, or by the eigengap of the neighbour graph."""
         n = len(nearest.index)
         if not isinstance(self.n_clusters, str):

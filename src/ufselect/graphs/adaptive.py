@@ -13,8 +13,8 @@ from ufselect._utils.types import Float, Indices
 from ufselect.columns.arrays import is_tensor
 from ufselect.graphs.approximate import approximate_others
 from ufselect.graphs.laplacian import StructureLaplacian, quadratic_form, structure_laplacian
-from ufselect.graphs.neighbors import Nearest, NeighborSearch
-from ufselect.solvers.simplex import project_rows_onto_simplex
+from ufselect.graphs.neighbors import Neighbors, NeighborSearch
+from ufselect.solvers.nonnegative import project_rows_onto_simplex
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ def adaptive_neighbors(
     return Neighborhoods(_projected_graph(search, mu, n_neighbors), mu)
 
 
-def neighbor_probabilities(nearest: Nearest, k: int) -> sp.csr_array:
+def neighbor_probabilities(nearest: Neighbors, k: int) -> sp.csr_array:
     """Return P in closed form for k neighbours per sample, given at least the k + 1 nearest.
 
     Pᵢⱼ = (dᵢ₍k+1₎ − dᵢⱼ)₊ / (k·dᵢ₍k+1₎ − Σ_{j≤k} dᵢ₍j₎). If all of these distances are equal, those at this distance
@@ -121,7 +121,7 @@ def _nearness(distances: Float, k: int) -> Float:
     return distances[:, min(k, distances.shape[1] - 1), None] - distances[:, :k]
 
 
-def _shared_by_nearest(nearest: Nearest, rows: npt.NDArray[np.bool_]) -> sp.csr_array:
+def _shared_by_nearest(nearest: Neighbors, rows: npt.NDArray[np.bool_]) -> sp.csr_array:
     """Return a graph in which samples are joined to all that are as near as their nearest; other rows are empty."""
     n = len(rows)
     here, place = np.nonzero((nearest.squared_distances == nearest.squared_distances[:, :1]) & rows[:, None])

@@ -17,7 +17,7 @@ from ufselect._utils.types import Float, Indices
 from ufselect._utils.warnings import warn_user
 from ufselect.columns.arrays import is_tensor
 from ufselect.columns.dense import Columns
-from ufselect.graphs.neighbors import Nearest, NeighborSearch, centered_points
+from ufselect.graphs.neighbors import Neighbors, NeighborSearch, centered_points
 
 _SPARE = 6  # neighbours per sample beyond those asked for, which improve the recall
 _SAMPLE = 1000  # samples of which the recall is measured
@@ -26,7 +26,7 @@ _SAMPLE = 1000  # samples of which the recall is measured
 class FoundNeighbors(NamedTuple):
     """The neighbours that were found, and the share of the true ones among them."""
 
-    nearest: Nearest
+    nearest: Neighbors
     recall: float
 
 

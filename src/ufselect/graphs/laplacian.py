@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from copy import copy
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -12,14 +14,14 @@ from scipy.sparse.linalg import LinearOperator
 from sklearn.utils import gen_batches
 
 from ufselect._utils.blocks import in_threads
+from ufselect._utils.compiling import compiled
+from ufselect._utils.threads import threads_for
 from ufselect._utils.types import Float, Indices
 from ufselect.columns.dense import Columns, column_blocks, wide_column_blocks
-from ufselect.solvers._graph_kernels import combine_rows, outer_products
 
 _ROWS_OF_TRIANGLE = 512
 _COLUMNS_AT_ONCE = 16
 _CERTAIN_DIGITS = 9  # of a sum of weights
-_SPARSE_PRODUCT_COST = 100  # time of a product of two entries beside that of a dense product
 
 
 def neighbor_laplacian(P: sp.csr_array) -> sp.csr_array:
@@ -165,7 +167,7 @@ class StructureLaplacian(Laplacian):
         now, before = np.ascontiguousarray(now), np.ascontiguousarray(before)
         out = before if overwrite else np.empty_like(now)
         in_threads(
-            lambda rows: combine_rows(L.indptr, L.indices, data, now, before, given, rows, out), len(now), n_jobs
+            lambda rows: _combine_rows(L.indptr, L.indices, data, now, before, given, rows, out), len(now), n_jobs
         )
         return out
 
@@ -179,20 +181,15 @@ class StructureLaplacian(Laplacian):
 
     def toarray(self) -> Float:
         """Return L as a dense array, for small n."""
-        dense = np.zeros(self.shape) if self.unexpressed is None else self._expression_part()
+        dense = np.zeros(self.shape)
+        if self.unexpressed is not None:
+            unexpressed = self.unexpressed.toarray()
+            with threads_for(2.0 * self.shape[0] ** 3):
+                dense = unexpressed @ unexpressed.T
         if self.local is not None:
             rows = np.repeat(np.arange(len(dense)), np.diff(self.local.indptr))
             dense[rows, self.local.indices] += self.local.data
         return dense
-
-    def _expression_part(self) -> Float:
-        """Return (I−S)(I−S)ᵀ, by a dense product if a sparse one would take longer."""
-        columns = self.unexpressed_back
-        n_products = float(np.sum(np.diff(columns.indptr).astype(np.float64) ** 2))
-        if _SPARSE_PRODUCT_COST * n_products > self.shape[0] ** 3:
-            unexpressed = self.unexpressed.toarray()
-            return np.asarray(unexpressed @ unexpressed.T)
-        return outer_products(columns.indptr, columns.indices, columns.data)
 
     def null_vectors(self, most: int | None = None) -> Float:
         """Return an orthonormal basis of the null space as far as it is known.
@@ -203,6 +200,23 @@ class StructureLaplacian(Laplacian):
         if self.unexpressed is not None or self.local is None:
             return np.zeros((self.shape[0], 0))
         return _indicators(self.local, np.ones(self.shape[0]), most)
+
+
+@compiled
+def _combine_rows(
+    indptr: Any, indices: Any, data: Any, now: Any, before: Any, weights: Any, rows: slice, out: Any
+) -> None:
+    """Set some rows of ``out`` to aL·now + b·now + c·before for a sparse L and weights a, b, c."""
+    of_image, of_now, of_before = weights[0], weights[1], weights[2]
+    for i in range(rows.start, rows.stop):
+        row, here, last = out[i], now[i], before[i]
+        for c in range(len(row)):
+            row[c] = of_now * here[c] + of_before * last[c]
+        for e in range(indptr[i], indptr[i + 1]):
+            weight = of_image * data[e]
+            there = now[indices[e]]
+            for c in range(len(row)):
+                row[c] += weight * there[c]
 
 
 class NormalizedLaplacian(Laplacian):
@@ -282,6 +296,35 @@ def structure_laplacian(S: sp.csc_array | None, P: sp.csr_array | None, local_we
 def quadratic_form(L: Any, Z: Float) -> float:
     """tr(ZᵀLZ)."""
     return sum(float(np.sum(Z[:, part] * (L @ Z[:, part]))) for part in gen_batches(Z.shape[1], _COLUMNS_AT_ONCE))
+
+
+@dataclass(frozen=True)
+class Structure:
+    """Self-expression S with penalties αᵢ, and neighbour probabilities P with spreads μᵢ; either may be None."""
+
+    local_weight: float
+    S: sp.csc_array | None = None
+    penalties: Float | None = None
+    P: sp.csr_array | None = None
+    spread: Float | None = None
+
+    @cached_property
+    def laplacian(self) -> StructureLaplacian:
+        """L = (I−S)(I−S)ᵀ + βL_P."""
+        return structure_laplacian(self.S, self.P, self.local_weight)
+
+    def forget_laplacian(self) -> None:
+        """Free the memory of the Laplacian, which is computed again if it is asked for."""
+        vars(self).pop("laplacian", None)
+
+    def cost(self, Z: Float) -> float:
+        """tr(ZᵀLZ) + Σᵢ αᵢ‖sᵢ‖₁ + β Σᵢ (μᵢ/2)‖pᵢ‖²."""
+        value = quadratic_form(self.laplacian, Z)
+        if self.S is not None and self.penalties is not None:
+            value += float(self.penalties @ abs(self.S).sum(axis=0))
+        if self.P is not None and self.spread is not None:
+            value += self.local_weight / 2.0 * float(self.spread @ self.P.power(2).sum(axis=1))
+        return value
 
 
 def column_energies(X: Columns, *laplacians: Any) -> tuple[Float, ...]:

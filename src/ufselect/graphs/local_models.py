@@ -13,7 +13,7 @@ from ufselect._utils.blocks import map_row_blocks
 from ufselect._utils.types import Float, Indices
 from ufselect.columns.dense import Columns
 from ufselect.graphs.laplacian import neighbor_laplacian
-from ufselect.graphs.neighbors import Nearest, neighbor_graph
+from ufselect.graphs.neighbors import Neighbors, neighbor_graph
 
 _BYTES_AT_ONCE = 2**22  # of differences: more would not stay in the cache between the steps
 _FEWEST_SAMPLES = 16  # rows of a sparse X are slow to get one by one
@@ -21,7 +21,7 @@ _FEWEST_SAMPLES = 16  # rows of a sparse X are slow to get one by one
 
 def local_laplacian(
     X: Columns,
-    nearest: Nearest,
+    nearest: Neighbors,
     model: str,
     *,
     width: float = 1.0,
@@ -33,7 +33,7 @@ def local_laplacian(
     Parameters
     ----------
     X : Columns of shape (n, d)
-    nearest : Nearest
+    nearest : Neighbors
         Neighbours of every sample.
     model : {"lpp", "lle", "ltsa"}
         Laplacian of the neighbour graph, locally linear embedding, or local tangent space alignment.

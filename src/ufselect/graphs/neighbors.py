@@ -15,6 +15,7 @@ from sklearn.utils import gen_batches
 from sklearn.utils.extmath import row_norms
 
 from ufselect._utils.blocks import affordable_rows, map_row_blocks, number_of_threads
+from ufselect._utils.compiling import compiled
 from ufselect._utils.policy import (
     FAINTEST_SIMILARITY,
     LARGEST_DISTANCE_MATRIX,
@@ -23,20 +24,20 @@ from ufselect._utils.policy import (
     SAME_DISTANCE,
     SMALLEST_BLOCKED_SEARCH,
 )
-from ufselect._utils.threads import threads_for
+from ufselect._utils.threads import one_thread, threads_for
 from ufselect._utils.types import Float, Indices
-from ufselect.columns.dense import Columns
-from ufselect.graphs.blocked_search import BlockedSearch
-from ufselect.solvers._kernels import squared_distances_between
+from ufselect.columns.dense import Columns, powers_of_two
 
 _SPARE_CANDIDATES = 4
 _ROWS_TO_SORT = 2**14
 _NEARLY_CENTERED = 1e-6  # largest mean, compared to the largest value, that costs no precision worth a copy
 _MOST_IN_BLOCKS = 64  # candidates, which are kept in order by insertion
+_TILE = 1024
+_EPSILON, _TINY = float(np.finfo(np.float32).eps), float(np.finfo(np.float32).tiny)
 
 
 @dataclass(frozen=True)
-class Nearest:
+class Neighbors:
     """Squared distances from samples to their nearest others, in ascending order by rows, and the indices of these.
 
     Distances that differ only by rounding are equal. ``tied`` has further pairs of a sample and another that is as near
@@ -47,12 +48,12 @@ class Nearest:
     index: Indices
     tied: tuple[Indices, Indices] | None = None
 
-    def first(self, count: int) -> Nearest:
+    def first(self, count: int) -> Neighbors:
         """Return the ``count`` nearest of these."""
-        return Nearest(self.squared_distances[:, :count], self.index[:, :count])
+        return Neighbors(self.squared_distances[:, :count], self.index[:, :count])
 
 
-def nearest_others(X: Columns | Any, count: int, *, with_ties: bool = False, n_jobs: int | None = None) -> Nearest:
+def nearest_others(X: Columns | Any, count: int, *, with_ties: bool = False, n_jobs: int | None = None) -> Neighbors:
     """Return the ``count`` nearest other samples of every sample; see :class:`NeighborSearch`.
 
     Parameters
@@ -67,7 +68,7 @@ def nearest_others(X: Columns | Any, count: int, *, with_ties: bool = False, n_j
 
     Returns
     -------
-    Nearest
+    Neighbors
         Two arrays of shape (n, count).
     """
     return NeighborSearch(X, n_jobs=n_jobs).nearest(count, with_ties=with_ties)
@@ -95,7 +96,7 @@ class NeighborSearch:
         self._quick = _search_among(self._near_origin, n_jobs)
         self._lengths = np.sqrt(row_norms(self._near_origin, squared=True).astype(np.float64))
 
-    def nearest(self, count: int, rows: Indices | None = None, *, with_ties: bool = False) -> Nearest:
+    def nearest(self, count: int, rows: Indices | None = None, *, with_ties: bool = False) -> Neighbors:
         """Return the ``count`` nearest others of the samples with the given indices, by default of all.
 
         Further samples as near as the nearest one are left out if they are more than LARGEST_TIED_GRAPH / n.
@@ -112,19 +113,19 @@ class NeighborSearch:
                 part = pending[block]
                 candidates = self._search(fetched).candidates(rows[part], fetched)
                 found = self.measured_in_order(rows[part], candidates)
-                settled = self._settled(rows[part], found.squared_distances, count)
-                distances[part[settled]] = found.squared_distances[settled, :count]
-                index[part[settled]] = found.index[settled, :count]
+                certain = self._are_certain(rows[part], found.squared_distances, count)
+                distances[part[certain]] = found.squared_distances[certain, :count]
+                index[part[certain]] = found.index[certain, :count]
                 if with_ties:
-                    ties.append(_tied_beyond(found, part, settled, count, LARGEST_TIED_GRAPH // n))
-                still_open.append(part[~settled])
+                    ties.append(_tied_beyond(found, part, certain, count, LARGEST_TIED_GRAPH // n))
+                still_open.append(part[~certain])
             pending, fetched = np.concatenate(still_open), min(4 * fetched, n - 1)
         if not with_ties:
-            return Nearest(distances, index)
+            return Neighbors(distances, index)
         here, there = (np.concatenate(parts) for parts in zip(*ties, strict=True))
-        return Nearest(distances, index, (here, there))
+        return Neighbors(distances, index, (here, there))
 
-    def measured_in_order(self, rows: Indices, candidates: Indices) -> Nearest:
+    def measured_in_order(self, rows: Indices, candidates: Indices) -> Neighbors:
         """Return the candidates of every row by distance, and by index if distances differ only by rounding."""
         distances = _squared_distances(self.points, rows, candidates, self.n_jobs)
         index = np.empty_like(candidates)
@@ -132,7 +133,7 @@ class NeighborSearch:
         for block in gen_batches(len(rows), _ROWS_TO_SORT):
             doubt = rounding * self._lengths[rows[block]]
             distances[block], index[block] = _in_order(distances[block], candidates[block], doubt, rounding)
-        return Nearest(distances, index)
+        return Neighbors(distances, index)
 
     @cached_property
     def _thorough(self) -> _Search:
@@ -144,7 +145,7 @@ class NeighborSearch:
     def _search(self, count: int) -> _Search:
         return self._quick if count <= _MOST_IN_BLOCKS else self._thorough
 
-    def _settled(self, rows: Indices, distances: Float, count: int) -> npt.NDArray[np.bool_]:
+    def _are_certain(self, rows: Indices, distances: Float, count: int) -> npt.NDArray[np.bool_]:
         """Return whether all of the nearest are certainly among the candidates."""
         if distances.shape[1] == self.points.shape[0] - 1:
             return np.ones(len(rows), dtype=bool)
@@ -231,18 +232,113 @@ class _SearchOfSklearn:
         return found[~own].reshape(len(rows), count).astype(np.intp)
 
 
+class BlockedSearch:
+    """Search among dense points near the origin, by blocks of products in single precision.
+
+    Products of a block of samples with a tile of the others stay in the cache of the processor until the best of them
+    are known, so that all n² of them are never in memory.
+
+    Parameters
+    ----------
+    points : ndarray of shape (n, d)
+    n_jobs : int, optional
+        Number of threads.
+
+    Attributes
+    ----------
+    rounding : float
+        The error of a squared distance is at most this share of (‖xᵢ‖ + ‖xⱼ‖)² …
+    underflow : float
+        … plus this.
+    """
+
+    def __init__(self, points: Float, n_jobs: int | None = None) -> None:
+        unit = float(powers_of_two(max(-float(points.min()), float(points.max()), np.finfo(np.float64).tiny)))
+        self._points = np.empty(points.shape, dtype=np.float32)
+        np.divide(points, unit, out=self._points, casting="same_kind")
+        self._squares = np.einsum("ij,ij->i", self._points, self._points)
+        self._n_jobs = n_jobs
+        # Every product of d terms has d roundings, and three come from the points and the sum.
+        self.rounding = (points.shape[1] + 3) * _EPSILON
+        self.underflow = 4.0 * points.shape[1] * _TINY * unit**2
+
+    def candidates(self, rows: Indices, count: int) -> Indices:
+        """Return the indices of the ``count`` nearest others of the samples in ``rows``, up to rounding."""
+
+        def of_block(block: slice) -> Indices:
+            here = rows[block]
+            queries = self._points[here]
+            values = np.full((len(here), count), np.inf, dtype=np.float32)
+            index = np.zeros((len(here), count), dtype=np.intp)
+            for tile in gen_batches(len(self._points), _TILE):
+                products = queries @ self._points[tile].T
+                _keep_nearest(products, self._squares[tile], tile.start, here, values, index)
+            return index
+
+        # Blocks run in threads of their own; those of the products would compete with them.
+        with one_thread():
+            return np.concatenate(map_row_blocks(of_block, len(rows), 8 * count + 8 * _TILE, self._n_jobs))
+
+
+@compiled
+def _keep_nearest(products: Any, squares: Any, first: int, own: Any, values: Any, index: Any) -> None:
+    """Keep the columns with the smallest ‖yⱼ‖² − 2xᵢᵀyⱼ of every row, in ascending order.
+
+    ``products`` holds xᵢᵀyⱼ for the columns from ``first`` on, ``squares`` holds their ‖yⱼ‖². ``values`` and ``index``
+    are the best so far. The column with the number ``own[i]`` is left out of row i.
+    """
+    width, count = products.shape[1], values.shape[1]
+    for i in range(len(products)):
+        worst = values[i, count - 1]
+        for start in range(0, width, 64):
+            stop = min(start + 64, width)
+            nearer = 0
+            for j in range(start, stop):  # without branches, so that it uses the full width of the processor
+                nearer += squares[j] - np.float32(2.0) * products[i, j] < worst
+            if nearer == 0:
+                continue
+            for j in range(start, stop):
+                value = squares[j] - np.float32(2.0) * products[i, j]
+                if value >= worst or first + j == own[i]:
+                    continue
+                place = count - 1
+                while place > 0 and values[i, place - 1] > value:
+                    values[i, place] = values[i, place - 1]
+                    index[i, place] = index[i, place - 1]
+                    place -= 1
+                values[i, place] = value
+                index[i, place] = first + j
+                worst = values[i, count - 1]
+
+
 def _squared_distances(points: Any, rows: Indices, candidates: Indices, n_jobs: int | None) -> Float:
     """Compute ‖xᵢ−xⱼ‖² from differences, which do not cancel."""
 
     def of_block(block: slice) -> Float:
         here, there = rows[block], candidates[block]
         if not sp.issparse(points):
-            return squared_distances_between(points, here, there)
+            return _squared_distances_between(points, here, there)
         differences = points[np.repeat(here, there.shape[1])] - points[there.ravel()]
         return np.asarray(differences.power(2).sum(axis=1, dtype=np.float64)).reshape(there.shape)
 
     row_bytes = 3 * candidates.shape[1] * points.shape[1] * points.dtype.itemsize
     return np.concatenate(map_row_blocks(of_block, len(rows), row_bytes, n_jobs))
+
+
+@compiled
+def _squared_distances_between(points: Any, rows: Any, others: Any) -> Any:
+    """Compute ‖xᵢ−xⱼ‖² from differences in double precision, for every i in ``rows`` and j in its row of ``others``."""
+    distances = np.empty(others.shape)
+    for a in range(len(rows)):
+        here = points[rows[a]]
+        for b in range(others.shape[1]):
+            there = points[others[a, b]]
+            total = 0.0
+            for f in range(points.shape[1]):
+                difference = np.float64(here[f]) - np.float64(there[f])
+                total += difference * difference
+            distances[a, b] = total
+    return distances
 
 
 def _in_order(distances: Float, candidates: Indices, doubt: Float, rounding: float) -> tuple[Float, Indices]:
@@ -264,22 +360,22 @@ def _in_order(distances: Float, candidates: Indices, doubt: Float, rounding: flo
 
 
 def _tied_beyond(
-    found: Nearest, part: Indices, settled: npt.NDArray[np.bool_], count: int, most: int
+    found: Neighbors, part: Indices, certain: npt.NDArray[np.bool_], count: int, most: int
 ) -> tuple[Indices, Indices]:
-    """Return pairs of settled rows and samples as near as their nearest that are not among the first ``count``."""
+    """Return pairs of certain rows and samples as near as their nearest that are not among the first ``count``."""
     tied = found.squared_distances == found.squared_distances[:, :1]
-    tied &= (settled & (np.count_nonzero(tied, axis=1) <= most))[:, None]
+    tied &= (certain & (np.count_nonzero(tied, axis=1) <= most))[:, None]
     row, place = np.nonzero(tied[:, count:])
     return part[row], found.index[row, count + place]
 
 
-def neighbor_graph(X: Columns, nearest: Nearest, *, weights: str = "heat", width: float = 1.0) -> sp.csr_array:
+def neighbor_graph(X: Columns, nearest: Neighbors, *, weights: str = "heat", width: float = 1.0) -> sp.csr_array:
     """Connect samples if one is among the nearest of the other.
 
     Parameters
     ----------
     X : Columns of shape (n, d)
-    nearest : Nearest
+    nearest : Neighbors
         The neighbours to connect.
     weights : {"heat", "binary", "cosine"}
         exp(−‖xᵢ−xⱼ‖²/(2t²)), 1, or the cosine of the angle between the two samples.

@@ -16,14 +16,14 @@ _FEW_PAIRS = 2**31  # fewer are not worth a pass of the kernel
 _EPSILON = torch.finfo(torch.float32).eps
 
 
-class Nearest(NamedTuple):
+class Neighbors(NamedTuple):
     """Squared distances from samples to their nearest others, in ascending order by rows, and the indices of these."""
 
     squared_distances: torch.Tensor
     index: torch.Tensor
 
 
-def nearest_others(points: torch.Tensor, count: int) -> Nearest:
+def nearest_others(points: torch.Tensor, count: int) -> Neighbors:
     """Return the ``count`` nearest other samples of every sample, with distances in float32 from differences.
 
     A search finds a few candidates more than needed, and distances are computed again. A row is settled if no sample
@@ -38,7 +38,7 @@ def nearest_others(points: torch.Tensor, count: int) -> Nearest:
 
     Returns
     -------
-    Nearest
+    Neighbors
         Two tensors of shape (n, count). Which of several samples at the same distance count is not defined.
     """
     n = len(points)
@@ -61,7 +61,7 @@ def nearest_others(points: torch.Tensor, count: int) -> Nearest:
             doubt = 2.0 * (search.rounding * reach.square() + search.underflow * reach)
             still_open.append(rows[search.some_left_nearer(rows, left, farthest + doubt)])
         pending = torch.cat(still_open)
-    return Nearest(distances, index)
+    return Neighbors(distances, index)
 
 
 class _Search(Protocol):

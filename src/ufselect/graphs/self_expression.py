@@ -9,11 +9,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from ufselect._utils.blocks import map_row_blocks
-from ufselect._utils.policy import LARGEST_DENSE_SYSTEM, LARGEST_EXACT_KERNEL
 from ufselect._utils.types import Float, Indices
 from ufselect._utils.warnings import warn_not_converged
 from ufselect.columns.dense import Columns
-from ufselect.solvers.lasso import Targets, lassos_by_gram, lassos_without_self, omp_without_self
+from ufselect.solvers.lassos import Targets, lassos_without_self, omp_without_self
 
 
 class SelfExpression(NamedTuple):
@@ -55,9 +54,7 @@ def sparse_self_expression(
         S of shape (n, n), column i for sample i, and the αᵢ.
     """
     X = Z if isinstance(Z, Columns) else Columns(np.ascontiguousarray(Z))
-    gram = _gram_of_few_samples(X)
-    solve = partial(_solve_block, X) if gram is None else partial(_solve_block_by_gram, gram, _few_columns(X))
-    solve = partial(solve, penalty_ratio, penalties, warm_start, tol)
+    solve = partial(_solve_block, X, penalty_ratio, penalties, warm_start, tol)
     found = _gather(map_row_blocks(solve, X.shape[0], _bytes_per_sample(X), n_jobs), X.shape[0])
     if found.n_unsolved:
         warn_not_converged(
@@ -96,19 +93,6 @@ class _Gathered(NamedTuple):
     n_unsolved: int
 
 
-def _gram_of_few_samples(X: Columns) -> Float | None:
-    """Return XXᵀ if X has few samples, or many more dimensions than samples, and not too many samples, else None."""
-    n, d = X.shape
-    few = n <= (LARGEST_DENSE_SYSTEM if 2 * n <= d else LARGEST_EXACT_KERNEL)
-    return X.in_double_precision().row_gram() if few else None
-
-
-def _few_columns(X: Columns) -> Float | None:
-    """Return the samples themselves if they take less memory than their Gram matrix, else None."""
-    n, d = X.shape
-    return X.rows(slice(None)).astype(np.float64, copy=False) if 4 * d <= n else None
-
-
 def _solve_block(
     X: Columns,
     penalty_ratio: float,
@@ -123,29 +107,6 @@ def _solve_block(
     found = lassos_without_self(targets, alpha / 2.0, guess, tol)
     used = (np.arange(found.coefs.shape[1]) < found.counts[:, None]) & (found.coefs != 0.0)
     return _Block(found.coefs[used], found.members[used], used.sum(axis=1), alpha, found.n_unsolved)
-
-
-def _solve_block_by_gram(
-    gram: Float,
-    points: Float | None,
-    penalty_ratio: float,
-    penalties: Float | None,
-    warm_start: sp.csc_array | None,
-    tol: float,
-    block: slice,
-) -> _Block:
-    own = np.arange(block.start, block.stop)
-    alpha = 2.0 * penalty_ratio * _largest_of_others(gram, block) if penalties is None else penalties[block]
-    guess = sp.csc_array((len(gram), len(own))) if warm_start is None else warm_start[:, block]
-    found = lassos_by_gram(gram, own, alpha / 2.0, guess, tol, points=points)
-    return _Block(found.coefs, found.members, found.counts, alpha, found.n_unsolved)
-
-
-def _largest_of_others(gram: Float, block: slice) -> Float:
-    """max_{j≠i}|zᵢ·zⱼ| of some samples i."""
-    others = np.abs(gram[block])
-    others[np.arange(len(others)), np.arange(block.start, block.stop)] = 0.0
-    return np.asarray(others.max(axis=1))
 
 
 def _bytes_per_sample(X: Columns) -> int:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.linalg import eigh
-from scipy.sparse.linalg import eigsh
-from sklearn.utils import check_random_state, gen_batches
+from scipy.linalg.lapack import dpotrf, dpotrs
+from sklearn.utils import check_random_state
 
 from ufselect._utils.policy import (
     CROWDED_TOLERANCE,
@@ -19,24 +18,27 @@ from ufselect._utils.policy import (
     SMALLEST_SINGLE_PRECISION_SPECTRUM,
 )
 from ufselect._utils.threads import threads_for
-from ufselect._utils.types import Float, Indices
+from ufselect._utils.types import Float
 from ufselect._utils.warnings import warn_not_converged
 from ufselect.columns.arrays import beside, in_memory
 from ufselect.columns.dense import Columns
-from ufselect.graphs.inverse_spectrum import smallest_by_inverse
 from ufselect.graphs.laplacian import Laplacian, NormalizedLaplacian
-from ufselect.graphs.tall import orthonormalize, project_out, residuals, rotate
+from ufselect.graphs.subspace_iteration import (
+    FEWEST_SPARE_VECTORS,
+    MOST_FILTERINGS,
+    iterate_in_order_of_neighbors,
+    project_out,
+    starting_block,
+)
 
-ABOVE_ESTIMATE = 1.02
 _SAMPLES_PER_VECTOR = 10  # for up to that many, a dense decomposition takes less time
-_FEWEST_SPARE_VECTORS = 8
-_LOWEST_DEGREE = 16
-_NARROWEST_GAP = 1e-4
-MOST_FILTERINGS = 60
-_SLICE_BYTES = 2**23
 _FINEST_OF_SINGLE = 1e-4  # residual for which single precision is enough
-_LARGEST_DRIFT = 1e3
-_ROWS_DRAWN_AT_ONCE = 2**14
+_INVERSE_SHIFT = 1e-10  # relative to a bound of the largest eigenvalue: a singular matrix has an inverse as well
+_INVERSE_TOLERANCE = 1e-6
+_MOST_LANCZOS_STEPS, _STEPS_BETWEEN_CHECKS = 20, 2
+_NEARLY = 100.0  # as a multiple of the tolerance: the next step may be the last
+_SPARE_VECTORS_OF_INVERSE = 4
+_NEGLIGIBLE = 1e-8
 
 
 class Spectrum(NamedTuple):
@@ -101,7 +103,7 @@ def smallest_eigenvectors(
     if dense:
         return _decompose(L, count, nontrivial)
     known = known.astype(_precision(L, tol), copy=False)
-    values, vectors, converged = _iterate_in_order_of_neighbors(
+    values, vectors, converged = iterate_in_order_of_neighbors(
         L,
         count - known.shape[1],
         np.column_stack([known, L.trivial_vector().astype(known.dtype)]) if nontrivial else known,
@@ -153,7 +155,7 @@ def equal_values(values: Float) -> list[slice]:
     return [slice(a, b) for a, b in zip(starts, [*starts[1:], len(values)], strict=True)]
 
 
-def settled_within_repeats(spectrum: Spectrum, X: Columns) -> Float:
+def rotated_within_repeats(spectrum: Spectrum, X: Columns) -> Float:
     """Rotate the eigenvectors of every repeated eigenvalue so that they are well defined, given X.
 
     A repeated eigenvalue defines a subspace but no vectors. Within each such subspace the result is the basis Y for
@@ -181,12 +183,78 @@ def _dense(L: Laplacian, nontrivial: bool) -> Float:
 def _by_inverse(L: Laplacian, count: int, nontrivial: bool, warm_start: Float | None, random_state: Any) -> Spectrum:
     """Return eigenpairs by a factorisation of L, or dense ones if their iteration does not converge."""
     avoided = L.trivial_vector()[:, None] if nontrivial else np.zeros((L.shape[0], 0))
-    start = _start(check_random_state(random_state), slice(None), count, avoided, warm_start)
-    found = smallest_by_inverse(_dense(L, nontrivial), count, start[:, : count + _FEWEST_SPARE_VECTORS])
+    start = starting_block(check_random_state(random_state), slice(None), count, avoided, warm_start)
+    found = smallest_by_inverse(_dense(L, nontrivial), count, start[:, : count + FEWEST_SPARE_VECTORS])
     if found is None:
         return _decompose(L, count, nontrivial)
     values, vectors = found
     return Spectrum(values, with_fixed_signs(vectors))
+
+
+def smallest_by_inverse(matrix: Float, count: int, start: Float) -> tuple[Float, Float] | None:
+    """Return the ``count`` smallest eigenvalues and their vectors, or None if the iteration does not converge.
+
+    It takes a Cholesky factorisation and a few steps of the block Lanczos method with the inverse. Among crowded small
+    eigenvalues, the inverse tells the wanted ones apart from the others; products with the matrix itself hardly do.
+
+    Parameters
+    ----------
+    matrix : ndarray of shape (n, n)
+        Symmetric and positive semi-definite. It is overwritten.
+    count : int
+    start : ndarray of shape (n, b)
+        Independent vectors near the solution, with a few spare ones: b is larger than ``count``.
+        At most four spare ones are used.
+
+    Returns
+    -------
+    values : ndarray of shape (count,)
+        In ascending order.
+    vectors : ndarray of shape (n, count)
+        Orthonormal. Their images under the inverse are multiples of them to within 1e-6.
+    """
+    start = start[:, : count + _SPARE_VECTORS_OF_INVERSE]
+    n, width = start.shape
+    shift = _INVERSE_SHIFT * float(np.linalg.norm(matrix))
+    matrix[np.diag_indices(n)] += shift
+    factor, problem = dpotrf(matrix.T, lower=True, clean=False, overwrite_a=True)
+    if problem:
+        return None
+    basis = np.empty((n, (_MOST_LANCZOS_STEPS + 1) * width), order="F")
+    inner = np.zeros(2 * (basis.shape[1],))  # Vᵀ(matrix⁻¹)V
+    basis[:, :width] = np.linalg.qr(start)[0]
+    error = np.inf
+    for step in range(1, _MOST_LANCZOS_STEPS + 1):
+        size = step * width
+        last, following = slice(size - width, size), slice(size, size + width)
+        image, _ = dpotrs(factor, basis[:, last], lower=True)
+        inner[:size, last] = _projected_out(basis[:, :size], image)
+        basis[:, following], inner[following, last] = _orthonormalized(basis[:, :size], image)
+        if step % _STEPS_BETWEEN_CHECKS == 0 or error <= _NEARLY * _INVERSE_TOLERANCE:
+            inverses, turn = eigh(inner[:size, :size], lower=False, subset_by_index=[size - count, size - 1])
+            error = float(np.max(np.linalg.norm(inner[following, last] @ turn[-width:], axis=0) / inverses))
+            if error <= _INVERSE_TOLERANCE:
+                return 1.0 / inverses[::-1] - shift, basis[:, :size] @ turn[:, ::-1]
+    return None
+
+
+def _orthonormalized(basis: Float, block: Any) -> tuple[Float, Float]:
+    """Return Q and R of a block that is orthogonal to a basis, with a Q that is so even if columns are negligible."""
+    Q, R = np.linalg.qr(block)
+    lengths = np.abs(np.diagonal(R))
+    if lengths.min() <= _NEGLIGIBLE * lengths.max():
+        _projected_out(basis, Q)
+        Q = np.linalg.qr(Q)[0]
+    return Q, R
+
+
+def _projected_out(basis: Float, block: Any) -> Float:
+    """Project orthonormal vectors out of a block, in place, and return the coefficients."""
+    along = basis.T @ block
+    block -= basis @ along
+    again = basis.T @ block  # what rounding has left
+    block -= basis @ again
+    return np.asarray(along + again)
 
 
 def _decompose(L: Laplacian, count: int, nontrivial: bool) -> Spectrum:
@@ -249,184 +317,14 @@ def _orthonormalizing(Z: Float) -> Float:
     return directions[:, kept] / np.sqrt(squares[kept])
 
 
-def _iterate_in_order_of_neighbors(
-    L: Laplacian, count: int, avoided: Float, warm_start: Float | None, *options: Any
-) -> tuple[Float, Float, bool]:
-    """Iterate with neighbours near to each other in memory, if there are so many samples that it matters."""
-    large = L.shape[0] >= SMALLEST_SINGLE_PRECISION_SPECTRUM
-    arranged = L.in_order_of_neighbors(avoided.dtype) if large else None
-    if arranged is None:
-        return _iterate(L, slice(None), count, avoided, warm_start, *options)
-    L, order = arranged
-    values, vectors, converged = _iterate(L, order, count, avoided[order], warm_start, *options)
-    restored = np.empty_like(vectors)
-    restored[order] = vectors
-    return values, restored, converged
-
-
-def _iterate(
-    L: Laplacian,
-    order: Indices | slice,
-    count: int,
-    avoided: Float,
-    warm_start: Float | None,
-    tol: float,
-    n_jobs: int | None,
-    random_state: Any,
-) -> tuple[Float, Float, bool]:
-    """Subspace iteration with a Chebyshev filter, in the complement of some orthonormal vectors.
-
-    The filter is a polynomial in L that is small on the unwanted part of the spectrum and grows fast below it: it
-    replaces a preconditioner and only needs products with L. A few spare vectors make the convergence depend on a gap
-    further up the spectrum, and find copies of a repeated eigenvalue that a warm start has missed. Unlike LOBPCG, it
-    never inverts a Gram matrix that a good start makes singular, and it does not wait for the spare vectors. Its
-    precision is that of the avoided vectors. Also returns whether all vectors have converged.
-
-    ``order`` is the order of the samples in L; only the warm start is in another one.
-    """
-    rng = check_random_state(random_state)
-    block = _start(rng, order, count, avoided, warm_start)
-    top = ABOVE_ESTIMATE * _largest_eigenvalue(L, rng)
-    # The avoided vectors and those that have converged, which are avoided from then on.
-    n_avoided, values = avoided.shape[1], np.zeros(0)
-    kept = np.empty((L.shape[0], n_avoided + count), dtype=avoided.dtype)
-    kept[:, :n_avoided] = avoided
-    for filterings_left in reversed(range(MOST_FILTERINGS)):
-        avoided = kept[:, : n_avoided + len(values)]
-        block = orthonormalize(project_out(avoided, block))
-        ritz, block, errors = _rayleigh_ritz(L, block, avoided, n_jobs)
-        top = max(top, ABOVE_ESTIMATE * ritz[-1])  # eigenvalues above the top would grow; they show here
-        # Converged vectors leave the block, or their growth would drown the others.
-        wanted = count - len(values)
-        done = int(np.argmin(np.append(errors[:wanted] <= tol * top, False)))
-        taken = done if filterings_left else wanted
-        kept[:, avoided.shape[1] : avoided.shape[1] + taken] = block[:, :taken]
-        values = np.append(values, ritz[:taken])
-        if taken == wanted:
-            break
-        avoided, block = kept[:, : n_avoided + len(values)], np.ascontiguousarray(block[:, done:])
-        block = _chebyshev_filtered(L, block, ritz[done:], wanted - done, top, avoided, n_jobs)
-    ascending = np.argsort(values, kind="stable")
-    return values[ascending], kept[:, n_avoided + ascending], done == wanted
+def with_fixed_signs(vectors: Float) -> Float:
+    """Flip the signs of columns so that the entry of largest magnitude is positive."""
+    peak = np.abs(vectors).argmax(axis=0)
+    signs = np.sign(vectors[peak, np.arange(vectors.shape[1])])
+    return vectors * np.where(signs == 0.0, 1.0, signs)
 
 
 def _precision(L: Laplacian, tol: float) -> Any:
     """Single precision if the vectors are many and need not be accurate, else double precision."""
     large = L.shape[0] >= SMALLEST_SINGLE_PRECISION_SPECTRUM
     return np.float32 if large and L.has_single_precision and tol >= _FINEST_OF_SINGLE else np.float64
-
-
-def _start(rng: Any, order: Indices | slice, count: int, avoided: Float, warm_start: Float | None) -> Float:
-    """Return a random block with a few spare vectors, the first ones replaced by the warm start."""
-    block: Float = np.empty((len(avoided), count + spare_vectors(count)), dtype=avoided.dtype)
-    for rows in gen_batches(len(block), _ROWS_DRAWN_AT_ONCE):
-        block[rows] = rng.standard_normal(block[rows].shape)
-    if warm_start is not None:
-        near = project_out(avoided, np.array(warm_start[order], dtype=avoided.dtype))
-        squares, directions = np.linalg.eigh((near.T @ near).astype(np.float64))
-        kept = min(int(np.count_nonzero(squares > 1e-6)), count)
-        leading = directions[:, ::-1][:, :kept] / np.sqrt(squares[::-1][:kept])
-        block[:, :kept] = near @ leading.astype(near.dtype)
-    return block
-
-
-def spare_vectors(count: int) -> int:
-    """Return the number of vectors of a block beyond those that are wanted."""
-    return max(_FEWEST_SPARE_VECTORS, count // 2)
-
-
-def _largest_eigenvalue(L: Laplacian, rng: Any) -> float:
-    start = rng.standard_normal(L.shape[0])
-    return float(eigsh(L, k=1, which="LA", tol=1e-2, v0=start, return_eigenvectors=False)[0])
-
-
-def _rayleigh_ritz(L: Laplacian, block: Float, avoided: Float, n_jobs: int | None) -> tuple[Float, Float, Float]:
-    """Return the best approximations of eigenpairs within the span of an orthonormal block, and their residuals."""
-    image = _by_slices(lambda part: project_out(avoided, L.combination(part, part, (1.0, 0.0, 0.0), n_jobs)), block)
-    values, rotation = np.linalg.eigh((block.T @ image).astype(np.float64))
-    rotate(block, rotation)
-    return values, block, residuals(image, rotation, block, values)
-
-
-def _chebyshev_filtered(
-    L: Laplacian, block: Float, values: Float, count: int, top: float, avoided: Float, n_jobs: int | None
-) -> Float:
-    """Apply the Chebyshev polynomial that is bounded between the block's last Ritz value and ``top``.
-
-    The block may be overwritten.
-    """
-    steps = chebyshev_filter(values, count, top, in_double_precision=block.dtype == np.float64)
-
-    def filtered(now: Float) -> Float:
-        before = now
-        for weights, drifted in steps:
-            before, now = now, L.combination(now, before, weights, n_jobs, overwrite=before is not now)
-            if drifted:
-                before, now = project_out(avoided, before), project_out(avoided, now)
-        return now
-
-    return _by_slices(filtered, block)
-
-
-class FilterStep(NamedTuple):
-    """Weights a, b, c of aL·now + b·now + c·before, and whether avoided vectors may have come back by rounding."""
-
-    weights: tuple[float, float, float]
-    drifted: bool
-
-
-def chebyshev_filter(values: Float, count: int, top: float, *, in_double_precision: bool) -> list[FilterStep]:
-    """Return the steps of a polynomial in L that is small above the last of a block's Ritz values, and grows below it.
-
-    Parameters
-    ----------
-    values : ndarray of shape (m,)
-        Ritz values of the block, ascending.
-    count : int
-        Number of them that are wanted.
-    top : float
-        Upper bound of the spectrum of L.
-    in_double_precision : bool
-        Otherwise the lowest vector must not grow as much.
-    """
-    low, wanted, cut = values[0], values[count - 1], values[-1]
-    centre, radius = (top + cut) / 2.0, (top - cut) / 2.0
-    # Damp the unwanted part by e⁵, but not so much that the lowest vector drowns the others: not by more than e²⁰, or
-    # e¹⁰ in single precision.
-    enough, safe = (2.5 / np.sqrt((cut - value) / (top - cut) + _NARROWEST_GAP) for value in (wanted, low))
-    degree = max(_LOWEST_DEGREE, int(min(enough, (4.0 if in_double_precision else 2.0) * safe)))
-    # Avoided vectors grow at most like those of eigenvalue 0: e^arccosh(centre/radius) per step.
-    patience = max(1, int(np.log(_LARGEST_DRIFT) / np.arccosh(centre / radius)))
-    sigma = first = radius / (low - centre)
-    steps = [FilterStep((sigma / radius, -centre * sigma / radius, 0.0), False)]
-    for step in range(1, degree):
-        following = 1.0 / (2.0 / first - sigma)
-        scale = 2.0 * following / radius
-        steps.append(FilterStep((scale, -centre * scale, -sigma * following), step % patience == 0))
-        sigma = following
-    return steps
-
-
-def _by_slices(function: Callable[[Float], Float], block: Float) -> Float:
-    """Apply a columnwise function to a few columns at a time, to keep its temporary arrays in the cache."""
-    slices = _slices(block)
-    if len(slices) == 1:
-        return function(block)
-    result = np.empty_like(block)
-    for part in slices:
-        result[:, part] = function(block[:, part])
-    return result
-
-
-def _slices(block: Float) -> list[slice]:
-    n, width = block.shape
-    fitting = max(1, _SLICE_BYTES // (block.itemsize * n))
-    # Rows that do not fit are read from memory, which takes as long for few columns as for many.
-    return list(gen_batches(width, fitting if n < SMALLEST_SINGLE_PRECISION_SPECTRUM else width))
-
-
-def with_fixed_signs(vectors: Float) -> Float:
-    """Flip the signs of columns so that the entry of largest magnitude is positive."""
-    peak = np.abs(vectors).argmax(axis=0)
-    signs = np.sign(vectors[peak, np.arange(vectors.shape[1])])
-    return vectors * np.where(signs == 0.0, 1.0, signs)

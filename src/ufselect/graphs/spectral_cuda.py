@@ -14,8 +14,9 @@ from ufselect._utils.types import Float
 from ufselect._utils.warnings import warn_not_converged
 from ufselect.columns.arrays import in_memory
 from ufselect.graphs.laplacian import StructureLaplacian, structure_laplacian
-from ufselect.graphs.spectral import ABOVE_ESTIMATE, MOST_FILTERINGS, Spectrum, chebyshev_filter, spare_vectors
+from ufselect.graphs.spectral import Spectrum
 from ufselect.graphs.spectral import smallest_eigenvectors as smallest_in_memory
+from ufselect.graphs.subspace_iteration import ABOVE_ESTIMATE, MOST_FILTERINGS, chebyshev_filter, spare_vectors
 
 _FAINT = 1e-6  # squared length of a direction of the warm start that is not worth keeping
 _LANCZOS_STEPS = 20

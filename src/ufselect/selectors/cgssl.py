@@ -24,7 +24,6 @@ from ufselect.columns.dense import Columns
 from ufselect.graphs.laplacian import NormalizedLaplacian, quadratic_form
 from ufselect.graphs.neighbors import neighbor_graph
 from ufselect.graphs.spectral import spectral_embedding
-from ufselect.solvers.kernel_system import SharedColumns
 from ufselect.solvers.nonnegative import (
     cluster_indicators,
     orthogonality_cost,
@@ -32,8 +31,14 @@ from ufselect.solvers.nonnegative import (
     unit_rows,
 )
 from ufselect.solvers.penalties import penalty_of_share
-from ufselect.solvers.reweighted import Remembered, ReweightedRidge, inverse_weights, row_norm_sum
-from ufselect.solvers.trace import even_row_norms
+from ufselect.solvers.reweighted import (
+    Remembered,
+    ReweightedRidge,
+    SharedColumns,
+    even_row_norms,
+    inverse_weights,
+    row_norm_sum,
+)
 
 
 class CGSSL(ClusterSelector):
@@ -96,7 +101,7 @@ class CGSSL(ClusterSelector):
     Attributes
     ----------
     scores_ : ndarray of shape (n_features,)
-        ‖wⱼ‖ times the root mean square of the columns, which makes it independent of the unit of X; larger is better.
+        ‖wⱼ‖ times the root mean square of the columns, independent of the unit of X; larger is better.
     ranking_ : ndarray of shape (n_features,)
         Rank of each feature; 1 is best. Constant features rank last.
     n_features_ : int
@@ -106,7 +111,7 @@ class CGSSL(ClusterSelector):
     n_clusters_ : int
         c, as given or read off the data.
     coef_ : ndarray of shape (n_features, c)
-        W, for the columns centred and scaled as ``center`` and ``scale`` say.
+        W, for the centred and scaled columns.
     embedding_ : ndarray of shape (n_samples, c)
         F. The largest entry of a row indicates the cluster of a sample.
     objective_history_ : ndarray of shape (n_iter_,)
@@ -116,8 +121,8 @@ class CGSSL(ClusterSelector):
     n_iter_ : int
         Number of iterations.
     alignment_curve_ : ndarray
-        Entry m−1 is the alignment of the best m features with the embedding: 1 if the samples look alike by these
-        features exactly as they do by the embedding, 0 if the two have nothing in common.
+        Entry m−1 is the alignment of the best m features with the embedding, the cosine between their kernels: 1 if the
+        two are proportional, 0 if they have nothing in common.
     alignments_ : ndarray of shape (n_features,)
         Alignment of each feature by itself.
     r2_curve_ : ndarray

@@ -24,15 +24,13 @@ from ufselect.base import (
 )
 from ufselect.columns.dense import Columns
 from ufselect.graphs.adaptive import adaptive_neighbors
-from ufselect.graphs.laplacian import StructureLaplacian
+from ufselect.graphs.laplacian import Structure, StructureLaplacian
 from ufselect.graphs.self_expression import fixed_size_self_expression, sparse_self_expression
-from ufselect.graphs.spectral import aligned, turn_between
-from ufselect.graphs.structure import Structure
-from ufselect.graphs.structure_spectrum import smallest_of_structure
+from ufselect.graphs.spectral import aligned, smallest_eigenvectors, turn_between
 from ufselect.solvers.feature_weights import FeatureWeights
 from ufselect.solvers.l21 import l21_regression
 from ufselect.solvers.penalties import smallest_penalty_of_products
-from ufselect.solvers.trace import even_row_norms, smoother_projection
+from ufselect.solvers.reweighted import even_row_norms, smoother_projection
 
 _TOLERANCE = 1e-4  # of W
 
@@ -331,7 +329,7 @@ class FSASL(ClusterSelector):
 
     def _eigenvectors(self, L: StructureLaplacian, dimension: int, near: Float | None = None) -> Float:
         """The first eigenvectors of L, rotated towards earlier ones."""
-        found = smallest_of_structure(
+        found = smallest_eigenvectors(
             L,
             dimension,
             nontrivial=self.center,

@@ -70,7 +70,7 @@ class FSSL(ClusterSelector):
     Attributes
     ----------
     scores_ : ndarray of shape (n_features,)
-        ‖aⱼ‖ times the root mean square of the columns, which makes it independent of the unit of X; larger is better.
+        ‖aⱼ‖ times the root mean square of the columns, independent of the unit of X; larger is better.
     ranking_ : ndarray of shape (n_features,)
         Rank of each feature; 1 is best. Constant features rank last.
     n_features_ : int
@@ -84,8 +84,8 @@ class FSSL(ClusterSelector):
     embedding_ : ndarray of shape (n_samples, n_dimensions)
         Y.
     alignment_curve_ : ndarray
-        Entry m−1 is the alignment of the best m features with the embedding: 1 if the samples look alike by these
-        features exactly as they do by the embedding, 0 if the two have nothing in common.
+        Entry m−1 is the alignment of the best m features with the embedding, the cosine between their kernels: 1 if the
+        two are proportional, 0 if they have nothing in common.
     alignments_ : ndarray of shape (n_features,)
         Alignment of each feature by itself.
     r2_curve_ : ndarray

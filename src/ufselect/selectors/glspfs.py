@@ -17,7 +17,7 @@ from ufselect.graphs.kernel import kernel_factor
 from ufselect.graphs.local_models import local_laplacian
 from ufselect.solvers.l21 import l21_regression
 from ufselect.solvers.penalties import penalty_of_share
-from ufselect.solvers.trace import column_smoothness
+from ufselect.solvers.reweighted import column_smoothness
 
 _CARRIED_SHARE = 0.999
 
@@ -75,7 +75,7 @@ class GLSPFS(ClusterSelector):
     Attributes
     ----------
     scores_ : ndarray of shape (n_features,)
-        ‖wⱼ‖ times the root mean square of the columns, which makes it independent of the unit of X; larger is better.
+        ‖wⱼ‖ times the root mean square of the columns, independent of the unit of X; larger is better.
     ranking_ : ndarray of shape (n_features,)
         Rank of each feature; 1 is best. Constant features rank last.
     n_features_ : int
@@ -85,12 +85,12 @@ class GLSPFS(ClusterSelector):
     n_clusters_ : int
         c, as given or read off the data.
     coef_ : ndarray of shape (n_features, n_components)
-        W, for the columns centred and scaled as ``center`` and ``scale`` say.
+        W, for the centred and scaled columns.
     embedding_ : ndarray of shape (n_samples, n_components)
         Y.
     alignment_curve_ : ndarray
-        Entry m−1 is the alignment of the best m features with Y: 1 if the samples look alike by these features exactly
-        as they do by Y, 0 if the two have nothing in common.
+        Entry m−1 is the alignment of the best m features with Y, the cosine between their kernels: 1 if the two are
+        proportional, 0 if they have nothing in common.
     alignments_ : ndarray of shape (n_features,)
         Alignment of each feature by itself.
     r2_curve_ : ndarray

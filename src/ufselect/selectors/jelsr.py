@@ -16,10 +16,8 @@ from ufselect.columns.dense import Columns
 from ufselect.graphs.laplacian import Laplacian, SparseLaplacian, quadratic_form
 from ufselect.graphs.local_models import local_laplacian
 from ufselect.graphs.spectral import smallest_of_crowded
-from ufselect.solvers.kernel_system import SharedColumns
 from ufselect.solvers.penalties import penalty_for_zero_of_any_embedding
-from ufselect.solvers.reweighted import ReweightedRidge, inverse_weights, row_norm_sum
-from ufselect.solvers.trace import even_row_norms
+from ufselect.solvers.reweighted import ReweightedRidge, SharedColumns, even_row_norms, inverse_weights, row_norm_sum
 
 
 class JELSR(ClusterSelector):
@@ -77,7 +75,7 @@ class JELSR(ClusterSelector):
     Attributes
     ----------
     scores_ : ndarray of shape (n_features,)
-        ‖wⱼ‖ times the root mean square of the columns, which makes it independent of the unit of X; larger is better.
+        ‖wⱼ‖ times the root mean square of the columns, independent of the unit of X; larger is better.
     ranking_ : ndarray of shape (n_features,)
         Rank of each feature; 1 is best. Constant features rank last.
     n_features_ : int
@@ -87,7 +85,7 @@ class JELSR(ClusterSelector):
     n_clusters_ : int
         c, as given or read off the data.
     coef_ : ndarray of shape (n_features, n_dimensions)
-        W, for the columns centred and scaled as ``center`` and ``scale`` say.
+        W, for the centred and scaled columns.
     embedding_ : ndarray of shape (n_samples, n_dimensions)
         Y.
     objective_history_ : ndarray of shape (n_iter_,)
@@ -95,8 +93,8 @@ class JELSR(ClusterSelector):
     n_iter_ : int
         Number of iterations.
     alignment_curve_ : ndarray
-        Entry m−1 is the alignment of the best m features with the embedding: 1 if the samples look alike by these
-        features exactly as they do by the embedding, 0 if the two have nothing in common.
+        Entry m−1 is the alignment of the best m features with the embedding, the cosine between their kernels: 1 if the
+        two are proportional, 0 if they have nothing in common.
     alignments_ : ndarray of shape (n_features,)
         Alignment of each feature by itself.
     r2_curve_ : ndarray
@@ -232,7 +230,7 @@ def embed_and_regress(
     shared: SharedColumns | None = None,
 ) -> JointState:
     """Y and W that minimise tr(YᵀLY) + β(‖XW − Y‖² + α Σⱼ ‖wⱼ‖²/hⱼ) for given h."""
-    ridge = ReweightedRidge(X, weights, alpha, gram=gram, shared=shared, many_targets=True)
+    ridge = ReweightedRidge(X, weights, alpha, gram=gram, shared=shared)
     Y = embedding(PredictedLaplacian(L, ridge, beta), warm_start)
     W, fitted = ridge.fit(Y)
     misfit = float(np.sum((Y - fitted) ** 2))

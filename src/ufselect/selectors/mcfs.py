@@ -14,7 +14,7 @@ from ufselect.base import CHOICE_OF_EDGES, ClusterSelector, Constraints, afforda
 from ufselect.base.ranking import Ranking, rank_by_explanation
 from ufselect.columns.dense import Columns
 from ufselect.graphs.neighbors import neighbor_graph
-from ufselect.graphs.spectral import settled_within_repeats, spectral_embedding
+from ufselect.graphs.spectral import rotated_within_repeats, spectral_embedding
 from ufselect.solvers.lars import first_of_opposites, lasso_of_size
 
 _USUAL_NONZERO = 50
@@ -87,8 +87,8 @@ class MCFS(ClusterSelector):
     embedding_ : ndarray of shape (n_samples, n_dimensions)
         Column l is y_l.
     alignment_curve_ : ndarray
-        Entry m−1 is the alignment of the best m features with the embedding: 1 if the samples look alike by these
-        features exactly as they do by the embedding, 0 if the two have nothing in common.
+        Entry m−1 is the alignment of the best m features with the embedding, the cosine between their kernels: 1 if the
+        two are proportional, 0 if they have nothing in common.
     alignments_ : ndarray of shape (n_features,)
         Alignment of each feature by itself.
     r2_curve_ : ndarray
@@ -151,7 +151,7 @@ class MCFS(ClusterSelector):
         nearest, n_clusters = self._neighborhood(X)
         A = neighbor_graph(X, nearest, weights=self.weights, width=self.width)
         spectrum = spectral_embedding(A, self._dimension(n_clusters), random_state=self.random_state)
-        Y = settled_within_repeats(spectrum, X)
+        Y = rotated_within_repeats(spectrum, X)
         target = X.centered_like(Y)
         W = self._sparse_regressions(X, target, self._regression_size(constraints, Y.shape[1]), affordable_gram(X))
         left = np.linalg.norm(X.transposed_matmul(target - X @ W), axis=1)

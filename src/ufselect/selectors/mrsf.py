@@ -76,8 +76,8 @@ class MRSF(ClusterSelector):
     embedding_ : ndarray of shape (n_samples, n_dimensions)
         Y.
     alignment_curve_ : ndarray
-        Entry m−1 is the alignment of the best m features with Y: 1 if the samples look alike by these features exactly
-        as they do by Y, 0 if the two have nothing in common.
+        Entry m−1 is the alignment of the best m features with Y, the cosine between their kernels: 1 if the two are
+        proportional, 0 if they have nothing in common.
     alignments_ : ndarray of shape (n_features,)
         Alignment of each feature by itself.
     r2_curve_ : ndarray

@@ -22,21 +22,24 @@ from ufselect.graphs.local_models import (
     weights_as_matrix,
     with_self,
 )
-from ufselect.graphs.neighbors import Nearest, squared_width
-from ufselect.solvers.coarse import Projection, in_single_precision
-from ufselect.solvers.kernel_system import KernelSystem, SharedColumns
+from ufselect.graphs.neighbors import Neighbors, squared_width
 from ufselect.solvers.nonnegative import indicators, monotone_step, orthogonality_cost
-from ufselect.solvers.reweighted import Remembered, ReweightedRidge, inverse_weights, row_norm_sum
+from ufselect.solvers.reweighted import (
+    KernelSystem,
+    Remembered,
+    ReweightedRidge,
+    SharedColumns,
+    even_row_norms,
+    inverse_weights,
+    row_norm_sum,
+)
 from ufselect.solvers.robust_ridge import Known, RobustRidge
-from ufselect.solvers.short_samples import in_few_coordinates
-from ufselect.solvers.trace import even_row_norms
 
 _SMOOTHING = 1e-6
 _LOCAL_RIDGE = 0.1
 _NEGLIGIBLE = 1e-10
 _CERTAIN_DIGITS = 9  # of principal components, beside the largest
 _FEW = 0.5  # columns for a sample up to which a system of their number takes less time than one of the samples
-_MANY_VALUES = 2**19  # of X, from which on a copy in single precision is worth its memory
 
 
 class RUFS(ClusterSelector):
@@ -94,7 +97,7 @@ class RUFS(ClusterSelector):
     Attributes
     ----------
     scores_ : ndarray of shape (n_features,)
-        ‖wⱼ‖ times the root mean square of the columns, which makes it independent of the unit of X; larger is better.
+        ‖wⱼ‖ times the root mean square of the columns, independent of the unit of X; larger is better.
     ranking_ : ndarray of shape (n_features,)
         Rank of each feature; 1 is best. Constant features rank last.
     n_features_ : int
@@ -114,8 +117,8 @@ class RUFS(ClusterSelector):
     n_iter_ : int
         Number of iterations.
     alignment_curve_ : ndarray
-        Entry m−1 is the alignment of the best m features with the embedding: 1 if the samples look alike by these
-        features exactly as they do by the embedding, 0 if the two have nothing in common.
+        Entry m−1 is the alignment of the best m features with the embedding, the cosine between their kernels: 1 if the
+        two are proportional, 0 if they have nothing in common.
     alignments_ : ndarray of shape (n_features,)
         Alignment of each feature by itself.
     r2_curve_ : ndarray
@@ -194,14 +197,11 @@ class RUFS(ClusterSelector):
 
     def _start(self, X: Columns) -> tuple[int, sp.csr_array, Float]:
         """c, T and the first G, all of which depend on the distances between samples only."""
-        short = in_few_coordinates(X)
-        nearest, n_clusters = self._neighborhood(short)
-        T = self._local_learning(short, nearest)
-        # The tolerance is relative to the mean of the variances, of which there are fewer now.
-        labels = self._first_clusters(short, n_clusters, 1e-4 * short.shape[1] / X.shape[1])
-        return n_clusters, T, indicators(labels, n_clusters)
+        nearest, n_clusters = self._neighborhood(X)
+        T = self._local_learning(X, nearest)
+        return n_clusters, T, indicators(self._first_clusters(X, n_clusters), n_clusters)
 
-    def _first_clusters(self, X: Columns, n_clusters: int, tol: float) -> Indices:
+    def _first_clusters(self, X: Columns, n_clusters: int) -> Indices:
         """Clusters by k-means, which starts from those of c − 1 principal components.
 
         The components solve the relaxed problem. Among all columns, where noise dominates distances, k-means ends in
@@ -218,12 +218,12 @@ class RUFS(ClusterSelector):
         member = sp.csr_array((np.ones(len(order)), (coarse, np.arange(len(order)))), shape=(n_clusters, len(order)))
         sums = member @ samples
         centers = (sums.toarray() if sp.issparse(sums) else sums) / np.maximum(member.sum(axis=1), 1.0)[:, None]
-        k_means = KMeans(n_clusters, init=centers.astype(X.dtype), n_init=1, tol=tol)
+        k_means = KMeans(n_clusters, init=centers.astype(X.dtype), n_init=1)
         labels = np.empty(len(order), dtype=np.intp)
         labels[order] = k_means.fit_predict(samples)
         return labels
 
-    def _local_learning(self, X: Columns, nearest: Nearest) -> sp.csr_array:
+    def _local_learning(self, X: Columns, nearest: Neighbors) -> sp.csr_array:
         """T = (I−A)ᵀ(I−A), A the weights of kernel ridge regression from neighbours."""
         _, grams = with_self(nearest.index, difference_grams(X, nearest.index, n_jobs=self.n_jobs))
         kernels = gaussian_of_grams(grams, squared_width(X, self.width))
@@ -285,8 +285,7 @@ class RobustPrediction:
         self._shared = SharedColumns(predictors)
         self._ridge = RobustRidge(predictors, beta / alpha, self._shared)
         self._predicted = Remembered(predictors.__matmul__)
-        self._coarse = in_single_precision(X) if X.shape[0] * X.shape[1] >= _MANY_VALUES else X
-        self._projected = Projection(X, self._coarse)
+        self._projected: Remembered[Float, Float] = Remembered(lambda F: X @ F.T)
 
     def start(self, G: Float) -> RobustState:
         """F by least squares, and W by ridge regression."""
@@ -335,9 +334,9 @@ class RobustPrediction:
             return W, b, pull
         coef, used, b, fitted = self._ridge.fit(G, h, noise, used, Known(state.W, self._predicted(state.W)))
         if len(used) == P.shape[1]:
-            W, pull = coef, self._coarse.transposed_matmul(weighted)
+            W, pull = coef, self.X.transposed_matmul(weighted)
         else:
-            W, pull = self._weights_of_dual(self._coarse, h, (G - fitted - b) / (penalty * noise)[:, None], weighted)
+            W, pull = self._weights_of_dual(self.X, h, (G - fitted - b) / (penalty * noise)[:, None], weighted)
             W[used] = coef
         self._predicted.remember(W, fitted)
         return W, b, pull

@@ -15,7 +15,7 @@ from ufselect.base.ranking import Ranking, rank_by_score
 from ufselect.columns.dense import Columns, column_blocks
 from ufselect.graphs.kernel import gaussian_kernel
 from ufselect.graphs.laplacian import Laplacian, NormalizedLaplacian
-from ufselect.graphs.neighbors import Nearest, neighbor_graph
+from ufselect.graphs.neighbors import Neighbors, neighbor_graph
 from ufselect.graphs.spectral import smallest_eigenvectors
 
 
@@ -151,7 +151,7 @@ class SPEC(ClusterSelector):
         energies = spectral_energies(X, L, self.power, without_trivial=self.criterion == "phi2")
         return rank_by_score(2.0**self.power - energies)
 
-    def _affinity(self, X: Columns, nearest: Nearest | None = None) -> Any:
+    def _affinity(self, X: Columns, nearest: Neighbors | None = None) -> Any:
         if self.affinity == "kernel":
             return gaussian_kernel(X, self.width, n_copies=2)
         return neighbor_graph(X, nearest or self._neighbors(X), weights=self.weights, width=self.width)

@@ -18,7 +18,7 @@ from ufselect.base.ranking import Ranking, rank_by_explanation
 from ufselect.columns.dense import Columns, wide_column_blocks
 from ufselect.graphs.laplacian import column_energies, dense_energies, quadratic_form
 from ufselect.graphs.local_models import assembled, centered_grams, difference_grams, discriminant_blocks, with_self
-from ufselect.solvers.trace import column_smoothness
+from ufselect.solvers.reweighted import column_smoothness
 
 _SMOOTHING = 1e-8
 _LEFT_OUT = 1e-4
@@ -91,7 +91,7 @@ class UDFS(ClusterSelector):
     n_clusters_ : int
         c, as given or read off the data.
     coef_ : ndarray of shape (n_features, n_dimensions)
-        W, for the columns centred and scaled as ``center`` and ``scale`` say.
+        W, for the centred and scaled columns.
     embedding_ : ndarray of shape (n_samples, n_dimensions)
         XW, of these columns.
     objective_history_ : ndarray of shape (n_iter_,)
@@ -99,8 +99,8 @@ class UDFS(ClusterSelector):
     n_iter_ : int
         Number of iterations.
     alignment_curve_ : ndarray
-        Entry m−1 is the alignment of the best m features with the embedding: 1 if the samples look alike by these
-        features exactly as they do by the embedding, 0 if the two have nothing in common.
+        Entry m−1 is the alignment of the best m features with the embedding, the cosine between their kernels: 1 if the
+        two are proportional, 0 if they have nothing in common.
     alignments_ : ndarray of shape (n_features,)
         Alignment of each feature by itself.
     r2_curve_ : ndarray

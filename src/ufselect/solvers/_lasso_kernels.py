@@ -1,349 +1,282 @@
-"""Compiled functions for lassos on working sets that grow, by the Gram matrix of all candidates."""
+"""Compiled functions for lassos on given working sets, by the inverse of the Gram matrix of the active candidates."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from ufselect.solvers._active_set_kernels import Scratch, descend_from_inverse, gap_of_sums, scratch_for
-from ufselect.solvers._compiling import compiled
-from ufselect.solvers._inverse_kernels import add_combination, inner_product, invert_active
+from ufselect._utils.compiling import compiled, subtract_multiple
 
 Array = npt.NDArray[Any]
 
-LANES = 64  # every candidate belongs to one of these, and the steepest of each may join a working set
-_INNER_PRECISION = 0.4
-_ENTERING = 4
-_LARGEST_START = 20, 3  # more, and more than a third of the dimensions, take longer to correct than a path from zero
-_FIRST_LEVEL = 0.3
-_LEVEL_RATIO = 3.0
-_PRECISION_OF_LEVELS = 0.1
-_FIRST_CAPACITY = 72  # no power of two: the rows would share a few places of the cache
-_ROWS_OF_GRAM = 1.5, 3.0  # a row of the Gram matrix takes that much longer to read than one of Zᵀ, double or single
-_LARGE_GAP = 1e-3  # for smaller ones, slopes in single precision do not lead to the best candidates
-_UNIT_ROUNDOFF = 2.0**-24  # of single precision
-
-
-class Samples(NamedTuple):
-    """The samples that express each other.
-
-    ``gram`` is ZZᵀ. ``points`` is Z, ``across`` is Zᵀ and ``roughly`` is Zᵀ/``scale`` in single precision, these two
-    with zeros up to a multiple of ``LANES`` columns; they have no entries if Z has too many columns to be of use.
-    ``longest`` is max‖zⱼ‖.
-    """
-
-    gram: Array
-    points: Array
-    across: Array
-    roughly: Array
-    scale: float
-    longest: float
-
-
-class Survey(NamedTuple):
-    """The slopes zⱼ·r of candidates, r being the residual zᵢ − Zᵀs: room for what :func:`survey` finds.
-
-    ``of_members`` has those of the working set; ``best`` the steepest of the others, and ``of_best`` their slopes.
-    """
-
-    slopes: Array
-    rough_slopes: Array
-    of_members: Array
-    best: Array
-    of_best: Array
+_LARGEST_DRIFT = 1e-3
+_DEPENDENT = 1e-6  # share of a candidate's square that others leave; the inverse of a smaller one loses its digits
+_LARGEST_ERROR = 1e-7
+_TINY = 1e-200
+_ALL_BUT_THE_SIGN = 0x7FFFFFFFFFFFFFFF
 
 
 @compiled
-def solve_lassos_on_growing_sets(
-    samples: Samples,
-    own: Array,
-    penalties: Array,
-    start: tuple[Array, Array, Array],
-    tol: float,
-    n_new: int,
-    max_rounds: int,
-) -> tuple[Array, Array, Array, int]:
-    """Minimise ½‖zᵢ − Zᵀs‖² + λ‖s‖₁ with sᵢ = 0 for every i in ``own``, by the Gram matrix ZZᵀ.
+def add_best_candidates(correlations: Array, members: Array, counts: Array, floors: Array, n_new: Array) -> None:
+    """Append the most correlated candidates above a floor to every working set.
 
-    ``start`` has the nonzero coefficients of all problems, one after the other, the candidates that they belong to, and
-    where each problem begins. In every round the ``n_new`` candidates that violate their conditions most, but one of
-    a lane at most, join the working set. The Gram matrix and the inverse for a working set are extended, hardly ever
-    computed again. Without a start, λ decreases by steps: at its last value alone, most of the first candidates would
-    have to leave again.
-
-    Returns the nonzero coefficients and their candidates as in ``start``, their numbers, and the number of problems
-    that did not reach a relative duality gap of ``tol``.
+    ``members[t, :counts[t]]`` is the working set of row t of ``correlations``; it has room for ``n_new[t]`` more.
+    Of equally correlated candidates the one with the lower index comes first.
     """
-    n = len(samples.gram)
-    values, indices, begin = start
-    members, coef = np.empty(n, dtype=np.int64), np.empty(n)
-    found_slopes, scratch = survey_for(n, n_new), scratch_for(max(n, len(samples.across)))
-    room = np.empty((_FIRST_CAPACITY, _FIRST_CAPACITY)), np.empty((_FIRST_CAPACITY, _FIRST_CAPACITY))
-    found, found_at = np.empty(4 * len(values) + n), np.empty(4 * len(values) + n, dtype=np.int64)
-    counts = np.zeros(len(own), dtype=np.int64)
-    filled = n_unsolved = 0
-    for t in range(len(own)):
-        size = begin[t + 1] - begin[t]
-        if penalties[t] == 0.0 and not is_correlated(samples.gram, own[t]):
-            size = 0  # s = 0 is the solution, and without a penalty nothing leads there
-        members[:size] = indices[begin[t] : begin[t] + size]
-        coef[:size] = values[begin[t] : begin[t] + size]
-        solved, size, room = solve_lasso_on_growing_set(
-            samples, own[t], penalties[t], (members, coef, size), found_slopes, scratch, room, tol, max_rounds
-        )
-        n_unsolved += not solved
-        if filled + size > len(found):
-            found, found_at = (
-                np.append(found, np.empty(filled + n)),
-                np.append(found_at, np.empty(filled + n, np.int64)),
-            )
-        for p in range(size):
-            if coef[p] != 0.0:
-                found[filled], found_at[filled] = coef[p], members[p]
-                filled += 1
-                counts[t] += 1
-    return found[:filled], found_at[:filled], counts, n_unsolved
+    taken = np.zeros(correlations.shape[1], dtype=np.bool_)
+    for t in range(correlations.shape[0]):
+        if n_new[t] == 0:
+            continue
+        taken[members[t, : counts[t]]] = True
+        best, found = best_candidates(correlations[t], taken, floors[t], n_new[t])
+        taken[members[t, : counts[t]]] = False
+        members[t, counts[t] : counts[t] + found] = best[:found]
+        counts[t] += found
 
 
 @compiled
-def is_correlated(gram: Array, i: int) -> bool:
-    """Return whether the inner product of a sample with another one is not zero."""
-    return bool(np.any(gram[i, :i]) or np.any(gram[i, i + 1 :]))
+def best_candidates(correlations: Array, taken: Array, floor: float, room: int) -> tuple[Array, int]:
+    """Return up to ``room`` of the most correlated candidates above a floor that are not taken, and their number."""
+    best, value = np.empty(room, dtype=np.int64), np.empty(room)
+    found, n = 0, len(correlations)
+    for start in range(0, n, 64):
+        stop = min(start + 64, n)
+        if largest_magnitude(correlations[start:stop]) <= floor:
+            continue
+        for j in range(start, stop):
+            strength = abs(correlations[j])
+            if strength <= floor or taken[j]:
+                continue
+            # Insert into a short list in descending order; once it is full, its last value is the floor.
+            position = min(found, room - 1)
+            while position > 0 and value[position - 1] < strength:
+                value[position] = value[position - 1]
+                best[position] = best[position - 1]
+                position -= 1
+            value[position], best[position] = strength, j
+            found = min(found + 1, room)
+            if found == room:
+                floor = value[room - 1]
+    return best, found
 
 
 @compiled
-def solve_lasso_on_growing_set(
-    samples: Samples,
-    i: int,
-    penalty: float,
-    state: tuple[Array, Array, int],
-    found: Survey,
-    scratch: Scratch,
-    room: tuple[Array, Array],
-    tol: float,
-    max_rounds: int,
-) -> tuple[bool, int, tuple[Array, Array]]:
-    """Solve one of these problems, in place; ``state`` has the members, their coefficients and their number.
+def largest_magnitude(values: Array) -> float:
+    """Return the largest magnitude of contiguous float64 numbers without NaN.
 
-    Returns whether it reached a relative duality gap of ``tol``, the size of the working set, and the room for its
-    Gram matrix and inverse, which may have grown.
+    Without their signs, they are in the order of their bits taken as integers, whose maximum is vectorised.
     """
-    gram, (members, coef, count) = samples.gram, state
-    linear, active = np.empty(len(gram)), np.empty(len(gram), dtype=np.int64)
-    part_gram, inverse = room
-    size = used = 0
-    level = penalty
-    for r in range(max_rounds):
-        along, residual2, steepest, error = survey(samples, i, members, coef, count, found, scratch, True)
-        l1 = np.sum(np.abs(coef[:count]))
-        gap = gap_of_sums(along, residual2, l1, steepest, level)
-        if r == 0 and count > max(_LARGEST_START[0], len(samples.across) // _LARGEST_START[1]) and gap > tol:
-            count, l1 = 0, 0.0
-            along, residual2, steepest, error = survey(samples, i, members, coef, 0, found, scratch, False)
-        if r == 0 and count == 0:
-            level = max(penalty, _FIRST_LEVEL * steepest)
-            gap = gap_of_sums(along, residual2, l1, steepest, level)
-        while level > penalty and gap <= _PRECISION_OF_LEVELS:
-            level = max(level / _LEVEL_RATIO, penalty)
-            gap = gap_of_sums(along, residual2, l1, steepest, level)
-        if level == penalty and gap <= max(tol, _LARGE_GAP):
-            gap = gap_of_sums(along, residual2, l1, steepest + error, level)
-            if gap > tol and error > 0.0:
-                along, residual2, steepest, error = survey(samples, i, members, coef, count, found, scratch, False)
-                gap = gap_of_sums(along, residual2, l1, steepest, level)
-            if gap <= tol:
-                return True, count, (part_gram, inverse)
-        count = add_steepest(found, level, members, coef, count)
-        part_gram, inverse = enlarged(part_gram, size, count), enlarged(inverse, used, count)
-        extend_gram(part_gram, gram, members[:count], size)
-        linear[size:count] = gram[i][members[size:count]]
-        if size == 0:
-            used = invert_active(part_gram, coef[:count], active, inverse)
-        size = count
-        # The next members will change the solution, so a higher precision would be wasted.
-        inner_tol = max(tol / 3.0 if level == penalty else _PRECISION_OF_LEVELS / 2.0, _INNER_PRECISION * gap)
-        right, slopes, part, state = linear[:size], found.of_members[:size], coef[:size], (active, inverse, used)
-        used = descend_from_inverse(
-            part_gram, right, gram[i, i], slopes, part, level, inner_tol, state, scratch, _ENTERING
-        )
-    return False, size, (part_gram, inverse)
+    bits, largest = values.view(np.int64), np.int64(0)
+    for j in range(len(bits)):
+        largest = max(largest, bits[j] & _ALL_BUT_THE_SIGN)
+    return float(np.array([largest]).view(np.float64)[0])
 
 
 @compiled
-def add_steepest(found: Survey, level: float, members: Array, coef: Array, count: int) -> int:
-    """Add the steepest candidates beyond a level to the working set, in place; return its size."""
-    for p in range(min(len(found.best), len(members) - count)):
-        if abs(found.of_best[p]) <= level:
+def append_to_inverse(gram: Array, active: Array, inverse: Array, used: int, new: int) -> bool:
+    """Extend the inverse of G_AA by a candidate, which becomes the last active one.
+
+    If it depends on the others, it is treated as if it were a little longer: the system stays solvable and its solution
+    a descent step, so that one of them is dropped. Returns False if rounding errors of the inverse have shown.
+    """
+    active[used] = new
+    row, norm2 = np.zeros(used + 1), gram[new, new]
+    for a in range(used):
+        subtract_multiple(row[:used], inverse[a], -gram[new, active[a]])
+    rest = norm2
+    for a in range(used):
+        rest -= row[a] * gram[new, active[a]]
+    row[used] = -1.0
+    scale = max(rest, _DEPENDENT * norm2, _TINY)
+    inverse[used, : used + 1] = 0.0
+    inverse[:used, used] = 0.0
+    for a in range(used + 1):
+        subtract_multiple(inverse[a, : used + 1], row, -row[a] / scale)
+    return rest > -_LARGEST_ERROR * norm2
+
+
+@compiled
+def remove_from_inverse(active: Array, inverse: Array, step: Array, used: int, position: int) -> None:
+    """Remove the active candidate at ``position``, whose place the last one takes.
+
+    ``step`` solves a system with G_AA; afterwards it solves that of the candidates that are left.
+    """
+    last = used - 1
+    column = inverse[position, :used].copy()
+    pivot = column[position]
+    subtract_multiple(step[:used], column, step[position] / pivot)
+    for a in range(used):
+        subtract_multiple(inverse[a, :used], column, column[a] / pivot)
+    active[position], step[position] = active[last], step[last]
+    inverse[position, :last] = inverse[last, :last]
+    for a in range(last):
+        inverse[a, position] = inverse[a, last]
+    inverse[position, position] = inverse[last, last]
+
+
+@compiled
+def invert_active(gram: Array, coef: Array, active: Array, inverse: Array) -> int:
+    """Compute the inverse of G_AA for the nonzero coefficients A; return their number.
+
+    By the rows of L⁻¹ for a Cholesky factor L: appending one by one would lose all digits if many are dependent.
+    """
+    members = np.flatnonzero(coef)
+    used = len(members)
+    active[:used] = members
+    inverse[:used, :used] = 0.0
+    rows = np.zeros((used, used))
+    for p in range(used):
+        row, norm2 = rows[p], gram[members[p], members[p]]
+        row[p], rest = 1.0, norm2
+        for q in range(p):
+            share = 0.0
+            for a in range(q + 1):
+                share += rows[q, a] * gram[members[p], members[a]]
+            subtract_multiple(row[: q + 1], rows[q], share)
+            rest -= share * share
+        row /= np.sqrt(max(rest, _DEPENDENT * norm2, _TINY))
+        for a in range(p + 1):
+            subtract_multiple(inverse[a, : p + 1], row, -row[a])
+    return used
+
+
+@compiled
+def length_to_change_of_sign(now: Array, step: Array) -> tuple[float, int]:
+    """Return the share of a step at which the first entry becomes zero, and its index; 1 and −1 if none does."""
+    length, first = 1.0, -1
+    for a in range(len(now)):
+        if (now[a] + step[a]) * now[a] > 0.0:
+            continue
+        reached = -now[a] / step[a] if step[a] != 0.0 else 0.0  # it may be zero already, but for rounding
+        if reached < length:
+            length, first = reached, a
+    return length, first
+
+
+@compiled
+def move_to_minimum_of_signs(
+    gram: Array, slope: Array, coef: Array, penalty: float, active: Array, inverse: Array, used: int
+) -> int:
+    """Move to the minimum of a lasso for the current signs, dropping coefficients that reach zero.
+
+    Within an orthant the objective is quadratic, and its minimum solves G_AA Δ = slope_A − λ sign(s_A). The objective
+    decreases along this step up to the first change of sign. Returns the number of coefficients still active.
+    """
+    moved = active[:used].copy()
+    now = coef[moved]
+    before, step = now.copy(), np.zeros(used)
+    for a in range(used):
+        subtract_multiple(step, inverse[a], penalty * np.sign(now[a]) - slope[moved[a]])
+    while used > 0:
+        length, first = length_to_change_of_sign(now[:used], step)
+        for a in range(used):
+            now[a] += length * step[a]
+            step[a] *= 1.0 - length  # what is left of the way
+        if first < 0:
             break
-        members[count], coef[count], found.of_members[count] = found.best[p], 0.0, found.of_best[p]
-        count += 1
-    return count
+        now[first] = now[used - 1]
+        remove_from_inverse(active, inverse, step, used, first)
+        used -= 1
+    coef[moved] = 0.0
+    for a in range(used):
+        coef[active[a]] = now[a]
+    for a in range(len(moved)):
+        subtract_multiple(slope, gram[moved[a]], coef[moved[a]] - before[a])
+    return used
 
 
 @compiled
-def extend_gram(part: Array, gram: Array, members: Array, size: int) -> None:
-    """Fill in the rows and columns of the members beyond the first ``size``."""
-    for p in range(size, len(members)):
-        row = gram[members[p]]
-        for q in range(p + 1):
-            part[p, q] = part[q, p] = row[members[q]]
+def is_off_minimum(slope: Array, coef: Array, penalty: float, active: Array, used: int) -> bool:
+    """Return whether slopes of active coefficients are not those of a minimum, by rounding errors of the inverse."""
+    for a in range(used):
+        if abs(slope[active[a]] - penalty * np.sign(coef[active[a]])) > _LARGEST_DRIFT * penalty:
+            return True
+    return False
 
 
 @compiled
-def survey_for(n: int, n_new: int) -> Survey:
-    """Return room for the slopes of n candidates, of which up to ``n_new`` may join the working set at once."""
-    padded = (n + LANES - 1) // LANES * LANES
-    return Survey(
-        np.zeros(padded),
-        np.zeros(padded, dtype=np.float32),
-        np.empty(n + n_new),
-        np.empty(n_new, dtype=np.int64),
-        np.empty(n_new),
-    )
+def steepest_inactive(gram: Array, slope: Array, coef: Array, penalty: float) -> int:
+    """Return the zero coefficient with the steepest slope beyond the penalty, or −1 if there is none."""
+    best = -1
+    steepest = penalty
+    for a in range(len(coef)):
+        if abs(slope[a]) > steepest and coef[a] == 0.0 and gram[a, a] > 0.0:
+            steepest = abs(slope[a])
+            best = a
+    return best
 
 
 @compiled
-def survey(
-    samples: Samples,
-    i: int,
-    members: Array,
-    coef: Array,
-    count: int,
-    found: Survey,
-    scratch: Scratch,
-    roughly: bool,
-) -> tuple[float, float, float, float]:
-    """Compute the slopes of all candidates, and find the steepest ones outside the working set.
+def relative_gap(norm2: float, linear: Array, slope: Array, coef: Array, penalty: float) -> float:
+    """Return the duality gap of ½‖z − Aᵀs‖² + λ‖s‖₁ as a share of the primal value.
 
-    Returns zᵢ·r, ‖r‖², the largest magnitude of a slope, and by how much it may be larger: if ``roughly``, slopes may
-    be in single precision.
+    ``norm2`` is ‖z‖², ``linear`` is Az, and ``slope`` is Ar, where r is the residual. The dual point is the feasible
+    multiple of r with the highest dual value.
     """
-    used, weight, n_used = scratch.moved, scratch.pull, 0
-    for p in range(count):
-        if coef[p] != 0.0:
-            used[n_used], weight[n_used] = members[p], -coef[p]
-            n_used += 1
-    used, weight = used[:n_used], weight[:n_used]
-    if not 0 < len(samples.across) < _ROWS_OF_GRAM[int(roughly)] * n_used:
-        along, residual2 = slopes_by_gram(samples.gram, i, used, weight, found.slopes)
-        steepest = take_slopes_of_members(found.slopes, 1.0, i, members[:count], found)
-        peaks = peaks_in_double_precision(found.slopes)
-        return along, residual2, max(steepest, find_steepest(found.slopes, peaks, 1.0, found)), 0.0
-    residual = scratch.step[: len(samples.across)]
-    residual[:] = samples.points[i]
-    add_combination(residual, samples.points, used, weight)
-    along, residual2 = inner_product(residual, samples.points[i]), inner_product(residual, residual)
-    if not roughly:
-        found.slopes[:] = 0.0
-        add_combination(found.slopes, samples.across, scratch.order[: len(residual)], residual)
-        steepest = take_slopes_of_members(found.slopes, 1.0, i, members[:count], found)
-        peaks = peaks_in_double_precision(found.slopes)
-        return along, residual2, max(steepest, find_steepest(found.slopes, peaks, 1.0, found)), 0.0
-    unit = slopes_in_single_precision(samples, residual, found.rough_slopes, scratch.order)
-    steepest = take_slopes_of_members(found.rough_slopes, unit, i, members[:count], found)
-    rough_peaks = peaks_in_single_precision(found.rough_slopes)
-    steepest = max(steepest, find_steepest(found.rough_slopes, rough_peaks, unit, found))
-    # Every factor, product and sum of two is rounded once, and Σ|zⱼf rf| ≤ ‖zⱼ‖‖r‖.
-    error = (len(residual) + 2) * _UNIT_ROUNDOFF * samples.longest * np.sqrt(residual2)
-    return along, residual2, steepest, error
+    along, slack, l1, steepest = norm2, 0.0, 0.0, 0.0
+    for a in range(len(coef)):
+        along -= coef[a] * linear[a]
+        slack += coef[a] * slope[a]
+        l1 += abs(coef[a])
+        steepest = max(steepest, abs(slope[a]))
+    residual2 = max(along - slack, 0.0)
+    primal = 0.5 * residual2 + penalty * l1
+    scale = 0.0
+    if residual2 > 0.0:
+        scale = along / residual2
+        if steepest > 0.0:
+            scale = max(min(scale, penalty / steepest), -penalty / steepest)
+    dual = scale * along - 0.5 * scale * scale * residual2
+    return (primal - dual) / primal if primal > 0.0 else 0.0
 
 
 @compiled
-def slopes_by_gram(gram: Array, i: int, used: Array, weight: Array, slopes: Array) -> tuple[float, float]:
-    """Compute all slopes from rows of the Gram matrix, in place; return zᵢ·r and ‖r‖², where r = zᵢ + Σ weight z."""
-    slopes[: len(gram)] = gram[i]
-    add_combination(slopes[: len(gram)], gram, used, weight)
-    along, residual2 = gram[i, i], gram[i, i]
-    for p in range(len(used)):
-        along += weight[p] * gram[i, used[p]]
-        residual2 += weight[p] * (gram[i, used[p]] + slopes[used[p]])
-    return along, max(residual2, 0.0)
+def descend_lasso(gram: Array, linear: Array, norm2: float, coef: Array, penalty: float, tol: float) -> None:
+    """Minimise ½‖z‖² − linearᵀs + ½sᵀGs + λ‖s‖₁ in place.
 
-
-@compiled
-def slopes_in_single_precision(samples: Samples, residual: Array, slopes: Array, order: Array) -> float:
-    """Compute Zr up to a factor, in place, and return that factor."""
-    largest = 0.0
-    for f in range(len(residual)):
-        largest = max(largest, abs(residual[f]))
-    slopes[:] = 0.0
-    if largest > 0.0:
-        weights = (residual / largest).astype(np.float32)
-        add_combination(slopes, samples.roughly, order[: len(residual)], weights)
-    return samples.scale * largest
-
-
-@compiled
-def take_slopes_of_members(slopes: Array, unit: float, i: int, members: Array, found: Survey) -> float:
-    """Move the slopes of the working set, and that of the sample itself, out of all; return the largest magnitude.
-
-    ``slopes`` are multiples of ``unit``.
+    Steepest coordinate descent, each time followed by the exact minimum over the nonzero coefficients. If rounding
+    errors of the inverse show, it is computed again, once.
     """
-    steepest = 0.0
-    for p in range(len(members)):
-        found.of_members[p] = unit * slopes[members[p]]
-        steepest = max(steepest, abs(found.of_members[p]))
-        slopes[members[p]] = 0.0
-    slopes[i] = 0.0
-    return steepest
+    size = len(coef)
+    active, inverse = np.empty(size, dtype=np.int64), np.empty((size, size))
+    used = invert_active(gram, coef, active, inverse)
+    slope = linear - gram @ coef
+    renewed = False
+    for _ in range(100 * size):
+        used = move_to_minimum_of_signs(gram, slope, coef, penalty, active, inverse, used)
+        if relative_gap(norm2, linear, slope, coef, penalty) <= tol:
+            break
+        renewed = not renewed and is_off_minimum(slope, coef, penalty, active, used)
+        if renewed:
+            used = invert_active(gram, coef, active, inverse)
+            continue
+        j = steepest_inactive(gram, slope, coef, penalty)
+        if j < 0:
+            break
+        change = (slope[j] - penalty * np.sign(slope[j])) / gram[j, j]
+        coef[j] = change
+        subtract_multiple(slope, gram[j], change)
+        if append_to_inverse(gram, active, inverse, used, j):
+            used += 1
+        else:
+            used = invert_active(gram, coef, active, inverse)
 
 
 @compiled
-def peaks_in_double_precision(slopes: Array) -> Array:
-    """Return the largest magnitude in every lane, by its bits taken as an integer.
+def descend_lassos(
+    rows: Array, targets: Array, members: Array, counts: Array, coefs: Array, penalties: Array, tols: Array
+) -> Array:
+    """Solve ½‖zₜ − Σₐ sₐ rowsₐ‖² + λₜ‖s‖₁ over every working set, in place, starting from the given s.
 
-    Without their signs, numbers are in the order of these integers, the largest of which is found with the full width
-    of the processor.
+    Returns the residuals zₜ − Σₐ sₐ rowsₐ.
     """
-    bits = slopes.view(np.int64).reshape(len(slopes) // LANES, LANES)
-    peaks = np.zeros(LANES, dtype=np.int64)
-    for b in range(len(bits)):
-        for lane in range(LANES):
-            peaks[lane] = max(peaks[lane], bits[b, lane] & np.int64(0x7FFFFFFFFFFFFFFF))
-    return peaks
-
-
-@compiled
-def peaks_in_single_precision(slopes: Array) -> Array:
-    """Return the same: integers of any other width would take longer."""
-    bits = slopes.view(np.int32).reshape(len(slopes) // LANES, LANES)
-    peaks = np.zeros(LANES, dtype=np.int32)
-    for b in range(len(bits)):
-        for lane in range(LANES):
-            peaks[lane] = max(peaks[lane], bits[b, lane] & np.int32(0x7FFFFFFF))
-    return peaks
-
-
-@compiled
-def find_steepest(slopes: Array, peaks: Array, unit: float, found: Survey) -> float:
-    """Find the steepest slopes in descending order, one of a lane; return the largest magnitude.
-
-    ``peaks`` has the largest magnitude in every lane as an integer; those that are found become zero.
-    """
-    for p in range(len(found.best)):
-        highest = peaks[0]
-        for lane in range(LANES):
-            highest = max(highest, peaks[lane])
-        lane = 0
-        while peaks[lane] < highest:
-            lane += 1
-        peaks[lane] = 0
-        steepest = lane
-        for j in range(lane, len(slopes), LANES):
-            if abs(slopes[j]) > abs(slopes[steepest]):
-                steepest = j
-        found.best[p], found.of_best[p] = steepest, unit * slopes[steepest] if highest > 0 else 0.0
-    return abs(found.of_best[0])
-
-
-@compiled
-def enlarged(matrix: Array, size: int, needed: int) -> Array:
-    """Return a square array with room for enough rows, which begins with the first ``size`` rows and columns."""
-    if needed <= len(matrix):
-        return matrix
-    capacity = 2 * needed // 16 * 16 + 8
-    result = np.empty((capacity, capacity))
-    result[:size, :size] = matrix[:size, :size]
-    return result
+    residuals = targets.copy()
+    for t in range(targets.shape[0]):
+        size = counts[t]
+        chosen = rows[members[t, :size]].astype(np.float64)
+        coef = coefs[t, :size]
+        descend_lasso(chosen @ chosen.T, chosen @ targets[t], targets[t] @ targets[t], coef, penalties[t], tols[t])
+        residuals[t] -= coef @ chosen
+    return residuals

@@ -10,7 +10,7 @@ from ufselect._utils.types import Float
 from ufselect._utils.warnings import warn_not_converged
 from ufselect.columns.dense import Columns
 from ufselect.solvers.alignment import StructureFactor, kernel_alignment
-from ufselect.solvers.l21 import l21_regression, tolerance_while_moving
+from ufselect.solvers.l21 import l21_regression
 from ufselect.solvers.penalties import smallest_penalty_of_products
 
 LEAST_ALIGNMENT = 0.6  # of an embedding with the structure that it expresses
@@ -46,7 +46,7 @@ def weights_at_zero(X: Columns, Y: Any, share: float, start: Float | None = None
 
 
 def regressed_weights(
-    X: Columns, start: FeatureWeights, *, gram: Float | None = None, tol: float | None = None
+    X: Columns, start: FeatureWeights, *, gram: Float | None = None, tol: float = 1e-4
 ) -> FeatureWeights:
     """Regress a target on few columns.
 
@@ -60,12 +60,11 @@ def regressed_weights(
         The target, γ and an initial W.
     gram : ndarray of shape (d, d), optional
         XᵀX, if available.
-    tol : float, optional
-        Violation of the optimality conditions. By default it is loose, for a target that will change by more.
+    tol : float
+        Largest allowed violation of an optimality condition, as a share of γ/2.
     """
     n, d = X.shape
     most_rows = min(max(n, _ALWAYS_ALLOWED_ROWS), _MOST_ROWS) if d > n else None
-    tol = tolerance_while_moving(start.share) if tol is None else tol
     W, Y, products, gamma, _ = start
     while True:
         found = l21_regression(X, Y, gamma, gram=gram, products=products, warm_start=W, tol=tol, most_rows=most_rows)

@@ -3,40 +3,48 @@
 With H = Xᵀ(Y − XW) these are H_j = (γ/2) w_j/‖w_j‖ if w_j ≠ 0, and ‖H_j‖ ≤ γ/2 otherwise. Every subproblem is solved
 on a working set of columns by their Gram matrix, so that all of X is only used in one product per round. On a working
 set, sweeps of block descent are followed by Newton steps in the norms of the rows if these take less time: descent
-alone needs thousands of sweeps on correlated columns. A loose tolerance has a route of its own, whose result depends on
-neither the order of the columns nor the rotation of Y.
+alone needs thousands of sweeps on correlated columns.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from ufselect._utils.compiling import compiled, subtract_multiple
 from ufselect._utils.types import Float, Indices
+from ufselect.columns.arrays import frobenius_norm
 from ufselect.columns.dense import Columns
-from ufselect.solvers._row_kernels import descend_row_blocks
-from ufselect.solvers._solution import Solution
-from ufselect.solvers.l21_rough import l21_value, rough_l21_solution, worst_violation
-from ufselect.solvers.row_norms import l21_solution_by_norms
+from ufselect.solvers.l21_newton import l21_solution_by_norms
 
 _SMALLEST_WORKING_SET = 64
 _INNER_PRECISION = 0.01
 _MOST_BATCHES = 1000
-_LOOSE, _INNER_PRECISION_IF_LOOSE = 1e-3, 0.05
 _SWEEPS, _SWEEPS_OF_FEW_TARGETS, _FEW_TARGETS = 3, 10, 5  # sweeps over few targets cost little beside a Newton step
 _SWEEPS_PER_SOLUTION = 2
+_ROWS_AT_ONCE = 32
 _MANY_CORRELATED = 10
 _UNRESOLVED = math.sqrt(np.finfo(np.float64).eps)  # cosine below which the Gram matrix, which squares it, is rounding
 
 
-def tolerance_while_moving(share: float) -> float:
-    """Return a loose tolerance for a target that will change by more, at which W = 0 does not meet its conditions.
+@dataclass(frozen=True)
+class Solution:
+    """A solution, how to evaluate its objective, the number of iterations, and whether the solver converged."""
 
-    At a share p of the smallest penalty for W = 0, zero violates them by (1 − p)/p.
-    """
-    return min(0.1, 0.5 * (1.0 - share) / share)
+    coef: Float
+    evaluate: Callable[[], float]
+    n_iter: int
+    converged: bool
+
+    @cached_property
+    def objective(self) -> float:
+        """The objective value; it is computed when it is asked for, because it takes a product with X."""
+        return self.evaluate()
 
 
 def l21_regression(
@@ -92,46 +100,17 @@ def l21_regression(
     return Solution(W, lambda: l21_objective(X, Y, W, penalty, metric=metric), n_iter, converged)
 
 
-def l21_regression_of_products(
-    gram: Float,
-    target: Float,
-    penalty: float,
-    *,
-    warm_start: Float | None = None,
-    tol: float = 1e-4,
-    max_iter: int = 100,
-) -> Solution:
-    """Minimise tr(WᵀXᵀXW) − 2tr(WᵀXᵀY) + γ‖W‖₂,₁ over W, given XᵀX and XᵀY: X itself is not needed.
-
-    Parameters
-    ----------
-    gram : ndarray of shape (d, d)
-        XᵀX.
-    target : ndarray of shape (d, c)
-        XᵀY.
-    penalty, warm_start, tol, max_iter
-        As in :func:`l21_regression`.
-
-    Returns
-    -------
-    Solution
-        Its objective lacks ‖Y‖².
-    """
-    W, n_iter, converged = _solve(_Products(None, None, gram), target, penalty / 2.0, warm_start, tol, max_iter, None)
-    return Solution(W, lambda: 2.0 * l21_value(gram, target, W, penalty / 2.0), n_iter, converged)
-
-
 def _is_orthogonal(X: Columns, gram: Float | None, Y: Float, target: Float) -> bool:
     """Return whether what XᵀXW explains of Y would be lost in its rounding errors, so that W could be anything."""
     squares = X.squared_norms() if gram is None else np.diagonal(gram)
-    largest = _UNRESOLVED * math.sqrt(float(squares.max())) * float(np.linalg.norm(Y))
+    largest = _UNRESOLVED * math.sqrt(float(squares.max())) * frobenius_norm(Y)
     return float(np.linalg.norm(target, axis=1).max()) <= largest
 
 
 class _Products:
     """XᵀMX, whole or of some columns, from the Gram matrix if it is available."""
 
-    def __init__(self, X: Columns | None, metric: Any, gram: Float | None) -> None:
+    def __init__(self, X: Columns, metric: Any, gram: Float | None) -> None:
         self._X, self._metric, self._gram = X, metric, gram
 
     def fitted(self, W: Float, working: Indices) -> Float:
@@ -140,7 +119,6 @@ class _Products:
             few = 2 * len(working) <= len(W)
             # Symmetric, and rows are faster to copy than columns; most of them are not worth a copy.
             return (W[working].T @ self._gram[working]).T if few else (W.T @ self._gram).T
-        assert self._X is not None
         fitted = self._X.combined(working, W[working])
         return self._X.transposed_matmul(fitted if self._metric is None else self._metric @ fitted)
 
@@ -148,7 +126,6 @@ class _Products:
         """XᵀMX of the working set."""
         if self._gram is not None:
             return self._gram[np.ix_(working, working)]
-        assert self._X is not None
         if self._metric is None:
             return self._X.gram(working)
         columns = np.asarray(self._X.columns(working), dtype=np.float64)
@@ -168,20 +145,17 @@ def _solve(
     W = np.zeros_like(target) if warm_start is None else warm_start.astype(np.float64)
     working: Indices = np.flatnonzero(W.any(axis=1))
     n_iter, converged = 0, False
-    solve, precision = _solve_on_working_set, _INNER_PRECISION
-    if tol > _LOOSE:
-        solve, precision = rough_l21_solution, _INNER_PRECISION_IF_LOOSE
     while n_iter < max_iter:
         n_iter += 1
         slope = target - products.fitted(W, working)
-        worst = worst_violation(slope, W, half)
+        worst = _worst_violation(slope, W, half)
         converged = worst <= tol
         if converged:
             break
         working = _grown_working_set(slope, W, half)
         # The next columns will change the solution, so a higher precision would be wasted.
-        inner_tol = max(tol / 2.0, precision * worst)
-        W[working] = solve(products.gram(working), target[working], W[working], half, inner_tol)
+        inner_tol = max(tol / 2.0, _INNER_PRECISION * worst)
+        W[working] = _solve_on_working_set(products.gram(working), target[working], W[working], half, inner_tol)
         if most_rows is not None and np.count_nonzero(W.any(axis=1)) > most_rows:
             break
     return W, n_iter, converged
@@ -212,19 +186,19 @@ def _solve_on_working_set(gram: Float, target: Float, W: Float, half: float, tol
     if rows_per_dimension >= most and W.any() and _are_correlated(gram):
         W = l21_solution_by_norms(gram, target, W, half, tol)
     slope = target - gram @ W
-    violation = worst_violation(slope, W, half)
+    violation = _worst_violation(slope, W, half)
     for _ in range(_MOST_BATCHES):
         if violation <= tol:
             break
         last = violation
         coef, slope = np.ascontiguousarray(W.T), np.ascontiguousarray(slope.T)
-        violation = descend_row_blocks(gram, slope, coef, half, tol, batch)
+        violation = _descend_row_blocks(gram, slope, coef, half, tol, batch)
         W, slope = coef.T.copy(), slope.T
         # A Newton step costs as much as d/c sweeps, or a few times as much, and a few of them suffice.
         if batch * _batches_left(last, violation, tol) > _SWEEPS_PER_SOLUTION * rows_per_dimension:
             W = l21_solution_by_norms(gram, target, W, half, tol)
             slope = target - gram @ W
-            violation = worst_violation(slope, W, half)
+            violation = _worst_violation(slope, W, half)
     return W
 
 
@@ -238,3 +212,86 @@ def _batches_left(before: float, after: float, tol: float) -> float:
     if after <= tol:
         return 0.0
     return math.log(after / tol) / math.log(before / after) if after < before else math.inf
+
+
+def _worst_violation(slope: Float, W: Float, half: float) -> float:
+    """Return the largest violation of an optimality condition, as a share of γ/2."""
+    length = np.linalg.norm(W, axis=1, keepdims=True)
+    in_use = length > 0.0
+    unit = np.divide(W, length, out=np.zeros_like(W), where=in_use)
+    off = np.linalg.norm(slope - half * unit, axis=1) - half * ~in_use.ravel()
+    return max(float(off.max()), 0.0) / half
+
+
+@compiled
+def _descend_row_blocks(gram: Any, slope: Any, coef: Any, penalty: float, tol: float, max_sweeps: int) -> float:
+    """Minimise ½tr(WᵀGW) − tr(WᵀC) + λ Σⱼ‖wⱼ‖ by sweeps of block descent, in place.
+
+    ``coef`` is Wᵀ and ``slope`` is (C − GW)ᵀ, both of shape (c, d), so that the long axis is contiguous. Stops when no
+    optimality condition is violated by more than ``tol`` λ. Returns the worst violation as a multiple of λ.
+    """
+    d = coef.shape[1]
+    worst = np.inf
+    for _ in range(max_sweeps):
+        for start in range(0, d, _ROWS_AT_ONCE):
+            stop = min(start + _ROWS_AT_ONCE, d)
+            near = slope[:, start:stop].copy()
+            change = _descend_some_rows(gram[start:stop, start:stop].copy(), near, coef[:, start:stop], penalty)
+            # The slopes of all the other rows by one product, which is several times faster than row by row.
+            slope -= change @ gram[start:stop]
+            slope[:, start:stop] = near
+        worst = _worst_row_violation(slope, coef, penalty) / penalty
+        if worst <= tol:
+            break
+    return worst
+
+
+@compiled
+def _descend_some_rows(gram: Any, slope: Any, coef: Any, penalty: float) -> Any:
+    """One sweep over some rows of W, as in ``_descend_row_blocks``, in place; return the change of Wᵀ."""
+    tasks, d = coef.shape
+    change = np.empty((tasks, d))
+    pull = np.empty(tasks)
+    for j in range(d):
+        curvature = gram[j, j]
+        if curvature <= 0.0:
+            change[:, j] = 0.0
+            continue
+        length = 0.0
+        for l in range(tasks):
+            pull[l] = slope[l, j] + curvature * coef[l, j]
+            length += pull[l] * pull[l]
+        length = np.sqrt(length)
+        shrink = 0.0
+        if length > penalty:
+            shrink = (1.0 - penalty / length) / curvature
+        for l in range(tasks):
+            move = shrink * pull[l] - coef[l, j]
+            change[l, j] = move
+            if move != 0.0:
+                coef[l, j] += move
+                subtract_multiple(slope[l], gram[j], move)
+    return change
+
+
+@compiled
+def _worst_row_violation(slope: Any, coef: Any, penalty: float) -> float:
+    """Return the worst violation of the conditions: slope λwⱼ/‖wⱼ‖ if wⱼ ≠ 0, else within the ball of radius λ."""
+    tasks, d = coef.shape
+    worst = 0.0
+    for j in range(d):
+        length = 0.0
+        for l in range(tasks):
+            length += coef[l, j] * coef[l, j]
+        length = np.sqrt(length)
+        off = 0.0
+        if length > 0.0:
+            for l in range(tasks):
+                off += (slope[l, j] - penalty * coef[l, j] / length) ** 2
+            off = np.sqrt(off)
+        else:
+            for l in range(tasks):
+                off += slope[l, j] * slope[l, j]
+            off = max(np.sqrt(off) - penalty, 0.0)
+        worst = max(worst, off)
+    return worst

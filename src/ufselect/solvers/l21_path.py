@@ -10,8 +10,7 @@ import numpy.typing as npt
 from ufselect._utils.memory import ensure_fits
 from ufselect._utils.types import Float
 from ufselect.columns.dense import Columns
-from ufselect.solvers._solution import Solution
-from ufselect.solvers.l21 import l21_regression
+from ufselect.solvers.l21 import Solution, l21_regression
 from ufselect.solvers.penalties import smallest_penalty_for_zero
 
 _SMALLEST_SHARE = 1e-3

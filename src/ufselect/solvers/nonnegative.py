@@ -1,4 +1,4 @@
-"""Non-negative, nearly orthogonal cluster indicators: F ≥ 0 with FᵀF ≈ I."""
+"""Non-negative matrices: rows on the simplex, and cluster indicators F ≥ 0 with FᵀF ≈ I."""
 
 from __future__ import annotations
 
@@ -18,6 +18,29 @@ _STARTS, _ITERATIONS = 10, 20  # of k-means; it stops earlier or later
 
 GROWING = (1.0, 10.0, 100.0, 1000.0)
 """Successive weights of the orthogonality term."""
+
+
+def project_rows_onto_simplex(A: Float) -> Float:
+    """Project every row of A onto the simplex {p ≥ 0, Σp = 1}, by sorting.
+
+    p = (a + τ)₊ with τ = (1 − Σ_{j≤ρ} a₍j₎)/ρ, where a₍1₎ ≥ a₍2₎ ≥ … and ρ is the largest j with
+    a₍j₎ + (1 − Σ_{i≤j} a₍i₎)/j > 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ufselect.solvers.nonnegative import project_rows_onto_simplex
+    >>> project_rows_onto_simplex(np.array([[0.5, 0.5, -3.0], [2.0, 0.0, 0.0]]))
+    array([[0.5, 0.5, 0. ],
+           [1. , 0. , 0. ]])
+    """
+    # Only differences within a row matter; subtracting the largest value keeps their digits.
+    A = A - A.max(axis=1, keepdims=True)
+    falling = -np.sort(-A, axis=1)
+    rank = np.arange(1, A.shape[1] + 1)
+    shifts = (1.0 - np.cumsum(falling, axis=1)) / rank
+    support = np.count_nonzero(falling + shifts > 0.0, axis=1)
+    return np.maximum(A + shifts[np.arange(len(A)), support - 1][:, None], 0.0)
 
 
 def cluster_indicators(points: Float, n_clusters: int, random_state: Any) -> Float:

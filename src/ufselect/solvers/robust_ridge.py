@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 from scipy.linalg import cho_factor, cho_solve
 
 from ufselect._utils.memory import ensure_fits
 from ufselect._utils.threads import threads_for
 from ufselect._utils.types import Float, Indices
 from ufselect.columns.dense import Columns
-from ufselect.solvers.coarse import in_single_precision
-from ufselect.solvers.kernel_system import SharedColumns, conjugate_gradients, heaviest, solution_accuracy
+from ufselect.solvers.reweighted import SharedColumns, heaviest, solution_accuracy
 
 _WORTH_A_COPY = 0.9  # the system takes the square of the number of columns, a copy of them is linear
 _LEFT = 0.01  # of the distance to the minimiser, 1e-4 of the decrease
@@ -138,7 +139,7 @@ class _KeptFactor:
     def shorten(self) -> None:
         """Keep single precision, which is enough for a preconditioner."""
         if self.is_worth_keeping:
-            self.factor, self.coarse = self.factor.astype(np.float32), in_single_precision(self.P)
+            self.factor, self.coarse = self.factor.astype(np.float32), _in_single_precision(self.P)
 
     def serves(self, P: Columns) -> bool:
         """Whether it is a good preconditioner for systems with these columns."""
@@ -156,7 +157,7 @@ class _KeptFactor:
         unit = max(float(np.abs(rest).max()), np.finfo(np.float64).tiny)
         units = self._change_of_units(system)
         coarse = _System(self.coarse, system.h, 1.0 / system.weights)
-        change = conjugate_gradients(
+        change = _conjugate_gradients(
             coarse.apply, lambda R: self.solution(R / units) / units, rest / unit, _LEFT, int(self.price / 2.0)
         )
         self._account(coarse.n_products + 1)
@@ -172,3 +173,51 @@ class _KeptFactor:
         """Another factor is due when a solution takes more steps than all have on average, this factor included."""
         self.spent, self.n_solutions = self.spent + n_steps, self.n_solutions + 1
         self.is_worth_keeping = n_steps <= self.spent / self.n_solutions
+
+
+def _conjugate_gradients(
+    apply: Callable[[Float], Float], precondition: Callable[[Float], Float], F: Float, tol: float, max_iter: int
+) -> Float | None:
+    """Solve AY = F for all columns of F at once; None if that takes more than ``max_iter`` steps.
+
+    It stops when rᵀP⁻¹r ≤ tol² fᵀP⁻¹f for the residual r of every column f. For P ≼ A ≼ κP, the error relative to
+    the solution, both in the norm of A, is then at most √κ tol.
+
+    Parameters
+    ----------
+    apply : callable
+        V ↦ AV, A symmetric and positive definite.
+    precondition : callable
+        V ↦ P⁻¹V.
+    F : ndarray of shape (n, c)
+    tol : float
+    max_iter : int
+
+    Returns
+    -------
+    ndarray of shape (n, c) or None
+    """
+    Y, R = np.zeros_like(F), F.copy()
+    Z = precondition(R)
+    direction = Z
+    lengths = np.einsum("ij,ij->j", R, Z)
+    enough = tol**2 * lengths
+    for _ in range(max_iter):
+        moving = lengths > enough
+        if not moving.any():
+            return Y
+        image = apply(direction)
+        curvature = np.einsum("ij,ij->j", direction, image)
+        step = np.where(moving, lengths / np.where(moving, curvature, 1.0), 0.0)
+        Y, R = Y + step * direction, R - step * image
+        Z = precondition(R)
+        before, lengths = lengths, np.where(moving, np.einsum("ij,ij->j", R, Z), lengths)
+        direction = Z + np.where(moving, lengths / np.where(moving, before, 1.0), 0.0) * direction
+    return None
+
+
+def _in_single_precision(X: Columns) -> Columns:
+    """Return the same columns in single precision; sparse ones stay, as centring them is a difference of products."""
+    if sp.issparse(X.values) or X.dtype == np.float32:
+        return X
+    return Columns(X.values.astype(np.float32), X.offset, centered=X.centered)

@@ -33,7 +33,7 @@ for each in caught:
 """
 
 FIT = "FSASL(2, n_clusters=2, structure='local', max_iter=2, tol=1.0).fit(X)"
-COMPILE_LITTLE = "from ufselect.solvers._kernels import subtract_multiple; subtract_multiple(X[0], X[1], 2.0)"
+COMPILE_LITTLE = "from ufselect._utils.compiling import subtract_multiple; subtract_multiple(X[0], X[1], 2.0)"
 
 
 @pytest.fixture

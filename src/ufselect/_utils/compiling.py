@@ -8,6 +8,7 @@ from functools import cache, partial
 from typing import Any
 
 import numba
+import numpy.typing as npt
 
 
 def _njit(function: Callable[..., Any], **options: Any) -> Any:
@@ -37,3 +38,10 @@ compiled = partial(_njit, fastmath={"reassoc"})
 
 # Sums are computed in order, so that ties are those of a plain loop. A function without this option follows its caller.
 compiled_in_order = partial(_njit, fastmath=False)
+
+
+@compiled
+def subtract_multiple(vector: npt.NDArray[Any], other: npt.NDArray[Any], factor: float) -> None:
+    """Subtract a multiple of another vector, which may be longer, in place."""
+    for a in range(len(vector)):
+        vector[a] -= factor * other[a]

@@ -8,8 +8,14 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from ufselect.columns.dense import Columns
 from ufselect.solvers.l21 import l21_regression
+from ufselect.solvers.l21_newton import (
+    _factor_of_upper,
+    _Point,
+    _step_to_least,
+    _step_up_to_first_bound,
+    l21_solution_by_norms,
+)
 from ufselect.solvers.penalties import smallest_penalty_for_zero
-from ufselect.solvers.row_norms import _DOUBLE, _SINGLE, _Point, l21_solution_by_norms
 
 
 def worst_violation(gram, target, W, half):
@@ -79,25 +85,24 @@ def test_the_hessian_is_the_derivative_of_the_gradient_for_rows_of_any_norm():
     rows = np.flatnonzero((norms > 0.0) | (point.gradient < 0.0))
     assert np.any(norms[rows] == 0.0)
     differences = [(replace(point, norms=norms + step * np.eye(30)[j]).gradient - point.gradient) / step for j in rows]
-    for precision, accuracy in ((_DOUBLE, 1e-5), (_SINGLE, 1e-3)):
-        order, found = point.hessian(precision)
-        assert_array_equal(np.sort(order), rows)
-        wanted = np.triu(np.array(differences)[np.ix_(np.searchsorted(rows, order), order)])
-        assert_allclose(point.unit * np.triu(found), wanted, rtol=0, atol=accuracy * np.abs(wanted).max())
+    order, found = point.hessian()
+    assert_array_equal(np.sort(order), rows)
+    wanted = np.triu(np.array(differences)[np.ix_(np.searchsorted(rows, order), order)])
+    assert_allclose(point.unit * np.triu(found), wanted, rtol=0, atol=1e-5 * np.abs(wanted).max())
 
 
 def test_a_step_from_a_point_without_rows_in_use_is_silent(capfd):
     rng = np.random.default_rng(0)
     X, C = rng.standard_normal((50, 6)), rng.standard_normal((6, 2))
     point = _Point(X.T @ X, 9.0 * C, 3.0, np.zeros(6))
-    rows, found = point.hessian(_DOUBLE)
+    rows, found = point.hessian()
     wanted = ((X.T @ X) * (9.0 * C @ C.T))[np.ix_(rows, rows)]
     assert len(rows) > 2
     assert_allclose(point.unit * np.triu(found), np.triu(wanted), rtol=1e-9, atol=1e-12)
     assert capfd.readouterr() == ("", "")
 
 
-def test_columns_that_are_nearly_copies_are_solved_by_a_hessian_in_double_precision():
+def test_columns_that_are_nearly_copies_are_solved():
     rng = np.random.default_rng(0)
     base = rng.standard_normal((60, 12))
     X = np.hstack([base + 1e-5 * rng.standard_normal((60, 12)) for _ in range(5)])
@@ -108,10 +113,46 @@ def test_columns_that_are_nearly_copies_are_solved_by_a_hessian_in_double_precis
 
 
 @pytest.mark.parametrize("scale", [1e-60, 1e60])
-def test_norms_beyond_the_range_of_single_precision_are_those_of_other_units(scale):
+def test_extreme_norms_are_those_of_other_units(scale):
     X, Y = problem(60, 30, 4)
     gram, target = X.T @ X, X.T @ Y
     half = 0.1 * np.linalg.norm(target, axis=1).max()
     W = l21_solution_by_norms(gram, target, np.zeros((30, 4)), half, 1e-8)
     scaled = l21_solution_by_norms(scale**2 * gram, scale * target, np.zeros((30, 4)), scale * half, 1e-8)
     assert_allclose(scaled * scale, W, rtol=0, atol=1e-7 * np.abs(W).max())
+
+
+# Quadratic functions over x ≥ 0
+
+
+def quadratic(d, seed, pull=1.0):
+    rng = np.random.default_rng(seed)
+    A = rng.standard_normal((d, d + 2))
+    return A @ A.T, pull * rng.standard_normal(d), rng.random(d) * (rng.random(d) < 0.8)
+
+
+def decrease(hessian, gradient, step):
+    return 0.5 * step @ hessian @ step + gradient @ step
+
+
+@given(d=st.integers(1, 12), seed=st.integers(0, 2**16))
+def test_what_is_positive_has_no_slope_and_nothing_is_negative(d, seed):
+    hessian, gradient, now = quadratic(d, seed)
+    step = _step_to_least(np.triu(hessian), gradient, now)
+    assert np.all(now + step >= 0.0)
+    slope = gradient + hessian @ step
+    assert_allclose(slope[now + step > 1e-15], 0.0, atol=1e-8 * (1.0 + np.abs(hessian).max()))
+
+
+@given(d=st.integers(1, 12), seed=st.integers(0, 2**16))
+def test_a_step_up_to_the_first_bound_decreases_and_stays_within(d, seed):
+    hessian, gradient, now = quadratic(d, seed)
+    step = _step_up_to_first_bound(np.triu(hessian), gradient, now)
+    assert np.all(now + step >= -1e-12)
+    assert_array_equal(step[now == 0.0], 0.0)
+    assert decrease(hessian, gradient, step) <= 1e-12
+
+
+def test_an_indefinite_matrix_is_an_error():
+    with pytest.raises(np.linalg.LinAlgError):
+        _factor_of_upper(np.array([[1.0, 2.0], [0.0, 1.0]]))

@@ -7,7 +7,13 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.linear_model import Lasso, orthogonal_mp_gram
 
 from ufselect.columns.dense import Columns
-from ufselect.solvers.lasso import Targets, lassos_without_self, omp_without_self
+from ufselect.solvers._lasso_kernels import (
+    append_to_inverse,
+    best_candidates,
+    largest_magnitude,
+    remove_from_inverse,
+)
+from ufselect.solvers.lassos import Targets, lassos_without_self, omp_without_self
 
 
 def solve(Z, ratio, block=None, *, penalties=None, guess=None, tol=1e-4, columns=None):
@@ -80,14 +86,6 @@ def test_objectives_of_the_published_solver_are_reached(reference, dictionary, t
         assert 0.5 * np.sum((y - A @ S[1:, 0]) ** 2) + penalties[0] * np.abs(S).sum() <= theirs * (1.0 + 1e-8)
 
 
-@pytest.mark.parametrize("block", [slice(0, 7), slice(7, 8), slice(20, 40)])
-def test_a_block_of_targets_gets_the_solutions_of_the_whole(block):
-    Z = random_samples(40, 5)
-    whole, _ = solve(Z, 0.1, tol=1e-9)
-    part, _ = solve(Z, 0.1, block, tol=1e-9)
-    assert_allclose(part, whole[:, block], rtol=0, atol=1e-6)
-
-
 @settings(max_examples=30)
 @given(ratio=st.floats(0.01, 0.8), spoilt=st.floats(0.0, 2.0), seed=st.integers(0, 2**16))
 def test_a_start_is_never_made_worse_and_leads_to_the_same_objective(ratio, spoilt, seed):
@@ -100,18 +98,6 @@ def test_a_start_is_never_made_worse_and_leads_to_the_same_objective(ratio, spoi
     reached = objectives(Z, warm, penalties)
     assert np.all(reached <= objectives(Z, guess, penalties) * (1.0 + 1e-12))
     assert_allclose(reached, objectives(Z, cold, penalties), rtol=1e-4)
-
-
-def test_an_empty_start_is_no_start():
-    Z = random_samples(30, 6)
-    assert_array_equal(solve(Z, 0.1, guess=sp.csc_array((30, 30)))[0], solve(Z, 0.1)[0])
-
-
-def test_an_optimal_start_is_kept():
-    Z = random_samples(30, 6)
-    optimum, _ = solve(Z, 0.1, tol=1e-9)
-    again, _ = solve(Z, 0.1, guess=sp.csc_array(optimum))
-    assert_allclose(again, optimum, rtol=0, atol=1e-6)
 
 
 def test_from_the_largest_correlation_on_the_solution_is_zero():
@@ -136,25 +122,12 @@ def test_repeated_samples_are_no_obstacle(self_expression_gaps, copies):
         assert_solved(self_expression_gaps, Z, S, penalties, tol)
 
 
-def test_opposite_samples_are_as_good_as_copies(self_expression_gaps):
-    half = random_samples(15, 4)
-    Z = np.vstack([half, -half])
-    S, penalties = solve(Z, 0.1)
-    assert_solved(self_expression_gaps, Z, S, penalties)
-
-
 def test_zero_samples_are_expressed_by_nothing_and_express_nothing(self_expression_gaps):
     Z = random_samples(20, 4)
     Z[[0, 7, 19]] = 0.0
     S, penalties = solve(Z, 0.1)
     assert_array_equal(S[[0, 7, 19]], 0.0)
     assert_array_equal(S[:, [0, 7, 19]], 0.0)
-    assert_solved(self_expression_gaps, Z, S, penalties)
-
-
-def test_samples_on_one_line_are_solved(self_expression_gaps):
-    Z = np.outer(np.linspace(-2, 3, 20), [1.0, -2.0, 0.5])
-    S, penalties = solve(Z, 0.1)
     assert_solved(self_expression_gaps, Z, S, penalties)
 
 
@@ -218,3 +191,64 @@ def test_pursuit_leaves_a_residual_orthogonal_to_the_chosen(copies, n_nonzero, s
         assert len(set(chosen)) == n_nonzero
         assert t not in chosen
         assert np.abs(Z[chosen] @ residuals[t]).max() <= 1e-9
+
+
+# Kernels
+
+
+@pytest.fixture
+def gram():
+    Z = np.random.default_rng(0).standard_normal((30, 12))
+    return Z @ Z.T
+
+
+def extended(gram, count):
+    """The inverse after candidates have joined, one by one."""
+    active, inverse = np.empty(30, dtype=np.int64), np.full((40, 40), np.nan)
+    for used in range(count):
+        assert append_to_inverse(gram, active, inverse, used, used)
+    return active, inverse
+
+
+@pytest.mark.parametrize("position", [0, 4, 8])
+def test_candidates_join_and_leave_an_inverse_and_a_solution(gram, position):
+    active, inverse = extended(gram, 9)
+    assert_allclose(inverse[:9, :9] @ gram[:9, :9], np.eye(9), atol=1e-9)
+    right = dict(zip(active[:9], np.linspace(-1.0, 1.0, 9), strict=True))
+    step = inverse[:9, :9] @ np.array(list(right.values()))
+    remove_from_inverse(active, inverse, step, 9, position)
+    left = active[:8]
+    part = gram[np.ix_(left, left)]
+    assert position not in left
+    assert_allclose(inverse[:8, :8] @ part, np.eye(8), atol=1e-9)
+    assert_allclose(part @ step[:8], [right[j] for j in left], atol=1e-9)
+
+
+def test_more_than_the_rank_can_join_and_one_of_them_leave(gram):
+    active, inverse = extended(gram, 13)
+    assert np.all(np.linalg.eigvalsh(inverse[:13, :13]) > 0.0)
+    remove_from_inverse(active, inverse, np.zeros(13), 13, 12)
+    assert_allclose(inverse[:12, :12] @ gram[:12, :12], np.eye(12), atol=1e-6)
+
+
+def test_an_inverse_that_has_lost_its_digits_shows(gram):
+    active, inverse = extended(gram, 8)
+    inverse *= 10.0
+    assert not append_to_inverse(gram, active, inverse, 8, 20)
+
+
+@pytest.mark.parametrize("values", [[0.0, -0.0], [-0.0, 5e-324], [np.inf, -1.0], [-np.inf, 1e308]])
+def test_the_largest_magnitude_of_extreme_numbers_is_exact(values):
+    assert largest_magnitude(np.array(values)) == np.abs(values).max()
+
+
+def test_the_best_candidates_are_those_of_a_sort(gram):
+    correlations = np.concatenate([gram[0], -gram[1], np.zeros(70), gram[2]])
+    taken = np.zeros(len(correlations), dtype=bool)
+    taken[[3, 40]] = True
+    floor = 0.5 * np.abs(correlations).max()
+    strengths = np.where(taken, 0.0, np.abs(correlations))
+    wanted = [j for j in np.argsort(-strengths, kind="stable") if strengths[j] > floor]
+    for room in (2, len(wanted), len(wanted) + 5):
+        best, found = best_candidates(correlations, taken, floor, room)
+        assert best[:found].tolist() == wanted[:room]

@@ -11,15 +11,14 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 import scipy.sparse as sp
 
 from ufselect._utils.types import Float, Indices
 from ufselect.columns.dense import Columns
-from ufselect.solvers._active_set_kernels import add_best_candidates, descend_lassos
-from ufselect.solvers._lasso_kernels import LANES, Samples, solve_lassos_on_growing_sets
+from ufselect.solvers._lasso_kernels import add_best_candidates, descend_lassos
 
 _CANDIDATES_PER_ROUND = 32
-_CANDIDATES_BY_GRAM, _CANDIDATES_IN_FEW_DIMENSIONS, _FEW_DIMENSIONS = 16, 8, 32
 _MOST_ROUNDS = 200
 _FIRST_PRECISION = 0.01
 _INNER_PRECISION = 0.1
@@ -69,6 +68,10 @@ class WorkingSets:
             self.members[filled] = guess.indices
             self.coefs[filled] = guess.data
 
+    def forget(self, which: npt.NDArray[np.bool_]) -> None:
+        """Start some targets without any candidates."""
+        self.counts[which], self.coefs[which] = 0, 0.0
+
     def renew(self, which: Indices, correlations: Float, floors: Float) -> None:
         """Drop unused candidates and add the most correlated others above the floors, for some targets.
 
@@ -117,15 +120,6 @@ class LassoSolutions(NamedTuple):
     n_unsolved: int
 
 
-class LassosByGram(NamedTuple):
-    """Solutions of some lassos: their nonzero coefficients in order, the samples and the counts of these."""
-
-    coefs: Float
-    members: Indices
-    counts: Indices
-    n_unsolved: int
-
-
 def lassos_without_self(targets: Targets, penalties: Float, guess: sp.csc_array | None, tol: float) -> LassoSolutions:
     """Minimise ½‖zₜ − Zᵀs‖² + λₜ‖s‖₁, s zero at t, for every target t.
 
@@ -145,6 +139,8 @@ def lassos_without_self(targets: Targets, penalties: Float, guess: sp.csc_array 
         Of b rows. ``n_unsolved`` of them did not reach ``tol``.
     """
     working = WorkingSets(targets, guess)
+    # Without correlations and penalty, s = 0 is a solution to which no slope leads.
+    working.forget((penalties == 0.0) & ~targets.correlations.any(axis=1))
     pending = np.arange(len(targets.own))
     working.renew(pending, targets.correlations, penalties)
     inner_tol = np.full(len(pending), max(_FIRST_PRECISION, tol / 3.0))
@@ -162,46 +158,6 @@ def lassos_without_self(targets: Targets, penalties: Float, guess: sp.csc_array 
         # The next members will change the solution, so a higher precision would be wasted.
         inner_tol = np.maximum(tol / 3.0, _INNER_PRECISION * gap[unsolved] / primal[unsolved])
     return LassoSolutions(working.members, working.counts, working.coefs, len(pending))
-
-
-def lassos_by_gram(
-    gram: Float, own: Indices, penalties: Float, guess: sp.csc_array, tol: float, *, points: Float | None = None
-) -> LassosByGram:
-    """Minimise ½‖zₜ − Zᵀs‖² + λₜ‖s‖₁, s zero at t, for every t in ``own``, by the Gram matrix ZZᵀ of all samples.
-
-    It is faster than working sets without the Gram matrix, above all if solutions have many entries.
-
-    Parameters
-    ----------
-    gram : ndarray of shape (n, n)
-    own : ndarray of shape (b,)
-    penalties : ndarray of shape (b,)
-        λₜ.
-    guess : sparse array of shape (n, b)
-        Initial coefficients, one column per target.
-    tol : float
-        Duality gap relative to the objective.
-    points : ndarray of shape (n, c), optional
-        Z itself: if it has few columns, it takes less time to read than the Gram matrix.
-
-    Returns
-    -------
-    LassosByGram
-        ``n_unsolved`` of them did not reach ``tol``.
-    """
-    samples = _samples(gram, np.empty((len(gram), 0)) if points is None else np.ascontiguousarray(points))
-    start = guess.data, guess.indices.astype(np.int64), guess.indptr.astype(np.int64)
-    n_new = _CANDIDATES_IN_FEW_DIMENSIONS if 0 < len(samples.across) <= _FEW_DIMENSIONS else _CANDIDATES_BY_GRAM
-    return LassosByGram(*solve_lassos_on_growing_sets(samples, own, penalties, start, tol, n_new, _MOST_ROUNDS))
-
-
-def _samples(gram: Float, points: Float) -> Samples:
-    """Return the samples as the compiled functions take them."""
-    across = np.zeros((points.shape[1], -(-len(points) // LANES) * LANES))
-    across[:, : len(points)] = points.T
-    scale = float(np.abs(points).max(initial=0.0)) or 1.0
-    longest = float(np.sqrt(np.diagonal(gram).max(initial=0.0)))
-    return Samples(gram, points, across, (across / scale).astype(np.float32), scale, longest)
 
 
 def _largest_magnitudes(rows: Float) -> Float:
