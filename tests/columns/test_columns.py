@@ -6,7 +6,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.testing import assert_allclose, assert_array_equal
 
-from ufselect.columns.dense import Columns, column_moments, constant_columns
+from ufselect.columns.dense import Columns
+from ufselect.columns.moments import column_moments, constant_columns
 
 LAYOUTS = {
     "dense": np.asarray,

@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 from numpy.testing import assert_allclose, assert_array_equal
 
-from ufselect.columns.dense import constant_columns
-from ufselect.columns.moments import ColumnMoments
+from ufselect.columns.moments import ColumnMoments, constant_columns
 
 
 @given(

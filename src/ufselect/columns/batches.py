@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -14,11 +15,16 @@ from sklearn.utils import column_or_1d
 from ufselect._utils.memory import ensure_fits
 from ufselect._utils.policy import MEAN_TO_SHIFT
 from ufselect._utils.types import Float, Indices
-from ufselect._utils.wording import shown
-from ufselect.columns.dense import Columns, column_spreads, constant_columns, dtype_beside_offsets, powers_of_two
-from ufselect.columns.groups import numbered_by_equality
-from ufselect.columns.scaling import common_unit, divisors_of_moments
-from ufselect.columns.sparse_arrays import with_dense_columns
+from ufselect._utils.wording import counted, shown
+from ufselect.columns.dense import Columns, with_dense_columns
+from ufselect.columns.moments import (
+    column_spreads,
+    common_unit,
+    constant_columns,
+    divisors_of_moments,
+    dtype_beside_offsets,
+    powers_of_two,
+)
 from ufselect.columns.tabular import is_missing
 
 
@@ -100,6 +106,46 @@ def _known_labels(batch: Any, n_samples: int) -> list[Any]:
     if missing:
         raise ValueError(f"The batch of sample {missing[0]} is missing ({len(missing)} in all).")
     return list(labels)
+
+
+def numbered_by_equality(values: Sequence[Any], what: str) -> tuple[list[Any], Indices]:
+    """Return the different values, sorted (by their texts if they have no order), and the number of each value.
+
+    Parameters
+    ----------
+    values : sequence
+        0.0 and -0.0 are equal, and so are 1 and 1.0.
+    what : str
+        What messages call them, such as "labels".
+
+    Raises
+    ------
+    ValueError
+        If a value is missing, or if a number and a text look the same.
+
+    Examples
+    --------
+    >>> from ufselect.columns.batches import numbered_by_equality
+    >>> numbered_by_equality(["b", 2, "a", 2.0], "labels")
+    ([2, 'a', 'b'], array([2, 0, 1, 0]))
+    """
+    n_missing = sum(map(is_missing, values))
+    if n_missing:
+        raise ValueError(f"{what} are missing for {counted(n_missing, 'sample')}.")
+    different = _sorted(list(dict.fromkeys(values)))
+    texts = [str(value) for value in different]
+    if len(set(texts)) < len(texts):
+        same = next(text for text in texts if texts.count(text) > 1)
+        raise ValueError(f"{what} have {shown(same)} as a number and as a text; make all of them texts.")
+    number = {value: index for index, value in enumerate(different)}
+    return different, np.array([number[value] for value in values], dtype=np.intp)
+
+
+def _sorted(values: list[Any]) -> list[Any]:
+    try:
+        return sorted(values)
+    except TypeError:
+        return sorted(values, key=str)
 
 
 class SparseWithinBatches(Columns):

@@ -19,11 +19,9 @@ from sklearn.utils import gen_batches
 
 from ufselect._utils.policy import LARGEST_DENSE_SYSTEM
 from ufselect._utils.types import Float, Indices, Mask
-from ufselect.columns.copies import columns_of_equal_extremes, first_of_equal_content
 from ufselect.columns.dense import Columns
-from ufselect.columns.moments import ColumnMoments
-from ufselect.columns.resolution import has_large_offsets
-from ufselect.columns.scaling import common_unit, divisors_of_moments
+from ufselect.columns.in_memory import columns_of_equal_extremes, first_of_equal_content
+from ufselect.columns.moments import ColumnMoments, common_unit, divisors_of_moments, has_large_offsets
 
 _VALUES_AT_ONCE = 2**22  # of a block that are converted to double precision
 _BYTES_AT_ONCE = 2**25  # sent to the workers, or returned by them

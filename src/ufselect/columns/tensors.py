@@ -13,8 +13,7 @@ import torch
 from ufselect._utils.policy import LARGEST_DENSE_SYSTEM
 from ufselect._utils.types import Float, Indices, Mask
 from ufselect.columns.dense import Columns
-from ufselect.columns.moments import ColumnMoments
-from ufselect.columns.scaling import common_unit, divisors_of_moments
+from ufselect.columns.moments import ColumnMoments, common_unit, divisors_of_moments
 
 _BLOCK_BYTES = 2**29
 _SHARE_OF_MEMORY = 0.5  # of a device that X may take

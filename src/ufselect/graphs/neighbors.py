@@ -26,7 +26,8 @@ from ufselect._utils.policy import (
 )
 from ufselect._utils.threads import one_thread, threads_for
 from ufselect._utils.types import Float, Indices
-from ufselect.columns.dense import Columns, powers_of_two
+from ufselect.columns.dense import Columns
+from ufselect.columns.moments import powers_of_two
 
 _SPARE_CANDIDATES = 4
 _ROWS_TO_SORT = 2**14

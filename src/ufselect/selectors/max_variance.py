@@ -7,7 +7,8 @@ from typing import Any, ClassVar
 
 from ufselect.base import BaseSelector, Constraints
 from ufselect.base.ranking import Ranking, rank_by_score
-from ufselect.columns.dense import Columns, column_spreads, powers_of_two
+from ufselect.columns.dense import Columns
+from ufselect.columns.moments import column_spreads, powers_of_two
 
 _PARAMETERS = ("n_features_to_select", "keep", "exclude", "min_distance", "verbose")
 
