@@ -23,15 +23,8 @@ def visible(text: str) -> str:
     """
     if text.isascii() and text.isprintable():
         return text
-    return "".join(_escaped(letter) if _acts(letter) else letter for letter in text)
-
-
-def _acts(letter: str) -> bool:
-    return letter in _REVERSING or category(letter) in _ACTING
-
-
-def _escaped(letter: str) -> str:
-    return letter.encode("unicode_escape").decode("ascii")
+    acting = {letter for letter in text if letter in _REVERSING or category(letter) in _ACTING}
+    return "".join(letter.encode("unicode_escape").decode() if letter in acting else letter for letter in text)
 
 
 def shortened(text: str, longest: int = _LONGEST_NAME) -> str:

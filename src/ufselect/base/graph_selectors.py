@@ -9,12 +9,12 @@ from typing import Any, ClassVar, NamedTuple, TypeVar
 import numpy as np
 from sklearn.utils._param_validation import StrOptions
 
-from ufselect._utils.iterations import Iterations
 from ufselect._utils.policy import (
     FEWEST_CLUSTERS_TO_FIND,
     MOST_CLUSTERS_TO_FIND,
     NEIGHBORS_TO_COUNT_CLUSTERS,
 )
+from ufselect._utils.progress import Iterations
 from ufselect._utils.types import Float
 from ufselect.base.selector import COUNT, BaseSelector
 from ufselect.columns.dense import Columns

@@ -111,17 +111,7 @@ def _known_labels(batch: Any, n_samples: int) -> list[Any]:
 def numbered_by_equality(values: Sequence[Any], what: str) -> tuple[list[Any], Indices]:
     """Return the different values, sorted (by their texts if they have no order), and the number of each value.
 
-    Parameters
-    ----------
-    values : sequence
-        0.0 and -0.0 are equal, and so are 1 and 1.0.
-    what : str
-        What messages call them, such as "labels".
-
-    Raises
-    ------
-    ValueError
-        If a value is missing, or if a number and a text look the same.
+    1 and 1.0 are equal; a number and a text that look the same are an error. Messages call the values ``what``.
 
     Examples
     --------
@@ -132,20 +122,17 @@ def numbered_by_equality(values: Sequence[Any], what: str) -> tuple[list[Any], I
     n_missing = sum(map(is_missing, values))
     if n_missing:
         raise ValueError(f"{what} are missing for {counted(n_missing, 'sample')}.")
-    different = _sorted(list(dict.fromkeys(values)))
+    different = list(dict.fromkeys(values))
+    try:
+        different.sort()
+    except TypeError:
+        different.sort(key=str)
     texts = [str(value) for value in different]
     if len(set(texts)) < len(texts):
         same = next(text for text in texts if texts.count(text) > 1)
         raise ValueError(f"{what} have {shown(same)} as a number and as a text; make all of them texts.")
     number = {value: index for index, value in enumerate(different)}
     return different, np.array([number[value] for value in values], dtype=np.intp)
-
-
-def _sorted(values: list[Any]) -> list[Any]:
-    try:
-        return sorted(values)
-    except TypeError:
-        return sorted(values, key=str)
 
 
 class SparseWithinBatches(Columns):

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from sklearn.utils import gen_batches
 from sklearn.utils.sparsefuncs import inplace_column_scale
 
-from ufselect._utils.blocks import affordable_rows
+from ufselect._utils.memory import affordable_rows
 from ufselect._utils.policy import MEAN_TO_SHIFT, SMALLEST_SINGLE_PRECISION_SPECTRUM
 from ufselect._utils.threads import threads_for
 from ufselect._utils.types import Float, Indices
@@ -156,7 +156,10 @@ class Columns:
         """XᵀX, or Xᵀ diag(w) X with w ≥ 0, of the columns with the given indices, as a dense array."""
         part = self.values[:, index]
         # A product of a matrix with its own transpose takes half the time of any other.
-        half = part if weights is None else _with_scaled_rows(part, np.sqrt(weights).astype(self.dtype))
+        half = part
+        if weights is not None:
+            root = np.sqrt(weights).astype(self.dtype)
+            half = sp.diags_array(root) @ part if sp.issparse(part) else root[:, None] * part
         with threads_for(float(part.size) * part.shape[1]):
             product = sparse_self_product(half.T) if sp.issparse(half) else half.T @ half
         if self.offset is not None:
@@ -291,10 +294,6 @@ def _shifted_columns(X: sp.csc_array, shift: Float) -> sp.csc_array:
     """
     columns = np.flatnonzero(shift)
     return with_dense_columns(X, columns, X[:, columns].toarray() - shift[columns]) if len(columns) else X
-
-
-def _with_scaled_rows(part: Any, weights: Any) -> Any:
-    return sp.diags_array(weights) @ part if sp.issparse(part) else weights[:, None] * part
 
 
 def canonical(X: Any) -> Any:

@@ -45,13 +45,7 @@ class Matrix(Protocol):
 
 
 class MatrixInMemory:
-    """X as a NumPy or sparse array, with samples in batches if there are any.
-
-    Parameters
-    ----------
-    X : ndarray or sparse array of shape (n, d)
-    batch : array-like of shape (n,), optional
-    """
+    """X as a NumPy or sparse array, with samples in batches if there are any."""
 
     def __init__(self, X: Any, batch: Any = None) -> None:
         self._X = canonical(X)
@@ -108,16 +102,7 @@ class MatrixInMemory:
 def first_equal_columns(X: Any, extremes: tuple[Any, Any]) -> Indices:
     """Return for every column the index of the first column with the same values, which may be itself.
 
-    Parameters
-    ----------
-    X : ndarray or sparse array of shape (n, d)
-        A sparse one in canonical format.
-    extremes : tuple of ndarray
-        The smallest and the largest value of every column: columns with different extremes are not compared.
-
-    Returns
-    -------
-    ndarray of int of shape (d,)
+    A sparse X is in canonical format. Columns whose smallest or largest values differ are not compared.
     """
     doubtful = columns_of_equal_extremes(extremes)
     return first_of_equal_content(X.shape[1], doubtful, _contents(X, doubtful))

@@ -54,28 +54,12 @@ class ColumnMoments(NamedTuple):
         )
 
     def constant_columns(
-        self,
-        n: int,
-        limits: Any,
-        scale: str | None,
-        *,
-        computed_in: Any = None,
-        names: Sequence[str] | None = None,
-    ) -> npt.NDArray[np.bool_]:
-        """Return which columns hold only one value, up to rounding; raise an error if X cannot be fitted.
+        self, n: int, limits: Any, scale: str | None, *, computed_in: Any = None, names: Sequence[str] | None = None
+    ) -> Mask:
+        """Return which columns of n rows hold only one value, up to rounding; raise an error if X cannot be fitted.
 
-        Parameters
-        ----------
-        n : int
-            Number of rows.
-        limits : finfo
-            Precision of the values.
-        scale : {"standard", "moderate"} or None
-            How the columns will be scaled; a column is also constant if the squares of its scaled values underflow.
-        computed_in : finfo, optional
-            Precision of the scaled values, by default that of the values.
-        names : sequence of str, optional
-            What errors call the columns; by default their numbers.
+        ``limits`` is the precision (finfo) of the values, ``computed_in`` that of the scaled values if it differs. A
+        column is also constant if the squares of its scaled values underflow.
         """
         size = magnitudes((self.smallest, self.largest))
         called = np.arange(len(size)) if names is None else names
@@ -131,18 +115,8 @@ def constant_columns(
 ) -> npt.NDArray[np.bool_]:
     """Return which columns hold only one value, up to rounding.
 
-    Parameters
-    ----------
-    X : ndarray or sparse array of shape (n, d)
-    extremes : tuple of ndarray, optional
-        The smallest and the largest value of every column, if known.
-    scale : {"standard", "moderate"} or None
-        How the columns will be scaled. Unless each gets a scale of its own ("standard"), a column is also constant if
-        it varies so little compared to the others that the squares of its scaled values underflow.
-
-    Returns
-    -------
-    ndarray of bool of shape (d,)
+    Unless each gets a scale of its own ("standard"), a column is also constant if it varies so little compared to the
+    others that the squares of its scaled values underflow.
     """
     smallest, largest = column_extremes(X) if extremes is None else extremes
     constant = (smallest == largest) | rounded_columns(X, (smallest, largest))
@@ -245,17 +219,10 @@ def largest_rounding(limits: Any) -> float:
 
 
 def differs_by_rounding(deviation: Float, size: Float, whole: Mask, limits: Any) -> Mask:
-    """Return which columns differ from a constant by no more than rounding.
+    """Return which columns differ from a constant by no more than rounding, given their largest magnitudes.
 
-    Parameters
-    ----------
-    deviation, size : ndarray of shape (d,)
-        Standard deviation and largest magnitude of each column.
-    whole : ndarray of bool of shape (d,)
-        Which columns consist of whole numbers: these are exact as long as the type holds every whole number. Above
-        that, numbers of single precision may still be exact if they differ by more than neighbouring ones do.
-    limits : finfo
-        Precision of the values.
+    Whole numbers are exact as long as the type holds every whole number. Above that, those of single precision may
+    still be exact if they differ by more than neighbouring ones do.
     """
     rounding = largest_rounding(limits) * size
     if limits.bits < 64:
@@ -265,7 +232,7 @@ def differs_by_rounding(deviation: Float, size: Float, whole: Mask, limits: Any)
 
 
 def _largest_exact(limits: Any) -> float:
-    """Return the number up to which the type holds every whole number."""
+    """The number up to which the type holds every whole number."""
     return 2.0 / float(limits.eps)
 
 
@@ -275,21 +242,7 @@ def _spacing(value: Any, limits: Any) -> Any:
 
 
 def why_nothing_is_informative(size: Float, varies: Mask, n: int, limits: Any, within: str = "") -> str:
-    """Return the message that all columns are constant, or that their precision cannot tell.
-
-    Parameters
-    ----------
-    size : ndarray of shape (d,)
-        Largest magnitude of each column.
-    varies : ndarray of bool of shape (d,)
-        Which columns hold more than one value.
-    n : int
-        Number of samples.
-    limits : finfo
-        Precision of the values.
-    within : str
-        Within what they are constant.
-    """
+    """Return the message that all columns are constant over n samples, or that their precision cannot tell."""
     said = f"X has no informative column: all {len(size)} columns are constant{within} over {n} samples"
     doubtful = size[varies | (size > _largest_exact(limits))]
     if limits.bits == 64 or not len(doubtful):

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_is_fitted
 
-from ufselect._utils.blocks import affordable_rows
+from ufselect._utils.memory import affordable_rows
 from ufselect._utils.types import Float, Indices
 from ufselect._utils.wording import percent, shown
 from ufselect.base import BaseSelector
