@@ -37,10 +37,7 @@ SHARE: list[Any] = [Interval(Real, 0, 1, closed="neither")]
 ITERATIONS: dict[str, list[Any]] = {"max_iter": COUNT, "tol": NOT_NEGATIVE}
 """Constraints on the parameters of an iterative method."""
 
-CHOICE_OF_EDGES: dict[str, list[Any]] = {
-    "weights": [StrOptions({"heat", "binary", "cosine"})],
-    "width": POSITIVE,
-}
+CHOICE_OF_EDGES: dict[str, list[Any]] = {"weights": [StrOptions({"heat", "binary", "cosine"})], "width": POSITIVE}
 """Constraints on the parameters that weight the edges of a neighbour graph."""
 
 _NOT_LEARNED = ("n_features_in_", "feature_names_in_")
@@ -184,12 +181,7 @@ class BaseSelector(SelectorMixin, BaseEstimator, metaclass=ABCMeta):  # type: ig
             validate_features(self, X, reset=True)  # a tensor has no names: those of an earlier fit are forgotten
             return _on_device(X, X.device if device is None else device)
         X = validate_data(
-            self,
-            X,
-            accept_sparse=("csr", "csc"),
-            dtype=[np.float64, np.float32],
-            order="C",
-            ensure_min_samples=3,
+            self, X, accept_sparse=("csr", "csc"), dtype=[np.float64, np.float32], order="C", ensure_min_samples=3
         )
         if device is None:
             return MatrixInMemory(X, batch)

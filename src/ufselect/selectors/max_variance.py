@@ -22,7 +22,7 @@ class MaxVariance(BaseSelector):
     Parameters
     ----------
     n_features_to_select : int, float or "auto", default="auto"
-        Number of features to select, or the fraction of features if a float. "auto" takes those whose variance is above
+        Number of features to select, or the fraction if a float. "auto" takes those whose variance is above
         the mean.
     keep : list of str or int, or None, default=None
         Features to select before all others, by name or number. The others follow by score.

@@ -83,8 +83,7 @@ class SPFS(ClusterSelector):
     embedding_ : ndarray of shape (n_samples, n_dimensions)
         Y.
     alignment_curve_ : ndarray
-        Entry m−1 is the alignment of the best m features with Y, the cosine between their kernels: 1 if the two are
-        proportional, 0 if they have nothing in common.
+        Entry m−1 is the alignment of the best m features with Y: the cosine between their kernels.
     alignments_ : ndarray of shape (n_features,)
         Alignment of each feature by itself.
     r2_curve_ : ndarray
