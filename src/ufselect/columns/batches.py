@@ -46,7 +46,13 @@ class Batches:
     @classmethod
     def of(cls, batch: Any, n_samples: int) -> Batches:
         """Check the batches that a user gives, one for each sample."""
-        different, numbers = numbered_by_equality(_known_labels(batch, n_samples), "batches")
+        labels = column_or_1d(np.asarray(batch, dtype=object))
+        if len(labels) != n_samples:
+            raise ValueError(f"batch has {len(labels)} values, but X has {n_samples} samples.")
+        missing = [index for index, label in enumerate(labels) if is_missing(label)]
+        if missing:
+            raise ValueError(f"The batch of sample {missing[0]} is missing ({len(missing)} in all).")
+        different, numbers = numbered_by_equality(list(labels), "batches")
         names, order = np.unique([str(label) for label in different], return_inverse=True)
         codes = order[numbers]
         if len(names) == 1:
@@ -98,16 +104,6 @@ class Batches:
         return (X - (means - overall)[self.codes]).astype(dtype_beside_offsets(X))
 
 
-def _known_labels(batch: Any, n_samples: int) -> list[Any]:
-    labels = column_or_1d(np.asarray(batch, dtype=object))
-    if len(labels) != n_samples:
-        raise ValueError(f"batch has {len(labels)} values, but X has {n_samples} samples.")
-    missing = [index for index, label in enumerate(labels) if is_missing(label)]
-    if missing:
-        raise ValueError(f"The batch of sample {missing[0]} is missing ({len(missing)} in all).")
-    return list(labels)
-
-
 def numbered_by_equality(values: Sequence[Any], what: str) -> tuple[list[Any], Indices]:
     """Return the different values, sorted (by their texts if they have no order), and the number of each value.
 
@@ -138,8 +134,8 @@ def numbered_by_equality(values: Sequence[Any], what: str) -> tuple[list[Any], I
 class SparseWithinBatches(Columns):
     """Sparse columns less the means of batches: X = V − EᵀO, with O the (b, d) offsets and E the indicator of batches.
 
-    V stays sparse, and products subtract the offsets implicitly. Only methods that search neighbours among the columns
-    themselves need all values at once, which are dense; they are computed if they fit into memory.
+    V stays sparse, and products subtract the offsets implicitly. Only a neighbour search needs all values, which are
+    dense, at once.
     """
 
     def __init__(self, values: Any, batches: Batches, offsets: Float, *, centered: bool, unit: float = 1.0) -> None:

@@ -330,9 +330,8 @@ class RobustPrediction:
     def _indicators(self, G: Float, F: Float, fitted: Float, z: float) -> Float:
         near = self.rho / (2.0 * self.reconstruction_norms(G, F))[:, None]
         sure = self.alpha / (2.0 * _smoothed_norms(fitted - G))[:, None]
-        pull = (
-            near * np.maximum(self._projected(F), 0.0) + self.nu * (self.T_minus @ G) + sure * np.maximum(fitted, 0.0)
-        )
+        pull = near * np.maximum(self._projected(F), 0.0) + self.nu * (self.T_minus @ G)
+        pull += sure * np.maximum(fitted, 0.0)
         push = near * (G @ (F @ F.T)) + self.nu * (self.T_plus @ G) + sure * (G + np.maximum(-fitted, 0.0))
         return monotone_step(G, pull, push, z)
 
