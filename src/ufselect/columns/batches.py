@@ -30,16 +30,7 @@ from ufselect.columns.tabular import is_missing
 
 @dataclass(frozen=True)
 class Batches:
-    """The batch of every sample, as a number from 0 on.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from ufselect.columns.batches import Batches
-    >>> batches = Batches.of(["a", "b", "a", "b"], 4)
-    >>> batches.without_means(np.array([[1.0], [10.0], [3.0], [12.0]])).ravel()
-    array([5.5, 5.5, 7.5, 7.5])
-    """
+    """The batch of every sample, as a number from 0 on."""
 
     codes: Indices
 
