@@ -28,7 +28,6 @@ from ufselect.solvers.feature_weights import expressive_weights, regressed_weigh
 
 _LARGEST_TURN = 1 / 3  # of the structure in the last iteration; results/README.md has figures
 _STRUCTURES = 3  # the latest ones, by which features are selected
-_TOLERANCE = 1e-4  # of W at last
 
 
 class KernelFSASL(GraphSelector):
@@ -217,8 +216,7 @@ class KernelFSASL(GraphSelector):
             iterations.record(graph.cost(Z) + weights.cost, change=kernel_turn(T, last.target))
             if not self.adaptive:
                 break
-        W = regressed_weights(X, weights, gram=gram, tol=_TOLERANCE).W
-        ranking = rank_by_alignment(X, structures, W, constraints, gram=gram, random_state=self.random_state)
+        ranking = rank_by_alignment(X, structures, weights.W, Z, constraints, gram=gram, random_state=self.random_state)
         return ranking.with_attributes(neighbor_graph_=graph.P, neighbor_recall_=recall, **iterations.attributes())
 
     def _points(self, X: Columns, gram: Float | None) -> Any:
