@@ -218,18 +218,7 @@ def rank_by_alignment(
 def rank_along(path: AlignmentPath, r2: Float, n_first: int = 0) -> Ranking:
     """Rank columns in the order of a path; those beyond its end by what they have in common with those on it.
 
-    Parameters
-    ----------
-    path : AlignmentPath
-    r2 : ndarray
-        R² of the embedding on the first 1, 2, … columns.
-    n_first : int
-        Number of columns that come first whatever their gain.
-
-    Returns
-    -------
-    Ranking
-        The columns up to the peak of the alignment are sufficient.
+    The first ``n_first`` come first whatever their gain. The columns up to the peak of the alignment are sufficient.
     """
     gains = falling_after(path.gains, n_first)
     scores = np.minimum(path.rest, gains[-1]) if len(gains) > n_first else path.rest.copy()

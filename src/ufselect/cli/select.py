@@ -173,7 +173,7 @@ def _note_on_neighbors(selector: BaseSelector, X: Any, fit_options: options.FitO
 
 def _notes_on_constants(selector: BaseSelector, X: Any) -> list[str]:
     """Return a sentence on selected columns that are constant, which happens if there are not enough others."""
-    from ufselect.columns.dense import constant_columns
+    from ufselect.columns.moments import constant_columns
 
     count = int(constant_columns(X[:, selector.top_features()]).sum())
     return [f"{count:,} of them are constant: there are too few informative columns."] if count else []

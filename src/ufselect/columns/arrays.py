@@ -57,17 +57,7 @@ def column_means(A: Any) -> Float:
 
 
 def validate_features(selector: Any, X: Any, names: Sequence[str] | None = None, *, reset: bool) -> None:
-    """Set or check the names and the number of features of data that scikit-learn cannot check as a whole.
-
-    Parameters
-    ----------
-    selector : estimator
-    X : Dask array, Dask data frame or tensor
-    names : sequence of str, optional
-        Names of the columns; by default those of a data frame.
-    reset : bool
-        Whether to set them, as in fit, or to compare them with those set.
-    """
+    """Set or check the names (by default those of a data frame) and the number of features of blocks or tensors."""
     from sklearn.utils.validation import validate_data  # imported late: readers of files need only the rest
 
     columns = getattr(X, "columns", None) if names is None else names
