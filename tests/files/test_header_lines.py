@@ -15,16 +15,6 @@ def rows_of(values):
     return "".join(",".join(f"{value:g}" for value in row) + "\n" for row in np.asarray(values))
 
 
-@pytest.fixture
-def read(tmp_path):
-    def read(text, name="data.csv", **options):
-        path = tmp_path / name
-        path.write_text(text, encoding="utf-8")
-        return read_table(path, **options)
-
-    return read
-
-
 SPECTRA = rows_of(RNG.uniform(0.1, 2.5, (30, 12)).round(3))
 NAMES_OF_NUMBERS = {
     "wavelengths": (range(400, 424, 2), SPECTRA),

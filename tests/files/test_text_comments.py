@@ -1,7 +1,5 @@
 """Lines that begin with #: comments, or names, or neither."""
 
-import gzip
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -9,18 +7,6 @@ from hypothesis import strategies as st
 
 from ufselect.files import Selection, read_table, write_table
 from ufselect.files.text_lines import Comments
-
-
-@pytest.fixture
-def read(tmp_path):
-    def read(text, name="data.csv", **options):
-        path = tmp_path / name
-        data = text.encode()
-        path.write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
-        return read_table(path, **options)
-
-    return read
-
 
 SKIPPED = {
     "as many words as names": ("a,b\n1,2\n# first, second\n#by me, today\n3,4\n", 2),
