@@ -103,11 +103,17 @@ def test_two_processes_find_the_same_as_one(make_experiment, logged, small_set, 
     assert fitted() == dict.fromkeys(range(4), 2)
 
 
-def test_nothing_is_run_twice(make_experiment, logged, small_set, store, tmp_path):
+def test_nothing_is_run_twice_and_what_is_finished_is_gathered_without_running(
+    make_experiment, logged, small_set, store, tmp_path
+):
     method, fitted = logged
     experiment = make_experiment(method, data=[small_set])
+    assert run_experiment(experiment, store, finished_only=True).fits == []
     part = experiment.narrowed(settings=2)
     first = run_experiment(part, store)
+    gathered = run_experiment(experiment, store, finished_only=True)
+    assert gathered.rows == first.rows
+    assert without_costs(gathered) == without_costs(first)
     assert fitted() == {0: 1, 3: 1}
     whole = run_experiment(experiment, store)
     assert fitted() == dict.fromkeys(range(4), 1)
@@ -158,17 +164,6 @@ def test_counts_beyond_the_number_of_features_are_left_out_unless_all_are(make_e
     assert plans["wine", "random"] == ((3, 13), 13)
     with pytest.raises(ValueError, match=r"iris has only 4 features.* 5, 50"):
         planned(make_experiment(THREE_METHODS, data=["iris"], counts="[5, 50]"))
-
-
-def test_what_is_finished_is_gathered_without_running(make_experiment, logged, small_set, store):
-    method, fitted = logged
-    experiment = make_experiment(method, data=[small_set])
-    assert run_experiment(experiment, store, finished_only=True).fits == []
-    part = run_experiment(experiment.narrowed(settings=2), store)
-    gathered = run_experiment(experiment, store, finished_only=True)
-    assert gathered.rows == part.rows
-    assert without_costs(gathered) == without_costs(part)
-    assert fitted() == {0: 1, 3: 1}
 
 
 def test_a_fit_whose_evaluations_are_not_all_there_is_not_finished(make_experiment, small_set, store, monkeypatch):

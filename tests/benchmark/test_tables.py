@@ -277,16 +277,8 @@ def courses_of(*courses, orders=None, half_steps=None):
 def test_the_course_of_an_objective(course, rises, within):
     courses, _ = courses_of(course)
     (row,) = courses.to_dict("records")
-    assert row == {
-        "data": "iris",
-        "method": "m",
-        "iterations": len(course),
-        "first": course[0],
-        "last": course[-1],
-        "rises": rises,
-        "rises_within": None,
-        "within_1_percent": within,
-    }
+    ends = {"data": "iris", "method": "m", "iterations": len(course), "first": course[0], "last": course[-1]}
+    assert row == ends | {"rises": rises, "rises_within": None, "within_1_percent": within}
 
 
 def test_rises_within_iterations_are_counted_if_their_steps_are_recorded():
@@ -294,6 +286,15 @@ def test_rises_within_iterations_are_counted_if_their_steps_are_recorded():
     (row,) = courses.to_dict("records")
     assert (row["rises"], row["rises_within"]) == (0, 2)
     assert convergence_cells(courses).to_numpy().tolist() == [["3", "5", "3", "0", "2", "3"]]
+
+
+def test_what_more_iterations_bring():
+    courses, iterations = courses_of([3.0, 2.0, 1.0], [3.0], orders=[[4, 2, 7, 1], [2, 3, 4, 5]])
+    assert courses.iterations.tolist() == [3]  # of the longest run
+    assert iterations.iterations.tolist() == [1, 3]
+    assert iterations.acc.tolist() == pytest.approx([100 * mean([0.1, 0.2, 1.3]), 20.0])
+    assert iterations.in_common.tolist() == [50.0, 100.0]
+    assert iteration_cells(iterations).loc["iris, m"].tolist() == ["53.3 / 30.0 / 50", "20.0 / 30.0 / 100"]
 
 
 def test_methods_with_fits_that_did_not_converge_are_named_with_their_number():
@@ -307,16 +308,6 @@ def test_methods_with_fits_that_did_not_converge_are_named_with_their_number():
     results = results_of(experiment, {name: {} for name in outcomes}, outcomes=outcomes)
     assert tables.not_converged(results) == ["a: 1 of 2 fits did not converge."]
     assert tables.costs(results).warnings.fillna(-1).tolist() == [3, 0, -1, -1]
-
-
-def test_what_more_iterations_bring():
-    courses, iterations = courses_of([3.0, 2.0, 1.0], [3.0], orders=[[4, 2, 7, 1], [2, 3, 4, 5]])
-    assert courses.iterations.tolist() == [3]  # of the longest run
-    assert iterations.iterations.tolist() == [1, 3]
-    assert iterations.acc.tolist() == pytest.approx([100 * mean([0.1, 0.2, 1.3]), 20.0])
-    assert iterations.in_common.tolist() == [50.0, 100.0]
-    cells = iteration_cells(iterations)
-    assert cells.loc["iris, m"].tolist() == ["53.3 / 30.0 / 50", "20.0 / 30.0 / 100"]
 
 
 # As texts

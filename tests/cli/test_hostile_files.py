@@ -11,15 +11,7 @@ import anndata
 import numpy as np
 import pandas as pd
 import pytest
-from command_line import (
-    NAMES,
-    contents,
-    dense_numbers,
-    frame,
-    invoke,
-    is_one_sentence,
-    read_back,
-)
+from command_line import NAMES, contents, dense_numbers, frame, invoke, is_one_sentence, read_back
 from warm_python import warm_python
 
 FAILURE, WRONG_USE = 1, 2

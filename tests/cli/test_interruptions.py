@@ -8,7 +8,6 @@ import shlex
 import signal
 import subprocess
 import termios
-from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -17,22 +16,6 @@ from command_line import SCRIPT, contents, invoke, is_one_sentence, read_back, s
 from warm_python import warm_python
 
 STOPPED = "Error: Interrupted; nothing was written."
-
-
-@contextmanager
-def started(folder, *arguments, program):
-    """The program on a terminal of its own for messages, and what reads from it."""
-    reading, writing = pty.openpty()
-    termios.tcsetwinsize(writing, (24, 100))
-    with subprocess.Popen(
-        [*program, *arguments], cwd=folder, stdout=subprocess.PIPE, stderr=writing, text=True, start_new_session=True
-    ) as process:
-        os.close(writing)
-        try:
-            yield process, reading
-        finally:
-            process.kill()
-            os.close(reading)
 
 
 def read_until(wanted, reading):
@@ -49,22 +32,26 @@ def read_until(wanted, reading):
     return shown
 
 
-def stop_when_shown(folder, wanted, how, *arguments, program=None):
-    """Start the program and send it a signal once it shows those words; return its exit code and its output."""
-    with started(folder, *arguments, program=program or started_at_once()) as (process, reading):
-        shown = read_until(wanted, reading)
-        assert wanted in shown
-        process.send_signal(how)
-        shown += read_until(None, reading)
-        output, _ = process.communicate(timeout=300)
-    return process.returncode, output, shown
-
-
 def check_stopped(folder, shows, how, *arguments, program=None):
-    """Stopped once it shows those words, the program says so in a sentence and changes no file."""
+    """Stopped by a signal once its terminal shows those words, the program says so and changes no file."""
     before = contents(folder)
-    code, output, shown = stop_when_shown(folder, shows, how, "select", *arguments, program=program)
-    assert (code, output) == (1, "")
+    reading, writing = pty.openpty()
+    termios.tcsetwinsize(writing, (24, 100))
+    command = [*(program or started_at_once()), "select", *arguments]
+    with subprocess.Popen(
+        command, cwd=folder, stdout=subprocess.PIPE, stderr=writing, text=True, start_new_session=True
+    ) as process:
+        os.close(writing)
+        try:
+            shown = read_until(shows, reading)
+            assert shows in shown
+            process.send_signal(how)
+            shown += read_until(None, reading)
+            output, _ = process.communicate(timeout=300)
+        finally:
+            process.kill()
+            os.close(reading)
+    assert (process.returncode, output) == (1, "")
     assert shown.rstrip().splitlines()[-1].endswith(STOPPED)
     assert "Traceback" not in shown
     assert contents(folder) == before

@@ -9,13 +9,7 @@ import numpy as np
 import pytest
 from scipy.io import savemat
 
-from ufselect.datasets import (
-    content_digest,
-    data_folder,
-    describe_dataset,
-    load_dataset,
-    registry,
-)
+from ufselect.datasets import content_digest, data_folder, describe_dataset, load_dataset, registry
 from ufselect.datasets.registry import PublicSet
 
 NEED_A_FILE = ("MFEA", "USPS49", "UMIST", "JAFFE", "AR", "COIL", "LUNG", "TOX")

@@ -14,15 +14,7 @@ from hypothesis import strategies as st
 from stored import everything
 from warm_python import warm_python
 
-from ufselect.files import (
-    FORMATS,
-    Format,
-    check_writable,
-    file_format,
-    read_table,
-    registry,
-    write_table,
-)
+from ufselect.files import FORMATS, Format, check_writable, file_format, read_table, registry, write_table
 from ufselect.files.text_columns import NUMBER
 
 

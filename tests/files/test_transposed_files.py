@@ -59,7 +59,7 @@ def test_decimal_commas_missing_values_and_columns_aside(read):
         ("gene,s1\ng1,x\n", "has no numeric column"),
     ],
 )
-def test_damaged_tables_are_refused_in_one_sentence(read, text, message):
+def test_damaged_tables_are_refused(read, text, message):
     with pytest.raises(ValueError, match=message):
         read(text)
 
