@@ -14,7 +14,7 @@ PUBLISHED = Path(__file__).parents[2] / "experiments" / "published.toml"
 COLUMNS = ["LapScore", "AllFea"]
 
 
-@pytest.mark.parametrize("data", ["JAFFE", "AR", "USPS49", "TOX", "UMIST"])
+@pytest.mark.parametrize("data", ["JAFFE", "AR", "USPS49", "COIL", "MFEA", "TOX", "UMIST"])
 def test_the_papers_columns_come_out_to_the_last_digit(data, benchmark_set, tmp_path):
     benchmark_set(data)
     experiment = read_experiment(PUBLISHED).narrowed(data=[data], methods=COLUMNS)
