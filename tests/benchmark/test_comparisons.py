@@ -39,19 +39,12 @@ def of_settings(figures):
 
 
 def test_each_method_has_as_many_random_rankings_as_settings():
+    random = {"0": [10.0, 40.0], "1": [20.0, 50.0], "2": [60.0, 30.0]}
     table = of_settings(
-        {
-            ("a", "acc", "random", "0"): [10.0, 40.0],
-            ("a", "acc", "random", "1"): [20.0, 50.0],
-            ("a", "acc", "random", "2"): [60.0, 30.0],
-            ("a", "acc", "m", "0"): [70.0, 80.0],
-            ("a", "acc", "m", "1"): [70.0, 80.0],
-            ("a", "acc", "large", "0"): [1.0, 1.0],
-            ("a", "acc", "large", "1"): [1.0, 1.0],
-            ("a", "acc", "large", "2"): [1.0, 1.0],
-            ("a", "acc", "large", "3"): [1.0, 1.0],
-            ("b", "acc", "m", "0"): [70.0, 80.0],
-        }
+        {("a", "acc", "random", setting): figures for setting, figures in random.items()}
+        | {("a", "acc", "m", setting): [70.0, 80.0] for setting in "01"}
+        | {("a", "acc", "large", setting): [1.0, 1.0] for setting in "0123"}
+        | {("b", "acc", "m", "0"): [70.0, 80.0]}
     )
     found = comparisons.as_many_random(table, "random", {"a": (5, 10, 10), "b": (5, 10)})
     of_5, of_10 = mean([20.0, 60.0, 60.0]), mean([50.0, 40.0, 50.0])  # the pairs of random rankings
@@ -152,14 +145,11 @@ def test_gains_have_a_sign_and_their_mean_says_how_many_data_sets_there_are():
     assert cells.loc["z"].tolist() == ["", "", "", "", ""]
 
 
-def test_core_hours_have_totals():
+def test_core_hours_have_totals_and_grids_that_are_not_whole_their_reason_and_cost():
     index = pd.MultiIndex.from_tuples([("b", "m"), ("a", "m"), ("b", "n")], names=["data", "method"])
     cells = hour_cells(pd.Series([1.5, 0.25, 0.001], index=index))
     assert cells.columns.tolist() == ["b", "a", "total"]
     assert cells.to_numpy().tolist() == [["1.50", "0.25", "1.75"], ["< 0.01", "", "< 0.01"], ["1.50", "0.25", "1.75"]]
-
-
-def test_grids_that_are_not_whole_are_marked_with_their_reason_and_cost():
     rows = [("a", "m", 11, 121), ("a", "n", 7, 7), ("b", "m", 40, 121)]
     summary = pd.DataFrame(rows, columns=["data", "method", "settings", "grid"])
     hours = pd.Series({("a", "m"): 0.5, ("a", "n"): 0.1, ("b", "m"): 4.0})

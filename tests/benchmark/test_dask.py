@@ -57,13 +57,6 @@ grid = {{ seed = {{ from = 1, to = {N_FITS} }} }}
     return write
 
 
-@pytest.fixture
-def plain(experiment_file, tmp_path):
-    """What comes out without a cluster."""
-    with Store(tmp_path / "plain.sqlite") as store:
-        return run_experiment(read_experiment(experiment_file("plain")), store)
-
-
 def n_outcomes(path):
     try:
         with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=60)) as connection:
@@ -86,26 +79,18 @@ def kill_worker_midway(client, store_path, gate, still_running=lambda: True):
     return finished
 
 
-def test_the_command_goes_on_when_a_worker_dies(client, experiment_file, plain, tmp_path):
-    command = [
-        Path(sys.executable).with_name("ufselect"),
-        "bench",
-        experiment_file(),
-        "--dask",
-        client.scheduler.address,
-        "--output",
-        tmp_path / "out",
-    ]
+def test_the_command_goes_on_when_a_worker_dies(client, experiment_file, tmp_path):
+    with Store(tmp_path / "plain.sqlite") as store:
+        plain = run_experiment(read_experiment(experiment_file("plain")), store)
+    program = Path(sys.executable).with_name("ufselect")
+    options = ["--dask", client.scheduler.address, "--output", tmp_path / "out"]
     found = os.pathsep.join([str(Path(__file__).parent), *filter(None, [os.environ.get("PYTHONPATH")])])
     environment = {**os.environ, "PYTHONPATH": found}  # it stores the work of methods that it finds itself
-    with subprocess.Popen(
-        command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as process:
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen([program, "bench", experiment_file(), *options], env=environment, **pipes) as process:
+        store, gate = tmp_path / "out" / "store.sqlite", tmp_path / "go on"
         finished = kill_worker_midway(
-            client,
-            tmp_path / "out" / "store.sqlite",
-            tmp_path / "go on",
-            lambda: process.poll() is None or print(process.stderr.read()),
+            client, store, gate, lambda: process.poll() is None or print(process.stderr.read())
         )
         _, errors = process.communicate(timeout=SECONDS_TO_WAIT)
     assert process.returncode == 0, errors

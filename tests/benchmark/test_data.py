@@ -31,16 +31,13 @@ def counts_of_three_classes(n_samples=60, n_features=12):
     return rng.poisson(rates[classes] * rng.lognormal(1.0, 1.0, n_samples)[:, None]) + 0.0, classes
 
 
-def save_sparse(path, X, y):
-    stored = sp.csr_array(X)
-    parts = {"data": stored.data, "indices": stored.indices, "indptr": stored.indptr}
-    np.savez(path, **parts, shape=np.array(stored.shape), y=y)
-    return str(path)
-
-
 @pytest.fixture
 def counts(tmp_path):
-    return save_sparse(tmp_path / "counts.npz", *counts_of_three_classes())
+    X, y = counts_of_three_classes()
+    stored = sp.csr_array(X)
+    parts = {"data": stored.data, "indices": stored.indices, "indptr": stored.indptr}
+    np.savez(tmp_path / "counts.npz", **parts, shape=np.array(stored.shape), y=y)
+    return str(tmp_path / "counts.npz")
 
 
 # Values
@@ -66,12 +63,9 @@ def test_of_many_samples_some_are_drawn_always_the_same():
     assert_array_equal(prepared(dataset, Preparation(most_samples=60)).X, X)
 
 
-def test_negative_values_are_not_counts():
+def test_negative_values_are_not_counts_and_two_classes_must_be_left():
     with pytest.raises(ValueError, match="mine has negative values, which cannot be counts"):
         prepared(dataset_from("mine", [[1.0], [-1.0]], [0, 1]), Preparation("counts"))
-
-
-def test_at_least_two_classes_must_be_left():
     with pytest.raises(ValueError, match="fewer than two classes with 3 samples or more"):
         prepared(dataset_from("mine", np.eye(5), [0, 0, 0, 1, 1]), Preparation(smallest_class=3))
 
@@ -80,13 +74,8 @@ def test_at_least_two_classes_must_be_left():
 
 
 def test_prepared_data_have_keys_of_their_own(counts):
-    ways = [
-        Preparation(),
-        Preparation("counts"),
-        Preparation("unlike"),
-        Preparation(most_samples=20),
-        Preparation(smallest_class=2),
-    ]
+    ways = [Preparation(), Preparation("counts"), Preparation("unlike")]
+    ways += [Preparation(most_samples=20), Preparation(smallest_class=2)]
     versions = [current_version(counts, way) for way in ways]
     fits = [fit_of(version, "MaxVariance", "{}", 3) for version in versions]
     fits += [replace(fits[1], raw=True)]
@@ -108,22 +97,17 @@ def test_methods_see_the_logs_of_counts_or_the_values_of_the_file(counts):
 def test_columns_of_unlike_units_are_judged_as_compare_judges_them(tmp_path):
     X, y = counts_of_three_classes()
     X = X * np.logspace(0, 6, 12)
-    np.savez(tmp_path / "unlike.npz", X=X, y=y)
+    path = tmp_path / "unlike.npz"
+    np.savez(path, X=X, y=y)
     compared = compare_selectors({"variance": MaxVariance()}, X, n_features_to_select=4, labels=y, n_repeats=0)
-    row = compared.rows[0]
-    found = {
-        values: evaluation_of(
-            current_version(str(tmp_path / "unlike.npz"), Preparation(values)),
-            row.chosen,
-            4,
-            ("acc", "nmi", "preservation"),
-            20,
-        ).run()
+    row, measures = compared.rows[0], ("acc", "nmi", "preservation")
+    plain, unlike = (
+        evaluation_of(current_version(str(path), Preparation(values)), row.chosen, 4, measures, 20).run()
         for values in ("plain", "unlike")
-    }
-    assert {name: found["unlike"][name] for name in ("acc", "nmi")} == pytest.approx(row.agreement)
-    assert found["unlike"]["preservation"] == pytest.approx(row.neighborhoods)
-    assert found["plain"]["acc"] != pytest.approx(row.agreement["acc"])
+    )
+    assert {name: unlike[name] for name in ("acc", "nmi")} == pytest.approx(row.agreement)
+    assert unlike["preservation"] == pytest.approx(row.neighborhoods)
+    assert plain["acc"] != pytest.approx(row.agreement["acc"])
 
 
 def test_sparse_and_dense_files_of_the_same_counts_share_their_keys(counts, tmp_path):

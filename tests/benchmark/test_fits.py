@@ -12,17 +12,12 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.datasets import load_iris
 
-from ufselect import FSASL, MCFS, MaxVariance
+from ufselect import MCFS, MaxVariance
 from ufselect.benchmark.data import current_version
 from ufselect.benchmark.experiment import identity
 from ufselect.benchmark.fits import code_digest, fit_of, measured, module_folder, selector_named
 from ufselect.benchmark.protocol import Evaluation, evaluation_of
-from ufselect.benchmark.rankings import (
-    EqualStartUDFS,
-    PublishedLaplacianScore,
-    RandomRanking,
-    ReweightedFSASL,
-)
+from ufselect.benchmark.rankings import EqualStartUDFS, PublishedLaplacianScore, RandomRanking, ReweightedFSASL
 from ufselect.columns.dense import Columns
 from ufselect.datasets import load_dataset
 from ufselect.datasets.planted import make_planted_clusters
@@ -38,20 +33,13 @@ def fit(selector, data="iris", n_features=2, **parameters):
     return fit_of(current_version(data), selector, identity(parameters), n_features)
 
 
-def evaluation(data, features, measures, n_runs):
-    return Evaluation(current_version(data), features, measures, n_runs)
-
-
 # Keys
 
 
-def test_fits_are_the_same_whatever_the_order_of_their_parameters():
+def test_fits_are_the_same_whatever_the_order_of_their_parameters_and_no_others():
     one = fit("MCFS", n_clusters=3, n_neighbors=5)
     assert one.key == fit("MCFS", n_neighbors=5, n_clusters=3).key
     assert len(one.key) == 64
-
-
-def test_fits_that_differ_have_keys_that_differ():
     fits = [
         fit("MCFS", n_clusters=3),
         fit("MCFS", n_clusters=4),
@@ -62,6 +50,10 @@ def test_fits_that_differ_have_keys_that_differ():
         fit("MCFS", n_features=3),
     ]
     assert len({each.key for each in fits}) == len(fits)
+
+
+def evaluation(data, features, measures, n_runs):
+    return Evaluation(current_version(data), features, measures, n_runs)
 
 
 def test_evaluations_are_the_same_whatever_the_order_of_the_features():
@@ -133,10 +125,8 @@ def test_code_of_packages_is_that_of_all_their_files_and_of_installed_modules_th
 
 
 def test_selectors_are_found_by_name():
-    assert selector_named("MCFS") is MCFS
-    assert selector_named("FSASL") is FSASL
+    assert selector_named("MCFS") is selector_named("ufselect.selectors.mcfs:MCFS") is MCFS
     assert selector_named("RandomRanking") is RandomRanking
-    assert selector_named("ufselect.selectors.mcfs:MCFS") is MCFS
     assert selector_named("logged_selectors:Keen.anyhow")(n_clusters=5).n_clusters == 5
 
 
@@ -205,7 +195,6 @@ def test_convergence_warnings_are_counted_and_others_are_issued():
 @pytest.mark.parametrize(
     ("piece", "error"),
     [
-        (fit("logged_selectors:Failing"), "ValueError: out of luck"),
         (fit("logged_selectors:Dividing"), "ZeroDivisionError: integer division"),
         (fit("MCFS", n_neighbors=-1), "InvalidParameterError: The 'n_neighbors' parameter of MCFS"),
     ],
@@ -300,19 +289,10 @@ def test_reweighted_steps_come_near_the_solution():
 # UDFS as the program behind the published tables goes about it
 
 
-@pytest.fixture(scope="module")
-def wide():
-    return make_planted_clusters(20, 3, 5, 35, random_state=0).X
-
-
 @pytest.mark.parametrize("penalty", [1e-3, 1.0, 1e3])
-def test_the_seed_decides_what_an_equal_start_selects_from_more_features_than_samples(wide, penalty):
-    first, again, other = (equal_start(penalty, seed).fit(wide) for seed in (0, 0, 1))
+def test_the_seed_decides_what_an_equal_start_selects_from_more_features_than_samples(penalty):
+    wide = make_planted_clusters(20, 3, 5, 35, random_state=0).X
+    options = {"n_clusters": 3, "n_neighbors": 5, "scale": None, "center": False, "row_penalty": penalty}
+    first, again, other = (EqualStartUDFS(10, random_state=seed, **options).fit(wide) for seed in (0, 0, 1))
     assert_array_equal(first.ranking_, again.ranking_)
     assert len(set(first.top_features(10)) & set(other.top_features(10))) < 8
-
-
-def equal_start(penalty, seed):
-    return EqualStartUDFS(
-        10, n_clusters=3, n_neighbors=5, scale=None, center=False, row_penalty=penalty, random_state=seed
-    )

@@ -12,7 +12,7 @@ FAILING = """
 name = "failing"
 selector = "logged_selectors:Failing"
 """
-# A method that works, one for some data only, and one that always fails.
+# A method that works, a random one, one for some data only, and one that always fails.
 METHODS = f"""
 [[methods]]
 name = "varied"
@@ -20,10 +20,16 @@ selector = "logged_selectors:Keen"
 grid = {{ n_clusters = [2, 3] }}
 
 [[methods]]
+name = "random"
+selector = "RandomRanking"
+grid = {{ random_state = [0, 1] }}
+
+[[methods]]
 name = "for one"
 selector = "AllFeatures"
 data = ["iris"]
 {FAILING}"""
+# A method that works, one for some data only, and one that always fails.
 ALWAYS = {"figures.parquet", "fits.parquet", "data.parquet", "summary.csv", "tables.md", "made_by.json"}
 
 
@@ -31,7 +37,8 @@ def pictures(*names):
     return {f"{name}.{ending}" for name in names for ending in ("png", "svg")}
 
 
-BESIDE_AND_CURVES = pictures("acc_beside_published", "acc_curves", "nmi_beside_published", "nmi_curves")
+MEASURES, PICTURES = ("acc", "nmi"), ("beside_published", "curves")
+OF_PUBLISHED = {f"{name}{file}" for name in MEASURES for file in (".tex", "_comparisons.csv", "_over_data.tex")}
 
 
 @pytest.fixture
@@ -47,8 +54,11 @@ def run(make_experiment, tmp_path):
 @pytest.mark.parametrize(
     ("protocol", "more"),
     [
-        ("published", {"acc.tex", "nmi.tex"} | BESIDE_AND_CURVES),
-        ("no-labels", {"acc.tex", "nmi.tex", "seconds.tex", "megabytes.tex"}),
+        ("published", OF_PUBLISHED | pictures(*(f"{name}_{kind}" for name in MEASURES for kind in PICTURES))),
+        (
+            "no-labels",
+            {"acc.tex", "nmi.tex", "seconds.tex", "megabytes.tex"} | pictures("acc_beside_random", "nmi_beside_random"),
+        ),
         ("sensitivity", pictures("acc_sensitivity", "nmi_sensitivity")),
         ("convergence", {"iterations.csv", "courses.parquet"} | pictures("objective")),
     ],
@@ -60,12 +70,15 @@ def test_every_protocol_writes_its_files_and_says_what_failed(run, tmp_path, pro
     assert {path.name for path in folder.iterdir()} == ALWAYS | more
     assert sorted(written) == sorted(folder.iterdir())
     assert all(path.stat().st_size > 0 for path in written)
+    if protocol == "no-labels":  # the same results give the same files, pictures and all
+        for path in write_results(experiment, results, tmp_path / "again"):
+            assert path.read_bytes() == (folder / path.name).read_bytes(), path.name
     text = (folder / "tables.md").read_text(encoding="utf-8")
     assert "Failed: failing on iris with {}: ValueError: out of luck\n" in text
     assert "Failed: failing on wine with {}: ValueError: out of luck\n" in text
     assert "nan" not in text
     fits = pd.read_parquet(folder / "fits.parquet")
-    assert fits.error.notna().tolist() == [False, False, False, True, False, False, True]
+    assert fits[fits.error.notna()].method.tolist() == ["failing"] * 2
 
 
 def test_where_every_fit_failed_there_is_nothing_to_write(run, tmp_path):

@@ -59,12 +59,9 @@ def test_the_others_score_columns_or_name_the_missing_package(peer, counts, name
         assert scores[119] == -np.inf
 
 
-def test_errors_of_other_packages_fail_the_fit_only(peer, counts):
+def test_errors_of_other_packages_fail_the_fit_only(peer, counts, monkeypatch):
     with pytest.raises(ValueError, match="flavor"):
         peer("HighlyVariableGenes")(flavor="unheard of").fit(counts)
-
-
-def test_delve_needs_an_environment_of_its_own(peer, counts, monkeypatch):
     monkeypatch.delenv("UFSELECT_DELVE_PYTHON", raising=False)
     with pytest.raises(ImportError, match=r"UFSELECT_DELVE_PYTHON is not set; see benchmarks/delve_scores\.py"):
         peer("Delve")().fit(counts)

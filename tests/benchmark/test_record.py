@@ -81,22 +81,18 @@ def made(make_experiment, small_set, tmp_path, without_pictures):
     return run
 
 
-def files_in(folder):
-    return {path.name: path.read_bytes() for path in folder.iterdir()}
-
-
 @pytest.mark.parametrize("protocol", ["published", "no-labels", "sensitivity", "convergence"])
 def test_all_tables_are_made_again_from_the_files_alone(made, protocol, small_set, tmp_path, monkeypatch):
     stability = Stability(0.9, 2) if protocol == "no-labels" else None
     _, _, folder = made(protocol, stability=stability)
-    before = files_in(folder)
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
     for name in set(before) - FIGURES:
         (folder / name).unlink()
     Path(small_set).unlink()
     monkeypatch.setattr("ufselect.benchmark.data.load_dataset", None)  # no data are read
     written = write_tables(*read_results(folder), folder)
     assert {path.name for path in written} == set(before) - FIGURES
-    assert files_in(folder) == before
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
     text = before["tables.md"].decode()
     assert "LUNG was not available." in text
     assert "unsettled: 2 of 2 fits did not converge." in text
@@ -144,33 +140,16 @@ def test_the_commit_is_that_of_the_packages_repository(monkeypatch):
     assert current_commit() is None
 
 
-def test_plots_of_the_same_results_are_the_same_files(make_experiment, tmp_path):
-    random = '[[methods]]\nname = "random"\nselector = "RandomRanking"\ngrid = { random_state = [0, 1] }\n'
-    variance = '[[methods]]\nname = "variance"\nselector = "MaxVariance"\n'
-    experiment = make_experiment(random + variance, data=["iris"], protocol="no-labels", counts="[1, 2]")
-    with Store(tmp_path / "store.sqlite") as store:
-        results = run_experiment(experiment, store)
-    for name in ("one", "two"):
-        write_results(experiment, results, tmp_path / name)
-    assert files_in(tmp_path / "one") == files_in(tmp_path / "two")
-    assert (tmp_path / "one" / "acc_beside_random.svg").is_file()
-
-
 def test_what_is_missing_or_damaged_is_named(made):
     _, _, folder = made("published")
-    for content in ("{", "[]", "{}"):
-        (folder / RECORD).write_text(content, encoding="utf-8")
-        with pytest.raises(ValueError, match=r"made_by\.json is damaged"):
+    for name, contents in ((RECORD, ["{", "[]", "{}"]), ("fits.parquet", ["no table"])):
+        for content in contents:
+            (folder / name).write_text(content, encoding="utf-8")
+            with pytest.raises(ValueError, match=rf"{name} is damaged"):
+                read_results(folder)
+        (folder / name).unlink()
+        with pytest.raises(FileNotFoundError, match=rf"{name} is missing"):
             read_results(folder)
-    (folder / RECORD).unlink()
-    with pytest.raises(FileNotFoundError, match=r"made_by\.json is missing"):
-        read_results(folder)
-    (folder / "fits.parquet").write_bytes(b"no table")
-    with pytest.raises(ValueError, match=r"fits\.parquet is damaged"):
-        read_results(folder)
-    (folder / "fits.parquet").unlink()
-    with pytest.raises(FileNotFoundError, match=r"fits\.parquet is missing; run the experiment first"):
-        read_results(folder)
 
 
 def test_tables_over_data_sets_compare_the_reference_with_the_others(made):

@@ -103,11 +103,17 @@ def test_two_processes_find_the_same_as_one(make_experiment, logged, small_set, 
     assert fitted() == dict.fromkeys(range(4), 2)
 
 
-def test_nothing_is_run_twice(make_experiment, logged, small_set, store, tmp_path):
+def test_nothing_is_run_twice_and_what_is_finished_is_gathered_without_running(
+    make_experiment, logged, small_set, store, tmp_path
+):
     method, fitted = logged
     experiment = make_experiment(method, data=[small_set])
+    assert run_experiment(experiment, store, finished_only=True).fits == []
     part = experiment.narrowed(settings=2)
     first = run_experiment(part, store)
+    gathered = run_experiment(experiment, store, finished_only=True)
+    assert gathered.rows == first.rows
+    assert without_costs(gathered) == without_costs(first)
     assert fitted() == {0: 1, 3: 1}
     whole = run_experiment(experiment, store)
     assert fitted() == dict.fromkeys(range(4), 1)
@@ -122,10 +128,9 @@ def test_nothing_is_run_twice(make_experiment, logged, small_set, store, tmp_pat
 
 def test_work_of_unknown_code_is_not_stored(make_experiment, logged, small_set, store, monkeypatch):
     method, fitted = logged
-    experiment = make_experiment(method, data=[small_set])
     monkeypatch.setattr("ufselect.benchmark.fits.code_digest", lambda selector="": "")  # the workers only have it
     for times in (1, 2):
-        run_experiment(experiment, store)
+        run_experiment(make_experiment(method, data=[small_set]), store)
         assert fitted() == dict.fromkeys(range(4), times)
 
 
@@ -152,27 +157,13 @@ grid = { seed = [0, 1, 2, 3] }
     assert len(results.rows) == 8 * 2 * 2
 
 
-def test_counts_beyond_the_number_of_features_are_left_out(make_experiment):
+def test_counts_beyond_the_number_of_features_are_left_out_unless_all_are(make_experiment):
     experiment = make_experiment(THREE_METHODS, data=["iris", "wine"], more="counts_of.wine = [3, 13, 14]")
     plans = {(trial.data, trial.method.name): (trial.counts, fit.n_features) for trial, fit, _ in planned(experiment)}
     assert plans["iris", "variance"] == ((2, 4), 4)
     assert plans["wine", "random"] == ((3, 13), 13)
-
-
-def test_counts_that_are_all_beyond_are_refused_with_the_name_of_the_data(make_experiment):
     with pytest.raises(ValueError, match=r"iris has only 4 features.* 5, 50"):
         planned(make_experiment(THREE_METHODS, data=["iris"], counts="[5, 50]"))
-
-
-def test_what_is_finished_is_gathered_without_running(make_experiment, logged, small_set, store):
-    method, fitted = logged
-    experiment = make_experiment(method, data=[small_set])
-    assert run_experiment(experiment, store, finished_only=True).fits == []
-    part = run_experiment(experiment.narrowed(settings=2), store)
-    gathered = run_experiment(experiment, store, finished_only=True)
-    assert gathered.rows == part.rows
-    assert without_costs(gathered) == without_costs(part)
-    assert fitted() == {0: 1, 3: 1}
 
 
 def test_a_fit_whose_evaluations_are_not_all_there_is_not_finished(make_experiment, small_set, store, monkeypatch):
@@ -249,10 +240,6 @@ def stability_in(results):
     return {(row.method, row.count): row.value for row in results.rows if row.metric == "stability"}
 
 
-def logged_method(path, **options):
-    return Method("logged", "logged_selectors:Logged", {"log": str(path)}, **options)
-
-
 def test_it_is_that_of_the_middle_number_of_features(small_set, store):
     results = run_experiment(
         measured_stability(small_set, Method("variance", "MaxVariance"), Method("MCFS", "MCFS")), store
@@ -269,38 +256,29 @@ def test_it_is_that_of_the_middle_number_of_features(small_set, store):
 
 def test_finished_fits_are_kept_and_more_are_added_to_them(small_set, store, tmp_path):
     log = tmp_path / "log.txt"
-    experiment = measured_stability(small_set, logged_method(log))
+    experiment = measured_stability(small_set, Method("logged", "logged_selectors:Logged", {"log": str(log)}))
     first = run_experiment(experiment, store)
     assert len(log.read_text().split()) == 1 + 4
     assert run_experiment(experiment, store).rows == first.rows
-    assert len(log.read_text().split()) == 1 + 4
-    run_experiment(replace(experiment, stability=Stability(0.9, 6)), store)
-    assert len(log.read_text().split()) == 1 + 6
-    run_experiment(replace(experiment, stability=Stability(0.8, 2)), store)
-    assert len(log.read_text().split()) == 1 + 6 + 2
+    for stability, expected in (((0.9, 4), 1 + 4), ((0.9, 6), 1 + 6), ((0.8, 2), 1 + 6 + 2)):
+        run_experiment(replace(experiment, stability=Stability(*stability)), store)
+        assert len(log.read_text().split()) == expected
 
 
-def test_a_fit_that_fails_on_some_of_the_samples_is_named(small_set, store, tmp_path):
+def test_tables_have_it_as_a_column_and_name_fits_that_fail_on_some_of_the_samples(small_set, store, tmp_path):
     fragile = Method("fragile", "logged_selectors:Fragile", {"n_samples": 30})
-    experiment = measured_stability(small_set, fragile, Method("variance", "MaxVariance"))
+    others = Method("variance", "MaxVariance"), Method("all", "AllFeatures", features="all")
+    experiment = measured_stability(small_set, fragile, *others)
     results = run_experiment(experiment, store)
-    assert {method for method, _ in stability_in(results)} == {"variance"}
-    assert {row.method for row in results.rows} == {"fragile", "variance"}
+    stability = stability_in(results)
+    assert "fragile" not in {method for method, _ in stability}
+    assert {row.method for row in results.rows} == {"fragile", "variance", "all"}
     write_results(experiment, results, tmp_path / "out")
     text = (tmp_path / "out" / "tables.md").read_text(encoding="utf-8")
     assert f"Failed: fragile on {small_set} with {{}}, on some of the samples: ValueError: too few samples\n" in text
     assert text.count("too few samples") == 1
-
-
-def test_tables_have_it_as_a_column_and_say_how_it_was_measured(small_set, store, tmp_path):
-    experiment = measured_stability(
-        small_set, Method("variance", "MaxVariance"), Method("all", "AllFeatures", features="all")
-    )
-    results = run_experiment(experiment, store)
-    write_results(experiment, results, tmp_path / "out")
-    text = (tmp_path / "out" / "tables.md").read_text(encoding="utf-8")
     assert "agreement of 4 fits, each on a random 90 % of the samples, corrected for chance." in text
     assert f"Features selected: 3 ({small_set})." in text
     assert "| method | ACC | NMI | stability | s | MB |" in text
-    value = 100.0 * stability_in(results)["variance", 3]
+    value = 100.0 * stability["variance", 3]
     assert f"| variance | {value:.1f} | {value:.1f} |" in text

@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 from statistics import mean, median, stdev
 
+import numpy as np
 import pandas as pd
 import pytest
 from scipy.stats import ttest_rel
@@ -105,10 +106,7 @@ def test_the_summary_has_the_best_setting_of_every_count_and_metric_apart(tried)
             best = BEST_OF[name[0], "best"]
             expected = 1.0 if values == best else ttest_rel(values, best).pvalue
             assert row["p_value"] == pytest.approx(expected, rel=1e-9)
-
-
-def test_bold_are_the_best_and_those_not_worse_but_never_baselines(tried):
-    summary = by_name(tables.summary(*tried), "metric", "method")
+    # Bold are the best and those not worse, but never baselines.
     assert summary.p_value["acc", "near"] > 0.05
     assert summary.p_value["nmi", "far"] < 0.05
     assert {name for name in summary.index if summary.bold[name]} == {("acc", "best"), ("acc", "near"), ("nmi", "best")}
@@ -200,22 +198,6 @@ def test_without_labels_rankings_at_random_have_mean_and_deviation_over_rankings
     assert summary["std"][["b", "b, c unknown"]].isna().all()
 
 
-def costs_of(costs):
-    experiment = experiment_of(Method("a", "MCFS", grid={"n_clusters": ["classes", "auto"]}), Method("b", "SPEC"))
-    names = [
-        ("iris", "a", '{"n_clusters":"auto"}'),
-        ("iris", "b", '{"random_state":1}'),
-        ("iris", "b", '{"random_state":2}'),
-    ]
-    figures = {name: {"acc": [0.1, 0.2, 0.3]} for name in names}
-    outcomes = {
-        name: cost if isinstance(cost, dict) else dict(zip(("seconds", "peak_bytes"), cost, strict=True))
-        for name, cost in zip(names, costs, strict=True)
-    }
-    summary = tables.cost_summary(results_of(experiment, figures, outcomes=outcomes))
-    return by_name(summary, "method", "metric")["mean"]
-
-
 @pytest.mark.parametrize(
     ("setting", "name"),
     [
@@ -233,7 +215,15 @@ def test_settings_that_differ_by_more_than_chance_have_rows_of_their_own(setting
 
 
 def test_costs_are_means_over_the_fits_of_a_method():
-    assert costs_of([(1.5, 3_000_000), (2.0, 1_000_000), (4.0, 2_000_000)]).to_dict() == {
+    experiment = experiment_of(Method("a", "MCFS", grid={"n_clusters": ["classes", "auto"]}), Method("b", "SPEC"))
+    outcomes = {
+        ("iris", "a", '{"n_clusters":"auto"}'): {"seconds": 1.5, "peak_bytes": 3_000_000},
+        ("iris", "b", '{"random_state":1}'): {"seconds": 2.0, "peak_bytes": 1_000_000},
+        ("iris", "b", '{"random_state":2}'): {"seconds": 4.0, "peak_bytes": 2_000_000},
+    }
+    figures = {name: {"acc": [0.1, 0.2, 0.3]} for name in outcomes}
+    summary = tables.cost_summary(results_of(experiment, figures, outcomes=outcomes))
+    assert by_name(summary, "method", "metric")["mean"].to_dict() == {
         ("a, c unknown", "seconds"): 1.5,
         ("a, c unknown", "megabytes"): 3.0,
         ("b", "seconds"): 3.0,
@@ -287,16 +277,8 @@ def courses_of(*courses, orders=None, half_steps=None):
 def test_the_course_of_an_objective(course, rises, within):
     courses, _ = courses_of(course)
     (row,) = courses.to_dict("records")
-    assert row == {
-        "data": "iris",
-        "method": "m",
-        "iterations": len(course),
-        "first": course[0],
-        "last": course[-1],
-        "rises": rises,
-        "rises_within": None,
-        "within_1_percent": within,
-    }
+    ends = {"data": "iris", "method": "m", "iterations": len(course), "first": course[0], "last": course[-1]}
+    assert row == ends | {"rises": rises, "rises_within": None, "within_1_percent": within}
 
 
 def test_rises_within_iterations_are_counted_if_their_steps_are_recorded():
@@ -304,6 +286,15 @@ def test_rises_within_iterations_are_counted_if_their_steps_are_recorded():
     (row,) = courses.to_dict("records")
     assert (row["rises"], row["rises_within"]) == (0, 2)
     assert convergence_cells(courses).to_numpy().tolist() == [["3", "5", "3", "0", "2", "3"]]
+
+
+def test_what_more_iterations_bring():
+    courses, iterations = courses_of([3.0, 2.0, 1.0], [3.0], orders=[[4, 2, 7, 1], [2, 3, 4, 5]])
+    assert courses.iterations.tolist() == [3]  # of the longest run
+    assert iterations.iterations.tolist() == [1, 3]
+    assert iterations.acc.tolist() == pytest.approx([100 * mean([0.1, 0.2, 1.3]), 20.0])
+    assert iterations.in_common.tolist() == [50.0, 100.0]
+    assert iteration_cells(iterations).loc["iris, m"].tolist() == ["53.3 / 30.0 / 50", "20.0 / 30.0 / 100"]
 
 
 def test_methods_with_fits_that_did_not_converge_are_named_with_their_number():
@@ -319,52 +310,27 @@ def test_methods_with_fits_that_did_not_converge_are_named_with_their_number():
     assert tables.costs(results).warnings.fillna(-1).tolist() == [3, 0, -1, -1]
 
 
-def test_what_more_iterations_bring():
-    courses, iterations = courses_of([3.0, 2.0, 1.0], [3.0], orders=[[4, 2, 7, 1], [2, 3, 4, 5]])
-    assert courses.iterations.tolist() == [3]  # of the longest run
-    assert iterations.iterations.tolist() == [1, 3]
-    assert iterations.acc.tolist() == pytest.approx([100 * mean([0.1, 0.2, 1.3]), 20.0])
-    assert iterations.in_common.tolist() == [50.0, 100.0]
-    cells = iteration_cells(iterations)
-    assert cells.loc["iris, m"].tolist() == ["53.3 / 30.0 / 50", "20.0 / 30.0 / 100"]
-
-
 # As texts
 
 
-def markdown_rows(text):
-    return [re.split(r"(?<!\\)\|", line.strip("\n"))[1:-1] for line in text.splitlines()]
-
-
-NASTY = "50% & more_of #1 {a} $b$ c^2 ~d \\e | f"
-
-
-def nasty_cells():
-    experiment = experiment_of(Method(NASTY, "MCFS"), Method("plain", "SPEC"), data=("iris", "wine"))
+def test_texts_have_no_character_with_a_meaning_of_its_own():
+    nasty = "50% & more_of #1 {a} $b$ c^2 ~d \\e | f"
+    experiment = experiment_of(Method(nasty, "MCFS"), Method("plain", "SPEC"), data=("iris", "wine"))
     figures = {
         (data, name, "{}"): {"acc": [0.5, 0.6, 0.7 + 0.1 * shift], "nmi": [0.5, 0.6, 0.7]}
         for data in ("iris", "wine")
-        for shift, name in enumerate((NASTY, "plain"))
+        for shift, name in enumerate((nasty, "plain"))
     }
-    return published_cells(tables.summary(experiment, results_of(experiment, figures)), "acc")
-
-
-def test_markdown_has_as_many_columns_in_every_row():
-    rows = markdown_rows(as_markdown(nasty_cells()))
+    cells = published_cells(tables.summary(experiment, results_of(experiment, figures)), "acc")
+    rows = [re.split(r"(?<!\\)\|", line.strip("\n"))[1:-1] for line in as_markdown(cells).splitlines()]
     assert [len(row) for row in rows] == [3] * 5
     assert [row[0].strip() for row in rows] == ["data", "---", "iris", "wine", "Average"]
     assert rows[0][2].strip() == "plain"
-
-
-def test_latex_has_no_character_with_a_meaning_of_its_own():
-    text = as_latex(nasty_cells(), NASTY)
+    text = as_latex(cells, nasty)
     escaped = r"50\% \& more\_of \#1 \{a\} \$b\$ c\textasciicircum{}2 \textasciitilde{}d \textbackslash{}e | f"
     assert text.count(escaped) == 2
-    depth = 0
-    for brace in re.findall(r"(?<!\\)[{}]", text):
-        depth += 1 if brace == "{" else -1
-        assert depth >= 0
-    assert depth == 0
+    depths = np.cumsum([1 if brace == "{" else -1 for brace in re.findall(r"(?<!\\)[{}]", text)])
+    assert depths.min() >= 0 == depths[-1]
     assert len(re.findall(r"(?<!\\)\$", text)) % 2 == 0
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from command_line import invoke, run_alone
+from command_line import invoke
 
 from ufselect import KernelFSASL, MaxVariance
 from ufselect.datasets import make_planted_clusters
@@ -39,22 +39,24 @@ def chosen(*options):
     return outcome.stdout.split()
 
 
-def test_a_panel_is_chosen_around_the_columns_to_keep(folder):
+def test_a_panel_is_chosen_around_the_columns_to_keep(here):
     options = ["--keep", "MT-1,CD2", "--exclude", "RPL?,CD0", "--aside", "plate", "--aside", "single", "-o", "out.csv"]
-    outcome = run_alone(folder, *SELECT, *options)
+    outcome = invoke(*SELECT, *options)
     assert outcome.code == 0, outcome.stderr
     assert "Kept regardless of their score: 2 columns." in outcome.stdout
     assert "Excluded: 8 columns." in outcome.stdout
-    written = [name for name in pd.read_csv(folder / "out.csv").columns if name in NAMES]
+    written = [name for name in pd.read_csv("out.csv").columns if name in NAMES]
     assert {"MT-1", "CD2"} < set(written)
     assert not any(name.startswith("RPL") or name == "CD0" for name in written)
     assert len(written) == 6
 
 
-def test_names_come_from_files_too(here):
+def test_names_come_from_files_too_and_columns_can_be_kept_apart(here):
     assert "MT-4" in chosen("--keep", "MT-4")
     assert not {"RPL0", "RPL1", "RPL2", "RPL3", "RPL4"} & set(chosen("--exclude-file", "ribosomal.txt", "-m", "15"))
     assert set(chosen("--keep-file", "ribosomal.txt")) > {"RPL0", "RPL1", "RPL2", "RPL3", "RPL4"}
+    places = sorted(NAMES.index(name) for name in chosen("--min-distance", "3", "-m", "4"))
+    assert np.diff(places).min() >= 3
 
 
 def test_batches_are_those_of_the_library(here):
@@ -62,26 +64,13 @@ def test_batches_are_those_of_the_library(here):
     expected = KernelFSASL(6, random_state=0).fit(X[NAMES].to_numpy(), batch=X["plate"]).top_features()
     outcome = invoke(*SELECT, "--aside", "single", "--names", "--batch", "plate")
     assert outcome.stdout.split() == [NAMES[column] for column in expected]
+    tested = invoke("select", "cells.csv", "-m", "6", "--aside", "single", "--batch", "plate")
+    assert "shuffled columns: " in tested.stdout
 
 
-def test_the_test_of_structure_respects_batches(here):
-    outcome = invoke("select", "cells.csv", "-m", "6", "--aside", "single", "--batch", "plate")
-    assert "shuffled columns: " in outcome.stdout
-
-
-def test_chosen_columns_can_be_kept_apart(here):
-    places = sorted(NAMES.index(name) for name in chosen("--min-distance", "3", "-m", "4"))
-    assert np.diff(places).min() >= 3
-
-
-def test_what_is_kept_is_explained(here):
-    outcome = invoke(
-        "explain", "cells.csv", "MT-1", "-m", "6", "--aside", "single", "--keep", "MT-1", "--batch", "plate"
-    )
-    assert "MT-1: selected, rank 1 of 20" in outcome.stdout
-
-
-def test_a_report_draws_columns_in_their_order(here):
+def test_what_is_kept_is_explained_and_a_report_draws_columns_in_their_order(here):
+    options = ["-m", "6", "--aside", "single", "--keep", "MT-1", "--batch", "plate"]
+    assert "MT-1: selected, rank 1 of 20" in invoke("explain", "cells.csv", "MT-1", *options).stdout
     outcome = invoke(*SELECT, "--aside", "plate", "--aside", "single", "--ordered", "--report", "page.html")
     assert outcome.code == 0, outcome.stderr
     assert ">Spectrum<" in Path("page.html").read_text(encoding="utf-8")

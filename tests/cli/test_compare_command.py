@@ -2,20 +2,12 @@
 
 import html
 import re
+from functools import partial
 
 import numpy as np
 import pandas as pd
 import pytest
-from command_line import (
-    CLASSES,
-    KINDS,
-    contents,
-    dense_numbers,
-    fitted,
-    invoke,
-    run_alone,
-    write_source,
-)
+from command_line import CLASSES, KINDS, contents, dense_numbers, fitted, invoke, run_alone, write_source
 
 import ufselect
 from ufselect.cli import compare
@@ -30,11 +22,8 @@ PLAIN = ["method", "columns", "redundancy", "neighbours_kept", "stability", "sec
 def table_in(stdout, first):
     """The rows below a line that begins with these words, up to a blank one."""
     lines = stdout[re.search(rf"^{first}", stdout, flags=re.MULTILINE).start() :].splitlines()
-    return (
-        [re.split(r" {2,}", line.strip()) for line in lines[2 : lines.index("")]]
-        if "" in lines
-        else [re.split(r" {2,}", line.strip()) for line in lines[2:]]
-    )
+    end = lines.index("") if "" in lines else None
+    return [re.split(r" {2,}", line.strip()) for line in lines[2:end]]
 
 
 def check_compared(folder, source, outcome, methods):
@@ -50,26 +39,21 @@ def check_compared(folder, source, outcome, methods):
         assert figures.loc[method, "neighbours_kept"] == neighborhoods_kept(source.X, [chosen])[0]
 
 
-def test_a_process_in_an_empty_folder_compares(tmp_path):
-    source = write_source(tmp_path, IN_A_PROCESS)
-    methods = ["KernelFSASL", "MaxVariance"]
+@pytest.mark.parametrize(
+    ("name", "first"), [(IN_A_PROCESS, "KernelFSASL"), ("cells.csv", "LaplacianScore"), ("cells.npz", "LaplacianScore")]
+)
+def test_files_of_any_format_are_compared(tmp_path, monkeypatch, name, first):
+    monkeypatch.chdir(tmp_path)
+    source, methods = write_source(tmp_path, name), [first, "MaxVariance"]
     arguments = ["-m", "5", "--methods", ",".join(methods), "--repeats", "2", "-o", "figures.csv"]
-    outcome = run_alone(tmp_path, "compare", IN_A_PROCESS, *arguments)
-    assert (outcome.code, outcome.stderr) == (0, "")
+    run = partial(run_alone, tmp_path) if name == IN_A_PROCESS else invoke
+    outcome = run("compare", name, *arguments)
+    assert outcome.code == 0, outcome.stderr
+    assert name != IN_A_PROCESS or outcome.stderr == ""
     check_compared(tmp_path, source, outcome, methods)
 
 
 # In this process
-
-
-@pytest.mark.parametrize("name", ["cells.csv", "cells.npz"])
-def test_other_formats_are_compared(tmp_path, monkeypatch, name):
-    monkeypatch.chdir(tmp_path)
-    source = write_source(tmp_path, name)
-    methods = ["LaplacianScore", "MaxVariance"]
-    outcome = invoke("compare", name, "-m", "5", "--methods", ",".join(methods), "--repeats", "2", "-o", "figures.csv")
-    assert outcome.code == 0, outcome.stderr
-    check_compared(tmp_path, source, outcome, methods)
 
 
 @pytest.fixture
@@ -136,14 +120,11 @@ def test_the_page_has_the_same_table_and_the_command(cells, tmp_path):
 
 
 def test_columns_that_are_not_asked_for_are_not_there(cells):
-    outcome = invoke(
-        "compare", "cells.csv", "-m", "4", "--methods", "MaxVariance", "--repeats", "0", "-o", "figures.csv"
-    )
+    arguments = ["-m", "4", "--methods", "MaxVariance", "--repeats", "0", "-o", "figures.csv"]
+    outcome = invoke("compare", "cells.csv", *arguments)
     header = next(line for line in outcome.stdout.splitlines() if line.startswith("method"))
     assert header.split() == ["method", "redundancy", "neighbours", "seconds"]
-    assert "stability:" not in outcome.stdout
-    assert "ACC" not in outcome.stdout
-    assert "Overlap" not in outcome.stdout
+    assert not re.search("stability:|ACC|Overlap", outcome.stdout)
     table = pd.read_csv("figures.csv")
     assert list(table.columns) == PLAIN
     assert table["stability"].isna().all()
@@ -158,14 +139,6 @@ def test_what_methods_have_in_common(cells):
     assert found == [
         [method, *(f"{100.0 * share:.0f} %" for share in line)] for method, line in zip(methods, shares, strict=True)
     ]
-
-
-def test_labels_may_be_a_column_of_numbers(cells):
-    pd.DataFrame(dense_numbers()).assign(group=CLASSES).to_csv("numbered.csv", index=False)
-    outcome = invoke("compare", "numbered.csv", "-m", "4", "--methods", "MaxVariance", "--labels", "group")
-    assert outcome.code == 0, outcome.stderr
-    assert "60 samples × 12 numeric columns" in outcome.stdout
-    assert "Set aside: group (requested).\n" in outcome.stdout
 
 
 def test_without_a_number_all_take_as_many_as_the_first(cells):
@@ -193,9 +166,8 @@ def test_fits_that_do_not_converge_are_counted(cells, monkeypatch):
         return usual(name, *options, **more, **impatient)
 
     monkeypatch.setattr(compare, "make_selector", make)
-    outcome = invoke(
-        "compare", "cells.csv", "-m", "4", "--methods", "NDFS,MaxVariance", "--repeats", "3", "-o", "a.csv"
-    )
+    arguments = ["-m", "4", "--methods", "NDFS,MaxVariance", "--repeats", "3", "-o", "a.csv"]
+    outcome = invoke("compare", "cells.csv", *arguments)
     assert outcome.code == 0, outcome.stderr
     assert "\nnot converged: NDFS in 4 of 4 fits.\n" in outcome.stdout
     assert "Note" not in outcome.stderr
@@ -237,3 +209,11 @@ def test_columns_in_an_order_are_compared_with_evenly_spaced_ones(tmp_path, monk
     (expected,) = neighborhoods_kept(np.load("spectra.npy"), [[2, 7, 12, 17]])
     assert f"{100 * expected:.0f} %" in line
     assert "evenly spaced: columns at equal distances." in told
+
+
+def test_labels_may_be_a_column_of_numbers(cells):
+    pd.DataFrame(dense_numbers()).assign(group=CLASSES).to_csv("numbered.csv", index=False)
+    outcome = invoke("compare", "numbered.csv", "-m", "4", "--methods", "MaxVariance", "--labels", "group")
+    assert outcome.code == 0, outcome.stderr
+    assert "60 samples × 12 numeric columns" in outcome.stdout
+    assert "Set aside: group (requested).\n" in outcome.stdout

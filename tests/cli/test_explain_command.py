@@ -41,17 +41,14 @@ def check_told(text, explanation, names):
     ("name", "method"), [("cells.csv", "KernelFSASL"), ("cells.npz", "LaplacianScore"), (IN_A_PROCESS, "MCFS")]
 )
 def test_columns_are_explained_as_by_the_library(tmp_path, monkeypatch, name, method):
+    monkeypatch.chdir(tmp_path)
     source = write_source(tmp_path, name)
     selector = fitted(method, source.X)
     places = [int(selector.top_features()[0]), int(np.argmax(selector.ranking_))]
     arguments = ["explain", name, *(source.names[place] for place in places), "-m", "5", "--method", method]
-    if name == IN_A_PROCESS:
-        outcome = run_alone(tmp_path, *arguments)
-        assert outcome.stderr == ""
-    else:
-        monkeypatch.chdir(tmp_path)
-        outcome = invoke(*arguments)
+    outcome = run_alone(tmp_path, *arguments) if name == IN_A_PROCESS else invoke(*arguments)
     assert outcome.code == 0, outcome.stderr
+    assert name != IN_A_PROCESS or outcome.stderr == ""
     assert [path.name for path in tmp_path.iterdir()] == [name]
     head, *told = outcome.stdout.split("\n\n")
     assert f"{name}: 60 samples × 12 numeric columns (" in head
@@ -66,17 +63,22 @@ def cells(tmp_path, monkeypatch):
     return write_source(tmp_path, "cells.csv")
 
 
-def test_a_copy_of_a_selected_column_is_covered_by_it(cells):
+def test_a_copy_of_a_selected_column_is_covered_by_it_and_an_exact_one_is_told(cells):
     table = pd.DataFrame(dense_numbers(), columns=NAMES)
-    table["copy"] = -2.0 * table["gene 3"] + 1.0
-    table.to_csv("copies.csv", index=False)
-    chosen = invoke("select", "copies.csv", "-m", "4", "--method", "MCFS", "--names").stdout.splitlines()
+    table.assign(copy=-2.0 * table["gene 3"] + 1.0).to_csv("scaled.csv", index=False)
+    chosen = invoke("select", "scaled.csv", "-m", "4", "--method", "MCFS", "--names").stdout.splitlines()
     left_out, kept = ("copy", "gene 3") if "gene 3" in chosen else ("gene 3", "copy")
     assert kept in chosen
     assert left_out not in chosen
-    told = invoke("explain", "copies.csv", left_out, "-m", "4", "--method", "MCFS").stdout
+    told = invoke("explain", "scaled.csv", left_out, "-m", "4", "--method", "MCFS").stdout
     assert "The selected columns together explain 100 % of its variance." in told
     assert f"Most correlated selected columns: {kept} (-1.00), " in told
+    table.assign(copy=table["gene 3"]).to_csv("copies.csv", index=False)
+    original, copy = invoke("explain", "copies.csv", "gene 3", "copy", "-m", "4").stdout.split("\n\n")[1:]
+    assert "copy" not in original
+    assert copy.startswith("copy: not selected, rank 13 of 13, score 0.\n  It is an exact copy of gene 3.\n")
+    alone = [re.search(r"by itself: (.*) of 1", text)[1] for text in (original, copy)]
+    assert alone[0] == alone[1] != "0.000"
 
 
 def test_a_column_that_is_selected_alone(cells):
@@ -92,14 +94,3 @@ def test_the_same_options_as_for_a_selection(cells):
     assert re.findall(r"^(gene \d+): selected, rank (\d) of 11", told, flags=re.MULTILINE) == [
         (name, str(rank)) for rank, name in enumerate(chosen, start=1)
     ]
-
-
-def test_an_exact_copy_is_told(cells):
-    table = pd.DataFrame(dense_numbers(), columns=NAMES)
-    table["copy"] = table["gene 3"]
-    table.to_csv("copies.csv", index=False)
-    original, copy = invoke("explain", "copies.csv", "gene 3", "copy", "-m", "4").stdout.split("\n\n")[1:]
-    assert "copy" not in original
-    assert copy.startswith("copy: not selected, rank 13 of 13, score 0.\n  It is an exact copy of gene 3.\n")
-    alone = [re.search(r"by itself: (.*) of 1", text)[1] for text in (original, copy)]
-    assert alone[0] == alone[1] != "0.000"

@@ -8,7 +8,6 @@ import shlex
 import signal
 import subprocess
 import termios
-from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -17,22 +16,6 @@ from command_line import SCRIPT, contents, invoke, is_one_sentence, read_back, s
 from warm_python import warm_python
 
 STOPPED = "Error: Interrupted; nothing was written."
-
-
-@contextmanager
-def started(folder, *arguments, program):
-    """The program on a terminal of its own for messages, and what reads from it."""
-    reading, writing = pty.openpty()
-    termios.tcsetwinsize(writing, (24, 100))
-    with subprocess.Popen(
-        [*program, *arguments], cwd=folder, stdout=subprocess.PIPE, stderr=writing, text=True, start_new_session=True
-    ) as process:
-        os.close(writing)
-        try:
-            yield process, reading
-        finally:
-            process.kill()
-            os.close(reading)
 
 
 def read_until(wanted, reading):
@@ -49,34 +32,47 @@ def read_until(wanted, reading):
     return shown
 
 
-def stop_when_shown(folder, wanted, how, *arguments, program=None):
-    """Start the program and send it a signal once it shows those words; return its exit code and its output."""
-    with started(folder, *arguments, program=program or started_at_once()) as (process, reading):
-        shown = read_until(wanted, reading)
-        assert wanted in shown
-        process.send_signal(how)
-        shown += read_until(None, reading)
-        output, _ = process.communicate(timeout=300)
-    return process.returncode, output, shown
-
-
-def write_much(folder):
-    """Write data that take KernelFSASL several seconds."""
-    np.save(folder / "much.npy", np.random.default_rng(0).standard_normal((8000, 100)))
+def check_stopped(folder, shows, how, *arguments, program=None):
+    """Stopped by a signal once its terminal shows those words, the program says so and changes no file."""
+    before = contents(folder)
+    reading, writing = pty.openpty()
+    termios.tcsetwinsize(writing, (24, 100))
+    command = [*(program or started_at_once()), "select", *arguments]
+    with subprocess.Popen(
+        command, cwd=folder, stdout=subprocess.PIPE, stderr=writing, text=True, start_new_session=True
+    ) as process:
+        os.close(writing)
+        try:
+            shown = read_until(shows, reading)
+            assert shows in shown
+            process.send_signal(how)
+            shown += read_until(None, reading)
+            output, _ = process.communicate(timeout=300)
+        finally:
+            process.kill()
+            os.close(reading)
+    assert (process.returncode, output) == (1, "")
+    assert shown.rstrip().splitlines()[-1].endswith(STOPPED)
+    assert "Traceback" not in shown
+    assert contents(folder) == before
 
 
 @pytest.mark.parametrize(("how", "program"), [(signal.SIGINT, SCRIPT), (signal.SIGTERM, None)])
 def test_stopped_while_it_fits(tmp_path, how, program):
-    write_much(tmp_path)
+    # Several seconds of work.
+    np.save(tmp_path / "much.npy", np.random.default_rng(0).standard_normal((8000, 100)))
     (tmp_path / "out.csv").write_text("old")
-    before = contents(tmp_path)
-    arguments = ["select", "much.npy", "-m", "5", "-o", "out.csv", "--report", "page.html"]
+    arguments = ["much.npy", "-m", "5", "-o", "out.csv", "--report", "page.html"]
     # After a second the clock shows, on a busy machine later.
-    code, output, shown = stop_when_shown(tmp_path, "KernelFSASL 0", how, *arguments, program=program)
-    assert (code, output) == (1, "")
-    assert shown.rstrip().splitlines()[-1].endswith(STOPPED)
-    assert "Traceback" not in shown
-    assert contents(tmp_path) == before
+    check_stopped(tmp_path, "KernelFSASL 0", how, *arguments, program=program)
+
+
+def test_stopped_while_it_reads(tmp_path):
+    line = ",".join(f"0.{digit}234567" for digit in range(1, 9)) + "\n"
+    rows = gzip.compress(line.encode() * 60_000)
+    (tmp_path / "long.csv.gz").write_bytes(gzip.compress(b"a,b,c,d,e,f,g,h\n") + rows * 120)  # 600 MB unpacked
+    arguments = ["long.csv.gz", "--method", "MaxVariance", "-o", "out.csv"]
+    check_stopped(tmp_path, "Reading long.csv.gz:", signal.SIGINT, *arguments)
 
 
 INTERRUPTED_IN_A_FINALIZER = """
@@ -98,31 +94,13 @@ except KeyboardInterrupt:
 """
 
 
-def test_an_interruption_that_python_discards_still_prevents_writing(tmp_path):
-    command = [*warm_python(), "-c", INTERRUPTED_IN_A_FINALIZER]
-    answer = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True, timeout=300)
-    assert answer.stdout.split() == ["discarded", "interrupted"]
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_an_interruption_that_python_discards_prints_no_traceback(tmp_path):
-    program = INTERRUPTED_IN_A_FINALIZER.replace("sys.unraisablehook =", "_ =")
+@pytest.mark.parametrize(("hook", "said"), [("sys.unraisablehook", "discarded\ninterrupted\n"), ("_", "interrupted\n")])
+def test_an_interruption_that_python_discards_still_prevents_writing_and_prints_no_traceback(tmp_path, hook, said):
+    program = INTERRUPTED_IN_A_FINALIZER.replace("sys.unraisablehook =", f"{hook} =")
     command = [*warm_python(), "-c", program]
     answer = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True, timeout=300)
-    assert (answer.stdout, answer.stderr) == ("interrupted\n", "")
-
-
-def test_stopped_while_it_reads(tmp_path):
-    line = ",".join(f"0.{digit}234567" for digit in range(1, 9)) + "\n"
-    rows = gzip.compress(line.encode() * 60_000)
-    (tmp_path / "long.csv.gz").write_bytes(gzip.compress(b"a,b,c,d,e,f,g,h\n") + rows * 120)  # 600 MB unpacked
-    before = contents(tmp_path)
-    arguments = ["select", "long.csv.gz", "--method", "MaxVariance", "-o", "out.csv"]
-    code, output, shown = stop_when_shown(tmp_path, "Reading long.csv.gz:", signal.SIGINT, *arguments)
-    assert (code, output) == (1, "")
-    assert shown.rstrip().endswith(STOPPED)
-    assert "Traceback" not in shown
-    assert contents(tmp_path) == before
+    assert (answer.stdout, answer.stderr) == (said, "")
+    assert list(tmp_path.iterdir()) == []
 
 
 # Stopped while it writes
@@ -137,12 +115,16 @@ def cells(tmp_path, monkeypatch):
     return tmp_path
 
 
-COMMAND = ["select", "cells.csv", "-m", "5", "--method", "MaxVariance", "-o", "out.csv"]
+COMMAND = ["select", "cells.csv", "-m", "5", "--method", "MaxVariance", "-o", "out.csv", "--report", "page.html"]
 
 
-def without_bars(stderr):
-    """What was said: in this process, progress bars have no delay."""
-    return re.sub(r"\rStability: .*\n", "", stderr).strip()
+def check_nothing_written(cells):
+    """The command fails in one sentence, which is returned, and changes no file."""
+    before = contents(cells)
+    outcome = invoke(*COMMAND)
+    assert outcome.code == 1
+    assert contents(cells) == before
+    return re.sub(r"\rStability: .*\n", "", outcome.stderr).strip()  # in this process, progress bars have no delay
 
 
 def test_stopped_while_it_writes_the_table(cells, monkeypatch):
@@ -152,11 +134,7 @@ def test_stopped_while_it_writes_the_table(cells, monkeypatch):
         raise KeyboardInterrupt
 
     monkeypatch.setattr("ufselect.files.write_table", write_half)
-    before = contents(cells)
-    outcome = invoke(*COMMAND, "--report", "page.html")
-    assert outcome.code == 1
-    assert without_bars(outcome.stderr) == STOPPED
-    assert contents(cells) == before
+    assert check_nothing_written(cells) == STOPPED
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, ValueError("nothing to show."), MemoryError])
@@ -165,11 +143,7 @@ def test_where_the_page_does_not_come_about_the_table_stays_as_it_was(cells, mon
         raise error
 
     monkeypatch.setattr("ufselect.report.render_page", fail)
-    before = contents(cells)
-    outcome = invoke(*COMMAND, "--report", "page.html")
-    assert outcome.code == 1
-    assert is_one_sentence(without_bars(outcome.stderr))
-    assert contents(cells) == before
+    assert is_one_sentence(check_nothing_written(cells))
 
 
 def test_stopped_while_it_writes_the_page_neither_file_is_new(cells, monkeypatch):
@@ -179,13 +153,8 @@ def test_stopped_while_it_writes_the_page_neither_file_is_new(cells, monkeypatch
         write(path, text[: len(text) // 2], **options)
         raise KeyboardInterrupt
 
-    before = contents(cells)
-    with monkeypatch.context() as patch:
-        patch.setattr(Path, "write_text", write_half)
-        outcome = invoke(*COMMAND, "--report", "page.html")
-    assert outcome.code == 1
-    assert without_bars(outcome.stderr) == STOPPED
-    assert contents(cells) == before
+    monkeypatch.setattr(Path, "write_text", write_half)
+    assert check_nothing_written(cells) == STOPPED
 
 
 @pytest.mark.skipif(os.name != "posix", reason="a full pipe stops a program on POSIX")

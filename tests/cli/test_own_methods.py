@@ -86,15 +86,12 @@ def spread_names(power, count):
     return [NAMES[column] for column in fitted("MaxVariance", np.abs(dense_numbers()) ** power, count).top_features()]
 
 
-def test_a_class_in_the_current_folder_selects(cells):
-    outcome = invoke("select", "cells.csv", "--method", "mine:Spread", "-m", "5", "--names")
-    assert outcome.code == 0, outcome.stderr
-    assert outcome.stdout.splitlines() == spread_names(1.0, 5)
-
-
-def test_its_parameters_are_options(cells):
-    outcome = invoke("select", "cells.csv", "--method=mine:Spread", "-m", "5", "--names", "--power", "3")
-    assert outcome.stdout.splitlines() == spread_names(3.0, 5) != spread_names(1.0, 5)
+def test_a_class_in_the_current_folder_selects_and_its_parameters_are_options(cells):
+    for power, options in ((1.0, []), (3.0, ["--power", "3"])):
+        outcome = invoke("select", "cells.csv", "--method=mine:Spread", "-m", "5", "--names", *options)
+        assert outcome.code == 0, outcome.stderr
+        assert outcome.stdout.splitlines() == spread_names(power, 5)
+    assert spread_names(3.0, 5) != spread_names(1.0, 5)
     text = " ".join(invoke("select", "--method", "mine:Spread", "--help").stdout.split())
     assert "--power <float> Exponent of the absolute values. [default: 1.0]" in text
     assert "--own-layer <odd|even> A parameter with the name of an option. [default: odd]" in text
@@ -107,9 +104,8 @@ def test_a_class_without_a_docstring_has_options_too(cells):
     assert "--turned / --no-turned [default: no-turned]" in text
     assert re.search(r"--shape \S+ \[default: \(1, 2\)\]", text)
     assert "--more" not in text
-    outcome = invoke(
-        "select", "cells.csv", "--method", "mine:Bare", "--turned", "--power", "2", "--report", "page.html"
-    )
+    options = ["--turned", "--power", "2", "--report", "page.html"]
+    outcome = invoke("select", "cells.csv", "--method", "mine:Bare", *options)
     assert outcome.code == 0, outcome.stderr
     assert "Columns: 4, the default of the method.\n" in outcome.stdout
     page = Path("page.html").read_text(encoding="utf-8")
@@ -151,35 +147,25 @@ def test_a_comparison_takes_it_beside_others(cells):
     ],
 )
 def test_what_is_not_a_selector_is_refused(cells, method, sentence):
-    for arguments in (["select", "cells.csv", "--method"], ["compare", "cells.csv", "--methods"]):
-        outcome = invoke(*arguments, method)
+    for command, option in (("select", "--method"), ("compare", "--methods")):
+        outcome = invoke(command, "cells.csv", option, method)
         assert outcome.code == 2
         assert is_one_sentence(outcome.stderr)
-        assert f"Invalid value for {arguments[-1]}: " in outcome.stderr
+        assert f"Invalid value for {option}: " in outcome.stderr
         assert sentence in outcome.stderr
 
 
-@pytest.mark.parametrize(
-    ("method", "by_select", "by_compare"),
-    [
-        (
-            "mine:not_a_class",
-            "mine:not_a_class is not a subclass of ufselect.base.BaseSelector.",
-            "Invalid value for --methods: mine:not_a_class is not a class with a method fit.",
-        ),
-        (
-            "mine:NotASelector",
-            "mine:NotASelector is not a subclass of ufselect.base.BaseSelector.",
-            "no method could be fitted: the fit of NotASelector sets neither ranking_ nor scores_.",
-        ),
-    ],
-)
-def test_a_selection_needs_a_selector_and_a_comparison_any_class_that_ranks(cells, method, by_select, by_compare):
-    for arguments, sentence in ((["select", "--method"], by_select), (["compare", "--methods"], by_compare)):
-        outcome = invoke(arguments[0], "cells.csv", arguments[1], method)
-        assert outcome.code in (1, 2)
-        assert is_one_sentence(outcome.stderr)
-        assert sentence in outcome.stderr
+def test_a_selection_needs_a_selector_and_a_comparison_any_class_that_ranks(cells):
+    for name, reason in (
+        ("not_a_class", "Invalid value for --methods: mine:not_a_class is not a class with a method fit."),
+        ("NotASelector", "no method could be fitted: the fit of NotASelector sets neither ranking_ nor scores_."),
+    ):
+        by_select = f"mine:{name} is not a subclass of ufselect.base.BaseSelector."
+        for command, option, sentence in (("select", "--method", by_select), ("compare", "--methods", reason)):
+            outcome = invoke(command, "cells.csv", option, f"mine:{name}")
+            assert outcome.code in (1, 2)
+            assert is_one_sentence(outcome.stderr)
+            assert sentence in outcome.stderr
 
 
 def test_other_modules_in_the_current_folder_replace_none(cells, folder):

@@ -46,9 +46,8 @@ def selected(name, *options):
 def test_the_delimiter_may_be_given(written, given):
     table = frame().drop(columns="cell").rename(columns=lambda name: name.replace(" ", "_"))
     table.to_csv("cells.csv", index=False, sep=written)
-    wanted = [name.replace(" ", "_") for name in best()]
-    assert selected("cells.csv", "--delimiter", given) == wanted
-    assert selected("cells.csv", f"--delimiter={given}") == wanted
+    for options in (["--delimiter", given], [f"--delimiter={given}"]):
+        assert selected("cells.csv", *options) == [name.replace(" ", "_") for name in best()]
 
 
 @pytest.mark.parametrize("given", [["--na", "-", "--na", "unknown"], ["--na", "-,unknown"], ["--na=-, unknown"]])
@@ -65,12 +64,8 @@ def test_further_texts_may_mean_a_missing_value(given):
     assert "gene 2 (text" in kept_aside
 
 
-def write_transposed():
-    pd.DataFrame(dense_numbers().T, index=NAMES, columns=CELLS).to_csv("genes.csv")
-
-
 def test_rows_may_be_features():
-    write_transposed()
+    pd.DataFrame(dense_numbers().T, index=NAMES, columns=CELLS).to_csv("genes.csv")
     assert selected("genes.csv", "--transpose") == best()
     outcome = invoke("explain", "genes.csv", "gene 1", "--transpose", *METHOD)
     assert outcome.code == 0, outcome.stderr
@@ -104,50 +99,38 @@ def test_the_encoding_may_be_given():
     table = frame().rename(columns={"kind": "Größe"})
     table.to_csv("cells.csv", index=False, encoding="cp1252")
     refused = invoke("select", "cells.csv", *METHOD)
-    assert refused.stderr.endswith("cells.csv is not UTF-8 text; pass its encoding, for example " + LATIN)
+    latin = "encoding='latin-1' (--encoding latin-1).\n"
+    assert refused.stderr.endswith("cells.csv is not UTF-8 text; pass its encoding, for example " + latin)
     assert is_one_sentence(refused.stderr)
     assert selected("cells.csv", "--encoding", "latin-1") == best()
     table.to_csv("cells.csv", index=False, encoding="utf-16")
     assert selected("cells.csv") == best()
-
-
-LATIN = "encoding='latin-1' (--encoding latin-1).\n"
-
-
-@pytest.mark.parametrize("given", ["latin-99", "hex", ""])
-def test_an_unknown_encoding_is_wrong_use(given):
-    frame().to_csv("cells.csv", index=False)
-    outcome = invoke("select", "cells.csv", "--encoding", given)
-    assert outcome.code == 2
-    assert is_one_sentence(outcome.stderr)
-    assert "--encoding" in outcome.stderr
-    assert f": {given!r} is not known; examples are 'utf-8', 'latin-1'" in outcome.stderr
+    for given in ("latin-99", "hex", ""):
+        outcome = invoke("select", "cells.csv", "--encoding", given)
+        assert outcome.code == 2
+        assert is_one_sentence(outcome.stderr)
+        assert "--encoding" in outcome.stderr
+        assert f": {given!r} is not known; examples are 'utf-8', 'latin-1'" in outcome.stderr
 
 
 # Standard input
 
 
-@pytest.fixture
-def given_input(monkeypatch):
-    def give(text):
-        stream = SimpleNamespace(buffer=io.BytesIO(text.encode()), closed=False, isatty=lambda: False)
-        monkeypatch.setattr("sys.stdin", stream)
-
-    return give
-
-
-def test_every_command_reads_standard_input(given_input):
-    text = frame().to_csv(index=False)
-    given_input(text)
-    selection = invoke("select", "-", *METHOD, "-o", "out.csv", "--report", "page.html", "--no-test")
-    assert selection.stdout.startswith("standard input: 60 samples × 12 numeric columns (0.0 MB).\n"), selection
-    assert sorted(set(pd.read_csv("out.csv").columns) & set(NAMES)) == sorted(best())
-    given_input(text)
-    explanation = invoke("explain", "-", "gene 1", *METHOD)
-    assert explanation.stdout.startswith("standard input: 60 samples"), explanation
-    given_input(text)
-    comparison = invoke("compare", "-", "--methods", "MaxVariance", "-m", "5", "--repeats", "0", "--labels", "kind")
-    assert comparison.stdout.startswith("standard input: 60 samples"), comparison
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["select", "-", *METHOD, "-o", "out.csv", "--report", "page.html", "--no-test"],
+        ["explain", "-", "gene 1", *METHOD],
+        ["compare", "-", "--methods", "MaxVariance", "-m", "5", "--repeats", "0", "--labels", "kind"],
+    ],
+)
+def test_every_command_reads_standard_input(monkeypatch, arguments):
+    buffer = io.BytesIO(frame().to_csv(index=False).encode())
+    monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=buffer, closed=False, isatty=lambda: False))
+    outcome = invoke(*arguments)
+    assert outcome.stdout.startswith("standard input: 60 samples × 12 numeric columns (0.0 MB).\n"), outcome
+    if "-o" in arguments:
+        assert sorted(set(pd.read_csv("out.csv").columns) & set(NAMES)) == sorted(best())
 
 
 def test_a_terminal_is_not_waited_for(folder):
@@ -205,32 +188,22 @@ def test_other_percentages_are_wrong_use(command, given):
 # First lines of numbers
 
 
-def write_spectra(header=True):
-    X = dense_numbers()
-    lines = [",".join(f"{value:.3f}" for value in row) for row in X]
-    names = [str(wavelength) for wavelength in range(400, 424, 2)]
-    with open("spectra.csv", "w") as file:
-        file.write("\n".join([*([",".join(names)] if header else []), *lines, ""]))
-    return names
-
-
-@pytest.mark.parametrize("command", ["select", "explain", "compare", "evaluate"])
-def test_every_command_takes_the_first_line_as_it_is_told(command):
-    write_spectra(header=False)
-    with open("list.txt", "w") as file:
-        file.write("column 1\ncolumn 2\ncolumn 3\n")
-    further = {
-        "select": METHOD,
-        "explain": ["column 1", *METHOD],
-        "compare": ["--methods", "MaxVariance", "-m", "4", "--repeats", "0"],
-        "evaluate": ["--columns", "list.txt", "--repeats", "0", "--method", "JELSR"],
-    }[command]
+@pytest.mark.parametrize(
+    ("command", "further"),
+    [
+        ("select", METHOD),
+        ("explain", ["column 1", *METHOD]),
+        ("compare", ["--methods", "MaxVariance", "-m", "4", "--repeats", "0"]),
+        ("evaluate", ["--columns", "list.txt", "--repeats", "0", "--method", "JELSR"]),
+    ],
+)
+def test_every_command_takes_the_first_line_as_it_is_told(folder, command, further):
+    np.savetxt("spectra.csv", dense_numbers(), "%.3f", delimiter=",")
+    (folder / "list.txt").write_text("column 1\ncolumn 2\ncolumn 3\n")
     detected = invoke(command, "spectra.csv", *further)
     assert "spectra.csv: 60 samples × 12 numeric columns" in detected.stdout
-    assert (
-        "The first line holds numbers and was read as a sample; --header yes reads it as column names."
-        in detected.stdout
-    )
+    note = "The first line holds numbers and was read as a sample; --header yes reads it as column names."
+    assert note in detected.stdout
     told = invoke(command, "spectra.csv", *further, "--header", "no")
     assert "60 samples" in told.stdout
     assert "first line" not in told.stdout

@@ -81,30 +81,18 @@ def with_missing(folder):
     return write_parts(folder, frame)
 
 
-def with_other_names(folder):
-    pattern = write_parts(folder)
-    FRAME.rename(columns={"gene 3": "gene III"}).to_parquet(folder / "part-2.parquet")
-    return pattern
+def with_part(content):
+    """Write parts, of which the second or third is replaced by these bytes or this frame."""
 
+    def write(folder):
+        pattern = write_parts(folder)
+        if isinstance(content, bytes):
+            (folder / "part-1.parquet").write_bytes(content)
+        else:
+            content.to_parquet(folder / "part-2.parquet")
+        return pattern
 
-def with_other_precision(folder):
-    pattern = write_parts(folder)
-    FRAME.astype(dict.fromkeys(NAMES, np.float32)).to_parquet(folder / "part-2.parquet")
-    return pattern
-
-
-def with_text_only(folder):
-    return write_parts(folder, FRAME[["kind"]])
-
-
-def without_rows(folder):
-    return write_parts(folder, FRAME.iloc[:0], sizes=(0,))
-
-
-def damaged(folder):
-    pattern = write_parts(folder)
-    (folder / "part-1.parquet").write_bytes(b"PAR1 and no more")
-    return pattern
+    return write
 
 
 def csv(folder):
@@ -113,19 +101,20 @@ def csv(folder):
     return folder / "cells.csv"
 
 
-def nothing(folder):
-    return folder / "*.parquet"
-
-
+OF_SINGLE_PRECISION = FRAME.astype(dict.fromkeys(NAMES, np.float32))
 HOSTILE = [
     (with_missing, [], "Column gene 4 of X contains NaN or infinity."),
-    (with_other_names, [], "has no numeric column 'gene 3', unlike"),
-    (with_other_precision, [], "differ in precision; all files must have the same types."),
-    (with_text_only, [], "has no numeric column."),
-    (without_rows, [], "has columns but no rows."),
-    (damaged, [], "part-1.parquet cannot be read as Parquet: the file is damaged or incomplete."),
+    (with_part(FRAME.rename(columns={"gene 3": "gene III"})), [], "has no numeric column 'gene 3', unlike"),
+    (with_part(OF_SINGLE_PRECISION), [], "differ in precision; all files must have the same types."),
+    (lambda folder: write_parts(folder, FRAME[["kind"]]), [], "has no numeric column."),
+    (lambda folder: write_parts(folder, FRAME.iloc[:0], sizes=(0,)), [], "has columns but no rows."),
+    (
+        with_part(b"PAR1 and no more"),
+        [],
+        "part-1.parquet cannot be read as Parquet: the file is damaged or",
+    ),
     (csv, [], "is not a Parquet file; only Parquet files are read together or in parts."),
-    (nothing, [], "No file matches"),
+    (lambda folder: folder / "*.parquet", [], "No file matches"),
     (write_parts, ["--aside", "gene 33"], "has no column named 'gene 33'"),
     (write_parts, ["-o", "out.csv"], "--output"),
     (write_parts, ["--transpose"], "--transpose"),

@@ -18,18 +18,14 @@ LAYOUTS = [np.asarray, sp.csr_array, sp.csc_array]
 
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@settings(max_examples=30)
+@settings(max_examples=20)
 @given(seed=st.integers(0, 10**6))
 def test_the_first_equal_column_is_found(layout, dtype, seed):
     X = np.random.default_rng(seed).integers(-1, 2, (4, 30)).astype(dtype)
+    X[X == 0.0] *= np.random.default_rng(seed).choice([-1, 1], np.sum(X == 0.0))  # minus zero is zero
     expected = [next(i for i in range(30) if np.array_equal(X[:, i], X[:, j])) for j in range(30)]
     given_ = canonical(layout(X))
     assert_array_equal(first_equal_columns(given_, column_extremes(given_)), expected)
-
-
-def test_minus_zero_is_zero():
-    X = np.array([[0.0, -0.0], [1.0, 1.0]])
-    assert_array_equal(first_equal_columns(X, column_extremes(X)), [0, 0])
 
 
 @pytest.mark.parametrize("name", ufselect.__all__)

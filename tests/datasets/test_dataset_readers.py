@@ -12,9 +12,9 @@ from ufselect.datasets.loaders import SUFFIXES, known_suffix
 from ufselect.files import read_table
 
 
-def as_csv(X, y, name="class"):
-    rows = [",".join([f"f{j}" for j in range(X.shape[1])] + [name])]
-    rows += [",".join([repr(float(value)) for value in row] + [str(label)]) for row, label in zip(X, y, strict=True)]
+def as_csv(X, y):
+    rows = [",".join([*(f"f{j}" for j in range(X.shape[1])), "class"])]
+    rows += [",".join([*map(repr, row), str(label)]) for row, label in zip(X.tolist(), y, strict=True)]
     return "\n".join(rows) + "\n"
 
 
@@ -45,12 +45,11 @@ def test_all_formats_give_the_same_set_to_the_last_bit(suffix, samples, tmp_path
 
 
 @pytest.mark.parametrize("suffix", [".npz", ".mat", ".csv.gz"])
-@pytest.mark.parametrize("share", [0.5])
-def test_a_truncated_file_is_refused_by_name(suffix, share, tmp_path):
+def test_a_truncated_file_is_refused_by_name(suffix, tmp_path):
     rng = np.random.default_rng(0)
     path = write(tmp_path / f"part{suffix}", rng.standard_normal((40, 30)), np.arange(40) % 3)
     whole = path.read_bytes()
-    path.write_bytes(whole[: int(share * len(whole))])
+    path.write_bytes(whole[: len(whole) // 2])
     with pytest.raises(ValueError, match=f"part{suffix} cannot be read") as failure:
         load_dataset(path)
     assert failure.value.__cause__ is not None

@@ -4,24 +4,18 @@ import numpy as np
 import pytest
 import scipy.io
 import scipy.sparse as sp
+from stored import everything
 
 from ufselect.files import Selection, read_table, write_table
 
 X = np.array([[1.0, 0.0, 2.5], [0.0, np.nan, -1.0]])
 
 
-def everything(d):
-    return Selection(np.ones(d), np.arange(1, d + 1), d)
-
-
 @pytest.mark.parametrize(
     ("values", "message"),
     [
         (np.zeros(5), r"shape \(5,\); a table has rows and columns"),
-        (
-            np.zeros((4, 3, 2)),
-            r"has 3 dimensions, \(4, 3, 2\); flatten each sample with X\.reshape\(len\(X\), -1\)\.$",
-        ),
+        (np.zeros((4, 3, 2)), r"3 dimensions, \(4, 3, 2\); flatten each sample with X\.reshape\(len\(X\), -1\)\.$"),
         (np.zeros((2, 2), complex), "complex numbers"),
         (np.array([["a", "b"]]), "text or objects"),
         (np.zeros((2, 2), dtype=[("a", "f8")]), "named fields"),
@@ -64,18 +58,13 @@ def test_arrays_that_fit_neither_rows_nor_columns_are_named(tmp_path, ending):
     assert table.notes == ("Arrays without one value per sample were left out: 'mean', 'other'.",)
 
 
-@pytest.mark.parametrize(
-    "key", ["names", "feature_names", "featureNames", "Columns", "features", "FEATURES", "genes", "Feature_Names"]
-)
+@pytest.mark.parametrize("key", ["names", "feature_names", "featureNames", "Columns", "features", "FEATURES", "genes"])
 @pytest.mark.parametrize("ending", ["npz", "mat"])
 def test_names_under_any_usual_key(tmp_path, key, ending):
-    path = tmp_path / f"x.{ending}"
-    names = ["a", "b", "数"]
-    if ending == "npz":
-        np.savez(path, **{"X": X, key: np.array(names)})
-    else:
-        scipy.io.savemat(path, {"X": X, key: np.array(names, dtype=object)})
-    assert read_table(path).names == ("a", "b", "数")
+    names = np.array(["a", "b", "数"], dtype=object if ending == "mat" else str)
+    save = np.savez if ending == "npz" else lambda path, **arrays: scipy.io.savemat(path, arrays)
+    save(tmp_path / f"x.{ending}", **{"X": X, key: names})
+    assert read_table(tmp_path / f"x.{ending}").names == ("a", "b", "数")
 
 
 def test_a_column_aside_called_like_the_names_comes_back(tmp_path):
@@ -88,9 +77,8 @@ def test_a_column_aside_called_like_the_names_comes_back(tmp_path):
 
 @pytest.mark.parametrize("key", ["X", "fea", "data", "anything"])
 def test_the_table_of_an_archive(tmp_path, key):
-    np.savez(
-        tmp_path / "x.npz", **{key: X, "y": np.array([4, 5]), "feature_names": ["a", "b", "c"], "other": np.ones(7)}
-    )
+    labels = {"y": np.array([4, 5]), "feature_names": ["a", "b", "c"], "other": np.ones(7)}
+    np.savez(tmp_path / "x.npz", **{key: X, **labels})
     table = read_table(tmp_path / "x.npz")
     np.testing.assert_array_equal(table.X, X)
     assert table.names == ("a", "b", "c")
@@ -129,15 +117,11 @@ def test_selected_columns_come_back_with_names_and_columns_aside(tmp_path, endin
 
 
 @pytest.mark.parametrize("names", [("X", "Y"), ("fea", "gnd"), ("data", "y"), ("anything", "y")])
-@pytest.mark.parametrize("row", [False, True])
-def test_the_table_of_a_matlab_file(tmp_path, names, row):
-    labels = np.array([4.0, 5.0])
+@pytest.mark.parametrize("oned_as", ["row", "column"])
+def test_the_table_of_a_matlab_file(tmp_path, names, oned_as):
+    arrays = dict(zip(names, (X, np.array([4.0, 5.0])), strict=True))
     cells = np.array(["a", "b", "c"], dtype=object)
-    scipy.io.savemat(
-        tmp_path / "x.mat",
-        {names[0]: X, names[1]: labels, "columns": cells, "note": "text"},
-        oned_as="row" if row else "column",
-    )
+    scipy.io.savemat(tmp_path / "x.mat", {**arrays, "columns": cells, "note": "text"}, oned_as=oned_as)
     table = read_table(tmp_path / "x.mat")
     np.testing.assert_array_equal(table.X, X)
     assert table.X.flags.c_contiguous
@@ -146,15 +130,10 @@ def test_the_table_of_a_matlab_file(tmp_path, names, row):
 
 
 def test_matlab_names_that_are_no_identifiers_are_kept_beside(tmp_path):
-    np.savez(
-        tmp_path / "x.npz", **{"X": X, "a b": np.array([1, 2]), "_y": np.array([3, 4]), "aside_0": np.array([5, 6])}
-    )
+    aside = {"a b": [1, 2], "_y": [3, 4], "aside_0": [5, 6]}
+    np.savez(tmp_path / "x.npz", X=X, **aside)
     table = read_table(tmp_path / "x.npz")
-    write_table(tmp_path / "out.mat", table, everything(3))
+    write_table(tmp_path / "out.mat", table, everything(table))
     assert {"aside_0", "aside_1", "aside_2"} < set(scipy.io.loadmat(tmp_path / "out.mat"))
     again = read_table(tmp_path / "out.mat")
-    assert {name: values.tolist() for name, values in again.aside.items()} == {
-        "a b": [1, 2],
-        "_y": [3, 4],
-        "aside_0": [5, 6],
-    }
+    assert {name: values.tolist() for name, values in again.aside.items()} == aside

@@ -1,6 +1,5 @@
 """Files that cannot be read say so in one plain sentence."""
 
-import gzip
 import os
 import subprocess
 import sys
@@ -8,12 +7,11 @@ import sys
 import anndata
 import h5py
 import numpy as np
-import pyarrow as pa
+import pandas as pd
 import pytest
 import scipy.io
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
-from pyarrow import parquet
 
 from ufselect.files import read_table
 
@@ -31,11 +29,9 @@ TITLES = {
 def write_good_file(path):
     match path.name.split(".", 1)[1]:
         case "csv.gz":
-            path.write_bytes(
-                gzip.compress("\n".join(["a,b,c,d,e,f", *(",".join(map(repr, row)) for row in X.tolist())]).encode())
-            )
+            pd.DataFrame(X, columns=list("abcdef")).to_csv(path, index=False)
         case "parquet":
-            parquet.write_table(pa.table({f"g{j}": X[:, j] for j in range(6)}), path)
+            pd.DataFrame(X, columns=list("abcdef")).to_parquet(path)
         case "npy":
             np.save(path, X)
         case "npz":
@@ -45,13 +41,6 @@ def write_good_file(path):
         case "h5ad":
             anndata.AnnData(X).write_h5ad(path)
     return path
-
-
-def table_or_error(path):
-    try:
-        return read_table(path), None
-    except ValueError as error:
-        return None, error
 
 
 def plain_sentence(error, path):
@@ -102,7 +91,7 @@ def test_files_that_are_not_there_or_empty_and_folders(tmp_path, ending):
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes")
-@pytest.mark.parametrize("ending", ["csv", "csv.gz", "tsv", "parquet", "npy", "npz", "mat", "h5ad"])
+@pytest.mark.parametrize("ending", ["csv", "tsv", *TITLES])
 def test_pipes_and_devices_are_refused_at_once(tmp_path, ending):
     path = tmp_path / f"data.{ending}"
     os.mkfifo(path)
@@ -164,12 +153,15 @@ def test_arrays_under_the_wrong_ending(tmp_path):
 @example(b",\n,\n")
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_any_bytes_are_a_table_or_refused_in_a_sentence(tmp_path, content):
-    path = tmp_path / "data.csv"
+    path, table = tmp_path / "data.csv", None
     path.write_bytes(content)
-    table, error = table_or_error(path)
+    try:
+        table = read_table(path)
+    except ValueError as error:
+        refusal = error
     if table is None:
-        assert plain_sentence(error, path), error
-    else:
-        assert table.shape[0] > 0
-        assert table.shape[1] == len(table.names) == len(set(table.names)) > 0
-        assert all(len(values) == table.shape[0] for values in table.aside.values())
+        assert plain_sentence(refusal, path), refusal
+        return
+    assert table.shape[0] > 0
+    assert table.shape[1] == len(table.names) == len(set(table.names)) > 0
+    assert all(len(values) == table.shape[0] for values in table.aside.values())

@@ -12,17 +12,13 @@ import pandas as pd
 import pytest
 import scipy.io
 import scipy.sparse as sp
+from stored import everything
 
-from ufselect.files import Selection, read_table, write_table
+from ufselect.files import read_table, write_table
 
 LONG = [2**53 + 1, 2**53 + 3, -(2**53) - 1]
 INTEGERS = np.array([LONG, [1, 2, 3], [2**60, 2**53, -(2**62)]], dtype=np.int64).T
 TOO_LONG = "integers too long for a float"
-
-
-def everything(table):
-    d = table.shape[1]
-    return Selection(np.ones(d), np.arange(1, d + 1), d)
 
 
 def save_h5ad(path, X):

@@ -6,6 +6,7 @@ import scipy.sparse as sp
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
+from stored import as_dense, everything
 
 from ufselect.files import Selection, Table, read_table, write_table
 
@@ -25,14 +26,6 @@ def tables(draw):
     texts = st.lists(ANY_TEXT.map(lambda text: f"t{text}"), min_size=n, max_size=n)
     aside = {name: np.array(draw(texts), dtype=object) for name in names[:n_aside]}
     return X, tuple(names[n_aside:]), aside
-
-
-def as_dense(X):
-    return X.toarray() if sp.issparse(X) else X
-
-
-def everything(table):
-    return Selection(np.ones(table.shape[1]), np.arange(1, table.shape[1] + 1), table.shape[1])
 
 
 @pytest.mark.parametrize("ending", ENDINGS)

@@ -15,16 +15,6 @@ def rows_of(values):
     return "".join(",".join(f"{value:g}" for value in row) + "\n" for row in np.asarray(values))
 
 
-@pytest.fixture
-def read(tmp_path):
-    def read(text, name="data.csv", **options):
-        path = tmp_path / name
-        path.write_text(text, encoding="utf-8")
-        return read_table(path, **options)
-
-    return read
-
-
 SPECTRA = rows_of(RNG.uniform(0.1, 2.5, (30, 12)).round(3))
 NAMES_OF_NUMBERS = {
     "wavelengths": (range(400, 424, 2), SPECTRA),
@@ -161,7 +151,7 @@ def test_the_first_row_of_a_sheet_may_be_names(tmp_path):
 # Rows that are features
 
 
-def test_sample_labels_that_are_numbers_are_noted(read):
+def test_sample_labels_that_are_numbers_and_a_first_feature_without_labels_are_noted(read):
     text = "gene,101,102,105\na,5,3,8\nb,1,7,2\n"
     table = read(text, transpose=True)
     assert table.names == ("a", "b")
@@ -169,12 +159,8 @@ def test_sample_labels_that_are_numbers_are_noted(read):
     whole = read(text, transpose=True, header=False)
     assert whole.names == ("gene", "a", "b")
     np.testing.assert_array_equal(whole.X, [[101, 5, 1], [102, 3, 7], [105, 8, 2]])
-    assert whole.aside == {}
-    assert whole.notes == ()
+    assert (whole.aside, whole.notes) == ({}, ())
     assert read(text, transpose=True, header=True).notes == ()
-
-
-def test_a_first_feature_without_labels_above_it_is_kept(read):
     table = read("a,1.5,0,0\nb,0,0,2.5\n", transpose=True)
     assert table.names == ("a", "b")
     np.testing.assert_array_equal(table.X, [[1.5, 0], [0, 0], [0, 2.5]])

@@ -8,6 +8,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
+from stored import everything
 
 from ufselect.files import Selection, read_table, write_table
 
@@ -86,42 +87,30 @@ def test_the_index_of_a_frame_is_kept_aside(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "column",
+    ("column", "kind"),
     [
-        pa.array([9007199254740993, None, 1]),
-        pa.array([2**64 - 1, 0, 1], pa.uint64()),
-        pa.array([-(2**63) + 1, 0, 1]).dictionary_encode(),
+        (pa.array([9007199254740993, None, 1]), "integers"),
+        (pa.array([2**64 - 1, 0, 1], pa.uint64()), "integers"),
+        (pa.array([-(2**63) + 1, 0, 1]).dictionary_encode(), "integers"),
+        (pa.array([Decimal("9007199254740993"), None, Decimal("1.5")], pa.decimal128(38, 4)), "decimals"),
+        (pa.array([Decimal("12345678901234567890.5"), None, Decimal(1)], pa.decimal256(60, 4)), "decimals"),
+        (pa.array([Decimal("-99999999999999999999.0001"), None, Decimal(1)], pa.decimal128(38, 4)), "decimals"),
     ],
-    ids=lambda column: str(column.type),
+    ids=lambda value: str(getattr(value, "type", value)),
 )
-def test_whole_numbers_that_a_float_would_change_go_aside(read, tmp_path, column):
+def test_numbers_that_a_float_would_change_go_aside(read, tmp_path, column, kind):
     table = read({"key": column, "a": pa.array([1.0, 2.0, 3.0])})
     assert table.names == ("a",)
-    assert table.reasons == {"key": "integers too long for a float"}
+    assert table.reasons == {"key": f"{kind} too long for a float"}
     assert table.aside["key"].tolist() == column.to_pylist()
-    write_table(tmp_path / "out.csv", table, Selection(np.ones(1), np.ones(1), 1))
+    write_table(tmp_path / "out.csv", table, everything(table))
     assert (tmp_path / "out.csv").read_text().splitlines()[1] == f"{column[0].as_py()},1"
+    write_table(tmp_path / "out.parquet", table, everything(table))
+    written = parquet.read_table(tmp_path / "out.parquet")["key"].combine_chunks()
+    assert written.to_pylist() == column.to_pylist() if kind == "integers" else written.equals(column)
 
 
-@pytest.mark.parametrize("kind", [pa.decimal128(38, 4), pa.decimal256(60, 4)], ids=str)
-@pytest.mark.parametrize("value", ["9007199254740993", "12345678901234567890.5", "-99999999999999999999.0001"])
-def test_decimals_that_a_float_would_change_go_aside(read, tmp_path, kind, value):
-    column = pa.array([Decimal(value), None, Decimal("1.5")], kind)
-    table = read({"key": column, "a": pa.array([1.0, 2.0, 3.0])})
-    assert table.names == ("a",)
-    assert table.reasons == {"key": "decimals too long for a float"}
-    assert table.aside["key"].tolist() == column.to_pylist()
-    selection = Selection(np.ones(1), np.ones(1), 1)
-    write_table(tmp_path / "out.csv", table, selection)
-    assert (tmp_path / "out.csv").read_text().splitlines()[1].partition(",")[0] == str(column[0].as_py())
-    write_table(tmp_path / "out.parquet", table, selection)
-    assert parquet.read_table(tmp_path / "out.parquet")["key"].combine_chunks().equals(column)
-
-
-@pytest.fixture
-def frame(tmp_path):
-    """A data frame of many types, and the file that holds it."""
-    index = pd.Index(["r1", "r2", "r3"], name="row")
+def test_columns_of_a_frame_keep_their_types_and_index_even_if_the_source_is_gone_or_changed(tmp_path):
     columns = {
         "whole": [1, 2, 3],
         "site": pd.Categorical(["n", "s", "n"]),
@@ -131,35 +120,25 @@ def frame(tmp_path):
         "maybe": pd.array([1, None, 3], dtype="Int64"),
         "when": pd.to_datetime(["2020-01-01", "2021-01-01", None]),
     }
-    frame = pd.DataFrame(columns, index=index)
-    frame.to_parquet(tmp_path / "in.parquet")
-    return frame, tmp_path / "in.parquet"
-
-
-ALL_BUT_THE_THIRD = Selection(np.ones(5), np.array([1, 2, 5, 3, 4]), 4)
-ORDER = ["site", "when", "whole", "flag", "short", "maybe"]
-
-
-def test_columns_of_a_frame_keep_their_types_and_index(frame, tmp_path):
-    frame, path = frame
+    frame = pd.DataFrame(columns, index=pd.Index(["r1", "r2", "r3"], name="row"))
+    path, all_but_the_third = tmp_path / "in.parquet", Selection(np.ones(5), np.array([1, 2, 5, 3, 4]), 4)
+    frame.to_parquet(path)
     table = read_table(path)
     assert table.names == ("whole", "flag", "gone", "short", "maybe")
-    write_table(tmp_path / "out.parquet", table, ALL_BUT_THE_THIRD)
-    pd.testing.assert_frame_equal(pd.read_parquet(tmp_path / "out.parquet"), frame[ORDER])
-    described = parquet.read_schema(tmp_path / "out.parquet").pandas_metadata["columns"]
-    assert sorted(column["name"] for column in described) == sorted([*ORDER, "row"])
-
-
-def test_a_source_that_is_gone_or_changed_is_not_needed(frame, tmp_path):
-    _, path = frame
-    table = read_table(path)
-    pd.DataFrame({"whole": [5], "site": ["x"]}).to_parquet(path)
-    write_table(tmp_path / "changed.parquet", table, ALL_BUT_THE_THIRD)
-    path.write_bytes(b"PAR1 no more")
-    write_table(tmp_path / "broken.parquet", table, ALL_BUT_THE_THIRD)
-    path.unlink()
-    write_table(tmp_path / "gone.parquet", table, ALL_BUT_THE_THIRD)
-    for name in ("changed", "broken", "gone"):
-        again = parquet.read_table(tmp_path / f"{name}.parquet")
-        assert again["whole"].to_pylist() == [1, 2, 3]
-        assert again["site"].to_pylist() == ["n", "s", "n"]
+    changes = {
+        "as it was": lambda: None,
+        "changed": lambda: pd.DataFrame({"whole": [5], "site": ["x"]}).to_parquet(path),
+        "broken": lambda: path.write_bytes(b"PAR1 no more"),
+        "gone": path.unlink,
+    }
+    order = ["site", "when", "whole", "flag", "short", "maybe"]
+    for name, change in changes.items():
+        change()
+        output = tmp_path / f"{name}.parquet"
+        write_table(output, table, all_but_the_third)
+        assert pd.read_parquet(output)["whole"].tolist() == [1, 2, 3]
+        assert pd.read_parquet(output)["site"].tolist() == ["n", "s", "n"]
+        if name == "as it was":
+            pd.testing.assert_frame_equal(pd.read_parquet(output), frame[order])
+            described = parquet.read_schema(output).pandas_metadata["columns"]
+            assert sorted(column["name"] for column in described) == sorted([*order, "row"])

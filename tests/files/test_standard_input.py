@@ -1,9 +1,10 @@
 """``-`` is standard input."""
 
 import gzip
-import io
 import tempfile
+from io import BytesIO
 from pathlib import Path
+from types import SimpleNamespace
 
 import pandas as pd
 import pytest
@@ -14,16 +15,6 @@ from ufselect.files.reading import stored_standard_input
 FRAME = pd.DataFrame({"name": ["x", "y"], "a": [1.5, 2.0], "b": [3.0, 4.0]})
 
 
-class Input:
-    """What Python makes of standard input."""
-
-    closed = False
-
-    def __init__(self, data, terminal=False):
-        self.buffer = io.BytesIO(data)
-        self.isatty = lambda: terminal
-
-
 @pytest.fixture
 def given(monkeypatch, tmp_path):
     """Let standard input hold these bytes; temporary files go to a folder of their own."""
@@ -31,15 +22,16 @@ def given(monkeypatch, tmp_path):
     folder.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(folder))
 
-    def give(data, **options):
-        monkeypatch.setattr("sys.stdin", data if data is None else Input(data, **options))
+    def give(data, terminal=False):
+        stream = data if data is None else SimpleNamespace(buffer=BytesIO(data), closed=False, isatty=lambda: terminal)
+        monkeypatch.setattr("sys.stdin", stream)
 
     yield give
     assert not list(folder.iterdir())
 
 
 def written(write):
-    stream = io.BytesIO()
+    stream = BytesIO()
     write(stream)
     return stream.getvalue()
 
@@ -64,13 +56,6 @@ def test_tables_are_recognized_by_how_they_begin(given, kind):
     assert table.path == Path("standard input")
 
 
-def test_options_apply(given):
-    given("# a\nä;b\n1,5;-\n".encode("latin-1"))
-    table = read_table("-", encoding="latin-1", na="-", delimiter=";")
-    assert table.names == ("ä",)
-    assert table.notes == ("1 comment line was skipped.",)
-
-
 @pytest.mark.parametrize(
     ("data", "options", "message"),
     [
@@ -93,7 +78,11 @@ def test_what_cannot_be_read_is_said_in_one_sentence(given, data, options, messa
     assert "\n" not in str(caught.value)
 
 
-def test_nothing_is_left_if_reading_is_interrupted(given):
+def test_options_apply_and_nothing_is_left_if_reading_is_interrupted(given):
+    given("# a\nä;b\n1,5;-\n".encode("latin-1"))
+    table = read_table("-", encoding="latin-1", na="-", delimiter=";")
+    assert table.names == ("ä",)
+    assert table.notes == ("1 comment line was skipped.",)
     given(b"a,b\n1,2\n")
     with pytest.raises(KeyboardInterrupt), stored_standard_input():
         raise KeyboardInterrupt

@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from stored import as_dense
 
 from ufselect.files import Table, infinite_values, missing_values, negative_values, with_medians
 
@@ -16,10 +17,6 @@ FORMS = [np.array, sp.csr_matrix, sp.csc_matrix]
 
 def table_of(X):
     return Table(X, ("a", "b", "c", "d")[: X.shape[1]], {}, {}, None, Path("x.csv"))
-
-
-def as_dense(X):
-    return X.toarray() if sp.issparse(X) else X
 
 
 @pytest.mark.parametrize("form", FORMS)

@@ -1,7 +1,5 @@
 """Lines that begin with #: comments, or names, or neither."""
 
-import gzip
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -9,18 +7,6 @@ from hypothesis import strategies as st
 
 from ufselect.files import Selection, read_table, write_table
 from ufselect.files.text_lines import Comments
-
-
-@pytest.fixture
-def read(tmp_path):
-    def read(text, name="data.csv", **options):
-        path = tmp_path / name
-        data = text.encode()
-        path.write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
-        return read_table(path, **options)
-
-    return read
-
 
 SKIPPED = {
     "as many words as names": ("a,b\n1,2\n# first, second\n#by me, today\n3,4\n", 2),
@@ -67,11 +53,20 @@ def test_a_comment_with_a_name_for_each_column_is_the_header(read, text):
     assert table.notes == (("2 comment lines were skipped.",) if text.startswith("##") else ())
 
 
-def test_labels_that_all_begin_with_the_mark_are_no_comments(read):
-    table = read("# by me\ncolour,a,b\n#ff0000,1,2\n#00ff00,3,4\n\n")
-    assert table.aside["colour"].tolist() == ["#ff0000", "#00ff00"]
-    assert table.notes == ("1 comment line was skipped.",)
-    assert read("#colour,a,b\n#ff0000,1,2\n").aside["#colour"].tolist() == ["#ff0000"]
+@pytest.mark.parametrize(
+    ("text", "name", "labels", "n_comments"),
+    [
+        ("# by me\ncolour,a,b\n#ff0000,1,2\n#00ff00,3,4\n\n", "colour", ["#ff0000", "#00ff00"], 1),
+        ("#colour,a,b\n#ff0000,1,2\n", "#colour", ["#ff0000"], 0),
+        ("n,a,b\nx,1,2\n#2,3,4\n# two comments, and\n#no,words,only\n#3,NA,\n", "n", ["x", "#2", "#3"], 2),
+        ('n,a\n5" long,1\n#N/A,2\n#3,3\n# done\n', "n", ['5" long', "#N/A", "#3"], 1),  # quotes need a closer look
+    ],
+)
+def test_labels_that_begin_with_the_mark_are_no_comments(read, text, name, labels, n_comments):
+    table = read(text)
+    assert table.aside[name].tolist() == labels
+    notes = {0: (), 1: ("1 comment line was skipped.",), 2: ("2 comment lines were skipped.",)}
+    assert table.notes == notes[n_comments]
 
 
 ERRORS = ("#N/A", "#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!", "#NULL!")
@@ -85,18 +80,6 @@ def test_errors_of_excel_are_missing_values_and_lose_no_sample(read, error, name
     nan = np.nan
     np.testing.assert_array_equal(table.X, [[1, nan, 3], [nan, 5, 6], [7, 8, nan]])
     assert table.notes == ()
-
-
-def test_labels_of_which_some_begin_with_the_mark_are_no_comments(read):
-    table = read("n,a,b\nx,1,2\n#2,3,4\n# two comments, and\n#no,words,only\n#3,NA,\n")
-    assert table.aside["n"].tolist() == ["x", "#2", "#3"]
-    assert table.notes == ("2 comment lines were skipped.",)
-
-
-def test_an_error_among_quotes_that_need_a_closer_look(read):
-    table = read('n,a\n5" long,1\n#N/A,2\n#3,3\n# done\n')
-    assert table.aside["n"].tolist() == ['5" long', "#N/A", "#3"]
-    assert table.notes == ("1 comment line was skipped.",)
 
 
 RECORDS = ("#N/A,5\n", "#1,2\n", '#1,"2"\n', "#x,\n", "#REF!,x\n")

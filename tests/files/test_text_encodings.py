@@ -1,10 +1,7 @@
 """Text files that are not in UTF-8."""
 
-import gzip
-
 import pytest
 
-from ufselect.files import read_table
 from ufselect.files import text_lines as module
 
 TEXT = 'Größe;naïve;Ort\n1,5;2;"Köln, am\nRhein"\n3,5;4;Århus\n'
@@ -15,16 +12,6 @@ def content(table):
 
 
 EXPECTED = (("Größe", "naïve"), [[1.5, 2.0], [3.5, 4.0]], ["Köln, am\nRhein", "Århus"])
-
-
-@pytest.fixture
-def read(tmp_path):
-    def read(data, name="data.csv", **options):
-        path = tmp_path / name
-        path.write_bytes(gzip.compress(data) if name.endswith(".gz") else data)
-        return read_table(path, **options)
-
-    return read
 
 
 @pytest.mark.parametrize("encoding", ["latin-1", "CP1252", "utf-16-le", "utf_8", "utf-8-sig", "utf-32-be"])

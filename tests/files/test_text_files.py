@@ -6,52 +6,21 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from stored import everything
 from warm_python import warm_python
 
-from ufselect.files import (
-    FORMATS,
-    Format,
-    Selection,
-    check_writable,
-    file_format,
-    read_table,
-    registry,
-    write_table,
-)
+from ufselect.files import FORMATS, Format, check_writable, file_format, read_table, registry, write_table
 from ufselect.files.text_columns import NUMBER
-
-
-@pytest.fixture
-def read(tmp_path):
-    """Read this text from a file."""
-
-    def read(text, name="data.csv", **options):
-        path = tmp_path / name
-        path.write_bytes(text if isinstance(text, bytes) else text.encode())
-        return read_table(path, **options)
-
-    return read
-
-
-def everything(table):
-    d = table.shape[1]
-    return Selection(np.ones(d), np.arange(1, d + 1), d)
 
 
 @pytest.mark.parametrize(
     ("name", "kind"),
-    [
-        ("a.csv", "csv"),
-        ("A.CSV.GZ", "csv"),
-        ("a.b.tsv", "tsv"),
-        ("a.pq", "parquet"),
-        ("x/y.H5AD", "h5ad"),
-        ("x.tsv.csv", "csv"),
-        ("m.mat", "mat"),
-    ],
+    [("A.CSV.GZ", "csv"), ("a.b.tsv", "tsv"), ("a.pq", "parquet"), ("x/y.H5AD", "h5ad"), ("x.tsv.csv", "csv")],
 )
 def test_the_suffix_gives_the_format(name, kind):
     assert file_format(name) == kind
@@ -104,8 +73,7 @@ def test_missing_values(read, missing):
 
 
 def test_truth_values_become_zero_and_one(read):
-    table = read("a,b\ntrue,1\nFALSE,2\n,3\nTrue,4\n")
-    np.testing.assert_array_equal(table.X[:, 0], [1, 0, np.nan, 1])
+    np.testing.assert_array_equal(read("a,b\ntrue,1\nFALSE,2\n,3\nTrue,4\n").X[:, 0], [1, 0, np.nan, 1])
 
 
 @pytest.mark.parametrize(
@@ -137,27 +105,18 @@ def test_columns_asked_for_are_kept_aside(read):
     np.testing.assert_array_equal(table.aside["label"], [3, np.nan])
     np.testing.assert_array_equal(table.aside["size"], [0.5, 1.5])
     assert set(table.reasons.values()) == {"requested"}
-
-
-def test_a_column_that_is_not_there_brings_the_nearest_names(read):
     with pytest.raises(ValueError, match="has no column named 'heigt'; the closest names are 'height'"):
         read("height,width\n1,2\n", aside=["heigt"])
 
 
 @pytest.mark.parametrize("name", ["data.csv", "data.tsv"])
-def test_quoted_values(read, name):
+def test_quoted_values_and_quotation_marks_within_values(read, name):
     mark = "\t" if name.endswith("tsv") else ","
-    rows = ['"x,\ty"', '"1"', "2"], ['"two\nlines"', "3", "4"], ['"a ""word"""', "5", "6"]
+    rows = ['"x,\ty"', '"1"', "2"], ['"two\nlines"', "3", "4"], ['"a ""word"""', "5", "6"], ['5" pipe', "7", "8"]
     text = mark.join(['"i""d"', "a", "b"]) + "\n" + "".join(mark.join(row) + "\n" for row in rows)
     table = read(text, name)
-    assert table.aside['i"d'].tolist() == ["x,\ty", "two\nlines", 'a "word"']
-    np.testing.assert_array_equal(table.X, [[1, 2], [3, 4], [5, 6]])
-
-
-def test_quotation_marks_within_values_are_part_of_them(read):
-    table = read('size,a\n5" pipe,1\n"quoted, too",2\nplain,3\n')
-    assert table.aside["size"].tolist() == ['5" pipe', "quoted, too", "plain"]
-    np.testing.assert_array_equal(table.X[:, 0], [1, 2, 3])
+    assert table.aside['i"d'].tolist() == ["x,\ty", "two\nlines", 'a "word"', '5" pipe']
+    np.testing.assert_array_equal(table.X, [[1, 2], [3, 4], [5, 6], [7, 8]])
 
 
 @pytest.mark.parametrize("text", ["a,b\r\n1,2\r\n\r\n3,4\r\n", "\n\na,b\n\n1,2\n\n\n3,4", "a,b\n1,2\n3,4\n\n"])
@@ -203,30 +162,25 @@ def test_a_first_column_without_a_name_holds_row_labels(read):
     assert table.samples.tolist() == ["r1", "r2"]
 
 
-def test_text_that_comes_late_is_read_whole(tmp_path, monkeypatch):
+def test_text_that_comes_late_is_read_whole(read, monkeypatch):
     monkeypatch.setattr("ufselect.files.text_records._BLOCK", 64)
-    rows = [f"{i},{i / 7!r},{i}" for i in range(500)]
-    rows[400] = "400,late,400"
-    path = tmp_path / "data.csv"
-    path.write_text("a,b,c\n" + "\n".join(rows))
-    table = read_table(path)
+    values = ["late" if i == 400 else repr(i / 7) for i in range(500)]
+    table = read("a,b,c\n" + "\n".join(f"{i},{value},{i}" for i, value in enumerate(values)))
     assert table.names == ("a", "c")
     np.testing.assert_array_equal(table.X, np.arange(500.0)[:, None] @ [[1, 1]])
-    assert table.aside["b"].tolist() == ["late" if i == 400 else repr(i / 7) for i in range(500)]
+    assert table.aside["b"].tolist() == values
     assert table.reasons["b"].startswith("text: 'late' in row 401 is not a number")
 
 
 @pytest.mark.parametrize("size", [16, 50, 333, 5000])
-def test_the_size_of_blocks_does_not_matter(tmp_path, monkeypatch, size):
-    path = tmp_path / "data.csv"
-    path.write_text(
-        "id,a,b\r\n" + "".join(f'"{i},\n""{"x" * (i % 70)}",{i},{"NA" if i % 9 else i}\r\n' for i in range(300))
-    )
-    whole = read_table(path)
+def test_the_size_of_blocks_does_not_matter(read, monkeypatch, size):
+    ids = [f'{i},\n"{"x" * (i % 70)}' for i in range(300)]
+    rows = [f'"{{}}",{i},{"NA" if i % 9 else i}\r\n'.format(each.replace('"', '""')) for i, each in enumerate(ids)]
+    whole = read("id,a,b\r\n" + "".join(rows))
     monkeypatch.setattr("ufselect.files.text_records._BLOCK", size)
-    parts = read_table(path)
+    parts = read("id,a,b\r\n" + "".join(rows))
     np.testing.assert_array_equal(parts.X, whole.X)
-    assert parts.aside["id"].tolist() == whole.aside["id"].tolist() == [f'{i},\n"{"x" * (i % 70)}' for i in range(300)]
+    assert parts.aside["id"].tolist() == whole.aside["id"].tolist() == ids
 
 
 def test_written_numbers_are_short_and_exact(read, tmp_path):
@@ -243,9 +197,6 @@ def test_written_numbers_are_short_and_exact(read, tmp_path):
 
 @given(st.from_regex(r"[-+]?[0-9.eE+ xinfaINFA_d]{0,12}", fullmatch=True) | st.floats().map(repr))
 def test_patterns_and_conversion_agree_on_what_a_number_is(text):
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     column = pa.array([text])
     try:
         column.cast(pa.float64())
@@ -279,15 +230,7 @@ def test_reading_takes_little_more_memory_than_the_numbers(tmp_path, shape):
 
 @pytest.mark.parametrize(
     "values",
-    [
-        ["1E1", "1E2"],
-        ["1.10", "2.5"],
-        ["+1", "2"],
-        [" 1", "2"],
-        ["1e+15", "2"],
-        ["1.0", "2.0"],
-        ["9007199254740993", ""],
-    ],
+    [["1E1", "1E2"], ["1.10", "2.5"], ["+1", "2"], [" 1", "2"], ["1e+15", "2"], ["1.0", "2.0"], [f"{2**53 + 1}", ""]],
     ids=",".join,
 )
 def test_values_aside_that_a_number_would_change_stay_text(read, tmp_path, values):
@@ -357,9 +300,8 @@ print(opened.count(sys.argv[1]))
 """
 
 
-@pytest.mark.parametrize("name", ["data.csv", "data.tsv.gz"])
-def test_a_command_opens_a_text_file_once(tmp_path, name):
-    mark = "," if name == "data.csv" else "\t"
+@pytest.mark.parametrize(("name", "mark"), [("data.csv", ","), ("data.tsv.gz", "\t")])
+def test_a_command_opens_a_text_file_once(tmp_path, name, mark):
     rows = ["1,2,5,4", *(f"{i},{i / 7!r},{i % 9},{i**2}" for i in range(500)), "7,late,8,9"]  # and text read again
     text = "\n".join(rows).replace(",", mark).encode()
     (tmp_path / name).write_bytes(gzip.compress(text) if name.endswith(".gz") else text)

@@ -18,19 +18,6 @@ def write_half(target, cause):
         raise cause
 
 
-def write_after(first, second):
-    first.write_text("whole")
-    write_half(second, ValueError("the second failed"))
-
-
-@pytest.fixture
-def umask():
-    """Set the mask of new files for one test."""
-    before = os.umask(0)
-    yield os.umask
-    os.umask(before)
-
-
 def test_a_file_appears_when_the_block_ends(tmp_path):
     target = tmp_path / "table.csv.gz"
     with whole_file(target) as path:
@@ -52,6 +39,11 @@ def test_an_interrupted_block_leaves_what_was_there(tmp_path, cause):
     assert list(tmp_path.iterdir()) == [target]
 
 
+def write_after(first, second):
+    first.write_text("whole")
+    write_half(second, ValueError("the second failed"))
+
+
 def test_of_two_files_none_appears_before_both_are_written(tmp_path):
     with pytest.raises(ValueError, match="the second failed"), whole_file(tmp_path / "a.csv") as one:
         write_after(one, tmp_path / "b.csv")
@@ -59,10 +51,13 @@ def test_of_two_files_none_appears_before_both_are_written(tmp_path):
 
 
 @pytest.mark.parametrize(("mask", "mode"), [(0o022, 0o644), (0o077, 0o600), (0o002, 0o664)])
-def test_a_new_file_has_the_usual_permissions(tmp_path, umask, mask, mode):
-    umask(mask)
-    with whole_file(tmp_path / "a.csv") as path:
-        path.touch()
+def test_a_new_file_has_the_usual_permissions(tmp_path, mask, mode):
+    before = os.umask(mask)
+    try:
+        with whole_file(tmp_path / "a.csv") as path:
+            path.touch()
+    finally:
+        os.umask(before)
     assert permissions(tmp_path / "a.csv") == mode
 
 
@@ -79,7 +74,6 @@ def test_a_replaced_file_keeps_its_permissions(tmp_path):
 def test_a_link_stays_and_what_it_points_to_is_replaced(tmp_path):
     (tmp_path / "real").mkdir()
     real, link = tmp_path / "real" / "a.csv", tmp_path / "link.csv"
-    real.write_text("old")
     link.symlink_to(real)
     with whole_file(link) as path:
         path.write_text("new")
@@ -87,21 +81,21 @@ def test_a_link_stays_and_what_it_points_to_is_replaced(tmp_path):
     assert real.read_text() == "new"
 
 
-def test_a_folder_that_is_not_there_is_an_error(tmp_path):
-    with pytest.raises(FileNotFoundError), whole_file(tmp_path / "none" / "a.csv"):
-        pass
-
-
-def test_long_names_can_be_written(tmp_path):
+def test_long_names_can_be_written_but_not_to_a_folder_that_is_not_there(tmp_path):
     target = tmp_path / ("a." * 120 + "csv")
     with whole_file(target) as path:
         path.write_text("new")
     assert target.read_text() == "new"
+    with pytest.raises(FileNotFoundError), whole_file(tmp_path / "none" / "a.csv"):
+        pass
 
 
-def test_files_are_recorded_once_they_have_their_name(tmp_path):
+def test_files_are_recorded_once_they_have_their_name_and_somebody_asks(tmp_path):
+    with whole_file(tmp_path / "before"):
+        pass
     (tmp_path / "old").write_text("old")
     with files_recorded() as files:
+        assert files == []
         with whole_file(tmp_path / "first") as path:
             path.write_text("first")
         with pytest.raises(IsADirectoryError), whole_file(tmp_path / "folder") as path:
@@ -112,11 +106,3 @@ def test_files_are_recorded_once_they_have_their_name(tmp_path):
             path.write_text("second")
         assert inner is files
     assert [file.path.name for file in files if file.is_done] == ["first", "second"]
-
-
-def test_nothing_is_recorded_unless_somebody_asks(tmp_path):
-    with whole_file(tmp_path / "before"):
-        pass
-    with files_recorded() as files:
-        pass
-    assert files == []

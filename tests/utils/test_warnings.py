@@ -9,6 +9,8 @@ from ufselect._utils.warnings import convergence_warnings, warn_not_converged
 
 
 def test_every_convergence_warning_is_collected_and_none_is_shown():
+    with pytest.warns(ConvergenceWarning):
+        warn_not_converged("A did not converge.")
     with convergence_warnings() as messages:
         for _ in range(3):
             warn_not_converged("A did not converge.")
@@ -33,8 +35,8 @@ def test_other_warnings_are_issued_when_the_block_ends():
 
 def failing(messages):
     with convergence_warnings() as found:
-        warn_not_converged("A did not converge.")
         messages.append(found)
+        warn_not_converged("A did not converge.")
         raise ValueError("stop")
 
 
@@ -43,8 +45,3 @@ def test_after_an_error_the_messages_are_there_too():
     with pytest.raises(ValueError, match="stop"):
         failing(messages)
     assert messages == [["A did not converge."]]
-
-
-def test_the_category_is_that_of_scikit_learn():
-    with pytest.warns(ConvergenceWarning):
-        warn_not_converged("A did not converge.")
