@@ -121,12 +121,7 @@ class LogNormalize(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # ty
 
     def _checked(self, X: Any, *, reset: bool) -> Any:
         return validate_data(
-            self,
-            X,
-            reset=reset,
-            accept_sparse=("csr", "csc"),
-            dtype=[np.float64, np.float32],
-            ensure_non_negative=True,
+            self, X, reset=reset, accept_sparse=("csr", "csc"), dtype=[np.float64, np.float32], ensure_non_negative=True
         )
 
     def __sklearn_tags__(self) -> Any:

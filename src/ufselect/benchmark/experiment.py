@@ -362,8 +362,7 @@ _is_counts = _list_of(_is_positive)
 _TEXT = _Key("a non-empty string", _is_text)
 _REQUIRED_TEXT = _TEXT._replace(required=True)
 _NAMES = _Key(
-    "a list of one or more different names",
-    lambda value: _list_of(_is_text)(value) and len(set(value)) == len(value),
+    "a list of one or more different names", lambda value: _list_of(_is_text)(value) and len(set(value)) == len(value)
 )
 _COUNTS = _Key("a list of one or more positive integers", _is_counts)
 _NUMBER = _Key("a positive integer", _is_positive)
@@ -386,12 +385,7 @@ _OF_STABILITY = {
     "samples": _Key("a number between 0 and 1", lambda value: isinstance(value, float) and 0.0 < value < 1.0),
     "fits": _Key("an integer of at least 2", lambda value: _is_integer(value) and value >= 2),
 }
-_OF_DATA = {
-    "name": _REQUIRED_TEXT,
-    "values": _TEXT,
-    "most_samples": _NUMBER,
-    "smallest_class": _NUMBER,
-}
+_OF_DATA = {"name": _REQUIRED_TEXT, "values": _TEXT, "most_samples": _NUMBER, "smallest_class": _NUMBER}
 _OF_QUICK = {"data": _NAMES, "settings": _NUMBER, "counts": _COUNTS}
 _OF_METHOD = {
     "name": _Key(

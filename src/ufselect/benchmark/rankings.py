@@ -137,12 +137,7 @@ class ReweightedFSASL(FSASL):
     }
 
     def _fit_weights(
-        self,
-        X: Columns,
-        gram: Float | None,
-        L: StructureLaplacian,
-        n_clusters: int,
-        last: FeatureWeights | None = None,
+        self, X: Columns, gram: Float | None, L: StructureLaplacian, n_clusters: int, last: FeatureWeights | None = None
     ) -> FeatureWeights:
         Y = self._eigenvectors(L, self._dimension(n_clusters), None if last is None else last.target)
         h = np.ones(X.shape[1])

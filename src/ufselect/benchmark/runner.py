@@ -102,12 +102,7 @@ class Results:
 
 
 def run_experiment(
-    experiment: Experiment,
-    store: Store,
-    *,
-    n_jobs: int | None = None,
-    verbose: int = 0,
-    finished_only: bool = False,
+    experiment: Experiment, store: Store, *, n_jobs: int | None = None, verbose: int = 0, finished_only: bool = False
 ) -> Results:
     """Run what is not in the store and return all figures.
 
@@ -231,13 +226,7 @@ def data_size(data: Prepared) -> DataSize:
 
 
 def _outcomes(
-    name: str,
-    store: Store,
-    n_jobs: int | None,
-    verbose: int,
-    finished_only: bool,
-    what: str,
-    tasks: Iterable[Task],
+    name: str, store: Store, n_jobs: int | None, verbose: int, finished_only: bool, what: str, tasks: Iterable[Task]
 ) -> dict[str, Outcome]:
     """Return the outcomes of the tasks by key; each is run once unless it is in the store."""
     unique = {task.key: task for task in tasks}

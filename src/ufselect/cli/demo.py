@@ -12,9 +12,7 @@ from ufselect._utils.atomic_files import whole_file
 from ufselect.cli.output import say
 
 
-def demo(
-    folder: Annotated[Path, typer.Argument(help="Folder to write the files to.")] = Path("ufselect-demo"),
-) -> None:
+def demo(folder: Annotated[Path, typer.Argument(help="Folder to write the files to.")] = Path("ufselect-demo")) -> None:
     """Select pixels of handwritten digits and write a report."""
     folder.mkdir(parents=True, exist_ok=True)
     data, chosen, page = (str(folder / name) for name in ("digits.csv", "chosen.csv", "digits.html"))

@@ -75,8 +75,7 @@ def select(
     no_test: Annotated[
         bool,
         typer.Option(
-            "--no-test",
-            help="Skip the test against shuffled columns, which takes six more fits on up to 500 samples.",
+            "--no-test", help="Skip the test against shuffled columns, which takes six more fits on up to 500 samples."
         ),
     ] = False,
     dask: Annotated[

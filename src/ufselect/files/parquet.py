@@ -74,17 +74,14 @@ def _transposed_table(path: Path, file: Any) -> Table:
     for name in samples:
         if why := why_not_numeric(schema.field(name).type) or late.get(name):
             raise UnreadableError(f"has a column {shortened(name)!r} ({why}) that cannot be the values of a sample.")
-    features = [_as_name(value) for value in next(columns_of(file, [key]))[1].to_pylist()]
+    features = next(columns_of(file, [key]))[1].to_pylist()
+    if any(value is None for value in features):
+        raise UnreadableError("has a feature without a name.")
+    features = [value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value) for value in features]
     labels = object_array(samples)
     name = "" if _INDEX.fullmatch(key) else key
     reasons = {name: "row labels" if name else UNNAMED}
     return Table(np.ascontiguousarray(X.T), checked_names(features), {name: labels}, reasons, labels, path)
-
-
-def _as_name(value: Any) -> str:
-    if value is None:
-        raise UnreadableError("has a feature without a name.")
-    return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
 
 
 def _why_aside(name: str, schema: Any, aside: Sequence[str]) -> str | None:
@@ -259,22 +256,20 @@ def _unchanged_columns(
             for name, column in columns_of(file, known):
                 if name in aside and _holds(column, aside[name], table.reasons.get(name, "")):
                     columns[name] = column
-                if name in selected and _equals(column, _numbers_at(table, selected[name])):
+                if name in selected and _holds(column, _numbers_at(table, selected[name]), None):
                     columns[name] = column
             return columns, _metadata_of(file.schema_arrow, columns)
     except (OSError, pa.ArrowException):  # the file is gone or different now, but the table holds all that is needed
         return {}, {}
 
 
-def _holds(column: Any, values: NDArray[Any], reason: str) -> bool:
-    """Whether a column of the file is where values set aside come from."""
-    return bool(arrow_column(column_values(column, reason)).equals(arrow_column(values)))
-
-
-def _equals(column: Any, numbers: NDArray[Any]) -> bool:
+def _holds(column: Any, values: NDArray[Any], reason: str | None) -> bool:
+    """Whether a column of the file has these values, of a feature unless there is a reason why it is none."""
+    if reason is not None:
+        return bool(arrow_column(column_values(column, reason)).equals(arrow_column(values)))
     if why_not_numeric(column.type):
         return False
-    return np.array_equal(floats(column).astype(numbers.dtype), numbers, equal_nan=True)
+    return np.array_equal(floats(column).astype(values.dtype), values, equal_nan=True)
 
 
 def _metadata_of(schema: Any, columns: dict[str, Any]) -> dict[bytes, bytes]:

@@ -66,7 +66,8 @@ def looks_like_counts(table: Table) -> bool:
     """
     if table.shape[1] < _FEWEST_COLUMNS:
         return False
-    sample = _some_rows(table.X)
+    n_values = table.X.nnz if sp.issparse(table.X) else table.X.size
+    sample = table.X[:: -(-n_values // _MOST_VALUES)] if n_values > _MOST_VALUES else table.X
     if not _are_whole(sample) or not (_are_shallow(sample) or _are_deep(sample)):
         return False
     return _vary_as_counts(sample) and not _are_images(sample) and _are_whole(table.X)
@@ -78,11 +79,6 @@ def share_of_zeros(table: Table) -> float:
     n_others = number_by_column(table.X, lambda values: (values < 0) | (values > 0)).sum()
     n_values = table.shape[0] * table.shape[1] - n_missing
     return float(1.0 - n_others / n_values) if n_values else 0.0
-
-
-def _some_rows(X: Any) -> Any:
-    n_values = X.nnz if sp.issparse(X) else X.size
-    return X[:: -(-n_values // _MOST_VALUES)] if n_values > _MOST_VALUES else X
 
 
 def _are_whole(X: Any) -> bool:

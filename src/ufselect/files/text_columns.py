@@ -133,10 +133,14 @@ class ColumnReader:
 
     def _set_too_long_aside(self, values: Any, numbers: NDArray[np.float64]) -> None:
         """Set columns aside with an integer that a float would change."""
+        import pyarrow.compute as pc
+
         rows, columns = np.nonzero(np.abs(numbers) >= LARGEST_INTEGER)
         for column in np.unique(columns):
-            large = values.take(rows[columns == column] * len(self.aside) + column)
-            self.aside[column] |= _any_too_long(self._notation.normalized(large))
+            large = self._notation.normalized(values.take(rows[columns == column] * len(self.aside) + column))
+            texts = large.filter(pc.match_substring_regex(large, _LONG_INTEGER)).unique().to_pylist()
+            exact = (Decimal(text) in (Decimal(float(text)), Decimal(repr(float(text)))) for text in texts)
+            self.aside[column] |= not all(exact)
 
     def _seen(self, numbers: Any, flags: Any) -> NDArray[np.float64]:
         values = self._by_column(numbers)
@@ -176,14 +180,6 @@ def _padded_columns(values: Any, n_columns: int) -> NDArray[np.int64]:
     return np.unique(places[(second >= ord("0")) & (second <= ord("9"))] % n_columns)
 
 
-def _any_too_long(values: Any) -> bool:
-    """Whether one of the texts is an integer that a float would change."""
-    import pyarrow.compute as pc
-
-    found = values.filter(pc.match_substring_regex(values, _LONG_INTEGER)).unique().to_pylist()
-    return any(Decimal(text) not in (Decimal(float(text)), Decimal(repr(float(text)))) for text in found)
-
-
 class TextColumns:
     """Collects some columns as they are written, block by block."""
 
@@ -213,10 +209,7 @@ class TextColumns:
 
 
 def numbers_or_text(column: Any, notation: Notation) -> NDArray[Any]:
-    """Return numbers if each would be written as it was read, else text: 007, 1E1 and 1.10 are labels.
-
-    A text that means a missing value is one among numbers, and a text among texts.
-    """
+    """Return numbers if each would be written as it was read, else text: 007, 1E1 and 1.10 are labels."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
