@@ -126,10 +126,9 @@ def _check_matlab_elements(path: Path) -> None:
         return  # version 4, which SciPy reads in Python, version 7.3, or no MATLAB file
     order = "<" if data[126:128] == b"IM" else ">"
     for kind, content in _matlab_elements(memoryview(data)[128:], order):
-        variable = (kind, content)
         if kind == _COMPRESSED:
-            variable = next(_matlab_elements(memoryview(zlib.decompress(content)), order))
-        _check_matlab_variable(*variable, order)
+            kind, content = next(_matlab_elements(memoryview(zlib.decompress(content)), order))
+        _check_matlab_variable(kind, content, order)
 
 
 def _matlab_elements(data: memoryview, order: str) -> Iterator[tuple[int, memoryview]]:

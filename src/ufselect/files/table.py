@@ -134,11 +134,7 @@ def with_columns_aside(table: Table, aside: Sequence[str]) -> Table:
 
 
 def with_values_aside(table: Table, values: Mapping[int, NDArray[Any]], reason: str) -> Table:
-    """Return the table with the numeric columns of these indices set aside, with these values.
-
-    If a column that is already aside has the same name, as an annotation of a gene can, the numeric column is kept
-    as ``NAME_feature``.
-    """
+    """Return the table with these numeric columns set aside, as ``NAME_feature`` if the name is already taken there."""
     if not values:
         return table
     kept = np.setdiff1d(np.arange(len(table.names)), list(values))

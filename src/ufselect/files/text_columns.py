@@ -289,16 +289,13 @@ def _why_not_numeric(first: str, counts: dict[str, int], n_values: int) -> str:
 
 def identifiers_among(columns: Mapping[int, Any], X: NDArray[np.float64], notation: Notation) -> dict[int, Any]:
     """Return which columns with leading zeros hold only digits; none if these and all other numbers have one width."""
-    found = {index: column for index, column in columns.items() if _are_digits(notation.normalized(column))}
-    written = [notation.normalized(column) for column in columns.values()]
-    return {} if len(columns) + X.shape[1] > 1 and _have_one_width(written, X) else found
-
-
-def _are_digits(values: Any) -> bool:
     import pyarrow.compute as pc
 
-    only_digits = pc.all(pc.match_substring_regex(values, r"^\d+$"), min_count=0).as_py()
-    return bool(only_digits and pc.any(pc.match_substring_regex(values, r"^0\d")).as_py())
+    written = {index: notation.normalized(column) for index, column in columns.items()}
+    if len(columns) + X.shape[1] > 1 and _have_one_width([*written.values()], X):
+        return {}
+    digits = (j for j, each in written.items() if pc.all(pc.match_substring_regex(each, r"^\d+$"), min_count=0).as_py())
+    return {j: columns[j] for j in digits if any_match(written[j], r"^0\d")}
 
 
 def _have_one_width(written: list[Any], X: NDArray[np.float64]) -> bool:

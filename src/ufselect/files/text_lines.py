@@ -42,10 +42,7 @@ def check_encoding(encoding: str) -> None:
 
 @contextmanager
 def as_utf8(stream: IO[bytes], encoding: str | None) -> Iterator[Any]:
-    """Yield a seekable stream with the same text in UTF-8; without an encoding, the byte order mark gives it.
-
-    Text in another encoding goes to a temporary file, since it is read more than once.
-    """
+    """Yield a seekable stream with the same text in UTF-8; without an encoding, the byte order mark gives it."""
     if encoding is None:
         start = stream.read(4)
         stream.seek(0)

@@ -118,7 +118,7 @@ def open_text_file(
         n_comments, comment = _comments_before(stream, start)
         record = _first_record(stream)
         end = stream.tell()
-        lines = _first_lines(stream)
+        lines = list(_first_lines(stream))
         text, last_comment = _checked_text(record), comment.decode("utf-8", "replace")
         # If all other lines begin with #, as a column of colours does, they are records.
         comments = Comments(n_comments, between=not all(is_comment(line) for line in lines if line.strip()))
@@ -182,15 +182,14 @@ def _first_record(stream: IO[bytes]) -> bytes:
     return b"".join(record)
 
 
-def _first_lines(stream: IO[bytes]) -> list[bytes]:
-    """Return the next lines, all of them whole and few enough to be looked at quickly."""
-    lines, size = [], 0
+def _first_lines(stream: IO[bytes]) -> Iterator[bytes]:
+    """Yield the next lines, all of them whole and few enough to be looked at quickly."""
+    size = 0
     for line in islice(stream, _SAMPLE_LINES):
-        lines.append(line)
+        yield line
         size += len(line)
         if size >= _SAMPLE:
             break
-    return lines
 
 
 def _decoded(line: bytes) -> str:
@@ -321,10 +320,7 @@ def _one_by_one(stream: IO[bytes], file: TextFile, n_before: int) -> Iterator[An
 
 
 def _checked_records(records: Iterable[list[str]], n_columns: int, n_before: int) -> Iterator[list[str]]:
-    row = n_before
-    for record in records:
-        if record:
-            row += 1
-            if len(record) != n_columns:
-                raise RaggedError(row, len(record), n_columns)
-            yield record
+    for row, record in enumerate(filter(None, records), start=n_before + 1):
+        if len(record) != n_columns:
+            raise RaggedError(row, len(record), n_columns)
+        yield record
