@@ -323,10 +323,7 @@ def test_there_are_files_for_every_experiment_of_the_paper_and_one_that_needs_no
 def test_grids_have_as_many_settings_as_the_paper(data):
     published = read_experiment(next(path for path in EXPERIMENTS if path.stem == "published"))
     sizes = {method.name: len(list(method.settings(data))) for method in published.methods_for(data)}
-    beside = {
-        "JAFFE": {"FSASL (one μ)": 605},
-        "TOX": {"FSASL (reweighted)": 605},
-    }
+    beside = {"JAFFE": {"FSASL (one μ)": 605}, "TOX": {"FSASL (reweighted)": 605}}
     assert sizes == GRID_SIZES | beside.get(data, {})
 
 

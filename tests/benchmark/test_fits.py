@@ -17,12 +17,7 @@ from ufselect.benchmark.data import current_version
 from ufselect.benchmark.experiment import identity
 from ufselect.benchmark.fits import code_digest, fit_of, measured, module_folder, selector_named
 from ufselect.benchmark.protocol import Evaluation, evaluation_of
-from ufselect.benchmark.rankings import (
-    EqualStartUDFS,
-    PublishedLaplacianScore,
-    RandomRanking,
-    ReweightedFSASL,
-)
+from ufselect.benchmark.rankings import EqualStartUDFS, PublishedLaplacianScore, RandomRanking, ReweightedFSASL
 from ufselect.columns.dense import Columns
 from ufselect.datasets import load_dataset
 from ufselect.datasets.planted import make_planted_clusters
@@ -157,8 +152,7 @@ def test_a_selector_that_does_not_exist_is_named_with_the_modules_searched(name,
 
 
 @pytest.mark.parametrize(
-    "name",
-    ["subprocess:Popen", "os:system", "subprocess:Popen.wait", "json:loads", "sys:path", "ufselect:FSASL.fit"],
+    "name", ["subprocess:Popen", "os:system", "subprocess:Popen.wait", "json:loads", "sys:path", "ufselect:FSASL.fit"]
 )
 def test_what_has_no_fit_is_refused_before_it_is_called(name):
     with pytest.raises(ValueError, match=f"^the selector '{name}' is not a class with a method fit"):

@@ -6,16 +6,7 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
-from command_line import (
-    CLASSES,
-    KINDS,
-    contents,
-    dense_numbers,
-    fitted,
-    invoke,
-    run_alone,
-    write_source,
-)
+from command_line import CLASSES, KINDS, contents, dense_numbers, fitted, invoke, run_alone, write_source
 
 import ufselect
 from ufselect.cli import compare

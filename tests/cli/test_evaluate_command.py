@@ -6,16 +6,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from command_line import (
-    KINDS,
-    NAMES,
-    dense_numbers,
-    frame,
-    invoke,
-    is_one_sentence,
-    run_alone,
-    write_source,
-)
+from command_line import KINDS, NAMES, dense_numbers, frame, invoke, is_one_sentence, run_alone, write_source
 
 from ufselect.inspection import evaluate
 

@@ -10,15 +10,7 @@ import anndata
 import numpy as np
 import pandas as pd
 import pytest
-from command_line import (
-    NAMES,
-    contents,
-    dense_numbers,
-    frame,
-    invoke,
-    is_one_sentence,
-    read_back,
-)
+from command_line import NAMES, contents, dense_numbers, frame, invoke, is_one_sentence, read_back
 from warm_python import warm_python
 
 FAILURE, WRONG_USE = 1, 2
@@ -255,27 +247,15 @@ def test_options_that_make_no_sense(folder, arguments, code, sentence):
     ("arguments", "sentence"),
     [
         (["select", "cells.csv", "--method", "FSAL"], "'FSAL' is not a method; did you mean FSASL?"),
-        (
-            ["explain", "cells.csv", "gene 0", "--method=zzz"],
-            "'zzz' is not a method; ufselect methods lists all",
-        ),
+        (["explain", "cells.csv", "gene 0", "--method=zzz"], "'zzz' is not a method; ufselect methods lists all"),
         (["compare", "cells.csv", "--methods", "MCFS,MaxVarianc"], "Invalid value for --methods: 'MaxVarianc' is not"),
         (["methods", "mcf"], "Invalid value for NAME: 'mcf' is not a method; did you mean MCFS?"),
-        (
-            ["select", "cells.csv", "--method", "LaplacianScore", "-c", "3"],
-            "LaplacianScore has no parameter n_",
-        ),
+        (["select", "cells.csv", "--method", "LaplacianScore", "-c", "3"], "LaplacianScore has no parameter n_"),
         (["select", "cells.csv", "--method", "RUFS", "--scale", "standard"], "RUFS has no parameter scale"),
         (["compare", "cells.csv", "--repeats", "1"], "stability needs at least two fits"),
         (["compare", "cells.csv", "--repeats", "-2"], "Invalid value for '--repeats'"),
-        (
-            ["explain", "cells.csv", "gene 99", "--method", "MCFS"],
-            "there is no column 'gene 99'; did you mean '",
-        ),
-        (
-            ["explain", "cells.csv", "kind", "--method", "MCFS"],
-            "column 'kind' is set aside and takes no part",
-        ),
+        (["explain", "cells.csv", "gene 99", "--method", "MCFS"], "there is no column 'gene 99'; did you mean '"),
+        (["explain", "cells.csv", "kind", "--method", "MCFS"], "column 'kind' is set aside and takes no part"),
         (["explain", "cells.csv"], "Missing argument"),
         (["select"], "Missing argument 'DATA'. See ufselect select --help."),
         (["selct", "cells.csv"], "No such command 'selct'."),  # typer 0.20 and later add what was meant

@@ -9,14 +9,7 @@ import numpy as np
 import pytest
 from scipy.io import savemat
 
-from ufselect.datasets import (
-    content_digest,
-    data_folder,
-    dataset_names,
-    describe_dataset,
-    load_dataset,
-    registry,
-)
+from ufselect.datasets import content_digest, data_folder, dataset_names, describe_dataset, load_dataset, registry
 from ufselect.datasets.registry import PublicSet
 
 NEED_A_FILE = ("MFEA", "USPS49", "UMIST", "JAFFE", "AR", "COIL", "LUNG", "TOX")
@@ -130,11 +123,7 @@ def nudge_a_value(X, y):
 
 
 @pytest.mark.parametrize(
-    ("spoil", "message"),
-    [
-        (merge_classes, "but got 7 samples, 3 features and 2 classes"),
-        (nudge_a_value, "SHA-256"),
-    ],
+    ("spoil", "message"), [(merge_classes, "but got 7 samples, 3 features and 2 classes"), (nudge_a_value, "SHA-256")]
 )
 def test_another_dataset_is_refused_unless_it_is_not_verified(spoil, message, tiny, samples, folder):
     X, y = spoil(*samples)

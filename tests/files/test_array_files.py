@@ -18,10 +18,7 @@ def everything(d):
     ("values", "message"),
     [
         (np.zeros(5), r"shape \(5,\); a table has rows and columns"),
-        (
-            np.zeros((4, 3, 2)),
-            r"has 3 dimensions, \(4, 3, 2\); flatten each sample with X\.reshape\(len\(X\), -1\)\.$",
-        ),
+        (np.zeros((4, 3, 2)), r"has 3 dimensions, \(4, 3, 2\); flatten each sample with X\.reshape\(len\(X\), -1\)\.$"),
         (np.zeros((2, 2), complex), "complex numbers"),
         (np.array([["a", "b"]]), "text or objects"),
         (np.zeros((2, 2), dtype=[("a", "f8")]), "named fields"),

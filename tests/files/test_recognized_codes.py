@@ -5,13 +5,7 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_recognized_counts import (
-    COUNTED,
-    NOT_COUNTS,
-    OTHERS,
-    benchmark_table,
-    table_of,
-)
+from test_recognized_counts import COUNTED, NOT_COUNTS, OTHERS, benchmark_table, table_of
 
 from ufselect.files import codes_among
 

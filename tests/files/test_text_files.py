@@ -11,16 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from warm_python import warm_python
 
-from ufselect.files import (
-    FORMATS,
-    Format,
-    Selection,
-    check_writable,
-    file_format,
-    read_table,
-    registry,
-    write_table,
-)
+from ufselect.files import FORMATS, Format, Selection, check_writable, file_format, read_table, registry, write_table
 from ufselect.files.text_columns import NUMBER
 
 

@@ -85,11 +85,7 @@ def comparison_page():
     return render_comparison(compared, 40, source="planted.csv", command="ufselect compare", notes=[LONG])
 
 
-EDGES = {
-    "denormal": denormal_study,
-    "clusters": many_clusters_study,
-    "outliers": outliers_study,
-}
+EDGES = {"denormal": denormal_study, "clusters": many_clusters_study, "outliers": outliers_study}
 STUDIES = {"digits": digits_study, "planted": planted_study, "hostile": hostile_study}
 
 

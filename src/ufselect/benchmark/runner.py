@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -24,23 +24,7 @@ from ufselect.metrics import selection_stability
 
 STABILITY = "stability"
 
-
-class Task(Protocol):
-    """Work that can be done once, at any time, by any worker: a fit or an evaluation."""
-
-    @property
-    def key(self) -> str:
-        """The same for the same work."""
-        ...
-
-    @property
-    def code(self) -> str:
-        """A digest of the code that does it; empty if it is not known."""
-        ...
-
-    def run(self) -> Outcome:
-        """Do the work; the outcome can be written as JSON."""
-        ...
+Task = Fit | Evaluation  # can be done once, at any time, by any worker; its outcome can be written as JSON
 
 
 @dataclass(frozen=True)

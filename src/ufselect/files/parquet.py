@@ -182,15 +182,12 @@ def _why_too_long(column: Any) -> str | None:
     ends = pc.min_max(column).as_py()
     if max(abs(end or 0) for end in ends.values()) < LARGEST_INTEGER:
         return None
-    if all(_survives_as_float(Decimal(value), is_decimal) for value in column.drop_null().unique().to_pylist()):
-        return None
-    return "decimals too long for a float" if is_decimal else TOO_LONG
-
-
-def _survives_as_float(value: Decimal, as_written: bool) -> bool:
-    """Whether a float keeps a large number, exactly or, for a decimal, as it is written; small ones may be rounded."""
-    number = float(value)
-    return abs(value) < LARGEST_INTEGER or Decimal(number) == value or (as_written and Decimal(repr(number)) == value)
+    for value in map(Decimal, column.drop_null().unique().to_pylist()):
+        # A float keeps it exactly or, if it is a decimal, as it is written; small ones may be rounded.
+        kept = Decimal(float(value)), Decimal(repr(float(value)) if is_decimal else float(value))
+        if abs(value) >= LARGEST_INTEGER and value not in kept:
+            return "decimals too long for a float" if is_decimal else TOO_LONG
+    return None
 
 
 def without_dictionary(column: Any) -> Any:
