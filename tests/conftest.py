@@ -11,7 +11,8 @@ import scipy.sparse as sp
 from hypothesis import settings
 
 from ufselect.benchmark.experiment import read_experiment
-from ufselect.columns.dense import Columns, constant_columns
+from ufselect.columns.dense import Columns
+from ufselect.columns.moments import constant_columns
 from ufselect.datasets import loaders
 from ufselect.graphs.adaptive import adaptive_neighbors
 from ufselect.graphs.laplacian import structure_laplacian

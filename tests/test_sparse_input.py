@@ -6,7 +6,7 @@ import scipy.sparse as sp
 from every_selector import make, may_stop_early, of_every_selector
 from numpy.testing import assert_array_equal
 
-from ufselect.columns.sparse_arrays import canonical
+from ufselect.columns.dense import canonical
 from ufselect.datasets.planted import make_planted_clusters
 
 # What runs here, other tests measure; measuring takes as long as a fit itself.

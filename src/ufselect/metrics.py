@@ -12,9 +12,9 @@ import scipy.sparse as sp
 from scipy.optimize import linear_sum_assignment
 from sklearn.utils import check_array
 
-from ufselect.columns.dense import Columns, column_extremes, powers_of_two
-from ufselect.columns.groups import numbered_by_equality
-from ufselect.columns.sparse_arrays import canonical
+from ufselect.columns.batches import numbered_by_equality
+from ufselect.columns.dense import Columns, canonical
+from ufselect.columns.moments import column_extremes, powers_of_two
 from ufselect.graphs.neighbors import nearest_others
 from ufselect.solvers.kmeans import kmeans_labels
 

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
 import ufselect
-from ufselect.columns.copies import first_equal_columns
-from ufselect.columns.dense import column_extremes
-from ufselect.columns.sparse_arrays import canonical
+from ufselect.columns.dense import canonical
+from ufselect.columns.in_memory import first_equal_columns
+from ufselect.columns.moments import column_extremes
 from ufselect.datasets import make_planted_clusters
 
 LAYOUTS = [np.asarray, sp.csr_array, sp.csc_array]

@@ -1,14 +1,16 @@
-"""Moments of blocks, joined, are those of all rows."""
+"""Statistics of columns, of blocks of rows as well, and which columns are constant up to rounding."""
 
 import numpy as np
 import pytest
-from hypothesis import given
+import scipy.sparse as sp
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 from numpy.testing import assert_allclose, assert_array_equal
 
-from ufselect.columns.dense import constant_columns
-from ufselect.columns.moments import ColumnMoments
+from ufselect.columns.moments import ColumnMoments, column_moments, constant_columns
+
+LAYOUTS = [np.asarray, np.asfortranarray, sp.csr_array, sp.csc_array, sp.csr_matrix, sp.csc_matrix]
 
 
 @given(
@@ -70,3 +72,53 @@ def test_the_same_columns_of_single_precision_are_constant_as_of_an_array(scale)
         found = ColumnMoments.joined(blocks, [10] * 5).constant_columns(50, np.finfo(np.float32), scale)
     assert_array_equal(found, [False, True, False, False, False, False, True, True])
     assert_array_equal(found, constant_columns(X, scale=scale))
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("offset", [0.0, 1e4, 1e8])
+def test_moments_keep_their_digits_beside_a_large_offset(layout, offset):
+    values = np.round(np.random.default_rng(0).standard_normal((50, 3)) * 1024) / 1024 + offset
+    mean, variance = column_moments(layout(values))
+    assert_allclose(mean, offset + (values - offset).mean(axis=0), rtol=1e-14, atol=1e-14)
+    assert_allclose(variance, (values - offset).var(axis=0), rtol=1e-6)
+
+
+def columns_to_judge(dtype):
+    """Columns by name, and whether they are constant."""
+    rng = np.random.default_rng(0)
+    noise = rng.standard_normal(60)
+    eps = np.finfo(dtype).eps
+    return {
+        "zeros": (np.zeros(60), True),
+        "one value": (np.full(60, 0.1), True),
+        "one negative value": (np.full(60, -7e8), True),
+        "large offset with the rounding of its sum": (1e8 * (1.0 + eps * rng.integers(-1, 2, 60)), True),
+        "tiny value with rounding": (1e-12 * (1.0 + eps * rng.integers(-1, 2, 60)), True),
+        "noise": (noise, False),
+        "tiny noise": (1e-12 * noise, False),
+        "small changes beside a large offset": (1e8 * (1.0 + 1e3 * eps * noise), False),
+        "one entry of many": (np.where(np.arange(60) == 17, 1.0, 0.0), False),
+        "one tiny entry of many": (np.where(np.arange(60) == 17, 1e-12, 0.0), False),
+    }
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("name", sorted(columns_to_judge(np.float64)))
+def test_a_column_is_constant_when_it_differs_by_rounding_only(layout, dtype, name):
+    column, constant = columns_to_judge(dtype)[name]
+    values = np.column_stack([np.arange(60.0), column]).astype(dtype)
+    assert_array_equal(constant_columns(layout(values)), [False, constant])
+
+
+@settings(max_examples=50)
+@given(
+    scale=st.sampled_from([1e-12, 1.0, 1e12]),
+    value=st.floats(-100, 100, allow_subnormal=False),
+    seed=st.integers(0, 99),
+)
+def test_scaling_a_matrix_does_not_change_which_columns_are_constant(scale, value, seed):
+    rng = np.random.default_rng(seed)
+    values = scale * np.column_stack([np.full(12, value), rng.standard_normal(12), value + rng.standard_normal(12)])
+    for layout in (np.asarray, sp.csr_array, sp.csc_array):
+        assert_array_equal(constant_columns(layout(values)), [True, False, False])

@@ -149,7 +149,8 @@ def prepared(X, form=np.asarray):
 @pytest.mark.parametrize("spread", ["row", "mean"])
 @pytest.mark.parametrize("n", [6, 60])
 def test_samples_at_equal_distances_share_evenly(n, spread, form):
-    P, mu, _ = adaptive_neighbors(prepared(np.eye(n), form), 5, spread=spread)
+    found = adaptive_neighbors(prepared(np.eye(n), form), 5, spread=spread)
+    P, mu = found.P, found.spread
     assert_array_equal(mu, 0.0)
     assert_allclose(P.toarray(), (1.0 - np.eye(n)) / (n - 1), rtol=0, atol=1e-15)
 
@@ -165,7 +166,8 @@ def test_a_neighbour_as_far_as_the_next_one_gets_nothing():
     # From 0: one neighbour at 1 and six at 3, of which two are among the three nearest.
     angles = np.arange(6) * np.pi / 3.0
     Z = np.vstack([[0.0, 0.0], [0.6, 0.8], 3.0 * np.column_stack([np.cos(angles), np.sin(angles)])])
-    P, mu, _ = adaptive_neighbors(Z, 3)
+    found = adaptive_neighbors(Z, 3)
+    P, mu = found.P, found.spread
     assert_array_equal(P.toarray()[0], [0, 1, 0, 0, 0, 0, 0, 0])
     assert_allclose(mu[0], 4.0, rtol=1e-12)
 
@@ -189,7 +191,8 @@ def test_of_too_many_equal_samples_those_with_the_lowest_indices_share(monkeypat
 @pytest.mark.parametrize("spread", ["row", "mean"])
 def test_a_general_solver_finds_the_same_probabilities(spread):
     Z = random_samples(9, 3)
-    P, mu, _ = adaptive_neighbors(Z, 3, spread=spread)
+    found = adaptive_neighbors(Z, 3, spread=spread)
+    P, mu = found.P, found.spread
     distances = distances_to_others(Z)
     for i in range(9):
         others = np.arange(9) != i
@@ -231,7 +234,8 @@ def test_probabilities_of_the_published_program_are_met(reference, name):
     data = reference(f"data_{name.removesuffix('nc')}")
     X = data["X"].astype(np.float64)
     X = X[:, data["nonconstant"]] if "nonconstant" in data else X
-    P, spread, _ = adaptive_neighbors(X, 5, spread="mean")
+    found = adaptive_neighbors(X, 5, spread="mean")
+    P, spread = found.P, found.spread
     assert_allclose(spread, stored["mu_estimateReg"].item(), rtol=1e-10)
     assert_allclose(P.toarray(), stored["P_full"], rtol=0, atol=1e-10)
     explicit = adaptive_neighbors(X, 5, spread=np.full(len(X), stored["mu_estimateReg"].item())).P

@@ -29,11 +29,11 @@ def key(beta, kind=2):
 
 
 def all_neighborhoods(index):
-    return [Neighborhoods.of(index)]
+    return [Neighborhoods(np.arange(len(index)), index)]
 
 
 def regressions(X, index, tau, beta, **params):
-    return LocalRegressions.of(X, Neighborhoods.of(index), tau, beta, **params)
+    return LocalRegressions.of(X, Neighborhoods(np.arange(len(index)), index), tau, beta, **params)
 
 
 def weights_from(model, X, tau, Y):

@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from ufselect.columns.dense import Columns
 from ufselect.graphs.spectral import turn_between
-from ufselect.solvers.alignment import agreement, alignment_path, alignments_with, kernel_turn, r2_curve
+from ufselect.solvers.alignment import alignment_path, alignments_with, kernel_alignment, kernel_turn, r2_curve
 
 
 def drawn(seed, n=30, d=12, q=3):
@@ -123,16 +123,16 @@ def test_r2_is_that_of_least_squares(seed):
 
 @settings(max_examples=30)
 @given(seed=st.integers(0, 10**6))
-def test_the_agreement_is_the_cosine_between_two_kernels(seed):
+def test_the_alignment_is_the_cosine_between_two_kernels(seed):
     X, T = drawn(seed)
-    assert agreement(X, T) == pytest.approx(alignment(X, T), rel=1e-10)
-    assert agreement(3.0 * X, X) == pytest.approx(1.0)
+    assert kernel_alignment(X, T) == pytest.approx(alignment(X, T), rel=1e-10)
+    assert kernel_alignment(3.0 * X, X) == pytest.approx(1.0)
     assert kernel_turn(X, X) == pytest.approx(0.0, abs=1e-7)
 
 
 def test_kernels_without_common_directions_turn_by_one():
     assert kernel_turn(np.eye(4)[:, :2], np.eye(4)[:, 2:]) == 1.0
-    assert agreement(np.zeros((4, 2)), np.eye(4)) == 0.0
+    assert kernel_alignment(np.zeros((4, 2)), np.eye(4)) == 0.0
 
 
 def test_for_orthonormal_factors_the_turn_of_kernels_is_that_of_spaces():

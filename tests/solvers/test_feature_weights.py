@@ -1,16 +1,16 @@
-"""FSASL's W takes enough features to express the structure, and not too many."""
+"""W takes enough features to express the structure, and not too many."""
 
 import numpy as np
 import pytest
 
 from ufselect.columns.dense import Columns
-from ufselect.solvers.alignment import agreement
+from ufselect.solvers.alignment import kernel_alignment
 from ufselect.solvers.feature_weights import (
-    LEAST_AGREEMENT,
+    LEAST_ALIGNMENT,
     MOST_HALVINGS,
-    FeatureWeights,
     expressive_weights,
     regressed_weights,
+    weights_at_zero,
 )
 from ufselect.solvers.penalties import smallest_penalty_of_products
 
@@ -23,52 +23,30 @@ def centred(seed, n, d):
 
 
 def first_weights(X, Y, share=SHARE):
-    products = X.T @ Y
-    start = FeatureWeights(np.zeros_like(products), Y, products, share * smallest_penalty_of_products(products), share)
-    return regressed(X, start)
-
-
-def regressed(X, start):
-    return regressed_weights(Columns(X), None, start, 1e-6, limited=True)[0]
-
-
-def expressed(X, Y):
-    return expressive_weights(Columns(X), first_weights(X, Y), lambda start: regressed(X, start))
+    return regressed_weights(Columns(X), weights_at_zero(Columns(X), Y, share))
 
 
 def test_the_penalty_is_halved_until_the_embedding_agrees_with_the_structure():
     X = centred(0, 200, 30)
     Y = X @ centred(1, 30, 10)
-    before, found = first_weights(X, Y), expressed(X, Y)
-    assert agreement(X @ before.W, Y) < LEAST_AGREEMENT <= agreement(X @ found.W, Y)
-    assert found.share < SHARE
-    assert agreement(X @ first_weights(X, Y, 2.0 * found.share).W, Y) < LEAST_AGREEMENT
+    before, found = first_weights(X, Y), expressive_weights(Columns(X), Y, SHARE)
+    assert kernel_alignment(X @ before.W, Y) < LEAST_ALIGNMENT <= kernel_alignment(X @ found.W, Y)
+    assert SHARE / 2**MOST_HALVINGS <= found.share < SHARE
+    assert kernel_alignment(X @ first_weights(X, Y, 2.0 * found.share).W, Y) < LEAST_ALIGNMENT
     assert found.penalty == pytest.approx(found.share * smallest_penalty_of_products(found.products))
-
-
-def test_weights_that_express_the_structure_stay():
-    X = centred(0, 200, 30)
-    weights = first_weights(X, X[:, :1], 0.1)
-    assert expressive_weights(Columns(X), weights, pytest.fail) is weights
 
 
 def test_the_penalty_stays_if_no_features_express_the_structure():
     X, Y = centred(0, 200, 5), centred(1, 200, 20)
-    weights, tried = first_weights(X, Y), []
-
-    def regress(start):
-        tried.append(start.share)
-        return regressed(X, start)
-
-    assert expressive_weights(Columns(X), weights, regress) is weights
-    assert tried == [SHARE / 2**halvings for halvings in range(1, MOST_HALVINGS + 1)]
+    found = expressive_weights(Columns(X), Y, SHARE)
+    assert found.share == SHARE
+    np.testing.assert_array_equal(found.W, first_weights(X, Y).W)
 
 
-def test_the_penalty_is_not_halved_if_too_many_features_would_take_part():
-    X, Y = centred(0, 20, 600), centred(1, 20, 4)
-    weights = first_weights(X, Y)._replace(W=np.zeros((600, 4)))
-
-    def doubling(start):
-        return start._replace(penalty=2.0 * start.penalty)
-
-    assert expressive_weights(Columns(X), weights, doubling) is weights
+def test_the_penalty_grows_while_too_many_features_take_part(monkeypatch):
+    monkeypatch.setattr("ufselect.solvers.feature_weights._ALWAYS_ALLOWED_ROWS", 30)
+    X, Y = centred(0, 20, 600), centred(1, 20, 19)
+    start = weights_at_zero(Columns(X), Y, 0.05)
+    found = regressed_weights(Columns(X), start)
+    assert found.penalty > start.penalty
+    assert 0 < np.count_nonzero(found.W.any(axis=1)) <= 30

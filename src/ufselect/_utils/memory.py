@@ -7,22 +7,14 @@ import sys
 from contextlib import suppress
 from pathlib import Path
 
+from sklearn import get_config
+
 _STATUS = Path("/proc/self/status")
 _CONTROL_GROUP_LIMIT = Path("/sys/fs/cgroup/memory.max")
 
 
 def ensure_fits(n_bytes: int, what: str, instead: str) -> None:
-    """Raise a MemoryError if this process may not use ``n_bytes``.
-
-    Parameters
-    ----------
-    n_bytes : int
-        Number of bytes to allocate.
-    what : str
-        What they are for, as the subject of a sentence.
-    instead : str
-        What to do instead.
-    """
+    """Raise a MemoryError if this process may not use ``n_bytes`` for what a sentence begins with."""
     limit = memory_limit()
     if n_bytes > limit:
         needed, allowed = (f"{size / 1e9:,.1f} GB" for size in (n_bytes, limit))
@@ -68,3 +60,8 @@ def _resource_limits() -> list[float]:
         return [float("inf")]
     soft = (resource.getrlimit(kind)[0] for kind in (resource.RLIMIT_AS, resource.RLIMIT_DATA))
     return [float("inf") if value == resource.RLIM_INFINITY else float(value) for value in soft]
+
+
+def affordable_rows(row_bytes: int) -> int:
+    """Return the number of rows of ``row_bytes`` bytes that fit into scikit-learn's ``working_memory``, at least 1."""
+    return max(1, int(get_config()["working_memory"] * 2**20) // row_bytes)

@@ -13,23 +13,9 @@ def names_a_module(name: str) -> bool:
 
 
 def object_named(name: str, modules: Sequence[str] = ()) -> Any:
-    """Import the object with this name.
+    """Import ``"package.module:name"``, or a plain name from the first of some modules that has it.
 
-    Parameters
-    ----------
-    name : str
-        ``"package.module:name"``, or a plain name; dots after the colon or in a plain name are attribute access.
-    modules : sequence of str
-        The modules in which to look a plain name up, in this order.
-
-    Returns
-    -------
-    object
-
-    Raises
-    ------
-    ValueError
-        If there is no such object, or its module cannot be imported.
+    Dots after the colon or in a plain name are attribute access.
 
     Examples
     --------

@@ -1,8 +1,4 @@
-"""Numerical policy: the tolerances that several modules share, and the sizes at which an algorithm changes.
-
-Every constant comes with its reason. A constant that only one function uses, and that is neither a tolerance nor
-a size, stays beside that function.
-"""
+"""Numerical policy: the tolerances that several modules share, and the sizes at which an algorithm changes."""
 
 from __future__ import annotations
 
@@ -15,10 +11,7 @@ LARGEST_DISTANCE_MATRIX = 1000
 """Number of samples up to which one product with all distances is faster than a neighbour search."""
 
 SMALLEST_BLOCKED_SEARCH = 5000
-"""Number of samples above which neighbours are searched in blocks in single precision and distances recomputed.
-
-Below it, the search of scikit-learn takes less than a second.
-"""
+"""Number of samples above which neighbours are searched in blocks; below, scikit-learn takes under a second."""
 
 LARGEST_EXACT_SEARCH = 200_000
 """Number of samples up to which "auto" searches for exact neighbours; the time grows with its square."""
@@ -27,31 +20,19 @@ SMALLEST_SINGLE_PRECISION_SPECTRUM = 5000
 """Order from which eigenvectors with a residual of 1e-4 or more are iterated in single precision: half the memory."""
 
 LARGEST_CROWDED_SPECTRUM = 1500
-"""Order up to which a spectrum with many small eigenvalues is decomposed densely: no iteration tells them apart.
-
-A dense decomposition of this order takes about a second, and methods repeat it.
-"""
+"""Order up to which a spectrum with many small eigenvalues is decomposed densely, within about a second."""
 
 LARGEST_EXACT_KERNEL = 3000
-"""Number of samples up to which a kernel is formed for all pairs; above it, it is approximated from landmarks.
-
-At this number the kernel takes 72 MB, and its leading eigenvectors a few seconds.
-"""
+"""Number of samples up to which a kernel is formed for all pairs (72 MB, a few seconds); above, from landmarks."""
 
 N_LANDMARKS = 1000
 """Number of samples from which a larger kernel is approximated: their decomposition takes about a second."""
 
 LARGEST_DENSE_SYSTEM = 5000
-"""Order up to which a dense matrix of all pairs of samples, or of features, is formed and factorised.
-
-It takes 200 MB, and a factorization several seconds. Above it, matrices are only applied.
-"""
+"""Order up to which a dense matrix of all pairs of samples, or of features, is formed (200 MB) and factorised."""
 
 MOST_CLUSTERS_TO_FIND = 50
-"""Largest number of clusters that "auto" considers.
-
-With more, its eigenvectors would take more time and memory than the rest of a fit of tens of thousands of samples.
-"""
+"""Largest number of clusters that "auto" considers: more eigenvectors would take more time than the rest of a fit."""
 
 FEWEST_CLUSTERS_TO_FIND = 5
 """Smallest number of clusters that "auto" considers, if there are enough samples.
@@ -64,10 +45,7 @@ NEIGHBORS_TO_COUNT_CLUSTERS = 10
 """Number of neighbours in the graph whose eigengap "auto" reads, unless given; fewer make gaps by chance."""
 
 LARGEST_TIED_GRAPH = 4_000_000
-"""Number of edges that samples tied at the smallest distance may add to a neighbour graph.
-
-They take 64 MB. All ties of up to 2000 samples fit; thousands of identical samples of a large table do not.
-"""
+"""Number of edges that samples tied at the smallest distance may add to a neighbour graph: 64 MB, all ties of 2000."""
 
 # Range of the data
 
@@ -85,10 +63,7 @@ at most one zero in 10⁶ rows, so nothing is gained by keeping it sparse.
 """
 
 ROUNDING_OF_DOUBLES = 10.0
-"""Standard deviation of a column, in units of eps times its largest magnitude, up to which it may be rounding only.
-
-Sums of a few numbers in double precision differ by less, and no measurement has as many digits.
-"""
+"""Standard deviation of a column, in units of eps times its largest magnitude, up to which it may be rounding."""
 
 ROUNDING_OF_SINGLES = 2.0
 """The same in single precision or less, where measurements do reach the last digits: Unix seconds are 128 apart.
@@ -99,10 +74,7 @@ At this ratio, rounding makes at most a tenth of the standard deviation.
 # Tolerances
 
 SAME_DISTANCE = 1e-10
-"""Squared distances with a smaller relative difference are the same, and the lower index counts as nearer.
-
-Sums over thousands of columns in another order differ by less.
-"""
+"""Squared distances with a smaller relative difference, as of sums in another order, are the same."""
 
 ROUNDINGS_OF_POINTS = 4
 """Error of a distance between xᵢ and xⱼ that comes from rounding of the points, in units of ε(‖xᵢ‖ + ‖xⱼ‖).
@@ -111,16 +83,10 @@ Centring and scaling round twice; small distances, between samples that are all 
 """
 
 SAME_EIGENVALUE = 1e-8
-"""Eigenvalues of a normalised Laplacian with a smaller difference are the same.
-
-The iterative eigensolver is accurate to less than this; eigenvalues lie between 0 and 2.
-"""
+"""Eigenvalues of a normalised Laplacian with a smaller difference are the same: eigensolvers err by less."""
 
 CROWDED_TOLERANCE = 1e-4
-"""Residual of eigenvectors, relative to the largest eigenvalue, if the spectrum is crowded and large.
-
-A smaller one takes hundreds of iterations, and vectors of nearly equal eigenvalues are equally good.
-"""
+"""Residual of eigenvectors of a large crowded spectrum, relative to the largest eigenvalue; less takes very long."""
 
 FAINTEST_SIMILARITY = 1e-10
 """Smallest weight of an edge: a sample whose weights all underflowed would drop out of its graph."""

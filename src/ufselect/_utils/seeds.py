@@ -14,11 +14,6 @@ from ufselect._utils.types import Indices
 def seed_of(random_state: Any) -> int:
     """Return ``random_state`` if it is an integer; otherwise draw an integer from it (None is NumPy's global state).
 
-    Raises
-    ------
-    ValueError
-        If scikit-learn would refuse it.
-
     Examples
     --------
     >>> import numpy as np

@@ -16,11 +16,6 @@ def warn_not_converged(message: str) -> None:
     """Issue a ``ConvergenceWarning`` for the line of user code that called this library.
 
     Call it from the thread that called ``fit``: the stack of a worker thread or process does not contain that line.
-
-    Parameters
-    ----------
-    message : str
-        What did not converge, after how many iterations, and what to do.
     """
     warn_user(message, ConvergenceWarning)
 
@@ -33,13 +28,9 @@ def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
 def _depth_of_user() -> int:
     """Return the number of frames from the caller of this function up to user code, or to the outermost frame."""
     depth, frame = 1, sys._getframe(1)
-    while frame.f_back is not None and _package_of(frame.f_globals) in _NOT_THE_USER:
+    while frame.f_back is not None and str(frame.f_globals.get("__name__", "")).partition(".")[0] in _NOT_THE_USER:
         depth, frame = depth + 1, frame.f_back
     return depth
-
-
-def _package_of(module: dict[str, object]) -> str:
-    return str(module.get("__name__", "")).partition(".")[0]
 
 
 @contextmanager

@@ -13,25 +13,11 @@ _REVERSING = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 
 
 def visible(text: str) -> str:
-    r"""Escape control characters, which a terminal would interpret.
-
-    Examples
-    --------
-    >>> from ufselect._utils.wording import visible
-    >>> print(visible("red\x1b[31m\nalert"))
-    red\x1b[31m\nalert
-    """
+    """Escape control characters, which a terminal would interpret."""
     if text.isascii() and text.isprintable():
         return text
-    return "".join(_escaped(letter) if _acts(letter) else letter for letter in text)
-
-
-def _acts(letter: str) -> bool:
-    return letter in _REVERSING or category(letter) in _ACTING
-
-
-def _escaped(letter: str) -> str:
-    return letter.encode("unicode_escape").decode("ascii")
+    acting = {letter for letter in text if letter in _REVERSING or category(letter) in _ACTING}
+    return "".join(letter.encode("unicode_escape").decode() if letter in acting else letter for letter in text)
 
 
 def shortened(text: str, longest: int = _LONGEST_NAME) -> str:
@@ -45,18 +31,7 @@ def shown(name: str, longest: int = _LONGEST_NAME) -> str:
 
 
 def listed(names: Sequence[str], most: int = _MOST_NAMES, *, longest: int = _LONGEST_NAME, quoted: bool = False) -> str:
-    """Return at most ``most`` names, separated by commas, and the number of the others.
-
-    Each is shortened to ``longest`` characters.
-
-    Examples
-    --------
-    >>> from ufselect._utils.wording import listed
-    >>> listed(["a", "b", "c"], most=2)
-    'a, b and 1 more'
-    >>> listed(["a", "b"], quoted=True)
-    "'a', 'b'"
-    """
+    """Return at most ``most`` names, shortened to ``longest`` characters, and the number of the others."""
     text = ", ".join(f"'{shown(name, longest)}'" if quoted else shown(name, longest) for name in names[:most])
     return text if len(names) <= most else f"{text} and {len(names) - most:,} more"
 

@@ -4,7 +4,7 @@ A method subclasses :class:`BaseSelector`, :class:`GraphSelector` or :class:`Clu
 which receives the informative columns as :class:`Columns` and returns a :class:`Ranking`.
 """
 
-from ufselect._utils.iterations import Iterations
+from ufselect._utils.progress import Iterations
 from ufselect._utils.warnings import warn_not_converged
 from ufselect.base.graph_selectors import ClusterSelector, GraphSelector
 from ufselect.base.ranking import Ranking, rank_by_alignment, rank_by_explanation, rank_by_row_norm, rank_by_score

@@ -9,20 +9,16 @@ from typing import Any, ClassVar, NamedTuple, TypeVar
 import numpy as np
 from sklearn.utils._param_validation import StrOptions
 
-from ufselect._utils.iterations import Iterations
-from ufselect._utils.policy import (
-    FEWEST_CLUSTERS_TO_FIND,
-    MOST_CLUSTERS_TO_FIND,
-    NEIGHBORS_TO_COUNT_CLUSTERS,
-)
+from ufselect._utils.policy import FEWEST_CLUSTERS_TO_FIND, MOST_CLUSTERS_TO_FIND, NEIGHBORS_TO_COUNT_CLUSTERS
+from ufselect._utils.progress import Iterations
 from ufselect._utils.types import Float
 from ufselect.base.selector import COUNT, BaseSelector
 from ufselect.columns.dense import Columns
 from ufselect.graphs.adaptive import neighbor_probabilities
-from ufselect.graphs.laplacian import structure_laplacian
-from ufselect.graphs.neighbors import Neighbors, nearest_others
-from ufselect.graphs.spectral import eigengap, smallest_eigenvectors
-from ufselect.solvers.nonnegative import GROWING, Tightening
+from ufselect.graphs.laplacian import NormalizedLaplacian, structure_laplacian
+from ufselect.graphs.neighbors import Neighbors, nearest_others, neighbor_graph
+from ufselect.graphs.spectral import eigengap, smallest_eigenvectors, spectral_embedding
+from ufselect.solvers.nonnegative import GROWING, Tightening, cluster_indicators, unit_rows
 
 State = TypeVar("State")
 
@@ -88,12 +84,9 @@ class ClusterSelector(GraphSelector):
     def _neighborhood(self, X: Columns) -> Neighborhood:
         """The k nearest neighbours of each sample and the number of clusters, from one neighbour search."""
         k = self._count_neighbors(X.shape[0])
-        nearest = nearest_others(
-            X,
-            self._neighbors_to_search(k, X.shape[0]),
-            with_ties=isinstance(self.n_clusters, str),
-            n_jobs=self.n_jobs,
-        )
+        finds_clusters = isinstance(self.n_clusters, str)
+        count = self._neighbors_to_search(k, X.shape[0])
+        nearest = nearest_others(X, count, with_ties=finds_clusters, n_jobs=self.n_jobs)
         return Neighborhood(nearest.first(k), self._clusters_among(nearest))
 
     def _count_clusters(self, X: Columns | Float) -> int:
@@ -134,6 +127,16 @@ class ClusterSelector(GraphSelector):
         if n_clusters >= n:
             raise ValueError(f"n_clusters={n_clusters} must be less than the number of samples, {n}.")
         return n_clusters
+
+    def _indicators_and_laplacian(
+        self, X: Columns, weights: str, width: float
+    ) -> tuple[int, NormalizedLaplacian, Float]:
+        """c, Lₙ of a neighbour graph with such edges, and the first F: indicators of its spectral clusters."""
+        nearest, n_clusters = self._neighborhood(X)
+        A = neighbor_graph(X, nearest, weights=weights, width=width)
+        Y = spectral_embedding(A, max(n_clusters - 1, 1), random_state=self.random_state).vectors
+        F = cluster_indicators(unit_rows(Y), n_clusters, self.random_state)
+        return n_clusters, NormalizedLaplacian(A), F
 
     def _tighten(
         self,

@@ -12,8 +12,8 @@ import numpy as np
 from ufselect._utils.types import Indices, Mask
 from ufselect._utils.wording import shown
 from ufselect.columns.constraints import Constraints
-from ufselect.columns.copies import first_equal_columns
-from ufselect.columns.dense import column_extremes, constant_columns
+from ufselect.columns.in_memory import first_equal_columns
+from ufselect.columns.moments import column_extremes, constant_columns
 from ufselect.columns.tabular import column_indices
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from abc import ABCMeta, abstractmethod
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Protocol, Self
@@ -37,10 +37,7 @@ SHARE: list[Any] = [Interval(Real, 0, 1, closed="neither")]
 ITERATIONS: dict[str, list[Any]] = {"max_iter": COUNT, "tol": NOT_NEGATIVE}
 """Constraints on the parameters of an iterative method."""
 
-CHOICE_OF_EDGES: dict[str, list[Any]] = {
-    "weights": [StrOptions({"heat", "binary", "cosine"})],
-    "width": POSITIVE,
-}
+CHOICE_OF_EDGES: dict[str, list[Any]] = {"weights": [StrOptions({"heat", "binary", "cosine"})], "width": POSITIVE}
 """Constraints on the parameters that weight the edges of a neighbour graph."""
 
 _NOT_LEARNED = ("n_features_in_", "feature_names_in_")
@@ -166,7 +163,8 @@ class BaseSelector(SelectorMixin, BaseEstimator, metaclass=ABCMeta):  # type: ig
             screening = Screening(constant, data.first_equal_columns(), keep_exclude, names)
             constraints = screening.constraints(count, getattr(self, "min_distance", 1))
             _refuse_near_columns(constraints, count, len(screening.informative))
-            with self._clock(), data.computing():
+            # Methods without iterations have no progress bar, but the elapsed time.
+            with waiting(type(self).__name__) if self.verbose else nullcontext(), data.computing():
                 columns = self._columns(data, screening.informative)
                 ranking = self._of_columns_as_they_are(self._learn(columns, constraints), columns.unit)
             order, n_open = constraints.arranged(ranking.order)
@@ -184,12 +182,7 @@ class BaseSelector(SelectorMixin, BaseEstimator, metaclass=ABCMeta):  # type: ig
             validate_features(self, X, reset=True)  # a tensor has no names: those of an earlier fit are forgotten
             return _on_device(X, X.device if device is None else device)
         X = validate_data(
-            self,
-            X,
-            accept_sparse=("csr", "csc"),
-            dtype=[np.float64, np.float32],
-            order="C",
-            ensure_min_samples=3,
+            self, X, accept_sparse=("csr", "csc"), dtype=[np.float64, np.float32], order="C", ensure_min_samples=3
         )
         if device is None:
             return MatrixInMemory(X, batch)
@@ -222,15 +215,6 @@ class BaseSelector(SelectorMixin, BaseEstimator, metaclass=ABCMeta):  # type: ig
         if data.batches is not None and sp.issparse(values):
             raise ValueError(f"{type(self).__name__} needs a dense X if batch is given; use X.toarray().")
         return self._prepared(values)
-
-    @contextmanager
-    def _clock(self) -> Iterator[None]:
-        """Show the elapsed time on a terminal if ``verbose``: methods without iterations have no progress bar."""
-        if not self.verbose:
-            yield
-            return
-        with waiting(type(self).__name__):
-            yield
 
     def _prepared(self, X: Any) -> Columns:
         """Values in memory, centred and scaled as the parameters say; a method may prepare them in its own way."""

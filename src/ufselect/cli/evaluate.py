@@ -80,7 +80,7 @@ def evaluate(
 
 def _notes_on_lists(lists: Mapping[str, ColumnList], loaded: LoadedTable) -> list[str]:
     """Return sentences on duplicate, unknown and constant columns of lists."""
-    from ufselect.columns.dense import constant_columns
+    from ufselect.columns.moments import constant_columns
 
     notes = []
     for name, each in lists.items():

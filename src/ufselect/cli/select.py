@@ -98,7 +98,7 @@ def select(
     """
     from sklearn import config_context
 
-    from ufselect.columns.dense import constant_columns
+    from ufselect.columns.moments import constant_columns
 
     start = perf_counter()
     selector = make_selector(method, fit_options, features=features, parameters=parameters)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -14,33 +15,35 @@ from sklearn.utils import column_or_1d
 from ufselect._utils.memory import ensure_fits
 from ufselect._utils.policy import MEAN_TO_SHIFT
 from ufselect._utils.types import Float, Indices
-from ufselect._utils.wording import shown
-from ufselect.columns.dense import Columns, column_spreads, constant_columns, dtype_beside_offsets, powers_of_two
-from ufselect.columns.groups import numbered_by_equality
-from ufselect.columns.scaling import common_unit, divisors_of_moments
-from ufselect.columns.sparse_arrays import with_dense_columns
+from ufselect._utils.wording import counted, shown
+from ufselect.columns.dense import Columns, with_dense_columns
+from ufselect.columns.moments import (
+    column_spreads,
+    common_unit,
+    constant_columns,
+    divisors_of_moments,
+    dtype_beside_offsets,
+    powers_of_two,
+)
 from ufselect.columns.tabular import is_missing
 
 
 @dataclass(frozen=True)
 class Batches:
-    """The batch of every sample, as a number from 0 on.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from ufselect.columns.batches import Batches
-    >>> batches = Batches.of(["a", "b", "a", "b"], 4)
-    >>> batches.without_means(np.array([[1.0], [10.0], [3.0], [12.0]])).ravel()
-    array([5.5, 5.5, 7.5, 7.5])
-    """
+    """The batch of every sample, as a number from 0 on."""
 
     codes: Indices
 
     @classmethod
     def of(cls, batch: Any, n_samples: int) -> Batches:
         """Check the batches that a user gives, one for each sample."""
-        different, numbers = numbered_by_equality(_known_labels(batch, n_samples), "batches")
+        labels = column_or_1d(np.asarray(batch, dtype=object))
+        if len(labels) != n_samples:
+            raise ValueError(f"batch has {len(labels)} values, but X has {n_samples} samples.")
+        missing = [index for index, label in enumerate(labels) if is_missing(label)]
+        if missing:
+            raise ValueError(f"The batch of sample {missing[0]} is missing ({len(missing)} in all).")
+        different, numbers = numbered_by_equality(list(labels), "batches")
         names, order = np.unique([str(label) for label in different], return_inverse=True)
         codes = order[numbers]
         if len(names) == 1:
@@ -92,21 +95,38 @@ class Batches:
         return (X - (means - overall)[self.codes]).astype(dtype_beside_offsets(X))
 
 
-def _known_labels(batch: Any, n_samples: int) -> list[Any]:
-    labels = column_or_1d(np.asarray(batch, dtype=object))
-    if len(labels) != n_samples:
-        raise ValueError(f"batch has {len(labels)} values, but X has {n_samples} samples.")
-    missing = [index for index, label in enumerate(labels) if is_missing(label)]
-    if missing:
-        raise ValueError(f"The batch of sample {missing[0]} is missing ({len(missing)} in all).")
-    return list(labels)
+def numbered_by_equality(values: Sequence[Any], what: str) -> tuple[list[Any], Indices]:
+    """Return the different values, sorted (by their texts if they have no order), and the number of each value.
+
+    1 and 1.0 are equal; a number and a text that look the same are an error. Messages call the values ``what``.
+
+    Examples
+    --------
+    >>> from ufselect.columns.batches import numbered_by_equality
+    >>> numbered_by_equality(["b", 2, "a", 2.0], "labels")
+    ([2, 'a', 'b'], array([2, 0, 1, 0]))
+    """
+    n_missing = sum(map(is_missing, values))
+    if n_missing:
+        raise ValueError(f"{what} are missing for {counted(n_missing, 'sample')}.")
+    different = list(dict.fromkeys(values))
+    try:
+        different.sort()
+    except TypeError:
+        different.sort(key=str)
+    texts = [str(value) for value in different]
+    if len(set(texts)) < len(texts):
+        same = next(text for text in texts if texts.count(text) > 1)
+        raise ValueError(f"{what} have {shown(same)} as a number and as a text; make all of them texts.")
+    number = {value: index for index, value in enumerate(different)}
+    return different, np.array([number[value] for value in values], dtype=np.intp)
 
 
 class SparseWithinBatches(Columns):
     """Sparse columns less the means of batches: X = V − EᵀO, with O the (b, d) offsets and E the indicator of batches.
 
-    V stays sparse, and products subtract the offsets implicitly. Only methods that search neighbours among the columns
-    themselves need all values at once, which are dense; they are computed if they fit into memory.
+    V stays sparse, and products subtract the offsets implicitly. Only a neighbour search needs all values, which are
+    dense, at once.
     """
 
     def __init__(self, values: Any, batches: Batches, offsets: Float, *, centered: bool, unit: float = 1.0) -> None:

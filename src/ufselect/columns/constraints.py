@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -10,10 +11,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ufselect._utils.types import Indices
-
-
-def _none() -> Indices:
-    return np.empty(0, dtype=np.intp)
 
 
 class Arrangement(NamedTuple):
@@ -48,7 +45,7 @@ class Constraints:
     """
 
     count: int | None = None
-    first: Indices = field(default_factory=_none)
+    first: Indices = field(default_factory=lambda: np.empty(0, dtype=np.intp))
     positions: Indices | None = None
     min_distance: int = 1
 
@@ -76,18 +73,8 @@ class Choosing:
 
     Columns far enough from all that are taken lie in gaps between these. A gap holds the most columns if the first
     possible one is taken again and again. A column is too near to two of these at most and thus costs the room of one
-    other at most. So every column in a gap is open as long as there is room to spare.
-
-    Parameters
-    ----------
-    wanted : Constraints
-    d : int
-        Number of columns.
-
-    Attributes
-    ----------
-    open : ndarray of bool of shape (d,)
-        Columns that may be taken next.
+    other at most. So every column in a gap is open as long as there is room to spare. ``open`` holds the columns that
+    may be taken next.
     """
 
     def __init__(self, wanted: Constraints, d: int) -> None:
@@ -146,18 +133,17 @@ class Choosing:
         if cost or not self._lacking:
             self._open_others()
         elif self._spare == 0:
-            for place_beside in (place, place + 1):
-                self._close_costly(*self._gap(place_beside))
+            self._close_costly((place, place + 1))
 
     def _open_others(self) -> None:
         """Open all columns in gaps, or those that cost no room if there is none to spare."""
         self.open = self._far.copy()
         if self._lacking and self._spare == 0:
-            for place in range(len(self._taken) + 1):
-                self._close_costly(*self._gap(place))
+            self._close_costly(range(len(self._taken) + 1))
 
-    def _close_costly(self, start: int, stop: int) -> None:
-        self.open[start:stop] = self._cost(np.arange(start, stop), start, stop) == 0
+    def _close_costly(self, places: Iterable[int]) -> None:
+        for start, stop in map(self._gap, places):
+            self.open[start:stop] = self._cost(np.arange(start, stop), start, stop) == 0
 
     def _cost(self, column: Any, start: int, stop: int) -> Any:
         """Return by how much less others fit into a gap, besides the place of a column itself, if it is taken."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from hashlib import blake2b
 from typing import Any
@@ -19,11 +18,10 @@ from sklearn.utils import gen_batches
 
 from ufselect._utils.policy import LARGEST_DENSE_SYSTEM
 from ufselect._utils.types import Float, Indices, Mask
-from ufselect.columns.copies import columns_of_equal_extremes, first_of_equal_content
 from ufselect.columns.dense import Columns
-from ufselect.columns.moments import ColumnMoments
-from ufselect.columns.resolution import has_large_offsets
-from ufselect.columns.scaling import common_unit, divisors_of_moments
+from ufselect.columns.in_memory import columns_of_equal_extremes, first_of_equal_content
+from ufselect.columns.moments import ColumnMoments, has_large_offsets
+from ufselect.columns.streamed import Preparation, StreamedColumns
 
 _VALUES_AT_ONCE = 2**22  # of a block that are converted to double precision
 _BYTES_AT_ONCE = 2**25  # sent to the workers, or returned by them
@@ -32,13 +30,7 @@ _ALLOWED_TO_SEND = {"distributed.admin.large-graph-warning-threshold": "1GB"}
 
 
 class DaskMatrix:
-    """X as a Dask array or data frame, before columns are left out, centred and scaled.
-
-    Parameters
-    ----------
-    X : dask.array.Array or dask.dataframe.DataFrame of shape (n, d)
-        Each of its blocks fits into the memory of a worker.
-    """
+    """X as a Dask array or data frame, each block of which fits into the memory of a worker."""
 
     def __init__(self, X: Any) -> None:
         array: da.Array = X.to_dask_array(lengths=True) if hasattr(X, "to_dask_array") else X
@@ -83,132 +75,67 @@ class DaskMatrix:
                 f"A Dask array may have at most as many features as samples, and at most {LARGEST_DENSE_SYSTEM:,}; "
                 f"X has {n:,} samples and {len(index):,} features. Use X.compute() if it fits into memory."
             )
-        mean, deviation = self._moments.mean[index], self._moments.deviation[index]
-        divisor = divisors_of_moments(mean, deviation, center=center, scale=scale)
-        dtype = self.dtype
-        if not center and has_large_offsets(mean, deviation):
-            dtype = np.dtype(np.float64)
-        prepare = Preparation(index, mean if center else np.zeros_like(mean), divisor, dtype)
-        return DaskColumns(self._blocks, prepare, mean, centered=center, unit=common_unit(divisor, scale))
+        large = not center and has_large_offsets(self._moments.mean[index], self._moments.deviation[index])
+        dtype = np.float64 if large else self.dtype
+        return DaskColumns.of_moments(self._blocks, self._moments, index, dtype, center=center, scale=scale)
 
 
-@dataclass(frozen=True)
-class Preparation:
-    """How a block of X is prepared: which columns, what is subtracted from them, and their scale and precision."""
-
-    index: Indices
-    offset: Float
-    divisor: Float
-    dtype: np.dtype[Any]
-
-    def pieces(self, block: Any) -> Iterator[tuple[slice, npt.NDArray[Any]]]:
-        """Yield slices of the rows of a block and their prepared values."""
-        for rows, part in dense_pieces(block):
-            values = part[:, self.index] - self.offset  # in double precision, as offsets may be far larger
-            values /= self.divisor
-            yield rows, values.astype(self.dtype, copy=False)
-
-    def gram(self, block: Any) -> Float:
-        """XᵀX of a block."""
-        return sum(((V.T @ V).astype(np.float64) for _, V in self.pieces(block)), start=np.zeros(()))
-
-    def transposed_product(self, block: Any, B: Float) -> Float:
-        """XᵀB of a block and the rows of B that belong to it."""
-        return sum(((V.T @ B[rows]).astype(np.float64) for rows, V in self.pieces(block)), start=np.zeros(()))
-
-    def product(self, block: Any, B: Float) -> Float:
-        """XB of a block."""
-        return np.concatenate([V @ B for _, V in self.pieces(block)])
-
-    def columns(self, block: Any) -> npt.NDArray[Any]:
-        """The prepared values of a block."""
-        return np.concatenate([V for _, V in self.pieces(block)])
+def _pieces(block: Any, prepare: Preparation) -> Iterator[tuple[slice, npt.NDArray[Any]]]:
+    """Yield slices of the rows of a block and their prepared values."""
+    for rows, part in dense_pieces(block):
+        values = part[:, prepare.index] - prepare.offset  # in double precision, as offsets may be far larger
+        values /= prepare.divisor
+        yield rows, values.astype(prepare.dtype, copy=False)
 
 
-class DaskColumns(Columns):
-    """Some columns of a Dask array, less an offset and divided by a scale.
+def _gram_of_block(block: Any, prepare: Preparation) -> Float:
+    return sum(((V.T @ V).astype(np.float64) for _, V in _pieces(block, prepare)), start=np.zeros(()))
 
-    Everything with a row per sample that it returns is in memory. What :class:`Columns` can do beyond that needs all
-    values at once, and raises an error.
 
-    Parameters
-    ----------
-    blocks : RowBlocks
-    prepare : Preparation
-    means : ndarray of shape (d,)
-        Means of the columns, before anything is subtracted.
-    centered : bool
-        Whether the offset is these means.
-    unit : float
-        The power of two by which all columns are divided if they are not scaled.
-    """
+def _transposed_product(block: Any, B: Float, prepare: Preparation) -> Float:
+    """XᵀB of a block and the rows of B that belong to it."""
+    return sum(((V.T @ B[rows]).astype(np.float64) for rows, V in _pieces(block, prepare)), start=np.zeros(()))
 
-    def __init__(
-        self, blocks: RowBlocks, prepare: Preparation, means: Float, *, centered: bool, unit: float = 1.0
-    ) -> None:
-        self._blocks, self._prepare, self._means = blocks, prepare, means
-        self.centered, self.unit = centered, unit
-        self.offset = None
-        self.shape = (blocks.shape[0], len(prepare.index))
-        self.dtype = prepare.dtype
 
-    @property
-    def values(self) -> Any:
-        """Raise an error: the values are not in memory."""
-        raise ValueError(
-            "These settings need all values of X at once, but X is a Dask array. Use X.compute(), or the default "
-            "parameters of KernelFSASL."
-        )
+def _product(block: Any, prepare: Preparation, B: Float) -> Float:
+    return np.concatenate([V @ B for _, V in _pieces(block, prepare)])
 
-    @property
-    def by_row(self) -> Any:
-        """Raise the same error."""
-        return self.values
+
+def _prepared_values(block: Any, prepare: Preparation) -> npt.NDArray[Any]:
+    return np.concatenate([V for _, V in _pieces(block, prepare)])
+
+
+class DaskColumns(StreamedColumns):
+    """Some columns of a Dask array. Everything with a row per sample that they return is in memory."""
+
+    _refusal = (
+        "These settings need all values of X at once, but X is a Dask array. Use X.compute(), or the default "
+        "parameters of KernelFSASL."
+    )
 
     def __matmul__(self, B: Float) -> Float:
         """XB."""
         weights = np.ascontiguousarray(B, dtype=self.dtype)
         product = np.empty((self.shape[0], B.shape[1]))
-        for rows, part in self._blocks.each(partial(self._prepare.product, B=weights), weights[:1].nbytes):
+        task = partial(_product, prepare=self._prepare, B=weights)
+        for rows, part in self._source.each(task, weights[:1].nbytes):
             product[rows] = part
         return product
 
     def transposed_matmul(self, B: Float) -> Float:
         """XᵀB."""
-        return self._blocks.total(self._prepare.transposed_product, B.astype(self.dtype, copy=False))
+        task = partial(_transposed_product, prepare=self._prepare)
+        return self._source.total(task, B.astype(self.dtype, copy=False))
 
     @cached_property
     def _gram(self) -> Float:
-        return self._blocks.total(self._prepare.gram)
-
-    def gram(self, index: Indices | slice = slice(None), weights: Float | None = None) -> Float:
-        """XᵀX of the columns with the given indices."""
-        if weights is not None:
-            return super().gram(index, weights)  # raises
-        return self._gram[index][:, index]
-
-    def squared_norms(self) -> Float:
-        """‖xⱼ‖² of every column."""
-        return self._gram.diagonal().copy()
-
-    def subset(self, index: Indices) -> DaskColumns:
-        """Return the columns with the given indices."""
-        old = self._prepare
-        part = DaskColumns(
-            self._blocks,
-            Preparation(old.index[index], old.offset[index], old.divisor[index], old.dtype),
-            self._means[index],
-            centered=self.centered,
-        )
-        if "_gram" in vars(self):
-            part._gram = self.gram(index)
-        return part
+        return self._source.total(partial(_gram_of_block, prepare=self._prepare))
 
     def columns(self, index: Indices | slice) -> Float:
         """Return the columns with the given indices, in memory."""
         part = self.subset(np.arange(self.shape[1])[index])
-        blocks = self._blocks.each(part._prepare.columns, part.shape[1] * self.dtype.itemsize)
-        return np.concatenate([values for _, values in blocks])
+        task = partial(_prepared_values, prepare=part._prepare)
+        return np.concatenate([values for _, values in self._source.each(task, part.shape[1] * self.dtype.itemsize)])
 
     def samples(self) -> Columns:
         """The columns with their values in memory, which is for few of them."""
@@ -216,22 +143,11 @@ class DaskColumns(Columns):
             return self.values
         return Columns(self.columns(slice(None)), centered=self.centered)
 
-    def less_means(self, weights: Float | None = None) -> DaskColumns:
-        """Subtract the means of the columns."""
-        if weights is not None:
-            return self.values
-        return DaskColumns(self._blocks, replace(self._prepare, offset=self._means), self._means, centered=True)
-
 
 class RowBlocks:
-    """The blocks of rows of a Dask array, each of which some worker computes whenever it is needed.
+    """The blocks of rows of a Dask array, dense or sparse, each of which some worker computes whenever it is needed.
 
     What a block needs is part of its task, so that another worker can repeat the task if one dies.
-
-    Parameters
-    ----------
-    X : dask.array.Array of shape (n, d)
-        Its chunks may be dense or sparse.
     """
 
     def __init__(self, X: da.Array) -> None:
@@ -244,27 +160,14 @@ class RowBlocks:
     def each(self, task: Callable[[Any], Any], row_bytes: int = 0) -> Iterator[tuple[slice, Any]]:
         """Yield the slices of the rows of all blocks, in order, and what a task returns for a block.
 
-        Parameters
-        ----------
-        task : callable
-            Its argument is the block.
-        row_bytes : int, default=0
-            Size of the result per row of X, if it depends on the number of rows.
+        ``row_bytes`` is the size of the result per row of X, if it depends on the number of rows.
         """
         call = dask.delayed(task, pure=False)
         for batch in self._batches(row_bytes):
             yield from zip(self._rows[batch], _computed([call(block) for block in self._blocks[batch]]), strict=True)
 
     def total(self, task: Callable[..., Any], by_row: Any = None) -> Any:
-        """Add up what a task returns for all blocks.
-
-        Parameters
-        ----------
-        task : callable
-            Its arguments are the block and, if given, the rows of ``by_row`` that belong to it.
-        by_row : ndarray of shape (n, …), optional
-            An array in memory with a row for each row of X.
-        """
+        """Add up what a task returns for all blocks and, if given, the rows of ``by_row`` that belong to them."""
         call = dask.delayed(task, pure=False)
         total: Any = 0.0
         for batch in self._batches(0 if by_row is None else by_row[:1].nbytes):
@@ -324,12 +227,7 @@ def _moments_of_block(block: Any) -> tuple[int, ColumnMoments]:
 def _digests_of_columns(block: Any, index: Indices) -> list[bytes]:
     """Return a digest of the values of every column in a block; zero and minus zero are the same value."""
     digests = [blake2b(digest_size=16) for _ in index]
-    for values in _columns_of_pieces(block, index):
-        for digest, column in zip(digests, values, strict=True):
+    for _, part in dense_pieces(block):
+        for digest, column in zip(digests, np.ascontiguousarray(part[:, index].T) + 0.0, strict=True):
             digest.update(column)
     return [digest.digest() for digest in digests]
-
-
-def _columns_of_pieces(block: Any, index: Indices) -> Iterator[npt.NDArray[Any]]:
-    for _, part in dense_pieces(block):
-        yield np.ascontiguousarray(part[:, index].T) + 0.0

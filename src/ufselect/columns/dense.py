@@ -7,29 +7,30 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 from sklearn.utils import gen_batches
-from sklearn.utils.sparsefuncs import inplace_column_scale, mean_variance_axis, min_max_axis
+from sklearn.utils.sparsefuncs import inplace_column_scale
 
-from ufselect._utils.blocks import affordable_rows
-from ufselect._utils.policy import MEAN_TO_SHIFT, SMALLEST_SAFE_SQUARE, SMALLEST_SINGLE_PRECISION_SPECTRUM
+from ufselect._utils.memory import affordable_rows
+from ufselect._utils.policy import MEAN_TO_SHIFT, SMALLEST_SINGLE_PRECISION_SPECTRUM
 from ufselect._utils.threads import threads_for
 from ufselect._utils.types import Float, Indices
-from ufselect.columns.resolution import (
-    common_spread,
-    differs_by_rounding,
-    has_large_offsets,
-    largest_rounding,
-    magnitudes,
-    whole_columns,
+from ufselect.columns.moments import (
+    column_extremes,
+    column_moments,
+    column_spreads,
+    common_scale,
+    common_unit,
+    divisors,
+    divisors_of_moments,
+    dtype_beside_offsets,
+    root_mean_squares,
 )
-from ufselect.columns.scaling import common_scale, common_unit, divisors, divisors_of_moments
-from ufselect.columns.sparse_arrays import sparse_self_product, with_dense_columns
 
 _BLOCK_BYTES = 2**19
 _FEWEST_COLUMNS = 32
 _WIDE_BLOCK = 1024
+_FILLED = 0.15  # share of nonzero values from which a dense product takes less time than a sparse one
 
 
 class Columns:
@@ -155,7 +156,10 @@ class Columns:
         """XᵀX, or Xᵀ diag(w) X with w ≥ 0, of the columns with the given indices, as a dense array."""
         part = self.values[:, index]
         # A product of a matrix with its own transpose takes half the time of any other.
-        half = part if weights is None else _with_scaled_rows(part, np.sqrt(weights).astype(self.dtype))
+        half = part
+        if weights is not None:
+            root = np.sqrt(weights).astype(self.dtype)
+            half = sp.diags_array(root) @ part if sp.issparse(part) else root[:, None] * part
         with threads_for(float(part.size) * part.shape[1]):
             product = sparse_self_product(half.T) if sp.issparse(half) else half.T @ half
         if self.offset is not None:
@@ -260,118 +264,6 @@ class Columns:
         return dense if offset is None else dense - offset.astype(dense.dtype)
 
 
-def dtype_beside_offsets(X: npt.NDArray[Any]) -> np.dtype[Any]:
-    """Return the type of a dense X, or float64 if its own would lose digits unless offsets are subtracted."""
-    return np.dtype(np.float64) if X.dtype != np.float64 and has_large_offsets(*column_spreads(X)) else X.dtype
-
-
-def root_mean_squares(X: Any) -> Float:
-    """Return the root mean square of every column of a dense X, even if the squares of its values underflow."""
-    squares = np.einsum("ij,ij->j", X, X, dtype=np.float64) / X.shape[0]
-    tiny = squares < SMALLEST_SAFE_SQUARE
-    if not tiny.any():
-        return np.sqrt(squares)
-    unit = np.where(tiny, powers_of_two(np.abs(X).max(axis=0)), 1.0)
-    scaled = X / unit  # all columns, as sums over some of them would run in another order
-    return unit * np.sqrt(np.einsum("ij,ij->j", scaled, scaled, dtype=np.float64) / X.shape[0])
-
-
-def powers_of_two(magnitudes: Any) -> Float:
-    """Return the largest power of two below every magnitude; dividing by it changes no digit."""
-    exponents = np.frexp(np.asarray(magnitudes, dtype=np.float64))[1] - 1
-    return np.ldexp(1.0, np.maximum(exponents, np.finfo(np.float64).minexp))
-
-
-def _shifted_columns(X: sp.csc_array, shift: Float) -> sp.csc_array:
-    """Subtract a constant from the columns with a nonzero shift, which fills in their zeros.
-
-    The mean of such a column is large compared to its standard deviation, so it has hardly any zeros.
-    """
-    columns = np.flatnonzero(shift)
-    return with_dense_columns(X, columns, X[:, columns].toarray() - shift[columns]) if len(columns) else X
-
-
-def _with_scaled_rows(part: Any, weights: Any) -> Any:
-    return sp.diags_array(weights) @ part if sp.issparse(part) else weights[:, None] * part
-
-
-def holding_dtype(values: Float, dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """Return ``dtype``, or float64 if the largest of the values would overflow or underflow in it."""
-    largest = float(np.abs(values).max())
-    limits = np.finfo(dtype)
-    return dtype if largest == 0.0 or float(limits.tiny) <= largest <= float(limits.max) else np.dtype(np.float64)
-
-
-def column_moments(X: Any) -> tuple[Float, Float]:
-    """Return the mean and the variance of every column, computed in two passes and in float64."""
-    if sp.issparse(X):
-        mean, variance = mean_variance_axis(X.astype(np.float64), axis=0)
-        return mean, variance
-    mean = X.mean(axis=0, dtype=np.float64)
-    return mean, np.var(X, axis=0, dtype=np.float64, mean=mean[None, :])
-
-
-def column_spreads(X: Any) -> tuple[Float, Float]:
-    """Return the mean and the standard deviation of every column, even if the squares of its values underflow."""
-    mean, variance = column_moments(X)
-    deviation = np.sqrt(variance)
-    tiny = np.flatnonzero(variance < SMALLEST_SAFE_SQUARE)
-    if len(tiny):
-        part = X[:, tiny].astype(np.float64)
-        smallest, largest = column_extremes(part)
-        unit = powers_of_two(magnitudes((smallest, largest)))
-        _, variance = column_moments(part @ sp.diags_array(1.0 / unit) if sp.issparse(part) else part / unit)
-        deviation[tiny] = unit * np.sqrt(variance)
-    return mean, deviation
-
-
-def column_extremes(X: Any) -> tuple[Any, Any]:
-    """Return the smallest and the largest value of every column."""
-    return min_max_axis(X, axis=0) if sp.issparse(X) else (X.min(axis=0), X.max(axis=0))
-
-
-def constant_columns(
-    X: Any, extremes: tuple[Any, Any] | None = None, *, scale: str | None = "standard"
-) -> npt.NDArray[np.bool_]:
-    """Return which columns hold only one value, up to rounding.
-
-    Parameters
-    ----------
-    X : ndarray or sparse array of shape (n, d)
-    extremes : tuple of ndarray, optional
-        The smallest and the largest value of every column, if known.
-    scale : {"standard", "moderate"} or None
-        How the columns will be scaled. Unless each gets a scale of its own ("standard"), a column is also constant if
-        it varies so little compared to the others that the squares of its scaled values underflow.
-
-    Returns
-    -------
-    ndarray of bool of shape (d,)
-    """
-    smallest, largest = column_extremes(X) if extremes is None else extremes
-    constant = (smallest == largest) | rounded_columns(X, (smallest, largest))
-    spread = largest.astype(np.float64) - smallest
-    tiny = float(np.finfo(X.dtype).tiny)
-    return np.asarray(constant | (spread <= max(tiny, np.sqrt(tiny) * common_spread(spread[~constant], scale))))
-
-
-def rounded_columns(X: Any, extremes: tuple[Any, Any]) -> npt.NDArray[np.bool_]:
-    """Return which columns vary, but by no more than rounding; ``extremes`` as in :func:`constant_columns`."""
-    smallest, largest = extremes
-    limits = np.finfo(X.dtype)
-    size = magnitudes(extremes)
-    # A standard deviation is at least (largest − smallest)/√(2n), so only narrow ranges need to be checked.
-    spread = largest.astype(np.float64) - smallest
-    narrow = spread <= largest_rounding(limits) * size * np.sqrt(2.0 * X.shape[0])
-    doubtful = np.flatnonzero((smallest < largest) & narrow)
-    rounded = np.zeros(X.shape[1], dtype=np.bool_)
-    if len(doubtful):
-        part = X[:, doubtful]
-        _, deviation = column_spreads(part)
-        rounded[doubtful] = differs_by_rounding(deviation, size[doubtful], whole_columns(part), limits)
-    return rounded
-
-
 def column_blocks(X: Columns) -> Iterator[tuple[slice, Float]]:
     """Iterate over slices of the columns of X and their dense float64 values; a sparse X is never dense as a whole."""
     n, d = X.shape
@@ -386,3 +278,74 @@ def wide_column_blocks(X: Columns) -> Iterator[tuple[slice, Float]]:
     n, d = X.shape
     for block in gen_batches(d, min(d, _WIDE_BLOCK, max(1, affordable_rows(8 * n) // 10))):
         yield block, np.asarray(X.columns(block), dtype=np.float64)
+
+
+def holding_dtype(values: Float, dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """Return ``dtype``, or float64 if the largest of the values would overflow or underflow in it."""
+    largest = float(np.abs(values).max())
+    limits = np.finfo(dtype)
+    return dtype if largest == 0.0 or float(limits.tiny) <= largest <= float(limits.max) else np.dtype(np.float64)
+
+
+def _shifted_columns(X: sp.csc_array, shift: Float) -> sp.csc_array:
+    """Subtract a constant from the columns with a nonzero shift, which fills in their zeros.
+
+    The mean of such a column is large compared to its standard deviation, so it has hardly any zeros.
+    """
+    columns = np.flatnonzero(shift)
+    return with_dense_columns(X, columns, X[:, columns].toarray() - shift[columns]) if len(columns) else X
+
+
+def canonical(X: Any) -> Any:
+    """Return a sparse X with sorted 32-bit indices, without duplicate entries and without explicit zeros.
+
+    X itself is not modified, and neither are its cached flags. The result shares the arrays of X if they are canonical
+    already. A dense X is returned unchanged.
+    """
+    if not sp.issparse(X):
+        return X
+    # A new object, because SciPy caches flags in the object that is asked for them.
+    clean = type(X)((X.data, X.indices, X.indptr), shape=X.shape)
+    if not clean.has_canonical_format:
+        clean = clean.copy()
+        clean.sum_duplicates()
+    if not clean.data.all():
+        clean = clean.copy()
+        clean.eliminate_zeros()
+    return _with_short_indices(clean)
+
+
+def with_dense_columns(X: sp.csc_array, columns: Indices, dense: Float) -> sp.csc_array:
+    """Replace some columns, whose indices ascend, by dense ones."""
+    n, lengths = X.shape[0], np.diff(X.indptr)
+    is_light = np.ones(X.shape[1], dtype=bool)
+    is_light[columns] = False
+    kept = np.repeat(is_light, lengths)
+    light = sp.csc_array((X.data[kept], X.indices[kept], _pointers(np.where(is_light, lengths, 0))), shape=X.shape)
+    rows = np.tile(np.arange(n), len(columns))
+    heavy = sp.csc_array((dense.ravel(order="F"), rows, _pointers(np.where(is_light, 0, n))), shape=X.shape)
+    return _with_short_indices(sp.csc_array(light + heavy))
+
+
+def sparse_self_product(V: Any) -> Float:
+    """VVᵀ as a dense array, with a dense product for the columns that are filled most."""
+    V = V.tocsc()
+    filled = np.diff(V.indptr) > _FILLED * V.shape[0]
+    rest = V[:, np.flatnonzero(~filled)]
+    product = np.asarray((rest @ rest.T).toarray(), dtype=np.float64)
+    dense = np.flatnonzero(filled)
+    for start in range(0, len(dense), _WIDE_BLOCK):
+        part = V[:, dense[start : start + _WIDE_BLOCK]].toarray()
+        product += part @ part.T
+    return product
+
+
+def _pointers(lengths: Any) -> Indices:
+    return np.concatenate([[0], np.cumsum(lengths)])
+
+
+def _with_short_indices(X: Any) -> Any:
+    """Convert the indices of X to 32 bits if they fit; parts of scikit-learn require it."""
+    if X.nnz <= np.iinfo(np.int32).max:
+        X.indices, X.indptr = X.indices.astype(np.int32, copy=False), X.indptr.astype(np.int32, copy=False)
+    return X

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
+from itertools import chain
 from numbers import Integral
 from typing import Any
 
@@ -14,23 +15,12 @@ import scipy.sparse as sp
 from sklearn.utils import check_array
 from sklearn.utils.validation import _check_feature_names, _get_feature_names
 
+from ufselect._utils.types import Indices
 from ufselect._utils.wording import counted, shown
-
-Indices = npt.NDArray[np.intp]
 
 
 def as_matrix(X: Any) -> Any:
-    """Return X as a float array, or as a CSR or CSC matrix without duplicate entries.
-
-    Parameters
-    ----------
-    X : array-like, data frame or sparse matrix of shape (n_samples, n_features)
-
-    Returns
-    -------
-    ndarray or sparse matrix
-        X itself if it already has that form.
-    """
+    """Return X as a float array, or as a CSR or CSC matrix without duplicate entries; X itself if it is one."""
     matrix = check_array(X, accept_sparse=("csr", "csc"), dtype=[np.float64, np.float32])
     if sp.issparse(matrix) and not matrix.has_canonical_format:
         matrix = matrix.copy()
@@ -60,13 +50,7 @@ def is_missing(value: Any) -> bool:
 
 
 def column_indices(columns: Iterable[Any], n_columns: int, names: Sequence[str] | None) -> Indices:
-    """Return the indices of columns that are given by index, by name, by boolean mask, or as a list of all these.
-
-    Raises
-    ------
-    ValueError
-        If there is no such column, or if a mask has another length or missing values.
-    """
+    """Return the indices of columns that are given by index, by name, by boolean mask, or as a list of all these."""
     columns = columns if hasattr(columns, "ndim") else list(columns)
     mask = as_mask(columns)
     if mask is not None:
@@ -80,13 +64,7 @@ def column_indices(columns: Iterable[Any], n_columns: int, names: Sequence[str] 
 
 
 def as_mask(columns: Any) -> list[Any] | None:
-    """Return a boolean mask of columns as a list, which may have missing values; None if it is no mask.
-
-    Raises
-    ------
-    ValueError
-        If columns have several dimensions.
-    """
+    """Return a boolean mask of columns as a list, which may have missing values; None if it is no mask."""
     if isinstance(columns, (str, Integral)) or not isinstance(columns, Iterable):
         return None
     if getattr(columns, "ndim", 1) != 1:
@@ -125,13 +103,11 @@ def columns_matching(texts: Iterable[str], names: Sequence[str]) -> dict[str, li
     known: dict[str, list[int]] = {}
     for index, name in enumerate(names):
         known.setdefault(name, []).append(index)
-    return {text: known.get(text) or _matching(text, known) for text in texts}
-
-
-def _matching(text: str, known: Mapping[str, list[int]]) -> list[int]:
-    if not is_pattern(text):
-        return []
-    return sorted(index for name, indices in known.items() if fnmatchcase(name, text) for index in indices)
+    found: dict[str, list[int]] = {}
+    for text in texts:
+        matching = (known[name] for name in known if fnmatchcase(name, text)) if is_pattern(text) else ()
+        found[text] = known.get(text) or sorted(chain.from_iterable(matching))
+    return found
 
 
 def dense_part(X: Any, index: Any, *, standardize: bool) -> npt.NDArray[np.float64]:

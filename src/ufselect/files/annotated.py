@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from ufselect._utils.wording import listed
 from ufselect.columns.arrays import is_dask_collection
-from ufselect.columns.sparse_arrays import canonical
+from ufselect.columns.dense import canonical
 from ufselect.files.arrow import as_texts, object_array
 from ufselect.files.errors import UnreadableError, errors_named
 from ufselect.files.hdf5 import check_self_contained, opened_for_writing

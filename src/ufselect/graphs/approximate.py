@@ -11,8 +11,8 @@ import scipy.sparse as sp
 from joblib import effective_n_jobs
 from sklearn.utils import check_random_state
 
-from ufselect._utils.blocks import number_of_threads
 from ufselect._utils.policy import LARGEST_EXACT_SEARCH, SAME_DISTANCE
+from ufselect._utils.threads import number_of_threads
 from ufselect._utils.types import Float, Indices
 from ufselect._utils.warnings import warn_user
 from ufselect.columns.arrays import is_tensor

@@ -13,9 +13,8 @@ from scipy.sparse.csgraph import connected_components, reverse_cuthill_mckee
 from scipy.sparse.linalg import LinearOperator
 from sklearn.utils import gen_batches
 
-from ufselect._utils.blocks import in_threads
 from ufselect._utils.compiling import compiled
-from ufselect._utils.threads import threads_for
+from ufselect._utils.threads import in_threads, threads_for
 from ufselect._utils.types import Float, Indices
 from ufselect.columns.dense import Columns, column_blocks, wide_column_blocks
 

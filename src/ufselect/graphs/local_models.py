@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
-from ufselect._utils.blocks import map_row_blocks
+from ufselect._utils.threads import map_row_blocks
 from ufselect._utils.types import Float, Indices
 from ufselect.columns.dense import Columns
 from ufselect.graphs.laplacian import neighbor_laplacian

@@ -14,8 +14,8 @@ from sklearn.neighbors import NearestNeighbors
 from sklearn.utils import gen_batches
 from sklearn.utils.extmath import row_norms
 
-from ufselect._utils.blocks import affordable_rows, map_row_blocks, number_of_threads
 from ufselect._utils.compiling import compiled
+from ufselect._utils.memory import affordable_rows
 from ufselect._utils.policy import (
     FAINTEST_SIMILARITY,
     LARGEST_DISTANCE_MATRIX,
@@ -24,9 +24,10 @@ from ufselect._utils.policy import (
     SAME_DISTANCE,
     SMALLEST_BLOCKED_SEARCH,
 )
-from ufselect._utils.threads import one_thread, threads_for
+from ufselect._utils.threads import map_row_blocks, number_of_threads, one_thread, threads_for
 from ufselect._utils.types import Float, Indices
-from ufselect.columns.dense import Columns, powers_of_two
+from ufselect.columns.dense import Columns
+from ufselect.columns.moments import powers_of_two
 
 _SPARE_CANDIDATES = 4
 _ROWS_TO_SORT = 2**14

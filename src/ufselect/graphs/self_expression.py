@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from ufselect._utils.blocks import map_row_blocks
+from ufselect._utils.threads import map_row_blocks
 from ufselect._utils.types import Float, Indices
 from ufselect._utils.warnings import warn_not_converged
 from ufselect.columns.dense import Columns

@@ -11,13 +11,13 @@ import scipy.sparse as sp
 from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_is_fitted
 
-from ufselect._utils.blocks import affordable_rows
+from ufselect._utils.memory import affordable_rows
 from ufselect._utils.types import Float, Indices
 from ufselect._utils.wording import percent, shown
 from ufselect.base import BaseSelector
 from ufselect.base.screening import keep_exclude_of
-from ufselect.columns.dense import Columns, constant_columns, wide_column_blocks
-from ufselect.columns.sparse_arrays import canonical
+from ufselect.columns.dense import Columns, canonical, wide_column_blocks
+from ufselect.columns.moments import constant_columns
 from ufselect.columns.tabular import as_matrix, column_indices, column_names, dense_part, fitted_column_names
 
 

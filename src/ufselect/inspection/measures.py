@@ -12,8 +12,9 @@ import scipy.sparse as sp
 from ufselect._utils.policy import LARGEST_DENSE_SYSTEM
 from ufselect._utils.seeds import some_samples
 from ufselect._utils.types import Float, Indices
-from ufselect.columns.dense import Columns, column_moments, constant_columns, wide_column_blocks
-from ufselect.columns.groups import numbered_by_equality
+from ufselect.columns.batches import numbered_by_equality
+from ufselect.columns.dense import Columns, wide_column_blocks
+from ufselect.columns.moments import column_moments, constant_columns
 from ufselect.columns.tabular import as_matrix, column_indices, column_names, dense_part
 from ufselect.inspection.refits import rows_of
 from ufselect.metrics import clustering_agreement, nearest_neighbors, neighborhood_overlap, redundancy

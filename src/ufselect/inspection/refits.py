@@ -16,8 +16,8 @@ from ufselect._utils.warnings import convergence_warnings
 from ufselect.base import BaseSelector
 from ufselect.base.screening import KeepExclude, keep_exclude_of
 from ufselect.columns.batches import Batches
-from ufselect.columns.copies import first_equal_columns
-from ufselect.columns.dense import column_extremes, constant_columns
+from ufselect.columns.in_memory import first_equal_columns
+from ufselect.columns.moments import column_extremes, constant_columns
 
 
 def clone_with(selector: BaseSelector, **params: Any) -> BaseSelector:

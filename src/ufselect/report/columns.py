@@ -10,7 +10,7 @@ from scipy.cluster.hierarchy import leaves_list, linkage
 from scipy.spatial.distance import squareform
 
 from ufselect._utils.types import Float, Indices
-from ufselect.columns.dense import constant_columns
+from ufselect.columns.moments import constant_columns
 from ufselect.columns.tabular import dense_part
 from ufselect.inspection import explain_features
 from ufselect.metrics import absolute_correlations

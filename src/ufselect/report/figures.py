@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ufselect._utils.types import Float
-from ufselect.columns.dense import column_moments
+from ufselect.columns.moments import column_moments
 from ufselect.columns.tabular import dense_part
 from ufselect.inspection import gains_of
 from ufselect.report.columns import (

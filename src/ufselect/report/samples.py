@@ -13,7 +13,8 @@ from sklearn.metrics import pairwise_distances_argmin
 
 from ufselect._utils.policy import NEIGHBORS_TO_COUNT_CLUSTERS
 from ufselect._utils.types import Float, Indices
-from ufselect.columns.dense import Columns, constant_columns
+from ufselect.columns.dense import Columns
+from ufselect.columns.moments import constant_columns
 from ufselect.graphs.adaptive import neighbor_probabilities
 from ufselect.graphs.laplacian import structure_laplacian
 from ufselect.graphs.neighbors import nearest_others

@@ -16,7 +16,7 @@ import ufselect
 from ufselect._utils.types import Float, Indices
 from ufselect._utils.wording import percent, shown
 from ufselect.base import BaseSelector
-from ufselect.columns.dense import constant_columns
+from ufselect.columns.moments import constant_columns
 from ufselect.columns.tabular import as_matrix, column_names
 from ufselect.inspection import StructureTest
 

@@ -22,14 +22,7 @@ from ufselect.base import (
 from ufselect.base.ranking import Ranking, rank_by_row_norm
 from ufselect.columns.dense import Columns
 from ufselect.graphs.laplacian import NormalizedLaplacian, quadratic_form
-from ufselect.graphs.neighbors import neighbor_graph
-from ufselect.graphs.spectral import spectral_embedding
-from ufselect.solvers.nonnegative import (
-    cluster_indicators,
-    orthogonality_cost,
-    spectral_step,
-    unit_rows,
-)
+from ufselect.solvers.nonnegative import orthogonality_cost, spectral_step
 from ufselect.solvers.penalties import penalty_of_share
 from ufselect.solvers.reweighted import (
     Remembered,
@@ -55,8 +48,7 @@ class CGSSL(ClusterSelector):
     Parameters
     ----------
     n_features_to_select : int, float or "auto", default="auto"
-        Number of features to select, or the fraction of features if a float. "auto" takes the features up to the peak
-        of the alignment curve.
+        Number of features to select, or the fraction if a float. "auto" ends at the peak of the alignment curve.
     n_clusters : int or "auto", default="auto"
         c, the number of columns of F. "auto" reads it off the widest gap between the eigenvalues of a neighbour graph,
         from 5 to √n (at most 50).
@@ -121,8 +113,7 @@ class CGSSL(ClusterSelector):
     n_iter_ : int
         Number of iterations.
     alignment_curve_ : ndarray
-        Entry m−1 is the alignment of the best m features with the embedding, the cosine between their kernels: 1 if the
-        two are proportional, 0 if they have nothing in common.
+        Entry m−1 is the alignment of the best m features with the embedding: the cosine between their kernels.
     alignments_ : ndarray of shape (n_features,)
         Alignment of each feature by itself.
     r2_curve_ : ndarray
@@ -196,7 +187,7 @@ class CGSSL(ClusterSelector):
         self.verbose = verbose
 
     def _learn(self, X: Columns, constraints: Constraints) -> Ranking:
-        n_clusters, L, F, gram = self._start(X)
+        n_clusters, L, F = self._indicators_and_laplacian(X, self.weights, self.width)
         alpha = self.regression_weight
         problem = StructuredPrediction(
             X,
@@ -205,21 +196,13 @@ class CGSSL(ClusterSelector):
             alpha * penalty_of_share(X, X.centered_like(F), self.row_penalty),
             self.structure_weight * alpha * float(X.squared_norms().mean()),
             self._rank(n_clusters),
-            gram,
+            affordable_gram(X),
         )
         start = F, problem.first_weights(F, 2.0 * even_row_norms(X, n_clusters))
         (F, W), course = self._tighten(
             start, lambda state, z: problem.step(*state, z), lambda state, z: problem.objective(*state, z)
         )
         return rank_by_row_norm(X, W, F, constraints).with_attributes(n_clusters_=n_clusters, **course)
-
-    def _start(self, X: Columns) -> tuple[int, NormalizedLaplacian, Float, Float | None]:
-        """c, Lₙ, the first F, and XᵀX if it is affordable."""
-        nearest, n_clusters = self._neighborhood(X)
-        A = neighbor_graph(X, nearest, weights=self.weights, width=self.width)
-        Y = spectral_embedding(A, max(n_clusters - 1, 1), random_state=self.random_state).vectors
-        F = cluster_indicators(unit_rows(Y), n_clusters, self.random_state)
-        return n_clusters, NormalizedLaplacian(A), F, affordable_gram(X)
 
     def _rank(self, n_clusters: int) -> int:
         if isinstance(self.structure_rank, str):

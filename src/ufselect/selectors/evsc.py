@@ -35,8 +35,7 @@ class EVSC(ClusterSelector):
     Parameters
     ----------
     n_features_to_select : int, float or "auto", default="auto"
-        Number of features to select, or the fraction of features if a float. "auto" takes those that score above the
-        mean.
+        Number of features to select, or the fraction if a float. "auto" takes those that score above the mean.
     n_clusters : int or "auto", default="auto"
         c, the number of eigenvalues. "auto" reads it off the widest gap between the eigenvalues of a neighbour graph,
         from 5 to √n (at most 50).
@@ -167,7 +166,7 @@ def _positive_pairs(S: Any, count: int, normalized: bool, random_state: Any) -> 
     """Eigenpairs of the smallest positive eigenvalues, and the factors that scale unit vectors to uᵀDu = 1."""
     n = S.shape[0]
     degrees = np.asarray(S.sum(axis=1)).ravel()
-    L: Laplacian = NormalizedLaplacian(S) if normalized else _unnormalized(S)
+    L: Laplacian = NormalizedLaplacian(S) if normalized else structure_laplacian(None, sp.csr_array(S), 1.0)
     n_zero = connected_components(S, directed=False)[0] if sp.issparse(S) else 1
     asked, most = n_zero + count, n - 1
     while True:
@@ -180,10 +179,6 @@ def _positive_pairs(S: Any, count: int, normalized: bool, random_state: Any) -> 
     positive = slice(n_zero - 1, int(beyond[0]) if len(beyond) else None)
     scale = 1.0 / np.sqrt(degrees) if normalized else np.ones(n)
     return Spectrum(found.values[positive], found.vectors[:, positive]), scale
-
-
-def _unnormalized(S: Any) -> Laplacian:
-    return structure_laplacian(None, sp.csr_array(S), 1.0)
 
 
 def _bracket(U: Float, values: Float, S: Any) -> Any:

@@ -52,8 +52,7 @@ class FSASL(ClusterSelector):
     Parameters
     ----------
     n_features_to_select : int, float or "auto", default="auto"
-        Number of features to select, or the fraction of features if a float. "auto" takes the features up to the peak
-        of the alignment curve.
+        Number of features to select, or the fraction if a float. "auto" ends at the peak of the alignment curve.
     n_clusters : int or "auto", default="auto"
         c, the approximate number of clusters, which sets the dimension of the learned space. "auto" reads c off the
         widest gap between the eigenvalues of a neighbour graph, from 5 to √n (at most 50).
@@ -304,12 +303,7 @@ class FSASL(ClusterSelector):
         return replace(structure, P=found.P, spread=found.spread)
 
     def _fit_weights(
-        self,
-        X: Columns,
-        gram: Float | None,
-        L: StructureLaplacian,
-        n_clusters: int,
-        last: FeatureWeights | None = None,
+        self, X: Columns, gram: Float | None, L: StructureLaplacian, n_clusters: int, last: FeatureWeights | None = None
     ) -> FeatureWeights:
         """The W step, by either route of the paper."""
         dimension = self._dimension(n_clusters)
@@ -330,12 +324,7 @@ class FSASL(ClusterSelector):
     def _eigenvectors(self, L: StructureLaplacian, dimension: int, near: Float | None = None) -> Float:
         """The first eigenvectors of L, rotated towards earlier ones."""
         found = smallest_eigenvectors(
-            L,
-            dimension,
-            nontrivial=self.center,
-            warm_start=near,
-            n_jobs=self.n_jobs,
-            random_state=self.random_state,
+            L, dimension, nontrivial=self.center, warm_start=near, n_jobs=self.n_jobs, random_state=self.random_state
         )
         return found.vectors if near is None else aligned(found.vectors, near)
 

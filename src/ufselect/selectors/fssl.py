@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from ufselect._utils.types import Float
 from ufselect.base import CHOICE_OF_EDGES, SHARE, ClusterSelector, Constraints, affordable_gram, checked_coef
 from ufselect.base.ranking import Ranking, rank_by_row_norm
 from ufselect.columns.dense import Columns
@@ -32,12 +31,10 @@ class FSSL(ClusterSelector):
     Parameters
     ----------
     n_features_to_select : int, float or "auto", default="auto"
-        Number of features to select, or the fraction of features if a float. "auto" takes the features up to the peak
-        of the alignment curve.
+        Number of features to select, or the fraction if a float. "auto" ends at the peak of the alignment curve.
     n_clusters : int or "auto", default="auto"
-        c, the approximate number of clusters. The subspace has c − 1 dimensions, which separate c clusters, or c
-        dimensions if the data are not centred. "auto" reads it off the widest gap between the eigenvalues of a
-        neighbour graph, from 5 to √n (at most 50).
+        c, the approximate number of clusters. The subspace has c − 1 dimensions, or c if the data are not centred.
+        "auto" reads c off the widest gap between the eigenvalues of a neighbour graph, from 5 to √n (at most 50).
     n_neighbors : int or "auto", default="auto"
         k, the number of neighbours of each sample. "auto" is n/200, from 5 to 15, but at most n/8 and at least 3.
     weights : {"heat", "binary", "cosine"}, default="heat"
@@ -84,8 +81,7 @@ class FSSL(ClusterSelector):
     embedding_ : ndarray of shape (n_samples, n_dimensions)
         Y.
     alignment_curve_ : ndarray
-        Entry m−1 is the alignment of the best m features with the embedding, the cosine between their kernels: 1 if the
-        two are proportional, 0 if they have nothing in common.
+        Entry m−1 is the alignment of the best m features with the embedding: the cosine between their kernels.
     alignments_ : ndarray of shape (n_features,)
         Alignment of each feature by itself.
     r2_curve_ : ndarray
@@ -150,11 +146,10 @@ class FSSL(ClusterSelector):
         nearest, n_clusters = self._neighborhood(X)
         graph = neighbor_graph(X, nearest, weights=self.weights, width=self.width)
         Y = spectral_embedding(graph, self._dimension(n_clusters), random_state=self.random_state).vectors
-        A = self._projection(X, X.centered_like(Y), affordable_gram(X))
-        return rank_by_row_norm(X, A, Y, constraints).with_attributes(n_clusters_=n_clusters)
-
-    def _projection(self, X: Columns, Y: Float, gram: Float | None) -> Float:
+        target = X.centered_like(Y)
         if self.exact:
-            return checked_coef(l21_interpolation(X, Y))
-        gamma = penalty_of_share(X, Y, self.row_penalty)
-        return checked_coef(l21_regression(X, Y, gamma, gram=gram))
+            found = l21_interpolation(X, target)
+        else:
+            found = l21_regression(X, target, penalty_of_share(X, target, self.row_penalty), gram=affordable_gram(X))
+        A = checked_coef(found)
+        return rank_by_row_norm(X, A, Y, constraints).with_attributes(n_clusters_=n_clusters)

@@ -33,8 +33,7 @@ class GLSPFS(ClusterSelector):
     Parameters
     ----------
     n_features_to_select : int, float or "auto", default="auto"
-        Number of features to select, or the fraction of features if a float. "auto" takes the features up to the peak
-        of the alignment curve.
+        Number of features to select, or the fraction if a float. "auto" ends at the peak of the alignment curve.
     n_clusters : int or "auto", default="auto"
         c, the approximate number of clusters, and the dimension of the tangent spaces of "ltsa", which is at most k −
         2. "auto" reads it off the widest gap between the eigenvalues of a neighbour graph, from 5 to √n (at most 50).
@@ -89,8 +88,7 @@ class GLSPFS(ClusterSelector):
     embedding_ : ndarray of shape (n_samples, n_components)
         Y.
     alignment_curve_ : ndarray
-        Entry m−1 is the alignment of the best m features with Y, the cosine between their kernels: 1 if the two are
-        proportional, 0 if they have nothing in common.
+        Entry m−1 is the alignment of the best m features with Y: the cosine between their kernels.
     alignments_ : ndarray of shape (n_features,)
         Alignment of each feature by itself.
     r2_curve_ : ndarray

@@ -33,12 +33,10 @@ class JELSR(ClusterSelector):
     Parameters
     ----------
     n_features_to_select : int, float or "auto", default="auto"
-        Number of features to select, or the fraction of features if a float. "auto" takes the features up to the peak
-        of the alignment curve.
+        Number of features to select, or the fraction if a float. "auto" ends at the peak of the alignment curve.
     n_clusters : int or "auto", default="auto"
-        c, the approximate number of clusters. Y has c − 1 columns, which separate c clusters, or c columns if the data
-        are not centred. "auto" reads it off the widest gap between the eigenvalues of a neighbour graph, from 5 to √n
-        (at most 50).
+        c, the approximate number of clusters. Y has c − 1 columns, or c if the data are not centred. "auto" reads c off
+        the widest gap between the eigenvalues of a neighbour graph, from 5 to √n (at most 50).
     n_neighbors : int or "auto", default="auto"
         k, the number of neighbours of each sample. "auto" is n/200, from 5 to 15, but at most n/8 and at least 3.
     width : float, default=1.0
@@ -93,8 +91,7 @@ class JELSR(ClusterSelector):
     n_iter_ : int
         Number of iterations.
     alignment_curve_ : ndarray
-        Entry m−1 is the alignment of the best m features with the embedding, the cosine between their kernels: 1 if the
-        two are proportional, 0 if they have nothing in common.
+        Entry m−1 is the alignment of the best m features with the embedding: the cosine between their kernels.
     alignments_ : ndarray of shape (n_features,)
         Alignment of each feature by itself.
     r2_curve_ : ndarray
@@ -166,8 +163,12 @@ class JELSR(ClusterSelector):
         self.verbose = verbose
 
     def _learn(self, X: Columns, constraints: Constraints) -> Ranking:
-        n_clusters, L, Y, gram = self._start(X)
-        embedding, shared = partial(self._embedding, Y.shape[1]), SharedColumns(X)
+        nearest, n_clusters = self._neighborhood(X)
+        L = SparseLaplacian(
+            local_laplacian(X, nearest, self.local_model, width=self.width, dimension=n_clusters, n_jobs=self.n_jobs)
+        )
+        embedding = partial(self._embedding, self._dimension(n_clusters))
+        Y, gram, shared = embedding(L, None), affordable_gram(X), SharedColumns(X)
         alpha = self.row_penalty * penalty_for_zero_of_any_embedding(X)
         weights = 2.0 * even_row_norms(X, Y.shape[1])
         iterations = Iterations(self)
@@ -179,14 +180,6 @@ class JELSR(ClusterSelector):
             iterations.record(state.objective)
         ranking = rank_by_row_norm(X, state.W, Y, constraints)
         return ranking.with_attributes(n_clusters_=n_clusters, **iterations.attributes())
-
-    def _start(self, X: Columns) -> tuple[int, SparseLaplacian, Float, Float | None]:
-        """c, L, its embedding, and XᵀX if it is affordable."""
-        nearest, n_clusters = self._neighborhood(X)
-        L = SparseLaplacian(
-            local_laplacian(X, nearest, self.local_model, width=self.width, dimension=n_clusters, n_jobs=self.n_jobs)
-        )
-        return n_clusters, L, self._embedding(self._dimension(n_clusters), L, None), affordable_gram(X)
 
     def _embedding(self, dimension: int, L: Laplacian, warm_start: Float | None) -> Float:
         return smallest_of_crowded(

@@ -26,16 +26,8 @@ from ufselect.graphs.smooth_target import smooth_target
 from ufselect.solvers.alignment import kernel_turn
 from ufselect.solvers.feature_weights import expressive_weights, regressed_weights, weights_at_zero
 
-_LARGEST_TURN = 1 / 3
-"""Turn of the structure from one iteration to the next after which there is no further iteration.
-
-Among fourteen data sets only that of 120 faces turns by more after two iterations. results/README.md has figures.
-"""
-
-_STRUCTURES = 3
-"""Number of structures, the latest ones, by which features are selected."""
-
-_TOLERANCE = 1e-4  # of W at last
+_LARGEST_TURN = 1 / 3  # of the structure in the last iteration; results/README.md has figures
+_STRUCTURES = 3  # the latest ones, by which features are selected
 
 
 class KernelFSASL(GraphSelector):
@@ -53,9 +45,8 @@ class KernelFSASL(GraphSelector):
     Parameters
     ----------
     n_features_to_select : int, float or "auto", default="auto"
-        Number of features to select, or the fraction of features if a float. "auto" takes the features up to the peak
-        of the alignment curve. If there are more features than samples, it takes as many as exceed the alignment of
-        shuffled features most.
+        Number of features to select, or the fraction if a float. "auto" ends at the peak of the alignment curve. If
+        there are more features than samples, it takes as many as exceed the alignment of shuffled features most.
     n_neighbors : int or "auto", default="auto"
         k, the number of neighbours of each sample. "auto" is n/200, from 5 to 15, but at most n/8 and at least 3.
     neighbors : {"auto", "exact", "approximate"}, default="auto"
@@ -225,8 +216,7 @@ class KernelFSASL(GraphSelector):
             iterations.record(graph.cost(Z) + weights.cost, change=kernel_turn(T, last.target))
             if not self.adaptive:
                 break
-        W = regressed_weights(X, weights, gram=gram, tol=_TOLERANCE).W
-        ranking = rank_by_alignment(X, structures, W, constraints, gram=gram, random_state=self.random_state)
+        ranking = rank_by_alignment(X, structures, weights.W, Z, constraints, gram=gram, random_state=self.random_state)
         return ranking.with_attributes(neighbor_graph_=graph.P, neighbor_recall_=recall, **iterations.attributes())
 
     def _points(self, X: Columns, gram: Float | None) -> Any:

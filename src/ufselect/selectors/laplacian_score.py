@@ -23,8 +23,7 @@ class LaplacianScore(GraphSelector):
     Parameters
     ----------
     n_features_to_select : int, float or "auto", default="auto"
-        Number of features to select, or the fraction of features if a float. "auto" takes those that score above the
-        mean.
+        Number of features to select, or the fraction if a float. "auto" takes those that score above the mean.
     n_neighbors : int or "auto", default="auto"
         k, the number of neighbours of each sample. "auto" is n/200, from 5 to 15, but at most n/8 and at least 3.
     weights : {"heat", "binary", "cosine"}, default="heat"
@@ -77,10 +76,7 @@ class LaplacianScore(GraphSelector):
     array([2, 3])
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **GraphSelector._parameter_constraints,
-        **CHOICE_OF_EDGES,
-    }
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {**GraphSelector._parameter_constraints, **CHOICE_OF_EDGES}
 
     def __init__(
         self,

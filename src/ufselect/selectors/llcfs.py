@@ -47,12 +47,10 @@ class LLCFS(ClusterSelector):
     Parameters
     ----------
     n_features_to_select : int, float or "auto", default="auto"
-        Number of features to select, or the fraction of features if a float. "auto" takes the features up to the peak
-        of the alignment curve.
+        Number of features to select, or the fraction if a float. "auto" ends at the peak of the alignment curve.
     n_clusters : int or "auto", default="auto"
-        c, the approximate number of clusters. Y has c − 1 columns, which separate c clusters, or c columns if the data
-        are not centred. "auto" reads it off the widest gap between the eigenvalues of a neighbour graph, from 5 to √n
-        (at most 50).
+        c, the approximate number of clusters. Y has c − 1 columns, or c if the data are not centred. "auto" reads c off
+        the widest gap between the eigenvalues of a neighbour graph, from 5 to √n (at most 50).
     n_neighbors : int or "auto", default="auto"
         k, the number of neighbours of each sample. "auto" is 20, or fewer if there are few samples, or up to 40 as long
         as the graph of the original features is not connected. It is more than in other methods because the
@@ -105,8 +103,7 @@ class LLCFS(ClusterSelector):
     n_iter_ : int
         Number of iterations.
     alignment_curve_ : ndarray
-        Entry m−1 is the alignment of the best m features with the embedding, the cosine between their kernels: 1 if the
-        two are proportional, 0 if they have nothing in common.
+        Entry m−1 is the alignment of the best m features with the embedding: the cosine between their kernels.
     alignments_ : ndarray of shape (n_features,)
         Alignment of each feature by itself.
     r2_curve_ : ndarray
@@ -194,7 +191,9 @@ class LLCFS(ClusterSelector):
 
     def _neighborhoods(self, X: Columns, k: int) -> list[Neighborhoods]:
         index = nearest_others(X, k, n_jobs=self.n_jobs).index
-        return mutual_neighborhoods(index) if self.neighborhood == "mutual" else [Neighborhoods.of(index)]
+        if self.neighborhood == "mutual":
+            return mutual_neighborhoods(index)
+        return [Neighborhoods(np.arange(len(index)), index)]
 
     def _first_neighborhoods(self, X: Columns, n_clusters: int) -> tuple[int, list[Neighborhoods]]:
         """k and the neighbourhoods of all samples; if k is "auto", it doubles until their graph is connected."""
@@ -225,11 +224,6 @@ class Neighborhoods:
     rows: Indices
     index: Indices
 
-    @classmethod
-    def of(cls, index: Indices) -> Neighborhoods:
-        """Neighbourhoods of all samples."""
-        return cls(np.arange(len(index)), index)
-
 
 def mutual_neighborhoods(index: Indices) -> list[Neighborhoods]:
     """Mutual neighbours of each sample, grouped by their number."""
@@ -240,9 +234,8 @@ def mutual_neighborhoods(index: Indices) -> list[Neighborhoods]:
     parts = []
     for size in np.unique(sizes[sizes > 0]):
         rows = np.flatnonzero(sizes == size)
-        parts.append(
-            Neighborhoods(rows, mutual.indices[mutual.indptr[rows][:, None] + np.arange(size)].astype(np.intp))
-        )
+        index = mutual.indices[mutual.indptr[rows][:, None] + np.arange(size)]
+        parts.append(Neighborhoods(rows, index.astype(np.intp)))
     return parts
 
 

@@ -7,7 +7,8 @@ from typing import Any, ClassVar
 
 from ufselect.base import BaseSelector, Constraints
 from ufselect.base.ranking import Ranking, rank_by_score
-from ufselect.columns.dense import Columns, column_spreads, powers_of_two
+from ufselect.columns.dense import Columns
+from ufselect.columns.moments import column_spreads, powers_of_two
 
 _PARAMETERS = ("n_features_to_select", "keep", "exclude", "min_distance", "verbose")
 
@@ -21,7 +22,7 @@ class MaxVariance(BaseSelector):
     Parameters
     ----------
     n_features_to_select : int, float or "auto", default="auto"
-        Number of features to select, or the fraction of features if a float. "auto" takes those whose variance is above
+        Number of features to select, or the fraction if a float. "auto" takes those whose variance is above
         the mean.
     keep : list of str or int, or None, default=None
         Features to select before all others, by name or number. The others follow by score.

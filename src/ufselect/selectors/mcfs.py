@@ -34,12 +34,10 @@ class MCFS(ClusterSelector):
     Parameters
     ----------
     n_features_to_select : int, float or "auto", default="auto"
-        Number of features to select, or the fraction of features if a float. "auto" takes the features up to the peak
-        of the alignment curve.
+        Number of features to select, or the fraction if a float. "auto" ends at the peak of the alignment curve.
     n_clusters : int or "auto", default="auto"
-        c, the approximate number of clusters. c − 1 eigenvectors are used, which separate c clusters, or c if the data
-        are not centred. "auto" reads it off the widest gap between the eigenvalues of a neighbour graph, from 5 to √n
-        (at most 50).
+        c, the approximate number of clusters. c − 1 eigenvectors are used, or c if the data are not centred. "auto"
+        reads c off the widest gap between the eigenvalues of a neighbour graph, from 5 to √n (at most 50).
     n_neighbors : int or "auto", default="auto"
         k, the number of neighbours of each sample. "auto" is n/200, from 5 to 15, but at most n/8 and at least 3.
     weights : {"heat", "binary", "cosine"}, default="heat"
@@ -87,8 +85,7 @@ class MCFS(ClusterSelector):
     embedding_ : ndarray of shape (n_samples, n_dimensions)
         Column l is y_l.
     alignment_curve_ : ndarray
-        Entry m−1 is the alignment of the best m features with the embedding, the cosine between their kernels: 1 if the
-        two are proportional, 0 if they have nothing in common.
+        Entry m−1 is the alignment of the best m features with the embedding: the cosine between their kernels.
     alignments_ : ndarray of shape (n_features,)
         Alignment of each feature by itself.
     r2_curve_ : ndarray
@@ -153,7 +150,10 @@ class MCFS(ClusterSelector):
         spectrum = spectral_embedding(A, self._dimension(n_clusters), random_state=self.random_state)
         Y = rotated_within_repeats(spectrum, X)
         target = X.centered_like(Y)
-        W = self._sparse_regressions(X, target, self._regression_size(constraints, Y.shape[1]), affordable_gram(X))
+        size = self.n_nonzero
+        if isinstance(size, str):
+            size = max(round((constraints.count or _USUAL_NONZERO) / Y.shape[1]), 1)
+        W = self._sparse_regressions(X, target, size, affordable_gram(X))
         left = np.linalg.norm(X.transposed_matmul(target - X @ W), axis=1)
         W /= np.maximum(np.linalg.norm(W, axis=0), np.finfo(float).tiny)
         ranking = rank_by_explanation(X, np.abs(W).max(axis=1), Y, constraints, coef=W, also=left)
@@ -162,11 +162,6 @@ class MCFS(ClusterSelector):
     def _of_columns_as_they_are(self, ranking: Ranking, unit: float) -> Ranking:
         """Return the ranking as it is: weights of unit length are the same in any unit."""
         return ranking
-
-    def _regression_size(self, constraints: Constraints, n_regressions: int) -> int:
-        if isinstance(self.n_nonzero, str):
-            return max(round((constraints.count or _USUAL_NONZERO) / n_regressions), 1)
-        return self.n_nonzero
 
     def _sparse_regressions(self, X: Columns, Y: Float, size: int, gram: Float | None) -> Float:
         W = np.zeros((X.shape[1], Y.shape[1]))

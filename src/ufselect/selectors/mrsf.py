@@ -27,12 +27,10 @@ class MRSF(ClusterSelector):
     Parameters
     ----------
     n_features_to_select : int, float or "auto", default="auto"
-        Number of features to select, or the fraction of features if a float. "auto" takes the features up to the peak
-        of the alignment curve.
+        Number of features to select, or the fraction if a float. "auto" ends at the peak of the alignment curve.
     n_clusters : int or "auto", default="auto"
-        c, the approximate number of clusters. Y has c − 1 columns, which separate c clusters, or c columns if the data
-        are not centred. "auto" reads it off the widest gap between the eigenvalues of a neighbour graph, from 5 to √n
-        (at most 50).
+        c, the approximate number of clusters. Y has c − 1 columns, or c if the data are not centred. "auto" reads c off
+        the widest gap between the eigenvalues of a neighbour graph, from 5 to √n (at most 50).
     n_neighbors : int or "auto", default="auto"
         k, the number of neighbours of each sample in the graph from which n_clusters="auto" is read. "auto" is 10, or
         fewer if there are few samples.
@@ -76,8 +74,7 @@ class MRSF(ClusterSelector):
     embedding_ : ndarray of shape (n_samples, n_dimensions)
         Y.
     alignment_curve_ : ndarray
-        Entry m−1 is the alignment of the best m features with Y, the cosine between their kernels: 1 if the two are
-        proportional, 0 if they have nothing in common.
+        Entry m−1 is the alignment of the best m features with Y: the cosine between their kernels.
     alignments_ : ndarray of shape (n_features,)
         Alignment of each feature by itself.
     r2_curve_ : ndarray

@@ -12,15 +12,11 @@ from ufselect.base import CHOICE_OF_EDGES, ITERATIONS, POSITIVE, SHARE, ClusterS
 from ufselect.base.ranking import Ranking, rank_by_row_norm
 from ufselect.columns.dense import Columns
 from ufselect.graphs.laplacian import NormalizedLaplacian, quadratic_form
-from ufselect.graphs.neighbors import neighbor_graph
-from ufselect.graphs.spectral import spectral_embedding
 from ufselect.solvers.nonnegative import (
     GROWING,
-    cluster_indicators,
     orthogonality_cost,
     published_step,
     spectral_step,
-    unit_rows,
 )
 from ufselect.solvers.penalties import penalty_of_share
 from ufselect.solvers.reweighted import (
@@ -48,8 +44,7 @@ class NDFS(ClusterSelector):
     Parameters
     ----------
     n_features_to_select : int, float or "auto", default="auto"
-        Number of features to select, or the fraction of features if a float. "auto" takes the features up to the peak
-        of the alignment curve.
+        Number of features to select, or the fraction if a float. "auto" ends at the peak of the alignment curve.
     n_clusters : int or "auto", default="auto"
         c, the number of columns of F. "auto" reads it off the widest gap between the eigenvalues of a neighbour graph,
         from 5 to √n (at most 50).
@@ -111,8 +106,7 @@ class NDFS(ClusterSelector):
     n_iter_ : int
         Number of iterations.
     alignment_curve_ : ndarray
-        Entry m−1 is the alignment of the best m features with the embedding, the cosine between their kernels: 1 if the
-        two are proportional, 0 if they have nothing in common.
+        Entry m−1 is the alignment of the best m features with the embedding: the cosine between their kernels.
     alignments_ : ndarray of shape (n_features,)
         Alignment of each feature by itself.
     r2_curve_ : ndarray
@@ -183,14 +177,9 @@ class NDFS(ClusterSelector):
         self.verbose = verbose
 
     def _learn(self, X: Columns, constraints: Constraints) -> Ranking:
-        n_clusters, L, F, gram = self._start(X)
-        problem = Prediction(
-            X,
-            L,
-            self.regression_weight,
-            penalty_of_share(X, X.centered_like(F), self.row_penalty),
-            gram,
-        )
+        n_clusters, L, F = self._indicators_and_laplacian(X, self.weights, self.width)
+        penalty = penalty_of_share(X, X.centered_like(F), self.row_penalty)
+        problem = Prediction(X, L, self.regression_weight, penalty, affordable_gram(X))
         published = self.update == "published"
         advance = problem.published_step if published else problem.monotone_step
 
@@ -205,26 +194,9 @@ class NDFS(ClusterSelector):
         )
         return rank_by_row_norm(X, W, F, constraints).with_attributes(n_clusters_=n_clusters, **course)
 
-    def _start(self, X: Columns) -> tuple[int, NormalizedLaplacian, Float, Float | None]:
-        """c, Lₙ, the first F, and XᵀX if it is affordable."""
-        nearest, n_clusters = self._neighborhood(X)
-        A = neighbor_graph(X, nearest, weights=self.weights, width=self.width)
-        Y = spectral_embedding(A, max(n_clusters - 1, 1), random_state=self.random_state).vectors
-        F = cluster_indicators(unit_rows(Y), n_clusters, self.random_state)
-        return n_clusters, NormalizedLaplacian(A), F, affordable_gram(X)
-
 
 class Prediction:
-    """tr(FᵀLₙF) + α(‖XW − F‖² + β‖W‖₂,₁) and the steps that lower it.
-
-    Parameters
-    ----------
-    X : Columns of shape (n, d)
-    L : NormalizedLaplacian of shape (n, n)
-    alpha, beta : float
-    gram : ndarray of shape (d, d), optional
-        XᵀX, if d ≤ n and it is available.
-    """
+    """tr(FᵀLₙF) + α(‖XW − F‖² + β‖W‖₂,₁) and the steps that lower it; ``gram`` is XᵀX, if available."""
 
     def __init__(
         self, X: Columns, L: NormalizedLaplacian, alpha: float, beta: float, gram: Float | None = None

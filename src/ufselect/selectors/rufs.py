@@ -57,8 +57,7 @@ class RUFS(ClusterSelector):
     Parameters
     ----------
     n_features_to_select : int, float or "auto", default="auto"
-        Number of features to select, or the fraction of features if a float. "auto" takes the features up to the peak
-        of the alignment curve.
+        Number of features to select, or the fraction if a float. "auto" ends at the peak of the alignment curve.
     n_clusters : int or "auto", default="auto"
         c, the number of columns of G. "auto" reads it off the widest gap between the eigenvalues of a neighbour graph,
         from 5 to √n (at most 50).
@@ -117,8 +116,7 @@ class RUFS(ClusterSelector):
     n_iter_ : int
         Number of iterations.
     alignment_curve_ : ndarray
-        Entry m−1 is the alignment of the best m features with the embedding, the cosine between their kernels: 1 if the
-        two are proportional, 0 if they have nothing in common.
+        Entry m−1 is the alignment of the best m features with the embedding: the cosine between their kernels.
     alignments_ : ndarray of shape (n_features,)
         Alignment of each feature by itself.
     r2_curve_ : ndarray
@@ -188,18 +186,14 @@ class RUFS(ClusterSelector):
         return Columns.of_unit_range(X)
 
     def _learn(self, X: Columns, constraints: Constraints) -> Ranking:
-        n_clusters, T, G = self._start(X)
+        nearest, n_clusters = self._neighborhood(X)
+        T = self._local_learning(X, nearest)
+        G = indicators(self._first_clusters(X, n_clusters), n_clusters)
         predictors = X.less_means() if self.center else X
         problem = self._in_units_of_the_start(X, predictors, T, G)
         state, course = self._tighten(problem.start(G), problem.step, problem.objective)
         ranking = rank_by_row_norm(predictors, state.W, state.G, constraints)
         return ranking.with_attributes(n_clusters_=n_clusters, **course)
-
-    def _start(self, X: Columns) -> tuple[int, sp.csr_array, Float]:
-        """c, T and the first G, all of which depend on the distances between samples only."""
-        nearest, n_clusters = self._neighborhood(X)
-        T = self._local_learning(X, nearest)
-        return n_clusters, T, indicators(self._first_clusters(X, n_clusters), n_clusters)
 
     def _first_clusters(self, X: Columns, n_clusters: int) -> Indices:
         """Clusters by k-means, which starts from those of c − 1 principal components.
@@ -256,27 +250,11 @@ class RobustPrediction:
     """ρ‖X − GF‖₂,₁ + ν tr(GᵀTG) + α‖PW + 1bᵀ − G‖₂,₁ + β‖W‖₂,₁ and the step that lowers it.
 
     Norms of the residuals of samples are smoothed, √(‖·‖² + ε²) in place of ‖·‖, so that one that is fitted
-    exactly does no harm.
-
-    Parameters
-    ----------
-    X : Columns of shape (n, d)
-        Not negative.
-    predictors : Columns of shape (n, d)
-        P: X, for which b = 0, or X less its means.
-    T : csr_array of shape (n, n)
-    rho, nu, alpha, beta : float
+    exactly does no harm. X is not negative, and the predictors P are X, for which b = 0, or X less its means.
     """
 
     def __init__(
-        self,
-        X: Columns,
-        predictors: Columns,
-        T: sp.csr_array,
-        rho: float,
-        nu: float,
-        alpha: float,
-        beta: float,
+        self, X: Columns, predictors: Columns, T: sp.csr_array, rho: float, nu: float, alpha: float, beta: float
     ) -> None:
         self.X, self.predictors, self.T = X, predictors, T
         self.rho, self.nu, self.alpha, self.beta = rho, nu, alpha, beta
@@ -303,7 +281,9 @@ class RobustPrediction:
         """W and b, F, and G in turn, none of which raises the objective."""
         weighted = state.G / (2.0 * self.reconstruction_norms(state.G, state.F))[:, None]
         W, b, pull = self._weights(state, weighted)
-        F = self._basis(state.F, pull, weighted.T @ state.G)
+        # F ∘ √(GᵀEX / GᵀEGF), E = diag(1/(2‖xᵢ−gᵢF‖)); X and G are not negative.
+        F, inner = state.F, weighted.T @ state.G
+        F = F * np.sqrt(np.maximum(pull.T, 0.0) / np.maximum(inner @ F, np.finfo(float).tiny))
         return RobustState(self._indicators(state.G, F, self._predicted(W) + b, z), F, W, b)
 
     def objective(self, state: RobustState, z: float) -> float:
@@ -347,16 +327,11 @@ class RobustPrediction:
         products = X.transposed_matmul(np.column_stack([dual, weighted]))
         return h[:, None] * products[:, : dual.shape[1]], products[:, dual.shape[1] :]
 
-    def _basis(self, F: Float, pull: Float, inner: Float) -> Float:
-        """F ∘ √(GᵀEX / GᵀEGF), E = diag(1/(2‖xᵢ−gᵢF‖)); X and G are not negative."""
-        return F * np.sqrt(np.maximum(pull.T, 0.0) / np.maximum(inner @ F, np.finfo(float).tiny))
-
     def _indicators(self, G: Float, F: Float, fitted: Float, z: float) -> Float:
         near = self.rho / (2.0 * self.reconstruction_norms(G, F))[:, None]
         sure = self.alpha / (2.0 * _smoothed_norms(fitted - G))[:, None]
-        pull = (
-            near * np.maximum(self._projected(F), 0.0) + self.nu * (self.T_minus @ G) + sure * np.maximum(fitted, 0.0)
-        )
+        pull = near * np.maximum(self._projected(F), 0.0) + self.nu * (self.T_minus @ G)
+        pull += sure * np.maximum(fitted, 0.0)
         push = near * (G @ (F @ F.T)) + self.nu * (self.T_plus @ G) + sure * (G + np.maximum(-fitted, 0.0))
         return monotone_step(G, pull, push, z)
 

@@ -31,8 +31,7 @@ class SPEC(ClusterSelector):
     Parameters
     ----------
     n_features_to_select : int, float or "auto", default="auto"
-        Number of features to select, or the fraction of features if a float. "auto" takes those that score above the
-        mean.
+        Number of features to select, or the fraction if a float. "auto" takes those that score above the mean.
     n_clusters : int or "auto", default="auto"
         c, the number of clusters, used by φ₃ only. "auto" reads it off the widest gap between the eigenvalues of a
         neighbour graph, from 5 to √n (at most 50).

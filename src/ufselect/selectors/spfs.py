@@ -33,9 +33,8 @@ class SPFS(ClusterSelector):
         m, the number of features to select, or the fraction of features if a float. The best m + 1 features need not
         contain the best m. "auto" takes the features up to the peak of the alignment curve.
     n_clusters : int or "auto", default="auto"
-        c, the approximate number of clusters. Y has c − 1 columns, which separate c clusters, or c columns if the data
-        are not centred. "auto" reads it off the widest gap between the eigenvalues of a neighbour graph, from 5 to √n
-        (at most 50).
+        c, the approximate number of clusters. Y has c − 1 columns, or c if the data are not centred. "auto" reads c off
+        the widest gap between the eigenvalues of a neighbour graph, from 5 to √n (at most 50).
     n_neighbors : int or "auto", default="auto"
         k, the number of neighbours of each sample in the graph from which n_clusters="auto" is read. "auto" is 10, or
         fewer if there are few samples.
@@ -83,8 +82,7 @@ class SPFS(ClusterSelector):
     embedding_ : ndarray of shape (n_samples, n_dimensions)
         Y.
     alignment_curve_ : ndarray
-        Entry m−1 is the alignment of the best m features with Y, the cosine between their kernels: 1 if the two are
-        proportional, 0 if they have nothing in common.
+        Entry m−1 is the alignment of the best m features with Y: the cosine between their kernels.
     alignments_ : ndarray of shape (n_features,)
         Alignment of each feature by itself.
     r2_curve_ : ndarray

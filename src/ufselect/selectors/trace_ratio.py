@@ -81,10 +81,7 @@ class TraceRatio(GraphSelector):
     array([2, 3])
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **GraphSelector._parameter_constraints,
-        **CHOICE_OF_EDGES,
-    }
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {**GraphSelector._parameter_constraints, **CHOICE_OF_EDGES}
 
     def __init__(
         self,

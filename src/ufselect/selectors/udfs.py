@@ -42,12 +42,10 @@ class UDFS(ClusterSelector):
     Parameters
     ----------
     n_features_to_select : int, float or "auto", default="auto"
-        Number of features to select, or the fraction of features if a float. "auto" takes the features up to the peak
-        of the alignment curve.
+        Number of features to select, or the fraction if a float. "auto" ends at the peak of the alignment curve.
     n_clusters : int or "auto", default="auto"
-        c, the approximate number of clusters. W has c − 1 columns, which separate c clusters, or c columns if the data
-        are not centred. "auto" reads it off the widest gap between the eigenvalues of a neighbour graph, from 5 to √n
-        (at most 50).
+        c, the approximate number of clusters. W has c − 1 columns, or c if the data are not centred. "auto" reads c off
+        the widest gap between the eigenvalues of a neighbour graph, from 5 to √n (at most 50).
     n_neighbors : int or "auto", default="auto"
         k, the number of neighbours of each sample. "auto" is n/200, from 5 to 15, but at most n/8 and at least 3.
     row_penalty : float, default=0.3
@@ -99,8 +97,7 @@ class UDFS(ClusterSelector):
     n_iter_ : int
         Number of iterations.
     alignment_curve_ : ndarray
-        Entry m−1 is the alignment of the best m features with the embedding, the cosine between their kernels: 1 if the
-        two are proportional, 0 if they have nothing in common.
+        Entry m−1 is the alignment of the best m features with the embedding: the cosine between their kernels.
     alignments_ : ndarray of shape (n_features,)
         Alignment of each feature by itself.
     r2_curve_ : ndarray
@@ -166,7 +163,8 @@ class UDFS(ClusterSelector):
         nearest, n_clusters = self._neighborhood(X)
         index, grams = with_self(nearest.index, difference_grams(X, nearest.index, n_jobs=self.n_jobs))
         local = centered_grams(grams)
-        ridge = self.ridge * (_mean_eigenvalue(local) or X.mean_squared_distance())
+        mean_eigenvalue = float(np.einsum("ijj->", local)) / local[..., 0].size
+        ridge = self.ridge * (mean_eigenvalue or X.mean_squared_distance())
         M = assembled(index, discriminant_blocks(local, ridge))
         # At least rounding: if samples coincide with all their neighbours, no feature costs anything.
         costs, rounding = column_energies(X, M)[0], _FREE * X.squared_norms() / ridge
@@ -196,10 +194,6 @@ class UDFS(ClusterSelector):
         left_out = norms <= _LEFT_OUT * norms.max()
         W = np.where(left_out[:, None], 0.0, W)
         return rank_by_explanation(X, np.linalg.norm(W, axis=1), X @ W, constraints, coef=W, also=-costs)
-
-
-def _mean_eigenvalue(grams: Float) -> float:
-    return float(np.einsum("ijj->", grams)) / grams[..., 0].size
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.cluster import KMeans
 
-from ufselect._utils.iterations import relative_decrease
+from ufselect._utils.progress import relative_decrease
 from ufselect._utils.threads import threads_for
 from ufselect._utils.types import Float
 
