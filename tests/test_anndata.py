@@ -297,11 +297,7 @@ REFUSED = {
     "copies": (lambda: cells(copied_gene()), {"keep": ["G8", "G9"]}, "'G9' is an exact copy of 'G8'; keep one of them"),
     "too few genes": (cells, {"n_genes": 1, "keep": ["G1", "G2"]}, "n_genes=1 is too few: keep contains 2"),
     "too few left": (cells, {"n_genes": 37, "exclude": "MT-*"}, "number of genes that are not excluded, 36"),
-    "a cell without a batch": (
-        cells,
-        {"batch_key": "gap"},
-        r"obs\['gap'\] is missing for 1 cell",
-    ),
+    "a cell without a batch": (cells, {"batch_key": "gap"}, r"obs\['gap'\] is missing for 1 cell"),
     "one batch": (lambda: cells(), {"batch_key": "site"}, "All samples are in batch 'A'"),
 }
 

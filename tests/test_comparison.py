@@ -227,10 +227,7 @@ def test_every_fit_is_within_batches(planted):
     }
     settings = {"n_features_to_select": 5, "n_repeats": 2}
     found = compare_selectors(methods, shifted, batch=batch, **settings)
-    assert found.failures == {
-        "own": "the fit of Counting takes no batch.",
-        "peaks": "the fit of Peaks takes no batch.",
-    }
+    assert found.failures == {"own": "the fit of Counting takes no batch.", "peaks": "the fit of Peaks takes no batch."}
     assert [row.method for row in found.rows] == ["KernelFSASL", "variance", "other", "random"]
     for row, selector in zip(found.rows[:2], (KernelFSASL(5), MaxVariance(5)), strict=True):
         np.testing.assert_array_equal(row.chosen, selector.fit(shifted, batch=batch).top_features())

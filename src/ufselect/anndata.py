@@ -30,8 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = ["select_genes"]
 
-_WITHOUT_EFFECT = {"n_jobs", "verbose"}
-"""Parameters that do not change the result."""
+_WITHOUT_EFFECT = {"n_jobs", "verbose"}  # on the result
 
 
 def select_genes(
@@ -157,10 +156,7 @@ def select_genes(
 def recorded_selection(
     selector: BaseSelector, names: Sequence[str], tested: StructureTest | None, settings: Mapping[str, Any]
 ) -> Selection:
-    """Return the result of a fitted selector, with a record of how it was made.
-
-    ``settings`` says what was done before the fit. Columns to keep and to exclude are given by index.
-    """
+    """Return the result of a fitted selector, with a record of how it was made; ``settings`` precede the fit."""
     params = selector.get_params()
     keep_exclude = {key: params.pop(key, None) for key in ("keep", "exclude")}
     record: dict[str, Any] = {

@@ -21,11 +21,7 @@ from ufselect.solvers.kmeans import kmeans_labels
 Float = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.intp]
 
-N_RUNS = 20
-MAX_ITER = 100
-SEED = 5489
-"""Runs of k-means, iterations of each, and the seed of their starts, as in the published experiments."""
-
+N_RUNS, MAX_ITER, SEED = 20, 100, 5489  # of k-means, as in the published experiments
 _SAFE_MAGNITUDE = 1e15  # whose square and its inverse are far from the limits of float32
 
 

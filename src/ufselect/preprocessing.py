@@ -121,12 +121,7 @@ class LogNormalize(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # ty
 
     def _checked(self, X: Any, *, reset: bool) -> Any:
         return validate_data(
-            self,
-            X,
-            reset=reset,
-            accept_sparse=("csr", "csc"),
-            dtype=[np.float64, np.float32],
-            ensure_non_negative=True,
+            self, X, reset=reset, accept_sparse=("csr", "csc"), dtype=[np.float64, np.float32], ensure_non_negative=True
         )
 
     def __sklearn_tags__(self) -> Any:
@@ -140,7 +135,12 @@ class LogNormalize(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # ty
 def _sums_of_rows(X: Any) -> npt.NDArray[np.float64]:
     """Return the sums of the rows in double precision; raise an error if one overflows."""
     with np.errstate(over="ignore"):  # refused below
-        sums = _sums_of_sparse_rows(X) if sp.issparse(X) else X.sum(axis=1, dtype=np.float64)
+        if sp.issparse(X):  # SciPy would convert all values to double precision at once
+            sums = np.zeros(X.shape[0])
+            for values, rows in _blocks_of_entries(X):
+                sums += np.bincount(rows, weights=X.data[values], minlength=X.shape[0])
+        else:
+            sums = X.sum(axis=1, dtype=np.float64)
     overflowed = np.flatnonzero(np.isinf(sums))
     if len(overflowed):
         raise ValueError(f"The sum of row {overflowed[0]} of X is too large for a float; divide X by a constant first.")
@@ -151,14 +151,6 @@ def median_of_positive(sums: npt.NDArray[np.float64]) -> float:
     """Return the median of those sums that are positive, or 1 if none is."""
     positive = sums[sums > 0.0]
     return float(np.median(positive)) if len(positive) else 1.0
-
-
-def _sums_of_sparse_rows(X: Any) -> npt.NDArray[np.float64]:
-    """Return the same for a sparse matrix: SciPy would convert all its values to double precision at once."""
-    sums = np.zeros(X.shape[0])
-    for values, rows in _blocks_of_entries(X):
-        sums += np.bincount(rows, weights=X.data[values], minlength=X.shape[0])
-    return sums
 
 
 def _blocks_of_entries(X: Any) -> Iterator[tuple[slice, npt.NDArray[Any]]]:

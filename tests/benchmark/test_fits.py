@@ -147,8 +147,7 @@ def test_a_selector_that_does_not_exist_is_named_with_the_modules_searched(name,
 
 
 @pytest.mark.parametrize(
-    "name",
-    ["subprocess:Popen", "os:system", "subprocess:Popen.wait", "json:loads", "sys:path", "ufselect:FSASL.fit"],
+    "name", ["subprocess:Popen", "os:system", "subprocess:Popen.wait", "json:loads", "sys:path", "ufselect:FSASL.fit"]
 )
 def test_what_has_no_fit_is_refused_before_it_is_called(name):
     with pytest.raises(ValueError, match=f"^the selector '{name}' is not a class with a method fit"):

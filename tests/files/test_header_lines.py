@@ -25,10 +25,7 @@ NAMES_OF_NUMBERS = {
     "years of a census": ([1990, 2000, 2011, 2021], rows_of(np.cumsum(RNG.integers(1, 9000, (9, 4)), axis=1))),
     "wavelengths above spectra that rise": (range(400, 424, 2), rows_of(np.sort(RNG.random((9, 12)).round(4)))),
     "doses": ([1, 10, 30, 100], rows_of(RNG.uniform(0, 200, (20, 4)).round(3))),
-    "masses among intensities": (
-        np.cumsum(RNG.uniform(1, 9, 40)).round(4),
-        rows_of(RNG.integers(0, 10_000, (30, 40))),
-    ),
+    "masses among intensities": (np.cumsum(RNG.uniform(1, 9, 40)).round(4), rows_of(RNG.integers(0, 10_000, (30, 40)))),
     "identifiers of genes": ([7157, 672, 1956, 4609, 3845], rows_of(RNG.uniform(0, 12, (20, 5)).round(2))),
     "the number of each column": (range(1, 6), rows_of(RNG.integers(0, 9, (20, 5)))),
     "two rows": (range(400, 424, 2), SPECTRA[: SPECTRA.index("\n", SPECTRA.index("\n") + 1) + 1]),

@@ -70,7 +70,7 @@ def published_cells(table: pd.DataFrame, metric: str) -> pd.DataFrame:
 
 
 def _cell(row: Any) -> str:
-    text = _mean_and_std(row.mean, row.std)
+    text = f"{row.mean:.2f}" if pd.isna(row.std) else f"{row.mean:.2f} ± {row.std:.2f}"
     text = f"**{text}**" if row.bold else text
     if not pd.isna(row.p_value):
         text += f"<br>p {row.p_value:.2f}"
@@ -80,10 +80,6 @@ def _cell(row: Any) -> str:
         )
         text += f"<br>paper {published}<br>{_signed(row.difference)}"
     return f"{text}<br>{row.settings} of {row.grid} settings" if row.settings < row.grid else text
-
-
-def _mean_and_std(mean: float, std: float | None) -> str:
-    return f"{mean:.2f}" if pd.isna(std) else f"{mean:.2f} ± {std:.2f}"
 
 
 def _signed(value: float) -> str:
@@ -103,10 +99,7 @@ def mean_cells(table: pd.DataFrame, metric: str, digits: int = 1) -> pd.DataFram
 
 
 def overview_cells(table: pd.DataFrame, digits: Mapping[str, int]) -> pd.DataFrame:
-    """Return methods by metrics: the mean over the data sets, and their number if some are missing.
-
-    ``digits`` gives the metrics and the digits of each.
-    """
+    """Return methods by the metrics in ``digits``: means over the data sets, and their number if some are missing."""
     n_data = table.data.nunique()
     wide = table.pivot(index="method", columns=["metric", "data"], values="mean").reindex(table.method.unique())
     cells = pd.DataFrame(index=wide.index)
@@ -121,8 +114,7 @@ def overview_cells(table: pd.DataFrame, digits: Mapping[str, int]) -> pd.DataFra
 
 def _marked_mean(values: Float, digits: int) -> str:
     found = values[~np.isnan(values)]
-    text = _number(np.mean(found) if len(found) else np.nan, digits)
-    return text + _share(len(found), len(values)) if len(found) else text
+    return f"{_number(np.mean(found), digits)}{_share(len(found), len(values))}" if len(found) else MISSING
 
 
 def _share(n_found: int, n_all: int) -> str:
@@ -145,10 +137,7 @@ def settings_cells(summary: pd.DataFrame) -> pd.DataFrame:
 def thinned_cells(
     summary: pd.DataFrame, hours: pd.Series, limits: Mapping[tuple[str, str], int | None]
 ) -> pd.DataFrame:
-    """Return the methods and data sets with fewer settings than the grid: why, and what all of them would take.
-
-    ``hours`` are the core-hours of the fits, ``limits`` those of the experiment's file, by data set and method.
-    """
+    """Return the methods and data sets with fewer settings than the grid: why, and what all of them would take."""
     part = summary.drop_duplicates(["data", "method"])
     part = part[part.settings < part.grid]
     rows = {
@@ -173,10 +162,7 @@ def rank_cells(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def comparison_cells(table: pd.DataFrame, names: Mapping[str, str]) -> pd.DataFrame:
-    """Return methods by readings: the mean difference, on how many data sets it is positive, and the p-value.
-
-    ``names`` are the headings of the readings.
-    """
+    """Return methods by readings: the mean difference, on how many data sets it is positive, and the p-value."""
     texts = [
         f"{_signed(row.difference)}<br>{row.better} of {row.n_data}<br>p {row.p_value:.3f}" if row.n_data else ""
         for row in table.itertuples()

@@ -39,16 +39,9 @@ def as_many_random(of_settings: pd.DataFrame, random: str, counts: Mapping[str, 
     """Return what the best of as many random rankings as a method has settings reaches on average.
 
     The best is chosen for every number of features, as the paper's protocol does, and the expectation is that over all
-    subsets of the random rankings. It is missing if there are fewer random rankings than settings.
-
-    Parameters
-    ----------
-    of_settings : DataFrame
-        A row for each data set, metric, method and setting (the index), a column for each number of features.
-    random : str
-        The method whose settings are random rankings.
-    counts : mapping of str to sequence of int
-        The numbers of features of each data set; one that is listed twice counts twice.
+    subsets of the random rankings. It is missing if there are fewer random rankings than settings. ``of_settings`` has
+    a row for each data set, metric, method and setting, ``random`` is the method whose settings are random rankings,
+    and ``counts`` are the numbers of features of each data set; one that is listed twice counts twice.
     """
     found = {}
     for (data, metric), table in of_settings.groupby(level=["data", "metric"], sort=False):

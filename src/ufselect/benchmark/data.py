@@ -28,21 +28,14 @@ _SEED = 0
 class Preparation:
     """What an experiment does to a data set before any method sees it.
 
-    Parameters
-    ----------
-    values : {"plain", "counts", "unlike"}
-        "counts" are divided by their row sums, multiplied by the median row sum and logged, and samples without any
-        count are dropped. "unlike" columns have different units: methods see them as they are, but they are evaluated
-        with mean 0 and variance 1. All others are seen and evaluated as they are.
-    most_samples : int or None
-        Larger sets are subsampled to this size with a fixed seed.
-    smallest_class : int
-        Classes with fewer samples are dropped.
+    "counts" are divided by their row sums, multiplied by the median row sum and logged, and samples without any count
+    are dropped. "unlike" columns have different units: methods see them as they are, but they are evaluated with mean 0
+    and variance 1. "plain" columns are seen and evaluated as they are.
     """
 
     values: str = PLAIN
-    most_samples: int | None = None
-    smallest_class: int = 1
+    most_samples: int | None = None  # larger sets are subsampled to this size with a fixed seed
+    smallest_class: int = 1  # classes with fewer samples are dropped
 
     @property
     def seen(self) -> str:
@@ -91,10 +84,7 @@ class DataVersion:
 
 
 def current_version(data: str, preparation: Preparation = _AS_IT_IS) -> DataVersion:
-    """Return the version of a data set that its name or path refers to now.
-
-    The data are loaded and hashed; do this once a run, not once a fit.
-    """
+    """Return the version of a data set that its name or path refers to now, which is loaded and hashed."""
     name = data if data in dataset_names() else str(Path(data).absolute())  # workers may run in other folders
     dataset = load_dataset(name)
     return DataVersion(name, content_digest(dataset.X, dataset.y), preparation)
@@ -102,13 +92,7 @@ def current_version(data: str, preparation: Preparation = _AS_IT_IS) -> DataVers
 
 @lru_cache(maxsize=8)
 def load_version(version: DataVersion) -> Prepared:
-    """Load a data set, make sure that it is the given version, and prepare it.
-
-    Raises
-    ------
-    ValueError
-        If the content is not that of the version.
-    """
+    """Load a data set, make sure that it is the given version, and prepare it."""
     dataset = load_dataset(version.name)
     if content_digest(dataset.X, dataset.y) != version.digest:
         raise ValueError(f"{version.name} changed during the run, or is different on this worker; start the run again.")
@@ -116,13 +100,7 @@ def load_version(version: DataVersion) -> Prepared:
 
 
 def prepared(dataset: Dataset, preparation: Preparation) -> Prepared:
-    """Return a data set as an experiment uses it.
-
-    Raises
-    ------
-    ValueError
-        If counts are negative, or fewer than two classes are left.
-    """
+    """Return a data set as an experiment uses it."""
     rows = _kept_samples(dataset, preparation)
     whole = len(rows) == len(dataset.y)
     raw = dataset.X if whole else dataset.X[rows]
@@ -132,7 +110,11 @@ def prepared(dataset: Dataset, preparation: Preparation) -> Prepared:
 
 
 def _kept_samples(dataset: Dataset, preparation: Preparation) -> Indices:
-    rows = _with_counts(dataset) if preparation.values == COUNTS else np.arange(len(dataset.y))
+    rows = np.arange(len(dataset.y))
+    if preparation.values == COUNTS:
+        if dataset.X.min() < 0.0:
+            raise ValueError(f"{dataset.name} has negative values, which cannot be counts.")
+        rows = np.flatnonzero(np.asarray(dataset.X.sum(axis=1)).ravel() > 0.0)
     if preparation.most_samples is not None and len(rows) > preparation.most_samples:
         rows = np.sort(np.random.default_rng(_SEED).choice(rows, preparation.most_samples, replace=False))
     sizes = np.bincount(dataset.y[rows])
@@ -142,10 +124,3 @@ def _kept_samples(dataset: Dataset, preparation: Preparation) -> Indices:
             f"{dataset.name} has fewer than two classes with {preparation.smallest_class} samples or more."
         )
     return rows
-
-
-def _with_counts(dataset: Dataset) -> Indices:
-    """Return the samples with at least one count."""
-    if dataset.X.min() < 0.0:
-        raise ValueError(f"{dataset.name} has negative values, which cannot be counts.")
-    return np.flatnonzero(np.asarray(dataset.X.sum(axis=1)).ravel() > 0.0)

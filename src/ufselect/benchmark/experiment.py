@@ -103,11 +103,7 @@ class Experiment:
         return self.preparations.get(data, Preparation())
 
     def settings(self, method: Method, data: str) -> list[dict[str, Any]]:
-        """Return the settings of a method on a data set, evenly spread over its grid.
-
-        There are at most as many as the method's own limit and, of these, at most ``most_settings``: a thinned run is
-        part of the whole one.
-        """
+        """Return the settings of a method on a data set, evenly spread: a thinned run is part of the whole one."""
         settings = list(method.settings(data))
         return evenly_spread(evenly_spread(settings, method.limit(data)), self.most_settings)
 
@@ -119,15 +115,7 @@ class Experiment:
         quick: bool = False,
         settings: int | None = None,
     ) -> Experiment:
-        """Return a part of the experiment: some data sets, some methods, what the file gives under ``quick``.
-
-        ``settings`` is the maximum number of settings per method.
-
-        Raises
-        ------
-        ValueError
-            If a name is not in the experiment.
-        """
+        """Return a part of the experiment, with at most so many settings per method; an unknown name is an error."""
         part = self
         if quick:
             part = replace(
@@ -157,13 +145,7 @@ def evenly_spread(settings: list[dict[str, Any]], most: int | None) -> list[dict
 
 
 def read_experiment(path: str | Path) -> Experiment:
-    """Read an experiment from a TOML file.
-
-    Raises
-    ------
-    ValueError
-        If the file is not an experiment; the message names the file and the key.
-    """
+    """Read an experiment from a TOML file; if it is none, the error names the file and the key."""
     path = Path(path)
     try:
         content = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -279,7 +261,11 @@ def _name_of(entry: Any) -> Any:
 def _check_keys(table: Mapping[str, Any], keys: Mapping[str, _Key], where: str) -> None:
     for name in table:
         if name not in keys:
-            raise ValueError(f"{where}unknown key {name!r}{_hint(name, keys)}")
+            if name in _OF_EXPERIMENT:
+                raise ValueError(
+                    f"{where}unknown key {name!r}; it belongs at the top of the file, above the first table."
+                )
+            raise ValueError(f"{where}unknown key {name!r}{_suggestion(name, tuple(keys))}")
     for name, key in keys.items():
         if name not in table:
             if key.required:
@@ -296,12 +282,6 @@ def _check_grids(method: Mapping[str, Any]) -> None:
                     f"methods, {method['name']}: the grid of {name} must be a list of values, or a range such as "
                     f"{{ from = 0, to = 9 }}, got {_shown(values)}."
                 )
-
-
-def _hint(name: str, keys: Mapping[str, _Key]) -> str:
-    if name in _OF_EXPERIMENT:
-        return "; it belongs at the top of the file, above the first table."
-    return _suggestion(name, tuple(keys))
 
 
 def _suggestion(name: str, names: Sequence[str]) -> str:
@@ -337,9 +317,8 @@ def _is_value(value: Any) -> bool:
 
 
 def _is_range(value: Any) -> bool:
-    if not (isinstance(value, dict) and set(value) == {"from", "to"}):
-        return False
-    return _is_integer(value["from"]) and _is_integer(value["to"]) and value["from"] <= value["to"]
+    is_range = isinstance(value, dict) and set(value) == {"from", "to"} and all(map(_is_integer, value.values()))
+    return is_range and value["from"] <= value["to"]
 
 
 def _list_of(accepts: Callable[[Any], bool]) -> Callable[[Any], bool]:
@@ -362,8 +341,7 @@ _is_counts = _list_of(_is_positive)
 _TEXT = _Key("a non-empty string", _is_text)
 _REQUIRED_TEXT = _TEXT._replace(required=True)
 _NAMES = _Key(
-    "a list of one or more different names",
-    lambda value: _list_of(_is_text)(value) and len(set(value)) == len(value),
+    "a list of one or more different names", lambda value: _list_of(_is_text)(value) and len(set(value)) == len(value)
 )
 _COUNTS = _Key("a list of one or more positive integers", _is_counts)
 _NUMBER = _Key("a positive integer", _is_positive)
@@ -386,12 +364,7 @@ _OF_STABILITY = {
     "samples": _Key("a number between 0 and 1", lambda value: isinstance(value, float) and 0.0 < value < 1.0),
     "fits": _Key("an integer of at least 2", lambda value: _is_integer(value) and value >= 2),
 }
-_OF_DATA = {
-    "name": _REQUIRED_TEXT,
-    "values": _TEXT,
-    "most_samples": _NUMBER,
-    "smallest_class": _NUMBER,
-}
+_OF_DATA = {"name": _REQUIRED_TEXT, "values": _TEXT, "most_samples": _NUMBER, "smallest_class": _NUMBER}
 _OF_QUICK = {"data": _NAMES, "settings": _NUMBER, "counts": _COUNTS}
 _OF_METHOD = {
     "name": _Key(

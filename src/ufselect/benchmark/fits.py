@@ -42,18 +42,7 @@ _PEAK_COUNTER = Path("/proc/self/clear_refs")
 
 
 def selector_named(name: str) -> Callable[..., Any]:
-    """Return the class that makes a selector, or its classmethod.
-
-    Parameters
-    ----------
-    name : str
-        "FSASL", "RandomRanking", or "package.module:name".
-
-    Raises
-    ------
-    ValueError
-        If there is no selector with that name. Nothing but classes with a method ``fit`` is ever called.
-    """
+    """Return the class of a selector, or its classmethod; nothing but classes with a method ``fit`` is ever called."""
     make = object_named(name, _OURS)
     made = make if isinstance(make, type) else getattr(make, "__self__", None)
     if not (isinstance(made, type) and callable(getattr(made, "fit", None))):
@@ -71,8 +60,7 @@ def parameters_of(make: Callable[..., Any]) -> set[str]:
 def code_digest(selector: str = "") -> str:
     """Return a digest of the code that an outcome depends on: ufselect's, and that of a "package.module:name".
 
-    It covers all Python files of a package, or all files beside a single module. It is computed once a process,
-    because what runs is what was imported. It is empty if the module is not found here, but on the workers only.
+    It is computed once a process, because what runs is what was imported, and empty if the module is only on workers.
     """
     files = {"ufselect": _files_of_ufselect()}
     if names_a_module(selector):
@@ -90,9 +78,8 @@ def code_digest(selector: str = "") -> str:
 def module_folder(selector: str) -> str:
     """Return the folder from which the module of a "package.module:name" is imported; empty for our selectors."""
     top = selector.rpartition(":")[0].partition(".")[0]
-    if not top or (location := _location(top)) is None:
-        return ""
-    return str(location.parent)
+    location = _location(top) if top else None
+    return "" if location is None else str(location.parent)
 
 
 def _files_of_ufselect() -> list[Path]:
@@ -210,9 +197,7 @@ def one_thread() -> Any:
     return _pools().limit(limits=1)
 
 
-@lru_cache(maxsize=1)
-def _pools() -> ThreadpoolController:
-    return ThreadpoolController()
+_pools = cache(ThreadpoolController)
 
 
 def _course(selector: Any) -> Outcome:
@@ -238,13 +223,10 @@ def _load_compiled_code(data: DataVersion, selector: str) -> None:
 
 @dataclass(frozen=True)
 class Cost:
-    """Seconds of processor time, and peak bytes beyond what the process held before; None if they are not known.
-
-    Processor time, because fits run side by side, often more of them than there are cores.
-    """
+    """Seconds of processor time, since fits run side by side, and peak bytes beyond what the process held before."""
 
     seconds: float
-    peak_bytes: int | None
+    peak_bytes: int | None  # None if it is not known
 
 
 def measured(call: Callable[[], Result]) -> tuple[Result, Cost]:

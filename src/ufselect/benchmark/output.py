@@ -91,25 +91,7 @@ accuracy and NMI are means over the numbers of features.
 
 
 def write_results(experiment: Experiment, results: Results, folder: str | Path) -> list[Path]:
-    """Write the tables and plots of the experiment's protocol.
-
-    Parameters
-    ----------
-    experiment : Experiment
-    results : Results
-    folder : path
-        Created if it does not exist. Its files are replaced when all are complete.
-
-    Returns
-    -------
-    list of Path
-        The files written.
-
-    Raises
-    ------
-    ValueError
-        If there are no results, or all fits failed.
-    """
+    """Write figures, tables and plots to a folder, whose files are replaced when all are complete; return the files."""
     if not results.fits:
         raise ValueError("no fit is finished yet.")
     if not results.rows:
@@ -130,13 +112,7 @@ def write_results(experiment: Experiment, results: Results, folder: str | Path) 
 
 
 def write_tables(experiment: Experiment, results: Results, folder: str | Path) -> list[Path]:
-    """Write the tables and plots of results that are in the folder already, see :func:`~.record.read_results`.
-
-    Returns
-    -------
-    list of Path
-        The files written: not the figures, and not the record of what made them.
-    """
+    """Write tables and plots of results that :func:`~.record.read_results` found in the folder; return the files."""
     with ExitStack() as stack:
         written = _Written(Path(folder), stack)
         _PROTOCOLS[experiment.protocol](experiment, results, written)

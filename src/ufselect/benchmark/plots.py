@@ -112,12 +112,7 @@ def ours_beside_published(summary: pd.DataFrame, metric: str) -> Figure:
         slots = np.arange(len(rows))
         axis.errorbar(slots - 0.12, rows["mean"], rows["std"].astype(float), fmt="o", label="ours")
         axis.errorbar(
-            slots + 0.12,
-            rows["published"],
-            rows["published_std"].astype(float),
-            fmt="o",
-            mfc="white",
-            label="paper",
+            slots + 0.12, rows["published"], rows["published_std"].astype(float), fmt="o", mfc="white", label="paper"
         )
         axis.set_xticks(slots, rows["method"], rotation=60, ha="right")
         axis.set(title=data, ylabel=_LABELS[metric])

@@ -29,13 +29,7 @@ _REWEIGHTED_STEPS = 10
 
 
 class RandomRanking(BaseEstimator):  # type: ignore[misc]
-    """Rank the features at random, as a baseline.
-
-    Parameters
-    ----------
-    random_state : int, RandomState instance or None
-        Seed of the ranking.
-    """
+    """Rank the features at random, as a baseline."""
 
     def __init__(self, random_state: Any = None) -> None:
         self.random_state = random_state
@@ -60,14 +54,7 @@ class PublishedLaplacianScore(BaseEstimator):  # type: ignore[misc]
 
     Its heat kernel exp(−‖xᵢ − xⱼ‖²/2t²) has t = 2ᵖs², with s the median of all distances, including those of samples to
     themselves. This t is a squared distance instead of a distance, so nearly all weights are 1. A constant feature
-    scores like one that varies as much between neighbours as overall.
-
-    Parameters
-    ----------
-    exponent : float, default=0.0
-        p.
-    n_neighbors : int, default=5
-        k.
+    scores like one that varies as much between neighbours as overall. ``exponent`` is p.
     """
 
     def __init__(self, exponent: float = 0.0, n_neighbors: int = 5) -> None:
@@ -110,17 +97,13 @@ class EqualStartUDFS(UDFS):
         return replace(rank_by_score(np.linalg.norm(W, axis=1), relative=True), coef=W, embedding=X @ W)
 
     def _first_projection(self, problem: DiscriminantProblem, count: int) -> Float:
+        """Return the solution for equal weights; a random W with XW = 0 and WᵀW = I if there are many features."""
         n, d = problem.X.shape
         if d < n + count:
             return problem.projection(np.ones(d), self.row_penalty, count)
-        return _projection_to_zero(problem.X, count, check_random_state(self.random_state))
-
-
-def _projection_to_zero(X: Columns, count: int, random: np.random.RandomState) -> Float:
-    """A random W with XW = 0 and WᵀW = I."""
-    samples = np.linalg.qr(np.asarray(X.rows(slice(None)), dtype=np.float64).T)[0]
-    directions = random.standard_normal((X.shape[1], count))
-    return np.linalg.qr(directions - samples @ (samples.T @ directions))[0]
+        samples = np.linalg.qr(np.asarray(problem.X.rows(slice(None)), dtype=np.float64).T)[0]
+        directions = check_random_state(self.random_state).standard_normal((d, count))
+        return np.linalg.qr(directions - samples @ (samples.T @ directions))[0]
 
 
 class ReweightedFSASL(FSASL):
@@ -137,12 +120,7 @@ class ReweightedFSASL(FSASL):
     }
 
     def _fit_weights(
-        self,
-        X: Columns,
-        gram: Float | None,
-        L: StructureLaplacian,
-        n_clusters: int,
-        last: FeatureWeights | None = None,
+        self, X: Columns, gram: Float | None, L: StructureLaplacian, n_clusters: int, last: FeatureWeights | None = None
     ) -> FeatureWeights:
         Y = self._eigenvectors(L, self._dimension(n_clusters), None if last is None else last.target)
         h = np.ones(X.shape[1])

@@ -84,15 +84,7 @@ def _with_tuples(content: dict[str, Any]) -> dict[str, Any]:
 
 
 def read_results(folder: str | Path) -> tuple[Experiment, Results]:
-    """Read the results that ``write_results`` wrote, and the experiment as it was then.
-
-    Raises
-    ------
-    FileNotFoundError
-        If a file is missing.
-    ValueError
-        If a file is damaged.
-    """
+    """Read the results that ``write_results`` wrote, and the experiment as it was then."""
     folder = Path(folder)
     table = _frame(folder / FITS, _KEYS)
     try:

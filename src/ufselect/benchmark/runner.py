@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -14,7 +14,7 @@ from joblib.parallel import get_active_backend
 
 from ufselect._utils.naming import names_a_module
 from ufselect._utils.progress import with_progress
-from ufselect.benchmark.data import Prepared, current_version, load_version
+from ufselect.benchmark.data import current_version, load_version
 from ufselect.benchmark.experiment import ALL_FEATURES, RAW, Experiment, Method, identity
 from ufselect.benchmark.fits import Draw, Fit, Outcome, fit_of, selector_named
 from ufselect.benchmark.protocol import Evaluation, evaluation_of
@@ -24,23 +24,7 @@ from ufselect.metrics import selection_stability
 
 STABILITY = "stability"
 
-
-class Task(Protocol):
-    """Work that can be done once, at any time, by any worker: a fit or an evaluation."""
-
-    @property
-    def key(self) -> str:
-        """The same for the same work."""
-        ...
-
-    @property
-    def code(self) -> str:
-        """A digest of the code that does it; empty if it is not known."""
-        ...
-
-    def run(self) -> Outcome:
-        """Do the work; the outcome can be written as JSON."""
-        ...
+Task = Fit | Evaluation  # can be done once, at any time, by any worker; its outcome can be written as JSON
 
 
 @dataclass(frozen=True)
@@ -89,10 +73,7 @@ class DataSize(NamedTuple):
 
 @dataclass
 class Results:
-    """All figures of a run, the outcome of every fit, and errors of fits on some of the samples.
-
-    ``sizes`` and ``digests`` describe the data sets by name.
-    """
+    """All figures of a run, the outcome of every fit, errors of fits on some samples, and the data sets by name."""
 
     rows: list[Row] = field(default_factory=list)
     fits: list[tuple[Trial, Outcome]] = field(default_factory=list)
@@ -102,31 +83,12 @@ class Results:
 
 
 def run_experiment(
-    experiment: Experiment,
-    store: Store,
-    *,
-    n_jobs: int | None = None,
-    verbose: int = 0,
-    finished_only: bool = False,
+    experiment: Experiment, store: Store, *, n_jobs: int | None = None, verbose: int = 0, finished_only: bool = False
 ) -> Results:
-    """Run what is not in the store and return all figures.
+    """Run what is not in the store, where outcomes are added one by one, and return all figures.
 
-    Parameters
-    ----------
-    experiment : Experiment
-    store : Store
-        Finished fits and evaluations are added one by one; those that are in it are not run again.
-    n_jobs : int or None
-        Number of processes. Within ``joblib.parallel_config`` the workers of that backend are used, for example
-        those of a Dask cluster.
-    verbose : int
-        1 shows a progress bar.
-    finished_only : bool
-        Run nothing; return the figures of what is in the store.
-
-    Returns
-    -------
-    Results
+    Within ``joblib.parallel_config`` the workers of that backend are used, for example those of a Dask cluster. With
+    ``finished_only``, nothing is run.
     """
     outcomes = partial(_outcomes, experiment.name, store, n_jobs, verbose, finished_only)
     plans = planned(experiment)
@@ -144,7 +106,9 @@ def run_experiment(
             for metric, value in evaluated[each.key].items():
                 results.rows.append(Row(trial.data, trial.method.name, trial.setting, count, metric, value))
         if trial.data not in results.sizes:
-            results.sizes[trial.data] = data_size(load_version(fit.data))
+            data = load_version(fit.data)
+            n_samples, n_features = data.X.shape
+            results.sizes[trial.data] = DataSize(n_samples, n_features, np.bincount(data.y).tolist())
             results.digests[trial.data] = fit.data.digest
         found, error = _stability(plan, fits, results.sizes[trial.data].features)
         stability += found
@@ -170,14 +134,9 @@ def planned(experiment: Experiment) -> list[Plan]:
     """Return the trials of an experiment with their fits, in the order of its file.
 
     The data are read and the code of the selectors is hashed now: later changes are noticed when a fit runs.
-
-    Raises
-    ------
-    ValueError
-        If a selector of ours does not exist; a "package.module:name" may be known to the workers only.
     """
     for method in experiment.methods:
-        if not names_a_module(method.selector):
+        if not names_a_module(method.selector):  # which may be known to the workers only
             selector_named(method.selector)
     return [plan for data in experiment.data for plan in _planned_on(experiment, data)]
 
@@ -198,13 +157,7 @@ def _planned_on(experiment: Experiment, data: str) -> Iterator[Plan]:
 
 
 def counts_of(experiment: Experiment, method: Method, data: str, n_features: int) -> tuple[int, ...]:
-    """Return the numbers of features at which a method is evaluated on a data set; one may be listed twice.
-
-    Raises
-    ------
-    ValueError
-        If the data set has fewer features than any of them.
-    """
+    """Return the numbers of features at which a method is evaluated on a data set; one may be listed twice."""
     if method.features == ALL_FEATURES:
         return (n_features,)
     counts = experiment.counts_of.get(data) or experiment.counts or default_feature_counts(data, n_features)
@@ -216,28 +169,13 @@ def counts_of(experiment: Experiment, method: Method, data: str, n_features: int
 
 def evaluations_of(experiment: Experiment, plan: Plan, outcome: Outcome) -> dict[int, Evaluation]:
     """Return the evaluations of a fit by the number of features; none if it failed."""
-    if "order" not in outcome:
-        return {}
-    measures, n_runs = experiment.measures, experiment.n_runs
-    return {
-        count: evaluation_of(plan.fit.data, outcome["order"], count, measures, n_runs) for count in plan.trial.counts
-    }
-
-
-def data_size(data: Prepared) -> DataSize:
-    """Return the size of a data set after its preparation."""
-    n_samples, n_features = data.X.shape
-    return DataSize(n_samples, n_features, np.bincount(data.y).tolist())
+    evaluation = partial(evaluation_of, measures=experiment.measures, n_runs=experiment.n_runs)
+    counts = plan.trial.counts if "order" in outcome else ()
+    return {count: evaluation(plan.fit.data, outcome["order"], count) for count in counts}
 
 
 def _outcomes(
-    name: str,
-    store: Store,
-    n_jobs: int | None,
-    verbose: int,
-    finished_only: bool,
-    what: str,
-    tasks: Iterable[Task],
+    name: str, store: Store, n_jobs: int | None, verbose: int, finished_only: bool, what: str, tasks: Iterable[Task]
 ) -> dict[str, Outcome]:
     """Return the outcomes of the tasks by key; each is run once unless it is in the store."""
     unique = {task.key: task for task in tasks}

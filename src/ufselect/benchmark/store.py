@@ -20,19 +20,8 @@ class Store:
     """The outcomes of finished fits and evaluations by key, in one SQLite file.
 
     An outcome is stored when ``add`` returns, even if the process is killed right after: SQLite's write-ahead log rolls
-    back incomplete writes. Several runs can share a file.
-
-    Parameters
-    ----------
-    path : path
-        The file. It is created together with its folder if it does not exist.
-
-    Raises
-    ------
-    ValueError
-        If the file is damaged, or not a store; every method raises it as soon as the damage shows.
-    OSError
-        If the file cannot be opened or written.
+    back incomplete writes. Several runs can share a file, which is created with its folder if it does not exist. Every
+    method raises a ValueError as soon as it shows that the file is damaged or not a store.
     """
 
     def __init__(self, path: str | Path) -> None:

@@ -31,10 +31,7 @@ def figures(results: Results) -> pd.DataFrame:
 
 
 def costs(results: Results) -> pd.DataFrame:
-    """Return one row per fit: seconds, peak memory, iterations, clusters and convergence warnings, or the error.
-
-    ``error_of_repeats`` is the first error of the fits on some of the samples.
-    """
+    """Return one row per fit: seconds, peak memory, iterations, clusters and convergence warnings, or the errors."""
     names = ("seconds", "peak_bytes", "n_iter", "n_clusters", "warnings", "error")
     of_repeats = dict(results.failed_repeats)
     rows = []
@@ -58,8 +55,7 @@ def sizes(results: Results) -> pd.DataFrame:
 
 def core_hours(results: Results) -> pd.Series:
     """Return the processor time of all fits in hours, by data set and method."""
-    hours = costs(results).groupby(["data", "method"], sort=False)["seconds"].sum().div(3600.0)
-    return hours.rename("core_hours")
+    return costs(results).groupby(["data", "method"], sort=False)["seconds"].sum().div(3600.0).rename("core_hours")
 
 
 def _name(trial: Trial) -> dict[str, str]:

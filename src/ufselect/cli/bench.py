@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -49,7 +49,8 @@ def bench(
 
     if from_results and finished:
         raise typer.BadParameter("--from-results and --finished exclude each other")
-    options = _as_typed({"data": data, "methods": methods, "settings": settings, "quick": quick})
+    given = {"data": data, "methods": methods, "settings": settings, "quick": quick}
+    options = "".join(f" --{name}" if value is True else f" --{name} {value}" for name, value in given.items() if value)
     for path in experiment:
         wanted = read_experiment(path).narrowed(
             data=names_in(data), methods=names_in(methods), quick=quick, settings=settings or None
@@ -86,11 +87,6 @@ def _run(experiment: Experiment, folder: Path, jobs: int | None, dask: str, fini
     for sentence in not_converged(results):
         typer.echo(f"Note: {sentence}", err=True)
     return write_results(experiment, results, folder)
-
-
-def _as_typed(options: dict[str, Any]) -> str:
-    """Return the given options as on the command line."""
-    return "".join(f" --{name}" if value is True else f" --{name} {value}" for name, value in options.items() if value)
 
 
 def _available_part(experiment: Experiment) -> Experiment:

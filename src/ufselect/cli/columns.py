@@ -36,9 +36,12 @@ class ColumnChoice:
     @classmethod
     def of(cls, options: ColumnOptions) -> ColumnChoice:
         """Read the files of names; raise an error before the table is read if one cannot be."""
-        kept = [*(options.keep or ()), *_names_in_optional(options.keep_file, "--keep-file")]
-        excluded = [*(options.exclude or ()), *_names_in_optional(options.exclude_file, "--exclude-file")]
-        return cls(kept, excluded, options.batch)
+        keep, exclude = list(options.keep or ()), list(options.exclude or ())
+        if options.keep_file is not None:
+            keep += names_in_file(options.keep_file, "--keep-file")
+        if options.exclude_file is not None:
+            exclude += names_in_file(options.exclude_file, "--exclude-file")
+        return cls(keep, exclude, options.batch)
 
     @property
     def aside(self) -> tuple[str, ...]:
@@ -144,10 +147,6 @@ def names_in_file(path: Path, option: str) -> list[str]:
     return names
 
 
-def _names_in_optional(path: Path | None, option: str) -> list[str]:
-    return [] if path is None else names_in_file(path, option)
-
-
 @dataclass(frozen=True)
 class ColumnList:
     """The different columns of a list, in its order; the number of duplicates; names that are no columns."""
@@ -170,12 +169,11 @@ def column_lists(
 
 
 def _column_list(lines: Sequence[str], path: Path, table: Table, option: str) -> ColumnList:
-    """Return the columns that lines of one name, or of several separated by commas, stand for.
-
-    Columns of a table without names may be given by the number in the name that they are shown with.
-    """
+    """Return the columns that lines of one name, or of several separated by commas, stand for."""
     index = {name: column for column, name in enumerate(table.names)}
-    numbers = _names_by_number(table.names)
+    numbered, numbers = [_NUMBERED.fullmatch(name) for name in table.names], {}
+    if all(numbered) and len({match[1] for match in numbered if match}) == 1:  # the file has no names
+        numbers = {match[2]: match[0] for match in numbered if match}
     names = [numbers.get(name, name) for line in lines for name in _names_in_line(line, index)]
     if not names:
         raise typer.BadParameter(f"{shown(str(path))} contains no names", param_hint=option)
@@ -191,14 +189,6 @@ def _column_list(lines: Sequence[str], path: Path, table: Table, option: str) ->
             reason = f"none of {counted(len(refused), 'name')} is a column: {named}{guess_at(refused[0], table.names)}"
         raise typer.BadParameter(f"{shown(str(path))}: {reason}", param_hint=option)
     return ColumnList([index[name] for name in different if name in index], len(names) - len(different), unknown)
-
-
-def _names_by_number(names: Sequence[str]) -> dict[str, str]:
-    """Return the columns by the numbers in their names, if the file has none and all are numbered."""
-    found = [_NUMBERED.fullmatch(name) for name in names]
-    if not all(found) or len({match[1] for match in found if match}) > 1:
-        return {}
-    return {match[2]: match[0] for match in found if match}
 
 
 def _names_in_line(line: str, known: Mapping[str, int]) -> Sequence[str]:

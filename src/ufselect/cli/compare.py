@@ -24,9 +24,7 @@ from ufselect.cli.reading import LoadedTable, classes_of, load_table
 if TYPE_CHECKING:
     from ufselect.inspection import ComparedSelection, Comparison
 
-N_RANDOM = 10
-"""Number of random selections."""
-
+N_RANDOM = 10  # random selections
 _DEFAULT_METHODS = "KernelFSASL,MCFS,FSSL,SPFS,LaplacianScore,MaxVariance"
 
 

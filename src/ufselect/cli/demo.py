@@ -12,9 +12,7 @@ from ufselect._utils.atomic_files import whole_file
 from ufselect.cli.output import say
 
 
-def demo(
-    folder: Annotated[Path, typer.Argument(help="Folder to write the files to.")] = Path("ufselect-demo"),
-) -> None:
+def demo(folder: Annotated[Path, typer.Argument(help="Folder to write the files to.")] = Path("ufselect-demo")) -> None:
     """Select pixels of handwritten digits and write a report."""
     folder.mkdir(parents=True, exist_ok=True)
     data, chosen, page = (str(folder / name) for name in ("digits.csv", "chosen.csv", "digits.html"))
@@ -22,14 +20,10 @@ def demo(
     say([f"Wrote {data}: 1,797 handwritten digits of 8 × 8 pixels, with the digit itself in the first column."])
     _run("select", data, "--aside", "digit", "-m", "15", "--image", "8x8", "-o", chosen, "--report", page)
     say(["", f"Open {page} in a browser. Then try:"])
-    _suggest("explain", data, "row 2 column 4", "--aside", "digit", "-m", "15")
-    _suggest(
-        "compare", data, "--labels", "digit", "-m", "15", "--methods", "KernelFSASL,MCFS,LaplacianScore,MaxVariance"
-    )
-
-
-def _suggest(*arguments: str) -> None:
-    say([f"  ufselect {shlex.join(arguments)}"])
+    explain = ["explain", data, "row 2 column 4", "--aside", "digit", "-m", "15"]
+    methods = "KernelFSASL,MCFS,LaplacianScore,MaxVariance"
+    compare = ["compare", data, "--labels", "digit", "-m", "15", "--methods", methods]
+    say([f"  ufselect {shlex.join(arguments)}" for arguments in (explain, compare)])
 
 
 def _run(*arguments: str) -> None:

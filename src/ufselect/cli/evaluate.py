@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -72,7 +72,9 @@ def evaluate(
             verbose=1,
         )
     say([*loaded.notes, *_notes_on_lists(lists, loaded), ""])
-    _print_table(found.rows)
+    headers = ["list", "columns", "alignment", *(["on subsets", "stability"] if repeats else []), "redundancy"]
+    headers += ["neighbours", *(["ACC", "NMI"] if labels else [])]
+    print_table(headers, [_cells(row) for row in found.rows], left=[0])
     say(["", *_legend(found, repeats, bool(labels), fit_options.scale), "", *_verdicts(found, lists)])
 
 
@@ -92,13 +94,6 @@ def _notes_on_lists(lists: Mapping[str, ColumnList], loaded: LoadedTable) -> lis
             verb = "is" if constant == 1 else "are"
             notes.append(f"{name}: {constant:,} of {counted(len(each.columns), 'column')} {verb} constant.")
     return notes
-
-
-def _print_table(rows: Sequence[EvaluatedColumns]) -> None:
-    on_subsets = ["on subsets", "stability"] if rows[0].alignment_on_subsets is not None else []
-    labelled = ["ACC", "NMI"] if rows[0].acc is not None else []
-    headers = ["list", "columns", "alignment", *on_subsets, "redundancy", "neighbours", *labelled]
-    print_table(headers, [_cells(row) for row in rows], left=[0])
 
 
 def _cells(row: EvaluatedColumns) -> list[str]:

@@ -18,9 +18,7 @@ if TYPE_CHECKING:
     from ufselect.base import BaseSelector
     from ufselect.inspection import StructureTest
 
-_ABOVE_THE_MEAN = ("EVSC", "LaplacianScore", "MaxVariance", "SPEC")
-"""Methods that select the columns whose scores are above the mean, unless a number is given."""
-
+_ABOVE_THE_MEAN = ("EVSC", "LaplacianScore", "MaxVariance", "SPEC")  # select columns whose scores are above the mean
 _LEAST_WORKING_MEMORY, _MOST_WORKING_MEMORY = 64, 1024
 _MOST_ROWS = 20
 
@@ -33,11 +31,7 @@ def make_selector(
     parameters: Mapping[str, Any] | None = None,
     strict: bool = True,
 ) -> Any:
-    """Make a selector from its name and the options of a command, and check them before anything is read.
-
-    If ``strict``, an option that the method has no parameter for is an error; otherwise it is ignored, and the method
-    may be a plain class.
-    """
+    """Make a selector from its name and the options of a command; unless ``strict``, options may lack a parameter."""
     from ufselect.base import BaseSelector
 
     options = options or FitOptions()
@@ -100,24 +94,23 @@ def modest_resources(X: Any, n_jobs: int | None) -> Iterator[None]:
     from sklearn import config_context
     from threadpoolctl import threadpool_limits
 
-    with threadpool_limits(1 if n_jobs == 1 else None), config_context(working_memory=_working_memory(X)):
-        yield
-
-
-def _working_memory(X: Any) -> int:
-    """Return the size of blocks in MiB: the default of scikit-learn, 1 GiB, would dwarf a small file.
-
-    Half the size of the data is enough, but greedy selection stores one number per column for every selected column,
-    and must not end sooner than in a fit from Python.
-    """
     n, d = X.shape
+    # In MiB. Half the data is enough, but greedy selection stores a number per column for every selected column.
     needed = max((X.nnz if hasattr(X, "nnz") else n * d) // 2, d * (d + 1)) * 8 // 2**20
-    return min(max(needed, _LEAST_WORKING_MEMORY), _MOST_WORKING_MEMORY)
+    working_memory = min(max(needed, _LEAST_WORKING_MEMORY), _MOST_WORKING_MEMORY)
+    with threadpool_limits(1 if n_jobs == 1 else None), config_context(working_memory=working_memory):
+        yield
 
 
 def notes_on_fit(selector: BaseSelector) -> list[str]:
     """Return sentences on the number of clusters and of columns, where they come from, and on copies."""
-    notes = [f"Columns: {selector.n_features_:,}, {_why_so_many_columns(selector)}."]
+    given = selector.get_params().get("n_features_to_select")
+    how = f"{given:g} of all columns as requested" if isinstance(given, float) else "as requested"
+    if given == "auto":
+        how = _automatic_number(selector)
+    elif _is_default(selector, "n_features_to_select"):
+        how = "the default of the method"
+    notes = [f"Columns: {selector.n_features_:,}, {how}."]
     if getattr(selector, "n_clusters_", None) is not None:
         how = "as requested"
         if selector.get_params().get("n_clusters") == "auto":
@@ -134,15 +127,6 @@ def notes_on_fit(selector: BaseSelector) -> list[str]:
     elif n_copies:
         notes.append(f"{n_copies:,} columns are exact copies of others and rank behind them.")
     return notes
-
-
-def _why_so_many_columns(selector: BaseSelector) -> str:
-    given = selector.get_params().get("n_features_to_select")
-    if given == "auto":
-        return _automatic_number(selector)
-    if _is_default(selector, "n_features_to_select"):
-        return "the default of the method"
-    return f"{given:g} of all columns as requested" if isinstance(given, float) else "as requested"
 
 
 def _automatic_number(selector: BaseSelector) -> str:
@@ -171,10 +155,7 @@ class Alignment(NamedTuple):
 
 
 def alignment_of(selector: BaseSelector, X: Any, *, test: bool = True, batch: Any = None) -> Alignment:
-    """Return the alignment of the selected columns with the learned structure, in a sentence; none if there is none.
-
-    If ``test``, it is compared with that of shuffled columns.
-    """
+    """Return the alignment of the selected columns in a sentence, also that of shuffled ones if it is to be tested."""
     from ufselect.inspection import alignment_of_selection, structure_test_of_fitted
 
     found = alignment_of_selection(selector)
@@ -217,10 +198,7 @@ def selected_names(selector: BaseSelector, names: Sequence[str]) -> list[str]:
 
 
 def print_ranking(selector: BaseSelector, names: Sequence[str], *, further: str) -> None:
-    """Print the best of the selected columns; ``further`` says where to find the others.
-
-    Each comes with its gain in alignment, or with its score if the method learns no structure.
-    """
+    """Print the best of the selected columns and their gains or scores; ``further`` says where to find the others."""
     from ufselect.inspection import gains_of
 
     count = min(selector.n_features_, _MOST_ROWS)

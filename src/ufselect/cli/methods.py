@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 DEFAULT_METHOD = "KernelFSASL"
 
-OPTIONS_OF_PARAMETERS = {
+OPTIONS_OF_PARAMETERS = {  # that most methods share; every other parameter has an option of its own name
     "n_features_to_select": "features",
     "n_clusters": "clusters",
     "random_state": "seed",
@@ -35,8 +35,6 @@ OPTIONS_OF_PARAMETERS = {
     "exclude": "exclude",
     "verbose": "",
 }
-"""The options, if any, for parameters that most methods share; every other parameter has an option of its own name."""
-
 _LONGEST_LINE = 200
 
 
@@ -70,10 +68,7 @@ def method_named(name: str, option: str = "--method") -> str:
 
 
 def class_named(name: str, option: str = "--method", *, strict: bool = True) -> type[Any]:
-    """Import the class of a method, a user's own from the current folder if need be.
-
-    Unless ``strict``, any class with a method ``fit`` will do.
-    """
+    """Import the class of a method; unless ``strict``, any class with a method ``fit`` will do."""
     spelled = method_named(name, option)
     if not names_a_module(spelled):
         return getattr(ufselect, spelled)
@@ -174,10 +169,12 @@ def as_program(command: Callable[..., None], cls: type | None = None) -> Callabl
     taken: list[inspect.Parameter] = []
     for parameter in inspect.signature(command).parameters.values():
         if parameter.name in groups:
-            taken += _options_of_group(groups[parameter.name])
+            group = groups[parameter.name]
+            of_fields = get_type_hints(group, include_extras=True)
+            taken += [_keyword(each.name, each.default, of_fields[each.name]) for each in fields(group)]
         elif parameter.name != "parameters":
             taken.append(parameter.replace(annotation=hints[parameter.name]))
-    taken.append(inspect.Parameter("debug", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=Debug))
+    taken.append(_keyword("debug", False, Debug))
     own = {} if cls is None else _own_options(cls, {parameter.name for parameter in taken})
 
     def program(**values: Any) -> None:
@@ -198,12 +195,8 @@ def as_program(command: Callable[..., None], cls: type | None = None) -> Callabl
     return program
 
 
-def _options_of_group(group: Any) -> list[inspect.Parameter]:
-    hints = get_type_hints(group, include_extras=True)
-    return [
-        inspect.Parameter(each.name, inspect.Parameter.KEYWORD_ONLY, default=each.default, annotation=hints[each.name])
-        for each in fields(group)
-    ]
+def _keyword(name: str, default: Any, annotation: Any) -> inspect.Parameter:
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
 
 
 def _own_options(cls: type, taken: set[str]) -> dict[str, inspect.Parameter]:
@@ -221,8 +214,7 @@ def _own_option(name: str, default: Any, described: Described) -> inspect.Parame
     option = typer.Option(help=described.text or None, metavar=metavar)
     if default is not inspect.Parameter.empty and kind is str:
         default = str(default)
-    annotation: Any = Annotated[kind, option]
-    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+    return _keyword(name, default, Annotated[kind, option])
 
 
 def _alternatives(kind: str) -> str:

@@ -63,22 +63,20 @@ def time_and_memory(since: float) -> str:
 
 def raise_on_signals() -> None:
     """Raise ``KeyboardInterrupt`` on SIGINT, SIGTERM and SIGHUP, unless they are ignored or handled already."""
+
+    def interrupt(number: int, frame: FrameType | None) -> None:  # noqa: ARG001 - the signature of a signal handler
+        _interrupted.set()
+        raise KeyboardInterrupt
+
+    def report_unless_interrupted(unraisable: sys.UnraisableHookArgs) -> None:
+        if not issubclass(unraisable.exc_type, KeyboardInterrupt):  # within a finalizer: `write_all` raises it
+            sys.__unraisablehook__(unraisable)
+
     for name in ("SIGINT", "SIGTERM", "SIGHUP"):  # Windows has no SIGHUP, and nohup ignores it
         number = getattr(signal, name, None)
         if number is not None and signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):
-            signal.signal(number, _interrupt)
-    sys.unraisablehook = _report_unless_interrupted
-
-
-def _interrupt(number: int, frame: FrameType | None) -> None:  # noqa: ARG001 - the signature of a signal handler
-    _interrupted.set()
-    raise KeyboardInterrupt
-
-
-def _report_unless_interrupted(unraisable: sys.UnraisableHookArgs) -> None:
-    """Report an exception that Python discards, but not an interruption within a finalizer: ``write_all`` raises it."""
-    if not issubclass(unraisable.exc_type, KeyboardInterrupt):
-        sys.__unraisablehook__(unraisable)
+            signal.signal(number, interrupt)
+    sys.unraisablehook = report_unless_interrupted
 
 
 def ensure_table_can_be_written(path: Path | None, data: Path) -> None:

@@ -21,17 +21,13 @@ _LONGEST_REASON = 250
 
 @dataclass(frozen=True)
 class LoadedTable:
-    """A table as it was read, its values as the methods see them, and notes on what was done.
-
-    ``source`` is the first of the notes on what was read, which pages show elsewhere; ``missing`` are the numbers of
-    missing values in the file, by column.
-    """
+    """A table as it was read, its values as the methods see them, and notes on what was done."""
 
     table: Table
     X: Any
-    source: str
+    source: str  # the note on what was read, which pages show elsewhere
     notes: list[str]
-    missing: Mapping[str, int]
+    missing: Mapping[str, int]  # number of missing values in the file, by column
     are_counts: bool = False
 
     def without_source(self, notes: Sequence[str]) -> list[str]:
@@ -44,14 +40,8 @@ def load_table(
 ) -> LoadedTable:
     """Read a file; raise an error that names the columns with infinite or missing values.
 
-    Parameters
-    ----------
-    path : Path
-    options : ReadOptions, optional
-    aside : sequence of str
-        Columns that are not features, besides those in the options.
-    keep_values : bool
-        Whether ``table`` has to keep its values; otherwise counts are normalised in place.
+    Columns in ``aside`` are no features, besides those in the options. Unless ``keep_values``, counts are normalised in
+    place.
     """
     from ufselect.files import infinite_values, missing_values, read_table, with_medians
 

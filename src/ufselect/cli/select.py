@@ -37,8 +37,7 @@ if TYPE_CHECKING:
 _N_RANDOM = 5
 _FEW = 0.1
 _SHARE_REFITTED = 0.8
-_MOST_VALUES_REFITTED, _FEWEST_REFITTED = 10_000_000, 500
-"""Number of values, and of samples, of which five fits on subsets take no longer than people wait for a page."""
+_MOST_VALUES_REFITTED, _FEWEST_REFITTED = 10_000_000, 500  # in five fits that take no longer than people wait
 
 
 def select(
@@ -75,8 +74,7 @@ def select(
     no_test: Annotated[
         bool,
         typer.Option(
-            "--no-test",
-            help="Skip the test against shuffled columns, which takes six more fits on up to 500 samples.",
+            "--no-test", help="Skip the test against shuffled columns, which takes six more fits on up to 500 samples."
         ),
     ] = False,
     dask: Annotated[
@@ -100,6 +98,8 @@ def select(
     """
     from sklearn import config_context
 
+    from ufselect.columns.moments import constant_columns
+
     start = perf_counter()
     selector = make_selector(method, fit_options, features=features, parameters=parameters)
     choice = ColumnChoice.of(column_options)
@@ -116,7 +116,9 @@ def select(
     if pixels and read_options.counts is None:
         read_options = replace(read_options, counts=options.Counts.no)
     loaded = load_table(data, read_options, aside=choice.aside, keep_values=_needs_values(output, data))
-    _refuse_other_shape(pixels, loaded.X.shape[1])
+    if pixels and pixels[0] * pixels[1] != (d := loaded.X.shape[1]):
+        reason = f"{pixels[0]} × {pixels[1]} is {pixels[0] * pixels[1]:,} pixels, but there are {d:,} columns"
+        raise typer.BadParameter(reason, param_hint="--image")
     notes = [*loaded.notes, *choice.apply(selector, loaded)]
     batches = choice.batches(loaded)
     before_fit = perf_counter()
@@ -124,7 +126,9 @@ def select(
     fit = time_and_memory(before_fit)
     pages = {}
     with config_context(assume_finite=True):  # the fit has validated X
-        all_notes = [*notes, *notes_on_fit(selector), *_notes_on_constants(selector, loaded.X)]
+        all_notes = [*notes, *notes_on_fit(selector)]
+        if n_constant := int(constant_columns(loaded.X[:, selector.top_features()]).sum()):
+            all_notes.append(f"{n_constant:,} of them are constant: there are too few informative columns.")
         alignment = alignment_of(selector, loaded.X, test=not (no_test or names), batch=batches)
         kept = [] if names and not report else [_note_on_neighbors(selector, loaded.X, fit_options)]
         if report:
@@ -171,14 +175,6 @@ def _note_on_neighbors(selector: BaseSelector, X: Any, fit_options: options.FitO
     return f"{m:,} of {d:,} columns preserve {preserved}."
 
 
-def _notes_on_constants(selector: BaseSelector, X: Any) -> list[str]:
-    """Return a sentence on selected columns that are constant, which happens if there are not enough others."""
-    from ufselect.columns.moments import constant_columns
-
-    count = int(constant_columns(X[:, selector.top_features()]).sum())
-    return [f"{count:,} of them are constant: there are too few informative columns."] if count else []
-
-
 def _page(selector: BaseSelector, loaded: LoadedTable, *, fit: str, test: StructureTest | None, **others: Any) -> str:
     import numpy as np
 
@@ -193,7 +189,10 @@ def _page(selector: BaseSelector, loaded: LoadedTable, *, fit: str, test: Struct
             names=table.names,
             source=table.path.name,
             samples=None if table.samples is None else table.samples.tolist(),
-            groups={name: _as_written(values) for name, values in table.aside.items()},
+            groups={  # dates as dates, not as nanoseconds
+                name: (values.astype("M8[s]").astype(str) if values.dtype.kind == "M" else values).tolist()
+                for name, values in table.aside.items()
+            },
             test=test,
             missing=n_missing / table.shape[0],
             facts={"Fit": fit, "Version": f"ufselect {__version__}"},
@@ -203,10 +202,7 @@ def _page(selector: BaseSelector, loaded: LoadedTable, *, fit: str, test: Struct
 
 
 def _stability(selector: BaseSelector, X: Any, batch: Any, seed: int) -> dict[str, Any]:
-    """Return how often columns are selected from subsets of the samples, and their size; empty if none can be fitted.
-
-    The subsets are those of ``ufselect compare``, 80 % of the samples, unless five such fits would take too long.
-    """
+    """Return how often columns are selected from subsets of the samples, and their size; empty if no fit succeeds."""
     from ufselect._utils.warnings import convergence_warnings
     from ufselect.inspection import selection_frequencies
 
@@ -221,11 +217,6 @@ def _stability(selector: BaseSelector, X: Any, batch: Any, seed: int) -> dict[st
     except ValueError:
         return {}
     return {"stability": found, "subset_size": min(round(_SHARE_REFITTED * n), most)}
-
-
-def _as_written(values: Any) -> list[Any]:
-    """Return values as people write them: dates as dates, not as nanoseconds."""
-    return (values.astype("datetime64[s]").astype(str) if values.dtype.kind == "M" else values).tolist()
 
 
 def _table_writer(
@@ -245,11 +236,3 @@ def _height_and_width(image: str) -> tuple[int, int] | None:
     if not sizes:
         raise typer.BadParameter(f"{image!r} does not have the form 28x28", param_hint="--image")
     return int(sizes[1]), int(sizes[2])
-
-
-def _refuse_other_shape(pixels: tuple[int, int] | None, n_columns: int) -> None:
-    if pixels and pixels[0] * pixels[1] != n_columns:
-        raise typer.BadParameter(
-            f"{pixels[0]} × {pixels[1]} is {pixels[0] * pixels[1]:,} pixels, but there are {n_columns:,} columns",
-            param_hint="--image",
-        )

@@ -34,7 +34,8 @@ def select_with_dask(
     pattern: Path, selector: BaseSelector, options: ReadOptions, *, scheduler: str, names: bool = False
 ) -> None:
     """Select the informative columns of Parquet files, block by block, and print them."""
-    from ufselect.files.parquet_parts import parquet_parts
+    from ufselect.files.parquet_parts import array_of_parts, parquet_parts
+    from ufselect.preprocessing import LogNormalize, median_of_positive
     from ufselect.selectors.kernel_fsasl import KernelFSASL
 
     start = perf_counter()
@@ -43,11 +44,12 @@ def select_with_dask(
         raise typer.BadParameter(reason, param_hint="--method")
     files = parquet_parts(pattern, aside=tuple(options.aside or ()))
     with _connected(scheduler):
-        from ufselect.files.parquet_parts import array_of_parts
-
         X = array_of_parts(files)
-        are_counts = _are_counts(files, options.counts)
-        values = _normalized(X) if are_counts else X
+        are_counts, values = _are_counts(files, options.counts), X
+        if are_counts:
+            # All blocks have the same target.
+            target = median_of_positive(X.sum(axis=1, dtype="float64").compute())
+            values = X.map_blocks(LogNormalize(target_sum=target).fit_transform, dtype=X.dtype)
         fit_with_notes(selector, values, lambda: selector._fit(values, None, files.names))
     n, d = files.shape
     size = f"{counted(files.n_files, 'file')}, {counted(X.numblocks[0], 'block')}, {X.nbytes / 1e6:,.1f} MB"
@@ -93,11 +95,3 @@ def _are_counts(files: ParquetParts, counts: Counts | None) -> bool:
     part = next(part for part in files.parts if part.n_rows)
     values = part.read(files.names, files.dtype)
     return looks_like_counts(Table(values, files.names, {}, {}, None, part.path))
-
-
-def _normalized(X: Any) -> Any:
-    """Return the blocks divided by the sums of their rows, and logarithms taken; all with the same target."""
-    from ufselect.preprocessing import LogNormalize, median_of_positive
-
-    target = median_of_positive(X.sum(axis=1, dtype="float64").compute())
-    return X.map_blocks(LogNormalize(target_sum=target).fit_transform, dtype=X.dtype)

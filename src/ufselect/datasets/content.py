@@ -30,11 +30,7 @@ class Dataset(NamedTuple):
 
 
 def dataset_from(name: str, X: Any, labels: Any) -> Dataset:
-    """Make a dataset of finite samples, dense or sparse, and their class labels, numbers or texts.
-
-    Classes are numbered in order of appearance, so that it does not matter how they are stored. A sparse X becomes a
-    CSR array without duplicate entries.
-    """
+    """Make a dataset of finite samples and class labels, numbered by appearance; a sparse X becomes a CSR array."""
     values = _finite_table(X)
     classes = _numbered_by_appearance(_flat_labels(labels))
     if len(classes) != values.shape[0]:

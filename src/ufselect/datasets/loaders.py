@@ -75,40 +75,29 @@ def load_dataset(name: str | os.PathLike[str], *, verify: bool = True) -> Datase
     """
     if isinstance(name, os.PathLike) or known_suffix(Path(name)):
         return _read(Path(name).expanduser().absolute())
-    public = _known_set(name)
+    try:
+        public = describe_dataset(name)
+    except ValueError as error:
+        raise ValueError(f"{error}; or pass the path of a file that ends in {', '.join(SUFFIXES)}") from None
     if name == "USPS200":
-        return _first_of_each_class(load_dataset("USPS49", verify=verify), name, _USPS200_PER_CLASS)
+        whole = load_dataset("USPS49", verify=verify)
+        first = [np.flatnonzero(whole.y == label)[:_USPS200_PER_CLASS] for label in range(whole.n_classes)]
+        rows = np.sort(np.concatenate(first))
+        return dataset_from(name, whole.X[rows], whole.y[rows])
     if name == "planted" or name in _IN_SCIKIT_LEARN:
         return _generated(name)
     return _read(_file_of(public, data_folder()), public if verify else None)
 
 
 def data_folder() -> Path:
-    """Return the folder in which datasets are searched for.
-
-    Returns
-    -------
-    Path
-        The folder given by ``UFSELECT_DATA``, or ``ufselect`` in the user's cache folder. It may not exist yet.
-    """
+    """Return the folder given by ``UFSELECT_DATA``, or ``ufselect`` in the user's cache folder; it may not exist."""
     if named := os.environ.get(DATA_VARIABLE):
         return Path(named).expanduser().absolute()
-    return _user_cache_folder() / "ufselect"
-
-
-def _user_cache_folder() -> Path:
     if sys.platform == "win32":
-        return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
+        return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local") / "ufselect"
     if sys.platform == "darwin":
-        return Path.home() / "Library" / "Caches"
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-
-
-def _known_set(name: str) -> PublicSet:
-    try:
-        return describe_dataset(name)
-    except ValueError as error:
-        raise ValueError(f"{error}; or pass the path of a file that ends in {', '.join(SUFFIXES)}") from None
+        return Path.home() / "Library" / "Caches" / "ufselect"
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "ufselect"
 
 
 def _file_of(public: PublicSet, folder: Path) -> Path:
@@ -116,13 +105,9 @@ def _file_of(public: PublicSet, folder: Path) -> Path:
         for suffix in SUFFIXES:
             if (path := each / f"{public.name}{suffix}").is_file():
                 return path
-    raise FileNotFoundError(_how_to_get(public, folder))
-
-
-def _how_to_get(public: PublicSet, folder: Path) -> str:
     files = ", ".join(f"{public.name}{suffix}" for suffix in SUFFIXES)
     where = f"{folder} or its subfolder {_SUBFOLDER}" if folder.is_dir() else f"{folder}, which is not a folder"
-    return (
+    raise FileNotFoundError(
         f"{public.name} is not available: none of the files {files} is in {where}."
         f" It must have {public.size}, as {'; '.join(_CONTENTS)}."
         f" Set the environment variable {DATA_VARIABLE} to the folder with the file."
@@ -160,12 +145,6 @@ def _generated(name: str) -> Dataset:
     from sklearn import datasets
 
     return dataset_from(name, *getattr(datasets, f"load_{name}")(return_X_y=True))
-
-
-def _first_of_each_class(dataset: Dataset, name: str, n_each: int) -> Dataset:
-    first = [np.flatnonzero(dataset.y == label)[:n_each] for label in range(dataset.n_classes)]
-    rows = np.sort(np.concatenate(first))
-    return dataset_from(name, dataset.X[rows], dataset.y[rows])
 
 
 def _read_file(path: Path) -> Dataset:
@@ -213,13 +192,9 @@ def _features_and_classes(table: Table) -> tuple[npt.NDArray[Any], npt.NDArray[A
         if name != found[0]:
             raise ValueError(f"column {shortened(name)!r} is not numeric ({reason})")
     if found[0] in table.aside:
-        return table.X, _stripped(table.aside[found[0]])
+        labels = table.aside[found[0]]
+        if labels.dtype == object:
+            labels = np.array([(label or "").strip() or None for label in labels], dtype=object)
+        return table.X, labels
     index = table.names.index(found[0])
     return np.delete(table.X, index, axis=1), table.X[:, index]
-
-
-def _stripped(labels: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Return text labels without blanks around them, None if nothing is left."""
-    if labels.dtype != object:
-        return labels
-    return np.array([(label or "").strip() or None for label in labels], dtype=object)

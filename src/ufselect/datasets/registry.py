@@ -6,6 +6,7 @@ import csv
 import difflib
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from ufselect.datasets.content import Dataset, content_digest
 
@@ -59,14 +60,13 @@ def _size(n_samples: int, n_features: int, n_classes: int) -> str:
 
 def _read_registry() -> dict[str, PublicSet]:
     with Path(__file__).with_name("registry.csv").open(encoding="utf-8", newline="") as file:
-        return {row["name"]: _public_set(**row) for row in csv.DictReader(file)}
-
-
-def _public_set(
-    name: str, n_samples: str, n_features: str, n_classes: str, feature_counts: str, sha256: str, **texts: str
-) -> PublicSet:
-    counts = tuple(map(int, feature_counts.split()))
-    return PublicSet(name, int(n_samples), int(n_features), int(n_classes), counts, sha256=sha256 or None, **texts)
+        known = {}
+        for row in csv.DictReader(file):
+            sizes = {name: int(row.pop(name)) for name in ("n_samples", "n_features", "n_classes")}
+            counts = tuple(map(int, row.pop("feature_counts").split()))
+            facts: dict[str, Any] = row | sizes | {"sha256": row["sha256"] or None}
+            known[row["name"]] = PublicSet(feature_counts=counts, **facts)
+        return known
 
 
 PUBLIC_SETS = _read_registry()

@@ -31,9 +31,7 @@ from ufselect.files.table import (
 )
 from ufselect.files.writing import comes_from
 
-KEY = "ufselect"
-"""Where ``uns`` has the record of a selection."""
-
+KEY = "ufselect"  # where ``uns`` has the record of a selection
 _LARGEST_INDEX = np.iinfo(np.int32).max
 _SPARSE = {"csr_matrix": "csr", "csc_matrix": "csc"}
 
@@ -69,10 +67,7 @@ def load_annotated(path: Path) -> Any:
 
 
 def annotated_numbers(data: Any, layer: str | None = None) -> Any:
-    """Return X of an AnnData object, or a layer, in memory and ready for a fit; the object stays as it is.
-
-    Of an object whose X is in a file, everything else stays there.
-    """
+    """Return X of an AnnData object, or a layer, in memory and ready for a fit; the object stays as it is."""
     X = _numbers(data, layer)
     if is_dask_collection(X):
         raise UnreadableError("has its numbers in a Dask array; load them first, by to_memory().")
@@ -80,7 +75,9 @@ def annotated_numbers(data: Any, layer: str | None = None) -> Any:
         return _checked(X.to_memory(), layer)
     if sp.issparse(X):
         _check_kind(X, layer)
-        return canonical(in_working_precision(_plain(X)))
+        X = X if X.format in ("csr", "csc") else X.tocsr()
+        kind = sp.csc_array if X.format == "csc" else sp.csr_array  # a part of an AnnData object has another class
+        return canonical(in_working_precision(kind((X.data, X.indices, X.indptr), shape=X.shape)))
     return _checked(np.asarray(X), layer)
 
 
@@ -104,13 +101,6 @@ def _checked(X: Any, layer: str | None) -> Any:
 def _check_kind(X: Any, layer: str | None) -> None:
     if X.dtype.kind not in "biuf":
         raise UnreadableError(f"has no numbers in {'X' if layer is None else f'layer {layer!r}'}.")
-
-
-def _plain(X: Any) -> Any:
-    """Return a matrix of SciPy's own class, which shares its arrays: a part of an AnnData object has another one."""
-    kind = sp.csc_array if X.format == "csc" else sp.csr_array
-    X = X if X.format in ("csr", "csc") else X.tocsr()
-    return kind((X.data, X.indices, X.indptr), shape=X.shape)
 
 
 def _values(column: Any) -> NDArray[Any]:
@@ -236,7 +226,8 @@ def _annotated(table: Table) -> Any:
     labels = table.samples if table.samples is not None else [str(row) for row in range(table.shape[0])]
     obs = pd.DataFrame(index=pd.Index(labels, dtype=object))
     for name, values in table.aside.items():
-        obs[_storable_name(name, obs.columns)] = _storable(values)
+        plain = values.dtype.kind in "biuf"
+        obs[_storable_name(name, obs.columns)] = values if plain else [text or "" for text in as_texts(values)]
     return AnnData(table.X, obs=obs, var=pd.DataFrame(index=pd.Index(table.names, dtype=object)))
 
 
@@ -249,20 +240,8 @@ def _storable_name(name: str, taken: Any) -> str:
     return name
 
 
-def _storable(values: NDArray[Any]) -> Any:
-    return values if values.dtype.kind in "biuf" else [text or "" for text in as_texts(values)]
-
-
 def annotate(data: Any, selection: Selection, indices: NDArray[Any]) -> None:
-    """Write scores, ranks and the selection to ``var``, and the record of the selection to ``uns``.
-
-    Parameters
-    ----------
-    data : AnnData
-    selection : Selection
-    indices : ndarray of int of shape (n_vars,)
-        Index of every gene in the selection; −1 if it took no part. Such a gene gets no score, and rank 0.
-    """
+    """Write scores and ranks to ``var``, and the record to ``uns``; genes with index −1 took no part."""
     scored = indices >= 0
     data.var["ufselect_score"] = np.where(scored, np.asarray(selection.scores, dtype=float)[indices], np.nan)
     data.var["ufselect_rank"] = np.where(scored, np.asarray(selection.ranking, dtype=int)[indices], 0)

@@ -79,11 +79,7 @@ def read_mat(path: Path, aside: Sequence[str], transpose: bool = False) -> Table
 
 
 def arrays_of_npz(path: Path) -> dict[str, Any]:
-    """Return the arrays of an archive by name; None for Python objects, which only unpickling would restore.
-
-    The arrays of a sparse matrix, as SciPy or ``write_table`` stores it, become one matrix named X, and so do ``data``,
-    ``indices``, ``indptr`` and ``shape`` beside other arrays.
-    """
+    """Return the arrays of an archive by name, None for Python objects; those of a sparse matrix become one, X."""
     with path.open("rb") as file:
         stored = np.load(file, allow_pickle=False)
         if isinstance(stored, np.ndarray):
@@ -130,10 +126,9 @@ def _check_matlab_elements(path: Path) -> None:
         return  # version 4, which SciPy reads in Python, version 7.3, or no MATLAB file
     order = "<" if data[126:128] == b"IM" else ">"
     for kind, content in _matlab_elements(memoryview(data)[128:], order):
-        variable = (kind, content)
         if kind == _COMPRESSED:
-            variable = next(_matlab_elements(memoryview(zlib.decompress(content)), order))
-        _check_matlab_variable(*variable, order)
+            kind, content = next(_matlab_elements(memoryview(zlib.decompress(content)), order))
+        _check_matlab_variable(kind, content, order)
 
 
 def _matlab_elements(data: memoryview, order: str) -> Iterator[tuple[int, memoryview]]:
@@ -216,7 +211,9 @@ def _table(path: Path, arrays: Mapping[str, Any], aside: Sequence[str], transpos
     X = in_working_precision(stored)
     n_rows, n_columns = X.shape
     others = {name: _as_column(values) for name, values in arrays.items() if name != key}
-    candidates = [key for key in others if _plain_key(key) in _NAMES and _are_texts(others[key], n_columns)]
+    lists = [key for key, values in others.items() if np.shape(values) == (n_columns,) and values.dtype.kind == "O"]
+    named = [key for key in lists if _plain_key(key) in _NAMES]
+    candidates = [key for key in named if all(isinstance(each, str) for each in others[key])]
     key_of_names = min(candidates, key=lambda key: _NAMES.index(_plain_key(key)), default=None)
     names = others.pop(key_of_names).tolist() if key_of_names else [f"x{j}" for j in range(n_columns)]
     columns = {name: values for name, values in _by_own_names(others).items() if np.shape(values) == (n_rows,)}
@@ -270,11 +267,6 @@ def _as_column(values: Any) -> Any:
     return object_array(
         [text.decode("utf-8", "replace") if isinstance(text, bytes) else text for text in values.tolist()]
     )
-
-
-def _are_texts(values: Any, size: int) -> bool:
-    is_list = np.shape(values) == (size,) and values.dtype.kind == "O"
-    return is_list and all(isinstance(each, str) for each in values)
 
 
 def _by_own_names(others: dict[str, Any]) -> dict[str, Any]:

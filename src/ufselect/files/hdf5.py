@@ -28,23 +28,16 @@ _LARGEST_KEPT = 1 << 20
 def check_self_contained(path: Path) -> None:
     """Raise an error if an HDF5 file refers to another one; only links and headers are read."""
     import h5py
-
-    with h5py.File(path) as file:
-        _check_links(file.id)
-        _check_objects(file.id)
-
-
-def _check_links(root: Any) -> None:
-    """Check the links of all groups; a soft link stays within the file unless it passes an external one."""
     from h5py import h5l
 
-    def leads_outside(name: bytes, link: Any) -> bytes | None:
-        return None if link.type in (h5l.TYPE_HARD, h5l.TYPE_SOFT) else name
-
-    name = root.links.visit(leads_outside, info=True)
-    if name is not None:
-        is_known = root.links.get_info(name).type == h5l.TYPE_EXTERNAL
-        raise _elsewhere(name, root.links.get_val(name)[0] if is_known else b"")
+    within = (h5l.TYPE_HARD, h5l.TYPE_SOFT)  # a soft link stays within the file unless it passes an external one
+    with h5py.File(path) as file:
+        links = file.id.links
+        name = links.visit(lambda name, link: None if link.type in within else name, info=True)
+        if name is not None:
+            is_known = links.get_info(name).type == h5l.TYPE_EXTERNAL
+            raise _elsewhere(name, links.get_val(name)[0] if is_known else b"")
+        _check_objects(file.id)
 
 
 def _check_objects(root: Any) -> None:
@@ -124,8 +117,7 @@ def opened_for_writing(path: Path, mode: str) -> Iterator[Any]:
 class _DeferredErrors(io.FileIO):
     """A file that remembers the first error of the disk instead of raising it, and keeps in memory what follows.
 
-    HDF5 reads its own structures again, and would crash on what was never written. It does not read values again, so
-    that large pieces, which can only be values, are not kept.
+    HDF5 reads its own structures again, and would crash on what was never written; large pieces can only be values.
     """
 
     def __init__(self, path: Path, mode: str) -> None:

@@ -74,17 +74,14 @@ def _transposed_table(path: Path, file: Any) -> Table:
     for name in samples:
         if why := why_not_numeric(schema.field(name).type) or late.get(name):
             raise UnreadableError(f"has a column {shortened(name)!r} ({why}) that cannot be the values of a sample.")
-    features = [_as_name(value) for value in next(columns_of(file, [key]))[1].to_pylist()]
+    features = next(columns_of(file, [key]))[1].to_pylist()
+    if any(value is None for value in features):
+        raise UnreadableError("has a feature without a name.")
+    features = [value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value) for value in features]
     labels = object_array(samples)
     name = "" if _INDEX.fullmatch(key) else key
     reasons = {name: "row labels" if name else UNNAMED}
     return Table(np.ascontiguousarray(X.T), checked_names(features), {name: labels}, reasons, labels, path)
-
-
-def _as_name(value: Any) -> str:
-    if value is None:
-        raise UnreadableError("has a feature without a name.")
-    return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
 
 
 def _why_aside(name: str, schema: Any, aside: Sequence[str]) -> str | None:
@@ -185,15 +182,12 @@ def _why_too_long(column: Any) -> str | None:
     ends = pc.min_max(column).as_py()
     if max(abs(end or 0) for end in ends.values()) < LARGEST_INTEGER:
         return None
-    if all(_survives_as_float(Decimal(value), is_decimal) for value in column.drop_null().unique().to_pylist()):
-        return None
-    return "decimals too long for a float" if is_decimal else TOO_LONG
-
-
-def _survives_as_float(value: Decimal, as_written: bool) -> bool:
-    """Whether a float keeps a large number, exactly or, for a decimal, as it is written; small ones may be rounded."""
-    number = float(value)
-    return abs(value) < LARGEST_INTEGER or Decimal(number) == value or (as_written and Decimal(repr(number)) == value)
+    for value in map(Decimal, column.drop_null().unique().to_pylist()):
+        # A float keeps it exactly or, if it is a decimal, as it is written; small ones may be rounded.
+        kept = Decimal(float(value)), Decimal(repr(float(value)) if is_decimal else float(value))
+        if abs(value) >= LARGEST_INTEGER and value not in kept:
+            return "decimals too long for a float" if is_decimal else TOO_LONG
+    return None
 
 
 def without_dictionary(column: Any) -> Any:
@@ -259,22 +253,20 @@ def _unchanged_columns(
             for name, column in columns_of(file, known):
                 if name in aside and _holds(column, aside[name], table.reasons.get(name, "")):
                     columns[name] = column
-                if name in selected and _equals(column, _numbers_at(table, selected[name])):
+                if name in selected and _holds(column, _numbers_at(table, selected[name]), None):
                     columns[name] = column
             return columns, _metadata_of(file.schema_arrow, columns)
     except (OSError, pa.ArrowException):  # the file is gone or different now, but the table holds all that is needed
         return {}, {}
 
 
-def _holds(column: Any, values: NDArray[Any], reason: str) -> bool:
-    """Whether a column of the file is where values set aside come from."""
-    return bool(arrow_column(column_values(column, reason)).equals(arrow_column(values)))
-
-
-def _equals(column: Any, numbers: NDArray[Any]) -> bool:
+def _holds(column: Any, values: NDArray[Any], reason: str | None) -> bool:
+    """Whether a column of the file has these values, of a feature unless there is a reason why it is none."""
+    if reason is not None:
+        return bool(arrow_column(column_values(column, reason)).equals(arrow_column(values)))
     if why_not_numeric(column.type):
         return False
-    return np.array_equal(floats(column).astype(numbers.dtype), numbers, equal_nan=True)
+    return np.array_equal(floats(column).astype(values.dtype), values, equal_nan=True)
 
 
 def _metadata_of(schema: Any, columns: dict[str, Any]) -> dict[bytes, bytes]:

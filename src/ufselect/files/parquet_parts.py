@@ -53,26 +53,12 @@ class Part:
 
 @dataclass(frozen=True)
 class ParquetParts:
-    """The numeric columns of Parquet files with the same columns, and the parts to read them in.
+    """The numeric columns of Parquet files with the same columns, and the parts to read them in."""
 
-    Parameters
-    ----------
-    parts : tuple of Part
-        In the order of the files' names.
-    names : tuple of str
-        Names of the numeric columns.
-    dtype : dtype
-        float32 if all of them are, else float64.
-    reasons : dict
-        Why other columns are no features, by name.
-    n_files : int
-        Number of files.
-    """
-
-    parts: tuple[Part, ...]
-    names: tuple[str, ...]
-    dtype: Any
-    reasons: dict[str, str]
+    parts: tuple[Part, ...]  # in the order of the files' names
+    names: tuple[str, ...]  # of the numeric columns
+    dtype: Any  # float32 if all of them are, else float64
+    reasons: dict[str, str]  # why other columns are no features, by name
     n_files: int
 
     @property
@@ -82,26 +68,7 @@ class ParquetParts:
 
 
 def parquet_parts(pattern: str | Path, *, aside: Sequence[str] = ()) -> ParquetParts:
-    """Look at Parquet files without reading their values.
-
-    Parameters
-    ----------
-    pattern : path
-        A file, a folder, or a pattern such as ``parts/*.parquet``.
-    aside : sequence of str, default=()
-        Names of columns that are not features, even if they are numeric.
-
-    Returns
-    -------
-    ParquetParts
-
-    Raises
-    ------
-    OSError
-        If there is no such file, or one cannot be opened.
-    ValueError
-        If a file cannot be read, or differs from the first one in its columns.
-    """
+    """Look at Parquet files, given by a file, folder or pattern such as ``parts/*.parquet``, without their values."""
     paths = paths_matching(Path(pattern))
     files = [_parts_of_file(path, aside) for path in paths]
     for path, other in zip(paths, files, strict=True):
@@ -201,17 +168,12 @@ def _columns_aside(paths: Sequence[Path], wanted: list[str], names: Sequence[str
     found: dict[str, list[Any]] = {name: [] for name in wanted}
     for path in paths:
         with errors_named(path), parquet.ParquetFile(path) as file:
-            _check_columns(file.schema_arrow.names, names, paths[0])
+            for name in set(names).symmetric_difference(file.schema_arrow.names):
+                difference = f"{'no' if name in names else 'a'} column {shortened(name)!r}"
+                raise UnreadableError(f"has {difference}, unlike {paths[0]}; {_SAME}.")
             for name, column in columns_of(file, wanted):
                 found[name].append(without_dictionary(column))
     return {name: _joined(name, columns, paths) for name, columns in found.items()}
-
-
-def _check_columns(found: Sequence[str], expected: Sequence[str], first: Path) -> None:
-    """Raise an error if a file has other columns than the first one."""
-    for name in set(expected).symmetric_difference(found):
-        difference = f"{'no' if name in expected else 'a'} column {shortened(name)!r}"
-        raise UnreadableError(f"has {difference}, unlike {first}; {_SAME}.")
 
 
 def _joined(name: str, columns: Sequence[Any], paths: Sequence[Path]) -> Any:

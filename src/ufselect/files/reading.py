@@ -7,12 +7,12 @@ import shutil
 import sys
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from glob import has_magic
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import IO, Any
+from typing import Any
 
 from ufselect._utils.wording import shortened
 from ufselect.files.arrow import release_memory
@@ -145,16 +145,12 @@ def stored_standard_input() -> Iterator[Path]:
     with TemporaryDirectory(prefix="ufselect-") as folder:
         stored = Path(folder, _STANDARD_INPUT)
         with stored.open("wb") as file:
-            shutil.copyfileobj(_standard_input(), file)
+            is_closed = sys.stdin is None or sys.stdin.closed
+            if is_closed or sys.stdin.isatty():
+                what = "closed" if is_closed else "a terminal"
+                raise OSError(f"{_STANDARD_INPUT} is {what}; pipe a file into the command, or give its name.")
+            shutil.copyfileobj(sys.stdin.buffer, file)
         yield stored.rename(stored.with_name(stored.name + _suffix_by_content(stored)))
-
-
-def _standard_input() -> IO[bytes]:
-    if sys.stdin is None or sys.stdin.closed:
-        raise OSError(f"{_STANDARD_INPUT} is closed; pipe a file into the command, or give its name.")
-    if sys.stdin.isatty():
-        raise OSError(f"{_STANDARD_INPUT} is a terminal; pipe a file into the command, or give its name.")
-    return sys.stdin.buffer
 
 
 def _suffix_by_content(path: Path) -> str:
@@ -169,15 +165,11 @@ def _suffix_by_content(path: Path) -> str:
         raise ValueError(
             f"{_STANDARD_INPUT} is an {known.title} file, which cannot be read from there; give the name of the file."
         )
-    return ".xlsx" if known.name == "npz" and _is_workbook(path) else known.suffixes[0]
-
-
-def _is_workbook(path: Path) -> bool:
-    try:
-        with zipfile.ZipFile(path) as archive:
-            return any(name.startswith("xl/") for name in archive.namelist())
-    except zipfile.BadZipFile:
-        return False
+    if known.name == "npz":
+        with suppress(zipfile.BadZipFile), zipfile.ZipFile(path) as archive:
+            if any(name.startswith("xl/") for name in archive.namelist()):
+                return ".xlsx"
+    return known.suffixes[0]
 
 
 def is_pattern(path: str | Path) -> bool:
@@ -196,20 +188,17 @@ def _read(path: Path, name: str, aside: tuple[str, ...], options: Mapping[str, A
         with errors_named(path, name):
             table = known.read(path, aside, options)
     with errors_named(path, name):
-        _check_table(table)
+        if not table.names:
+            reasons = "; ".join(f"{shortened(name)!r}: {reason}" for name, reason in list(table.reasons.items())[:3])
+            raise UnreadableError(f"has no numeric column{f' ({reasons})' if reasons else ''}.")
+        if not table.shape[0]:
+            raise UnreadableError("has columns but no rows.")
     release_memory()
     return table
 
 
 def read_arrays(path: str | Path) -> dict[str, Any]:
-    """Read the arrays of a .npz or .mat file.
-
-    Returns
-    -------
-    dict
-        Arrays and sparse matrices by name; None for arrays of Python objects, which are never unpickled. Sparse
-        matrices are sound, and in canonical form.
-    """
+    """Read the arrays of a .npz or .mat file by name; None for Python objects, which are never unpickled."""
     check_file(path)
     with errors_named(path):
         arrays: dict[str, Any] = imported(format_of(path).arrays)(Path(path))
@@ -237,11 +226,3 @@ def _check_options(name: str, options: Mapping[str, Any], known: Format | None) 
         raise ValueError(f"delimiter={delimiter!r} is not one ASCII character other than a quote or line end.")
     if delimiter is not None and delimiter == decimal:
         raise ValueError(f"{delimiter!r} cannot be both the delimiter and the decimal mark.")
-
-
-def _check_table(table: Table) -> None:
-    if not table.names:
-        reasons = "; ".join(f"{shortened(name)!r}: {reason}" for name, reason in list(table.reasons.items())[:3])
-        raise UnreadableError(f"has no numeric column{f' ({reasons})' if reasons else ''}.")
-    if not table.shape[0]:
-        raise UnreadableError("has columns but no rows.")

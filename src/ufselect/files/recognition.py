@@ -47,26 +47,17 @@ _MOST_SORTED, _FEWEST_ROWS_SORTED, _MOST_ROWS_SORTED = 1_000_000, 20, 1000
 
 
 def looks_like_counts(table: Table) -> bool:
-    """Return whether the values look like counts that are to be divided by the sum of their row.
+    """Return whether finite values look like counts that are to be divided by the sum of their row; no if in doubt.
 
     Counts are non-negative whole numbers in columns of one scale: small ones are the most frequent, and columns vary at
     least as much as random events do. If there are few zeros and ones, columns span orders of magnitude and grow with
     the sum of the row. That tells counts from images, flags, ratings, genotypes, coded answers and tables of several
     units, none of which is recognised. Missing values are ignored.
-
-    Parameters
-    ----------
-    table : Table
-        Without infinite values.
-
-    Returns
-    -------
-    bool
-        False if in doubt: a table that is taken for counts is transformed.
     """
     if table.shape[1] < _FEWEST_COLUMNS:
         return False
-    sample = _some_rows(table.X)
+    n_values = table.X.nnz if sp.issparse(table.X) else table.X.size
+    sample = table.X[:: -(-n_values // _MOST_VALUES)] if n_values > _MOST_VALUES else table.X
     if not _are_whole(sample) or not (_are_shallow(sample) or _are_deep(sample)):
         return False
     return _vary_as_counts(sample) and not _are_images(sample) and _are_whole(table.X)
@@ -78,11 +69,6 @@ def share_of_zeros(table: Table) -> float:
     n_others = number_by_column(table.X, lambda values: (values < 0) | (values > 0)).sum()
     n_values = table.shape[0] * table.shape[1] - n_missing
     return float(1.0 - n_others / n_values) if n_values else 0.0
-
-
-def _some_rows(X: Any) -> Any:
-    n_values = X.nnz if sp.issparse(X) else X.size
-    return X[:: -(-n_values // _MOST_VALUES)] if n_values > _MOST_VALUES else X
 
 
 def _are_whole(X: Any) -> bool:
@@ -199,17 +185,8 @@ def codes_among(table: Table) -> dict[str, int]:
     """Return the columns that may be codes rather than quantities, and how many different values each has.
 
     A code has from 3 to 20 different values, all of them whole numbers and none of them rare. It is reported only if
-    most of the other columns are not of this kind. Missing values are ignored.
-
-    Parameters
-    ----------
-    table : Table
-        Without infinite values.
-
-    Returns
-    -------
-    dict of str to int
-        Empty if in doubt: whether a column is a code is for people to decide, and they are asked.
+    most of the other columns are not of this kind. Missing values are ignored, infinite ones must not occur. None is
+    reported if in doubt: whether a column is a code is for people to decide, and they are asked.
 
     Examples
     --------
@@ -224,7 +201,9 @@ def codes_among(table: Table) -> dict[str, int]:
     n, d = table.shape
     if n < _FEWEST_CODES * _SAMPLES_PER_CODE or d == 0:
         return {}
-    sampled = _numbers_of_values(_rows_at_equal_distances(table.X))
+    count = min(max(_MOST_SORTED // d, _FEWEST_ROWS_SORTED), _MOST_ROWS_SORTED)  # rows that are sorted in no time
+    rows = (table.X.tocsr() if sp.issparse(table.X) else table.X)[:: -(-n // count)]
+    sampled = _numbers_of_values(rows.toarray() if sp.issparse(rows) else rows)
     n_few = np.count_nonzero((sampled > 0) & (sampled <= _MOST_CODES))
     such = np.flatnonzero((sampled >= _FEWEST_CODES) & (sampled <= _MOST_CODES))
     if 2 * n_few > d or len(such) > max(1, _LARGEST_SHARE_CODED * d):
@@ -233,14 +212,6 @@ def codes_among(table: Table) -> dict[str, int]:
     times = Counter(found.values())
     codes = {j: values for j, values in found.items() if times[values] <= _MOST_ON_ONE_SCALE}
     return {table.names[j]: len(values) for j, values in codes.items()} if len(codes) <= _MOST_COLUMNS_CODED else {}
-
-
-def _rows_at_equal_distances(X: Any) -> NDArray[Any]:
-    """Return rows at equal distances, as many as are sorted in no time."""
-    n, d = X.shape
-    count = min(max(_MOST_SORTED // d, _FEWEST_ROWS_SORTED), _MOST_ROWS_SORTED)
-    rows = (X.tocsr() if sp.issparse(X) else X)[:: -(-n // count)]
-    return rows.toarray() if sp.issparse(rows) else rows
 
 
 def _numbers_of_values(rows: NDArray[Any]) -> NDArray[np.intp]:

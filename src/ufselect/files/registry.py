@@ -32,45 +32,22 @@ OPTIONS = {  # what files of the formats that take an option do
 class Format:
     """A file format.
 
-    Functions are given as ``module.function`` within :mod:`ufselect.files`, and imported when they are called.
-
-    Parameters
-    ----------
-    name : str
-        Short name, as returned by ``file_format``.
-    title : str
-        What messages call it.
-    suffixes : tuple of str
-        In lower case; the first one stands for the format in messages.
-    reader : str
-        Takes a path, the names of the columns to set aside, and the options as keywords; returns a ``Table``.
-    writer : str
-        Takes a path, a ``Table`` and a ``Selection``; empty if files of this format are only read.
-    options : tuple of str
-        The options of ``read_table`` that the reader takes.
-    refusals : mapping
-        Why other options do not apply, if there is more to say than which formats they are for.
-    arrays : str
-        Function that returns the arrays of a file by name, if the format holds several.
-    library : str
-        Package that is required.
-    magic : bytes
-        How files begin, by which standard input is recognised.
-    annotates : bool
-        Whether a file written from another one of this format keeps all that it holds, and adds the selection.
+    Functions are given as ``module.function`` within :mod:`ufselect.files`, and imported when they are called. A reader
+    takes a path, the names of the columns to set aside, and the options as keywords, and returns a ``Table``. A writer
+    takes a path, a ``Table`` and a ``Selection``; it is empty if files of this format are only read.
     """
 
-    name: str
-    title: str
-    suffixes: tuple[str, ...]
+    name: str  # as returned by ``file_format``
+    title: str  # in messages
+    suffixes: tuple[str, ...]  # in lower case; the first one stands for the format in messages
     reader: str
     writer: str = ""
-    options: tuple[str, ...] = ("transpose",)
-    refusals: Mapping[str, str] = field(default_factory=dict)
-    arrays: str = ""
-    library: str = ""
-    magic: bytes = b""
-    annotates: bool = False
+    options: tuple[str, ...] = ("transpose",)  # of ``read_table`` that the reader takes
+    refusals: Mapping[str, str] = field(default_factory=dict)  # why other options do not apply, if there is more to say
+    arrays: str = ""  # function that returns the arrays of a file by name, if the format holds several
+    library: str = ""  # package that is required
+    magic: bytes = b""  # how files begin, by which standard input is recognised
+    annotates: bool = False  # whether a file written from one of this format keeps all of it, and adds the selection
 
     def read(self, path: Path, aside: Sequence[str], options: Mapping[str, Any]) -> Table:
         """Read a table, with those of the options that the format takes."""
@@ -168,21 +145,7 @@ def format_of(path: str | Path) -> Format:
 
 
 def file_format(path: str | Path) -> str:
-    """Return the format of a file, given by its suffix.
-
-    Parameters
-    ----------
-    path : path
-        The file does not need to exist.
-
-    Returns
-    -------
-    {"csv", "tsv", "parquet", "npy", "npz", "mat", "h5ad", "xlsx"}
-
-    Raises
-    ------
-    ValueError
-        If the suffix is not supported.
+    """Return the name of the format of a file, given by its suffix; the file does not need to exist.
 
     Examples
     --------

@@ -29,11 +29,24 @@ def read_sheet(
     sheet: str | None = None,
     header: bool | None = None,
 ) -> Table:
-    """Read a table from the first sheet of a workbook, or from another one."""
+    """Read a table from a sheet of a workbook; columns that have neither a name nor a value are left out."""
     with path.open("rb") as file:
         if file.read(len(_OLD_FILE)) == _OLD_FILE:
             raise UnreadableError("has a password or is an old .xls file; save it as .xlsx without a password.")
-    return read_records(_sheet(path, _rows(path, sheet)), aside, na, transpose, header)
+    rows = _rows(path, sheet)
+    used = sorted({column for row in rows for column, value in enumerate(row) if _as_text(value) is not None})
+    if not used:
+        raise UnreadableError("has an empty sheet; choose another one with sheet (--sheet).")
+    ensure_fits(8 * len(rows) * len(used), f"The numbers of {path}", "remove empty rows and columns")
+    records = Sheet(
+        path=path,
+        dialect=Dialect("\t", ".", is_fixed=True),
+        fields=[text or "" for text in _texts(rows[0], used)],
+        has_names=all(isinstance(value, str) for value in rows[0]),
+        rows=rows,
+        columns=used,
+    )
+    return read_records(records, aside, na, transpose, header)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,22 +66,6 @@ class Sheet(Records):
             yield pa.array((text for row in some for text in _texts(row, self.columns)), pa.string())
 
 
-def _sheet(path: Path, rows: list[tuple[Any, ...]]) -> Sheet:
-    """Return the rows as a sheet, without columns that have neither a name nor a value."""
-    used = sorted({column for row in rows for column, value in enumerate(row) if _as_text(value) is not None})
-    if not used:
-        raise UnreadableError("has an empty sheet; choose another one with sheet (--sheet).")
-    ensure_fits(8 * len(rows) * len(used), f"The numbers of {path}", "remove empty rows and columns")
-    return Sheet(
-        path=path,
-        dialect=Dialect("\t", ".", is_fixed=True),
-        fields=[text or "" for text in _texts(rows[0], used)],
-        has_names=all(isinstance(value, str) for value in rows[0]),
-        rows=rows,
-        columns=used,
-    )
-
-
 def _texts(row: tuple[Any, ...], columns: list[int]) -> Iterator[str | None]:
     return (_as_text(row[column]) if column < len(row) else None for column in columns)
 
@@ -81,20 +78,16 @@ def _rows(path: Path, sheet: str | None) -> list[tuple[Any, ...]]:
         warnings.simplefilter("ignore")  # what it does not know, such as rules for input, does no harm here
         book = load_workbook(path, read_only=True, data_only=True, keep_links=False)
         try:
-            found = _chosen(book, sheet)
+            sheets = {found.title: found for found in book.worksheets}
+            if not sheets:
+                raise UnreadableError("has no sheet with cells.")
+            if sheet is not None and sheet not in sheets:
+                raise UnreadableError(f"has no sheet {sheet!r}; its sheets are {listed(list(sheets), quoted=True)}.")
+            found = book.worksheets[0] if sheet is None else sheets[sheet]
             found.reset_dimensions()  # some programs write wrong ones
             return [row for row in found.iter_rows(values_only=True) if any(_as_text(value) for value in row)]
         finally:
             book.close()
-
-
-def _chosen(book: Any, sheet: str | None) -> Any:
-    sheets = {found.title: found for found in book.worksheets}
-    if not sheets:
-        raise UnreadableError("has no sheet with cells.")
-    if sheet is not None and sheet not in sheets:
-        raise UnreadableError(f"has no sheet {sheet!r}; its sheets are {listed(list(sheets), quoted=True)}.")
-    return sheets[sheet] if sheet is not None else book.worksheets[0]
 
 
 def _as_text(value: Any) -> str | None:

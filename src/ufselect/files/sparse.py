@@ -26,16 +26,7 @@ class DamagedMatrixError(UnreadableError):
 
 
 def sparse_from_parts(kind: Any, parts: Mapping[str, Any]) -> Any:
-    """Build a canonical matrix of compressed rows or columns from the arrays that ``scipy.sparse.save_npz`` stores.
-
-    Parameters
-    ----------
-    kind : str
-        The SciPy format: "csr", "csc", "bsr", "dia" or "coo".
-    parts : mapping
-        Arrays by name: ``data`` and ``shape``, and ``indices`` and ``indptr``, ``offsets``, ``row`` and ``col``, or
-        ``coords``.
-    """
+    """Build a canonical matrix of compressed rows or columns from the arrays that ``scipy.sparse.save_npz`` stores."""
     if not isinstance(kind, str) or kind not in ("csr", "csc", "bsr", "dia", "coo"):
         raise DamagedMatrixError("its format is unknown")
     data, shape = _part(parts, "data"), _shape(_part(parts, "shape"))

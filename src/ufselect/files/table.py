@@ -69,23 +69,12 @@ class Table:
 
 @dataclass(frozen=True)
 class Selection:
-    """The result of a selector for the columns of a table.
-
-    Parameters
-    ----------
-    scores : ndarray of shape (d,)
-    ranking : ndarray of shape (d,)
-        1 is the best column.
-    n_features : int
-        Columns ranked up to this number are selected.
-    record : dict
-        How the selection came about, for formats that can hold it.
-    """
+    """The result of a selector for the columns of a table."""
 
     scores: NDArray[Any]
-    ranking: NDArray[Any]
-    n_features: int
-    record: dict[str, Any] = field(default_factory=dict)
+    ranking: NDArray[Any]  # 1 is the best column
+    n_features: int  # columns ranked up to this number are selected
+    record: dict[str, Any] = field(default_factory=dict)  # how it came about, for formats that can hold that
 
     @property
     def selected(self) -> NDArray[np.bool_]:
@@ -145,11 +134,7 @@ def with_columns_aside(table: Table, aside: Sequence[str]) -> Table:
 
 
 def with_values_aside(table: Table, values: Mapping[int, NDArray[Any]], reason: str) -> Table:
-    """Return the table with the numeric columns of these indices set aside, with these values.
-
-    If a column that is already aside has the same name, as an annotation of a gene can, the numeric column is kept
-    as ``NAME_feature``.
-    """
+    """Return the table with these numeric columns set aside, as ``NAME_feature`` if the name is already taken there."""
     if not values:
         return table
     kept = np.setdiff1d(np.arange(len(table.names)), list(values))
@@ -189,7 +174,11 @@ def row_blocks(shape: tuple[int, int]) -> Iterator[slice]:
 def with_long_integers_aside(table: Table, X: NDArray[Any]) -> Table:
     """Return the table without the columns that floats would change, which go aside as they are in X."""
     native = X.dtype.newbyteorder("=")
-    return with_values_aside(table, {index: X[:, index].astype(native) for index in _long_columns(X)}, TOO_LONG)
+    long = np.zeros(X.shape[1], dtype=bool)
+    for rows in row_blocks(X.shape) if may_be_long(X) else ():
+        long |= _changed(X[rows]).any(axis=0)
+    values = {index: X[:, index].astype(native) for index in np.flatnonzero(long).tolist()}
+    return with_values_aside(table, values, TOO_LONG)
 
 
 def check_integers_of_sparse(values: NDArray[Any]) -> None:
@@ -205,15 +194,6 @@ def may_be_long(values: NDArray[Any]) -> bool:
     if values.dtype.kind not in "iu" or values.dtype.itemsize < 8 or not values.size:
         return False
     return max(int(values.max()), -int(values.min())) > LARGEST_INTEGER
-
-
-def _long_columns(X: NDArray[Any]) -> list[int]:
-    if not may_be_long(X):
-        return []
-    long = np.zeros(X.shape[1], dtype=bool)
-    for rows in row_blocks(X.shape):
-        long |= _changed(X[rows]).any(axis=0)
-    return [int(index) for index in np.flatnonzero(long)]
 
 
 def _changed(integers: NDArray[Any]) -> NDArray[np.bool_]:

@@ -114,7 +114,9 @@ def _read_transposed(file: Records, has_labels: bool, aside: Sequence[str], na: 
 
 
 def _read(file: Records, has_names: bool, aside: Sequence[str], na: tuple[str, ...]) -> Table:
-    has_labels = _has_row_labels(file, has_names)
+    has_labels = has_names and not file.fields[0] and len(file.fields) > 1
+    if isinstance(file, TransposedFile):
+        has_labels = file.has_labels
     names = _names(file.fields if has_names else [""] * len(file.fields), has_labels)
     check_aside(aside, names)
     why = {names.index(name): REQUESTED for name in aside}
@@ -128,7 +130,11 @@ def _read(file: Records, has_names: bool, aside: Sequence[str], na: tuple[str, .
         raise UnreadableError("has a header but no rows.")
     X, columns = reader.finish(), reader.texts
     if (padded := np.flatnonzero(reader.padded & reader.numeric)).size:
-        X, identifiers = _without_identifiers(X, reader, _texts_of(file, has_names, padded.tolist()), notation)
+        indices = np.flatnonzero(reader.numeric)
+        written = _texts_of(file, has_names, padded.tolist())
+        identifiers = identifiers_among(written, X[:, ~reader.padded[indices]], notation)
+        reader.aside[list(identifiers)] = True
+        X = np.ascontiguousarray(X[:, reader.numeric[indices]]) if identifiers else X
         columns |= identifiers
         why |= dict.fromkeys(identifiers, LEADING_ZEROS)
     columns |= _texts_of(file, has_names, [j for j in np.flatnonzero(reader.aside).tolist() if j not in columns])
@@ -139,18 +145,6 @@ def _read(file: Records, has_names: bool, aside: Sequence[str], na: tuple[str, .
     return _with_count_aside(Table(X, numeric, others, reasons, row_labels(others), file.path), names)
 
 
-def _without_identifiers(
-    X: NDArray[np.float64], reader: ColumnReader, padded: dict[int, Any], notation: Notation
-) -> tuple[NDArray[np.float64], dict[int, Any]]:
-    """Set columns with leading zeros aside that are identifiers; return the others, and those as they are written."""
-    indices = np.flatnonzero(reader.numeric)
-    identifiers = identifiers_among(padded, X[:, ~reader.padded[indices]], notation)
-    if not identifiers:
-        return X, identifiers
-    reader.aside[list(identifiers)] = True
-    return np.ascontiguousarray(X[:, reader.numeric[indices]]), identifiers
-
-
 def _column_aside(column: Any, n_rows: int, why: str | None, notation: Notation) -> tuple[NDArray[Any], str]:
     """Return a column that is not a feature, and why it is not."""
     if column is None:
@@ -158,13 +152,6 @@ def _column_aside(column: Any, n_rows: int, why: str | None, notation: Notation)
     if why is not None:
         return numbers_or_text(column, notation), why
     return text_array(column), why_text(column, notation)
-
-
-def _has_row_labels(file: Records, has_names: bool) -> bool:
-    """Whether the first column labels the rows: it has no name, or a transposed file says so."""
-    if isinstance(file, TransposedFile):
-        return file.has_labels
-    return has_names and not file.fields[0] and len(file.fields) > 1
 
 
 def _names(fields: list[str], has_labels: bool) -> tuple[str, ...]:
@@ -233,7 +220,9 @@ def _write_rows(file: IO[bytes], X: Any, selected: NDArray[Any], aside: list[Any
     import pyarrow as pa
     from pyarrow import csv as arrow_csv
 
-    quoting = "needed" if any(_needs_quotes(column) for column in aside) else "none"
+    # A text that is empty, which without quotes means missing, looks like a comment or has special characters
+    unclear = f"^$|^{MARK}|{_MARKS}"
+    quoting = "needed" if any(pa.types.is_string(c.type) and any_match(c, unclear) for c in aside) else "none"
     options = arrow_csv.WriteOptions(include_header=False, delimiter=delimiter, quoting_style=quoting)
     whole = whole_numbers(X, selected)
     for rows in row_blocks((X.shape[0], len(selected) + len(aside))):
@@ -243,13 +232,6 @@ def _write_rows(file: IO[bytes], X: Any, selected: NDArray[Any], aside: list[Any
         if len(columns) == 1 and columns[0].null_count:  # a blank line would not be a row
             columns = [columns[0].cast(pa.string()).fill_null("NaN")]
         arrow_csv.write_csv(pa.table(columns, names=[str(j) for j in range(len(columns))]), file, options)
-
-
-def _needs_quotes(column: Any) -> bool:
-    """Whether a text is empty, which without quotes means missing, looks like a comment or has special characters."""
-    import pyarrow as pa
-
-    return pa.types.is_string(column.type) and any_match(column, f"^$|^{MARK}|{_MARKS}")
 
 
 def _printable(values: NDArray[Any]) -> Any:
@@ -268,12 +250,8 @@ def _header(names: list[str], delimiter: str) -> bytes:
     """Return the line of names, with quotes around those that could be taken for something else."""
     all_unclear = names[0].startswith("\ufeff") or (len(names) == 1 and not names[0].strip())
     unclear = re.compile(f"^{MARK}|{_MARKS}|^\\s*(?:{NUMBER[1:-1]})\\s*$")
-    fields = [_quoted(name) if all_unclear or unclear.search(name) else name for name in names]
+    fields = ['"' + name.replace('"', '""') + '"' if all_unclear or unclear.search(name) else name for name in names]
     return (delimiter.join(fields) + "\n").encode("utf-8")
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
 
 
 @contextmanager

@@ -133,10 +133,14 @@ class ColumnReader:
 
     def _set_too_long_aside(self, values: Any, numbers: NDArray[np.float64]) -> None:
         """Set columns aside with an integer that a float would change."""
+        import pyarrow.compute as pc
+
         rows, columns = np.nonzero(np.abs(numbers) >= LARGEST_INTEGER)
         for column in np.unique(columns):
-            large = values.take(rows[columns == column] * len(self.aside) + column)
-            self.aside[column] |= _any_too_long(self._notation.normalized(large))
+            large = self._notation.normalized(values.take(rows[columns == column] * len(self.aside) + column))
+            texts = large.filter(pc.match_substring_regex(large, _LONG_INTEGER)).unique().to_pylist()
+            exact = (Decimal(text) in (Decimal(float(text)), Decimal(repr(float(text)))) for text in texts)
+            self.aside[column] |= not all(exact)
 
     def _seen(self, numbers: Any, flags: Any) -> NDArray[np.float64]:
         values = self._by_column(numbers)
@@ -176,14 +180,6 @@ def _padded_columns(values: Any, n_columns: int) -> NDArray[np.int64]:
     return np.unique(places[(second >= ord("0")) & (second <= ord("9"))] % n_columns)
 
 
-def _any_too_long(values: Any) -> bool:
-    """Whether one of the texts is an integer that a float would change."""
-    import pyarrow.compute as pc
-
-    found = values.filter(pc.match_substring_regex(values, _LONG_INTEGER)).unique().to_pylist()
-    return any(Decimal(text) not in (Decimal(float(text)), Decimal(repr(float(text)))) for text in found)
-
-
 class TextColumns:
     """Collects some columns as they are written, block by block."""
 
@@ -213,10 +209,7 @@ class TextColumns:
 
 
 def numbers_or_text(column: Any, notation: Notation) -> NDArray[Any]:
-    """Return numbers if each would be written as it was read, else text: 007, 1E1 and 1.10 are labels.
-
-    A text that means a missing value is one among numbers, and a text among texts.
-    """
+    """Return numbers if each would be written as it was read, else text: 007, 1E1 and 1.10 are labels."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -296,16 +289,13 @@ def _why_not_numeric(first: str, counts: dict[str, int], n_values: int) -> str:
 
 def identifiers_among(columns: Mapping[int, Any], X: NDArray[np.float64], notation: Notation) -> dict[int, Any]:
     """Return which columns with leading zeros hold only digits; none if these and all other numbers have one width."""
-    found = {index: column for index, column in columns.items() if _are_digits(notation.normalized(column))}
-    written = [notation.normalized(column) for column in columns.values()]
-    return {} if len(columns) + X.shape[1] > 1 and _have_one_width(written, X) else found
-
-
-def _are_digits(values: Any) -> bool:
     import pyarrow.compute as pc
 
-    only_digits = pc.all(pc.match_substring_regex(values, r"^\d+$"), min_count=0).as_py()
-    return bool(only_digits and pc.any(pc.match_substring_regex(values, r"^0\d")).as_py())
+    written = {index: notation.normalized(column) for index, column in columns.items()}
+    if len(columns) + X.shape[1] > 1 and _have_one_width([*written.values()], X):
+        return {}
+    digits = (j for j, each in written.items() if pc.all(pc.match_substring_regex(each, r"^\d+$"), min_count=0).as_py())
+    return {j: columns[j] for j in digits if any_match(written[j], r"^0\d")}
 
 
 def _have_one_width(written: list[Any], X: NDArray[np.float64]) -> bool:

@@ -28,24 +28,13 @@ _INTEGER = re.compile(r"[+-]?\d+(?:[eE][+-]?\d+)?")
 
 @dataclass(frozen=True)
 class Dialect:
-    """How a file separates values and writes numbers.
-
-    Parameters
-    ----------
-    delimiter, decimal : str
-    thousands : str
-        The mark between groups of three digits; empty if there is none, or if it might be a decimal mark.
-    example : str
-        A number with such a mark that was found rather than asked for.
-    is_fixed : bool
-        Whether the format itself knows numbers, as that of sheets does.
-    """
+    """How a file separates values and writes numbers."""
 
     delimiter: str
     decimal: str
-    thousands: str = ""
-    example: str = ""
-    is_fixed: bool = False
+    thousands: str = ""  # the mark between groups of three digits, unless it might be a decimal mark
+    example: str = ""  # a number with such a mark that was found rather than asked for
+    is_fixed: bool = False  # whether the format itself knows numbers, as that of sheets does
 
     def notes(self) -> tuple[str, ...]:
         """Return a sentence on thousands separators that were found; none if there are none."""
@@ -59,13 +48,11 @@ _Columns = defaultdict[int, list[str]]
 
 
 def find_dialect(sample: str, delimiter: str | None = None, decimal: str | None = None) -> Dialect:
-    """Return the only dialect that fits the first lines of a file, all of them whole, and what the caller knows.
-
-    If several dialects fit, an error says which options choose between them.
-    """
+    """Return the only dialect that fits the first lines of a file, all of them whole, and what the caller knows."""
     if delimiter is None:
         candidates = [mark for mark in DELIMITERS if mark != decimal]
-        lines = _lines_without_quotes(sample, "".join(candidates))
+        text = _without_quotes(sample, "".join(candidates)) if '"' in sample else sample
+        lines = [line for line in (line.rstrip("\r") for line in text.split("\n")) if line]
         delimiter = _fitting_delimiter(lines, candidates, decimal)
     if decimal is not None:
         return Dialect(delimiter, decimal, "," if decimal == "." else ".")
@@ -84,12 +71,6 @@ def any_number(fields: Sequence[str]) -> bool:
     return any(kind.fullmatch(field.strip()) for field in fields for kind in (_INTEGER, _WITH_POINT, _WITH_COMMA))
 
 
-def _lines_without_quotes(sample: str, delimiters: str) -> list[str]:
-    """Return the lines that are not blank, with a letter instead of each quoted value."""
-    text = _without_quotes(sample, delimiters) if '"' in sample else sample
-    return [line for line in (line.rstrip("\r") for line in text.split("\n")) if line]
-
-
 def _without_quotes(sample: str, delimiters: str) -> str:
     """Return the text with a letter instead of each quoted value, up to one that is not closed."""
     border = f"[{delimiters}\r\n]"
@@ -103,7 +84,8 @@ def _fitting_delimiter(lines: list[str], candidates: list[str], decimal: str | N
     """Return the delimiter that fits; if none does, the one in the first line."""
     widths = {mark: [line.count(mark) + 1 for line in lines] for mark in candidates}
     exact = [mark for mark in candidates if lines and widths[mark][0] > 1 and len(set(widths[mark])) == 1]
-    short = [mark for mark in candidates if _is_one_name_short(widths[mark])]
+    # R writes row labels without a name: each row has one value more than the header.
+    short = [mark for mark, (first, *rows) in widths.items() if rows and set(rows) == {first + 1}] if lines else []
     fitting = exact or [mark for mark in short if widths[mark][0] > 1] or short
     if len(fitting) > 1:
         found = " or ".join(f"{mark!r} ({widths[mark][-1]} columns)" for mark in fitting)
@@ -112,23 +94,14 @@ def _fitting_delimiter(lines: list[str], candidates: list[str], decimal: str | N
             f"can be split at {found}; pass delimiter={choices} (--delimiter), "
             "and decimal=',' (--decimal ,) for decimal commas."
         )
-    if fitting == [","] and decimal is None and _is_one_column_of_decimals(lines):
+    rows = lines if lines and "," in lines[0] else lines[1:]
+    if fitting == [","] and decimal is None and all(_WITH_COMMA.fullmatch(row.strip()) for row in rows):
         raise UnreadableError(
             "holds two columns split at ',' or one with decimal commas; "
             "pass delimiter=',' (--delimiter ,) or decimal=',' (--decimal ,)."
         )
     present = [mark for mark in candidates if lines and mark in lines[0]]
     return (fitting or present or candidates)[0]
-
-
-def _is_one_name_short(widths: list[int]) -> bool:
-    """Whether each row has one value more than the header has names, as R writes row labels."""
-    return len(widths) > 1 and set(widths[1:]) == {widths[0] + 1}
-
-
-def _is_one_column_of_decimals(lines: list[str]) -> bool:
-    rows = lines if "," in lines[0] else lines[1:]
-    return all(_WITH_COMMA.fullmatch(row.strip()) for row in rows)
 
 
 @dataclass(frozen=True)

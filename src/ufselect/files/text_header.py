@@ -178,11 +178,7 @@ def _why_names(line: _Cells, rows: _Cells) -> str | None:
 
 
 def _why_in_order(first: NDArray[np.float64], rows: NDArray[np.float64]) -> str | None:
-    """Return why numbers that rise or fall are no sample.
-
-    Rows may rise, too, as cumulative counts do. Years and even steps tell names from these; any other order does only
-    if few rows have it.
-    """
+    """Return why numbers that rise or fall are no sample, although rows may rise, too, as cumulative counts do."""
     direction = _direction(first)
     if not direction:
         return None
@@ -193,7 +189,8 @@ def _why_in_order(first: NDArray[np.float64], rows: NDArray[np.float64]) -> str 
     if len(first) >= 5 and _is_even(first[None])[0] and _is_even(rows).mean() <= 0.1:
         return "its numbers are evenly spaced and those below are not"
     verb = "rise" if direction > 0 else "fall"
-    shares = _shares_of_steps(rows, direction)
+    steps = direction * np.diff(rows, axis=1)
+    shares = (steps > 0).sum(axis=1) / np.maximum(1, (~np.isnan(steps)).sum(axis=1))
     if (shares == 1.0).mean() > _SIMILAR:
         return None
     if _is_whole(first).all() and _chance_of_whole_numbers(rows) < 0.05:
@@ -211,12 +208,6 @@ def _direction(numbers: NDArray[np.float64]) -> int:
     return 1 if (steps > 0).all() else -1 if (steps < 0).all() else 0
 
 
-def _shares_of_steps(rows: NDArray[np.float64], direction: int) -> NDArray[np.float64]:
-    """Return for each row the share of steps from column to column in this direction."""
-    steps = direction * np.diff(rows, axis=1)
-    return (steps > 0).sum(axis=1) / np.maximum(1, (~np.isnan(steps)).sum(axis=1))
-
-
 def _is_even(rows: NDArray[np.float64]) -> NDArray[np.bool_]:
     """Whether all steps of each row are nearly the same."""
     steps = np.diff(rows, axis=1)
@@ -230,8 +221,7 @@ def _within(numbers: NDArray[np.float64], least: float, most: float) -> NDArray[
 
 
 def _is_whole(numbers: NDArray[np.float64]) -> NDArray[np.bool_]:
-    whole: NDArray[np.bool_] = np.floor(numbers) == numbers
-    return whole
+    return np.equal(np.floor(numbers), numbers)
 
 
 def _chance_of_whole_numbers(rows: NDArray[np.float64]) -> float:

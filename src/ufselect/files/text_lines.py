@@ -42,10 +42,7 @@ def check_encoding(encoding: str) -> None:
 
 @contextmanager
 def as_utf8(stream: IO[bytes], encoding: str | None) -> Iterator[Any]:
-    """Yield a seekable stream with the same text in UTF-8; without an encoding, the byte order mark gives it.
-
-    Text in another encoding goes to a temporary file, since it is read more than once.
-    """
+    """Yield a seekable stream with the same text in UTF-8; without an encoding, the byte order mark gives it."""
     if encoding is None:
         start = stream.read(4)
         stream.seek(0)
@@ -95,10 +92,7 @@ class Comments:
         return (f"{counted(count, 'comment line')} {verb} skipped.",) if count else ()
 
     def removed(self, data: bytes, delimiter: str, n_fields: int) -> bytes:
-        """Return text that starts with a record or a comment without its whole comment lines.
-
-        Records have the given number of fields.
-        """
+        """Return text that starts with a record or a comment without its whole comment lines."""
         if not self.between or not (data.startswith(_MARK) or b"\n" + _MARK in data):
             return data
         kept, start, n_quotes = [], 0, 0
@@ -145,10 +139,7 @@ def is_comment(line: bytes) -> bool:
 
 
 def _is_record(line: bytes, delimiter: str, n_fields: int) -> bool:
-    """Whether a line that begins with # is a record: it has as many fields, and a number or a missing value.
-
-    A line of names, as files one after another repeat it, has neither.
-    """
+    """Whether a line that begins with # is a record: unlike repeated names, it has a number or a missing value."""
     if not is_comment(line):
         return True
     if n_fields < 2 or line.count(delimiter.encode()) < n_fields - 1 or line.count(b'"') % 2:
@@ -161,11 +152,7 @@ def _is_record(line: bytes, delimiter: str, n_fields: int) -> bool:
 
 
 def names_in_comment(comment: str, record: str, delimiter: str) -> list[str] | None:
-    """Return the names in the last comment line before the first record, or None if it is a comment indeed.
-
-    It holds names if there are as many as the record has values, at least two, and one of the values is a number: then
-    the record itself is not a line of names.
-    """
+    """Return the names in the last comment line, as many as the record has values, one of them a number; or None."""
     try:
         names = fields_of(comment.lstrip(MARK).lstrip(" "), delimiter)
         values = fields_of(record, delimiter)

@@ -47,26 +47,13 @@ class _IrregularError(Exception):
 
 @dataclass(frozen=True, kw_only=True)
 class Records:
-    """The records of a file, all of which have as many fields as the first one.
-
-    Parameters
-    ----------
-    path : Path
-    dialect : Dialect
-        How values are separated and numbers are written.
-    fields : list of str
-        The fields of the first record.
-    has_names : bool
-        Whether these are names for certain, whatever they look like.
-    first_is_data : bool
-        Whether the names are in a comment, so that the first record is data in any case.
-    """
+    """The records of a file, all of which have as many fields as the first one."""
 
     path: Path
     dialect: Dialect
-    fields: list[str]
-    has_names: bool = False
-    first_is_data: bool = False
+    fields: list[str]  # of the first record
+    has_names: bool = False  # whether these are names for certain, whatever they look like
+    first_is_data: bool = False  # whether the names are in a comment, so that the first record is data in any case
 
     def blocks(self, *, after_header: bool) -> Iterator[Any]:
         """Yield Arrow arrays of strings, each with the values of some records one after another."""
@@ -131,7 +118,7 @@ def open_text_file(
         n_comments, comment = _comments_before(stream, start)
         record = _first_record(stream)
         end = stream.tell()
-        lines = _first_lines(stream)
+        lines = list(_first_lines(stream))
         text, last_comment = _checked_text(record), comment.decode("utf-8", "replace")
         # If all other lines begin with #, as a column of colours does, they are records.
         comments = Comments(n_comments, between=not all(is_comment(line) for line in lines if line.strip()))
@@ -171,10 +158,7 @@ def _checked_text(record: bytes) -> str:
 
 
 def _comments_before(stream: IO[bytes], start: int) -> tuple[int, bytes]:
-    """Move to the first line that is neither blank nor a comment; return the number of comments, and the last one.
-
-    If there is no such line, all lines are records.
-    """
+    """Move to the first line that is neither blank nor a comment, if any; return how many comments, and the last."""
     count, last, position = 0, b"", start
     while line := stream.readline():
         if is_comment(line):
@@ -198,15 +182,14 @@ def _first_record(stream: IO[bytes]) -> bytes:
     return b"".join(record)
 
 
-def _first_lines(stream: IO[bytes]) -> list[bytes]:
-    """Return the next lines, all of them whole and few enough to be looked at quickly."""
-    lines, size = [], 0
+def _first_lines(stream: IO[bytes]) -> Iterator[bytes]:
+    """Yield the next lines, all of them whole and few enough to be looked at quickly."""
+    size = 0
     for line in islice(stream, _SAMPLE_LINES):
-        lines.append(line)
+        yield line
         size += len(line)
         if size >= _SAMPLE:
             break
-    return lines
 
 
 def _decoded(line: bytes) -> str:
@@ -230,7 +213,7 @@ def _whole_records(stream: IO[bytes], file: TextFile) -> Iterator[tuple[bytes, i
         if end:
             yield data[:end], stream.tell() - len(rest)
         else:
-            _check_quotes(_bytes(data), _quotes(_bytes(data)), delimiter)  # or one that is not closed takes everything
+            _checked_quotes(_bytes(data), delimiter)  # or one that is not closed takes everything
     if rest := without_comments(rest if rest.endswith(b"\n") or not rest else rest + b"\n"):
         yield rest, stream.tell()
 
@@ -250,17 +233,15 @@ def _bytes(data: bytes) -> NDArray[np.uint8]:
     return np.frombuffer(data, dtype=np.uint8)
 
 
-def _quotes(text: NDArray[np.uint8]) -> NDArray[np.intp]:
-    return np.flatnonzero(text == _QUOTE)
-
-
-def _check_quotes(text: NDArray[np.uint8], quotes: NDArray[np.intp], delimiter: str) -> None:
-    """Raise an error if quotes are not at the ends of values, or doubled."""
+def _checked_quotes(text: NDArray[np.uint8], delimiter: str) -> NDArray[np.intp]:
+    """Return where quotes are; raise an error if they are not at the ends of values, or doubled."""
+    quotes = np.flatnonzero(text == _QUOTE)
     borders = _bytes(b'"\n\r' + delimiter.encode())
     opening, closing = quotes[0::2], quotes[1::2]
     before, after = text[opening[opening > 0] - 1], text[np.minimum(closing + 1, len(text) - 1)]
     if not (np.isin(before, borders).all() and np.isin(after, borders).all()):
         raise _IrregularError
+    return quotes
 
 
 def _flat_values(block: bytes, file: TextFile, n_before: int) -> Any:
@@ -268,8 +249,7 @@ def _flat_values(block: bytes, file: TextFile, n_before: int) -> Any:
     text, quoted, delimiter = np.array(_bytes(block)), b'"' in block, file.dialect.delimiter
     separators = np.flatnonzero((text == ord(delimiter)) | (text == _LINE_FEED))
     if quoted:
-        quotes = _quotes(text)
-        _check_quotes(text, quotes, delimiter)
+        quotes = _checked_quotes(text, delimiter)
         if len(quotes) % 2:
             raise UnreadableError("has a quote that is not closed.")
         separators = separators[np.searchsorted(quotes, separators) % 2 == 0]
@@ -278,10 +258,12 @@ def _flat_values(block: bytes, file: TextFile, n_before: int) -> Any:
         blank = _blank_rows(text, separators, ends)
         if len(blank):
             return _flat_values(np.delete(text, blank).tobytes(), file, n_before)
-    n_rows = _checked_rows(ends, len(file.fields), n_before)
+    lengths = np.diff(np.flatnonzero(ends), prepend=-1)
+    if len(wrong := np.flatnonzero(lengths != len(file.fields))):
+        raise RaggedError(n_before + int(wrong[0]) + 1, int(lengths[wrong[0]]), len(file.fields))
     text[separators[~ends]] = _LINE_FEED
     values = _strings(text, delimiter, quoted)
-    if len(values) != n_rows * len(file.fields):
+    if len(values) != len(lengths) * len(file.fields):
         raise _IrregularError
     return values
 
@@ -293,15 +275,6 @@ def _blank_rows(text: NDArray[np.uint8], separators: NDArray[np.intp], ends: NDA
     bare = separators[alone & (separators == starts)]
     with_return = separators[alone & (separators == starts + 1) & (text[starts] == _RETURN)]
     return np.concatenate([bare, with_return - 1, with_return])
-
-
-def _checked_rows(ends: NDArray[np.bool_], n_columns: int, n_before: int) -> int:
-    """Return the number of rows if each has a value for each column."""
-    lengths = np.diff(np.flatnonzero(ends), prepend=-1)
-    wrong = np.flatnonzero(lengths != n_columns)
-    if len(wrong):
-        raise RaggedError(n_before + int(wrong[0]) + 1, int(lengths[wrong[0]]), n_columns)
-    return len(lengths)
 
 
 def _strings(text: NDArray[np.uint8], delimiter: str, quoted: bool) -> Any:
@@ -347,10 +320,7 @@ def _one_by_one(stream: IO[bytes], file: TextFile, n_before: int) -> Iterator[An
 
 
 def _checked_records(records: Iterable[list[str]], n_columns: int, n_before: int) -> Iterator[list[str]]:
-    row = n_before
-    for record in records:
-        if record:
-            row += 1
-            if len(record) != n_columns:
-                raise RaggedError(row, len(record), n_columns)
-            yield record
+    for row, record in enumerate(filter(None, records), start=n_before + 1):
+        if len(record) != n_columns:
+            raise RaggedError(row, len(record), n_columns)
+        yield record

@@ -32,15 +32,7 @@ def negative_values(table: Table) -> dict[str, int]:
 
 
 def with_medians(table: Table) -> Table:
-    """Return the table with missing values replaced by the median of their column.
-
-    Zeros that a sparse matrix does not store count as values.
-
-    Raises
-    ------
-    ValueError
-        If all values of a column are missing.
-    """
+    """Return the table with missing values replaced by the median of their column; it must have some value."""
     columns = np.flatnonzero(number_by_column(table.X, np.isnan))
     if not len(columns):
         return table
@@ -48,7 +40,12 @@ def with_medians(table: Table) -> Table:
     for j in columns:
         column = X.data[X.indptr[j] : X.indptr[j + 1]] if sp.issparse(X) else X[:, j]
         missing = np.isnan(column)
-        column[missing] = _median(column[~missing], table.shape[0] - len(column), table.names[j])
+        n_zeros = table.shape[0] - len(column)
+        if missing.all() and not n_zeros:
+            raise ValueError(
+                f"All values of column {shortened(table.names[j])!r} are missing; set it aside or remove it."
+            )
+        column[missing] = np.median(np.concatenate([column[~missing], np.zeros(n_zeros, column.dtype)]))
     return replace(table, X=X.asformat(table.X.format) if sp.issparse(X) else X)
 
 
@@ -109,12 +106,6 @@ def _columns_of(X: Any, block: slice) -> NDArray[Any]:
     if X.format == "csr":
         return np.asarray(X.indices[block])
     return np.searchsorted(X.indptr, np.arange(block.start, block.stop), side="right") - 1
-
-
-def _median(others: NDArray[Any], n_zeros: int, name: str) -> Any:
-    if len(others) + n_zeros == 0:
-        raise ValueError(f"All values of column {shortened(name)!r} are missing; set it aside or remove it.")
-    return np.median(np.concatenate([others, np.zeros(n_zeros, others.dtype)]))
 
 
 def _numbers_by_name(table: Table, test: Callable[[Any], Any]) -> dict[str, int]:

@@ -41,10 +41,7 @@ def comes_from(table: Table, name: str) -> bool:
 
 
 def columns_aside(table: Table, features_apart: bool = False) -> dict[str, NDArray[Any]]:
-    """Return the columns set aside by the names that they get in a file.
-
-    These differ from the names of features, unless the file keeps features apart.
-    """
+    """Return the columns set aside by their names in the file, unlike those of features unless it keeps them apart."""
     columns: dict[str, NDArray[Any]] = {}
     features = set() if features_apart else set(table.names)
     taken = set(table.aside) | features

@@ -31,11 +31,7 @@ def best_features(selector: Any, n_features: int) -> Indices:
 
 
 class AdaptedSelector(BaseEstimator):  # type: ignore[misc]
-    """A selector by the ranking of a copy of any method.
-
-    ``fit(X)`` of the method sets ``ranking_`` (1 is best) or ``scores_`` (larger is better), and ``n_features_`` if the
-    number of features is "auto".
-    """
+    """A selector by a copy of any method, which sets ``ranking_`` or ``scores_``, and ``n_features_`` if "auto"."""
 
     def __init__(self, method: Any, n_features_to_select: int | float | str = "auto") -> None:
         self.method = method

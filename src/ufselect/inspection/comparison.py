@@ -22,8 +22,7 @@ from ufselect.inspection.measures import RANDOM, WITH_LABELS, classes_in, means_
 from ufselect.inspection.refits import CountedFits, clone_as_fitted, clone_by_index, fits_to_subsets
 from ufselect.metrics import selection_stability
 
-_EVEN = "evenly spaced"
-"""The name of the row for columns at equal distances, if the columns have an order."""
+_EVEN = "evenly spaced"  # the name of the row for columns at equal distances, if the columns have an order
 
 
 @dataclass(frozen=True)
@@ -174,11 +173,14 @@ def compare_selectors(
         if count == "auto":
             count, counted_by = len(fits[name]["chosen"]), name
     if not fits:
-        raise ValueError(f"no method could be fitted: {_reasons(failures)}")
+        reasons = set(failures.values())
+        several = " ".join(f"{name}: {reason}" for name, reason in failures.items())
+        raise ValueError(f"no method could be fitted: {reasons.pop() if len(reasons) == 1 else several}")
     n_chosen = len(next(iter(fits.values()))["chosen"])
     selections = {name: [fit.pop("chosen")] for name, fit in fits.items()}
     if ordered:
-        selections[_EVEN] = [_evenly_spaced(d, n_chosen)]
+        # The first and the last are half as far from the ends as from the next one.
+        selections[_EVEN] = [((np.arange(n_chosen) + 0.5) * d / n_chosen).astype(np.intp)]
     if random := random_selections(d, n_chosen, n_random, seed):
         selections[RANDOM] = random
     every = [chosen for several in selections.values() for chosen in several]
@@ -222,15 +224,3 @@ def _fit(
 def _means(several: Sequence[Mapping[str, float]]) -> dict[str, Any]:
     means = means_of(several)
     return {"agreement": {key: means.pop(key) for key in WITH_LABELS if key in means}, **means}
-
-
-def _evenly_spaced(n_columns: int, count: int) -> Indices:
-    """Return columns at equal distances, the first and the last half as far from the ends."""
-    return ((np.arange(count) + 0.5) * n_columns / count).astype(np.intp)
-
-
-def _reasons(failures: Mapping[str, str]) -> str:
-    """Return why every selector failed, once if it is the same reason for all."""
-    if len(set(failures.values())) == 1:
-        return next(iter(failures.values()))
-    return " ".join(f"{name}: {reason}" for name, reason in failures.items())

@@ -22,8 +22,7 @@ from ufselect.inspection.refits import CountedFits, clone_as_fitted, clone_by_in
 from ufselect.metrics import selection_stability
 from ufselect.selectors.kernel_fsasl import KernelFSASL
 
-_GIVEN = "given"
-"""The name of a list that has none."""
+_GIVEN = "given"  # the name of a list that has none
 
 
 @dataclass(frozen=True)
@@ -240,14 +239,16 @@ class _Group:
     def rows(self, measured: Sequence[Mapping[str, float]]) -> list[EvaluatedColumns]:
         """Return a row for each name, given the other figures of all lists."""
         rows, all_figures = [], iter([self._with_alignments(index, each) for index, each in enumerate(measured)])
+        random = self._alignments[len(self.flat) - len(self._lists.get(RANDOM, ())) :]
         for name, several in self._lists.items():
             figures = [next(all_figures) for _ in several]
+            is_compared = name != RANDOM and len(random) > 0
             rows.append(
                 EvaluatedColumns(
                     name,
                     several[0],
                     stability=self._stability if name == self._own else None,
-                    n_random_below=None if name == RANDOM else self._random_below(figures[0]["alignment"]),
+                    n_random_below=int(np.count_nonzero(random < figures[0]["alignment"])) if is_compared else None,
                     spreads=spreads_of(figures),
                     **means_of(figures),
                 )
@@ -260,7 +261,3 @@ class _Group:
             return found
         values = self._on_subsets[:, index]
         return found | {"alignment_on_subsets": float(values.mean()), "spread_on_subsets": float(values.std(ddof=1))}
-
-    def _random_below(self, alignment: float) -> int | None:
-        count = len(self._lists.get(RANDOM, ()))
-        return int(np.count_nonzero(self._alignments[-count:] < alignment)) if count else None

@@ -247,15 +247,14 @@ class LearnedStructure:
 
     def alignments_of(self, lists: Sequence[Indices]) -> Float:
         """Return the alignment of each list of columns; constant and excluded columns do not count."""
-        return np.array([self._alignment(self._index[columns]) for columns in lists])
-
-    def _alignment(self, index: Indices) -> float:
-        index = index[index >= 0]
-        if not len(index):
-            return 0.0
-        part = self._X.subset(index)
-        carried = float(self._alignments[index] @ part.squared_norms())
-        return carried / np.sqrt(_squared_norm_of_products(part))
+        found = np.zeros(len(lists))
+        for number, columns in enumerate(lists):
+            index = self._index[columns]
+            if len(index := index[index >= 0]):
+                part = self._X.subset(index)
+                carried = float(self._alignments[index] @ part.squared_norms())
+                found[number] = carried / np.sqrt(_squared_norm_of_products(part))
+        return found
 
 
 def no_structure(selector: Any) -> ValueError:

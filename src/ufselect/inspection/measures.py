@@ -19,12 +19,8 @@ from ufselect.columns.tabular import as_matrix, column_indices, column_names, de
 from ufselect.inspection.refits import rows_of
 from ufselect.metrics import clustering_agreement, nearest_neighbors, neighborhood_overlap, redundancy
 
-RANDOM = "random"
-"""The name of the row for random selections."""
-
-WITH_LABELS = ("acc", "nmi")
-"""The figures that need labels."""
-
+RANDOM = "random"  # the name of the row for random selections
+WITH_LABELS = ("acc", "nmi")  # the figures that need labels
 _MOST_SAMPLES = 1000
 _NEIGHBORS = 5
 
@@ -32,10 +28,7 @@ _NEIGHBORS = 5
 def measure_selections(
     X: Any, selections: Sequence[Indices], *, standardize: bool, classes: npt.NDArray[np.intp] | None
 ) -> list[dict[str, float]]:
-    """Return "redundancy", "neighborhoods" and, with classes, "acc" and "nmi" of each selection from a matrix.
-
-    If ``standardize``, neighbours and clusters are those of columns scaled to unit variance.
-    """
+    """Return "redundancy", "neighborhoods" and, with classes, "acc" and "nmi" of each selection from a matrix."""
     measured = []
     for chosen, kept in zip(selections, neighborhoods_kept(X, selections, standardize=standardize), strict=True):
         figures = {"redundancy": _redundancy(X[:, chosen]), "neighborhoods": kept}

@@ -89,10 +89,7 @@ def fits_to_subsets(
     verbose: int = 0,
     description: str = "",
 ) -> Iterator[tuple[BaseSelector, Any]]:
-    """Fit a clone of a selector to each subset of the samples; yield the clone and the subset.
-
-    Samples that are alone in their batch within a subset are left out of it.
-    """
+    """Fit a clone to each subset, without samples that are alone in their batch; yield the clone and the subset."""
     by_row = rows_of(X)
     columns = keep_exclude_of(selector, X.shape[1], names)
     for drawn in with_progress(draws, None, verbose, description, unit="fit"):

@@ -42,12 +42,6 @@ class StructureTest:
         The same for shuffled columns.
     n_samples : int
         Number of samples that were used; 0 if unknown.
-    mean, spread : float
-        Mean and standard deviation of ``by_chance``.
-    p_value : float
-        Probability of the observed alignment or more if there is no structure.
-    found : bool
-        Whether this probability is below 0.05.
     """
 
     observed: float
@@ -81,7 +75,7 @@ class StructureTest:
 
     @property
     def found(self) -> bool:
-        """Whether the alignment is significantly better than by chance."""
+        """Whether the alignment is significantly better than by chance: ``p_value`` is below 0.05."""
         return self.p_value < _SIGNIFICANT
 
     def why_other_than(self, fitted: float, n_samples: int) -> str:
@@ -157,7 +151,9 @@ def structure_test(
     alignments: list[float] = []
     curves: list[Float] = []
     for shuffle in progress(range(n_shuffles + 1), verbose, "Test of structure"):
-        values = points if shuffle == 0 else _shuffled(points, batches, rng)
+        values = points
+        if shuffle > 0:
+            values = Columns(points).shuffled(rng).values if batches is None else batches.shuffled(points, rng)
         fit_within(silent, values, batches)
         alignment = alignment_of_selection(silent)
         if alignment is None:
@@ -172,18 +168,11 @@ def structure_test(
 
 
 def _chosen_numbers(selector: BaseSelector) -> dict[str, int]:
-    """Return the numbers of columns and iterations that a fit chose by itself.
-
-    It would choose others for every shuffled copy, whose alignments would differ by that alone.
-    """
+    """Return the numbers of columns and iterations that a fit chose, and that shuffled copies share."""
     chosen = {"n_features_to_select": int(selector.n_features_)}
     if getattr(selector, "tol", 0.0) is None:
         chosen["max_iter"] = int(getattr(selector, "n_iter_"))  # noqa: B009 - only iterative selectors have it
     return chosen
-
-
-def _shuffled(X: Any, batches: Batches | None, rng: np.random.RandomState) -> Any:
-    return Columns(X).shuffled(rng).values if batches is None else batches.shuffled(X, rng)
 
 
 def structure_test_of_fitted(selector: BaseSelector, X: Any, *, batch: Any = None, verbose: int = 0) -> StructureTest:

@@ -17,24 +17,13 @@ from ufselect.metrics import absolute_correlations
 from ufselect.report.samples import Map
 from ufselect.report.study import Study, evenly_spaced, part_of
 
-MOST_CORRELATED = 1000
-"""Number of selected columns whose correlations are computed; the cost grows with its square."""
-
-MOST_ROWS = 2000
-"""Number of samples from which what a column stands for is estimated."""
-
+MOST_CORRELATED = 1000  # selected columns; the cost grows with its square
+MOST_ROWS = 2000  # samples from which what a column stands for is estimated
+MOST_MARKERS = 60  # selected columns whose means by cluster are shown
+N_CONTROLS = 3  # columns left out, chosen at random, that are shown beside them
+LEAST_SIMILAR = 0.5  # absolute correlation from which on a selected column stands for one that is left out
 _MOST_ENTRIES = 20_000_000
 _RANDOM_COLUMNS = 100
-
-MOST_MARKERS = 60
-"""Number of selected columns whose means by cluster are shown."""
-
-N_CONTROLS = 3
-"""Number of columns left out, chosen at random, that are shown beside them."""
-
-LEAST_SIMILAR = 0.5
-"""Absolute correlation from which on a selected column stands for one that is left out."""
-
 _BINS = 24
 _MOST_LISTED = 5
 _MOST_EXPLAINED = 300
@@ -89,20 +78,14 @@ def selected_correlations(study: Study) -> Correlations:
     chosen = study.best_first[: min(study.selector.n_features_, MOST_CORRELATED)]
     rows = evenly_spaced(study.X.shape[0], _MOST_ENTRIES // len(chosen))
     values = absolute_correlations(part_of(study.X, rows, chosen))
-    random = _mean_of_pairs(absolute_correlations(part_of(study.X, rows, _random_columns(study, _RANDOM_COLUMNS))))
-    return Correlations(values, len(rows), _mean_of_pairs(values), random)
+    random = _random_columns(np.arange(study.X.shape[1]), _RANDOM_COLUMNS)
+    of_random = _mean_of_pairs(absolute_correlations(part_of(study.X, rows, random)))
+    return Correlations(values, len(rows), _mean_of_pairs(values), of_random)
 
 
-def _random_columns(study: Study, count: int, among: Indices | None = None) -> Indices:
+def _random_columns(candidates: Indices, count: int) -> Indices:
     """Return up to ``count`` random columns, always the same ones."""
-    candidates = np.arange(study.X.shape[1]) if among is None else among
     return np.random.default_rng(0).permutation(candidates)[:count]
-
-
-def _columns_left_out(study: Study) -> Indices:
-    """Return the columns that are neither selected nor constant nor copies of others."""
-    left = (study.selector.ranking_ > study.selector.n_features_) & (study.selector.copies_ < 0)
-    return np.flatnonzero(left & ~study.constant)
 
 
 def alignment_of_all(study: Study) -> float | None:
@@ -197,15 +180,12 @@ def explanations(study: Study) -> list[list[str]]:
 
 @dataclass(frozen=True)
 class Markers:
-    """Means of standardised columns by cluster, similar clusters and columns side by side.
+    """Means of standardised columns by cluster, similar clusters and columns side by side."""
 
-    ``columns`` are ranks, from 0; the last ``n_controls`` of them are not selected.
-    """
-
-    columns: Indices
+    columns: Indices  # their ranks, from 0
     clusters: Indices
     means: Float
-    n_controls: int
+    n_controls: int  # the last columns, which are not selected
 
 
 def markers(study: Study, shown: Map) -> Markers | None:
@@ -213,7 +193,8 @@ def markers(study: Study, shown: Map) -> Markers | None:
     k = int(shown.clusters.max()) + 1
     if k < 2:
         return None
-    controls = _random_columns(study, N_CONTROLS, _columns_left_out(study))
+    left_out = (study.selector.ranking_ > study.selector.n_features_) & (study.selector.copies_ < 0) & ~study.constant
+    controls = _random_columns(np.flatnonzero(left_out), N_CONTROLS)
     selected = study.best_first[: min(study.selector.n_features_, MOST_MARKERS)]
     m = len(selected)
     chosen = np.concatenate([selected, controls])

@@ -52,14 +52,13 @@ class Findings:
     def of(cls, study: Study) -> Findings:
         """Compute the findings."""
         shown = map_of_samples(study)
-        correlations = selected_correlations(study)
-        every = alignment_of_all(study)
-        return cls(study, shown, markers(study, shown), correlations, every)
+        return cls(study, shown, markers(study, shown), selected_correlations(study), alignment_of_all(study))
 
 
 def data_of_figures(findings: Findings) -> dict[str, Any]:
     """Return the data of all figures, by section of the page."""
-    study = findings.study
+    study, correlations = findings.study, findings.correlations
+    size = min(len(correlations.values), MOST_CORRELATIONS_SHOWN)
     stem = re.sub(r"[^\w.-]+", "-", PurePath(study.source).stem, flags=re.ASCII).strip("-.")
     return {
         "download": f"{stem[:80] or 'columns'}-ranking.csv",
@@ -67,7 +66,11 @@ def data_of_figures(findings: Findings) -> dict[str, Any]:
         "curves": _curves(findings),
         "samples": _samples(findings),
         "markers": _markers(findings),
-        "correlations": _correlations(findings.correlations),
+        "correlations": {
+            "size": size,
+            "values": packed_shares(correlations.values[:size, :size]),
+            "similar": correlations.ordered_by_similarity(size).tolist(),
+        },
         "objective": objective_values(study),
         "image": _image(study),
         "spectrum": _spectrum(study),
@@ -95,18 +98,17 @@ def _features(findings: Findings) -> dict[str, Any]:
         "gains": None if gains is None else _rounded(gains),
         "subsets": study.subsets,
         "missing": None if study.missing is None or not study.missing.any() else _rounded(study.missing[order]),
-        "histograms": [packed(_heights(each.counts), "u1") for each in distributions],
+        # Bars from 0 to 255, of which those that are not empty stay visible
+        "histograms": [
+            packed(np.where(bars > 0, np.maximum(np.rint(255 * bars / bars.max()), 12), 0), "u1")
+            for bars in (each.counts for each in distributions)
+        ],
         "ranges": [[each.low, each.high] for each in distributions],
         "distinct": [each.distinct for each in distributions],
         "standsFor": what_they_stand_for(study),
         "copies": [int(study.selector.copies_[column]) >= 0 for column in order],
         "explanations": explanations(study),
     }
-
-
-def _heights(counts: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Return bars from 0 to 255; those that are not empty stay visible."""
-    return np.where(counts > 0, np.maximum(np.rint(255 * counts / counts.max()), 12), 0)
 
 
 def _curves(findings: Findings) -> dict[str, Any] | None:
@@ -219,15 +221,6 @@ def _markers(findings: Findings) -> dict[str, Any] | None:
         "codes": found.clusters.tolist(),
         "means": [_rounded(line) for line in found.means],
         "controls": found.n_controls,
-    }
-
-
-def _correlations(correlations: Correlations) -> dict[str, Any]:
-    size = min(len(correlations.values), MOST_CORRELATIONS_SHOWN)
-    return {
-        "size": size,
-        "values": packed_shares(correlations.values[:size, :size]),
-        "similar": correlations.ordered_by_similarity(size).tolist(),
     }
 
 

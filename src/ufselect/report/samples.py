@@ -25,9 +25,7 @@ from ufselect.solvers.kmeans import kmeans_labels
 MOST_SHOWN = 50_000
 MOST_DIMENSIONS = 10
 MOST_COLUMNS_COMPARED = 100
-MOST_GROUPS = 12
-"""Number of clusters that are shown as they are, as many as there are colours; more are grouped by similarity."""
-
+MOST_GROUPS = 12  # clusters, as many as there are colours; more are grouped by similarity
 _MOST_TO_CLUSTER = 10_000
 _MOST_TO_COUNT_CLUSTERS = 1000
 _MOST_CLUSTERS = 40
@@ -40,17 +38,13 @@ _TAIL = 0.05
 
 @dataclass(frozen=True)
 class Map:
-    """The coordinates of the samples that are shown, and the clusters, the largest first.
-
-    ``outlying`` are the coordinates that were moved to the end of an axis, and ``sizes`` the number of clusters in each
-    group: more than 1 only if there are too many clusters to show.
-    """
+    """The coordinates of the samples that are shown, and the clusters, the largest first."""
 
     rows: Indices
     coordinates: Float
-    outlying: npt.NDArray[np.bool_]
+    outlying: npt.NDArray[np.bool_]  # coordinates that were moved to the end of an axis
     clusters: Indices
-    sizes: Indices
+    sizes: Indices  # clusters in each group: more than 1 only if there are too many to show
     learned: bool
 
     @property
@@ -77,12 +71,15 @@ def map_of_samples(study: Study) -> Map:
     rows = evenly_spaced(study.X.shape[0], MOST_SHOWN)
     embedding = getattr(study.selector, "embedding_", None)
     if embedding is None:
-        points = _principal_components(_standardized_selection(study, rows))
+        values = _standardized_selection(study, rows)
+        components = PCA(n_components=min(MOST_DIMENSIONS, *values.shape), svd_solver="covariance_eigh")
+        points = components.fit_transform(values)
     else:
         points = np.asarray(embedding, dtype=np.float64)[rows]
     low, high = robust_ranges(points)
     inside = np.clip(points, low, high)
-    clusters, sizes = grouped(*_clusters(inside, _wanted_clusters(study)))
+    n_clusters = 1 if study.is_noise else getattr(study.selector, "n_clusters_", None)
+    clusters, sizes = grouped(*_clusters(inside, n_clusters))
     shown = slice(MOST_DIMENSIONS)
     outlying = inside != points
     return Map(rows, inside[:, shown], outlying[:, shown], clusters, sizes, embedding is not None)
@@ -100,11 +97,6 @@ def robust_ranges(points: Float) -> tuple[Float, Float]:
     return np.min(points, axis=0, where=inside, initial=np.inf), np.max(points, axis=0, where=inside, initial=-np.inf)
 
 
-def _wanted_clusters(study: Study) -> int | None:
-    """Return the number of clusters of the method, None if it has none; a single one if there is no structure."""
-    return 1 if study.is_noise else getattr(study.selector, "n_clusters_", None)
-
-
 def _standardized_selection(study: Study, rows: Indices) -> Float:
     """Return the best selected columns with mean 0 and variance 1, without constant ones."""
     chosen = study.best_first[: min(study.selector.n_features_, MOST_COLUMNS_COMPARED)]
@@ -115,11 +107,6 @@ def _standardized_selection(study: Study, rows: Indices) -> Float:
     return Columns.prepared(values[:, informative], center=True, scale="standard").columns(slice(None))
 
 
-def _principal_components(values: Float) -> Float:
-    count = min(MOST_DIMENSIONS, *values.shape)
-    return PCA(n_components=count, svd_solver="covariance_eigh").fit_transform(values)
-
-
 def _clusters(points: Float, wanted: int | None) -> tuple[Indices, Float]:
     """Return the cluster of every sample, by k-means on a subset and the nearest centre for all, and the centres."""
     some = points[evenly_spaced(len(points), _MOST_TO_CLUSTER)]
@@ -127,7 +114,7 @@ def _clusters(points: Float, wanted: int | None) -> tuple[Indices, Float]:
     labels = _best_kmeans(some, min(_number_of_clusters(some) if wanted is None else wanted, most))
     if len(some) < len(points):
         labels = pairwise_distances_argmin(points, _centers(some, labels))
-    labels = _numbered_by_size(labels)
+    labels = _by_size(np.bincount(labels))[labels]
     return labels, _centers(points, labels)
 
 
@@ -136,9 +123,7 @@ def grouped(clusters: Indices, centers: Float) -> tuple[Indices, Indices]:
     if len(centers) <= MOST_GROUPS:
         return clusters, np.ones(len(centers), dtype=np.intp)
     of_clusters = fcluster(linkage(centers, "ward"), MOST_GROUPS, "maxclust") - 1
-    samples = np.bincount(of_clusters[clusters])
-    number = np.empty(len(samples), dtype=np.intp)
-    number[np.argsort(-samples, kind="stable")] = np.arange(len(samples))
+    number = _by_size(np.bincount(of_clusters[clusters]))
     return number[of_clusters[clusters]], np.bincount(number[of_clusters])
 
 
@@ -167,8 +152,8 @@ def _number_of_clusters(points: Float) -> int:
     return eigengap(smallest_eigenvectors(structure_laplacian(None, graph, 1.0), most + 1, tol=1e-4).values)
 
 
-def _numbered_by_size(labels: Indices) -> Indices:
-    sizes = np.bincount(labels)
+def _by_size(sizes: Indices) -> Indices:
+    """Return the place of each size, 0 for the largest."""
     number = np.empty(len(sizes), dtype=np.intp)
     number[np.argsort(-sizes, kind="stable")] = np.arange(len(sizes))
-    return number[labels]
+    return number

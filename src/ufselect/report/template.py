@@ -23,13 +23,12 @@ _UNFIT = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
 
 
 def filled_template(name: str, scripts: tuple[str, ...], content: dict[str, Any], **values: Any) -> str:
-    """Return a page: a template filled in, with the scripts that draw the content.
-
-    Every value is escaped by the template engine.
-    """
+    """Return a template filled in with escaped values, and with the scripts that draw the content."""
     from markupsafe import Markup
 
-    style, dark, script = _text("page.css"), _text("dark.css"), _script((*_SHARED_SCRIPTS, *scripts, "start.js"))
+    style, dark = _text("page.css"), _text("dark.css")
+    parts = "\n".join(map(_text, (*_SHARED_SCRIPTS, *scripts, "start.js")))
+    script = f'(() => {{\n"use strict";\n{parts}}})();\n'
     return (
         _templates()
         .get_template(name)
@@ -62,11 +61,6 @@ def _templates() -> Environment:
 
 def _text(name: str) -> str:
     return files(__package__).joinpath(name).read_text(encoding="utf-8")
-
-
-def _script(names: tuple[str, ...]) -> str:
-    parts = "\n".join(_text(name) for name in names)
-    return f'(() => {{\n"use strict";\n{parts}}})();\n'
 
 
 def _policy(styles: list[str], script: str) -> str:
