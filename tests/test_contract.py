@@ -118,22 +118,14 @@ def small(name, **params):
 
 
 @of_every_selector
-def test_parameters_stand_in_one_order(name):
+def test_parameters_stand_in_one_order_have_constraints_and_only_the_number_of_features_is_positional(name):
     names = list(parameters(METHODS[name]))
     assert names == sorted(names, key=ORDER.index)
 
-
-@of_every_selector
-def test_only_the_number_of_features_is_positional(name):
     first, *rest = parameters(METHODS[name]).values()
     assert (first.name, first.kind) == ("n_features_to_select", first.POSITIONAL_OR_KEYWORD)
     assert {parameter.kind for parameter in rest} == {first.KEYWORD_ONLY}
-
-
-@of_every_selector
-def test_constraints_belong_to_parameters_and_parameters_have_constraints(name):
-    cls = METHODS[name]
-    assert set(cls._parameter_constraints) == set(parameters(cls))
+    assert set(METHODS[name]._parameter_constraints) == set(names)
 
 
 @pytest.mark.parametrize("parameter", shared())
