@@ -64,7 +64,8 @@ def random_problem(n, d, c, seed, *, centered=False):
 @pytest.mark.parametrize(("alpha", "beta"), SETTINGS)
 def test_published_updates_reach_the_indicators_and_weights_of_the_authors(reference, name, alpha, beta):
     stored, problem = reference(f"ndfs_{name}"), stored_problem(reference, name, alpha, beta)
-    assert_allclose(problem.L.toarray(), stored["L"], rtol=0, atol=1e-14)
+    if "L" in stored:
+        assert_allclose(problem.L.toarray(), stored["L"], rtol=0, atol=1e-14)
     F, W, _, _ = published_run(problem, stored["F_init"], 100)
     assert_allclose(F, stored[f"F_{key(alpha, beta)}"], rtol=0, atol=1e-11)
     assert_allclose(W, stored[f"W_{key(alpha, beta)}"], rtol=0, atol=1e-10)
