@@ -1,10 +1,14 @@
 """Stored data sets, small problems and certificates of optimality for tests of solvers, graphs and selectors."""
 
 import numpy as np
+import pytest
 import scipy.sparse as sp
+
+from ufselect.columns.dense import Columns
 
 CLUSTERS = {"syn": 4, "wide": 4, "digits200nc": 10}
 DATA = list(CLUSTERS)
+on_every_data_set = pytest.mark.parametrize("name", DATA)
 
 
 def samples(reference, name):
@@ -12,6 +16,11 @@ def samples(reference, name):
     stored = reference(f"data_{name.removesuffix('nc')}")
     X = stored["X"].astype(np.float64)
     return X[:, stored["nonconstant"]] if name.endswith("nc") else X
+
+
+def relative_width(X, t):
+    """The width for which a kernel is exp(−‖xᵢ−xⱼ‖²/(2t²))."""
+    return float(t) / np.sqrt(Columns(X).mean_squared_distance())
 
 
 def correlated_problem(n, d, c=3, seed=0):

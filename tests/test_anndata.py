@@ -226,17 +226,14 @@ def with_value(value, at=(4, 2)):
     return X
 
 
+COPIED = with_value(COUNTS[:, 8], np.s_[:, 9])
 REFUSED = {
     "not cells": (lambda: COUNTS, {}, "adata has the type ndarray, not AnnData"),
     "no genes": (lambda: cells()[:, :0].copy(), {}, "adata has no genes"),
     "no cells": (lambda: cells()[:0].copy(), {}, "adata has no cells"),
     "an unknown layer": (cells, {"layer": "raw"}, "adata has no layer 'raw'; it has none"),
     "no X": (lambda: anndata.AnnData(obs=cells().obs, var=cells().var), {}, "adata has no X"),
-    "an unknown batch": (
-        cells,
-        {"batch_key": "donor"},
-        "obs has no column 'donor'; its columns are 'plate', 'site', 'gap'",
-    ),
+    "an unknown batch": (cells, {"batch_key": "donor"}, "no column 'donor'; its columns are 'plate', 'site', 'gap'"),
     "a batch of one cell": (lambda: cells()[:4].copy(), {"batch_key": "plate"}, "has only one sample"),
     "a missing value": (lambda: cells(with_value(np.nan)), {}, r"1 missing value in G2 \(1\)"),
     "an infinite value": (lambda: cells(sp.csr_matrix(with_value(np.inf))), {}, r"1 infinite value in G2 \(1\)"),
@@ -245,11 +242,7 @@ REFUSED = {
     "an unknown choice": (cells, {"counts": "yes"}, "counts='yes' must be True, False or \"auto\""),
     "an unknown method": (cells, {"method": "PCA"}, "there is no selector 'PCA' in ufselect"),
     "not a method": (cells, {"method": "metrics:accuracy_score"}, "there is no selector"),
-    "blocks": (
-        lambda: cells(dask.array.from_array(COUNTS)),
-        {},
-        r"adata has its numbers in a Dask array; load them first",
-    ),
+    "blocks": (lambda: cells(dask.array.from_array(COUNTS)), {}, "its numbers in a Dask array; load them first"),
     "text": (
         lambda: cells(layers={"text": np.full(COUNTS.shape, "x")}),
         {"layer": "text"},
@@ -261,7 +254,7 @@ REFUSED = {
     "a mask of another length": (
         cells,
         {"exclude": [True, False]},
-        "exclude: a mask of 2 values does not fit 40 columns",
+        "a mask of 2 values does not fit 40 columns",
     ),
     "a constant gene": (lambda: cells(with_value(0, np.s_[:, 7])), {"keep": "G7"}, "keep: column 'G7' is constant"),
     "copies": (
@@ -271,11 +264,7 @@ REFUSED = {
     ),
     "too few genes": (cells, {"n_genes": 1, "keep": ["G1", "G2"]}, "n_genes=1 is too few: keep contains 2"),
     "too few left": (cells, {"n_genes": 37, "exclude": "MT-*"}, "number of genes that are not excluded, 36"),
-    "a cell without a batch": (
-        cells,
-        {"batch_key": "gap"},
-        r"obs\['gap'\] is missing for 1 cell",
-    ),
+    "a cell without a batch": (cells, {"batch_key": "gap"}, r"obs\['gap'\] is missing for 1 cell"),
     "one batch": (lambda: cells(), {"batch_key": "site"}, "All samples are in batch 'A'"),
 }
 

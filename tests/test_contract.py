@@ -7,7 +7,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from every_selector import METHODS, make, may_stop_early, of_every_selector
+from every_selector import LEARNED, METHODS, make, may_stop_early, of_every_selector
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import make_pipeline
@@ -69,18 +69,7 @@ ORDER = [
     "verbose",
 ]
 USUAL = {"affinity": "neighbors", "max_iter": 100, "tol": 1e-4}  # if there is no majority
-OWN = {
-    "scores_",
-    "ranking_",
-    "n_features_",
-    "n_features_in_",
-    "copies_",
-    "coef_",
-    "embedding_",
-    "alignment_curve_",
-    "alignments_",
-    "r2_curve_",
-}
+OWN = {*LEARNED, "n_features_", "n_features_in_", "copies_"} - {"objective_history_"}
 ITERATIVE = [name for name, cls in METHODS.items() if "max_iter" in inspect.signature(cls).parameters]
 PLANTED = make_planted_clusters(60, 3, 8, 7, random_state=0)
 

@@ -136,7 +136,7 @@ def test_a_constant_feature_carries_nothing(planted, selector):
 # Alignment with the learned structure
 
 
-@pytest.mark.parametrize("selector", [MCFS(6, n_clusters=4), KernelFSASL(6)])
+@pytest.mark.parametrize("selector", [MCFS(6, n_clusters=4), KernelFSASL(30)])
 def test_gains_sum_to_the_alignment_curve(planted, selector):
     selector.fit(planted)
     curve = selector.alignment_curve_
@@ -145,7 +145,7 @@ def test_gains_sum_to_the_alignment_curve(planted, selector):
     assert len(known) == min(len(curve), 40)
     assert gains[len(known) :] == [None] * (40 - len(known))
     np.testing.assert_allclose(np.cumsum(known), curve, rtol=1e-12)
-    assert alignment_of_selection(selector) == pytest.approx(sum(known[:6]))
+    assert alignment_of_selection(selector) == pytest.approx(sum(known[: selector.n_features_]))
     peak = int(np.argmax(curve))
     assert known[peak] > 0.0 > known[peak + 1]  # the columns before agree better without it
 
@@ -291,14 +291,6 @@ def test_standardised_neighbourhoods_do_not_depend_on_units(planted):
     assert neighborhoods_kept(planted * units, chosen) == neighborhoods_kept(planted, chosen)
     raw = neighborhoods_kept(planted * units, chosen, standardize=False)
     assert raw != neighborhoods_kept(planted, chosen, standardize=False)
-
-
-def test_of_many_samples_some_are_drawn_by_the_seed():
-    X = np.random.default_rng(0).standard_normal((1500, 6))
-    first, again, other = (neighborhoods_kept(X, [range(3)], random_state=seed) for seed in (0, 0, 1))
-    assert first == again
-    assert first != other
-    assert neighborhoods_kept(X, [range(6)], random_state=3) == [1.0]
 
 
 # Stability

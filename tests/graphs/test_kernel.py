@@ -95,14 +95,6 @@ def test_the_factor_holds_the_largest_eigenpairs(n, count, centered):
     assert np.all(factor[np.abs(factor).argmax(axis=0), np.arange(count)] > 0.0)
 
 
-@pytest.mark.parametrize("name", ["syn", "wide", "digits200"])
-def test_the_factor_is_that_of_the_authors(reference, name):
-    stored = reference(f"spfs_{name}")
-    X = Columns(reference(f"data_{name}")["X"].astype(np.float64))
-    factor = kernel_factor(X, np.sqrt(stored["t"] / 2.0 / X.mean_squared_distance()), count=stored["Y"].shape[1])
-    assert_allclose(factor @ factor.T, stored["Y"] @ stored["Y"].T, rtol=0, atol=1e-10)
-
-
 def test_no_column_of_the_factor_is_rounding():
     duplicates = np.repeat(samples(10), 4, axis=0)
     factor = kernel_factor(Columns(duplicates), 1.0, count=None)

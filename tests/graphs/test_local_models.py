@@ -4,7 +4,7 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
-from problems import DATA
+from problems import on_every_data_set
 from problems import samples as stored_samples
 
 from ufselect.columns.dense import Columns
@@ -24,13 +24,7 @@ from ufselect.graphs.local_models import (
 from ufselect.graphs.neighbors import nearest_others, neighbor_graph
 
 MODELS = ["lpp", "lle", "ltsa"]
-on_every_data_set = pytest.mark.parametrize("name", DATA)
 in_every_model = pytest.mark.parametrize("model", MODELS)
-
-
-def edge_width(X, nearest, sigma):
-    """The width that gives exp(−g/σ²), g the squared distances over the largest among neighbours."""
-    return sigma * np.sqrt(nearest.squared_distances.max() / (2.0 * X.mean_squared_distance()))
 
 
 def columns(reference, name):
@@ -69,7 +63,8 @@ def assert_local_laplacian(L):
 def test_edges_and_laplacian_of_the_neighbour_graph_are_the_stored_ones(reference, name):
     X, stored = columns(reference, name), reference(f"local_{name}")
     nearest = nearest_others(X, 5)
-    width = edge_width(X, nearest, stored["sigma_lpp"])
+    # exp(−g/σ²), g the squared distances over the largest among neighbours.
+    width = stored["sigma_lpp"] * np.sqrt(nearest.squared_distances.max() / (2.0 * X.mean_squared_distance()))
     assert_allclose(neighbor_graph(X, nearest, width=width).toarray(), stored["S_lpp"], rtol=0, atol=1e-12)
     L = local_laplacian(X, nearest, "lpp", width=width)
     assert_allclose(L.toarray(), stored["L_lpp"], rtol=0, atol=1e-10)
@@ -226,22 +221,6 @@ def test_too_few_neighbours_for_a_tangent_space_are_refused():
     _, grams = neighborhoods(samples(), 4)
     with pytest.raises(ValueError, match="need neighbourhoods of at least 6 samples, got 5"):
         alignment_blocks(centered_grams(grams), 4)
-
-
-# Blocks of other methods
-
-
-@pytest.mark.parametrize("shape", [(30, 3), (30, 20)])
-@pytest.mark.parametrize("ridge", [1e-3, 1.0, 1e3])
-def test_discriminant_blocks_agree_with_their_other_form(shape, ridge):
-    """H(X̃X̃ᵀ + λI)⁻¹H = (H − X̃(X̃ᵀX̃ + λI)⁻¹X̃ᵀ)/λ by Woodbury."""
-    values = samples(*shape)
-    index, grams = neighborhoods(values)
-    H = np.eye(6) - 1.0 / 6.0
-    for members, B in zip(index, discriminant_blocks(centered_grams(grams), ridge), strict=True):
-        Z = H @ values[members]
-        expected = (H - Z @ np.linalg.solve(Z.T @ Z + ridge * np.eye(shape[1]), Z.T)) / ridge
-        assert_allclose(B, expected, rtol=0, atol=1e-9 / ridge)
 
 
 # Parts

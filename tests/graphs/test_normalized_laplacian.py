@@ -4,7 +4,7 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
-from problems import DATA, samples
+from problems import on_every_data_set, samples
 from scipy.spatial.distance import cdist
 from sklearn import config_context
 
@@ -97,7 +97,7 @@ def test_null_vectors_are_those_of_the_components_largest_first(sizes):
 # Eigenvectors
 
 
-@pytest.mark.parametrize("name", DATA)
+@on_every_data_set
 def test_the_embedding_spans_what_the_authors_eigenmap_spans(reference, name):
     stored = reference(f"graph_{name}")
     found = spectral_embedding(sp.csr_array(stored["W_heat"]), int(stored["c"]))

@@ -200,14 +200,3 @@ def test_without_structure_it_is_ndfs(shape):
             assert_allclose(F, same, rtol=1e-8)
             assert_allclose(W, expected, rtol=0, atol=1e-9 * np.abs(expected).max())
             assert_allclose(problem.objective(F, W, z), ndfs.objective(same, expected, z), rtol=1e-9)
-
-
-def test_a_heavy_structure_brings_the_weights_to_its_rank():
-    shape, shares = (6, 15), []
-    for gamma in (1e-3, 1e6):
-        problem, F = random_problem(*shape, 4, 0, gamma=gamma, rank=1)
-        _, W, _ = run(problem, F, 10.0, 50)
-        weight = np.linalg.svd(W, compute_uv=False) ** 2
-        shares.append(weight[0] / weight.sum())
-    assert shares[1] > 1.0 - 1e-6
-    assert shares[0] < 0.99

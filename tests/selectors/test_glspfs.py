@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose
-from problems import CLUSTERS, row_norms, samples, worst_violation
+from problems import CLUSTERS, on_every_data_set, row_norms, samples, worst_violation
 from sklearn.preprocessing import StandardScaler
 
 from ufselect import GLSPFS
@@ -21,7 +21,6 @@ PENALTIES = {
     "r1_1_r2_0p1": (1.0, 0.1),
     "r1_1_r2_10": (1.0, 10.0),
 }
-on_every_data_set = pytest.mark.parametrize("name", CLUSTERS)
 with_every_penalty = pytest.mark.parametrize("penalties", PENALTIES)
 in_every_model = pytest.mark.parametrize("model", ["lpp", "lle", "ltsa"])
 
@@ -136,27 +135,6 @@ def test_a_fit_meets_the_optimality_conditions(reference, name, model, center):
     assert selector.embedding_.shape == (len(X), CLUSTERS[name] - center)
     assert violation(values, selector) <= 1e-4 * (1.0 + 1e-3)
     assert_allclose(selector.scores_, row_norms(selector.coef_) * np.sqrt(np.mean(X**2)), rtol=1e-10)
-
-
-@on_every_data_set
-def test_without_local_geometry_it_is_plain_row_sparse_regression(reference, name):
-    values = samples(reference, name)
-    selector = GLSPFS(5, n_clusters=CLUSTERS[name], local_weight=1e-12).fit(values)
-    X, Y = Columns(StandardScaler().fit_transform(values), centered=True), selector.embedding_
-    plain = l21_regression(X, Y, 0.3 * smallest_penalty_for_zero(X, Y)).coef
-    assert_allclose(selector.scores_, row_norms(plain), rtol=0, atol=1e-3 * selector.scores_.max())
-
-
-@in_every_model
-def test_more_weight_on_local_geometry_keeps_more_of_it(reference, model):
-    values = samples(reference, "syn")
-    rough = []
-    for weight in (0.01, 1.0, 100.0):
-        selector = GLSPFS(5, n_clusters=4, local_model=model, local_weight=weight).fit(values)
-        X, L = pieces(values, selector)
-        Z = X @ selector.coef_
-        rough.append(np.sum(Z * (L @ Z)))
-    assert np.all(np.diff(rough) < 0.0)
 
 
 # The columns of Y

@@ -4,7 +4,7 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
-from problems import CLUSTERS, row_norms, samples
+from problems import CLUSTERS, on_every_data_set, row_norms, samples
 from sklearn.preprocessing import StandardScaler
 
 from ufselect import JELSR
@@ -20,7 +20,6 @@ from ufselect.solvers.penalties import penalty_for_zero_of_any_embedding
 from ufselect.solvers.reweighted import ReweightedRidge, inverse_weights
 
 WEIGHTS = {"a0p1_b0p1": (0.1, 0.1), "a0p1_b1": (0.1, 1.0), "a1_b0p1": (1.0, 0.1), "a1_b1": (1.0, 1.0)}
-on_every_data_set = pytest.mark.parametrize("name", CLUSTERS)
 with_every_weight = pytest.mark.parametrize("weights", WEIGHTS)
 in_every_model = pytest.mark.parametrize("model", ["lle", "lpp", "ltsa"])
 

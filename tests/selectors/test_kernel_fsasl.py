@@ -117,18 +117,6 @@ def test_selection_passes_over_near_copies_of_what_it_has(n_copies):
     assert np.isin(selector.top_features(), [best, *range(60, 60 + n_copies)]).sum() <= 1
 
 
-def test_exact_copies_count_once_and_rank_behind_everything_else():
-    X = easy().X
-    with_copies = np.hstack([X[:, [3, 3]], X, np.ones((200, 1))])
-    once, selector = KernelFSASL(5).fit(X[:, [3, *range(3), *range(4, 60)]]), KernelFSASL(5).fit(with_copies)
-    assert_array_equal(np.flatnonzero(selector.copies_ >= 0), [1, 5])
-    assert_array_equal(selector.copies_[[1, 5]], [0, 0])
-    assert_array_equal(selector.ranking_[[1, 5]], [61, 62])
-    assert selector.ranking_[62] == 63
-    originals = np.delete(np.arange(62), [1, 5])
-    assert_array_equal(selector.ranking_[originals], once.ranking_)
-
-
 def test_verbose_shows_a_progress_bar_on_standard_error(capfd):
     KernelFSASL(5).fit(easy().X)
     assert capfd.readouterr() == ("", "")
@@ -156,12 +144,6 @@ def test_a_selection_hardly_depends_on_a_few_samples():
         rows = np.sort(rng.choice(len(X), size=round(0.99 * len(X)), replace=False))
         common.append(len(chosen & set(KernelFSASL(15).fit(X[rows]).top_features())))
     assert np.mean(common) >= 13
-
-
-def test_the_order_of_the_columns_does_not_matter():
-    X, _ = load_digits(return_X_y=True)
-    order = np.random.default_rng(0).permutation(64)
-    assert set(order[KernelFSASL(15).fit(X[:, order]).top_features()]) == set(KernelFSASL(15).fit(X).top_features())
 
 
 def test_sparse_data_in_single_precision_are_solved_as_well_as_in_double():

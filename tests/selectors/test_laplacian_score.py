@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from problems import DATA, samples
+from problems import DATA, on_every_data_set, relative_width, samples
 from sklearn.preprocessing import StandardScaler
 
 from ufselect import SPEC, LaplacianScore
@@ -12,7 +12,7 @@ from ufselect.graphs.neighbors import nearest_others, neighbor_graph
 
 def on_raw_columns(X, t=None, **params):
     """The score on the columns as they are, with t the width itself."""
-    width = 1.0 if t is None else float(t) / np.sqrt(Columns(X).mean_squared_distance())
+    width = 1.0 if t is None else relative_width(X, t)
     return LaplacianScore(5, scale=None, center=False, width=width, **params).fit(X)
 
 
@@ -47,7 +47,7 @@ def test_constants_come_last_where_the_authors_rank_them_as_neutral(reference):
 # Identities
 
 
-@pytest.mark.parametrize("name", DATA)
+@on_every_data_set
 @pytest.mark.parametrize(("scale", "weights"), [("standard", "heat"), (None, "binary"), ("standard", "cosine")])
 def test_the_score_is_the_second_criterion_of_spec(reference, name, scale, weights):
     X = samples(reference, name)
@@ -57,7 +57,7 @@ def test_the_score_is_the_second_criterion_of_spec(reference, name, scale, weigh
     assert_array_equal(ours.ranking_, other.ranking_)
 
 
-@pytest.mark.parametrize("name", DATA)
+@on_every_data_set
 def test_scores_follow_the_formula_sample_by_sample(reference, name):
     X = samples(reference, name)
     A = neighbor_graph(Columns(X), nearest_others(X, 5)).toarray()
@@ -73,7 +73,7 @@ def test_scores_follow_the_formula_sample_by_sample(reference, name):
 # Invariances
 
 
-@pytest.mark.parametrize("name", DATA)
+@on_every_data_set
 def test_only_the_graph_depends_on_the_scaling(reference, name):
     X = samples(reference, name)
     standardised = StandardScaler().fit_transform(X)
@@ -82,8 +82,3 @@ def test_only_the_graph_depends_on_the_scaling(reference, name):
     A = neighbor_graph(Columns(standardised), nearest_others(standardised, 5))
     between, within = neighbor_scatters(Columns(X), A)
     assert_allclose(one.laplacian_scores_, within / between, rtol=0, atol=1e-11)
-
-
-def test_more_neighbours_than_samples_are_refused(reference):
-    with pytest.raises(ValueError, match="n_neighbors=40 must be less than the number of samples, 40"):
-        LaplacianScore(n_neighbors=40).fit(samples(reference, "wide"))

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from problems import CLUSTERS, row_norms, samples, worst_violation
+from problems import CLUSTERS, on_every_data_set, relative_width, row_norms, samples, worst_violation
 from sklearn.base import clone
 from sklearn.preprocessing import StandardScaler
 
@@ -12,18 +12,12 @@ from ufselect.solvers.l21 import l21_regression
 from ufselect.solvers.penalties import smallest_penalty_for_zero
 
 RATIOS = {"0p5": 0.5, "0p2": 0.2, "0p1": 0.1, "0p05": 0.05}
-on_every_data_set = pytest.mark.parametrize("name", CLUSTERS)
-
-
-def stored_width(X, t):
-    """Of the kernel exp(−‖xᵢ−xⱼ‖²/t)."""
-    return np.sqrt(t / 2.0 / Columns(X).mean_squared_distance())
 
 
 def as_published(reference, name, n_features):
     """Raw columns and the width of the stored run."""
     X = samples(reference, name)
-    width = stored_width(X, reference(f"spfs_{name}")["t"])
+    width = relative_width(X, np.sqrt(reference(f"spfs_{name}")["t"] / 2.0))
     return MRSF(n_features, n_clusters=CLUSTERS[name], width=width, scale=None, center=False).fit(X)
 
 
@@ -37,7 +31,7 @@ def steepness(X, Y, W):
 @on_every_data_set
 def test_the_factor_of_the_similarity_is_the_stored_one(reference, name):
     X, stored = samples(reference, name), reference(f"spfs_{name}")
-    width = stored_width(X, stored["t"])
+    width = relative_width(X, np.sqrt(stored["t"] / 2.0))
     if "K" in stored:
         assert_allclose(gaussian_kernel(Columns(X), width), stored["K"], rtol=0, atol=1e-12)
     Y = kernel_factor(Columns(X), width, count=CLUSTERS[name])

@@ -6,7 +6,7 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
-from problems import DATA, central_differences, samples
+from problems import central_differences, on_every_data_set, samples
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.metrics import adjusted_rand_score
 
@@ -94,7 +94,7 @@ def test_weights_of_neighbours_are_those_of_kernel_ridge_regression():
 # Against the stored runs
 
 
-@pytest.mark.parametrize("name", DATA)
+@on_every_data_set
 @pytest.mark.parametrize(("alpha", "beta", "nu"), SETTINGS)
 @pytest.mark.no_cover
 def test_steps_end_below_the_authors_and_where_an_independent_program_does(reference, name, alpha, beta, nu):
@@ -237,7 +237,7 @@ def test_one_outlier_does_not_carry_the_basis_off():
 # The selector
 
 
-@pytest.mark.parametrize("name", DATA)
+@on_every_data_set
 @pytest.mark.parametrize("center", [True, False])
 def test_terms_begin_at_the_number_of_clusters_and_the_penalty_at_a_share_of_its_largest(reference, name, center):
     """W = 0 is optimal for given G if and only if β is at least α‖pⱼᵀ(G/‖gᵢ‖)‖ for every feature j."""

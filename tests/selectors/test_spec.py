@@ -3,7 +3,7 @@ from itertools import product
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from problems import DATA, samples
+from problems import DATA, on_every_data_set, relative_width, samples
 
 from ufselect import SPEC
 from ufselect.columns.dense import Columns
@@ -14,7 +14,7 @@ CRITERIA = ["phi1", "phi2", "phi3"]
 
 def on_raw_columns(X, criterion, t, power=1, **params):
     """The published value of a criterion on the columns as they are, with t the width itself; and the selector."""
-    width = float(t) / np.sqrt(Columns(X).mean_squared_distance())
+    width = relative_width(X, t)
     selector = SPEC(5, criterion=criterion, power=power, width=width, scale=None, center=False, **params).fit(X)
     return selector.scores_ if criterion == "phi3" else 2.0**power - selector.scores_, selector
 
@@ -128,7 +128,7 @@ def test_the_best_come_first_where_the_authors_rank_two_criteria_the_wrong_way_r
 # Definitions
 
 
-@pytest.mark.parametrize("name", DATA)
+@on_every_data_set
 @pytest.mark.parametrize("criterion", CRITERIA)
 @pytest.mark.parametrize("power", [0.25, 3])
 @pytest.mark.parametrize("affinity", ["neighbors", "kernel"])

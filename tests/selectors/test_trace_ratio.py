@@ -6,7 +6,7 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
-from problems import DATA, samples
+from problems import DATA, on_every_data_set, relative_width, samples
 
 from ufselect import TraceRatio
 from ufselect.columns.dense import Columns
@@ -20,7 +20,7 @@ SIZES = [5, 10, 20]
 def on_raw_columns(reference, name, size):
     """The method on the columns as they are, with the authors' width."""
     X = samples(reference, name)
-    width = float(reference(f"lapscore_{name}")["t"]) / np.sqrt(Columns(X).mean_squared_distance())
+    width = relative_width(X, reference(f"lapscore_{name}")["t"])
     return TraceRatio(size, scale=None, center=False, width=width).fit(X)
 
 
@@ -73,7 +73,7 @@ def test_no_feature_is_dropped_beforehand_which_costs_the_authors_the_optimum(re
     assert np.isin(dropped, stored[f"exact_set{size}"]).any()
 
 
-@pytest.mark.parametrize("name", DATA)
+@on_every_data_set
 def test_the_global_scatter_is_a_variance_where_that_of_the_authors_is_a_squared_mean(reference, name):
     stored, X = reference(f"traceratio_{name}"), samples(reference, name)
     A = authors_graph(reference, name)
@@ -115,7 +115,7 @@ def test_no_other_set_has_a_larger_ratio(d, spread, seed):
         assert_allclose(between[best.chosen].sum() / within[best.chosen].sum(), best.ratio, rtol=1e-12)
 
 
-@pytest.mark.parametrize("name", DATA)
+@on_every_data_set
 @pytest.mark.parametrize("size", SIZES)
 def test_at_the_largest_ratio_the_best_differences_sum_to_zero(reference, name, size):
     # max over sets of Σ(b − λs) is zero at the largest λ and nowhere else: a certificate of the optimum.
@@ -125,7 +125,7 @@ def test_at_the_largest_ratio_the_best_differences_sum_to_zero(reference, name, 
     assert_array_equal(np.flatnonzero(selector.get_support()), np.sort(selector.top_features(size)))
 
 
-@pytest.mark.parametrize("name", DATA)
+@on_every_data_set
 def test_scores_are_differences_over_the_mean_scatter(reference, name):
     X = samples(reference, name)
     selector = TraceRatio(5, scale=None, center=False).fit(X)

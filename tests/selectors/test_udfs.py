@@ -4,7 +4,7 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
-from problems import DATA, samples
+from problems import DATA, on_every_data_set, samples
 from sklearn.preprocessing import StandardScaler
 
 from ufselect import UDFS
@@ -178,7 +178,7 @@ def test_the_objective_never_rises(reference, name, params):
     assert np.all(np.diff(history) <= 1e-9 * np.abs(history[:-1]))
 
 
-@pytest.mark.parametrize("name", DATA)
+@on_every_data_set
 @pytest.mark.parametrize(("lam", "gamma"), SETTINGS)
 def test_the_selector_reaches_an_objective_no_higher_than_that_of_the_authors(reference, name, lam, gamma):
     X, stored = samples(reference, name), reference(f"udfs_{name}")

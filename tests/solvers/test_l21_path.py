@@ -4,15 +4,13 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
-from problems import DATA, correlated_problem, samples, worst_violation
+from problems import correlated_problem, on_every_data_set, samples, worst_violation
 from scipy.optimize import linprog
 
 from ufselect.columns.dense import Columns
 from ufselect.solvers.l21 import l21_regression
 from ufselect.solvers.l21_path import l21_interpolation, l21_path, l21_regression_of_size
 from ufselect.solvers.penalties import smallest_penalty_for_zero
-
-on_every_data_set = pytest.mark.parametrize("name", DATA)
 
 
 def stored_problem(reference, name):

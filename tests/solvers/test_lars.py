@@ -4,7 +4,7 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
-from problems import DATA, samples
+from problems import on_every_data_set, samples
 from sklearn.linear_model import Lasso
 
 from ufselect.columns.dense import Columns
@@ -67,7 +67,7 @@ def test_the_path_has_no_more_coefficients_before_and_one_more_just_after(shape,
     assert size_at(X, y, half * (1.0 - 1e-6)) == size + 1
 
 
-@pytest.mark.parametrize("name", DATA)
+@on_every_data_set
 @pytest.mark.parametrize("size", [5, 20])
 def test_the_gram_matrix_leads_to_the_same_point(reference, name, size):
     X, Y = stored_problems(reference, name)

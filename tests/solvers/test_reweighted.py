@@ -196,16 +196,6 @@ def test_with_an_intercept_solutions_sum_to_zero(name, smallest):
     assert_allclose(as_array(X, weights, shift) @ Y + b, F, rtol=0, atol=1e-10 if name == "even" else 1e-7)
 
 
-@for_all_weights
-def test_systems_of_sparse_columns_have_the_solutions_of_dense_ones(name):
-    _, weights, shift, F = system_of(name)
-    values = sp.random_array((N, D), density=0.3, random_state=np.random.default_rng(2)).toarray()
-    means = values.mean(axis=0)
-    from_dense = KernelSystem(Columns(values - means, centered=True), weights, shift).solve(F)
-    from_sparse = KernelSystem(Columns(sp.csc_array(values), means, centered=True), weights, shift).solve(F)
-    assert_allclose(from_sparse, from_dense, rtol=0, atol=10 * PRECISION[name])
-
-
 def test_what_is_shared_does_not_change_solutions_as_weights_come_and_go():
     X, weights, shift, F = system_of("few")
     shared = SharedColumns(Columns(X))
