@@ -13,7 +13,7 @@ PYTEST = $(TESTING) $(BIN)/python -m pytest --numprocesses $(WORKERS) --dist wor
 
 # The fast tier: what all methods promise, a file or two of every room, and the doctests of public code.
 FAST = src tests/test_contract.py tests/test_metrics.py tests/columns tests/utils \
-	tests/solvers/test_l21.py tests/solvers/test_simplex.py tests/solvers/test_nonnegative.py \
+	tests/solvers/test_l21.py tests/solvers/test_alignment.py tests/solvers/test_nonnegative.py \
 	tests/graphs/test_adaptive.py tests/graphs/test_laplacian.py \
 	tests/selectors/test_laplacian_score.py tests/selectors/test_kernel_fsasl.py \
 	tests/files/test_array_files.py tests/files/test_text_dialects.py tests/datasets/test_dataset_registry.py \

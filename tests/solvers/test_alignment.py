@@ -115,7 +115,7 @@ def test_r2_is_that_of_least_squares(seed):
 
 @settings(max_examples=30)
 @given(seed=st.integers(0, 10**6))
-def test_the_agreement_is_the_cosine_between_two_kernels(seed):
+def test_the_alignment_is_the_cosine_between_two_kernels(seed):
     X, T = drawn(seed)
     assert kernel_alignment(X, T) == pytest.approx(alignment(X, T), rel=1e-10)
     assert kernel_alignment(3.0 * X, X) == pytest.approx(1.0)

@@ -169,6 +169,7 @@ def rank_by_alignment(
     X: Columns,
     structures: Sequence[StructureFactor],
     W: Float,
+    Z: Any,
     constraints: Constraints,
     *,
     gram: Float | None = None,
@@ -186,7 +187,9 @@ def rank_by_alignment(
     structures : sequence of StructureFactor
         The learned structures.
     W : ndarray of shape (d, p)
-        Weights of the columns, for the R² of their embedding.
+        Weights of the columns.
+    Z : array of shape (n, p)
+        XW, for its R².
     constraints : Constraints
         Number of columns to select, None if the alignment decides, and which come first.
     gram : ndarray of shape (d, d), optional
@@ -207,7 +210,6 @@ def rank_by_alignment(
         constraints=constraints,
     )
     curve = path.curve if constraints.count is not None else _beyond_chance(X, structures, path, random_state)
-    Z = X.embedded(W)
     r2 = r2_curve(X, Z, path.order, gram=None if gram is None else gram[np.ix_(path.order, path.order)])
     ranked = rank_along(path, r2, len(constraints.first))
     return replace(ranked, n_sufficient=peak_of(curve), coef=W, embedding=Z)

@@ -14,9 +14,14 @@ import numpy as np
 from ufselect._utils.types import Float
 
 
+def _torch() -> Any:
+    """PyTorch, or None if nobody has imported it."""
+    return sys.modules.get("torch")
+
+
 def is_tensor(X: Any) -> bool:
     """Return whether X is a PyTorch tensor."""
-    torch = sys.modules.get("torch")
+    torch = _torch()
     return torch is not None and isinstance(X, torch.Tensor)
 
 
@@ -38,7 +43,7 @@ def beside(A: Any, small: Float) -> Any:
 
 def sum_of_squares(A: Any) -> float:
     """Return ‖A‖² for the Frobenius norm."""
-    return float(A.double().square().sum() if is_tensor(A) else np.sum(A**2))
+    return float(A.square().sum(dtype=_torch().float64) if is_tensor(A) else np.sum(A**2))
 
 
 def frobenius_norm(A: Any) -> float:
@@ -48,7 +53,7 @@ def frobenius_norm(A: Any) -> float:
 
 def column_means(A: Any) -> Float:
     """Return the means of the columns as a NumPy array, summed in double precision."""
-    return in_memory(A.double().mean(dim=0)) if is_tensor(A) else A.mean(axis=0, dtype=np.float64)
+    return in_memory(A.mean(dim=0, dtype=_torch().float64)) if is_tensor(A) else A.mean(axis=0, dtype=np.float64)
 
 
 def validate_features(selector: Any, X: Any, names: Sequence[str] | None = None, *, reset: bool) -> None:

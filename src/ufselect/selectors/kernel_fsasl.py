@@ -35,8 +35,6 @@ Among fourteen data sets only that of 120 faces turns by more after two iteratio
 _STRUCTURES = 3
 """Number of structures, the latest ones, by which features are selected."""
 
-_TOLERANCE = 1e-4  # of W at last
-
 
 class KernelFSASL(GraphSelector):
     """Feature selection with adaptive structure learning that needs no number of clusters.
@@ -225,8 +223,7 @@ class KernelFSASL(GraphSelector):
             iterations.record(graph.cost(Z) + weights.cost, change=kernel_turn(T, last.target))
             if not self.adaptive:
                 break
-        W = regressed_weights(X, weights, gram=gram, tol=_TOLERANCE).W
-        ranking = rank_by_alignment(X, structures, W, constraints, gram=gram, random_state=self.random_state)
+        ranking = rank_by_alignment(X, structures, weights.W, Z, constraints, gram=gram, random_state=self.random_state)
         return ranking.with_attributes(neighbor_graph_=graph.P, neighbor_recall_=recall, **iterations.attributes())
 
     def _points(self, X: Columns, gram: Float | None) -> Any:

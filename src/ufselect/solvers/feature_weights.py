@@ -45,9 +45,7 @@ def weights_at_zero(X: Columns, Y: Any, share: float, start: Float | None = None
     return FeatureWeights(W, Y, products, share * smallest_penalty_of_products(products), share)
 
 
-def regressed_weights(
-    X: Columns, start: FeatureWeights, *, gram: Float | None = None, tol: float = 1e-4
-) -> FeatureWeights:
+def regressed_weights(X: Columns, start: FeatureWeights, *, gram: Float | None = None) -> FeatureWeights:
     """Regress a target on few columns.
 
     If there are more columns than samples, γ is doubled while too many of them take part: many more than n would fit
@@ -60,14 +58,12 @@ def regressed_weights(
         The target, γ and an initial W.
     gram : ndarray of shape (d, d), optional
         XᵀX, if available.
-    tol : float
-        Largest allowed violation of an optimality condition, as a share of γ/2.
     """
     n, d = X.shape
     most_rows = min(max(n, _ALWAYS_ALLOWED_ROWS), _MOST_ROWS) if d > n else None
     W, Y, products, gamma, _ = start
     while True:
-        found = l21_regression(X, Y, gamma, gram=gram, products=products, warm_start=W, tol=tol, most_rows=most_rows)
+        found = l21_regression(X, Y, gamma, gram=gram, products=products, warm_start=W, most_rows=most_rows)
         if most_rows is None or np.count_nonzero(found.coef.any(axis=1)) <= most_rows:
             if not found.converged:
                 warn_not_converged("The sparse regression did not reach its tolerance: its weights are approximate.")
