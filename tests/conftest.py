@@ -1,4 +1,4 @@
-"""What several test modules share: stored numbers, benchmark data, certificates of optimality, small experiments."""
+"""What several test modules share: stored numbers, benchmark data, small experiments."""
 
 import os
 from functools import cache
@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 from hypothesis import settings
 
 from ufselect.benchmark.experiment import read_experiment
@@ -71,27 +70,6 @@ def learn_space(name):
     return LearnedSpace(X, Y, penalty, X @ l21_regression(X, Y, penalty).coef)
 
 
-def duality_gaps(Z, S, penalties):
-    """Objectives ‖zᵢ − Zᵀsᵢ‖² + αᵢ‖sᵢ‖₁ of all columns of S, and their duality gaps.
-
-    With λ = α/2, θᵀz − ½‖θ‖² is a lower bound of half the objective for every θ with |zⱼᵀθ| ≤ λ, j ≠ i;
-    θ is the best multiple of the residual.
-    """
-    S = S.toarray() if sp.issparse(S) else S
-    residuals = Z - S.T @ Z
-    correlations = residuals @ Z.T
-    np.fill_diagonal(correlations, 0.0)
-    objectives = np.sum(residuals**2, axis=1) + penalties * np.abs(S).sum(axis=0)
-    bounds = np.empty(len(Z))
-    for i, residual in enumerate(residuals):
-        steepest = np.abs(correlations[i]).max()
-        longest = np.inf if steepest == 0.0 else penalties[i] / 2.0 / steepest
-        length2 = residual @ residual
-        scale = 0.0 if length2 == 0.0 else min(residual @ Z[i] / length2, longest)
-        bounds[i] = 2.0 * scale * (residual @ Z[i]) - scale**2 * length2
-    return objectives, objectives - bounds
-
-
 @pytest.fixture(scope="session")
 def reference():
     """Load stored reference numbers by name."""
@@ -114,12 +92,6 @@ def benchmark_set():
 def learned_space():
     """Learn a space from a benchmark set by name; skips the test where the data are not at hand."""
     return learn_space
-
-
-@pytest.fixture(scope="session")
-def self_expression_gaps():
-    """Objectives and duality gaps of the columns of S."""
-    return duality_gaps
 
 
 @pytest.fixture

@@ -3,6 +3,7 @@
 import sys
 
 import anndata
+import dask.array
 import numpy as np
 import pandas as pd
 import pytest
@@ -52,22 +53,17 @@ def selected():
     return adata
 
 
-def test_markers_are_selected(selected):
+def test_annotations_are_those_of_the_selector_on_logarithms_of_shares_and_markers_are_selected(selected):
     chosen = np.flatnonzero(selected.var["ufselect_selected"])
     assert len(chosen) == 6
     assert chosen.max() < N_MARKERS
     assert selected.uns["ufselect"]["test"]["p_value"] < 0.01
-
-
-def test_annotations_are_those_of_the_selector_on_logarithms_of_shares(selected):
     selector = KernelFSASL(6).fit(LogNormalize().fit_transform(sp.csr_matrix(COUNTS)))
     assert_array_equal(selected.var["ufselect_score"], selector.scores_)
     assert_array_equal(selected.var["ufselect_rank"], selector.ranking_)
     assert_array_equal(selected.var["ufselect_selected"], selector.get_support())
     assert_array_equal(selected.uns["ufselect"]["alignment_curve"], selector.alignment_curve_)
 
-
-def test_numbers_stay_as_they_are(selected):
     for X in (selected.X, selected.layers["other"]):
         assert X.format == "csr"
         assert X.dtype == np.float32
@@ -80,17 +76,10 @@ def test_the_record_survives_a_file(selected, tmp_path):
     after = anndata.read_h5ad(tmp_path / "out.h5ad")
     pd.testing.assert_frame_equal(after.var, selected.var)
     record, stored = selected.uns["ufselect"], after.uns["ufselect"]
-    assert (
-        stored.keys()
-        == record.keys()
-        == {"version", "method", "params", "n_selected", "counts", "alignment_curve", "test"}
-    )
-    assert (stored["version"], stored["method"], stored["n_selected"], stored["counts"]) == (
-        __version__,
-        "KernelFSASL",
-        6,
-        True,
-    )
+    parts = {"version", "method", "params", "n_selected", "counts", "alignment_curve", "test"}
+    assert stored.keys() == record.keys() == parts
+    known = [stored[each] for each in ("version", "method", "n_selected", "counts")]
+    assert known == [__version__, "KernelFSASL", 6, True]
     assert stored["params"] == record["params"]
     assert stored["params"]["row_penalty"] == 0.1
     for name in ("observed", "by_chance", "p_value"):
@@ -106,14 +95,6 @@ def test_the_command_writes_the_same_annotations(selected, tmp_path):
     selected.write_h5ad(tmp_path / "selected.h5ad")
     record = anndata.read_h5ad(tmp_path / "selected.h5ad").uns["ufselect"]
     np.testing.assert_equal(written.uns["ufselect"], record)
-
-
-def test_a_copy_is_returned_on_request():
-    adata = cells()
-    copied = select_genes(adata, 5, method="MaxVariance", copy=True)
-    assert adata.var.columns.empty
-    assert not adata.uns
-    assert copied.var["ufselect_selected"].sum() == 5
 
 
 @pytest.mark.parametrize(("form", "mode"), [(np.asarray, "r"), (sp.csr_matrix, "r+"), (sp.csc_matrix, "r")])
@@ -162,10 +143,13 @@ def test_whole_numbers_of_any_type_are_counts(dtype):
     assert adata.X.dtype == dtype
 
 
-def test_parameters_reach_the_method():
+def test_parameters_reach_the_method_and_a_copy_is_returned_on_request():
     adata = cells()
-    select_genes(adata, 5, method="MCFS", n_clusters=3, test=False)
-    record = adata.uns["ufselect"]
+    copied = select_genes(adata, 5, method="MCFS", n_clusters=3, test=False, copy=True)
+    assert adata.var.columns.empty
+    assert not adata.uns
+    assert copied.var["ufselect_selected"].sum() == 5
+    record = copied.uns["ufselect"]
     assert (record["method"], record["params"]["n_clusters"], "test" in record) == ("MCFS", 3, False)
 
 
@@ -236,41 +220,20 @@ def test_duplicate_entries_of_a_sparse_matrix_are_left_alone():
     assert_array_equal(adata.var["ufselect_selected"], same.var["ufselect_selected"])
 
 
-def in_blocks():
-    import dask.array
-
-    return dask.array.from_array(COUNTS)
-
-
-def constant_gene():
-    X = COUNTS.copy()
-    X[:, 7] = 0
-    return X
-
-
-def copied_gene():
-    X = COUNTS.copy()
-    X[:, 9] = X[:, 8]
-    return X
-
-
 def with_value(value, at=(4, 2)):
     X = COUNTS.copy()
     X[at] = value
     return X
 
 
+COPIED = with_value(COUNTS[:, 8], np.s_[:, 9])
 REFUSED = {
     "not cells": (lambda: COUNTS, {}, "adata has the type ndarray, not AnnData"),
     "no genes": (lambda: cells()[:, :0].copy(), {}, "adata has no genes"),
     "no cells": (lambda: cells()[:0].copy(), {}, "adata has no cells"),
     "an unknown layer": (cells, {"layer": "raw"}, "adata has no layer 'raw'; it has none"),
     "no X": (lambda: anndata.AnnData(obs=cells().obs, var=cells().var), {}, "adata has no X"),
-    "an unknown batch": (
-        cells,
-        {"batch_key": "donor"},
-        "obs has no column 'donor'; its columns are 'plate', 'site', 'gap'",
-    ),
+    "an unknown batch": (cells, {"batch_key": "donor"}, "no column 'donor'; its columns are 'plate', 'site', 'gap'"),
     "a batch of one cell": (lambda: cells()[:4].copy(), {"batch_key": "plate"}, "has only one sample"),
     "a missing value": (lambda: cells(with_value(np.nan)), {}, r"1 missing value in G2 \(1\)"),
     "an infinite value": (lambda: cells(sp.csr_matrix(with_value(np.inf))), {}, r"1 infinite value in G2 \(1\)"),
@@ -279,7 +242,7 @@ REFUSED = {
     "an unknown choice": (cells, {"counts": "yes"}, "counts='yes' must be True, False or \"auto\""),
     "an unknown method": (cells, {"method": "PCA"}, "there is no selector 'PCA' in ufselect"),
     "not a method": (cells, {"method": "metrics:accuracy_score"}, "there is no selector"),
-    "blocks": (lambda: cells(in_blocks()), {}, r"adata has its numbers in a Dask array; load them first"),
+    "blocks": (lambda: cells(dask.array.from_array(COUNTS)), {}, "its numbers in a Dask array; load them first"),
     "text": (
         lambda: cells(layers={"text": np.full(COUNTS.shape, "x")}),
         {"layer": "text"},
@@ -291,10 +254,14 @@ REFUSED = {
     "a mask of another length": (
         cells,
         {"exclude": [True, False]},
-        "exclude: a mask of 2 values does not fit 40 columns",
+        "a mask of 2 values does not fit 40 columns",
     ),
-    "a constant gene": (lambda: cells(constant_gene()), {"keep": "G7"}, "keep: column 'G7' is constant"),
-    "copies": (lambda: cells(copied_gene()), {"keep": ["G8", "G9"]}, "'G9' is an exact copy of 'G8'; keep one of them"),
+    "a constant gene": (lambda: cells(with_value(0, np.s_[:, 7])), {"keep": "G7"}, "keep: column 'G7' is constant"),
+    "copies": (
+        lambda: cells(with_value(COUNTS[:, 8], np.s_[:, 9])),
+        {"keep": ["G8", "G9"]},
+        "'G9' is an exact copy of 'G8'; keep one of them",
+    ),
     "too few genes": (cells, {"n_genes": 1, "keep": ["G1", "G2"]}, "n_genes=1 is too few: keep contains 2"),
     "too few left": (cells, {"n_genes": 37, "exclude": "MT-*"}, "number of genes that are not excluded, 36"),
     "a cell without a batch": (cells, {"batch_key": "gap"}, r"obs\['gap'\] is missing for 1 cell"),

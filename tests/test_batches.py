@@ -78,8 +78,7 @@ def test_columns_that_are_constant_within_batches_rank_last():
         MaxVariance(1).fit(constant[:, 24:], batch=PLATE)
 
 
-@pytest.mark.parametrize("n_batches", [2, 3])
-@pytest.mark.parametrize("center", [True, False])
+@pytest.mark.parametrize(("n_batches", "center"), [(2, True), (3, False)])
 def test_products_with_sparse_columns_are_those_of_dense_ones(n_batches, center):
     rng = np.random.default_rng(3)
     batches = Batches.of(np.arange(90) % n_batches, 90)

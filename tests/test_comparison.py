@@ -35,11 +35,13 @@ class Counting(MCFS):
 
 def test_every_figure_is_that_of_the_function_for_it(planted):
     X, classes, _ = planted
-    selectors = {"first": MCFS(random_state=3), "second": MaxVariance()}
+    selectors = {"first": MCFS(30, random_state=3), "second": MaxVariance()}
     compared = compare_selectors(
         selectors, X, n_features_to_select=6, labels=classes, n_repeats=3, n_random=4, random_state=5
     )
     assert (compared.failures, compared.counted_by) == ({}, None)
+    assert not hasattr(selectors["first"], "ranking_")
+    assert (selectors["first"].n_features_to_select, selectors["second"].n_features_to_select) == (30, "auto")
     assert [row.method for row in compared.rows] == ["first", "second", "random"]
     for row, selector in zip(compared.rows, selectors.values(), strict=False):
         fitted = type(selector)(**{**selector.get_params(), "n_features_to_select": 6}).fit(X)
@@ -54,13 +56,6 @@ def test_every_figure_is_that_of_the_function_for_it(planted):
         assert row.stability == stability_over(fitted, X, draws_of_samples(120, 3, random_state=5))
         assert row.seconds > 0.0
         assert (row.n_fits, row.n_not_converged) == (4, 0)
-
-
-def test_selectors_are_left_alone(planted):
-    selectors = {"a": MCFS(30), "b": MaxVariance()}
-    compare_selectors(selectors, planted.X, n_features_to_select=4, n_repeats=0)
-    assert not hasattr(selectors["a"], "ranking_")
-    assert (selectors["a"].n_features_to_select, selectors["b"].n_features_to_select) == (30, "auto")
 
 
 def test_auto_is_the_number_that_the_first_selects_and_it_is_fitted_once(planted):

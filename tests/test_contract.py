@@ -7,7 +7,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from every_selector import METHODS, make, may_stop_early, of_every_selector
+from every_selector import LEARNED, METHODS, make, may_stop_early, of_every_selector
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import make_pipeline
@@ -69,18 +69,7 @@ ORDER = [
     "verbose",
 ]
 USUAL = {"affinity": "neighbors", "max_iter": 100, "tol": 1e-4}  # if there is no majority
-OWN = {
-    "scores_",
-    "ranking_",
-    "n_features_",
-    "n_features_in_",
-    "copies_",
-    "coef_",
-    "embedding_",
-    "alignment_curve_",
-    "alignments_",
-    "r2_curve_",
-}
+OWN = {*LEARNED, "n_features_", "n_features_in_", "copies_"} - {"objective_history_"}
 ITERATIVE = [name for name, cls in METHODS.items() if "max_iter" in inspect.signature(cls).parameters]
 PLANTED = make_planted_clusters(60, 3, 8, 7, random_state=0)
 
@@ -118,22 +107,14 @@ def small(name, **params):
 
 
 @of_every_selector
-def test_parameters_stand_in_one_order(name):
+def test_parameters_stand_in_one_order_have_constraints_and_only_the_number_of_features_is_positional(name):
     names = list(parameters(METHODS[name]))
     assert names == sorted(names, key=ORDER.index)
 
-
-@of_every_selector
-def test_only_the_number_of_features_is_positional(name):
     first, *rest = parameters(METHODS[name]).values()
     assert (first.name, first.kind) == ("n_features_to_select", first.POSITIONAL_OR_KEYWORD)
     assert {parameter.kind for parameter in rest} == {first.KEYWORD_ONLY}
-
-
-@of_every_selector
-def test_constraints_belong_to_parameters_and_parameters_have_constraints(name):
-    cls = METHODS[name]
-    assert set(cls._parameter_constraints) == set(parameters(cls))
+    assert set(METHODS[name]._parameter_constraints) == set(names)
 
 
 @pytest.mark.parametrize("parameter", shared())

@@ -43,14 +43,10 @@ PARAMETERS = [
     {},
     {"n_features_to_select": "auto"},
     {"keep": [55, 3], "exclude": [0, 59], "min_distance": 2},
-    {"scale": "standard"},
-    {"scale": None},
-    {"center": False},
+    {"scale": "standard", "max_iter": 1},
     {"center": False, "scale": None},
-    {"max_iter": 1},
     {"adaptive": False},
     {"graph_components": None},
-    {"graph_components": 60},
 ]
 
 
@@ -95,13 +91,11 @@ HOSTILE = {
 }
 
 
-@pytest.mark.parametrize("scale", ["moderate", "standard"])
 @pytest.mark.parametrize("kind", HOSTILE)
-def test_hostile_columns_are_treated_alike(kind, scale):
-    values = HOSTILE[kind]
+def test_hostile_columns_are_treated_alike(kind):
     with dask.config.set(scheduler="synchronous"):
-        found = KernelFSASL(10, scale=scale).fit(da.from_array(values, chunks=(150, -1)))
-    assert_same(found, KernelFSASL(10, scale=scale).fit(values))
+        found = KernelFSASL(10, scale="standard").fit(da.from_array(HOSTILE[kind], chunks=(150, -1)))
+    assert_same(found, KernelFSASL(10, scale="standard").fit(HOSTILE[kind]))
 
 
 def test_data_frame_keeps_its_names():
@@ -145,7 +139,8 @@ def test_other_names_are_refused_as_for_pandas(kind, fitted_lazily):
 def test_missing_names_are_warned_of_as_for_pandas():
     with dask.config.set(scheduler="synchronous"):
         named = KernelFSASL(2).fit(lazy_frame(X[:, :6], LETTERS))
-        unnamed = KernelFSASL(2).fit(da.from_array(X[:, :6], chunks=(300, -1)))
+        unnamed = KernelFSASL(2).fit(lazy_frame(X[:, :6], LETTERS)).fit(da.from_array(X[:, :6], chunks=(300, -1)))
+    assert not hasattr(unnamed, "feature_names_in_")  # those of an earlier fit are forgotten
     with pytest.warns(
         UserWarning, match="X does not have valid feature names, but KernelFSASL was fitted with feature"
     ):
@@ -165,13 +160,6 @@ def test_names_that_are_numbers_are_positions_as_for_pandas():
     assert_array_equal(kept.to_numpy(), X[:, found.get_support(indices=True)])
     with pytest.raises(TypeError, match="all input features have string names"):
         KernelFSASL(2).fit(lazy_frame(X[:, :6], ["a", *numbers[1:]]))
-
-
-def test_names_of_an_earlier_fit_are_forgotten():
-    selector = KernelFSASL(10).fit(pd.DataFrame(X, columns=[f"gene {column}" for column in range(60)]))
-    with dask.config.set(scheduler="synchronous"):
-        selector.fit(da.from_array(X, chunks=(300, -1)))
-    assert not hasattr(selector, "feature_names_in_")
 
 
 def test_transform_of_a_dask_array_is_lazy():

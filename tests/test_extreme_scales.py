@@ -82,10 +82,6 @@ def test_variances_beyond_the_range_of_single_precision(form, size):
     assert_array_equal(found.top_features(), np.argsort(-expected, kind="stable")[:5])
 
 
-def test_variances_within_the_range_of_single_precision_keep_it():
-    assert MaxVariance(5).fit(PLANTED.astype(np.float32)).scores_.dtype == np.float32
-
-
 def prepared_by_hand(X, scale, *, center=True):
     """X as the docstrings describe it: centred, and divided by what ``scale`` says."""
     deviation = X.std(axis=0)

@@ -61,10 +61,12 @@ class TestMatchedAccuracy:
     def test_only_one_cluster_is_matched_to_a_class(self):
         assert matched_accuracy([0, 0, 0, 0, 1], [0, 0, 1, 2, 3]) == 3 / 5
 
-    def test_the_figure_of_the_published_program_is_met(self, reference):
+    def test_the_figures_of_the_published_program_are_met(self, reference):
         stored = reference("ref_single")
-        accuracy = matched_accuracy(stored["lab1"].ravel(), stored["lab2"].ravel())
-        assert_allclose(accuracy, stored["ev_acc"].item(), rtol=0, atol=1e-12)
+        both = stored["lab1"].ravel(), stored["lab2"].ravel()
+        assert_allclose(matched_accuracy(*both), stored["ev_acc"].item(), rtol=0, atol=1e-12)
+        for average, name in (("max", "ev_nmi_max"), ("geometric", "ev_nmi_sqrt")):
+            assert_allclose(normalized_mutual_information(*both, average), stored[name].item(), rtol=0, atol=1e-12)
 
 
 class TestNormalizedMutualInformation:
@@ -93,12 +95,6 @@ class TestNormalizedMutualInformation:
         found = [normalized_mutual_information(classes, clusters, average) for average in AVERAGES]
         assert_allclose(found, [np.sqrt(2 / 3), 4 / 5, 2 / 3], rtol=0, atol=1e-15)
 
-    @pytest.mark.parametrize(("average", "name"), [("max", "ev_nmi_max"), ("geometric", "ev_nmi_sqrt")])
-    def test_the_figures_of_the_published_program_are_met(self, reference, average, name):
-        stored = reference("ref_single")
-        found = normalized_mutual_information(stored["lab1"].ravel(), stored["lab2"].ravel(), average)
-        assert_allclose(found, stored[name].item(), rtol=0, atol=1e-12)
-
     def test_an_unknown_mean_is_refused(self):
         with pytest.raises(ValueError, match="average must be one of geometric, arithmetic, max, got 'min'"):
             normalized_mutual_information([0, 1], [0, 1], "min")
@@ -114,27 +110,20 @@ class TestAgreementOfRuns:
             alone = [normalized_mutual_information(classes, run, average) for run in runs]
             assert_allclose(found[name], alone, rtol=0, atol=1e-14)
 
-    @given(classes_and_runs(), st.sampled_from([np.int8, np.uint8, np.int32, np.uint64, np.float32]))
-    def test_the_type_of_the_labels_does_not_matter(self, given_labels, dtype):
-        classes, runs = given_labels
-        found, expected = agreement_of_runs(classes, runs.astype(dtype)), agreement_of_runs(classes, runs)
-        for name, values in found.items():
-            assert_allclose(values, expected[name], rtol=0, atol=1e-14)
-
-    @pytest.mark.parametrize("move", [lambda run: run + 10**12, lambda run: -run, lambda run: run * 3])
-    def test_numbers_of_clusters_need_not_be_small(self, move):
+    @pytest.mark.parametrize(
+        "move",
+        [
+            lambda run: run + 10**12,
+            lambda run: -3 * run,
+            *[lambda run, dtype=dtype: run.astype(dtype) for dtype in (np.int8, np.uint64, np.float32)],
+        ],
+    )
+    def test_neither_the_type_nor_the_size_of_labels_matters(self, move):
         classes = np.arange(60) % 6
         runs = np.random.default_rng(0).integers(6, size=(4, 60))
         found, expected = agreement_of_runs(classes, move(runs)), agreement_of_runs(classes, runs)
         for name, values in found.items():
             assert_allclose(values, expected[name], rtol=0, atol=1e-14)
-
-    def test_the_arguments_are_left_as_they_were(self):
-        classes, runs = np.array([2, 0, 2, 1]), np.array([[0, 1, 0, 1], [3, 3, 0, 1]])
-        before = classes.copy(), runs.copy()
-        agreement_of_runs(classes, runs)
-        assert_array_equal(classes, before[0])
-        assert_array_equal(runs, before[1])
 
 
 class TestHostileLabels:
@@ -254,11 +243,9 @@ class TestNeighborhoods:
         assert overlap == neighborhood_overlap(after, before)
 
     @pytest.mark.parametrize("k", [0, 3])
-    def test_too_many_neighbours_are_refused(self, k):
+    def test_too_many_neighbours_and_other_samples_are_refused(self, k):
         with pytest.raises(ValueError, match=f"n_neighbors={k} must be between 1 and 2"):
             neighborhood_preservation(np.eye(3), np.eye(3), k)
-
-    def test_other_samples_are_refused(self):
         with pytest.raises(ValueError, match=r"same samples, got shapes \(5, 2\) and \(4, 2\)"):
             neighborhood_preservation(np.eye(5), np.eye(4), 2)
 
@@ -276,13 +263,11 @@ class TestNearestNeighborAccuracy:
         expected = cross_val_score(KNeighborsClassifier(1), X, y, cv=LeaveOneOut()).mean()
         assert nearest_neighbor_accuracy(X, y) == expected
 
-    def test_a_sample_does_not_vouch_for_itself(self):
-        assert nearest_neighbor_accuracy([[0.0], [1.0]], [0, 1]) == 0.0
-
     def test_duplicates_vouch_for_each_other(self):
         X = np.repeat(np.random.default_rng(0).standard_normal((5, 3)), 2, axis=0)
         assert nearest_neighbor_accuracy(X, np.arange(10) // 2) == 1.0
         assert nearest_neighbor_accuracy(X, np.arange(10)) == 0.0
+        assert nearest_neighbor_accuracy([[0.0], [1.0]], [0, 1]) == 0.0  # a sample does not vouch for itself
 
     @pytest.mark.parametrize("classes", [[0, 1], [0, 1, 1, 0], [[0], [1], [1]], [0.0, np.nan, 1.0], 0])
     def test_classes_that_are_none_are_refused(self, classes):
@@ -335,12 +320,9 @@ class TestSelectionStability:
         assert error < 2e-3
         assert abs(np.mean(draws) - chance) < 4 * error
 
-    def test_all_agree(self):
-        assert selection_stability([[3, 1], [1, 3], np.array([1, 3])], 5) == 1.0
-
-    @pytest.mark.parametrize("chosen", [[], [0, 1, 2]])
-    def test_all_of_nothing_and_all_of_everything(self, chosen):
-        assert selection_stability([chosen, chosen], 3) == 1.0
+    @pytest.mark.parametrize("chosen", [[], [0, 2], [0, 1, 2]])
+    def test_equal_selections_agree_fully_even_of_nothing_or_everything(self, chosen):
+        assert selection_stability([chosen, np.array(chosen[::-1], dtype=int)], 3) == 1.0
 
     @pytest.mark.parametrize(
         ("selections", "message"),

@@ -188,16 +188,14 @@ def test_every_way_to_select_finds_columns_apart_if_there_are(name, count):
     assert len(selector.alignment_curve_) >= count
 
 
-def test_the_largest_number_of_columns_apart_is_stated():
+class NeverFitted(LaplacianScore):
+    def _learn(self, X, constraints):
+        raise AssertionError
+
+
+def test_the_largest_number_of_columns_apart_is_stated_before_the_fit():
     message = "^Only 5 columns are at least min_distance=4 apart, those in keep included, but 6 are to be selected"
     with pytest.raises(ValueError, match=message):
-        LaplacianScore(6, min_distance=4, keep=[0, 1, 2]).fit(PLANTED.X[:, :13])
-
-
-def test_a_number_of_columns_that_are_not_apart_is_refused_before_the_fit():
-    class NeverFitted(LaplacianScore):
-        def _learn(self, X, constraints):
-            raise AssertionError
-
+        NeverFitted(6, min_distance=4, keep=[0, 1, 2]).fit(PLANTED.X[:, :13])
     with pytest.raises(ValueError, match="Only 4 columns are at least min_distance=4 apart, but 5"):
         NeverFitted(5, min_distance=4).fit(PLANTED.X[:, :13])

@@ -63,10 +63,9 @@ def test_processes_and_any_number_of_jobs_give_the_plain_result(variant):
         found = fit(variant)
     assert_identical(found, plain_fit(variant))
     assert_identical(fit(variant, n_jobs=3), plain_fit(variant))
-    assert_identical(fit(variant, n_jobs=-1), plain_fit(variant))
 
 
-@pytest.mark.parametrize("variant", ["KernelFSASL", "UDFS", "LaplacianScore, cosine"])
+@pytest.mark.parametrize("variant", ["KernelFSASL", "UDFS"])
 def test_every_backend_gives_the_plain_result_of_sparse_data(variant, backend):
     X = sp.csr_array(np.where(PLANTED.X > 0.5, PLANTED.X, 0.0))
     plain = fit(variant, X)

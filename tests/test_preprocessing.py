@@ -8,10 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from ufselect import MaxVariance
 from ufselect.preprocessing import LogNormalize
 
 SPARSE = [sp.csr_matrix, sp.csr_array, sp.csc_matrix, sp.csc_array]
@@ -68,20 +66,13 @@ def test_the_data_of_the_caller_are_left_alone(X, form, dtype):
         assert_array_equal(data.indices, before.indices)
 
 
-@pytest.mark.parametrize("form", [np.array, sp.csr_matrix, sp.csc_array])
-@pytest.mark.parametrize(
-    ("given_type", "result_type"),
-    [(np.float32, np.float32), (np.float64, np.float64), (np.int8, np.float64), (np.uint32, np.float64)],
-)
-def test_single_precision_stays_and_integers_become_double(form, given_type, result_type):
-    assert LogNormalize().fit_transform(form(COUNTS.astype(given_type))).dtype == result_type
-
-
 @pytest.mark.parametrize("form", [np.array, sp.csr_array, sp.csc_matrix])
-def test_single_precision_is_rounded_once(form):
+def test_single_precision_stays_and_is_rounded_once_and_integers_become_double(form):
+    for dtype in (np.float64, np.int8, np.uint32):
+        assert LogNormalize().fit_transform(form(COUNTS.astype(dtype))).dtype == np.float64
     X = np.random.default_rng(0).poisson(3.0, (40, 500)).astype(np.float32)
     exact = LogNormalize().fit_transform(X.astype(np.float64))
-    assert_array_equal(dense(LogNormalize().fit_transform(form(X))), exact.astype(np.float32))
+    assert_array_equal(dense(LogNormalize().fit_transform(form(X))), exact.astype(np.float32), strict=True)
 
 
 def test_the_target_is_the_median_of_sums_that_are_not_zero():
@@ -98,13 +89,6 @@ def test_names_of_a_frame_are_kept():
     expected = pd.DataFrame(LogNormalize().fit_transform(COUNTS), columns=frame.columns, index=frame.index)
     pd.testing.assert_frame_equal(result, expected)
     assert_array_equal(LogNormalize().fit(frame).get_feature_names_out(), ["a", "b", "c"])
-
-
-def test_it_stands_before_a_selector_in_a_pipeline():
-    X = np.random.default_rng(0).poisson(2.0, (30, 10))
-    pipeline = make_pipeline(LogNormalize(), MaxVariance(3)).fit(sp.csc_array(X))
-    expected = MaxVariance(3).fit(LogNormalize().fit_transform(X))
-    assert_array_equal(pipeline[-1].ranking_, expected.ranking_)
 
 
 @pytest.mark.parametrize("form", [np.array, sp.csr_array, sp.csc_matrix])

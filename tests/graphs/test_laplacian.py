@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from ufselect.graphs.adaptive import adaptive_neighbors
-from ufselect.graphs.laplacian import NormalizedLaplacian, neighbor_laplacian, quadratic_form, structure_laplacian
+from ufselect.graphs.laplacian import NormalizedLaplacian, quadratic_form, structure_laplacian
 from ufselect.graphs.self_expression import sparse_self_expression
 
 PARTS = ["global", "local", "both"]
@@ -74,14 +74,6 @@ def test_the_quadratic_form_is_that_of_the_objective():
     rebuilt = np.sum((values - S.T @ values) ** 2)
     apart = sum(P[i, j] * np.sum((values[i] - values[j]) ** 2) for i, j in zip(*P.nonzero(), strict=True))
     assert_allclose(quadratic_form(structure_laplacian(S, P, 0.3), values), rebuilt + 0.3 * apart / 2.0, rtol=1e-12)
-
-
-def test_the_neighbour_laplacian_has_zero_row_sums_and_stays_sparse():
-    P = adaptive_neighbors(np.random.default_rng(0).standard_normal((50, 3)), 4).P
-    L = neighbor_laplacian(P)
-    assert sp.issparse(L)
-    assert_allclose(L.sum(axis=1), 0.0, rtol=0, atol=1e-14)
-    assert_allclose(L.toarray(), dense_formula(None, P, 1.0, 50), rtol=0, atol=1e-14)
 
 
 @settings(max_examples=30)

@@ -123,10 +123,9 @@ def test_features_take_their_scores_along_when_permuted(variant):
 
 
 @in_every_variant
-@pytest.mark.parametrize(("seed", "factor"), [(0, 1e-6), (1, 1e6)])
-def test_a_common_factor_does_not_matter(variant, seed, factor):
-    X = planted(seed)
-    original, scaled = original_fit(variant, seed), fitted(factor * X, variant)
+def test_a_common_factor_does_not_matter(variant):
+    factor = 1e6
+    original, scaled = original_fit(variant, 0), fitted(factor * planted(0), variant)
     assert_array_equal(scaled.top_features(), original.top_features())
     if variant == "MaxVariance":  # is meant to depend on the unit
         scaled.scores_ /= factor**2
@@ -178,21 +177,12 @@ def test_neither_threads_nor_another_fit_change_a_bit(variant, data):
     original = original_fit(variant, 0) if data is planted else original_fit_of_many(variant)
     again = fitted(data(0), variant, n_jobs=2)
     assert_identical(again, original)
-    if has(VARIANTS[variant][0], "n_jobs"):
-        again.set_params(n_jobs=1)
-    assert_identical(again.fit(data(0)), original)
-
-
-@in_every_variant
-def test_threads_change_no_bit_for_sparse_data(variant):
-    X = sp.csr_array(planted(0))
-    assert_identical(fitted(X, variant, n_jobs=2), original_fit(variant, 0, sp.csr_array))
-
-
-@in_every_variant
-def test_a_fit_does_not_depend_on_the_data_fitted_before(variant):
-    selector = fitted(planted(0), variant)
-    assert_identical(selector.fit(planted(1)), original_fit(variant, 1))
+    if data is planted:
+        if has(VARIANTS[variant][0], "n_jobs"):
+            again.set_params(n_jobs=1)
+        assert_identical(again.fit(planted(1)), original_fit(variant, 1))
+        sparse = sp.csr_array(planted(0))
+        assert_identical(fitted(sparse, variant, n_jobs=2), original_fit(variant, 0, sp.csr_array))
 
 
 @pytest.mark.parametrize("variant", [variant for variant in VARIANTS if has(VARIANTS[variant][0], "random_state")])

@@ -3,24 +3,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
+from problems import DATA, central_differences, samples
 
-from ufselect import CGSSL
 from ufselect.columns.dense import Columns
-from ufselect.datasets.planted import make_planted_clusters
 from ufselect.graphs.laplacian import NormalizedLaplacian
 from ufselect.selectors.cgssl import StructuredPrediction
 from ufselect.selectors.ndfs import Prediction
 from ufselect.solvers.nonnegative import unit_columns
 from ufselect.solvers.reweighted import inverse_weights
 
-DATA = ["syn", "wide", "digits200nc"]
 may_stop_early = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-
-
-def samples(reference, name):
-    stored = reference("data_" + name.removesuffix("nc"))
-    X = stored["X"].astype(float)
-    return X[:, stored["nonconstant"]] if name.endswith("nc") else X
 
 
 def stored_problem(reference, name):
@@ -67,16 +59,6 @@ def dense_weights(problem, F, W):
     return problem.alpha * np.linalg.solve(H, X.T @ problem.X.centered_like(F))
 
 
-def slopes(function, F, step=1e-6):
-    """Central differences for every entry of F."""
-    slope = np.empty_like(F)
-    for place in np.ndindex(*F.shape):
-        shift = np.zeros_like(F)
-        shift[place] = step
-        slope[place] = (function(F + shift) - function(F - shift)) / (2.0 * step)
-    return slope
-
-
 # Against an independent program; there is none by the authors
 
 
@@ -121,8 +103,7 @@ def test_no_step_raises_the_objective(n, d, c, rank, exponent, centered, seed):
 
 
 @pytest.mark.parametrize("shape", [(12, 5), (8, 8), (6, 15)])
-@pytest.mark.parametrize("centered", [False, True])
-@pytest.mark.parametrize("gamma", [1e-6, 1.0, 1e6])
+@pytest.mark.parametrize(("centered", "gamma"), [(False, 1e-6), (True, 1.0), (False, 1e6)])
 def test_both_routes_agree_with_a_dense_solution(shape, centered, gamma):
     problem, F = random_problem(*shape, 4, 0, centered=centered, gamma=gamma)
     gram = problem.X.gram() if shape[1] <= shape[0] else None
@@ -167,13 +148,13 @@ def test_every_indicator_moves_against_the_slope_of_the_objective(shape, centere
         return np.sum(F * (problem.L @ F)) + misfit + penalty + apart + z / 2 * np.sum((F.T @ F - np.eye(3)) ** 2)
 
     moved, _ = problem.step(F, W, z)
-    slope = slopes(bound, F)
+    slope = central_differences(bound, F)
     clear = np.abs(slope) > 1e-6 * np.abs(slope).max()
     assert_array_equal(np.sign(moved - F)[clear], -np.sign(slope)[clear])
     assert bound(moved) < bound(F)
 
 
-@pytest.mark.parametrize("rank", [1, 2, 3])
+@pytest.mark.parametrize("rank", [1, 3])
 def test_the_structure_is_the_best_of_its_rank(rank):
     problem, F = random_problem(10, 6, 4, 0, rank=rank)
     W = np.random.default_rng(1).standard_normal((6, 4))
@@ -219,66 +200,3 @@ def test_without_structure_it_is_ndfs(shape):
             assert_allclose(F, same, rtol=1e-8)
             assert_allclose(W, expected, rtol=0, atol=1e-9 * np.abs(expected).max())
             assert_allclose(problem.objective(F, W, z), ndfs.objective(same, expected, z), rtol=1e-9)
-
-
-@pytest.mark.parametrize("shape", [(12, 5), (6, 15)])
-def test_a_heavy_structure_brings_the_weights_to_its_rank(shape):
-    shares = []
-    for gamma in (1e-3, 1e6):
-        problem, F = random_problem(*shape, 4, 0, gamma=gamma, rank=1)
-        _, W, _ = run(problem, F, 10.0, 50)
-        weight = np.linalg.svd(W, compute_uv=False) ** 2
-        shares.append(weight[0] / weight.sum())
-    assert shares[1] > 1.0 - 1e-6
-    assert shares[0] < 0.99
-
-
-# The selector
-
-
-@may_stop_early
-@pytest.mark.parametrize(
-    ("name", "params"),
-    [
-        *[(name, {}) for name in (*DATA, "digits200")],
-        *[("wide", params) for params in ({"center": False}, {"scale": None}, {"structure_weight": 1e3})],
-    ],
-    ids=str,
-)
-@pytest.mark.no_cover
-def test_the_objective_never_rises_while_the_weight_of_orthogonality_stays(reference, name, params):
-    selector = CGSSL(5, n_clusters=4, **params).fit(samples(reference, name))
-    history, weights = selector.objective_history_, selector.orthogonality_history_
-    assert len(history) == len(weights) == selector.n_iter_
-    assert_array_equal(np.unique(weights), [1.0, 10.0, 100.0, 1000.0])
-    assert np.all(np.diff(weights) >= 0.0)
-    same = np.diff(weights) == 0.0
-    assert np.all(np.diff(history)[same] <= 1e-9 * history[:-1][same])
-
-
-@may_stop_early
-@pytest.mark.parametrize("name", DATA)
-def test_indicators_are_not_negative_and_nearly_orthonormal(reference, name):
-    selector = CGSSL(5, n_clusters=4, scale="standard").fit(samples(reference, name))
-    F = selector.embedding_
-    assert F.min() >= 0.0
-    assert np.linalg.norm(F.T @ F - np.eye(4)) < 0.05
-    assert_allclose(selector.scores_, np.linalg.norm(selector.coef_, axis=1), rtol=1e-12)
-
-
-@may_stop_early
-@pytest.mark.parametrize("seed", range(3))
-def test_the_largest_indicator_of_a_sample_tells_its_cluster(seed):
-    data = make_planted_clusters(120, 4, 20, 80, random_state=seed)
-    found = CGSSL(10, n_clusters=4).fit(data.X).embedding_.argmax(axis=1)
-    assert len({(int(a), int(b)) for a, b in zip(data.clusters, found, strict=True)}) == 4
-
-
-@may_stop_early
-@pytest.mark.parametrize("center", [True, False])
-@pytest.mark.parametrize("shape", [(20, 4), (4, 20)])
-def test_one_cluster_is_legal(shape, center):
-    X = np.random.default_rng(0).standard_normal(shape)
-    selector = CGSSL(2, n_clusters=1, center=center).fit(X)
-    assert np.all(np.isfinite(selector.scores_))
-    assert_array_equal(np.sort(selector.ranking_), np.arange(1, shape[1] + 1))

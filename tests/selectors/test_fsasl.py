@@ -3,7 +3,7 @@ from functools import cache
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.exceptions import ConvergenceWarning
+from problems import duality_gaps, worst_violation
 
 import ufselect.selectors.fsasl as module
 from ufselect import FSASL
@@ -11,16 +11,9 @@ from ufselect.columns.dense import Columns
 from ufselect.datasets.planted import make_planted_clusters
 from ufselect.graphs.adaptive import adaptive_neighbors
 from ufselect.graphs.self_expression import sparse_self_expression
+from ufselect.solvers.alignment import kernel_alignment
 
 may_stop_early = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-
-
-def more_samples_than_features(seed):
-    return make_planted_clusters(80, 4, 10, 10, random_state=seed).X
-
-
-def more_features_than_samples(seed):
-    return make_planted_clusters(40, 4, 20, 60, random_state=seed).X
 
 
 def rank_deficient(shape, seed):
@@ -31,8 +24,8 @@ def rank_deficient(shape, seed):
 
 
 DESCENT_DATA = {
-    "n > d": more_samples_than_features,
-    "d > n": more_features_than_samples,
+    "n > d": lambda seed: make_planted_clusters(80, 4, 10, 10, random_state=seed).X,
+    "d > n": lambda seed: make_planted_clusters(40, 4, 20, 60, random_state=seed).X,
     "n > d, rank 10": lambda seed: rank_deficient((80, 25), seed),
     "d > n, rank 10": lambda seed: rank_deficient((40, 70), seed),
 }
@@ -46,16 +39,6 @@ def easy():
 def noise():
     """Clear clusters are found at once, and even tol=0 stops if nothing changes."""
     return np.random.default_rng(0).standard_normal((80, 20))
-
-
-def standardized(X):
-    return Columns.prepared(X, center=True, scale="standard")
-
-
-def alignment(X, Y):
-    """The cosine between the kernels XXᵀ and YYᵀ."""
-    left, right = X @ X.T, Y @ Y.T
-    return np.sum(left * right) / (np.linalg.norm(left) * np.linalg.norm(right))
 
 
 def test_the_defaults_are_the_choices_of_the_paper():
@@ -105,7 +88,7 @@ def test_embedding_is_the_image_of_the_data_under_the_weights(w_solver):
 
 
 @may_stop_early
-@pytest.mark.parametrize("max_iter", [1, 2, 5])
+@pytest.mark.parametrize("max_iter", [1, 5])
 def test_history_has_a_value_for_every_iteration_and_for_every_half_step(max_iter):
     selector = FSASL(5, n_clusters=4, tol=0, max_iter=max_iter).fit(noise())
     assert selector.n_iter_ == max_iter
@@ -115,82 +98,47 @@ def test_history_has_a_value_for_every_iteration_and_for_every_half_step(max_ite
 
 
 def test_neighbours_are_on_the_simplex_and_nobody_is_its_own():
-    P = FSASL(5, n_clusters=4, n_neighbors=7, spread="row").fit(easy().X).neighbor_graph_
+    selector = FSASL(5, n_clusters=4, n_neighbors=7, spread="row").fit(easy().X)
+    P, S = selector.neighbor_graph_, selector.self_expression_
+    assert S.nnz > 0
+    assert np.all(S.diagonal() == 0.0)
     assert_array_equal(np.diff(P.indptr), np.full(200, 7))
     assert_allclose(P.sum(axis=1), 1.0, rtol=0, atol=1e-12)
     assert P.min() >= 0.0
     assert np.all(P.diagonal() == 0.0)
 
 
-def test_no_sample_expresses_itself():
-    S = FSASL(5, n_clusters=4).fit(easy().X).self_expression_
-    assert S.nnz > 0
-    assert np.all(S.diagonal() == 0.0)
-
-
 @may_stop_early
-@pytest.mark.parametrize("size", [1, 2, 3])
+@pytest.mark.parametrize("size", [1, 3])
 def test_self_expression_size_is_the_number_of_nonzeros_of_every_column(size):
     S = FSASL(5, n_clusters=5, self_expression_size=size).fit(easy().X).self_expression_
     assert_array_equal(np.count_nonzero(S.toarray(), axis=0), np.full(200, size))
 
 
-def test_local_structure_has_no_self_expression():
-    selector = FSASL(5, n_clusters=4, structure="local").fit(easy().X)
-    assert selector.self_expression_ is None
-    assert selector.neighbor_graph_.shape == (200, 200)
-
-
-def test_global_structure_has_no_neighbours():
-    selector = FSASL(5, n_clusters=4, structure="global").fit(easy().X)
-    assert selector.neighbor_graph_ is None
-    assert selector.self_expression_.shape == (200, 200)
-
-
-def test_structure_that_does_not_adapt_is_that_of_the_original_features():
-    X = easy().X
-    params = {"center": True, "scale": "standard", "spread": "row"}
-    selector = FSASL(5, n_clusters=4, adaptive=False, **params).fit(X)
-    original = standardized(X)
-    assert selector.n_iter_ == 1
-    assert selector.half_step_history_.shape == (1, 3)
-    assert_allclose(selector.neighbor_graph_.toarray(), adaptive_neighbors(original, 5).P.toarray(), rtol=1e-12)
-    expected = sparse_self_expression(original, selector.self_expression_penalty).S
-    assert_allclose(selector.self_expression_.toarray(), expected.toarray(), rtol=1e-12)
-
-
-@pytest.mark.parametrize("structure", ["local", "global"])
-@pytest.mark.parametrize("w_solver", ["regression", "eigen"])
-def test_one_part_of_the_structure_alone_can_stay_that_of_the_original_features(structure, w_solver):
+@pytest.mark.parametrize(
+    ("structure", "w_solver"), [("both", "regression"), ("local", "regression"), ("global", "eigen")]
+)
+def test_structure_that_does_not_adapt_is_that_of_the_original_features(structure, w_solver):
     X = easy().X
     params = {"structure": structure, "scale": "standard", "center": True, "spread": "row", "w_solver": w_solver}
     selector = FSASL(5, n_clusters=4, adaptive=False, **params).fit(X)
+    original = Columns.prepared(X, center=True, scale="standard")
     assert selector.n_iter_ == 1
+    assert selector.half_step_history_.shape == (1, 3)
+    if structure == "global":
+        assert selector.neighbor_graph_ is None
+    else:
+        assert_allclose(selector.neighbor_graph_.toarray(), adaptive_neighbors(original, 5).P.toarray(), rtol=1e-12)
     if structure == "local":
         assert selector.self_expression_ is None
-        expected, found = adaptive_neighbors(standardized(X), 5).P, selector.neighbor_graph_
     else:
-        assert selector.neighbor_graph_ is None
-        expected = sparse_self_expression(standardized(X), selector.self_expression_penalty).S
-        found = selector.self_expression_
-    assert_allclose(found.toarray(), expected.toarray(), rtol=1e-12)
+        expected = sparse_self_expression(original, selector.self_expression_penalty).S
+        assert_allclose(selector.self_expression_.toarray(), expected.toarray(), rtol=1e-12)
 
 
-def test_too_few_iterations_are_reported_by_the_name_of_their_parameter():
-    with pytest.warns(ConvergenceWarning, match=r"FSASL did not converge after max_iter=1 iterations"):
-        FSASL(5, n_clusters=6, max_iter=1, tol=0.0).fit(noise())
-
-
-def test_the_warning_points_at_the_line_that_called_fit():
-    with pytest.warns(ConvergenceWarning, match="max_iter") as caught:
-        FSASL(5, n_clusters=6, max_iter=1, tol=0.0).fit(noise())
-    assert [warning.filename for warning in caught] == [__file__]
-
-
-@pytest.mark.parametrize("n_clusters", [2, 5, 7, 9])
-@pytest.mark.parametrize("seed", range(2))
-def test_auto_finds_the_number_of_planted_clusters_if_there_are_five_or_more(n_clusters, seed):
-    X = make_planted_clusters(200, n_clusters, 40, 20, random_state=seed).X
+@pytest.mark.parametrize("n_clusters", [2, 5, 9])
+def test_auto_finds_the_number_of_planted_clusters_if_there_are_five_or_more(n_clusters):
+    X = make_planted_clusters(200, n_clusters, 40, 20, random_state=0).X
     found = FSASL(5, n_clusters="auto").fit(X).n_clusters_
     assert found == n_clusters if n_clusters >= 5 else found >= 5
 
@@ -198,16 +146,7 @@ def test_auto_finds_the_number_of_planted_clusters_if_there_are_five_or_more(n_c
 @may_stop_early
 @pytest.mark.parametrize(
     "params",
-    [
-        {"structure": "local"},
-        {"structure": "global"},
-        {"adaptive": False},
-        {"structure": "global", "adaptive": False},
-        {"w_solver": "eigen"},
-        {"spread": "mean"},
-        {"scale": None},
-        {"center": False},
-    ],
+    [{"structure": "local"}, {"structure": "global", "adaptive": False}, {"w_solver": "eigen"}, {"center": True}],
     ids=str,
 )
 def test_number_of_clusters_is_that_of_the_first_neighbour_graph_in_every_mode(params):
@@ -219,12 +158,12 @@ def test_number_of_clusters_is_that_of_the_first_neighbour_graph_in_every_mode(p
 def test_auto_selects_up_to_the_peak_of_the_alignment():
     X = DESCENT_DATA["n > d"](0)
     selector = FSASL(n_clusters=4, w_solver="eigen").fit(X)
-    values, Y = X, selector.embedding_  # Y is Z on the exact route
+    Y = selector.embedding_  # which is Z on the exact route
     best = selector.top_features(X.shape[1])
-    curve = [alignment(values[:, best[:m]], Y) for m in range(1, X.shape[1] + 1)]
+    curve = [kernel_alignment(X[:, best[:m]], Y) for m in range(1, X.shape[1] + 1)]
     assert_allclose(selector.alignment_curve_, curve[: len(selector.alignment_curve_)], rtol=1e-9)
     assert selector.n_features_ == np.argmax(curve) + 1
-    assert_allclose(selector.alignments_, [alignment(values[:, [j]], Y) for j in range(X.shape[1])], rtol=1e-9)
+    assert_allclose(selector.alignments_, [kernel_alignment(X[:, [j]], Y) for j in range(X.shape[1])], rtol=1e-9)
 
 
 def test_published_gives_weight_to_informative_columns_only_where_data_are_easy():
@@ -246,23 +185,21 @@ def test_features_that_are_left_out_rank_in_the_order_of_the_columns_by_norm():
 
 
 @may_stop_early
-def test_lassos_and_regressions_of_a_fit_meet_their_certificates(monkeypatch, self_expression_gaps):
+def test_lassos_and_regressions_of_a_fit_meet_their_certificates(monkeypatch):
     express, regress = module.sparse_self_expression, module.l21_regression
     checked = []
 
     def expressed(Z, *arguments, **options):
         found = express(Z, *arguments, **options)
-        values, gaps = self_expression_gaps(Z, found.S, found.penalties)
+        values, gaps = duality_gaps(Z, found.S, found.penalties)
         checked.append(np.all(gaps <= 1e-4 * values + 1e-14 * np.sum(Z**2, axis=1)))
         return found
 
     def regressed(X, Y, penalty, **options):
         found = regress(X, Y, penalty, **options)
         assert isinstance(X, Columns)
-        slope, lengths = X.transposed_matmul(Y - X @ found.coef), np.linalg.norm(found.coef, axis=1)
-        unit = found.coef / np.where(lengths > 0.0, lengths, 1.0)[:, None]
-        off = np.linalg.norm(slope - penalty / 2.0 * unit, axis=1) - penalty / 2.0 * (lengths == 0.0)
-        checked.append(off.max() <= 1e-4 * penalty / 2.0 * (1.0 + 1e-6))
+        slope = X.transposed_matmul(Y - X @ found.coef)
+        checked.append(worst_violation(slope, found.coef, penalty / 2.0) <= 1e-4 * (1.0 + 1e-6))
         return found
 
     monkeypatch.setattr(module, "sparse_self_expression", expressed)

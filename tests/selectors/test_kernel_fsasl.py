@@ -1,4 +1,3 @@
-import warnings
 from functools import cache
 
 import numpy as np
@@ -19,17 +18,6 @@ BENCHMARK_SETS = ["JAFFE", "UMIST", "TOX", "USPS49", "MFEA", "COIL", "AR"]
 @cache
 def easy():
     return make_planted_clusters(200, 4, 40, 20, random_state=0)
-
-
-@cache
-def buried(seed, noise_scale=1.0):
-    """90 informative columns among 10,090."""
-    return make_planted_clusters(400, 6, 90, 10000, noise_scale=noise_scale, random_state=seed)
-
-
-def informative_share(data, **params):
-    selector = KernelFSASL(30, **params).fit(data.X)
-    return data.informative[selector.get_support()].mean()
 
 
 def moderately_scaled(X):
@@ -73,33 +61,22 @@ def test_the_alignment_is_the_cosine_between_kernels():
     assert selector.alignment_curve_[1] >= alone[best].mean() / np.sqrt((1.0 + pair**2) / 2.0) * 0.9
 
 
-def test_a_settled_structure_takes_two_iterations():
-    X = easy().X
-    assert KernelFSASL(5).fit(X).n_iter_ == 2
-    assert KernelFSASL(5, max_iter=1).fit(X).n_iter_ == 1
-
-
-def test_without_a_tolerance_a_structure_that_keeps_turning_takes_all_iterations_in_silence():
+def test_a_settled_structure_takes_two_iterations_and_one_that_keeps_turning_all_of_them_in_silence():
+    assert KernelFSASL(5).fit(easy().X).n_iter_ == 2
     noise = np.random.default_rng(1).standard_normal((300, 300))
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        assert KernelFSASL(5, max_iter=3).fit(noise).n_iter_ == 3
-        assert KernelFSASL(5).fit(noise).n_iter_ == 4
+    assert KernelFSASL(5, max_iter=3).fit(noise).n_iter_ == 3  # warnings are errors
+    assert KernelFSASL(5).fit(noise).n_iter_ == 4
 
 
 @pytest.mark.parametrize("name", BENCHMARK_SETS)
 @pytest.mark.no_cover
 def test_defaults_fit_a_benchmark_set_in_silence(benchmark_set, name):
     X = benchmark_set(name)[0][:720]
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        selector = KernelFSASL().fit(X)
-    assert 1 <= selector.n_features_ < X.shape[1]
+    assert 1 <= KernelFSASL().fit(X).n_features_ < X.shape[1]
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_auto_selects_useful_features_only(seed):
-    data = make_planted_clusters(400, 6, 90, 910, random_state=seed)
+def test_auto_selects_useful_features_only():
+    data = make_planted_clusters(400, 6, 90, 910, random_state=0)
     selector = KernelFSASL().fit(data.X)
     assert selector.n_features_ >= 6
     assert data.informative[selector.get_support()].all()
@@ -113,11 +90,14 @@ def test_the_first_graph_is_that_of_the_components():
     assert_allclose(selector.neighbor_graph_.toarray(), expected.toarray(), rtol=0, atol=1e-10)
 
 
-@pytest.mark.parametrize(("asked", "given"), [(0.25, 15), (1.0, 60), (0.001, 1), (7, 7), (60, 60)])
+@pytest.mark.parametrize(("asked", "given"), [(0.25, 15), (1.0, 60), (0.001, 1), (7, 7)])
 def test_a_number_or_a_fraction_of_the_features_is_selected(asked, given):
     selector = KernelFSASL(asked).fit(easy().X)
     assert selector.n_features_ == given
     assert selector.transform(easy().X).shape == (200, given)
+    assert_array_equal(np.sort(selector.ranking_), np.arange(1, 61))
+    assert np.all(np.diff(selector.scores_[selector.top_features(60)]) <= 0.0)
+    assert np.all(selector.scores_ >= 0.0)
 
 
 def test_fewer_features_are_the_first_of_more():
@@ -125,14 +105,6 @@ def test_fewer_features_are_the_first_of_more():
     assert_array_equal(five.top_features(), ten.top_features()[:5])
     assert (len(five.alignment_curve_), len(ten.alignment_curve_)) == (10, 20)  # what more of them would bring
     assert_allclose(five.alignment_curve_[:5], ten.alignment_curve_[:5], rtol=1e-12)
-
-
-@pytest.mark.parametrize("n_features", [1, 10, "auto", 1.0])
-def test_scores_fall_along_the_ranking(n_features):
-    selector = KernelFSASL(n_features).fit(easy().X)
-    assert_array_equal(np.sort(selector.ranking_), np.arange(1, 61))
-    assert np.all(np.diff(selector.scores_[selector.top_features(60)]) <= 0.0)
-    assert np.all(selector.scores_ >= 0.0)
 
 
 @pytest.mark.parametrize("n_copies", [1, 3])
@@ -145,19 +117,9 @@ def test_selection_passes_over_near_copies_of_what_it_has(n_copies):
     assert np.isin(selector.top_features(), [best, *range(60, 60 + n_copies)]).sum() <= 1
 
 
-def test_exact_copies_count_once_and_rank_behind_everything_else():
-    X = easy().X
-    with_copies = np.hstack([X[:, [3, 3]], X, np.ones((200, 1))])
-    once, selector = KernelFSASL(5).fit(X[:, [3, *range(3), *range(4, 60)]]), KernelFSASL(5).fit(with_copies)
-    assert_array_equal(np.flatnonzero(selector.copies_ >= 0), [1, 5])
-    assert_array_equal(selector.copies_[[1, 5]], [0, 0])
-    assert_array_equal(selector.ranking_[[1, 5]], [61, 62])
-    assert selector.ranking_[62] == 63
-    originals = np.delete(np.arange(62), [1, 5])
-    assert_array_equal(selector.ranking_[originals], once.ranking_)
-
-
 def test_verbose_shows_a_progress_bar_on_standard_error(capfd):
+    KernelFSASL(5).fit(easy().X)
+    assert capfd.readouterr() == ("", "")
     KernelFSASL(5, verbose=1).fit(easy().X)
     out, err = capfd.readouterr()
     assert out == ""
@@ -165,20 +127,12 @@ def test_verbose_shows_a_progress_bar_on_standard_error(capfd):
     assert "/4" in err
 
 
-def test_a_fit_is_silent_by_default(capfd):
-    KernelFSASL(5).fit(easy().X)
-    assert capfd.readouterr() == ("", "")
-
-
-@pytest.mark.parametrize("seed", [0, 1, 2])
-@pytest.mark.no_cover
-def test_informative_columns_are_found_among_many_noise_columns(seed):
-    assert informative_share(buried(seed)) == 1.0
-
-
+@pytest.mark.parametrize(("noise_scale", "params"), [(1.0, {}), (10.0, {"scale": "standard"})])
 @pytest.mark.parametrize("seed", [0, 1])
-def test_noise_of_larger_variance_does_not_hurt_standardised_columns(seed):
-    assert informative_share(buried(seed, 10.0), scale="standard") == 1.0
+@pytest.mark.no_cover
+def test_informative_columns_are_found_among_many_noise_columns_even_of_larger_variance(noise_scale, params, seed):
+    data = make_planted_clusters(400, 6, 90, 10000, noise_scale=noise_scale, random_state=seed)
+    assert data.informative[KernelFSASL(30, **params).fit(data.X).get_support()].all()
 
 
 def test_a_selection_hardly_depends_on_a_few_samples():
@@ -190,12 +144,6 @@ def test_a_selection_hardly_depends_on_a_few_samples():
         rows = np.sort(rng.choice(len(X), size=round(0.99 * len(X)), replace=False))
         common.append(len(chosen & set(KernelFSASL(15).fit(X[rows]).top_features())))
     assert np.mean(common) >= 13
-
-
-def test_the_order_of_the_columns_does_not_matter():
-    X, _ = load_digits(return_X_y=True)
-    order = np.random.default_rng(0).permutation(64)
-    assert set(order[KernelFSASL(15).fit(X[:, order]).top_features()]) == set(KernelFSASL(15).fit(X).top_features())
 
 
 def test_sparse_data_in_single_precision_are_solved_as_well_as_in_double():

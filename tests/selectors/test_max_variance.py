@@ -4,32 +4,20 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
+from problems import DATA, samples
 from sklearn.preprocessing import StandardScaler
 
 from ufselect import MaxVariance
 
-DATA = ["syn", "wide", "digits200", "digits200nc"]
 
-
-def samples(reference, name):
-    """X of a stored data set; digits200nc is digits200 without its constant columns."""
-    stored = reference(f"data_{name.removesuffix('nc')}")
-    X = stored["X"].astype(np.float64)
-    return X[:, stored["nonconstant"]] if name.endswith("nc") else X
-
-
-@pytest.mark.parametrize("name", DATA)
+@pytest.mark.parametrize("name", [*DATA, "digits200"])
 @pytest.mark.parametrize("layout", [np.asarray, sp.csr_array, sp.csc_array])
 def test_scores_are_those_of_the_authors(reference, name, layout):
     stored = reference(f"maxvar_{name}")
     selector = MaxVariance().fit(layout(samples(reference, name)))
     assert_allclose(selector.scores_, stored["scores"], rtol=1e-12, atol=0)
-
-
-@pytest.mark.parametrize("name", ["syn", "wide"])
-def test_the_ranking_is_that_of_the_authors(reference, name):
-    stored = reference(f"maxvar_{name}")
-    assert_array_equal(np.argsort(MaxVariance().fit(samples(reference, name)).ranking_), stored["ranking"])
+    if name in ("syn", "wide"):
+        assert_array_equal(np.argsort(selector.ranking_), stored["ranking"])
 
 
 @pytest.mark.parametrize("layout", [np.asarray, sp.csr_array, sp.csc_array])
@@ -55,12 +43,6 @@ def test_after_standardising_all_scores_tie_and_the_first_columns_come_first():
     selector = MaxVariance(3).fit(X)
     assert_allclose(selector.scores_, 40.0 / 39.0, rtol=1e-12)
     assert_array_equal(selector.ranking_, np.arange(1, 7))
-
-
-def test_small_variances_are_told_apart_beside_a_huge_one():
-    # Columns of different units: what is small beside a huge variance is not rounding.
-    X = np.random.default_rng(0).standard_normal((40, 4)) * [1.0, 3.0, 1e8, 10.0]
-    assert_array_equal(MaxVariance().fit(X).ranking_, [4, 3, 1, 2])
 
 
 def test_auto_takes_what_is_above_the_mean(reference):

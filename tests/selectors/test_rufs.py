@@ -6,6 +6,7 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
+from problems import central_differences, on_every_data_set, samples
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.metrics import adjusted_rand_score
 
@@ -24,16 +25,9 @@ from ufselect.selectors.rufs import RobustPrediction
 from ufselect.solvers.nonnegative import indicators
 from ufselect.solvers.reweighted import inverse_weights
 
-DATA = ["syn", "wide", "digits200nc"]
 SETTINGS = [(1, 1, 1), (0.1, 1, 1), (1, 0.1, 10)]
 SMOOTHING = 1e-6
 may_stop_early = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-
-
-def samples(reference, name):
-    stored = reference("data_" + name.removesuffix("nc"))
-    X = stored["X"].astype(float)
-    return X[:, stored["nonconstant"]] if name.endswith("nc") else X
 
 
 def key(alpha, beta, nu):
@@ -82,24 +76,7 @@ def smoothed(residuals):
     return np.sqrt(np.sum(residuals**2, axis=1) + SMOOTHING**2)
 
 
-def slopes(function, F, step=1e-6):
-    """Central differences for every entry of F."""
-    slope = np.empty_like(F)
-    for place in np.ndindex(*F.shape):
-        shift = np.zeros_like(F)
-        shift[place] = step
-        slope[place] = (function(F + shift) - function(F - shift)) / (2.0 * step)
-    return slope
-
-
 # Local learning
-
-
-@pytest.mark.parametrize("name", DATA)
-def test_local_learning_from_a_graph_is_that_of_the_authors_program(reference, name):
-    T = local_learning_of_a_graph(reference(f"graph_{name}")["W_heat"]).toarray()
-    theirs = reference(f"rufs_{name}")["L_code"]
-    assert_allclose(T, theirs, rtol=0, atol=1e-13 * np.abs(theirs).max())
 
 
 def test_weights_of_neighbours_are_those_of_kernel_ridge_regression():
@@ -117,7 +94,7 @@ def test_weights_of_neighbours_are_those_of_kernel_ridge_regression():
 # Against the stored runs
 
 
-@pytest.mark.parametrize("name", DATA)
+@on_every_data_set
 @pytest.mark.parametrize(("alpha", "beta", "nu"), SETTINGS)
 @pytest.mark.no_cover
 def test_steps_end_below_the_authors_and_where_an_independent_program_does(reference, name, alpha, beta, nu):
@@ -226,7 +203,7 @@ def test_weights_converge_to_the_optimality_conditions_of_a_robust_regression(sh
 def test_every_indicator_moves_against_the_slope_of_the_objective(shape, centered, z):
     problem, state = random_problem(*shape, 3, 0, centered=centered)
     after = problem.step(state, z)
-    slope = slopes(lambda G: problem.objective(replace(after, G=G), z), state.G)
+    slope = central_differences(lambda G: problem.objective(replace(after, G=G), z), state.G)
     clear = np.abs(slope) > 1e-6 * np.abs(slope).max()
     assert_array_equal(np.sign(after.G - state.G)[clear], -np.sign(slope)[clear])
 
@@ -260,35 +237,7 @@ def test_one_outlier_does_not_carry_the_basis_off():
 # The selector
 
 
-@may_stop_early
-@pytest.mark.parametrize(
-    ("name", "params"),
-    [
-        *[(name, {}) for name in (*DATA, "digits200")],
-        *[("wide", params) for params in ({"center": False}, {"local_weight": 10.0}, {"width": 0.3})],
-    ],
-    ids=str,
-)
-@pytest.mark.no_cover
-def test_the_objective_never_rises_while_the_weight_of_orthogonality_stays(reference, name, params):
-    selector = RUFS(5, n_clusters=4, **params).fit(samples(reference, name))
-    history, weights = selector.objective_history_, selector.orthogonality_history_
-    assert len(history) == len(weights) == selector.n_iter_
-    assert_array_equal(np.unique(weights), [1.0, 10.0, 100.0, 1000.0])
-    assert np.all(np.diff(weights) >= 0.0)
-    same = np.diff(weights) == 0.0
-    assert np.all(np.diff(history)[same] <= 1e-9 * history[:-1][same])
-
-
-@may_stop_early
-@pytest.mark.parametrize("name", DATA)
-def test_indicators_are_not_negative_and_nearly_orthonormal(reference, name):
-    G = RUFS(5, n_clusters=4).fit(samples(reference, name)).embedding_
-    assert G.min() >= 0.0
-    assert np.linalg.norm(G.T @ G - np.eye(4)) < 0.05
-
-
-@pytest.mark.parametrize("name", DATA)
+@on_every_data_set
 @pytest.mark.parametrize("center", [True, False])
 def test_terms_begin_at_the_number_of_clusters_and_the_penalty_at_a_share_of_its_largest(reference, name, center):
     """W = 0 is optimal for given G if and only if β is at least α‖pⱼᵀ(G/‖gᵢ‖)‖ for every feature j."""
@@ -306,28 +255,10 @@ def test_terms_begin_at_the_number_of_clusters_and_the_penalty_at_a_share_of_its
 
 
 @may_stop_early
-@pytest.mark.parametrize("seed", range(3))
-def test_the_largest_indicator_of_a_sample_tells_its_cluster(seed):
-    data = make_planted_clusters(120, 4, 20, 80, random_state=seed)
-    found = RUFS(10, n_clusters=4).fit(data.X).embedding_.argmax(axis=1)
-    assert len({(int(a), int(b)) for a, b in zip(data.clusters, found, strict=True)}) == 4
-
-
-@may_stop_early
 def test_fewer_distinct_samples_than_clusters_are_legal():
     X = np.repeat(np.random.default_rng(0).random((2, 6)), 10, axis=0)
     selector = RUFS(3, n_clusters=4).fit(X)
     assert np.all(np.isfinite(selector.scores_))
-
-
-@may_stop_early
-@pytest.mark.parametrize("center", [True, False])
-@pytest.mark.parametrize("shape", [(20, 4), (4, 20)])
-def test_one_cluster_is_legal(shape, center):
-    X = np.random.default_rng(0).standard_normal(shape)
-    selector = RUFS(2, n_clusters=1, center=center).fit(X)
-    assert np.all(np.isfinite(selector.scores_))
-    assert_array_equal(np.sort(selector.ranking_), np.arange(1, shape[1] + 1))
 
 
 @may_stop_early

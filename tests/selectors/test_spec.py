@@ -1,27 +1,20 @@
+from itertools import product
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from problems import DATA, on_every_data_set, relative_width, samples
 
 from ufselect import SPEC
 from ufselect.columns.dense import Columns
-from ufselect.graphs.laplacian import NormalizedLaplacian
 from ufselect.graphs.neighbors import nearest_others, neighbor_graph
-from ufselect.selectors.spec import leading_energies, spectral_energies
 
-DATA = ["syn", "wide", "digits200nc"]
 CRITERIA = ["phi1", "phi2", "phi3"]
-
-
-def samples(reference, name):
-    """X of a stored data set; digits200nc is digits200 without its constant columns."""
-    stored = reference(f"data_{name.removesuffix('nc')}")
-    X = stored["X"].astype(np.float64)
-    return X[:, stored["nonconstant"]] if name.endswith("nc") else X
 
 
 def on_raw_columns(X, criterion, t, power=1, **params):
     """The published value of a criterion on the columns as they are, with t the width itself; and the selector."""
-    width = float(t) / np.sqrt(Columns(X).mean_squared_distance())
+    width = relative_width(X, t)
     selector = SPEC(5, criterion=criterion, power=power, width=width, scale=None, center=False, **params).fit(X)
     return selector.scores_ if criterion == "phi3" else 2.0**power - selector.scores_, selector
 
@@ -93,16 +86,10 @@ def test_powers_are_those_of_the_publication_where_the_authors_ignore_them(refer
         assert np.abs(stored[f"{criterion}_exp4"][informative] - exact).max() > 0.01
 
 
-@pytest.mark.parametrize("name", DATA)
-@pytest.mark.parametrize("criterion", ["phi1", "phi2"])
+@pytest.mark.parametrize(("name", "criterion"), [*product(DATA, ["phi1", "phi2"]), ("wide", "phi3")])
 def test_criteria_on_a_neighbour_graph_are_those_of_the_authors(reference, name, criterion):
     ours, _ = with_neighbors(reference, name, criterion)
     assert_allclose(ours, reference(f"spec_{name}")[f"{criterion}_knn"], rtol=0, atol=1e-8)
-
-
-def test_the_third_criterion_on_a_connected_graph_is_that_of_the_authors(reference):
-    ours, _ = with_neighbors(reference, "wide", "phi3")
-    assert_allclose(ours, reference("spec_wide")["phi3_knn"], rtol=0, atol=1e-8)
 
 
 @pytest.mark.parametrize("name", ["syn", "digits200nc"])
@@ -141,9 +128,9 @@ def test_the_best_come_first_where_the_authors_rank_two_criteria_the_wrong_way_r
 # Definitions
 
 
-@pytest.mark.parametrize("name", DATA)
+@on_every_data_set
 @pytest.mark.parametrize("criterion", CRITERIA)
-@pytest.mark.parametrize("power", [0.25, 1, 1.5, 3])
+@pytest.mark.parametrize("power", [0.25, 3])
 @pytest.mark.parametrize("affinity", ["neighbors", "kernel"])
 def test_criteria_follow_their_definition_for_any_power(reference, name, criterion, power, affinity):
     X = samples(reference, name)
@@ -153,21 +140,6 @@ def test_criteria_follow_their_definition_for_any_power(reference, name, criteri
     # Four vectors: no eigenvalue of these graphs is repeated there.
     ours, _ = on_raw_columns(X, criterion, t, power, n_clusters=5, affinity=affinity)
     assert_allclose(ours, published(X, A, criterion, power, 5), rtol=0, atol=1e-10)
-
-
-@pytest.mark.parametrize("power", [1, 2])
-def test_sums_over_a_basis_are_sums_over_the_spectrum(reference, power):
-    X = samples(reference, "syn")
-    A = knn(X)
-    L = NormalizedLaplacian(A)
-    n = L.shape[0]
-    basis, _ = np.linalg.qr(np.random.default_rng(0).standard_normal((n, n)))
-    F = Columns(basis / np.sqrt(L.degrees)[:, None])
-    values, _, _ = nontrivial_pairs(A.toarray())
-    ours = spectral_energies(F, L, power, without_trivial=False)
-    assert_allclose(ours.sum(), np.sum(values**power), rtol=1e-10)
-    ours = leading_energies(F, L, 6, power)
-    assert_allclose(ours.sum(), np.sum(2.0**power - values[:6] ** power), rtol=1e-10)
 
 
 @pytest.mark.parametrize("affinity", ["neighbors", "kernel"])
@@ -182,9 +154,6 @@ def test_many_samples_give_what_the_definition_says(affinity):
     assert_allclose(ours, published(X, A, "phi3", 1, 4), rtol=0, atol=1e-6)
 
 
-# Invariances
-
-
 # What comes out
 
 
@@ -194,13 +163,3 @@ def test_all_eigenvectors_are_refused_where_they_do_not_fit(reference, monkeypat
     with pytest.raises(MemoryError, match="use an integer power"):
         SPEC(criterion="phi1", power=0.5, n_clusters=4).fit(X)
     assert SPEC(criterion="phi3", power=0.5, n_clusters=4).fit(X).n_clusters_ == 4
-
-
-def test_a_kernel_that_does_not_fit_is_refused_before_anything_else_is_computed(reference, monkeypatch):
-    def searched(*args, **kwargs):
-        raise AssertionError("neighbours were searched for first")
-
-    monkeypatch.setattr("ufselect._utils.memory.memory_limit", lambda: 1e4)
-    monkeypatch.setattr("ufselect.base.graph_selectors.nearest_others", searched)
-    with pytest.raises(MemoryError, match='use affinity="neighbors" or fewer samples'):
-        SPEC(affinity="kernel").fit(samples(reference, "syn"))

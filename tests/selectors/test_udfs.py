@@ -4,6 +4,7 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
+from problems import DATA, on_every_data_set, samples
 from sklearn.preprocessing import StandardScaler
 
 from ufselect import UDFS
@@ -12,16 +13,9 @@ from ufselect.graphs.local_models import assembled, centered_grams, difference_g
 from ufselect.graphs.neighbors import nearest_others
 from ufselect.selectors.udfs import DiscriminantProblem, smoothed_norms
 
-DATA = ["syn", "wide", "digits200nc"]
 UNIQUE = ["syn", "digits200nc"]  # with more samples than features, the first eigenproblem has one answer
 SETTINGS = [(lam, gamma) for lam in (1, 1000) for gamma in (0.1, 1, 10)]
 may_stop_early = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-
-
-def samples(reference, name):
-    stored = reference("data_" + name.removesuffix("nc"))
-    X = stored["X"].astype(float)
-    return X[:, stored["nonconstant"]] if name.endswith("nc") else X
 
 
 def key(lam, gamma):
@@ -78,14 +72,6 @@ def routes(X, M):
 # The matrix of local discriminants
 
 
-@pytest.mark.parametrize("name", DATA)
-@pytest.mark.parametrize("ridge", [1, 1000])
-def test_the_matrix_is_that_of_the_authors_program(reference, name, ridge):
-    M = discriminant_matrix(samples(reference, name), ridge).toarray()
-    theirs = reference(f"udfs_{name}")[f"M_lam{ridge}"]
-    assert_allclose(M, theirs, rtol=0, atol=1e-12 * np.abs(theirs).max())
-
-
 @settings(max_examples=15)
 @given(seed=st.integers(0, 2**16), exponent=st.integers(-6, 6), ridge=st.floats(0.01, 100.0))
 def test_discriminants_do_not_see_the_origin_and_scale_with_the_ridge(seed, exponent, ridge):
@@ -115,7 +101,7 @@ def test_a_block_is_the_formula_of_the_paper():
 
 
 @pytest.mark.parametrize("shape", [(20, 8), (20, 20), (10, 30)])
-@pytest.mark.parametrize("gamma", [1e-3, 1.0, 100.0])
+@pytest.mark.parametrize("gamma", [1e-3, 100.0])
 def test_both_routes_find_the_smallest_eigenvectors_of_a_dense_decomposition(shape, gamma):
     rng = np.random.default_rng(0)
     X = rng.standard_normal(shape)
@@ -149,16 +135,15 @@ def test_no_other_orthonormal_projection_is_better(n, d, count, seed):
 
 @pytest.mark.parametrize("shape", [(20, 8), (10, 30)])
 def test_no_step_raises_the_smoothed_objective(shape):
-    for seed in range(3):
-        X = np.random.default_rng(seed).standard_normal(shape)
-        problem = DiscriminantProblem.of(Columns(X), discriminant_matrix(X, 1.0))
-        weights, values = np.ones(shape[1]), []
-        for _ in range(60):
-            W = problem.projection(weights, 0.3, 2)
-            norms = smoothed_norms(W)
-            weights = 0.5 / norms
-            values.append(problem.cost(W) + 0.3 * norms.sum())
-        assert np.all(np.diff(values) <= 1e-10 * np.abs(values[:-1]))
+    X = np.random.default_rng(0).standard_normal(shape)
+    problem = DiscriminantProblem.of(Columns(X), discriminant_matrix(X, 1.0))
+    weights, values = np.ones(shape[1]), []
+    for _ in range(60):
+        W = problem.projection(weights, 0.3, 2)
+        norms = smoothed_norms(W)
+        weights = 0.5 / norms
+        values.append(problem.cost(W) + 0.3 * norms.sum())
+    assert np.all(np.diff(values) <= 1e-10 * np.abs(values[:-1]))
 
 
 # The published iterations
@@ -193,7 +178,7 @@ def test_the_objective_never_rises(reference, name, params):
     assert np.all(np.diff(history) <= 1e-9 * np.abs(history[:-1]))
 
 
-@pytest.mark.parametrize("name", DATA)
+@on_every_data_set
 @pytest.mark.parametrize(("lam", "gamma"), SETTINGS)
 def test_the_selector_reaches_an_objective_no_higher_than_that_of_the_authors(reference, name, lam, gamma):
     X, stored = samples(reference, name), reference(f"udfs_{name}")
@@ -217,7 +202,7 @@ def test_constant_columns_are_first_with_the_authors_and_last_here(reference, la
 
 
 @may_stop_early
-@pytest.mark.parametrize("row_penalty", [0.001, 0.02, 0.3])
+@pytest.mark.parametrize("row_penalty", [0.001, 0.3])
 def test_the_start_is_not_arbitrary_with_more_features_than_samples(reference, row_penalty):
     X = samples(reference, "wide")
     order = np.random.default_rng(0).permutation(120)
@@ -243,7 +228,7 @@ def test_a_zero_row_stays_zero_from_the_largest_penalty_on(shape):
 
 
 @pytest.mark.parametrize("name", ["syn", "wide"])
-def test_what_is_left_out_scores_zero_and_ranks_by_its_own_cost(reference, name):
+def test_what_is_left_out_ranks_by_its_own_cost_and_other_weights_are_orthonormal_and_scored_by_norm(reference, name):
     X = samples(reference, name)
     selector = UDFS(5, n_clusters=4).fit(X)
     values = StandardScaler().fit_transform(X)
@@ -252,16 +237,10 @@ def test_what_is_left_out_scores_zero_and_ranks_by_its_own_cost(reference, name)
     assert 3 <= X.shape[1] - len(left_out) < X.shape[1] / 2
     assert_array_equal(selector.coef_[left_out], 0.0)
     assert_array_equal(selector.top_features(X.shape[1])[-len(left_out) :], left_out[np.argsort(costs[left_out])])
-
-
-@pytest.mark.parametrize("name", ["syn", "wide"])
-def test_weights_are_orthonormal_scores_are_their_norms_and_the_embedding_their_image(reference, name):
-    X = samples(reference, name)
-    selector = UDFS(5, n_clusters=4).fit(X)
     # Rows below 1e-4 of the largest are left out.
     assert_allclose(selector.coef_.T @ selector.coef_, np.eye(3), rtol=0, atol=1e-4)
     assert_allclose(selector.scores_, np.linalg.norm(selector.coef_, axis=1), rtol=1e-12)
-    assert_allclose(selector.embedding_, StandardScaler().fit_transform(X) @ selector.coef_, rtol=0, atol=1e-12)
+    assert_allclose(selector.embedding_, values @ selector.coef_, rtol=0, atol=1e-12)
 
 
 def test_samples_that_coincide_with_all_their_neighbours_are_legal():
@@ -275,6 +254,6 @@ def test_features_that_all_cost_nothing_are_taken_in_their_order(n_features):
     # Every sample has more copies than neighbours.
     X = np.repeat(np.random.default_rng(0).standard_normal((12, n_features)), 10, axis=0)
     order = np.random.default_rng(1).permutation(120)
-    for samples in (X, sp.csr_array(X), X[order]):
-        scores = UDFS(5, n_clusters=5).fit(samples).scores_
+    for each in (X, sp.csr_array(X), X[order]):
+        scores = UDFS(5, n_clusters=5).fit(each).scores_
         assert_allclose(scores, np.arange(n_features) < 4, rtol=0, atol=1e-12)

@@ -36,7 +36,9 @@ def test_the_penalty_is_halved_until_the_embedding_agrees_with_the_structure():
     assert found.penalty == pytest.approx(found.share * smallest_penalty_of_products(found.products))
 
 
-def test_the_penalty_stays_if_no_features_express_the_structure():
+def test_the_penalty_stays_if_it_suffices_or_no_features_express_the_structure():
+    X = centred(0, 200, 30)
+    assert expressive_weights(Columns(X), X[:, :1], 0.1).share == 0.1
     X, Y = centred(0, 200, 5), centred(1, 200, 20)
     found = expressive_weights(Columns(X), Y, SHARE)
     assert found.share == SHARE

@@ -4,6 +4,7 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
+from problems import correlated_problem, worst_violation
 from sklearn.linear_model import MultiTaskLasso
 
 from ufselect.columns.dense import Columns
@@ -13,33 +14,13 @@ from ufselect.solvers.penalties import smallest_penalty_for_zero
 SHAPES = [(60, 20), (20, 60), (40, 40), (30, 400)]
 
 
-def problem(n, d, c=3, seed=0):
-    """Correlated columns, and a target that a few of them explain."""
-    rng = np.random.default_rng(seed)
-    X = rng.standard_normal((n, d)) + rng.standard_normal((n, 1))
-    Y = X[:, :3] @ rng.standard_normal((3, c)) + 0.3 * rng.standard_normal((n, c))
-    return X, Y
-
-
 def objective(X, Y, W, penalty):
     return np.sum((Y - X @ W) ** 2) + penalty * np.linalg.norm(W, axis=1).sum()
 
 
-def worst_violation(X, Y, W, penalty):
-    """By how much the worst row misses its optimality condition, as a share of γ/2."""
-    H = X.T @ (Y - X @ W)
-    half = penalty / 2.0
-    worst = 0.0
-    for slope, w in zip(H, W, strict=True):
-        length = np.linalg.norm(w)
-        off = np.linalg.norm(slope - half * w / length) if length > 0.0 else np.linalg.norm(slope) - half
-        worst = max(worst, off)
-    return worst / half
-
-
 def assert_solved(X, Y, solution, penalty, tol=1e-4):
     assert solution.converged
-    assert worst_violation(X, Y, solution.coef, penalty) <= tol * (1.0 + 1e-6)
+    assert worst_violation(X.T @ (Y - X @ solution.coef), solution.coef, penalty / 2.0) <= tol * (1.0 + 1e-6)
     assert_allclose(solution.objective, objective(X, Y, solution.coef, penalty), rtol=1e-9)
 
 
@@ -62,16 +43,16 @@ def test_optimality_conditions_hold(n, d, c, ratio, with_gram, seed):
 
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("ratio", [0.005, 0.05, 0.5])
-@pytest.mark.parametrize("with_gram", [False, True])
-def test_optimality_conditions_hold_for_correlated_columns(shape, ratio, with_gram):
-    X, Y = problem(*shape)
+def test_optimality_conditions_hold_for_correlated_columns(shape, ratio):
+    X, Y = correlated_problem(*shape)
     penalty = ratio * smallest_penalty_for_zero(Columns(X), Y)
-    assert_solved(X, Y, l21_regression(Columns(X), Y, penalty, gram=X.T @ X if with_gram else None), penalty)
+    for gram in (None, X.T @ X):
+        assert_solved(X, Y, l21_regression(Columns(X), Y, penalty, gram=gram), penalty)
 
 
 @pytest.mark.parametrize("tol", [1e-2, 1e-7])
 def test_the_tolerance_asked_for_is_the_one_reached(tol):
-    X, Y = problem(30, 100)
+    X, Y = correlated_problem(30, 100)
     penalty = 0.05 * smallest_penalty_for_zero(Columns(X), Y)
     assert_solved(X, Y, l21_regression(Columns(X), Y, penalty, tol=tol), penalty, tol)
 
@@ -79,7 +60,7 @@ def test_the_tolerance_asked_for_is_the_one_reached(tol):
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("ratio", [0.01, 0.1, 0.6])
 def test_the_objective_equals_that_of_multi_task_lasso(shape, ratio):
-    X, Y = problem(*shape)
+    X, Y = correlated_problem(*shape)
     penalty = ratio * smallest_penalty_for_zero(Columns(X), Y)
     model = MultiTaskLasso(penalty / (2 * shape[0]), fit_intercept=False, tol=1e-10, max_iter=1_000_000)
     theirs = objective(X, Y, model.fit(X, Y).coef_.T, penalty)
@@ -88,7 +69,7 @@ def test_the_objective_equals_that_of_multi_task_lasso(shape, ratio):
 
 @pytest.mark.parametrize("shape", SHAPES)
 def test_the_solution_is_zero_from_the_named_penalty_on_and_not_before(shape):
-    X, Y = problem(*shape)
+    X, Y = correlated_problem(*shape)
     largest = smallest_penalty_for_zero(Columns(X), Y)
     assert_allclose(largest, 2.0 * max(np.linalg.norm(x @ Y) for x in X.T), rtol=1e-12)
     assert_array_equal(l21_regression(Columns(X), Y, largest).coef, 0.0)
@@ -100,7 +81,7 @@ def test_the_solution_is_zero_from_the_named_penalty_on_and_not_before(shape):
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("with_gram", [False, True])
 def test_a_warm_start_ends_where_a_cold_one_does(shape, with_gram):
-    X, Y = problem(*shape)
+    X, Y = correlated_problem(*shape)
     gram = X.T @ X if with_gram else None
     penalty = 0.05 * smallest_penalty_for_zero(Columns(X), Y)
     cold = l21_regression(Columns(X), Y, penalty, gram=gram)
@@ -115,7 +96,7 @@ def test_a_warm_start_ends_where_a_cold_one_does(shape, with_gram):
 
 
 def test_stopped_early_it_says_so_and_reports_the_objective_of_what_it_returns():
-    X, Y = problem(30, 400)
+    X, Y = correlated_problem(30, 400)
     penalty = 0.005 * smallest_penalty_for_zero(Columns(X), Y)
     solution = l21_regression(Columns(X), Y, penalty, max_iter=1)
     assert not solution.converged
@@ -142,7 +123,7 @@ def test_sparse_centred_columns_give_the_objective_of_dense_ones(shape, layout):
 @pytest.mark.parametrize("shape", [(60, 20), (20, 60)])
 @pytest.mark.parametrize("with_gram", [False, True])
 def test_duplicated_columns_do_not_change_the_optimum(shape, with_gram):
-    X, Y = problem(*shape)
+    X, Y = correlated_problem(*shape)
     twice = np.hstack([X, X])
     penalty = 0.05 * smallest_penalty_for_zero(Columns(X), Y)
     solution = l21_regression(Columns(twice), Y, penalty, gram=twice.T @ twice if with_gram else None)
@@ -151,19 +132,16 @@ def test_duplicated_columns_do_not_change_the_optimum(shape, with_gram):
 
 
 @pytest.mark.parametrize("name", ["JAFFE", "TOX", "USPS49"])
-@pytest.mark.parametrize("ratio", [0.02, 0.05, 0.3])
+@pytest.mark.parametrize("ratio", [0.02, 0.3])
 def test_optimality_conditions_hold_on_benchmark_data(learned_space, name, ratio):
     X, Y, penalty, _ = learned_space(name)
     penalty = ratio / 0.05 * penalty
-    assert_solved(X.values, Y, l21_regression(X, Y, penalty), penalty)
-
-
-@pytest.mark.parametrize("name", ["JAFFE", "USPS49"])
-def test_the_gram_matrix_of_benchmark_data_leads_to_the_same_objective(learned_space, name):
-    X, Y, penalty, _ = learned_space(name)
-    by_gram = l21_regression(X, Y, penalty, gram=X.gram())
-    assert_solved(X.values, Y, by_gram, penalty)
-    assert_allclose(by_gram.objective, l21_regression(X, Y, penalty).objective, rtol=1e-6)
+    plain = l21_regression(X, Y, penalty)
+    assert_solved(X.values, Y, plain, penalty)
+    if X.shape[1] < 2000:
+        by_gram = l21_regression(X, Y, penalty, gram=X.gram())
+        assert_solved(X.values, Y, by_gram, penalty)
+        assert_allclose(by_gram.objective, plain.objective, rtol=1e-6)
 
 
 @pytest.mark.parametrize(("data", "target", "weights"), [("XL", "YL", "WL"), ("XW", "YW", "WW")])

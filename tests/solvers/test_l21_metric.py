@@ -4,6 +4,7 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
+from problems import correlated_problem, row_sparse_gap, worst_violation
 
 from ufselect.columns.dense import Columns
 from ufselect.graphs.laplacian import neighbor_laplacian
@@ -17,10 +18,8 @@ with_and_without_gram = pytest.mark.parametrize("with_gram", [False, True])
 
 
 def problem(n, d, c=3, seed=0):
-    """Correlated columns, a target that a few of them explain, and the Laplacian of neighbours."""
-    rng = np.random.default_rng(seed)
-    X = rng.standard_normal((n, d)) + rng.standard_normal((n, 1))
-    Y = X[:, :3] @ rng.standard_normal((3, c)) + 0.3 * rng.standard_normal((n, c))
+    """A regression, and the Laplacian of neighbours."""
+    X, Y = correlated_problem(n, d, c, seed)
     columns = Columns(X)
     return X, Y, neighbor_laplacian(neighbor_graph(columns, nearest_others(columns, 4)))
 
@@ -35,24 +34,8 @@ def objective(X, Y, W, L, weight, penalty):
     return np.sum((Y - Z) ** 2) + weight * np.sum(Z * (L @ Z)) + penalty * np.linalg.norm(W, axis=1).sum()
 
 
-def worst_violation(X, Y, W, M, penalty):
-    """By how much the worst row misses its optimality condition, as a share of γ/2."""
-    half = penalty / 2.0
-    slope = X.T @ (Y - M @ (X @ W))
-    length = np.linalg.norm(W, axis=1)
-    used = length > 0.0
-    off = np.maximum(np.linalg.norm(slope, axis=1) - half, 0.0)
-    off[used] = np.linalg.norm(slope[used] - half * W[used] / length[used, None], axis=1)
-    return off.max() / half
-
-
-def duality_gap(X, Y, W, penalty):
-    """Of ‖Y − XW‖² + γ‖W‖₂,₁: 2tr(ΘᵀY) − ‖Θ‖² is a lower bound for every Θ with ‖xⱼᵀΘ‖ ≤ γ/2."""
-    R = Y - X @ W
-    steepest = np.linalg.norm(X.T @ R, axis=1).max()
-    T = min(1.0, penalty / 2.0 / steepest) * R
-    value = np.sum(R**2) + penalty * np.linalg.norm(W, axis=1).sum()
-    return (value - 2.0 * np.sum(T * Y) + np.sum(T**2)) / value
+def violation(X, Y, W, M, penalty):
+    return worst_violation(X.T @ (Y - M @ (X @ W)), W, penalty / 2.0)
 
 
 def transformed(X, Y, M):
@@ -76,7 +59,7 @@ def test_optimality_conditions_hold(n, d, weight, ratio, with_gram, seed):
     penalty = ratio * smallest_penalty_for_zero(Columns(X), Y)
     solution = l21_regression(Columns(X), Y, penalty, metric=M, gram=X.T @ (M @ X) if with_gram else None)
     assert solution.converged
-    assert worst_violation(X, Y, solution.coef, M, penalty) <= 1e-4 * (1.0 + 1e-6)
+    assert violation(X, Y, solution.coef, M, penalty) <= 1e-4 * (1.0 + 1e-6)
     assert_allclose(solution.objective, objective(X, Y, solution.coef, L, weight, penalty), rtol=1e-9)
 
 
@@ -94,7 +77,7 @@ def test_it_is_the_plain_problem_of_transformed_columns_and_target(shape, with_g
     # The two differ by a constant: ‖Y‖² − tr(YᵀM⁻¹Y).
     constant = np.sum(Y**2) - np.sum(other_Y**2)
     assert_allclose(solution.objective, plain.objective + constant, rtol=1e-9)
-    assert duality_gap(other_X, other_Y, solution.coef, penalty) <= 1e-7
+    assert row_sparse_gap(other_X, other_Y, solution.coef, penalty) <= 1e-7
     # With more columns than samples only what is fitted is unique.
     assert_allclose(X @ solution.coef, X @ plain.coef, rtol=0, atol=1e-6)
 
@@ -117,5 +100,5 @@ def test_sparse_centred_columns_give_the_objective_of_dense_ones(shape):
     sparse = Columns(sp.csc_array(values), values.mean(axis=0), centered=True)
     penalty = 0.1 * smallest_penalty_for_zero(Columns(X), Y)
     solution = l21_regression(sparse, Y, penalty, metric=M)
-    assert worst_violation(X, Y, solution.coef, M, penalty) <= 1e-4 * (1.0 + 1e-6)
+    assert violation(X, Y, solution.coef, M, penalty) <= 1e-4 * (1.0 + 1e-6)
     assert_allclose(solution.objective, l21_regression(Columns(X), Y, penalty, metric=M).objective, rtol=1e-6)

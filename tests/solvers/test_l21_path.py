@@ -4,6 +4,7 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
+from problems import correlated_problem, on_every_data_set, samples, worst_violation
 from scipy.optimize import linprog
 
 from ufselect.columns.dense import Columns
@@ -11,36 +12,14 @@ from ufselect.solvers.l21 import l21_regression
 from ufselect.solvers.l21_path import l21_interpolation, l21_path, l21_regression_of_size
 from ufselect.solvers.penalties import smallest_penalty_for_zero
 
-on_every_data_set = pytest.mark.parametrize("name", ["syn", "wide", "digits200nc"])
-
-
-def problem(n, d, c=3, seed=0):
-    """Correlated columns, and a target that a few of them explain."""
-    rng = np.random.default_rng(seed)
-    X = rng.standard_normal((n, d)) + rng.standard_normal((n, 1))
-    Y = X[:, :3] @ rng.standard_normal((3, c)) + 0.3 * rng.standard_normal((n, c))
-    return X, Y
-
 
 def stored_problem(reference, name):
     """Raw columns and the stored factor of their similarity."""
-    stored = reference("data_digits200" if name == "digits200nc" else f"data_{name}")
-    X = stored["X"][:, stored["nonconstant"]] if name == "digits200nc" else stored["X"]
-    return X.astype(float), reference(f"spfs_{name}")["Y"]
+    return samples(reference, name), reference(f"spfs_{name}")["Y"]
 
 
 def used_rows(W):
     return np.flatnonzero(W.any(axis=1))
-
-
-def assert_optimal(X, Y, W, penalty, tol=1e-4):
-    slope = X.T @ (Y - X @ W)
-    half = penalty / 2.0
-    length = np.linalg.norm(W, axis=1)
-    used = length > 0.0
-    off = np.maximum(np.linalg.norm(slope, axis=1) - half, 0.0)
-    off[used] = np.linalg.norm(slope[used] - half * W[used] / length[used, None], axis=1)
-    assert off.max() <= tol * (1.0 + 1e-6) * half
 
 
 def penalty_of(X, Y, W):
@@ -71,24 +50,19 @@ def test_rows_enter_between_the_penalties_at_which_they_are_out_and_in(reference
 def test_the_path_is_left_at_a_solution(reference, name):
     X, Y = stored_problem(reference, name)
     path = l21_path(Columns(X), Y, 20)
-    assert_optimal(X, Y, path.coef, path.share * smallest_penalty_for_zero(Columns(X), Y))
+    half = path.share * smallest_penalty_for_zero(Columns(X), Y) / 2.0
+    assert worst_violation(X.T @ (Y - X @ path.coef), path.coef, half) <= 1e-4 * (1.0 + 1e-6)
     assert np.count_nonzero(path.entries >= path.share) >= 20
     assert set(used_rows(path.coef)) <= set(np.flatnonzero(path.entries >= path.share))
+    out = path.entries < path.share  # placed by nearness to the path
+    steepness = np.linalg.norm(X.T @ (Y - X @ path.coef), axis=1)[out]
+    assert_allclose(path.entries[out], steepness / (smallest_penalty_for_zero(Columns(X), Y) / 2.0), rtol=1e-9)
     earlier = l21_regression(Columns(X), Y, path.share / 0.9 * smallest_penalty_for_zero(Columns(X), Y)).coef
     assert len(used_rows(earlier)) < 20
 
 
-@on_every_data_set
-def test_who_has_not_entered_is_placed_by_nearness_to_it(reference, name):
-    X, Y = stored_problem(reference, name)
-    path = l21_path(Columns(X), Y, 5)
-    out = path.entries < path.share
-    steepness = np.linalg.norm(X.T @ (Y - X @ path.coef), axis=1)[out]
-    assert_allclose(path.entries[out], steepness / (smallest_penalty_for_zero(Columns(X), Y) / 2.0), rtol=1e-9)
-
-
 def test_where_so_many_never_enter_the_path_ends_at_a_thousandth():
-    X, Y = problem(40, 10)
+    X, Y = correlated_problem(40, 10)
     X[:, 6:] = 0.0
     path = l21_path(Columns(X), Y, 10)
     assert 0.9e-3 <= path.share <= 1e-3
@@ -100,13 +74,14 @@ def test_where_so_many_never_enter_the_path_ends_at_a_thousandth():
 
 
 @on_every_data_set
-@pytest.mark.parametrize("n_rows", [1, 5, 10, 20])
+@pytest.mark.parametrize("n_rows", [1, 20])
 def test_about_as_many_rows_are_used_as_asked_for(reference, name, n_rows):
     X, Y = stored_problem(reference, name)
     solution = l21_regression_of_size(Columns(X), Y, n_rows)
     assert abs(len(used_rows(solution.coef)) - n_rows) <= n_rows / 10.0
     penalty = penalty_of(X, Y, solution.coef)
-    assert_optimal(X, Y, solution.coef, penalty, tol=2e-4)  # γ is read off a solution that is good to 1e-4
+    # γ is read off a solution that is good to 1e-4.
+    assert worst_violation(X.T @ (Y - X @ solution.coef), solution.coef, penalty / 2.0) <= 2e-4 * (1.0 + 1e-6)
     value = np.sum((Y - X @ solution.coef) ** 2) + penalty * np.linalg.norm(solution.coef, axis=1).sum()
     assert_allclose(solution.objective, value, rtol=1e-4)
 
@@ -127,19 +102,9 @@ def certified_lower_bound(X, Y, share=1e-6):
     return np.sum(R * Y) / np.linalg.norm(X.T @ R, axis=1).max()
 
 
-def test_the_exact_fit_is_no_longer_than_the_stored_one(reference):
-    stored = reference("fssl_wide")
-    X, Y = reference("data_wide")["X"], stored["Y"]
-    solution = l21_interpolation(Columns(X), Y)
-    assert solution.converged
-    assert np.linalg.norm(X @ solution.coef - Y) < 1e-10
-    assert solution.objective <= stored["exact_obj_constrained"] * (1.0 + 1e-6)
-    assert solution.objective == np.linalg.norm(solution.coef, axis=1).sum()
-
-
 @pytest.mark.parametrize("seed", range(3))
 def test_the_exact_fit_is_optimal_by_a_certificate(seed):
-    X, Y = problem(15, 60, seed=seed)
+    X, Y = correlated_problem(15, 60, seed=seed)
     solution = l21_interpolation(Columns(X), Y)
     assert_allclose(X @ solution.coef, Y, rtol=0, atol=1e-10)
     bound = certified_lower_bound(X, Y)
@@ -147,9 +112,8 @@ def test_the_exact_fit_is_optimal_by_a_certificate(seed):
     assert bound * (1.0 - 1e-9) <= solution.objective <= bound * (1.0 + 1e-5)
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_of_one_column_it_is_basis_pursuit(seed):
-    X, Y = problem(6, 20, c=1, seed=seed)
+def test_of_one_column_it_is_basis_pursuit():
+    X, Y = correlated_problem(6, 20, c=1)
     program = linprog(np.ones(40), A_eq=np.hstack([X, -X]), b_eq=Y[:, 0])
     assert_allclose(l21_interpolation(Columns(X), Y).objective, program.fun, rtol=1e-6)
 
@@ -169,14 +133,14 @@ def test_steps_never_lengthen_the_fit_and_keep_it_exact(n, extra, c, seed):
 
 @pytest.mark.parametrize("centered", [False, True])
 def test_a_target_out_of_reach_is_refused(centered):
-    X, Y = problem(20, 60) if centered else problem(40, 10)
+    X, Y = correlated_problem(20, 60) if centered else correlated_problem(40, 10)
     X = X - X.mean(axis=0)
     with pytest.raises(ValueError, match=r"equals the embedding: the relative error is .*%"):
         l21_interpolation(Columns(X, centered=True), Y + 1.0)
 
 
 def test_stopped_early_it_says_so():
-    X, Y = problem(15, 60)
+    X, Y = correlated_problem(15, 60)
     solution = l21_interpolation(Columns(X), Y, max_iter=2)
     assert (solution.n_iter, solution.converged) == (2, False)
 

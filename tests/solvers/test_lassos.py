@@ -4,12 +4,12 @@ import scipy.sparse as sp
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
+from problems import duality_gaps
 from sklearn.linear_model import Lasso, orthogonal_mp_gram
 
 from ufselect.columns.dense import Columns
 from ufselect.solvers._lasso_kernels import (
     append_to_inverse,
-    best_candidates,
     largest_magnitude,
     remove_from_inverse,
 )
@@ -40,28 +40,31 @@ def random_samples(n, c, seed=0):
     return np.random.default_rng(seed).standard_normal((n, c))
 
 
-def assert_solved(gaps, Z, S, penalties, tol=1e-4):
-    values, gap = gaps(Z, S, 2.0 * penalties)
+def assert_solved(Z, S, penalties, tol=1e-4):
+    values, gap = duality_gaps(Z, S, 2.0 * penalties)
     assert np.all(gap <= tol * values + 1e-14 * np.sum(Z**2, axis=1))
     assert_array_equal(np.diag(S), 0.0)
 
 
 @settings(max_examples=50)
 @given(n=st.integers(2, 40), c=st.integers(1, 12), ratio=st.floats(1e-3, 0.99), seed=st.integers(0, 2**16))
-def test_every_problem_is_solved_to_its_duality_gap(self_expression_gaps, n, c, ratio, seed):
+def test_every_problem_is_solved_to_its_duality_gap(n, c, ratio, seed):
     Z = random_samples(n, c, seed)
     S, penalties = solve(Z, ratio)
-    assert_solved(self_expression_gaps, Z, S, penalties)
+    assert_solved(Z, S, penalties)
 
 
-@pytest.mark.parametrize("tol", [1e-2, 1e-6, 1e-9])
-def test_the_gap_asked_for_is_the_gap_reached(self_expression_gaps, tol):
+def test_the_gap_asked_for_is_the_gap_reached_for_samples_of_any_length_and_precision():
     Z = random_samples(60, 6)
-    S, penalties = solve(Z, 0.05, tol=tol)
-    assert_solved(self_expression_gaps, Z, S, penalties, tol)
+    for tol in (1e-2, 1e-6, 1e-9):
+        assert_solved(Z, *solve(Z, 0.05, tol=tol), tol)
+    of_many_lengths = Z * np.geomspace(1e-4, 1e4, 60)[:, None]
+    assert_solved(of_many_lengths, *solve(of_many_lengths, 0.05))
+    single = Z.astype(np.float32)
+    assert_solved(single.astype(np.float64), *solve(single, 0.1))
 
 
-@pytest.mark.parametrize("ratio", [0.01, 0.1, 0.5, 0.9])
+@pytest.mark.parametrize("ratio", [0.01, 0.5])
 @pytest.mark.parametrize("shape", [(30, 5), (8, 20)])
 def test_objectives_equal_those_of_coordinate_descent(ratio, shape):
     Z = random_samples(*shape)
@@ -108,33 +111,21 @@ def test_from_the_largest_correlation_on_the_solution_is_zero():
     assert np.all(np.abs(below).sum(axis=0) > 0.0)
 
 
-@pytest.mark.parametrize("ratio", [0.01, 0.1])
-def test_generic_samples_need_no_more_others_than_dimensions(ratio):
-    S, _ = solve(random_samples(200, 7), ratio)
-    assert np.count_nonzero(S, axis=0).max() <= 7
-
-
 @pytest.mark.parametrize("copies", [2, 5])
-def test_repeated_samples_are_no_obstacle(self_expression_gaps, copies):
+def test_repeated_samples_are_no_obstacle(copies):
     Z = np.repeat(random_samples(15, 4), copies, axis=0)
     for tol in (1e-4, 1e-8):
         S, penalties = solve(Z, 0.1, tol=tol)
-        assert_solved(self_expression_gaps, Z, S, penalties, tol)
+        assert_solved(Z, S, penalties, tol)
 
 
-def test_zero_samples_are_expressed_by_nothing_and_express_nothing(self_expression_gaps):
+def test_zero_samples_are_expressed_by_nothing_and_express_nothing():
     Z = random_samples(20, 4)
     Z[[0, 7, 19]] = 0.0
     S, penalties = solve(Z, 0.1)
     assert_array_equal(S[[0, 7, 19]], 0.0)
     assert_array_equal(S[:, [0, 7, 19]], 0.0)
-    assert_solved(self_expression_gaps, Z, S, penalties)
-
-
-def test_samples_of_very_different_lengths_are_solved(self_expression_gaps):
-    Z = random_samples(40, 5) * np.geomspace(1e-4, 1e4, 40)[:, None]
-    S, penalties = solve(Z, 0.05)
-    assert_solved(self_expression_gaps, Z, S, penalties)
+    assert_solved(Z, S, penalties)
 
 
 @pytest.mark.parametrize("factor", [1e-6, 1e6])
@@ -143,21 +134,15 @@ def test_a_common_factor_changes_no_coefficient(factor):
     assert_allclose(solve(factor * Z, 0.1, tol=1e-9)[0], solve(Z, 0.1, tol=1e-9)[0], rtol=0, atol=1e-7)
 
 
-def test_sparse_centred_samples_give_the_solutions_of_dense_ones(self_expression_gaps):
+def test_sparse_centred_samples_give_the_solutions_of_dense_ones():
     values = sp.random_array((40, 9), density=0.3, random_state=np.random.default_rng(0)) + sp.eye_array(40, 9)
     sparse = Columns.prepared(sp.csr_array(values), center=True, scale="standard")
     dense = Columns.prepared(values.toarray(), center=True, scale="standard")
     S, penalties = solve(dense.values, 0.1, columns=sparse, tol=1e-8)
     expected, expected_penalties = solve(dense.values, 0.1, tol=1e-8)
-    assert_solved(self_expression_gaps, dense.values, S, penalties, 1e-7)
+    assert_solved(dense.values, S, penalties, 1e-7)
     assert_allclose(penalties, expected_penalties, rtol=1e-12)
     assert_allclose(S, expected, rtol=0, atol=1e-5)
-
-
-def test_single_precision_samples_are_solved_too(self_expression_gaps):
-    Z = random_samples(50, 6).astype(np.float32)
-    S, penalties = solve(Z, 0.1)
-    assert_solved(self_expression_gaps, Z.astype(np.float64), S, penalties)
 
 
 def pursued(Z, n_nonzero, columns=None):
@@ -210,7 +195,7 @@ def extended(gram, count):
     return active, inverse
 
 
-@pytest.mark.parametrize("position", [0, 4, 8])
+@pytest.mark.parametrize("position", [0, 8])
 def test_candidates_join_and_leave_an_inverse_and_a_solution(gram, position):
     active, inverse = extended(gram, 9)
     assert_allclose(inverse[:9, :9] @ gram[:9, :9], np.eye(9), atol=1e-9)
@@ -224,13 +209,6 @@ def test_candidates_join_and_leave_an_inverse_and_a_solution(gram, position):
     assert_allclose(part @ step[:8], [right[j] for j in left], atol=1e-9)
 
 
-def test_more_than_the_rank_can_join_and_one_of_them_leave(gram):
-    active, inverse = extended(gram, 13)
-    assert np.all(np.linalg.eigvalsh(inverse[:13, :13]) > 0.0)
-    remove_from_inverse(active, inverse, np.zeros(13), 13, 12)
-    assert_allclose(inverse[:12, :12] @ gram[:12, :12], np.eye(12), atol=1e-6)
-
-
 def test_an_inverse_that_has_lost_its_digits_shows(gram):
     active, inverse = extended(gram, 8)
     inverse *= 10.0
@@ -240,15 +218,3 @@ def test_an_inverse_that_has_lost_its_digits_shows(gram):
 @pytest.mark.parametrize("values", [[0.0, -0.0], [-0.0, 5e-324], [np.inf, -1.0], [-np.inf, 1e308]])
 def test_the_largest_magnitude_of_extreme_numbers_is_exact(values):
     assert largest_magnitude(np.array(values)) == np.abs(values).max()
-
-
-def test_the_best_candidates_are_those_of_a_sort(gram):
-    correlations = np.concatenate([gram[0], -gram[1], np.zeros(70), gram[2]])
-    taken = np.zeros(len(correlations), dtype=bool)
-    taken[[3, 40]] = True
-    floor = 0.5 * np.abs(correlations).max()
-    strengths = np.where(taken, 0.0, np.abs(correlations))
-    wanted = [j for j in np.argsort(-strengths, kind="stable") if strengths[j] > floor]
-    for room in (2, len(wanted), len(wanted) + 5):
-        best, found = best_candidates(correlations, taken, floor, room)
-        assert best[:found].tolist() == wanted[:room]

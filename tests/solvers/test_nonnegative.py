@@ -112,21 +112,19 @@ def test_linear_and_concave_terms_may_take_part(n, c, exponent, seed):
         assert value(F) <= before + 1e-12 * (abs(before) + np.sum(np.abs(P)) + z)
 
 
-@pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("z", [1.0, 10.0])
-def test_steps_end_where_the_optimality_conditions_hold(seed, z):
-    M = mixed_signs(10, seed)
-    F = descended(M, np.random.default_rng(seed).random((10, 2)) + 0.1, z, 8000)
+def test_steps_end_where_the_optimality_conditions_hold(z):
+    M = mixed_signs(10, 0)
+    F = descended(M, np.random.default_rng(0).random((10, 2)) + 0.1, z, 8000)
     slope = 2.0 * (M @ F) + 2.0 * z * (F @ (F.T @ F) - F)
     # Entries that end at zero get there in the limit only, so that F ∘ slope is small but not zero.
     assert np.max(np.abs(F * slope)) <= 1e-6 * z
     assert slope.min() >= -1e-3 * z
 
 
-@pytest.mark.parametrize("seed", range(2))
-def test_steps_from_all_partitions_find_the_best_partition_and_its_vectors(seed):
+def test_steps_from_all_partitions_find_the_best_partition_and_its_vectors():
     """For M = I − A, A ≥ 0, disjoint columns are best as Perron vectors of the blocks of A: a search by hand."""
-    A = np.random.default_rng(seed).random((5, 5))
+    A = np.random.default_rng(0).random((5, 5))
     M = np.eye(5) - (A + A.T) / np.linalg.eigvalsh(A + A.T)[-1]
     partitions = [np.array([0, *rest]) for rest in product([0, 1], repeat=4) if any(rest)]
 
@@ -144,13 +142,6 @@ def test_steps_from_all_partitions_find_the_best_partition_and_its_vectors(seed)
 
 
 # The published step
-
-
-def test_published_step_is_the_formula_of_the_paper():
-    rng = np.random.default_rng(0)
-    M, F, z = mixed_signs(8, 0), unit_columns(rng.random((8, 3))), 1e8
-    raw = F * (z * F) / (M @ F + z * F @ F.T @ F)
-    assert_allclose(published_step(F, M @ F, z), raw / np.linalg.norm(raw, axis=0), rtol=1e-12)
 
 
 def test_published_step_may_raise_the_objective_where_the_monotone_one_does_not():
@@ -216,29 +207,16 @@ def project(row):
 
 
 @settings(max_examples=50)
-@given(matrices(1e8))
-def test_every_row_lies_on_the_simplex(A):
+@given(matrices(100.0) | matrices(1e8))
+def test_every_row_lies_on_the_simplex_and_no_point_of_it_in_the_direction_of_the_remainder(A):
+    # p is the projection of a exactly if (a − p)ᵀ(q − p) ≤ 0 on the simplex, that is at its corners.
     P = project_rows_onto_simplex(A)
     assert P.shape == A.shape
     assert P.min() >= 0.0
     assert_allclose(P.sum(axis=1), 1.0, rtol=0, atol=1e-12)
-
-
-@settings(max_examples=50)
-@given(matrices(100.0))
-def test_projecting_twice_changes_nothing(A):
-    P = project_rows_onto_simplex(A)
-    assert_allclose(project_rows_onto_simplex(P), P, rtol=0, atol=1e-14)
-
-
-@settings(max_examples=50)
-@given(matrices(100.0))
-def test_no_point_of_the_simplex_lies_in_the_direction_of_the_remainder(A):
-    # p is the projection of a exactly if (a − p)ᵀ(q − p) ≤ 0 on the simplex, that is at its corners.
-    P = project_rows_onto_simplex(A)
     remainder = A - P
     towards_corners = remainder - np.sum(remainder * P, axis=1, keepdims=True)
-    assert towards_corners.max() <= 1e-11
+    assert towards_corners.max() <= 1e-13 * max(100.0, np.abs(A).max())
 
 
 def test_rows_are_projected_independently():
@@ -251,8 +229,5 @@ def test_stored_projections_are_met(reference):
     for v, x in zip(stored["v"], stored["x"], strict=True):
         present = ~np.isnan(v)
         assert_allclose(project(v[present]), x[present], rtol=0, atol=1e-12)
-
-
-def test_projections_of_the_published_program_are_met(reference):
-    stored = reference("ref_single")
+    stored = reference("ref_single")  # of the published program
     assert_allclose(project_rows_onto_simplex(stored["V"]), stored["PS"], rtol=0, atol=1e-10)

@@ -5,7 +5,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from ufselect.columns.dense import Columns
 from ufselect.solvers.reweighted import SharedColumns
-from ufselect.solvers.robust_ridge import Known, RobustRidge, _conjugate_gradients, _System
+from ufselect.solvers.robust_ridge import Known, RobustRidge, _System
 
 N, D, C, PENALTY = 40, 30, 3, 2.0
 NEGLIGIBLE = np.arange(D) % 3 == 0
@@ -153,11 +153,3 @@ def test_another_factor_is_made_before_solutions_take_more_time_than_with_it(mon
         h = changed(h, 0.3, seed)
         fit = ridge.fit(G, h, noise, used, Known(fit.coef, fit.fitted))
     assert 2 <= len(made) <= 20
-
-
-def test_conjugate_gradients_say_if_they_need_more_steps():
-    A = np.diag(np.arange(1.0, 31.0))
-    F = np.ones((30, 1))
-    assert _conjugate_gradients(lambda V: A @ V, np.copy, F, 1e-12, 5) is None
-    solution = _conjugate_gradients(lambda V: A @ V, np.copy, F, 1e-12, 100)
-    assert_allclose(solution[:, 0], 1.0 / np.arange(1.0, 31.0), rtol=1e-9)
