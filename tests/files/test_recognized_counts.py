@@ -136,6 +136,16 @@ def test_other_tables_are_not_counts(name, form):
     assert not looks_like_counts(table_of(form(NOT_COUNTS[name])))
 
 
+@pytest.mark.parametrize("n", [60, 150, 300])
+def test_few_genes_that_are_alike_by_chance_do_not_make_counts_an_image(n):
+    recognized = 0
+    for seed in range(100):
+        rng = np.random.default_rng(seed)
+        rates = np.exp(rng.standard_normal((3, 40)) - 1.0)[rng.integers(0, 3, n)]
+        recognized += looks_like_counts(table_of(rng.poisson(rates * rng.gamma(2.0, 1.0, (n, 1))).astype(float)))
+    assert recognized >= 98
+
+
 def sizes(rng):
     """Numbers of samples and columns."""
     return int(rng.choice([60, 150, 400])), int(rng.choice([24, 60, 150]))

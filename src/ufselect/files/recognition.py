@@ -158,7 +158,8 @@ def _are_images(X: Any) -> bool:
     some, near, far = (
         _some_values(X, columns[(first + step) % len(columns)]) for step in (0, 1, 1 + len(columns) // 2)
     )
-    return _typical_correlation(some, near) - _typical_correlation(some, far) > _MOST_LIKE_NEIGHBORS
+    (of_near, error), (of_far, other_error) = (_typical_correlation(some, others) for others in (near, far))
+    return of_near - of_far > _MOST_LIKE_NEIGHBORS + np.hypot(error, other_error)
 
 
 def _some_values(X: Any, columns: NDArray[np.intp]) -> NDArray[np.float64]:
@@ -174,11 +175,17 @@ def _some_values(X: Any, columns: NDArray[np.intp]) -> NDArray[np.float64]:
     return np.asarray(values - values.mean(axis=0))
 
 
-def _typical_correlation(some: NDArray[np.float64], others: NDArray[np.float64]) -> float:
-    """Return the median absolute correlation of pairs of centred columns; some groups of genes stand together."""
+def _typical_correlation(some: NDArray[np.float64], others: NDArray[np.float64]) -> tuple[float, float]:
+    """Return the median absolute correlation of pairs of centred columns, and its standard error.
+
+    It is the median because some groups of genes stand together.
+    """
     lengths = np.linalg.norm(some, axis=0) * np.linalg.norm(others, axis=0)
     products = np.abs(np.sum(some * others, axis=0))
-    return float(np.median(products[lengths > 0] / lengths[lengths > 0])) if lengths.any() else 0.0
+    found = products[lengths > 0] / lengths[lengths > 0]
+    if not len(found):
+        return 0.0, 0.0
+    return float(np.median(found)), 1.25 * float(np.std(found)) / np.sqrt(len(found))  # √(π/2) σ/√n
 
 
 def codes_among(table: Table) -> dict[str, int]:
