@@ -136,7 +136,8 @@ class BaseSelector(SelectorMixin, BaseEstimator, metaclass=ABCMeta):  # type: ig
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
-            Data without labels.
+            Data without labels. :class:`ufselect.KernelFSASL` also takes PyTorch tensors, on their device, and Dask
+            arrays and data frames, block by block where the blocks are.
         y : Ignored
             Not used, present for API consistency by convention.
         batch : array-like of shape (n_samples,), optional
