@@ -199,3 +199,13 @@ def test_the_largest_number_of_columns_apart_is_stated_before_the_fit():
         NeverFitted(6, min_distance=4, keep=[0, 1, 2]).fit(PLANTED.X[:, :13])
     with pytest.raises(ValueError, match="Only 4 columns are at least min_distance=4 apart, but 5"):
         NeverFitted(5, min_distance=4).fit(PLANTED.X[:, :13])
+
+
+def test_a_column_that_is_kept_and_excluded_is_called_by_its_name():
+    import pandas as pd
+
+    frame = pd.DataFrame(PLANTED.X, columns=[f"gene {j}" for j in range(30)])
+    with pytest.raises(ValueError, match=r"^Column 'gene 3' is in keep and in exclude\.$"):
+        KernelFSASL(5, keep=["gene 3"], exclude=["gene 3", "gene 4"]).fit(frame)
+    with pytest.raises(ValueError, match=r"^Column 3 is in keep and in exclude\.$"):
+        KernelFSASL(5, keep=[3], exclude=[3]).fit(PLANTED.X)
