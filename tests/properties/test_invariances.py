@@ -36,8 +36,6 @@ VARIANTS = {
 # Row-sparse regression stops at violations of 1e-4, and which it leaves depends on the order of the columns.
 SOLVED_BY_REGRESSION = {"FSASL", "KernelFSASL", "FSSL", "GLSPFS", "MRSF", "SPFS"}
 REGRESSION_PRECISION = 1e-3
-# On the kernel of a graph, all regressions but the last stop at violations of 0.1.
-KERNEL_PRECISION = 1e-2
 # The iterative eigensolver stops at a residual of 1e-7, which leaves this much where the gap in the spectrum is small.
 ITERATIVE_PRECISION = 1e-3
 # RUFS maps columns onto [0, 1], where x and 1 − x are not alike.
@@ -112,7 +110,7 @@ def test_features_take_their_scores_along_when_permuted(variant):
     order = np.random.default_rng(0).permutation(X.shape[1])
     original, permuted = original_fit(variant, 0), fitted(X[:, order], variant)
     regression = VARIANTS[variant][0] in SOLVED_BY_REGRESSION and variant != "FSASL eigen"
-    rtol = KERNEL_PRECISION if variant == "KernelFSASL" else REGRESSION_PRECISION if regression else 1e-6
+    rtol = REGRESSION_PRECISION if regression else 1e-6
     largest = np.abs(original.scores_).max()
     assert_allclose(permuted.scores_, original.scores_[order], rtol=rtol, atol=rtol * largest)
     clear = original.ranking_[order] <= 5
