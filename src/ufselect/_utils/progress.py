@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator, Sized
+from collections.abc import Callable, Iterable, Iterator, Sized
 from contextlib import contextmanager
 from threading import Event, Thread
 from typing import Any, TypeVar
@@ -37,6 +37,18 @@ def with_progress(
                 yield step
             finally:  # the last step counts even if the caller stops there
                 bar.update()
+
+
+@contextmanager
+def counting(total: int, verbose: int, description: str, unit: str) -> Iterator[Callable[[int], Any]]:
+    """Yield a function that advances a progress bar by some units; without a bar unless ``verbose``."""
+    if not verbose:
+        yield lambda _: None
+        return
+    from tqdm.auto import tqdm
+
+    with tqdm(desc=visible(description), total=total, unit=unit) as bar:
+        yield bar.update
 
 
 @contextmanager

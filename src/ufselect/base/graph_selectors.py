@@ -16,7 +16,7 @@ from ufselect.base.selector import COUNT, BaseSelector
 from ufselect.columns.dense import Columns
 from ufselect.graphs.adaptive import neighbor_probabilities
 from ufselect.graphs.laplacian import NormalizedLaplacian, structure_laplacian
-from ufselect.graphs.neighbors import Neighbors, nearest_others, neighbor_graph
+from ufselect.graphs.neighbors import Neighbors, nearest_others, neighbor_graph, usual_neighbors
 from ufselect.graphs.spectral import eigengap, smallest_eigenvectors, spectral_embedding
 from ufselect.solvers.nonnegative import GROWING, Tightening, cluster_indicators, unit_rows
 
@@ -44,12 +44,8 @@ class GraphSelector(BaseSelector):
         return self.n_neighbors
 
     def _usual_neighbors(self, n: int) -> int:
-        """The number of neighbours that "auto" stands for: n/200, from 5 to 15, but at most n/8 and at least 3.
-
-        Few samples have small groups, which more neighbours would join; many samples have noise, which more neighbours
-        average out.
-        """
-        return min(max(min(max(round(n / 200), 5), 15, n // 8), 3), n - 2)
+        """The number of neighbours that "auto" stands for."""
+        return usual_neighbors(n)
 
     def _neighbors(self, X: Columns) -> Neighbors:
         """The k nearest neighbours of each sample."""

@@ -40,6 +40,9 @@ class Matrix(Protocol):
     def prepared(self, index: Indices, *, center: bool, scale: str | None) -> Columns:
         """Return some columns, centred and scaled."""
 
+    def rows(self, index: Indices) -> Any:
+        """Return some rows as they are, in memory."""
+
     def computing(self) -> AbstractContextManager[None]:
         """Return a context for the products of a fit."""
 
@@ -64,9 +67,7 @@ class MatrixInMemory:
                 f"Column {enormous[0]} of X has a value of magnitude {size[enormous[0]]:.0e}, too large to be squared. "
                 f"Scale X to values of at most {LARGEST_VALUE:.0e}."
             )
-        constant = constant_columns(X, extremes, scale=scale)
-        if self.batches is not None:
-            constant |= self.batches.constant_columns(X, scale=scale)
+        constant = self.is_constant(scale)
         if constant.all():
             within = "" if self.batches is None else " within every batch"
             varies = extremes[0] < extremes[1]
@@ -74,9 +75,20 @@ class MatrixInMemory:
         warn_of_rounding(rounded_columns(X, extremes), size, limits, names)
         return constant
 
+    def is_constant(self, scale: str | None) -> Mask:
+        """Return which columns hold only one value, up to rounding, or one in every batch."""
+        constant = constant_columns(self._X, self._extremes, scale=scale)
+        return constant if self.batches is None else constant | self.batches.constant_columns(self._X, scale=scale)
+
     def first_equal_columns(self) -> Indices:
         """Return for every column the index of the first column with the same values, which may be itself."""
         return first_equal_columns(self._X, self._extremes)
+
+    def rows(self, index: Indices) -> Any:
+        """Return some rows as they are; their indices ascend."""
+        if len(index) == self.shape[0]:
+            return self._X
+        return self._X.tocsr()[index] if sp.issparse(self._X) else self._X[index]
 
     def computing(self) -> AbstractContextManager[None]:
         """Return a context for the products of a fit: nothing is to be set."""

@@ -37,6 +37,15 @@ _TILE = 1024
 _EPSILON, _TINY = float(np.finfo(np.float32).eps), float(np.finfo(np.float32).tiny)
 
 
+def usual_neighbors(n: int) -> int:
+    """The number of neighbours for n samples: n/200, from 5 to 15, but at most n/8 and at least 3.
+
+    Few samples have small groups, which more neighbours would join; many samples have noise, which more neighbours
+    average out.
+    """
+    return min(max(min(max(round(n / 200), 5), 15, n // 8), 3), n - 2)
+
+
 @dataclass(frozen=True)
 class Neighbors:
     """Squared distances from samples to their nearest others, in ascending order by rows, and the indices of these.

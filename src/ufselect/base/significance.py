@@ -1,0 +1,321 @@
+"""Which columns share structure with others: each is tested on structures that were learned without it.
+
+The columns are split at random into folds, and the structure of the samples is learned from all folds but one. If a
+column of that fold is independent of all others, permuting its values changes nothing in distribution, whatever was
+learned. So the share of permutations with at least the same alignment is an exact p-value. The structures of several
+splits count alike: their kernels are added, and each column is tested once, on the sum of those it had no part in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.stats import rankdata
+
+from ufselect._utils.progress import counting, progress
+from ufselect._utils.seeds import seed_of, some_samples
+from ufselect._utils.types import Float, Indices, Mask
+from ufselect._utils.wording import counted, percent
+from ufselect.base.screening import Screening
+from ufselect.columns.dense import Columns
+from ufselect.columns.in_memory import Matrix, MatrixInMemory
+from ufselect.graphs.adaptive import adaptive_neighbors
+from ufselect.graphs.components import principal_components
+from ufselect.graphs.neighbors import usual_neighbors
+from ufselect.graphs.smooth_target import smooth_target
+from ufselect.solvers.permutation_test import Hypothesis, benjamini_hochberg, permutation_p_values
+
+MAX_SAMPLES = 3000
+"""Default number of samples that are tested at first."""
+
+_MORE_SAMPLES = 4  # times as many, if nothing is found
+_FEW_UNITS = 60  # up to which there are more folds than two
+_FOLDS_OF_FEW = 6
+_DIRECTIONS = 60  # of a sum of kernels
+_COMPONENTS = 30
+_FEWEST_COLUMNS_WITH_DEPTH = 200
+_FEWEST_ZEROS = 0.25  # share of zeros from which the number of nonzero values measures depth
+_SAMPLES_OF_A_STRATUM, _MOST_STRATA = 20, 20
+_ALIGNED = 2.0  # standard deviations above the mean of columns without structure
+_FEWEST_ALIGNED = 10
+
+Learner = Callable[[Any, Any], Float]
+"""From some columns of a sample of the rows, and the batches of these or None, to the factor T of a kernel TTᵀ."""
+
+
+@dataclass(frozen=True)
+class ColumnSignificance:
+    """Which columns share structure with others, at a false discovery rate.
+
+    Attributes
+    ----------
+    p_values : ndarray of shape (n_features,)
+        Probability of so much alignment with the structure of the other columns if the column is independent of them.
+        Constant and excluded columns have 1, exact copies the value of the column that they copy.
+    q_values : ndarray of shape (n_features,)
+        The smallest false discovery rate at which the column is found (Benjamini and Hochberg, 1995).
+    tested : ndarray of bool of shape (n_features,)
+        Which columns took part: not constant, no copies and not excluded.
+    fdr : float
+        The false discovery rate.
+    n_samples, n_all_samples : int
+        Number of samples that were tested, and of all samples.
+    n_splits, n_folds : int
+        Number of random splits of the columns, and of folds in each.
+    n_strata : int
+        Number of strata within which values were permuted: batches, ranges of depth, or both; 1 if there are none.
+    n_permutations : int
+        Largest number of permutations of a column.
+    """
+
+    p_values: Float
+    q_values: Float = field(repr=False)
+    tested: Mask = field(repr=False)
+    fdr: float
+    n_samples: int
+    n_all_samples: int
+    n_splits: int
+    n_folds: int
+    n_strata: int
+    n_permutations: int
+
+    def __repr__(self) -> str:
+        return f"ColumnSignificance({self.verdict})"
+
+    @property
+    def found(self) -> Mask:
+        """Which columns share structure with others: those with a q-value of at most ``fdr``."""
+        return self.q_values <= self.fdr
+
+    @property
+    def n_found(self) -> int:
+        """Number of columns that are found, without exact copies."""
+        return int(np.count_nonzero(self.found & self.tested))
+
+    @property
+    def n_tested(self) -> int:
+        """Number of columns that took part."""
+        return int(np.count_nonzero(self.tested))
+
+    @property
+    def verdict(self) -> str:
+        """One sentence on the whole table."""
+        tested, rate = counted(self.n_tested, "column"), percent(self.fdr)
+        if self.n_found:
+            verb = "shares" if self.n_found == 1 else "share"
+            others = "the others" if self.n_found == self.n_tested else "others"
+            return f"{self.n_found:,} of {tested} {verb} structure with {others} (false discovery rate {rate})."
+        if self.n_samples < self.n_all_samples:
+            of = f"{self.n_samples:,} of {self.n_all_samples:,} samples"
+            return f"No structure was found in {tested} on {of} (false discovery rate {rate})."
+        return f"No structure was found in {tested} (false discovery rate {rate})."
+
+
+@dataclass(frozen=True)
+class SignificanceTest:
+    """How columns are tested; :func:`ufselect.significance.column_significance` describes the parameters."""
+
+    fdr: float = 0.05
+    n_splits: int = 3
+    strata: Any = "auto"
+    max_samples: int | None = MAX_SAMPLES
+    n_jobs: int | None = None
+    random_state: Any = 0
+    verbose: int = 0
+    learner: Learner | None = None
+
+    def of_columns(self, data: Matrix, screening: Screening, groups: Any = None) -> ColumnSignificance:
+        """Test the columns that take part in a fit; those of one group are tested as one.
+
+        The test is on a sample of the rows, or on more of them if nothing is found there.
+        """
+        n, d = data.shape
+        seed = seed_of(self.random_state)
+        labels = np.arange(d) if groups is None else np.unique(np.asarray(groups), return_inverse=True)[1]
+        size = n if self.max_samples is None else min(max(self.max_samples, 3), n)
+        found = self._on_sample(data, screening, labels, size, seed)
+        while not found.n_found and size < n:
+            size = min(size * _MORE_SAMPLES, n)
+            found = self._on_sample(data, screening, labels, size, seed)
+        return found
+
+    def _on_sample(
+        self, data: Matrix, screening: Screening, labels: Indices, size: int, seed: int
+    ) -> ColumnSignificance:
+        n, d = data.shape
+        rows, batches = some_samples(n, size, seed), getattr(data, "batches", None)
+        if batches is not None:
+            rows, batches = batches.among(rows)
+        part = MatrixInMemory(data.rows(rows), None if batches is None else batches.codes)
+        strata = np.zeros(len(rows), dtype=np.intp) if batches is None else batches.codes
+        if not (self.strata is None or isinstance(self.strata, str)):
+            strata = _crossed(strata, np.unique(np.asarray(self.strata)[rows], return_inverse=True)[1])
+        index = screening.informative[~part.is_constant("standard")[screening.informative]]
+        index = index[np.argsort(labels[index], kind="stable")]  # the columns of a group stand next to each other
+        sample = _Sample(part, index, np.unique(labels[index], return_inverse=True)[1], strata)
+        p_values, q_values = np.ones(d), np.ones(d)
+        tested = np.zeros(d, dtype=bool)
+        tested[screening.informative] = True
+        tests = _Tests(self, sample, np.random.default_rng(seed), seed)
+        if sample.n_units > 1:
+            by_unit = tests.p_values()
+            p_values[index] = by_unit[sample.units]
+            n_constant = len(np.unique(labels[screening.informative])) - sample.n_units
+            q_by_unit = benjamini_hochberg(np.append(by_unit, np.ones(n_constant)))
+            q_values[index] = q_by_unit[sample.units]
+        copies = np.flatnonzero(screening.copies >= 0)
+        p_values[copies], q_values[copies] = p_values[screening.copies[copies]], q_values[screening.copies[copies]]
+        return ColumnSignificance(
+            p_values, q_values, tested, self.fdr, len(rows), n, self.n_splits, tests.n_folds, tests.n_strata,
+            tests.n_permutations,
+        )  # fmt: skip
+
+
+class _Sample:
+    """The columns that are tested, on a sample of the rows."""
+
+    def __init__(self, part: MatrixInMemory, index: Indices, units: Indices, strata: Indices) -> None:
+        self.part, self.index, self.units, self.strata = part, index, units, strata
+        self.n_units = int(units[-1]) + 1 if len(units) else 0
+        self.values = part.rows(np.arange(part.shape[0]))[:, index]
+        self.has_depth = _has_depth(self.values)
+        # Columns that count the same things have one unit, in which those that hardly vary are mostly noise.
+        self.X = part.prepared(index, center=True, scale="moderate" if self.has_depth else "standard")
+
+    def strata_without(self, columns: Mask) -> Indices:
+        """Ranges of depth, the number of nonzero values of a sample, by all columns but some."""
+        others = self.values[:, ~columns]
+        return _crossed(self.strata, _ranges(_numbers_of_nonzeros(others), self.strata))
+
+
+class _Tests:
+    """The tests of all units, each on the sum of the kernels of the structures that were learned without it."""
+
+    n_strata, n_permutations = 1, 0
+
+    def __init__(self, test: SignificanceTest, sample: _Sample, rng: np.random.Generator, seed: int) -> None:
+        self._test, self._sample, self._rng, self._seed = test, sample, rng, seed
+        few = max(min(_FOLDS_OF_FEW, sample.n_units), 2)
+        self.n_folds = few if sample.n_units <= _FEW_UNITS else 2
+
+    def p_values(self) -> Float:
+        """Return the p-value of every unit."""
+        test, sample = self._test, self._sample
+        folds = np.array([self._rng.permutation(sample.n_units) % self.n_folds for _ in range(test.n_splits)])
+        pieces = list(np.ndindex(folds.shape[0], self.n_folds))
+        structures = {}
+        for number in progress(range(len(pieces)), test.verbose, "Structures without some columns"):
+            split, fold = pieces[number]
+            others = np.flatnonzero(folds[split][sample.units] != fold)
+            structures[split, fold] = self._learned(others)
+        hypotheses = []
+        for membership in np.unique(folds, axis=1).T:
+            units = np.flatnonzero(np.all(folds == membership[:, None], axis=0))
+            T = np.hstack([structures[split, fold] for split, fold in enumerate(membership)])
+            strata = sample.strata
+            if isinstance(test.strata, str) and sample.has_depth:
+                strata = sample.strata_without(np.isin(sample.units, units))
+            hypotheses.append(Hypothesis(units, _leading(_less_means(T, strata)), strata))
+        self.n_strata = max(int(each.strata.max()) + 1 for each in hypotheses)
+        starts = np.flatnonzero(np.diff(sample.units, prepend=-1))
+        with counting(sample.n_units, test.verbose, "Permutation tests", "column") as advance:
+            found = permutation_p_values(
+                sample.X.values, hypotheses, unit_starts=starts, fdr=test.fdr, rng=self._rng, n_jobs=test.n_jobs,
+                advance=advance,
+            )  # fmt: skip
+        self.n_permutations = found.n_permutations
+        return found.values
+
+    def _learned(self, columns: Indices) -> Float:
+        sample, test = self._sample, self._test
+        if test.learner is None:
+            return learned_structure(sample.X.subset(columns), self._rng, n_jobs=test.n_jobs, seed=self._seed)
+        batches = sample.part.batches
+        return test.learner(sample.values[:, columns], None if batches is None else batches.codes)
+
+
+def learned_structure(X: Columns, rng: np.random.Generator, *, n_jobs: int | None = None, seed: int = 0) -> Float:
+    """Return the factor T of the kernel of the neighbour graph, by columns that are aligned with each other.
+
+    Of many columns, each half is compared with the structure of the other, and those whose alignment is two standard
+    deviations above that of columns without structure are taken: noise in the others would blur the graph.
+    """
+    d = X.shape[1]
+    if d > _COMPONENTS:
+        is_first = rng.permutation(d) % 2 == 0
+        scores = np.empty(d)
+        for half in (is_first, ~is_first):
+            T = _kernel_of_neighbors(X.subset(np.flatnonzero(half)), n_jobs, seed)
+            scores[~half] = _standard_scores(X.subset(np.flatnonzero(~half)), T)
+        aligned = np.flatnonzero(scores > _ALIGNED)
+        if len(aligned) >= _FEWEST_ALIGNED:
+            X = X.subset(aligned)
+    return _kernel_of_neighbors(X, n_jobs, seed)
+
+
+def _kernel_of_neighbors(X: Columns, n_jobs: int | None, seed: int) -> Float:
+    """T of the graph of the neighbours in the first principal components."""
+    few = X.shape[1] <= _COMPONENTS
+    points = X.columns(slice(None)) if few else principal_components(X, _COMPONENTS, random_state=seed)
+    graph = adaptive_neighbors(
+        np.ascontiguousarray(points, dtype=np.float64), usual_neighbors(len(points)), n_jobs=n_jobs
+    )
+    T: Float = smooth_target(graph.laplacian(), nontrivial=True, n_jobs=n_jobs, random_state=seed)
+    return T
+
+
+def _standard_scores(X: Columns, T: Float) -> Float:
+    """How far xᵀTTᵀx/‖x‖² is above its mean for x in random directions, in standard deviations of a normal column."""
+    alignments = np.sum(X.transposed_matmul(T) ** 2, axis=1) / X.squared_norms()
+    deviation = np.sqrt(2.0 * np.sum((T.T @ T) ** 2))
+    scores: Float = ((len(T) - 1) * alignments - np.sum(T**2)) / deviation
+    return scores
+
+
+def _leading(T: Float) -> Float:
+    """Return T rotated into its principal directions, the first sixty of them."""
+    if T.shape[1] <= _DIRECTIONS:
+        return T
+    return np.asarray(T @ np.linalg.eigh(T.T @ T)[1][:, -_DIRECTIONS:])
+
+
+def _less_means(T: Float, strata: Indices) -> Float:
+    """Centre T within strata."""
+    sizes = np.bincount(strata)
+    indicator = sp.csr_array((np.ones(len(strata)), (strata, np.arange(len(strata)))))
+    return np.asarray(T - (indicator @ T / sizes[:, None])[strata])
+
+
+def _crossed(strata: Indices, others: Indices) -> Indices:
+    """Return the stratum of each sample by two divisions of the samples."""
+    crossed: Indices = np.unique(strata * (others.max() + 1) + others, return_inverse=True)[1]
+    return crossed
+
+
+def _has_depth(X: Any) -> bool:
+    """Whether samples may have more or fewer nonzero values in all columns, as cells with deeper sequencing have."""
+    if X.shape[1] < _FEWEST_COLUMNS_WITH_DEPTH:
+        return False
+    values = X.data if sp.issparse(X) else X
+    if values.size and values.min() < 0:
+        return False
+    return bool(_numbers_of_nonzeros(X).sum() < (1.0 - _FEWEST_ZEROS) * X.shape[0] * X.shape[1])
+
+
+def _numbers_of_nonzeros(X: Any) -> Indices:
+    """Return the number of nonzero values of each sample."""
+    return np.diff(X.tocsr().indptr).astype(np.intp) if sp.issparse(X) else np.count_nonzero(X, axis=1)
+
+
+def _ranges(depth: Indices, strata: Indices) -> Indices:
+    """Divide each stratum into ranges of equal numbers of samples, of twenty or more; equal depths stay together."""
+    codes = np.zeros(len(depth), dtype=np.intp)
+    for stratum in range(int(strata.max()) + 1):
+        members = np.flatnonzero(strata == stratum)
+        n_ranges = min(max(len(members) // _SAMPLES_OF_A_STRATUM, 1), _MOST_STRATA)
+        codes[members] = (rankdata(depth[members], "min") - 1) * n_ranges // len(members)
+    return codes
