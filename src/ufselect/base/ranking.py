@@ -66,6 +66,18 @@ class Ranking:
     alignments: Float | None = field(default=None, kw_only=True)
     attributes: Mapping[str, Any] = field(default_factory=dict, kw_only=True)
 
+    def among(self, d: int, index: Indices, others: Indices) -> Ranking:
+        """The same ranking among d columns, of which it ranks those with the given indices; the others follow."""
+        changed: dict[str, Any] = {"order": np.concatenate([index[self.order], others])}
+        for name in ("scores", "coef", "alignments"):
+            values = getattr(self, name)
+            if values is not None:
+                # A column that took no part scores no higher than any other.
+                least = min(0.0, float(values.min())) if name == "scores" else 0.0
+                changed[name] = np.full((d, *values.shape[1:]), least)
+                changed[name][index] = values
+        return replace(self, **changed)
+
     def with_attributes(self, **attributes: Any) -> Ranking:
         """The same ranking with further fitted attributes."""
         return replace(self, attributes={**self.attributes, **attributes})

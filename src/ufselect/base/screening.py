@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -77,6 +77,7 @@ class Screening:
     first: Indices
     keep_exclude: KeepExclude
     names: Sequence[str] | None = None
+    left_out: Mask | None = None
 
     def __post_init__(self) -> None:
         kept = self.keep_exclude.keep
@@ -108,7 +109,17 @@ class Screening:
         """Indices of the columns that take part in the fit."""
         takes_part = ~self.constant & (self.originals == np.arange(len(self.first)))
         takes_part[self.keep_exclude.exclude] = False
+        if self.left_out is not None:
+            takes_part[self.left_out] = False
         return np.flatnonzero(takes_part)
+
+    def among(self, found: Mask) -> Screening:
+        """Leave out columns that are not found, unless they are kept; if nothing is found, nothing is left out."""
+        if not found[self.informative].any():
+            return self
+        left_out = ~found
+        left_out[self.keep_exclude.keep] = False
+        return replace(self, left_out=left_out)
 
     @cached_property
     def copies(self) -> Indices:

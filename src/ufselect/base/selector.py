@@ -24,6 +24,7 @@ from ufselect._utils.types import Float, Indices
 from ufselect._utils.warnings import warn_not_converged
 from ufselect.base.ranking import Ranking
 from ufselect.base.screening import KeepExclude, Screening, keep_exclude_of
+from ufselect.base.significance import ColumnSignificance, SignificanceTest
 from ufselect.columns.arrays import in_memory, is_dask_collection, is_tensor, validate_features
 from ufselect.columns.constraints import Constraints
 from ufselect.columns.dense import Columns, holding_dtype
@@ -91,6 +92,19 @@ def _refuse_batch(batch: Any) -> None:
         raise ValueError("batch needs an array in memory, not a tensor or a Dask array, and device=None.")
 
 
+def _followed_by_the_others(
+    ranking: Ranking, screening: Screening, found: Screening, constraints: Constraints, significance: ColumnSignificance
+) -> Ranking:
+    """Let the columns that are not found follow those that are, by p-value."""
+    informative = screening.informative
+    index = np.searchsorted(informative, found.informative)
+    others = np.setdiff1d(np.arange(len(informative)), index)
+    others = others[np.argsort(significance.p_values[informative[others]], kind="stable")]
+    ranking = ranking.among(len(informative), index, others)
+    ranking = replace(ranking, order=constraints.arranged(ranking.order)[0])
+    return ranking.with_attributes(significance_=significance, q_values_=significance.q_values)
+
+
 def _on_device(X: Any, device: Any) -> Matrix:
     """A dense array or a tensor on a device."""
     try:
@@ -118,6 +132,7 @@ class BaseSelector(SelectorMixin, BaseEstimator, metaclass=ABCMeta):  # type: ig
         "keep": [None, str, "array-like"],
         "exclude": [None, str, "array-like"],
         "min_distance": COUNT,
+        "fdr": [None, *SHARE],
         "verbose": ["verbose"],
     }
 
@@ -162,16 +177,32 @@ class BaseSelector(SelectorMixin, BaseEstimator, metaclass=ABCMeta):  # type: ig
             count = self._wanted_features(data.shape[1], keep_exclude)
             constant = data.constant_columns(getattr(self, "scale", "standard"), names)
             screening = Screening(constant, data.first_equal_columns(), keep_exclude, names)
-            constraints = screening.constraints(count, getattr(self, "min_distance", 1))
+            min_distance = getattr(self, "min_distance", 1)
+            constraints = screening.constraints(count, min_distance)
             _refuse_near_columns(constraints, count, len(screening.informative))
+            significance = self._significance(data, screening)
+            found = screening if significance is None else screening.among(significance.found)
             # Methods without iterations have no progress bar, but the elapsed time.
             with waiting(type(self).__name__) if self.verbose else nullcontext(), data.computing():
-                columns = self._columns(data, screening.informative)
-                ranking = self._of_columns_as_they_are(self._learn(columns, constraints), columns.unit)
-            order, n_open = constraints.arranged(ranking.order)
+                columns = self._columns(data, found.informative)
+                learned = self._learn(columns, found.constraints(count, min_distance))
+                ranking = self._of_columns_as_they_are(learned, columns.unit)
+            order, n_open = found.constraints(count, min_distance).arranged(ranking.order)
             sufficient = min(max(ranking.n_sufficient, len(constraints.first)), n_open)
-            self._store(replace(ranking, order=order, n_sufficient=sufficient), screening, count, data.dtype)
+            ranking = replace(ranking, order=order, n_sufficient=sufficient)
+            if significance is not None:
+                ranking = _followed_by_the_others(ranking, screening, found, constraints, significance)
+            self._store(ranking, screening, count, data.dtype)
         return self
+
+    def _significance(self, data: Matrix, screening: Screening) -> ColumnSignificance | None:
+        """Test which columns share structure with others, if a false discovery rate is given."""
+        fdr = getattr(self, "fdr", None)
+        if fdr is None:
+            return None
+        random_state, n_jobs = getattr(self, "random_state", 0), getattr(self, "n_jobs", None)
+        test = SignificanceTest(fdr=fdr, n_jobs=n_jobs, random_state=random_state, verbose=self.verbose)
+        return test.of_columns(data, screening)
 
     def _matrix(self, X: Any, batch: Any, names: Sequence[str] | None) -> Matrix:
         """X where it lives, its shape and its names checked."""

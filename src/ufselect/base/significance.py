@@ -8,7 +8,7 @@ splits count alike: their kernels are added, and each column is tested once, on 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -62,6 +63,10 @@ class DaskMatrix:
             for _, digests in self._blocks.each(partial(_digests_of_columns, index=doubtful)):
                 contents = [content + digest for content, digest in zip(contents, digests, strict=True)]
         return first_of_equal_content(self.shape[1], doubtful, contents)
+
+    def rows(self, index: Indices) -> Any:
+        """Return some rows as they are, in memory; their indices ascend."""
+        return self._blocks.some_rows(index)
 
     def computing(self) -> AbstractContextManager[None]:
         """Return a context for the products of a fit: nothing is to be set."""
@@ -177,6 +182,16 @@ class RowBlocks:
             ]
             total = total + _computed([_sum_of(parts)])[0]
         return total
+
+    def some_rows(self, index: Indices) -> Any:
+        """Return some rows, in memory; their indices ascend."""
+        call = dask.delayed(operator.getitem, pure=False)
+        ends = np.searchsorted(index, [rows.stop for rows in self._rows])
+        pieces = zip(self._rows, self._blocks, np.concatenate([[0], ends[:-1]]), ends, strict=True)
+        parts = _computed(
+            [call(block, index[first:last] - rows.start) for rows, block, first, last in pieces if last > first]
+        )
+        return sp.vstack(parts, format="csr") if sp.issparse(parts[0]) else np.concatenate(parts)
 
     def _batches(self, row_bytes: int) -> Iterator[slice]:
         """Yield slices of the blocks, few enough for what is sent or returned at once."""

@@ -67,6 +67,12 @@ class TensorMatrix:
             )
         return TensorColumns.of_moments(self._rows, self._moments, index, np.float32, center=center, scale=scale)
 
+    def rows(self, index: Indices) -> Any:
+        """Return some rows as they are, in memory."""
+        values = self._rows.values
+        part = values[torch.as_tensor(index, device=values.device)].cpu()
+        return part.numpy() if part.dtype == torch.float64 else part.float().numpy()
+
     @contextmanager
     def computing(self) -> Iterator[None]:
         """Compute products in single precision, whatever the user has allowed: the neighbour search counts on it."""

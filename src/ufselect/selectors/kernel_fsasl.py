@@ -74,6 +74,9 @@ class KernelFSASL(GraphSelector):
         Features that take no part and rank last.
     min_distance : int, default=1
         Smallest distance between the indices of two selected features, for features in an order, such as wavelengths.
+    fdr : float or None, default=None
+        Select among the features that share structure with others at this false discovery rate, such as 0.05; the
+        others follow, by p-value (:func:`ufselect.significance.column_significance`). None does not test features.
     max_iter : int, default=4
         Maximum number of iterations. It is smaller than in other methods because each iteration learns the structure
         anew, and because the structure gets sharper than the data with many of them.
@@ -127,6 +130,10 @@ class KernelFSASL(GraphSelector):
         Alignment of each feature by itself.
     r2_curve_ : ndarray
         Entry m−1 is R² of the embedding on the best m features.
+    significance_ : ColumnSignificance
+        Which features share structure with others; only if ``fdr`` is given.
+    q_values_ : ndarray of shape (n_features,)
+        The smallest false discovery rate at which each feature is found; only if ``fdr`` is given.
 
     See Also
     --------
@@ -174,6 +181,7 @@ class KernelFSASL(GraphSelector):
         keep: Any = None,
         exclude: Any = None,
         min_distance: int = 1,
+        fdr: float | None = None,
         max_iter: int = 4,
         tol: float | None = None,
         n_jobs: int | None = None,
@@ -192,6 +200,7 @@ class KernelFSASL(GraphSelector):
         self.keep = keep
         self.exclude = exclude
         self.min_distance = min_distance
+        self.fdr = fdr
         self.max_iter = max_iter
         self.tol = tol
         self.n_jobs = n_jobs

@@ -1,4 +1,4 @@
-"""Permutation tests of many columns at once: is xᵀKx larger than with the values of x in another order?"""
+"""Permutation tests of many columns at once: whether xᵀKx is larger than with the values of x in another order."""
 
 from __future__ import annotations
 
