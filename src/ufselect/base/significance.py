@@ -23,6 +23,7 @@ from ufselect._utils.wording import counted, percent
 from ufselect.base.screening import Screening
 from ufselect.columns.dense import Columns
 from ufselect.columns.in_memory import Matrix, MatrixInMemory
+from ufselect.columns.ranks import centered_ranks
 from ufselect.graphs.adaptive import adaptive_neighbors
 from ufselect.graphs.components import principal_components
 from ufselect.graphs.neighbors import usual_neighbors
@@ -183,8 +184,12 @@ class _Sample:
         self.n_units = int(units[-1]) + 1 if len(units) else 0
         self.values = part.rows(np.arange(part.shape[0]))[:, index]
         self.has_depth = _has_depth(self.values)
-        # Columns that count the same things have one unit, in which those that hardly vary are mostly noise.
-        self.X = part.prepared(index, center=True, scale="moderate" if self.has_depth else "standard")
+        if self.has_depth or (part.batches is not None and sp.issparse(self.values)):
+            self.X = part.prepared(index, center=True, scale="moderate")
+            return
+        # Ranks have no units and no outliers, but would make counts say little more than zero or not.
+        strata = np.zeros(part.shape[0], dtype=np.intp) if part.batches is None else part.batches.codes
+        self.X = Columns.prepared(centered_ranks(self.values, strata), center=True, scale="standard")
 
     def strata_without(self, columns: Mask) -> Indices:
         """Ranges of depth, the number of nonzero values of a sample, by all columns but some."""
@@ -245,7 +250,7 @@ def learned_structure(X: Columns, rng: np.random.Generator, *, n_jobs: int | Non
     deviations above that of columns without structure are taken: noise in the others would blur the graph.
     """
     d = X.shape[1]
-    if d > _COMPONENTS:
+    if d > _FEW_UNITS:
         is_first = rng.permutation(d) % 2 == 0
         scores = np.empty(d)
         for half in (is_first, ~is_first):
