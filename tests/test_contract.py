@@ -61,6 +61,7 @@ ORDER = [
     "keep",
     "exclude",
     "min_distance",
+    "fdr",
     "max_iter",
     "tol",
     "n_jobs",

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -52,6 +53,8 @@ class Ranking:
         R² of the embedding on the best 1, 2, … columns; becomes ``r2_curve_``.
     alignments : ndarray of shape (d,), optional
         Alignment of every column by itself; becomes ``alignments_``.
+    alignments_of : callable, optional
+        From other columns of the same samples to their alignments with the learned structure.
     attributes : dict, optional
         Further fitted attributes by name, such as ``n_clusters_``.
     """
@@ -64,10 +67,23 @@ class Ranking:
     alignment_curve: Float | None = field(default=None, kw_only=True)
     r2_curve: Float | None = field(default=None, kw_only=True)
     alignments: Float | None = field(default=None, kw_only=True)
+    alignments_of: Callable[[Columns], Float] | None = field(default=None, kw_only=True)
     attributes: Mapping[str, Any] = field(default_factory=dict, kw_only=True)
 
-    def among(self, d: int, index: Indices, others: Indices) -> Ranking:
-        """The same ranking among d columns, of which it ranks those with the given indices; the others follow."""
+    def followed_by(self, others: Indices, X: Columns | None) -> Ranking:
+        """The same ranking with further columns X behind all others, in their order; d counts all of them.
+
+        Parameters
+        ----------
+        others : ndarray of int
+            Indices of the further columns among all d; the columns ranked before have the remaining ones, in order.
+        X : Columns or None
+            The further columns, in the order of their indices; None if there are none.
+        """
+        if X is None:
+            return self
+        d = len(self.order) + len(others)
+        index = np.setdiff1d(np.arange(d), others)
         changed: dict[str, Any] = {"order": np.concatenate([index[self.order], others])}
         for name in ("scores", "coef", "alignments"):
             values = getattr(self, name)
@@ -76,6 +92,8 @@ class Ranking:
                 least = min(0.0, float(values.min())) if name == "scores" else 0.0
                 changed[name] = np.full((d, *values.shape[1:]), least)
                 changed[name][index] = values
+        if self.alignments_of is not None:
+            changed["alignments"][np.sort(others)] = self.alignments_of(X)
         return replace(self, **changed)
 
     def with_attributes(self, **attributes: Any) -> Ranking:
@@ -163,7 +181,8 @@ def rank_by_explanation(
         embedding=embedding,
         alignment_curve=path.curve,
         r2_curve=r2_curve(X, target, looked_at[shown], gram=None if gram is None else gram[shown, shown]),
-        alignments=alignments_with(X, target),
+        alignments=alignments_with(X, [target]),
+        alignments_of=partial(alignments_with, structures=[target]),
     )
 
 
@@ -224,7 +243,8 @@ def rank_by_alignment(
     curve = path.curve if constraints.count is not None else _beyond_chance(X, structures, path, random_state)
     r2 = r2_curve(X, Z, path.order, gram=None if gram is None else gram[np.ix_(path.order, path.order)])
     ranked = rank_along(path, r2, len(constraints.first))
-    return replace(ranked, n_sufficient=peak_of(curve), coef=W, embedding=Z)
+    alignments_of = partial(alignments_with, structures=[each.T for each in structures])
+    return replace(ranked, n_sufficient=peak_of(curve), coef=W, embedding=Z, alignments_of=alignments_of)
 
 
 def rank_along(path: AlignmentPath, r2: Float, n_first: int = 0) -> Ranking:

@@ -92,19 +92,6 @@ def _refuse_batch(batch: Any) -> None:
         raise ValueError("batch needs an array in memory, not a tensor or a Dask array, and device=None.")
 
 
-def _followed_by_the_others(
-    ranking: Ranking, screening: Screening, found: Screening, constraints: Constraints, significance: ColumnSignificance
-) -> Ranking:
-    """Let the columns that are not found follow those that are, by p-value."""
-    informative = screening.informative
-    index = np.searchsorted(informative, found.informative)
-    others = np.setdiff1d(np.arange(len(informative)), index)
-    others = others[np.argsort(significance.p_values[informative[others]], kind="stable")]
-    ranking = ranking.among(len(informative), index, others)
-    ranking = replace(ranking, order=constraints.arranged(ranking.order)[0])
-    return ranking.with_attributes(significance_=significance, q_values_=significance.q_values)
-
-
 def _on_device(X: Any, device: Any) -> Matrix:
     """A dense array or a tensor on a device."""
     try:
@@ -184,14 +171,13 @@ class BaseSelector(SelectorMixin, BaseEstimator, metaclass=ABCMeta):  # type: ig
             found = screening if significance is None else screening.among(significance.found)
             # Methods without iterations have no progress bar, but the elapsed time.
             with waiting(type(self).__name__) if self.verbose else nullcontext(), data.computing():
-                columns = self._columns(data, found.informative)
-                learned = self._learn(columns, found.constraints(count, min_distance))
-                ranking = self._of_columns_as_they_are(learned, columns.unit)
-            order, n_open = found.constraints(count, min_distance).arranged(ranking.order)
-            sufficient = min(max(ranking.n_sufficient, len(constraints.first)), n_open)
-            ranking = replace(ranking, order=order, n_sufficient=sufficient)
-            if significance is not None:
-                ranking = _followed_by_the_others(ranking, screening, found, constraints, significance)
+                columns, wanted = self._columns(data, found.informative), found.constraints(count, min_distance)
+                ranking = self._of_columns_as_they_are(self._learn(columns, wanted), columns.unit)
+                sufficient = max(ranking.n_sufficient, len(constraints.first))
+                sufficient = min(sufficient, wanted.arranged(ranking.order).n_open)
+                if significance is not None:
+                    ranking = self._followed_by_the_others(ranking, data, screening, found, significance)
+            ranking = replace(ranking, order=constraints.arranged(ranking.order).order, n_sufficient=sufficient)
             self._store(ranking, screening, count, data.dtype)
         return self
 
@@ -203,6 +189,17 @@ class BaseSelector(SelectorMixin, BaseEstimator, metaclass=ABCMeta):  # type: ig
         random_state, n_jobs = getattr(self, "random_state", 0), getattr(self, "n_jobs", None)
         test = SignificanceTest(fdr=fdr, n_jobs=n_jobs, random_state=random_state, verbose=self.verbose)
         return test.of_columns(data, screening)
+
+    def _followed_by_the_others(
+        self, ranking: Ranking, data: Matrix, screening: Screening, found: Screening, significance: ColumnSignificance
+    ) -> Ranking:
+        """Let the columns that are not found follow those that are, by p-value."""
+        informative = screening.informative
+        others = np.setdiff1d(informative, found.informative)
+        X = self._columns(data, others) if len(others) else None
+        by_p_value = others[np.argsort(significance.p_values[others], kind="stable")]
+        ranking = ranking.followed_by(np.searchsorted(informative, by_p_value), X)
+        return ranking.with_attributes(significance_=significance, q_values_=significance.q_values)
 
     def _matrix(self, X: Any, batch: Any, names: Sequence[str] | None) -> Matrix:
         """X where it lives, its shape and its names checked."""

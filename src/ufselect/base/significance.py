@@ -30,10 +30,17 @@ from ufselect.graphs.neighbors import usual_neighbors
 from ufselect.graphs.smooth_target import smooth_target
 from ufselect.solvers.permutation_test import Hypothesis, benjamini_hochberg, permutation_p_values
 
+LIMITS = (
+    "Found means that a column shares structure with other columns: a grouping that a single column carries alone cannot "
+    "be found, and what is found need not be the structure you have in mind."
+)
+"""What the test cannot see."""
+
 MAX_SAMPLES = 3000
 """Default number of samples that are tested at first."""
 
 _MORE_SAMPLES = 4  # times as many, if nothing is found
+_MOST_VALUES = 300_000_000  # of a larger sample, on which nothing may be found either
 _FEW_UNITS = 60  # up to which there are more folds than two
 _FOLDS_OF_FEW = 6
 _DIRECTIONS = 60  # of a sum of kernels
@@ -105,15 +112,47 @@ class ColumnSignificance:
     @property
     def verdict(self) -> str:
         """One sentence on the whole table."""
-        tested, rate = counted(self.n_tested, "column"), percent(self.fdr)
-        if self.n_found:
-            verb = "shares" if self.n_found == 1 else "share"
-            others = "the others" if self.n_found == self.n_tested else "others"
-            return f"{self.n_found:,} of {tested} {verb} structure with {others} (false discovery rate {rate})."
+        return f"{self._finding}."
+
+    def verdict_on(self, chosen: Indices) -> str:
+        """One sentence on a selection: how many columns are found, and how many of the selected ones are among them.
+
+        Parameters
+        ----------
+        chosen : ndarray of int
+            Indices of the selected columns.
+        """
+        n_chosen, n_among = len(chosen), int(np.count_nonzero(self.found[chosen]))
+        if not self.n_found:
+            verb = "may be" if self.n_samples < self.n_all_samples else "is"
+            return f"{self._finding}: the selection of {n_chosen:,} {verb} arbitrary."
+        among = "all" if n_among == n_chosen else f"{n_among:,}" if n_among else "none"
+        if n_chosen == 1:
+            return f"{self._finding}; 1 was selected, {'one' if n_among else 'but none'} of these."
+        return f"{self._finding}; {n_chosen:,} were selected, {among} of them among these."
+
+    @property
+    def procedure(self) -> str:
+        """One sentence on how columns were tested."""
+        samples = counted(self.n_samples, "sample")
         if self.n_samples < self.n_all_samples:
-            of = f"{self.n_samples:,} of {self.n_all_samples:,} samples"
-            return f"No structure was found in {tested} on {of} (false discovery rate {rate})."
-        return f"No structure was found in {tested} (false discovery rate {rate})."
+            samples = f"{self.n_samples:,} of {self.n_all_samples:,} samples"
+        strata = f" within {self.n_strata:,} strata" if self.n_strata > 1 else ""
+        return (
+            f"Each column was compared with the structure of the others on {samples}: {counted(self.n_splits, 'split')} "
+            f"of the columns into {self.n_folds} parts, up to {self.n_permutations:,} permutations{strata}."
+        )
+
+    @property
+    def _finding(self) -> str:
+        tested, rate = counted(self.n_tested, "column"), f"false discovery rate {percent(self.fdr)}"
+        if not self.n_found:
+            some = f"{self.n_samples:,} of {self.n_all_samples:,} samples"
+            on = f" on {some}" if self.n_samples < self.n_all_samples else ""
+            return f"No structure was found in {tested}{on} ({rate})"
+        verb = "shares" if self.n_found == 1 else "share"
+        others = "the others" if self.n_found == self.n_tested else "others"
+        return f"{self.n_found:,} of {tested} {verb} structure with {others} ({rate})"
 
 
 @dataclass(frozen=True)
@@ -139,8 +178,8 @@ class SignificanceTest:
         labels = np.arange(d) if groups is None else np.unique(np.asarray(groups), return_inverse=True)[1]
         size = n if self.max_samples is None else min(max(self.max_samples, 3), n)
         found = self._on_sample(data, screening, labels, size, seed)
-        while not found.n_found and size < n:
-            size = min(size * _MORE_SAMPLES, n)
+        while not found.n_found and size < n and (more := min(size * _MORE_SAMPLES, n)) * d <= _MOST_VALUES:
+            size = more
             found = self._on_sample(data, screening, labels, size, seed)
         return found
 

@@ -12,7 +12,7 @@ from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_is_fitted
 
 from ufselect._utils.memory import affordable_rows
-from ufselect._utils.types import Float, Indices
+from ufselect._utils.types import Float, Indices, Mask
 from ufselect._utils.wording import percent, shown
 from ufselect.base import BaseSelector
 from ufselect.base.screening import keep_exclude_of
@@ -235,10 +235,15 @@ class LearnedStructure:
         if alignments is None:
             raise no_structure(selector)
         takes_part = ~constant_columns(X, scale=getattr(selector, "scale", "standard")) & (selector.copies_ < 0)
-        takes_part[keep_exclude_of(selector, X.shape[1], names).exclude] = False
+        keep_exclude = keep_exclude_of(selector, X.shape[1], names)
+        takes_part[keep_exclude.exclude] = False
         informative = np.flatnonzero(takes_part)
         part = X[:, informative]
-        self._X = selector._prepared(part.astype(np.float64) if sp.issparse(part) else np.ascontiguousarray(part))
+        prepared = selector._prepared(part.astype(np.float64) if sp.issparse(part) else np.ascontiguousarray(part))
+        self._X = prepared
+        if hasattr(selector, "significance_") and getattr(selector, "scale", None) == "moderate":
+            in_fit = selector.significance_.found[informative] | np.isin(informative, keep_exclude.keep)
+            self._X = _moderately_scaled_by(in_fit, prepared) if selector.significance_.n_found else prepared
         self._alignments = alignments[informative].astype(np.float64)
         self._index = np.full(X.shape[1], -1, dtype=np.intp)
         self._index[informative] = np.arange(len(informative))
@@ -255,6 +260,13 @@ class LearnedStructure:
                 carried = float(self._alignments[index] @ part.squared_norms())
                 found[number] = carried / np.sqrt(_squared_norm_of_products(part))
         return found
+
+
+def _moderately_scaled_by(in_fit: Mask, X: Columns) -> Columns:
+    """Scale columns as in a fit to some of them: by s + s̃ with s̃ the median of their standard deviations s."""
+    roots = np.sqrt(X.squared_norms() / X.shape[0])  # s/(s + m) with m the median of all of them
+    spreads = roots / np.maximum(1.0 - roots, np.finfo(np.float64).tiny)  # s/m
+    return X.scaled((spreads + 1.0) / (spreads + np.median(spreads[in_fit])))
 
 
 def no_structure(selector: Any) -> ValueError:

@@ -93,6 +93,9 @@ class FSASL(ClusterSelector):
         Features that take no part and rank last.
     min_distance : int, default=1
         Smallest distance between the indices of two selected features, for features in an order, such as wavelengths.
+    fdr : float or None, default=None
+        Select among the features that share structure with others at this false discovery rate, such as 0.05; the
+        others follow, by p-value (:func:`ufselect.significance.column_significance`). None does not test features.
     max_iter : int, default=12
         Maximum number of iterations. It is smaller than in other methods because each iteration learns the structure
         anew.
@@ -195,6 +198,7 @@ class FSASL(ClusterSelector):
         keep: Any = None,
         exclude: Any = None,
         min_distance: int = 1,
+        fdr: float | None = None,
         max_iter: int = 12,
         tol: float = 0.05,
         n_jobs: int | None = None,
@@ -218,6 +222,7 @@ class FSASL(ClusterSelector):
         self.keep = keep
         self.exclude = exclude
         self.min_distance = min_distance
+        self.fdr = fdr
         self.max_iter = max_iter
         self.tol = tol
         self.n_jobs = n_jobs

@@ -59,6 +59,9 @@ class JELSR(ClusterSelector):
         Features that take no part and rank last.
     min_distance : int, default=1
         Smallest distance between the indices of two selected features, for features in an order, such as wavelengths.
+    fdr : float or None, default=None
+        Select among the features that share structure with others at this false discovery rate, such as 0.05; the
+        others follow, by p-value (:func:`ufselect.significance.column_significance`). None does not test features.
     max_iter : int, default=100
         Maximum number of iterations.
     tol : float, default=1e-4
@@ -138,6 +141,7 @@ class JELSR(ClusterSelector):
         keep: Any = None,
         exclude: Any = None,
         min_distance: int = 1,
+        fdr: float | None = None,
         max_iter: int = 100,
         tol: float = 1e-4,
         n_jobs: int | None = None,
@@ -156,6 +160,7 @@ class JELSR(ClusterSelector):
         self.keep = keep
         self.exclude = exclude
         self.min_distance = min_distance
+        self.fdr = fdr
         self.max_iter = max_iter
         self.tol = tol
         self.n_jobs = n_jobs

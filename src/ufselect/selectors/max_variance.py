@@ -30,6 +30,9 @@ class MaxVariance(BaseSelector):
         Features that take no part and rank last.
     min_distance : int, default=1
         Smallest distance between the indices of two selected features, for features in an order, such as wavelengths.
+    fdr : float or None, default=None
+        Select among the features that share structure with others at this false discovery rate, such as 0.05; the
+        others follow, by p-value (:func:`ufselect.significance.column_significance`). None does not test features.
     verbose : int, default=0
         If 1, show the elapsed time on a terminal.
 
@@ -69,12 +72,14 @@ class MaxVariance(BaseSelector):
         keep: Any = None,
         exclude: Any = None,
         min_distance: int = 1,
+        fdr: float | None = None,
         verbose: int = 0,
     ) -> None:
         self.n_features_to_select = n_features_to_select
         self.keep = keep
         self.exclude = exclude
         self.min_distance = min_distance
+        self.fdr = fdr
         self.verbose = verbose
 
     def _prepared(self, X: Any) -> Columns:

@@ -61,6 +61,9 @@ class MCFS(ClusterSelector):
         Features that take no part and rank last.
     min_distance : int, default=1
         Smallest distance between the indices of two selected features, for features in an order, such as wavelengths.
+    fdr : float or None, default=None
+        Select among the features that share structure with others at this false discovery rate, such as 0.05; the
+        others follow, by p-value (:func:`ufselect.significance.column_significance`). None does not test features.
     n_jobs : int or None, default=None
         Number of threads of the neighbour search. The result does not depend on it.
     random_state : int, RandomState instance or None, default=0
@@ -125,6 +128,7 @@ class MCFS(ClusterSelector):
         keep: Any = None,
         exclude: Any = None,
         min_distance: int = 1,
+        fdr: float | None = None,
         n_jobs: int | None = None,
         random_state: Any = 0,
         verbose: int = 0,
@@ -140,6 +144,7 @@ class MCFS(ClusterSelector):
         self.keep = keep
         self.exclude = exclude
         self.min_distance = min_distance
+        self.fdr = fdr
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose

@@ -71,6 +71,9 @@ class NDFS(ClusterSelector):
         Features that take no part and rank last.
     min_distance : int, default=1
         Smallest distance between the indices of two selected features, for features in an order, such as wavelengths.
+    fdr : float or None, default=None
+        Select among the features that share structure with others at this false discovery rate, such as 0.05; the
+        others follow, by p-value (:func:`ufselect.significance.column_significance`). None does not test features.
     max_iter : int, default=500
         Maximum number of iterations. It is larger than in other methods because each value of z takes its share.
     tol : float, default=5e-4
@@ -151,6 +154,7 @@ class NDFS(ClusterSelector):
         keep: Any = None,
         exclude: Any = None,
         min_distance: int = 1,
+        fdr: float | None = None,
         max_iter: int = 500,
         tol: float = 5e-4,
         n_jobs: int | None = None,
@@ -170,6 +174,7 @@ class NDFS(ClusterSelector):
         self.keep = keep
         self.exclude = exclude
         self.min_distance = min_distance
+        self.fdr = fdr
         self.max_iter = max_iter
         self.tol = tol
         self.n_jobs = n_jobs

@@ -143,15 +143,33 @@ def alignment_path_of_several(
     is left of the factors without their means counts. ``constraints`` says which columns come first and how
     far apart others have to be.
     """
-    norms = [frobenius_norm(each.T) for each in structures]
-    a = sum(np.sum(each.products**2, axis=1) / norm**2 for each, norm in zip(structures, norms, strict=True))
-    squares = sum(
-        float(np.sum(_inner_products(X, one.T, other.T) ** 2)) / (norm * other_norm) ** 2
-        for one, norm in zip(structures, norms, strict=True)
-        for other, other_norm in zip(structures, norms, strict=True)
-    )
+    a = _carried(structures)
+    structure = _norm_of_sum(X, [each.T for each in structures])
     choice = _Choice(n_steps, None, past_peak, POWER, constraints)
-    return _path(a, X.squared_norms(), float(np.sqrt(squares)), _GramColumns(X, gram).column, choice)
+    return _path(a, X.squared_norms(), structure, _GramColumns(X, gram).column, choice)
+
+
+def alignments_with(X: Columns, structures: Sequence[Any]) -> Float:
+    """Return the alignment of every column by itself with the structure Σ TTᵀ/‖T‖², given the factors T."""
+    a = _carried([StructureFactor(T, X.transposed_matmul(T)) for T in structures])
+    alignments: Float = a / (X.squared_norms() * _norm_of_sum(X, structures))
+    return alignments
+
+
+def _carried(structures: Sequence[StructureFactor]) -> Float:
+    """Return Σ ‖Tᵀx‖²/‖T‖² of every column x."""
+    return np.asarray(sum(np.sum(each.products**2, axis=1) / sum_of_squares(each.T) for each in structures))
+
+
+def _norm_of_sum(X: Columns, factors: Sequence[Any]) -> float:
+    """Return ‖Σ TTᵀ/‖T‖²‖."""
+    norms = [frobenius_norm(T) for T in factors]
+    squares = sum(
+        float(np.sum(_inner_products(X, one, other) ** 2)) / (norm * other_norm) ** 2
+        for one, norm in zip(factors, norms, strict=True)
+        for other, other_norm in zip(factors, norms, strict=True)
+    )
+    return float(np.sqrt(squares))
 
 
 def _inner_products(X: Columns, T: Any, other: Any) -> Float:
@@ -237,12 +255,6 @@ class _GramColumns:
             found = self._X.transposed_matmul(self._X.columns(block))
             self._known = {int(column): found[:, index] for index, column in enumerate(block)}
         return self._known.pop(j)
-
-
-def alignments_with(X: Columns, T: Float) -> Float:
-    """Return the alignment of every column by itself with the structure TTᵀ."""
-    structure = float(np.linalg.norm(T.T @ T))
-    return np.sum(X.transposed_matmul(T) ** 2, axis=1) / (X.squared_norms() * structure)
 
 
 def r2_curve(X: Columns, Y: Any, order: Indices, *, gram: Float | None = None) -> Float:
