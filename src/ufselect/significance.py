@@ -15,7 +15,7 @@ from ufselect._utils.threads import one_thread
 from ufselect._utils.types import Float
 from ufselect._utils.warnings import convergence_warnings
 from ufselect.base import BaseSelector
-from ufselect.base.screening import KeepExclude, Screening, keep_exclude_of
+from ufselect.base.screening import KeepExclude, Screening, columns_named, keep_exclude_of
 from ufselect.base.significance import MAX_SAMPLES, ColumnSignificance, Learner, SignificanceTest
 from ufselect.columns.in_memory import MatrixInMemory
 from ufselect.columns.tabular import column_names
@@ -32,6 +32,7 @@ def column_significance(
     n_splits: int = 3,
     fdr: float = 0.05,
     batch: Any = None,
+    exclude: Any = None,
     groups: Sequence[Any] | None = None,
     strata: Any = "auto",
     max_samples: int | None = MAX_SAMPLES,
@@ -64,6 +65,8 @@ def column_significance(
         False discovery rate: the expected share of columns without structure among those found.
     batch : array-like of shape (n_samples,), optional
         Batch of each sample. Columns are centred, and permuted, within batches.
+    exclude : list of str or int, optional
+        Columns that take no part, by name or number, besides those that ``selector`` excludes.
     groups : sequence of shape (n_features,), optional
         Group of each column, such as the category of an indicator. Columns of one group are tested as one, on the
         structure of the others.
@@ -112,7 +115,11 @@ def column_significance(
     X = check_array(X, accept_sparse=("csr", "csc"), dtype=[np.float64, np.float32], ensure_min_samples=3)
     n, d = X.shape
     empty = np.empty(0, dtype=np.intp)
-    keep_exclude = KeepExclude(empty, empty) if selector is None else keep_exclude_of(selector, d, names)
+    left_out = columns_named(exclude, "exclude", d, names)
+    if selector is not None:
+        left_out = np.union1d(left_out, keep_exclude_of(selector, d, names).exclude)
+    if len(left_out) == d:
+        raise ValueError(f"exclude contains all {d} columns.")
     if groups is not None and len(groups) != d:
         raise ValueError(f"groups has {len(groups)} values, but X has {d} columns.")
     if not (strata is None or isinstance(strata, str)):
@@ -133,7 +140,8 @@ def column_significance(
     )
     with one_thread(), np.errstate(under="ignore"):
         data = MatrixInMemory(X, batch)
-        screening = Screening(data.constant_columns("standard", names), data.first_equal_columns(), keep_exclude, names)
+        constant = data.constant_columns("standard", names)
+        screening = Screening(constant, data.first_equal_columns(), KeepExclude(empty, left_out), names)
         return test.of_columns(data, screening, groups)
 
 

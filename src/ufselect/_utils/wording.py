@@ -41,6 +41,18 @@ def counted(count: int, noun: str) -> str:
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
+def q_value(q: float) -> str:
+    """Return a q-value with three decimals.
+
+    Examples
+    --------
+    >>> from ufselect._utils.wording import q_value
+    >>> q_value(0.0123), q_value(2e-5)
+    ('0.012', '< 0.001')
+    """
+    return "< 0.001" if q < 0.0005 else f"{q:.3f}"
+
+
 def occurrences(kind: str, counts: Mapping[str, int]) -> str:
     """Return how many values of a kind there are, and in which columns.
 

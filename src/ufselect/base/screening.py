@@ -26,7 +26,9 @@ class KeepExclude(NamedTuple):
 
 def keep_exclude_of(selector: Any, n_features: int, names: Sequence[str] | None) -> KeepExclude:
     """Return the columns that a selector keeps and excludes; raise an error if it cannot do both."""
-    keep, exclude = (_columns_named(selector, name, n_features, names) for name in ("keep", "exclude"))
+    keep, exclude = (
+        columns_named(getattr(selector, name, None), name, n_features, names) for name in ("keep", "exclude")
+    )
     both = np.intersect1d(keep, exclude)
     if len(both):
         raise ValueError(f"Column {called(both[0], names)} is in keep and in exclude.")
@@ -35,8 +37,8 @@ def keep_exclude_of(selector: Any, n_features: int, names: Sequence[str] | None)
     return KeepExclude(keep, exclude)
 
 
-def _columns_named(selector: Any, parameter: str, n_features: int, names: Sequence[str] | None) -> Indices:
-    given = getattr(selector, parameter, None)
+def columns_named(given: Any, parameter: str, n_features: int, names: Sequence[str] | None) -> Indices:
+    """Return the columns that a parameter names, by index; raise an error that names the parameter."""
     if given is None:
         return np.empty(0, dtype=np.intp)
     if isinstance(given, str):

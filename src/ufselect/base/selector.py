@@ -132,7 +132,7 @@ class BaseSelector(SelectorMixin, BaseEstimator, metaclass=ABCMeta):  # type: ig
     center: bool
     verbose: int
 
-    def fit(self, X: Any, y: Any = None, *, batch: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, *, batch: Any = None, significance: ColumnSignificance | None = None) -> Self:
         """Rank the columns of X.
 
         Parameters
@@ -145,15 +145,24 @@ class BaseSelector(SelectorMixin, BaseEstimator, metaclass=ABCMeta):  # type: ig
         batch : array-like of shape (n_samples,), optional
             Batch of each sample, such as its plate or its donor. Every column is centred within each batch first, so
             that only the structure within batches counts.
+        significance : ColumnSignificance, optional
+            Result of :func:`ufselect.significance.column_significance` for the same columns: the fit selects among
+            those found in it, whatever ``fdr`` is, and does not test them again.
 
         Returns
         -------
         self : object
             The fitted selector.
         """
-        return self._fit(X, batch)
+        return self._fit(X, batch, significance=significance)
 
-    def _fit(self, X: Any, batch: Any, names: Sequence[str] | None = None) -> Self:
+    def _fit(
+        self,
+        X: Any,
+        batch: Any,
+        names: Sequence[str] | None = None,
+        significance: ColumnSignificance | None = None,
+    ) -> Self:
         """Fit to data in memory, on a device or in the blocks of a Dask array, whose columns may be given names."""
         self._validate_params()
         # What underflows is negligible: weights that vanish, or squares that are computed again on another scale.
@@ -167,7 +176,11 @@ class BaseSelector(SelectorMixin, BaseEstimator, metaclass=ABCMeta):  # type: ig
             min_distance = getattr(self, "min_distance", 1)
             constraints = screening.constraints(count, min_distance)
             _refuse_near_columns(constraints, count, len(screening.informative))
-            significance = self._significance(data, screening)
+            if significance is None:
+                significance = self._significance(data, screening)
+            elif len(significance.q_values) != data.shape[1]:
+                tested = len(significance.q_values)
+                raise ValueError(f"significance is of {tested} columns, but X has {data.shape[1]} columns.")
             found = screening if significance is None else screening.among(significance.found)
             # Methods without iterations have no progress bar, but the elapsed time.
             with waiting(type(self).__name__) if self.verbose else nullcontext(), data.computing():

@@ -31,8 +31,8 @@ from ufselect.graphs.smooth_target import smooth_target
 from ufselect.solvers.permutation_test import Hypothesis, benjamini_hochberg, permutation_p_values
 
 LIMITS = (
-    "Found means that a column shares structure with other columns: a grouping that a single column carries alone cannot "
-    "be found, and what is found need not be the structure you have in mind."
+    "The test sees structure that several columns share: not a grouping in one column alone, and not whether it is the "
+    "structure you are looking for."
 )
 """What the test cannot see."""
 
@@ -128,7 +128,7 @@ class ColumnSignificance:
             return f"{self._finding}: the selection of {n_chosen:,} {verb} arbitrary."
         among = "all" if n_among == n_chosen else f"{n_among:,}" if n_among else "none"
         if n_chosen == 1:
-            return f"{self._finding}; 1 was selected, {'one' if n_among else 'but none'} of these."
+            return f"{self._finding}; 1 was selected, {'one of these' if n_among else 'which is none of these'}."
         return f"{self._finding}; {n_chosen:,} were selected, {among} of them among these."
 
     @property
@@ -138,10 +138,9 @@ class ColumnSignificance:
         if self.n_samples < self.n_all_samples:
             samples = f"{self.n_samples:,} of {self.n_all_samples:,} samples"
         strata = f" within {self.n_strata:,} strata" if self.n_strata > 1 else ""
-        return (
-            f"Each column was compared with the structure of the others on {samples}: {counted(self.n_splits, 'split')} "
-            f"of the columns into {self.n_folds} parts, up to {self.n_permutations:,} permutations{strata}."
-        )
+        splits = f"{counted(self.n_splits, 'split')} of the columns into {self.n_folds} parts"
+        permutations = f"up to {self.n_permutations:,} permutations{strata}"
+        return f"Each column was compared with the structure of the others on {samples}: {splits}, {permutations}."
 
     @property
     def _finding(self) -> str:

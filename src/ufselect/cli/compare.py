@@ -16,7 +16,7 @@ from ufselect import __version__
 from ufselect._utils.wording import counted, percent
 from ufselect.cli import options
 from ufselect.cli.columns import ColumnChoice
-from ufselect.cli.fitting import make_selector, modest_resources, number_or_share
+from ufselect.cli.fitting import make_selector, modest_resources, number_or_share, significance_of_columns
 from ufselect.cli.methods import method_named
 from ufselect.cli.output import ensure_can_be_written, note, print_table, say, write_all
 from ufselect.cli.reading import LoadedTable, classes_of, load_table
@@ -63,11 +63,13 @@ def compare(
     ] = None,
     report: options.Report = None,
     ordered: options.Ordered = False,
+    test_options: options.TestOptions,
     fit_options: options.FitOptions,
     column_options: options.ColumnOptions,
     read_options: options.ReadOptions,
 ) -> None:
     """Compare several methods on the same file, without labels."""
+    from ufselect.base.significance import LIMITS
     from ufselect.inspection import compare_selectors
 
     if repeats == 1:
@@ -81,12 +83,20 @@ def compare(
     loaded = load_table(data, read_options, aside=(*choice.aside, *([labels] if labels else ())))
     classes = classes_of(loaded, labels)
     notes, refused = choice.apply_to_all(selectors, loaded)
+    batch, significance = choice.batches(loaded), None
+    if test_options.rate is not None:
+        exclude = choice.indices(loaded).get("exclude")
+        significance = significance_of_columns(
+            loaded.X, test_options.rate, batch=batch, exclude=exclude, options=fit_options
+        )
+        notes = [significance.verdict, LIMITS, *notes]
     with modest_resources(loaded.X, fit_options.jobs):
         compared = compare_selectors(
             {name: selector for name, selector in selectors.items() if name not in refused},
             loaded.X,
             n_features_to_select=number_or_share(features),
-            batch=choice.batches(loaded),
+            batch=batch,
+            significance=significance,
             labels=classes,
             n_repeats=repeats,
             n_random=N_RANDOM,
@@ -160,7 +170,8 @@ def _print_comparison(rows: Sequence[ComparedSelection], legend: Sequence[str]) 
 
     say(["", f"{counted(len(rows[0].chosen), 'column')} selected by each method:", ""])
     repeats = any(row.stability is not None for row in rows)
-    headers = ["method", "redundancy", "neighbours", *(["stability"] if repeats else []), "seconds"]
+    found = ["found"] if any(row.found is not None for row in rows) else []
+    headers = ["method", *found, "redundancy", "neighbours", *(["stability"] if repeats else []), "seconds"]
     cells = [_cells(row, repeats) for row in rows]
     print_table([*headers, *(["ACC", "NMI"] if rows[0].agreement else [])], cells, left=[0])
     say(["", *legend])
@@ -175,7 +186,8 @@ def _print_comparison(rows: Sequence[ComparedSelection], legend: Sequence[str]) 
 def _cells(row: ComparedSelection, repeats: bool) -> list[str]:
     stability = ["–" if row.stability is None else f"{row.stability:.2f}"] if repeats else []
     seconds = "–" if row.seconds is None else f"{row.seconds:.2f}"
-    measured = [percent(row.redundancy), percent(row.neighborhoods), *stability, seconds]
+    found = [] if row.found is None else [percent(row.found)]
+    measured = [*found, percent(row.redundancy), percent(row.neighborhoods), *stability, seconds]
     return [row.method, *measured, *(percent(value, 1) for value in row.agreement.values())]
 
 
@@ -186,7 +198,9 @@ def _legend(
     stability = f"stability: similarity of the selections from {subsets}; 0 is chance, 1 is identical."
     missed = [row for row in rows if row.n_not_converged]
     counts = [f"{row.method} in {row.n_not_converged} of {counted(row.n_fits, 'fit')}" for row in missed]
+    tested = any(row.found is not None for row in rows)
     return [
+        *(["found: share of the selected columns that share structure with others."] if tested else []),
         *explained_measures("selected", *([stability] if repeats else []), labelled=labelled, scale=scale),
         *(["evenly spaced: columns at equal distances."] if ordered else []),
         f"random: mean of {N_RANDOM} random selections.",
@@ -197,10 +211,28 @@ def _legend(
 def _as_csv(rows: Sequence[ComparedSelection], labelled: bool) -> str:
     text = io.StringIO()
     table = csv.writer(text, lineterminator="\n")
-    plain = ["method", "columns", "redundancy", "neighbours_kept", "stability", "seconds", "fits", "not_converged"]
+    plain = [
+        "method",
+        "columns",
+        "found",
+        "redundancy",
+        "neighbours_kept",
+        "stability",
+        "seconds",
+        "fits",
+        "not_converged",
+    ]
     table.writerow([*plain, *(["ACC", "NMI"] if labelled else [])])
     for row in rows:
         fits = [row.n_fits, row.n_not_converged] if row.n_fits else [None, None]
-        figures = [row.redundancy, row.neighborhoods, row.stability, row.seconds, *fits, *row.agreement.values()]
+        figures = [
+            row.found,
+            row.redundancy,
+            row.neighborhoods,
+            row.stability,
+            row.seconds,
+            *fits,
+            *row.agreement.values(),
+        ]
         table.writerow([row.method, len(row.chosen), *("" if figure is None else repr(figure) for figure in figures)])
     return text.getvalue()

@@ -12,7 +12,7 @@ from ufselect._utils.wording import counted, listed, percent, shown
 from ufselect.cli import options
 from ufselect.cli.columns import ColumnList, column_lists, guess_at, names_in_file
 from ufselect.cli.compare import N_RANDOM, explained_measures
-from ufselect.cli.fitting import make_selector, modest_resources
+from ufselect.cli.fitting import make_selector, modest_resources, significance_of_columns
 from ufselect.cli.methods import DEFAULT_METHOD
 from ufselect.cli.output import print_table, say
 from ufselect.cli.reading import LoadedTable, classes_of, load_table
@@ -44,11 +44,13 @@ def evaluate(
         ),
     ] = 5,
     method: options.Method = DEFAULT_METHOD,
+    test_options: options.TestOptions,
     fit_options: options.FitOptions,
     read_options: options.ReadOptions,
     parameters: Mapping[str, Any],
 ) -> None:
     """Evaluate lists of columns, beside columns selected by a method and at random."""
+    from ufselect.base.significance import LIMITS
     from ufselect.inspection import evaluate as evaluate_columns
     from ufselect.inspection.measures import RANDOM
 
@@ -59,20 +61,32 @@ def evaluate(
     loaded = load_table(data, read_options, aside=[labels] if labels else [])
     lists = column_lists(lines, loaded.table, (RANDOM, type(selector).__name__), "--columns")
     classes = classes_of(loaded, labels)
+    significance = None
+    if test_options.rate is not None:
+        significance = significance_of_columns(loaded.X, test_options.rate, options=fit_options)
     with modest_resources(loaded.X, fit_options.jobs):
         found = evaluate_columns(
             loaded.X,
             {name: each.columns for name, each in lists.items()},
             labels=classes,
             selector=selector,
+            significance=significance,
             n_random=N_RANDOM,
             n_draws=repeats,
             standardize=fit_options.scale is not options.Scale.none,
             random_state=fit_options.seed,
             verbose=1,
         )
-    say([*loaded.notes, *_notes_on_lists(lists, loaded), ""])
-    headers = ["list", "columns", "alignment", *(["on subsets", "stability"] if repeats else []), "redundancy"]
+    tested = [] if significance is None else [significance.verdict, LIMITS]
+    say([*tested, *loaded.notes, *_notes_on_lists(lists, loaded), ""])
+    headers = [
+        "list",
+        "columns",
+        *(["found"] if significance else []),
+        "alignment",
+        *(["on subsets", "stability"] if repeats else []),
+        "redundancy",
+    ]
     headers += ["neighbours", *(["ACC", "NMI"] if labels else [])]
     print_table(headers, [_cells(row) for row in found.rows], left=[0])
     say(["", *_legend(found, repeats, bool(labels), fit_options.scale), "", *_verdicts(found, lists)])
@@ -100,6 +114,7 @@ def _cells(row: EvaluatedColumns) -> list[str]:
     return [
         row.name,
         f"{len(row.columns):,}",
+        *([] if row.found is None else [percent(row.found)]),
         _with_spread(row, _DIGITS),
         *_on_subsets(row),
         *(_share(row, name) for name in ("redundancy", "neighborhoods")),
@@ -134,7 +149,9 @@ def _legend(found: Evaluation, repeats: int, labelled: bool, scale: options.Scal
         f"on subsets: the same on {repeats} random subsets of 80 % of the samples, mean ± standard deviation.",
         f"stability: similarity of what {method} selects from these subsets; 0 is chance, 1 is identical.",
     ]
+    tested = any(row.found is not None for row in found.rows)
     return [
+        *(["found: share of the columns that share structure with others."] if tested else []),
         "alignment: cosine between the kernel of the listed columns and "
         f"the structure that {method} learns; 1 is the most.",
         f"           {method}'s own columns are chosen to maximise it, an advantage over other lists.",
@@ -157,12 +174,18 @@ def _verdicts(found: Evaluation, lists: Mapping[str, ColumnList]) -> list[str]:
 
 
 def _verdict(row: EvaluatedColumns, method: str, own: EvaluatedColumns | None, random: EvaluatedColumns | None) -> str:
-    count = len(row.columns)
+    count, name = len(row.columns), shown(row.name)
+    sentences = []
+    if row.found is not None:
+        verb = "shares" if round(row.found * count) == 1 else "share"
+        sentences.append(f"{round(row.found * count):,} of the {counted(count, 'column')} in {name} {verb} structure.")
     if own is None or random is None:
-        return f"{shown(row.name)} contains all {counted(count, 'column')}: there is nothing to compare it with."
-    verb = "reaches" if count == 1 else "reach"
-    return (
-        f"{shown(row.name)} has an alignment of {row.alignment:.2f}, higher than {row.n_random_below} of {N_RANDOM} "
-        f"random lists ({_with_spread(random, 2)}); "
-        f"{method}'s own {counted(count, 'column')} {verb} {own.alignment:.2f}."
-    )
+        sentences.append(f"{name} contains all {counted(count, 'column')}: there is nothing to compare it with.")
+    else:
+        verb = "reaches" if count == 1 else "reach"
+        sentences.append(
+            f"{name} has an alignment of {row.alignment:.2f}, higher than {row.n_random_below} of {N_RANDOM} "
+            f"random lists ({_with_spread(random, 2)}); "
+            f"{method}'s own {counted(count, 'column')} {verb} {own.alignment:.2f}."
+        )
+    return " ".join(sentences)

@@ -10,7 +10,7 @@ import typer
 from ufselect._utils.wording import shown
 from ufselect.cli import options
 from ufselect.cli.columns import ColumnChoice, why_not_a_column
-from ufselect.cli.fitting import fit_with_notes, make_selector, notes_on_fit
+from ufselect.cli.fitting import fit_with_notes, make_selector, notes_on_fit, verdict_of
 from ufselect.cli.methods import DEFAULT_METHOD
 from ufselect.cli.output import say
 from ufselect.cli.reading import load_table
@@ -24,6 +24,7 @@ def explain(
     *,
     features: options.Features = None,
     method: options.Method = DEFAULT_METHOD,
+    test_options: options.TestOptions,
     fit_options: options.FitOptions,
     column_options: options.ColumnOptions,
     read_options: options.ReadOptions,
@@ -34,7 +35,7 @@ def explain(
 
     from ufselect.inspection import explain_features
 
-    selector = make_selector(method, fit_options, features=features, parameters=parameters)
+    selector = make_selector(method, fit_options, features=features, fdr=test_options.rate, parameters=parameters)
     choice = ColumnChoice.of(column_options)
     loaded = load_table(data, read_options, aside=choice.aside)
     names = loaded.table.names
@@ -43,8 +44,8 @@ def explain(
         if column not in index:
             raise typer.BadParameter(why_not_a_column(column, names, loaded.table.aside))
     notes = [*loaded.notes, *choice.apply(selector, loaded)]
-    fit_with_notes(selector, loaded.X, batch=choice.batches(loaded))
-    say([*notes, *notes_on_fit(selector)])
+    fit_with_notes(selector, loaded.X, batch=choice.batches(loaded), fdr=test_options.rate)
+    say([*verdict_of(selector), *notes, *notes_on_fit(selector)])
     with config_context(assume_finite=True):  # the fit has validated X
         explained = explain_features(selector, loaded.X, [index[column] for column in columns])
     for each in explained:

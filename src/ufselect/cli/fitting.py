@@ -5,18 +5,18 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-from ufselect._utils.wording import percent
+from ufselect._utils.wording import counted, percent, q_value
 from ufselect.cli.methods import OPTIONS_OF_PARAMETERS, as_literal, check_parameters, class_named
 from ufselect.cli.options import FitOptions, Scale
 from ufselect.cli.output import note, print_table, say
 
 if TYPE_CHECKING:
     from ufselect.base import BaseSelector
-    from ufselect.inspection import StructureTest
+    from ufselect.significance import ColumnSignificance
 
 _ABOVE_THE_MEAN = ("EVSC", "LaplacianScore", "MaxVariance", "SPEC")  # select columns whose scores are above the mean
 _LEAST_WORKING_MEMORY, _MOST_WORKING_MEMORY = 64, 1024
@@ -28,6 +28,7 @@ def make_selector(
     options: FitOptions | None = None,
     *,
     features: str | None = None,
+    fdr: float | None = None,
     parameters: Mapping[str, Any] | None = None,
     strict: bool = True,
 ) -> Any:
@@ -48,7 +49,7 @@ def make_selector(
     if strict and (refused := [name for name in given if name not in taken]):
         reason = f"{cls.__name__} has no parameter {refused[0]}"
         raise typer.BadParameter(reason, param_hint=f"--{OPTIONS_OF_PARAMETERS[refused[0]]}")
-    shared = given | {"random_state": options.seed, "n_jobs": options.jobs, "verbose": 1}
+    shared = given | {"fdr": fdr, "random_state": options.seed, "n_jobs": options.jobs, "verbose": 1}
     try:
         selector = cls(**{key: value for key, value in shared.items() if key in taken}, **(parameters or {}))
     except TypeError as error:
@@ -74,15 +75,44 @@ def as_number(text: str) -> Any:
     return text if isinstance(value, bool) else value
 
 
-def fit_with_notes(selector: BaseSelector, X: Any, fit: Callable[[], Any] | None = None, *, batch: Any = None) -> None:
-    """Fit a selector, by its own method if no other is given; print a note if it did not converge."""
+def fit_with_notes(
+    selector: BaseSelector,
+    X: Any,
+    fit: Callable[[], Any] | None = None,
+    *,
+    batch: Any = None,
+    fdr: float | None = None,
+) -> None:
+    """Fit a selector, by its own method if no other is given; print a note if it did not converge.
+
+    With ``fdr``, columns are tested beforehand if the class of an author has no such parameter.
+    """
+    from sklearn.utils.validation import has_fit_parameter
+
     from ufselect._utils.warnings import convergence_warnings
 
-    with convergence_warnings() as messages, modest_resources(X, selector.get_params().get("n_jobs", 1)):
-        # The `fit` of an author may not take batches.
-        fit() if fit else selector.fit(X, **({} if batch is None else {"batch": batch}))
+    params = selector.get_params()
+    # The `fit` of an author may not take batches.
+    given = {} if batch is None else {"batch": batch}
+    with convergence_warnings() as messages, modest_resources(X, params.get("n_jobs", 1)):
+        if fdr is not None and "fdr" not in params and has_fit_parameter(selector, "significance"):
+            given["significance"] = significance_of_columns(X, fdr, batch=batch, exclude=params.get("exclude"))
+        fit() if fit else selector.fit(X, **given)
     for message in dict.fromkeys(messages):
         note(message)
+
+
+def significance_of_columns(
+    X: Any, fdr: float, *, batch: Any = None, exclude: Any = None, options: FitOptions | None = None
+) -> ColumnSignificance:
+    """Test which columns share structure with others."""
+    from ufselect.significance import column_significance
+
+    options = options or FitOptions()
+    with modest_resources(X, options.jobs):
+        return column_significance(
+            X, fdr=fdr, batch=batch, exclude=exclude, n_jobs=options.jobs, random_state=options.seed, verbose=1
+        )
 
 
 @contextmanager
@@ -147,49 +177,31 @@ def _is_default(selector: BaseSelector, parameter: str) -> bool:
     return default is None or selector.get_params().get(parameter) == default.default
 
 
-class Alignment(NamedTuple):
-    """Sentences on the alignment of the selected columns with the learned structure, and the test behind them."""
+def verdict_of(selector: BaseSelector) -> list[str]:
+    """Return a sentence on how many columns are found and selected, and one on what the test cannot see."""
+    from ufselect.base.significance import LIMITS
 
-    notes: list[str]
-    test: StructureTest | None = None
-
-
-def alignment_of(selector: BaseSelector, X: Any, *, test: bool = True, batch: Any = None) -> Alignment:
-    """Return the alignment of the selected columns in a sentence, also that of shuffled ones if it is to be tested."""
-    from ufselect.inspection import alignment_of_selection, structure_test_of_fitted
-
-    found = alignment_of_selection(selector)
-    if found is None:
-        return Alignment([])
-    untested = f"Alignment of the selected columns with the learned structure: {found:.2f} of 1"
-    if not test:
-        return Alignment([f"{untested}."])
-    try:
-        with modest_resources(X, selector.get_params().get("n_jobs", 1)):
-            tested = structure_test_of_fitted(selector, X, batch=batch, verbose=1)
-    except ValueError as error:
-        return Alignment([f"{untested}; it could not be compared with that of shuffled columns. {error}"])
-    return Alignment([_result_of(tested, found, X.shape[0])], tested)
+    significance = getattr(selector, "significance_", None)
+    if significance is None:
+        return []
+    return [significance.verdict_on(selector.get_support(indices=True)), LIMITS]
 
 
-def _result_of(test: StructureTest, fitted: float, n_samples: int) -> str:
-    """Return the alignment of the fit beside that of shuffled columns; both are named if the tested one is another."""
-    p, observed, other = test.p_value, f"{test.observed:.2f}", test.why_other_than(fitted, n_samples)
-    by_chance = f"shuffled columns: {test.mean:.2f} ± {round(test.spread, 3):.1g}"
-    if test.found:
-        probability = "p < 0.001" if p < 0.001 else f"p = {p:.2g}"
-        tested = f"; {other}: {observed}" if other else ""
-        return (
-            f"Alignment of the selected columns with the learned structure: {fitted:.2f} of 1{tested} "
-            f"({by_chance}; {probability})."
-        )
-    named = f"{fitted:.2f} of 1, {other} {observed}" if other else f"{observed} of 1"
-    too_few = "The selection may be arbitrary, or too few samples were tested to detect a structure."
-    return (
-        f"No structure was found: the alignment of the selected columns with the learned structure, {named}, "
-        f"is no better than chance ({by_chance}; p = {p:.2g}). "
-        f"{too_few if 0 < test.n_samples < n_samples else 'The selection is arbitrary.'}"
-    )
+def alignment_of(selector: BaseSelector, X: Any = None) -> list[str]:
+    """Return the alignment of the selected columns in a sentence; given X, also that of columns not found."""
+    from ufselect.inspection import LearnedStructure, alignment_of_selection
+
+    selected = alignment_of_selection(selector)
+    if selected is None:
+        return []
+    beside, significance = "", getattr(selector, "significance_", None)
+    if significance is not None and significance.n_found and X is not None:
+        best = selector.ranking_.argsort(kind="stable")
+        others = best[~significance.found[best] & significance.tested[best]][: selector.n_features_]
+        if len(others):
+            (reached,) = LearnedStructure(selector, X).alignments_of([others])
+            beside = f" ({counted(len(others), 'column')} not found: {reached:.2f})"
+    return [f"Alignment of the selected columns with the learned structure: {selected:.2f} of 1{beside}."]
 
 
 def selected_names(selector: BaseSelector, names: Sequence[str]) -> list[str]:
@@ -211,6 +223,8 @@ def print_ranking(selector: BaseSelector, names: Sequence[str], *, further: str)
             title: [f"{value:.{digits}f}" for value in values[:count]] for title, (values, digits) in known.items()
         }
         figures = {title: each + ["–"] * (count - len(each)) for title, each in texts.items()}
+    if hasattr(selector, "q_values_"):
+        figures["q"] = [q_value(selector.q_values_[column]) for column in best]
     ranked = [[str(rank), names[column]] for rank, column in enumerate(best, start=1)]
     rows = [[*row, *each] for row, each in zip(ranked, zip(*figures.values(), strict=True), strict=True)]
     print_table(["rank", "column", *figures], rows, left=[1])

@@ -152,6 +152,36 @@ class FitOptions:
     ] = 1
 
 
+def _rate(fdr: float) -> float:
+    if not 0.0 < fdr < 1.0:
+        raise typer.BadParameter(f"{fdr:g} is not strictly between 0 and 1")
+    return fdr
+
+
+@dataclass(frozen=True)
+class TestOptions:
+    """Whether columns are tested, and at which rate of errors."""
+
+    fdr: Annotated[
+        float,
+        typer.Option(
+            "--fdr",
+            metavar="RATE",
+            help="False discovery rate of the test that finds the columns which share structure with others: the "
+            "expected share of columns of noise among those found. Columns are selected among those found.",
+            callback=_rate,
+        ),
+    ] = 0.05
+    no_test: Annotated[bool, typer.Option("--no-test", help="Do not test the columns: select among all of them.")] = (
+        False
+    )
+
+    @property
+    def rate(self) -> float | None:
+        """The false discovery rate; None for no test."""
+        return None if self.no_test else self.fdr
+
+
 @dataclass(frozen=True)
 class ColumnOptions:
     """What the user wants of the columns."""

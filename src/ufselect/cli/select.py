@@ -24,6 +24,7 @@ from ufselect.cli.fitting import (
     notes_on_fit,
     print_ranking,
     selected_names,
+    verdict_of,
 )
 from ufselect.cli.methods import DEFAULT_METHOD
 from ufselect.cli.output import ensure_can_be_written, ensure_table_can_be_written, say, time_and_memory, write_all
@@ -32,7 +33,6 @@ from ufselect.cli.select_dask import refuse_with_dask, select_with_dask
 
 if TYPE_CHECKING:
     from ufselect.base import BaseSelector
-    from ufselect.inspection import StructureTest
 
 _N_RANDOM = 5
 _FEW = 0.1
@@ -53,7 +53,8 @@ def select(
             metavar="OUT",
             readable=False,
             help="Write the selected columns to this file, in any format of DATA except .xlsx. An .h5ad file keeps all "
-            "columns and gets ufselect_score, ufselect_rank and ufselect_selected in var, and a record in uns.",
+            "columns and gets ufselect_score, ufselect_rank, ufselect_selected and ufselect_q in var, and a record in "
+            "uns.",
         ),
     ] = None,
     report: options.Report = None,
@@ -71,11 +72,9 @@ def select(
     names: Annotated[
         bool, typer.Option("--names", help="Print only the names of the selected columns, best first.")
     ] = False,
-    no_test: Annotated[
+    significant: Annotated[
         bool,
-        typer.Option(
-            "--no-test", help="Skip the test against shuffled columns, which takes six more fits on up to 500 samples."
-        ),
+        typer.Option("--significant", help="Select all columns that share structure with others, by the test."),
     ] = False,
     dask: Annotated[
         str | None,
@@ -87,6 +86,7 @@ def select(
         ),
     ] = None,
     method: options.Method = DEFAULT_METHOD,
+    test_options: options.TestOptions,
     fit_options: options.FitOptions,
     column_options: options.ColumnOptions,
     read_options: options.ReadOptions,
@@ -101,10 +101,14 @@ def select(
     from ufselect.columns.moments import constant_columns
 
     start = perf_counter()
-    selector = make_selector(method, fit_options, features=features, parameters=parameters)
+    if significant:
+        _refuse_with_significant(features, test_options, parameters)
+    fdr = test_options.rate
+    selector = make_selector(method, fit_options, features=features, fdr=fdr, parameters=parameters)
     choice = ColumnChoice.of(column_options)
     if dask is not None:
         of_one_file = {"output": output, "report": report, "image": image, "ordered": ordered}
+        of_one_file["significant"] = significant
         refuse_with_dask(of_one_file | vars(choice) | vars(read_options))
         select_with_dask(data, selector, read_options, scheduler=dask, names=names)
         return
@@ -122,32 +126,58 @@ def select(
     notes = [*loaded.notes, *choice.apply(selector, loaded)]
     batches = choice.batches(loaded)
     before_fit = perf_counter()
-    fit_with_notes(selector, loaded.X, batch=batches)
+    fit_with_notes(selector, loaded.X, batch=batches, fdr=fdr)
+    if significant:
+        _select_all_found(selector)
     fit = time_and_memory(before_fit)
     pages = {}
     with config_context(assume_finite=True):  # the fit has validated X
         all_notes = [*notes, *notes_on_fit(selector)]
         if n_constant := int(constant_columns(loaded.X[:, selector.top_features()]).sum()):
             all_notes.append(f"{n_constant:,} of them are constant: there are too few informative columns.")
-        alignment = alignment_of(selector, loaded.X, test=not (no_test or names), batch=batches)
+        alignment = alignment_of(selector, loaded.X if batches is None else None)
         kept = [] if names and not report else [_note_on_neighbors(selector, loaded.X, fit_options)]
         if report:
-            # What was read stands among the facts, and a test in the headline.
-            of_page = loaded.without_source([*all_notes, *([] if alignment.test else alignment.notes), *kept])
+            of_page = loaded.without_source([*all_notes, *kept])  # what was read stands among the facts
             shown = {"image": pixels, "ordered": ordered, "command": shlex.join(["ufselect", *context.obj])}
             stable = _stability(selector, loaded.X, batches, fit_options.seed)
-            pages[report] = _page(selector, loaded, notes=of_page, test=alignment.test, fit=fit, **shown, **stable)
+            pages[report] = _page(selector, loaded, notes=of_page, fit=fit, **shown, **stable)
     # Before anything is printed: a reader such as head may close the pipe early.
     record = {"layer": read_options.layer or None, "batch_key": choice.batch or None, "counts": loaded.are_counts}
-    write_all({output: _table_writer(selector, loaded, alignment.test, record)} if output else {}, pages)
+    write_all({output: _table_writer(selector, loaded, record)} if output else {}, pages)
     if names:
         say(notes, err=True)
         say(selected_names(selector, loaded.table.names))
         return
-    say([*all_notes, ""])
+    say([*verdict_of(selector), *all_notes, ""])
     print_ranking(selector, loaded.table.names, further="--names lists all, -o writes them")
     written = [f"Wrote {path}." for path in (output, report) if path]
-    say(["", *alignment.notes, *kept, *written, f"Took {time_and_memory(start)}; the fit {fit}."])
+    say(["", *alignment, *kept, *written, f"Took {time_and_memory(start)}; the fit {fit}."])
+
+
+def _refuse_with_significant(
+    features: str | None, test_options: options.TestOptions, parameters: Mapping[str, Any]
+) -> None:
+    """Raise an error if an option contradicts --significant."""
+    refused = {"--features": features is not None, "--no-test": test_options.no_test}
+    refused["--min-distance"] = parameters.get("min_distance", 1) != 1
+    for option, given in refused.items():
+        if given:
+            raise typer.BadParameter(f"does not work with {option}", param_hint="--significant")
+
+
+def _select_all_found(selector: BaseSelector) -> None:
+    """Select the columns that are found, which come first in every ranking, and those that are kept."""
+    significance = getattr(selector, "significance_", None)
+    if significance is None:
+        raise typer.BadParameter(f"{type(selector).__name__} does not test columns", param_hint="--significant")
+    if not significance.n_found:
+        raise ValueError(significance.verdict)
+    chosen = significance.found & significance.tested
+    chosen[selector.get_params().get("keep") or []] = True
+    count = int(chosen.sum())
+    selector.set_params(n_features_to_select=count)
+    selector.n_features_ = count
 
 
 def _needs_values(output: Path | None, data: Path) -> bool:
@@ -175,7 +205,7 @@ def _note_on_neighbors(selector: BaseSelector, X: Any, fit_options: options.FitO
     return f"{m:,} of {d:,} columns preserve {preserved}."
 
 
-def _page(selector: BaseSelector, loaded: LoadedTable, *, fit: str, test: StructureTest | None, **others: Any) -> str:
+def _page(selector: BaseSelector, loaded: LoadedTable, *, fit: str, **others: Any) -> str:
     import numpy as np
 
     from ufselect.report import Study, render_page
@@ -193,7 +223,6 @@ def _page(selector: BaseSelector, loaded: LoadedTable, *, fit: str, test: Struct
                 name: (values.astype("M8[s]").astype(str) if values.dtype.kind == "M" else values).tolist()
                 for name, values in table.aside.items()
             },
-            test=test,
             missing=n_missing / table.shape[0],
             facts={"Fit": fit, "Version": f"ufselect {__version__}"},
             **others,
@@ -219,13 +248,12 @@ def _stability(selector: BaseSelector, X: Any, batch: Any, seed: int) -> dict[st
     return {"stability": found, "subset_size": min(round(_SHARE_REFITTED * n), most)}
 
 
-def _table_writer(
-    selector: BaseSelector, loaded: LoadedTable, test: StructureTest | None, settings: Mapping[str, Any]
-) -> Callable[[Path], None]:
+def _table_writer(selector: BaseSelector, loaded: LoadedTable, settings: Mapping[str, Any]) -> Callable[[Path], None]:
     from ufselect.anndata import recorded_selection
     from ufselect.files import write_table
 
-    selection = recorded_selection(selector, loaded.table.names, test, settings)
+    significance = getattr(selector, "significance_", None)
+    selection = recorded_selection(selector, loaded.table.names, significance, settings)
     return lambda path: write_table(path, loaded.table, selection)
 
 

@@ -11,7 +11,14 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from ufselect._utils.wording import counted
-from ufselect.cli.fitting import alignment_of, fit_with_notes, notes_on_fit, print_ranking, selected_names
+from ufselect.cli.fitting import (
+    alignment_of,
+    fit_with_notes,
+    notes_on_fit,
+    print_ranking,
+    selected_names,
+    verdict_of,
+)
 from ufselect.cli.options import Counts, ReadOptions
 from ufselect.cli.output import say, time_and_memory
 from ufselect.cli.reading import COUNTS_REQUESTED, note_on_detected_counts, notes_on_aside
@@ -61,9 +68,9 @@ def select_with_dask(
         say(notes, err=True)
         say(selected_names(selector, files.names))
         return
-    say([*notes, *notes_on_fit(selector), ""])
+    say([*verdict_of(selector), *notes, *notes_on_fit(selector), ""])
     print_ranking(selector, files.names, further="--names lists all")
-    say(["", *alignment_of(selector, X, test=False).notes, f"Took {time_and_memory(start)}."])
+    say(["", *alignment_of(selector), f"Took {time_and_memory(start)}."])
 
 
 @contextmanager

@@ -15,6 +15,7 @@ from sklearn.utils import check_scalar
 from ufselect._utils.seeds import draws_of_samples, random_selections, seed_of
 from ufselect._utils.types import Float, Indices
 from ufselect.base import BaseSelector
+from ufselect.base.significance import ColumnSignificance
 from ufselect.columns.batches import Batches
 from ufselect.columns.tabular import as_matrix, column_names
 from ufselect.inspection.adapter import as_selector
@@ -39,6 +40,9 @@ class ComparedSelection:
         Mean absolute correlation of the selected columns.
     neighborhoods : float
         See :func:`ufselect.inspection.neighborhoods_kept`.
+    found : float or None
+        Share of the selected columns that are found to share structure with others; None if ``significance`` is not
+        given. Of random selections it is the mean.
     stability : float or None
         See :func:`ufselect.inspection.stability_over`; None without repeats, and for random selections.
     seconds : float or None
@@ -56,6 +60,7 @@ class ComparedSelection:
     redundancy: float
     neighborhoods: float
     agreement: Mapping[str, float]
+    found: float | None = None
     stability: float | None = None
     seconds: float | None = None
     n_fits: int = 0
@@ -89,6 +94,7 @@ def compare_selectors(
     *,
     n_features_to_select: int | float | str = "auto",
     batch: Any = None,
+    significance: ColumnSignificance | None = None,
     labels: npt.ArrayLike | None = None,
     n_repeats: int = 5,
     n_random: int = 10,
@@ -112,6 +118,9 @@ def compare_selectors(
         Number of features that every selector selects. "auto" takes the number that the first selector chooses.
     batch : array-like of shape (n_samples,), optional
         Batch of each sample, for every fit. Batches do not change what is measured.
+    significance : ColumnSignificance, optional
+        From :func:`ufselect.significance.column_significance`: all selectors of ufselect select among the columns found
+        in it, in every fit. Other objects and random selections take all columns.
     labels : array-like of shape (n_samples,), optional
         Classes to compare k-means on the selected columns with; they are not seen by any selector.
     n_repeats : int, default=5
@@ -166,7 +175,7 @@ def compare_selectors(
     for name, selector in {name: as_selector(each, name) for name, each in selectors.items()}.items():
         try:
             selector = clone_by_index(selector, d, names).set_params(n_features_to_select=count)
-            fits[name] = _fit(name, selector, X, batches, draws, verbose)
+            fits[name] = _fit(name, selector, X, batches, significance, draws, verbose)
         except (ValueError, MemoryError) as error:
             failures[name] = str(error) or "there is not enough memory."
             continue
@@ -186,19 +195,31 @@ def compare_selectors(
     every = [chosen for several in selections.values() for chosen in several]
     measured = iter(measure_selections(X, every, standardize=standardize, classes=classes))
     rows = [
-        ComparedSelection(name, several[0], **_means([next(measured) for _ in several]), **fits.get(name, {}))
+        ComparedSelection(
+            name,
+            several[0],
+            **_means([next(measured) for _ in several]),
+            found=None if significance is None else float(np.mean([significance.found[each] for each in several])),
+            **fits.get(name, {}),
+        )
         for name, several in selections.items()
     ]
     return Comparison(rows, failures, counted_by)
 
 
 def _fit(
-    name: str, selector: BaseSelector, X: Any, batches: Batches | None, draws: Sequence[Indices], verbose: int
+    name: str,
+    selector: BaseSelector,
+    X: Any,
+    batches: Batches | None,
+    significance: ColumnSignificance | None,
+    draws: Sequence[Indices],
+    verbose: int,
 ) -> dict[str, Any]:
     """Fit a selector to all samples and to subsets of them; return the selection, and what it took."""
     fit = CountedFits()
     start = perf_counter()
-    fit(selector, X, batches)
+    fit(selector, X, batches, significance)
     seconds, stability = perf_counter() - start, None
     if draws:
         again = fits_to_subsets(
@@ -206,6 +227,7 @@ def _fit(
             X,
             draws,
             batches=batches,
+            significance=significance,
             fit=fit,
             verbose=verbose,
             description=f"{name} on subsets",

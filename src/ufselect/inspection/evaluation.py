@@ -15,6 +15,7 @@ from ufselect._utils.types import Float, Indices
 from ufselect._utils.warnings import warn_user
 from ufselect._utils.wording import listed
 from ufselect.base import BaseSelector
+from ufselect.base.significance import ColumnSignificance
 from ufselect.columns.tabular import as_mask, as_matrix, column_indices, column_names
 from ufselect.inspection.explanation import LearnedStructure
 from ufselect.inspection.measures import RANDOM, classes_in, means_of, measure_selections, spreads_of
@@ -41,6 +42,8 @@ class EvaluatedColumns:
         Mean absolute correlation of the columns.
     neighborhoods : float
         See :func:`ufselect.inspection.neighborhoods_kept`.
+    found : float or None
+        Share of the columns that are found to share structure with others; None if ``significance`` is not given.
     acc, nmi : float or None
         Accuracy and mutual information of k-means on these columns with the labels; None without labels.
     alignment_on_subsets, spread_on_subsets : float or None
@@ -61,6 +64,7 @@ class EvaluatedColumns:
     alignment: float
     redundancy: float
     neighborhoods: float
+    found: float | None = None
     acc: float | None = None
     nmi: float | None = None
     alignment_on_subsets: float | None = None
@@ -97,6 +101,7 @@ def evaluate(
     *,
     labels: npt.ArrayLike | None = None,
     selector: BaseSelector | None = None,
+    significance: ColumnSignificance | None = None,
     n_random: int = 10,
     n_draws: int = 5,
     standardize: bool = True,
@@ -122,6 +127,9 @@ def evaluate(
     selector : selector, optional
         A method that learns an embedding; clones of it are fitted. The default is :class:`ufselect.KernelFSASL`.
         Columns that it excludes do not contribute to the alignment of a list.
+    significance : ColumnSignificance, optional
+        From :func:`ufselect.significance.column_significance`: the selector learns and selects among the columns found
+        in it, in every fit.
     n_random : int, default=10
         Number of random lists.
     n_draws : int, default=5
@@ -170,16 +178,24 @@ def evaluate(
     fit, groups = CountedFits(), []
     for size in dict.fromkeys(map(len, lists.values())):
         # Of all columns only the structure is needed: ranking every one of them would take far longer.
-        fitted = fit(clone(selector).set_params(n_features_to_select=size if size < d else "auto"), X)
+        fitted = fit(
+            clone(selector).set_params(n_features_to_select=size if size < d else "auto"), X, None, significance
+        )
         group = {name: [chosen] for name, chosen in lists.items() if len(chosen) == size}
         if size < d:
             group[own] = [np.argsort(fitted.ranking_, kind="stable")[:size]]
             random = random_selections(d, size, n_random, seed)
             group |= {RANDOM: random} if random else {}
         subsets = fits_to_subsets(
-            clone_as_fitted(fitted), X, draws, fit=fit, verbose=verbose, description=f"{own} on subsets"
+            clone_as_fitted(fitted),
+            X,
+            draws,
+            significance=significance,
+            fit=fit,
+            verbose=verbose,
+            description=f"{own} on subsets",
         )
-        groups.append(_Group(group, own, fitted, X, subsets))
+        groups.append(_Group(group, own, fitted, X, subsets, significance))
     every = [chosen for group in groups for chosen in group.flat]
     measured = iter(measure_selections(X, every, standardize=standardize, classes=classes))
     rows = [row for group in groups for row in group.rows([next(measured) for _ in group.flat])]
@@ -225,8 +241,9 @@ class _Group:
         fitted: BaseSelector,
         X: Any,
         subsets: Iterable[tuple[BaseSelector, Any]],
+        significance: ColumnSignificance | None,
     ) -> None:
-        self._lists, self._own = lists, own
+        self._lists, self._own, self._significance = lists, own, significance
         self.flat = [chosen for several in lists.values() for chosen in several]
         self._alignments = LearnedStructure(fitted, X).alignments_of(self.flat)
         again = [
@@ -247,6 +264,7 @@ class _Group:
                 EvaluatedColumns(
                     name,
                     several[0],
+                    found=self._share_found(several),
                     stability=self._stability if name == self._own else None,
                     n_random_below=int(np.count_nonzero(random < figures[0]["alignment"])) if is_compared else None,
                     spreads=spreads_of(figures),
@@ -254,6 +272,12 @@ class _Group:
                 )
             )
         return rows
+
+    def _share_found(self, several: Sequence[Indices]) -> float | None:
+        """Return the share of the columns that are found, the mean of several lists."""
+        return (
+            None if self._significance is None else float(np.mean([self._significance.found[each] for each in several]))
+        )
 
     def _with_alignments(self, index: int, figures: Mapping[str, float]) -> dict[str, float]:
         found = {"alignment": float(self._alignments[index]), **figures}

@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_is_fitted
 
+from ufselect._utils import wording
 from ufselect._utils.memory import affordable_rows
 from ufselect._utils.types import Float, Indices, Mask
 from ufselect._utils.wording import percent, shown
@@ -43,6 +44,11 @@ class Explanation:
         about as many of them as samples.
     most_similar : tuple of (int, float)
         The other selected features with the largest absolute correlation, and their correlations.
+    q_value : float or None
+        The smallest false discovery rate at which the feature is found to share structure with others; None if features
+        were not tested.
+    found : bool
+        Whether it is found at the rate of the test.
     """
 
     feature: int
@@ -53,6 +59,8 @@ class Explanation:
     gain: float | None
     covered: float | None
     most_similar: tuple[tuple[int, float], ...]
+    q_value: float | None = None
+    found: bool = False
 
     def sentences(self, names: Sequence[str], original: int = -1) -> list[str]:
         """Return the explanation in plain sentences, without rank and score.
@@ -65,6 +73,11 @@ class Explanation:
             Index of the column that this one is an exact copy of; −1 if it is not a copy.
         """
         sentences = [f"It is an exact copy of {shown(names[original])}."] if original >= 0 else []
+        if self.q_value is not None:
+            verb = (
+                "shares structure with other columns" if self.found else "is not found to share structure with others"
+            )
+            sentences.append(f"It {verb} (q-value {wording.q_value(self.q_value)}).")
         if self.alone is None:
             sentences.append("This method learns no structure to align columns with.")
         else:
@@ -114,6 +127,7 @@ def explain_features(
     chosen = np.flatnonzero(selector.get_support())
     selected = dense_part(X, chosen, standardize=True)
     alignments, gains = getattr(selector, "alignments_", None), gains_of(selector)
+    significance = getattr(selector, "significance_", None)
     explanations = []
     for feature in column_indices(features, X.shape[1], names).tolist():
         x = dense_part(X, [feature], standardize=True)[:, 0]
@@ -130,6 +144,8 @@ def explain_features(
                 gain=None if gains is None or rank > len(gains) else float(gains[rank - 1]),
                 covered=_adjusted_r2(selected[:, others], x),
                 most_similar=tuple((int(chosen[others][index]), float(correlations[index])) for index in nearest),
+                q_value=None if significance is None else float(significance.q_values[feature]),
+                found=significance is not None and bool(significance.found[feature]),
             )
         )
     return explanations

@@ -15,6 +15,7 @@ from ufselect._utils.types import Indices
 from ufselect._utils.warnings import convergence_warnings
 from ufselect.base import BaseSelector
 from ufselect.base.screening import KeepExclude, keep_exclude_of
+from ufselect.base.significance import ColumnSignificance
 from ufselect.columns.batches import Batches
 from ufselect.columns.in_memory import first_equal_columns
 from ufselect.columns.moments import column_extremes, constant_columns
@@ -52,9 +53,14 @@ def _keeping(selector: BaseSelector, columns: KeepExclude) -> BaseSelector:
     return clone_with(selector, **{key: each if len(each) else None for key, each in columns._asdict().items()})
 
 
-def fit_within(selector: BaseSelector, X: Any, batches: Batches | None = None) -> BaseSelector:
-    """Fit a selector, within batches if there are any."""
-    return selector.fit(X, **batch_argument(selector, None if batches is None else batches.codes))
+def fit_within(
+    selector: BaseSelector, X: Any, batches: Batches | None = None, significance: ColumnSignificance | None = None
+) -> BaseSelector:
+    """Fit a selector, within batches if there are any, and to the columns found in a test if it can be."""
+    given = batch_argument(selector, None if batches is None else batches.codes)
+    if significance is not None and has_fit_parameter(selector, "significance"):
+        given["significance"] = significance
+    return selector.fit(X, **given)
 
 
 def batch_argument(method: Any, batch: Any) -> dict[str, Any]:
@@ -69,10 +75,16 @@ class CountedFits:
 
     n_fits = n_not_converged = 0
 
-    def __call__(self, selector: BaseSelector, X: Any, batches: Batches | None = None) -> BaseSelector:
-        """Fit a selector, within batches if there are any."""
+    def __call__(
+        self,
+        selector: BaseSelector,
+        X: Any,
+        batches: Batches | None = None,
+        significance: ColumnSignificance | None = None,
+    ) -> BaseSelector:
+        """Fit a selector as :func:`fit_within` does."""
         with convergence_warnings() as missed:
-            fit_within(selector, X, batches)
+            fit_within(selector, X, batches, significance)
         self.n_fits += 1
         self.n_not_converged += bool(missed)
         return selector
@@ -85,7 +97,8 @@ def fits_to_subsets(
     *,
     names: Sequence[str] | None = None,
     batches: Batches | None = None,
-    fit: Callable[[BaseSelector, Any, Batches | None], BaseSelector] = fit_within,
+    significance: ColumnSignificance | None = None,
+    fit: Callable[..., BaseSelector] = fit_within,
     verbose: int = 0,
     description: str = "",
 ) -> Iterator[tuple[BaseSelector, Any]]:
@@ -95,7 +108,7 @@ def fits_to_subsets(
     for drawn in with_progress(draws, None, verbose, description, unit="fit"):
         rows, part = (drawn, None) if batches is None else batches.among(drawn)
         points = by_row[rows]
-        yield fit(clone_for_subset(selector, points, columns), points, part), points
+        yield fit(clone_for_subset(selector, points, columns), points, part, significance), points
 
 
 def rows_of(X: Any) -> Any:

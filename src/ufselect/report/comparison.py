@@ -97,7 +97,8 @@ def _headline(rows: Sequence[ComparedSelection], n_columns: int) -> tuple[str, s
 
 def _measures(row: ComparedSelection, rows: Sequence[ComparedSelection]) -> dict[str, str]:
     """Return the figures of a method as texts, by the title of their column."""
-    found = {"redundancy": percent(row.redundancy), "neighbours": percent(row.neighborhoods)}
+    found = {} if row.found is None else {"found": percent(row.found)}
+    found |= {"redundancy": percent(row.redundancy), "neighbours": percent(row.neighborhoods)}
     if any(each.stability is not None for each in rows):
         found["stability"] = "–" if row.stability is None else f"{row.stability:.2f}"
     found["seconds"] = "–" if row.seconds is None else f"{row.seconds:.2f}"
