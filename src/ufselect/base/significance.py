@@ -30,10 +30,7 @@ from ufselect.graphs.neighbors import usual_neighbors
 from ufselect.graphs.smooth_target import smooth_target
 from ufselect.solvers.permutation_test import Hypothesis, benjamini_hochberg, permutation_p_values
 
-LIMITS = (
-    "The test sees structure that several columns share: not a grouping in one column alone, and not whether it is the "
-    "structure you are looking for."
-)
+LIMITS = "The test cannot see what only one column carries, nor whether the structure is the one you have in mind."
 """What the test cannot see."""
 
 MAX_SAMPLES = 3000

@@ -89,7 +89,6 @@ def compare(
         significance = significance_of_columns(
             loaded.X, test_options.rate, batch=batch, exclude=exclude, options=fit_options
         )
-        notes = [significance.verdict, LIMITS, *notes]
     with modest_resources(loaded.X, fit_options.jobs):
         compared = compare_selectors(
             {name: selector for name, selector in selectors.items() if name not in refused},
@@ -108,7 +107,8 @@ def compare(
     compared = replace(compared, failures=refused | compared.failures)
     for name, reason in compared.failures.items():
         note(f"{name} was skipped: {reason}")
-    notes = [*loaded.notes, *notes]
+    tested = [] if significance is None else [significance.verdict, LIMITS]
+    notes = [*tested, *loaded.notes, *notes]
     if compared.counted_by is not None:
         count = len(compared.rows[0].chosen)
         notes.append(f"Columns: {count:,} for every method, as many as {compared.counted_by} selects.")
