@@ -10,7 +10,7 @@ from ufselect.base.ranking import Ranking, rank_by_score
 from ufselect.columns.dense import Columns
 from ufselect.columns.moments import column_spreads, powers_of_two
 
-_PARAMETERS = ("n_features_to_select", "keep", "exclude", "min_distance", "verbose")
+_PARAMETERS = ("n_features_to_select", "keep", "exclude", "min_distance", "fdr", "verbose")
 
 
 class MaxVariance(BaseSelector):
