@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.stats import rankdata
 
 from ufselect._utils.progress import counting, progress
 from ufselect._utils.seeds import seed_of, some_samples
@@ -352,10 +351,10 @@ def _numbers_of_nonzeros(X: Any) -> Indices:
 
 
 def _ranges(depth: Indices, strata: Indices) -> Indices:
-    """Divide each stratum into ranges of equal numbers of samples, of twenty or more; equal depths stay together."""
+    """Divide each stratum into ranges of equal numbers of samples, of twenty or more."""
     codes = np.zeros(len(depth), dtype=np.intp)
     for stratum in range(int(strata.max()) + 1):
         members = np.flatnonzero(strata == stratum)
         n_ranges = min(max(len(members) // _SAMPLES_OF_A_STRATUM, 1), _MOST_STRATA)
-        codes[members] = (rankdata(depth[members], "min") - 1) * n_ranges // len(members)
+        codes[members[np.argsort(depth[members], kind="stable")]] = np.arange(len(members)) * n_ranges // len(members)
     return codes

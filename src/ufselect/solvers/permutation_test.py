@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from ufselect._utils.compiling import compiled
+from ufselect._utils.compiling import compiled, compiled_in_order
 from ufselect._utils.threads import map_row_blocks, threads_for
 from ufselect._utils.types import Float, Indices
 
@@ -142,13 +142,26 @@ def permutations_within(sizes: Indices, count: int, rng: np.random.Generator) ->
     >>> import numpy as np
     >>> from ufselect.solvers.permutation_test import permutations_within
     >>> drawn = permutations_within(np.array([2, 3]), 10, np.random.default_rng(0))
-    >>> drawn.shape, drawn[:, :2].max(), drawn[:, 2:].min()
+    >>> drawn.shape, int(drawn[:, :2].max()), int(drawn[:, 2:].min())
     ((10, 5), 1, 2)
     """
-    permutations = np.tile(np.arange(sizes.sum()), (count, 1))
-    for end, size in zip(np.cumsum(sizes), sizes, strict=True):
-        part = permutations[:, end - size : end]
-        rng.permuted(part, axis=1, out=part)
+    return _shuffled(rng.random((count, int(sizes.sum()))), np.cumsum(sizes))
+
+
+@compiled_in_order
+def _shuffled(draws: Any, ends: Any) -> Any:
+    """Shuffle each stratum by numbers between 0 and 1 (Fisher and Yates): each position swaps with one before it."""
+    count, n = draws.shape
+    permutations = np.empty((count, n), dtype=np.int32)
+    for row in range(count):
+        permutation = permutations[row]
+        start = 0
+        for end in ends:
+            for position in range(start, end):
+                other = start + int(draws[row, position] * (position - start + 1))
+                permutation[position] = permutation[other]
+                permutation[other] = position
+            start = end
     return permutations
 
 
