@@ -41,6 +41,7 @@ _FEW_UNITS = 60  # up to which there are more folds than two
 _FOLDS_OF_FEW = 6
 _DIRECTIONS = 60  # of a sum of kernels
 _COMPONENTS = 30
+_RESIDUAL = 1e-2  # of eigenvectors; smaller ones find no more columns
 _FEWEST_COLUMNS_WITH_DEPTH = 200
 _FEWEST_ZEROS = 0.25  # share of zeros from which the number of nonzero values measures depth
 _SAMPLES_OF_A_STRATUM, _MOST_STRATA = 20, 20
@@ -303,7 +304,7 @@ def _kernel_of_neighbors(X: Columns, n_jobs: int | None, seed: int) -> Float:
     graph = adaptive_neighbors(
         np.ascontiguousarray(points, dtype=np.float64), usual_neighbors(len(points)), n_jobs=n_jobs
     )
-    T: Float = smooth_target(graph.laplacian(), nontrivial=True, n_jobs=n_jobs, random_state=seed)
+    T: Float = smooth_target(graph.laplacian(), nontrivial=True, tol=_RESIDUAL, n_jobs=n_jobs, random_state=seed)
     return T
 
 

@@ -29,6 +29,7 @@ def smooth_target(
     *,
     nontrivial: bool,
     warm_start: Any = None,
+    tol: float = RESIDUAL,
     n_jobs: int | None = None,
     random_state: Any = 0,
 ) -> Any:
@@ -42,6 +43,8 @@ def smooth_target(
         Whether to leave out the trivial vector, which is constant.
     warm_start : ndarray of shape (n, q), optional
         T of a similar Laplacian; the result is rotated towards it.
+    tol : float, default=0.001
+        Largest residual of the eigenvectors.
     n_jobs : int, optional
         Number of threads.
     random_state : int, RandomState instance or None
@@ -62,7 +65,7 @@ def smooth_target(
         directions(L.shape[0]),
         nontrivial=nontrivial,
         warm_start=warm_start,
-        tol=RESIDUAL,
+        tol=tol,
         n_jobs=n_jobs,
         random_state=random_state,
     )

@@ -227,14 +227,10 @@ class _Test:
         (n, q), d, count = self._T.shape, X.shape[1], len(permutations)
         with threads_for(2.0 * n * q * count * d):
             if d >= q:
-                permuted = self._T[permutations].transpose(1, 0, 2).reshape(n, count * q)
-                products = (X.T @ permuted).reshape(d, count, q)
-                return np.einsum("dbq,dbq->db", products, products, dtype=np.float64)
-            inverse = np.empty_like(permutations)
-            np.put_along_axis(inverse, permutations, np.arange(n)[None], axis=1)
-            permuted = X[inverse].transpose(1, 0, 2).reshape(n, count * d)
-            products = (self._T.T @ permuted).reshape(q, count, d)
-            return np.einsum("qbd,qbd->db", products, products, dtype=np.float64)
+                products = (self._T.T[:, permutations].reshape(-1, n) @ X).reshape(q, count, d)
+                return np.einsum("qbd,qbd->db", products, products, dtype=np.float64)
+            products = (X.T[:, permutations].reshape(-1, n) @ self._T).reshape(d, count, q)
+            return np.einsum("dbq,dbq->db", products, products, dtype=np.float64)
 
     def _counted(self, permutations: Indices, units: slice) -> Indices:
         ends, X = self._ends[units.start : units.stop + 1], self._X
