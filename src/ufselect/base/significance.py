@@ -14,9 +14,11 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from joblib import Parallel, delayed
 
-from ufselect._utils.progress import counting, progress
+from ufselect._utils.progress import counting, with_progress
 from ufselect._utils.seeds import seed_of, some_samples
+from ufselect._utils.threads import number_of_threads, one_thread
 from ufselect._utils.types import Float, Indices, Mask
 from ufselect._utils.wording import counted, percent
 from ufselect.base.screening import Screening
@@ -41,7 +43,7 @@ _FEW_UNITS = 60  # up to which there are more folds than two
 _FOLDS_OF_FEW = 6
 _DIRECTIONS = 60  # of a sum of kernels
 _COMPONENTS = 30
-_RESIDUAL = 1e-2  # of eigenvectors; smaller ones find no more columns
+_RESIDUAL = 1e-2  # of eigenvectors; smaller ones find no more columns, larger ones lose the markers of rare cells
 _FEWEST_COLUMNS_WITH_DEPTH = 200
 _FEWEST_ZEROS = 0.25  # share of zeros from which the number of nonzero values measures depth
 _SAMPLES_OF_A_STRATUM, _MOST_STRATA = 20, 20
@@ -247,11 +249,8 @@ class _Tests:
         test, sample = self._test, self._sample
         folds = np.array([self._rng.permutation(sample.n_units) % self.n_folds for _ in range(test.n_splits)])
         pieces = list(np.ndindex(folds.shape[0], self.n_folds))
-        structures = {}
-        for number in progress(range(len(pieces)), test.verbose, "Structures without some columns"):
-            split, fold = pieces[number]
-            others = np.flatnonzero(folds[split][sample.units] != fold)
-            structures[split, fold] = self._learned(others)
+        others = [np.flatnonzero(folds[split][sample.units] != fold) for split, fold in pieces]
+        structures = dict(zip(pieces, self._learned(others), strict=True))
         hypotheses = []
         for membership in np.unique(folds, axis=1).T:
             units = np.flatnonzero(np.all(folds == membership[:, None], axis=0))
@@ -270,41 +269,47 @@ class _Tests:
         self.n_permutations = found.n_permutations
         return found.values
 
-    def _learned(self, columns: Indices) -> Float:
+    def _learned(self, parts: list[Indices]) -> list[Float]:
+        """Return the structure of each part of the columns."""
         sample, test = self._sample, self._test
         if test.learner is None:
-            return learned_structure(sample.X.subset(columns), self._rng, n_jobs=test.n_jobs, seed=self._seed)
-        batches = sample.part.batches
-        return test.learner(sample.values[:, columns], None if batches is None else batches.codes)
+            seeds = range(self._seed, self._seed + len(parts))
+            parallel = Parallel(n_jobs=number_of_threads(test.n_jobs), require="sharedmem", return_as="generator")
+            learned = parallel(
+                delayed(learned_structure)(sample.X.subset(part), seed) for part, seed in zip(parts, seeds, strict=True)
+            )
+        else:
+            codes = None if sample.part.batches is None else sample.part.batches.codes
+            learned = (test.learner(sample.values[:, part], codes) for part in parts)
+        return list(with_progress(learned, len(parts), test.verbose, "Structures without some columns"))
 
 
-def learned_structure(X: Columns, rng: np.random.Generator, *, n_jobs: int | None = None, seed: int = 0) -> Float:
+def learned_structure(X: Columns, seed: int = 0) -> Float:
     """Return the factor T of the kernel of the neighbour graph, by columns that are aligned with each other.
 
     Of many columns, each half is compared with the structure of the other, and those whose alignment is two standard
     deviations above that of columns without structure are taken: noise in the others would blur the graph.
     """
     d = X.shape[1]
-    if d > _FEW_UNITS:
-        is_first = rng.permutation(d) % 2 == 0
-        scores = np.empty(d)
-        for half in (is_first, ~is_first):
-            T = _kernel_of_neighbors(X.subset(np.flatnonzero(half)), n_jobs, seed)
-            scores[~half] = _standard_scores(X.subset(np.flatnonzero(~half)), T)
-        aligned = np.flatnonzero(scores > _ALIGNED)
-        if len(aligned) >= _FEWEST_ALIGNED:
-            X = X.subset(aligned)
-    return _kernel_of_neighbors(X, n_jobs, seed)
+    with one_thread():
+        if d > _FEW_UNITS:
+            is_first = np.random.default_rng(seed).permutation(d) % 2 == 0
+            scores = np.empty(d)
+            for half in (is_first, ~is_first):
+                T = _kernel_of_neighbors(X.subset(np.flatnonzero(half)), seed)
+                scores[~half] = _standard_scores(X.subset(np.flatnonzero(~half)), T)
+            aligned = np.flatnonzero(scores > _ALIGNED)
+            if len(aligned) >= _FEWEST_ALIGNED:
+                X = X.subset(aligned)
+        return _kernel_of_neighbors(X, seed)
 
 
-def _kernel_of_neighbors(X: Columns, n_jobs: int | None, seed: int) -> Float:
+def _kernel_of_neighbors(X: Columns, seed: int) -> Float:
     """T of the graph of the neighbours in the first principal components."""
     few = X.shape[1] <= _COMPONENTS
     points = X.columns(slice(None)) if few else principal_components(X, _COMPONENTS, random_state=seed)
-    graph = adaptive_neighbors(
-        np.ascontiguousarray(points, dtype=np.float64), usual_neighbors(len(points)), n_jobs=n_jobs
-    )
-    T: Float = smooth_target(graph.laplacian(), nontrivial=True, tol=_RESIDUAL, n_jobs=n_jobs, random_state=seed)
+    graph = adaptive_neighbors(np.ascontiguousarray(points, dtype=np.float64), usual_neighbors(len(points)))
+    T: Float = smooth_target(graph.laplacian(), nontrivial=True, tol=_RESIDUAL, random_state=seed)
     return T
 
 

@@ -15,8 +15,8 @@ from ufselect._utils.compiling import compiled, compiled_in_order
 from ufselect._utils.threads import map_row_blocks, threads_for
 from ufselect._utils.types import Float, Indices
 
-ENOUGH_EXCEEDANCES = 20
-"""Permutations at least as large as the data after which a test stops: p is then known to 22 % of itself."""
+ENOUGH_EXCEEDANCES = 10
+"""Permutations at least as large as the data after which a test stops: p is then known to 32 % of itself."""
 
 RESOLUTION = 4.0
 """Smallest p-values are this much smaller than what the Benjamini–Hochberg procedure needs."""
@@ -57,7 +57,7 @@ def permutation_p_values(
 ) -> PermutationPValues:
     """Return how often xᵀKx is at least as large with the values of x permuted within strata.
 
-    A unit stops after 20 such permutations, b of them in all: p = 20/b is exact whatever the distribution of its values
+    A unit stops after 10 such permutations, b of them in all: p = 10/b is exact whatever the distribution of its values
     (Besag and Clifford, 1991). Units that do not get there go on until 1/b is a quarter of what the
     Benjamini–Hochberg procedure asks of as many units as are left, and p = (1 + c)/(1 + b) for c such permutations. The
     fewer are left, the more permutations each of them takes, so the work in all depends little on their number.
