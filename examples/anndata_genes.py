@@ -36,9 +36,8 @@ select_genes(cells)
 
 record = cells.uns["ufselect"]
 print(f"{record['n_selected']} of {cells.n_vars} genes, taken as counts: {record['counts']}")
-print(f"agreement with the structure of the cells: {record['test']['observed']:.2f}, ", end="")
-print(f"with shuffled genes {np.mean(record['test']['by_chance']):.2f} (p = {record['test']['p_value']:.1g})")
-print(cells.var.sort_values("ufselect_rank").head(6)[["ufselect_rank", "ufselect_score", "ufselect_selected"]])
+print(record["test"]["verdict"])
+print(cells.var.sort_values("ufselect_rank").head(6)[["ufselect_rank", "ufselect_score", "ufselect_q"]])
 
 # %%
 # Which gene marks which type
@@ -96,7 +95,7 @@ def agreement(adata: AnnData, genes: Sequence[str], labels: pd.Series) -> tuple[
 
 def selected(adata: AnnData, n_genes: int) -> list[str]:
     """Return the names of as many genes by ``select_genes``."""
-    select_genes(adata, n_genes, test=False)
+    select_genes(adata, n_genes, fdr=None)
     return list(adata.var_names[adata.var["ufselect_selected"]])
 
 
@@ -138,7 +137,7 @@ def make_cells(n_cells: int = 600, n_genes: int = 1000, n_types: int = 6, *, see
 
 generated = make_cells(seed=0)
 favourites = list(generated.var_names[generated.var["marker"]][:5])
-select_genes(generated, 60, keep=favourites, exclude="MT-*", test=False)
+select_genes(generated, 60, keep=favourites, exclude="MT-*", fdr=None)
 print("taken as counts:", generated.uns["ufselect"]["counts"])
 print("kept:", generated.var["ufselect_rank"][favourites].to_dict())
 print("excluded:", len(generated.uns["ufselect"]["exclude"]), "genes")

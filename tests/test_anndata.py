@@ -1,5 +1,6 @@
 """Genes of AnnData objects: what is selected, what is written, and what is refused."""
 
+import re
 import sys
 
 import anndata
@@ -10,11 +11,13 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_array_equal
 
+import ufselect
 from ufselect import KernelFSASL, MaxVariance, __version__
 from ufselect.anndata import select_genes
+from ufselect.base import BaseSelector, Ranking
 from ufselect.cli.app import run
-from ufselect.inspection import structure_test
 from ufselect.preprocessing import LogNormalize
+from ufselect.significance import column_significance
 
 N_CELLS, N_GENES, N_MARKERS = 90, 40, 9
 COLUMNS = ["ufselect_score", "ufselect_rank", "ufselect_selected"]
@@ -57,8 +60,8 @@ def test_annotations_are_those_of_the_selector_on_logarithms_of_shares_and_marke
     chosen = np.flatnonzero(selected.var["ufselect_selected"])
     assert len(chosen) == 6
     assert chosen.max() < N_MARKERS
-    assert selected.uns["ufselect"]["test"]["p_value"] < 0.01
-    selector = KernelFSASL(6).fit(LogNormalize().fit_transform(sp.csr_matrix(COUNTS)))
+    selector = KernelFSASL(6, fdr=0.05).fit(LogNormalize().fit_transform(sp.csr_matrix(COUNTS)))
+    assert_array_equal(selected.var["ufselect_q"], selector.q_values_)
     assert_array_equal(selected.var["ufselect_score"], selector.scores_)
     assert_array_equal(selected.var["ufselect_rank"], selector.ranking_)
     assert_array_equal(selected.var["ufselect_selected"], selector.get_support())
@@ -82,8 +85,14 @@ def test_the_record_survives_a_file(selected, tmp_path):
     assert known == [__version__, "KernelFSASL", 6, True]
     assert stored["params"] == record["params"]
     assert stored["params"]["row_penalty"] == 0.1
-    for name in ("observed", "by_chance", "p_value"):
-        assert_array_equal(stored["test"][name], record["test"][name])
+    assert stored["params"]["fdr"] == 0.05
+    assert stored["test"] == record["test"]
+    figures = {"fdr", "n_found", "n_tested", "n_samples", "n_splits", "n_permutations", "n_strata"}
+    assert stored["test"].keys() == figures | {"verdict"}
+    verdict = "9 of 40 columns share structure with others (false discovery rate 5 %); 6 were selected, all of them"
+    assert stored["test"]["verdict"] == f"{verdict} among these."
+    assert [stored["test"][name] for name in ("fdr", "n_found", "n_tested", "n_samples")] == [0.05, 9, 40, 90]
+    assert (stored_q := after.var["ufselect_q"])[:N_MARKERS].max() <= 0.05 < stored_q[N_MARKERS:].min()
     assert_array_equal(stored["alignment_curve"], record["alignment_curve"])
 
 
@@ -120,7 +129,7 @@ def test_numbers_in_a_file_stay_there(form, mode, tmp_path):
 def test_a_layer_is_used_instead_of_x():
     adata = cells(np.ones_like(COUNTS), layers={"counts": COUNTS})
     select_genes(adata, 5, layer="counts", method="MaxVariance")
-    expected = MaxVariance(5).fit(LogNormalize().fit_transform(COUNTS))
+    expected = MaxVariance(5, fdr=0.05).fit(LogNormalize().fit_transform(COUNTS))
     assert_array_equal(adata.var["ufselect_rank"], expected.ranking_)
     assert adata.uns["ufselect"]["layer"] == "counts"
 
@@ -130,7 +139,7 @@ def test_counts_are_normalized_unless_declined(counts, normalized):
     adata = cells()
     select_genes(adata, 5, counts=counts, method="MaxVariance")
     X = LogNormalize().fit_transform(COUNTS) if normalized else COUNTS
-    assert_array_equal(adata.var["ufselect_rank"], MaxVariance(5).fit(X).ranking_)
+    assert_array_equal(adata.var["ufselect_rank"], MaxVariance(5, fdr=0.05).fit(X).ranking_)
     assert adata.uns["ufselect"]["counts"] is normalized
 
 
@@ -145,7 +154,7 @@ def test_whole_numbers_of_any_type_are_counts(dtype):
 
 def test_parameters_reach_the_method_and_a_copy_is_returned_on_request():
     adata = cells()
-    copied = select_genes(adata, 5, method="MCFS", n_clusters=3, test=False, copy=True)
+    copied = select_genes(adata, 5, method="MCFS", n_clusters=3, fdr=None, copy=True)
     assert adata.var.columns.empty
     assert not adata.uns
     assert copied.var["ufselect_selected"].sum() == 5
@@ -180,12 +189,13 @@ def test_structure_between_batches_does_not_count(form):
     X = COUNTS.copy()
     X[::3, 20:32] += 40.0  # an effect of the first plate
     adata = cells(form(X))
-    select_genes(adata, 6, test=False)
+    select_genes(adata, 6, fdr=None)
     assert adata.var["ufselect_selected"].to_numpy()[20:32].any()
     select_genes(adata, 6, batch_key="plate")
     assert np.flatnonzero(adata.var["ufselect_selected"]).max() < N_MARKERS
     assert adata.uns["ufselect"]["batch_key"] == "plate"
-    assert adata.uns["ufselect"]["test"]["p_value"] < 0.05
+    assert adata.var["ufselect_q"][:N_MARKERS].max() <= 0.05
+    assert adata.uns["ufselect"]["test"]["n_found"] <= N_MARKERS + 1
 
 
 def test_a_view_becomes_an_object_of_its_own():
@@ -278,15 +288,113 @@ def test_what_cannot_be_selected_from_is_refused_in_one_sentence(case):
     assert str(caught.value).endswith((".", "?"))
 
 
-def test_a_selection_that_cannot_be_tested_says_why():
+class WithoutRate(BaseSelector):
+    """The method of an author: its scores are variances, and it does not test columns itself."""
+
+    def __init__(self, n_features_to_select="auto", *, scale=None, center=True, verbose=0):
+        self.n_features_to_select = n_features_to_select
+        self.scale = scale
+        self.center = center
+        self.verbose = verbose
+
+    def _learn(self, X, constraints):
+        scores = X.squared_norms()
+        return Ranking(np.argsort(-scores, kind="stable"), scores)
+
+
+class WithFitOfItsOwn(WithoutRate):
+    """The method of an author whose ``fit`` takes no test."""
+
+    def fit(self, X, y=None):
+        return self._fit(X, None)
+
+
+def test_genes_are_tested_for_the_method_of_an_author(monkeypatch):
+    monkeypatch.setattr(ufselect, "WithoutRate", WithoutRate, raising=False)
+    monkeypatch.setattr(ufselect, "WithFitOfItsOwn", WithFitOfItsOwn, raising=False)
+    loud = COUNTS.copy()
+    loud[:, 20:30] *= 40.0
+    tested, untested, declined = cells(loud), cells(loud), cells(loud)
+    select_genes(tested, 6, method="WithoutRate", counts=False)
+    select_genes(untested, 6, method="WithFitOfItsOwn", counts=False)
+    select_genes(declined, 6, method="WithoutRate", counts=False, fdr=None)
+    expected = column_significance(loud)
+    assert_array_equal(tested.var["ufselect_q"], expected.q_values)
+    assert tested.var["ufselect_q"][tested.var["ufselect_selected"]].max() <= 0.05
+    assert tested.uns["ufselect"]["test"]["n_found"] == expected.n_found
+    for each in (untested, declined):
+        assert "ufselect_q" not in each.var
+        assert "test" not in each.uns["ufselect"]
+        assert each.var["ufselect_selected"][:N_MARKERS].sum() < 6
+
+
+def test_a_selection_without_test_leaves_no_q_values_of_an_earlier_one(selected):
+    again = select_genes(selected, 6, fdr=None, copy=True)
+    assert list(again.var) == COLUMNS
+    assert "test" not in again.uns["ufselect"]
+    assert "fdr" not in again.uns["ufselect"]["params"]
+
+
+def test_genes_that_cannot_be_tested_have_a_q_value_of_one_and_copies_that_of_the_first():
+    X = np.concatenate([COUNTS, np.zeros((N_CELLS, 2)), COUNTS[:, [4]], COUNTS[:, [0]]], axis=1)
+    adata = cells(sp.csr_matrix(X), layers={"counts": X})
+    select_genes(adata, 6, exclude=["G0", "G3"])
+    q = adata.var["ufselect_q"].to_numpy()
+    assert_array_equal(q[[0, 3, 40, 41]], 1.0)
+    assert q[42] == q[4] <= 0.05
+    assert q[43] <= 0.05  # the gene that it copies is excluded
+    assert adata.uns["ufselect"]["test"]["n_tested"] == 39  # with the last one, without G0 and G3
+
+
+def test_genes_that_are_not_found_follow_those_that_are():
     adata = cells()
-    adata.obs["donor"] = [f"donor {row % 45}" for row in range(N_CELLS)]
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(structure_test.__kwdefaults__, "max_samples", 3)
-        select_genes(adata, 5, batch_key="donor")
-    record = adata.uns["ufselect"]
-    assert "test" not in record
-    assert "sample" in record["untested"]
+    select_genes(adata, 20)
+    chosen = adata.var[adata.var["ufselect_selected"]].sort_values("ufselect_rank")
+    is_found = chosen["ufselect_q"] <= 0.05
+    assert_array_equal(is_found, np.arange(20) < N_MARKERS)
+    assert adata.uns["ufselect"]["test"]["verdict"].endswith("; 20 were selected, 9 of them among these.")
+
+
+def donors(n_cells_each):
+    adata = cells()
+    adata.obs["donor"] = [f"donor {row // n_cells_each}" for row in range(N_CELLS)]
+    return adata
+
+
+rng = np.random.default_rng(3)
+HARD = {
+    "no count at all but one": (lambda: cells(with_value(1, (0, 0)) * (np.arange(N_GENES) == 0)), {}),
+    "one gene": (lambda: cells(COUNTS[:, :1].copy()), {}),
+    "two genes": (lambda: cells(COUNTS[:, :2].copy()), {}),
+    "two genes, one kept, one excluded": (lambda: cells(COUNTS[:, :2].copy()), {"keep": "G0", "exclude": "G1"}),
+    "one gene that is not constant": (lambda: cells(COUNTS * (np.arange(N_GENES) == 5)), {}),
+    "copies of one gene": (lambda: cells(np.repeat(COUNTS[:, :1], N_GENES, axis=1)), {}),
+    "four cells": (lambda: cells(COUNTS[::25].copy()), {}),
+    "six cells": (lambda: cells(sp.csr_matrix(COUNTS[::17])), {}),
+    "cells without counts": (lambda: cells(COUNTS * (np.arange(N_CELLS) % 3 > 0)[:, None]), {}),
+    "equal cells": (lambda: cells(np.repeat(COUNTS[[0, 50]], 20, axis=0)), {}),
+    "pairs of cells as batches": (lambda: donors(2), {"batch_key": "donor"}),
+    "sparse genes": (lambda: cells(sp.csr_matrix((rng.random((60, 300)) < 0.02).astype(np.float32))), {}),
+    "large numbers": (lambda: cells(COUNTS * np.float32(1e30)), {"counts": False}),
+    "all genes kept": (cells, {"keep": "*"}),
+}
+
+
+@pytest.mark.parametrize("method", ["KernelFSASL", "MaxVariance"])
+@pytest.mark.parametrize("case", HARD)
+def test_whatever_can_be_selected_from_can_be_tested(case, method):
+    make, options = HARD[case]
+    plain, tested = make(), make()
+    try:
+        select_genes(plain, 1.0, method=method, fdr=None, **options)
+    except ValueError as error:
+        with pytest.raises(ValueError, match=re.escape(str(error))):
+            select_genes(tested, 1.0, method=method, **options)
+        return
+    select_genes(tested, 1.0, method=method, **options)
+    q = tested.var["ufselect_q"]
+    assert q.between(0.0, 1.0).all()
+    assert sorted(tested.var["ufselect_rank"]) == list(range(1, tested.n_vars + 1))
 
 
 @pytest.mark.parametrize("part", [slice(None), slice(5)], ids=["whole", "view"])

@@ -22,8 +22,8 @@ from ufselect.columns.tabular import as_mask, columns_matching, is_pattern, mark
 from ufselect.files import Selection, Table, infinite_values, looks_like_counts, missing_values, negative_values
 from ufselect.files.annotated import annotate, annotated_numbers
 from ufselect.files.errors import UnreadableError
-from ufselect.inspection import StructureTest, alignment_of_selection, structure_test_of_fitted
 from ufselect.preprocessing import LogNormalize
+from ufselect.significance import ColumnSignificance, fit_arguments
 
 if TYPE_CHECKING:
     from anndata import AnnData
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 __all__ = ["select_genes"]
 
 _WITHOUT_EFFECT = {"n_jobs", "verbose"}  # on the result
+_FIGURES_OF_TEST = ("fdr", "n_found", "n_tested", "n_samples", "n_splits", "n_permutations", "n_strata")
 
 
 def select_genes(
@@ -43,7 +44,7 @@ def select_genes(
     exclude: Any = None,
     counts: bool | str = "auto",
     method: str = "KernelFSASL",
-    test: bool = True,
+    fdr: float | None = 0.05,
     copy: bool = False,
     random_state: Any = 0,
     n_jobs: int | None = None,
@@ -76,8 +77,9 @@ def select_genes(
         Whether to log-normalise the values; "auto" does so if they are counts.
     method : str, default="KernelFSASL"
         A selector of ufselect, or ``"module:Class"``.
-    test : bool, default=True
-        Whether to test the selection against shuffled columns, by six more fits on at most 500 cells.
+    fdr : float or None, default=0.05
+        False discovery rate of the test that finds the genes which share structure with others. Genes are selected
+        among those found; if fewer are found than ``n_genes``, others follow. None leaves the test out.
     copy : bool, default=False
         Whether to return an annotated copy instead of annotating ``adata``.
     random_state : int, RandomState instance or None, default=0
@@ -100,17 +102,20 @@ def select_genes(
             1 is best.
         ``var["ufselect_score"]`` : float
             Larger is better.
+        ``var["ufselect_q"]`` : float
+            q-value of the test: the smallest false discovery rate at which the gene is found. Genes that cannot be
+            tested, constant or excluded ones, have 1. Without a test, there is no such column.
         ``uns["ufselect"]`` : dict
             The settings: ``version``, ``method``, ``params``, ``n_selected``, ``counts`` (whether the values were
             log-normalised), ``layer``, ``batch_key``, ``keep`` and ``exclude``; the ``alignment_curve``; and ``test``,
-            with the ``observed`` alignment, those ``by_chance``, the ``p_value`` and ``n_samples``, the number of cells
-            tested. Entries that are None are left out.
+            with a ``verdict`` in words, ``fdr``, ``n_found``, ``n_tested``, ``n_samples`` (cells tested), ``n_splits``,
+            ``n_permutations`` and ``n_strata``. Entries that are None are left out.
 
     See Also
     --------
     ufselect.KernelFSASL : The default method.
     ufselect.preprocessing.LogNormalize : The normalisation of counts.
-    ufselect.inspection.structure_test : The test against shuffled columns.
+    ufselect.significance.column_significance : The test.
 
     Examples
     --------
@@ -124,15 +129,17 @@ def select_genes(
     >>> adata = AnnData(rng.poisson(rates).astype(np.float32))
     >>> select_genes(adata, 6)
     >>> np.flatnonzero(adata.var["ufselect_selected"])
-    array([0, 2, 3, 4, 5, 8])
-    >>> adata.uns["ufselect"]["counts"], adata.uns["ufselect"]["test"]["p_value"] < 0.05
-    (True, True)
+    array([2, 4, 5, 6, 8, 9])
+    >>> adata.uns["ufselect"]["counts"]
+    True
+    >>> print(adata.uns["ufselect"]["test"]["verdict"])
+    12 of 60 columns share structure with others (false discovery rate 5 %); 6 were selected, all of them among these.
     """
     _check(adata, copy)
     names = [str(name) for name in adata.var_names]
     keep_exclude = _kept_and_excluded(names, keep, exclude)
     _check_number(n_genes, keep_exclude, len(names))
-    shared = {"n_jobs": n_jobs, "random_state": random_state, "verbose": verbose}
+    shared = {"fdr": fdr, "n_jobs": n_jobs, "random_state": random_state, "verbose": verbose}
     kept_and_excluded = {key: indices.tolist() for key, indices in keep_exclude._asdict().items() if len(indices)}
     selector = _selector(method, n_genes, shared, params | kept_and_excluded)
     batch = None if batch_key is None else _batches(adata, batch_key)
@@ -140,25 +147,18 @@ def select_genes(
     kept = keep_exclude.keep
     if len(kept) and (reason := why_useless(X[:, kept], [names[index] for index in kept])):
         raise ValueError(f"keep: {reason}.")
-    selector.fit(X, **({} if batch is None else {"batch": batch}))
-    settings: dict[str, Any] = {"layer": layer, "batch_key": batch_key, "counts": are_counts}
-    tested = None
-    if test and alignment_of_selection(selector) is not None:
-        try:
-            tested = structure_test_of_fitted(selector, X, batch=batch, verbose=verbose)
-        except ValueError as error:  # too few cells for it; the selection is worth keeping
-            settings["untested"] = str(error)
+    selector.fit(X, **fit_arguments(selector, X, fdr, batch=batch, verbose=verbose))
     annotated = adata.copy() if copy else adata
-    annotate(annotated, recorded_selection(selector, names, tested, settings), np.arange(len(names)))
+    settings = {"layer": layer, "batch_key": batch_key, "counts": are_counts}
+    annotate(annotated, recorded_selection(selector, names, settings), np.arange(len(names)))
     return annotated if copy else None
 
 
-def recorded_selection(
-    selector: BaseSelector, names: Sequence[str], tested: StructureTest | None, settings: Mapping[str, Any]
-) -> Selection:
+def recorded_selection(selector: BaseSelector, names: Sequence[str], settings: Mapping[str, Any]) -> Selection:
     """Return the result of a fitted selector, with a record of how it was made; ``settings`` precede the fit."""
     params = selector.get_params()
     keep_exclude = {key: params.pop(key, None) for key in ("keep", "exclude")}
+    significance = getattr(selector, "significance_", None)
     record: dict[str, Any] = {
         "version": __version__,
         "method": type(selector).__name__,
@@ -167,9 +167,15 @@ def recorded_selection(
         **{key: indices and [names[index] for index in indices] for key, indices in keep_exclude.items()},
         **settings,
         "alignment_curve": getattr(selector, "alignment_curve_", None),
-        "test": tested and {name: getattr(tested, name) for name in ("observed", "by_chance", "p_value", "n_samples")},
+        "test": significance and _record_of(significance, selector.get_support(indices=True)),
     }
-    return Selection(selector.scores_, selector.ranking_, selector.n_features_, record)
+    q_values = significance and significance.q_values
+    return Selection(selector.scores_, selector.ranking_, selector.n_features_, record, q_values)
+
+
+def _record_of(significance: ColumnSignificance, chosen: Indices) -> dict[str, Any]:
+    figures = {name: getattr(significance, name) for name in _FIGURES_OF_TEST}
+    return {"verdict": significance.verdict_on(chosen), **figures}
 
 
 def _check(adata: Any, copy: bool) -> None:

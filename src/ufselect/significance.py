@@ -145,6 +145,21 @@ def column_significance(
         return test.of_columns(data, screening, groups)
 
 
+def fit_arguments(
+    selector: BaseSelector, X: Any, fdr: float | None, *, batch: Any = None, verbose: int = 0
+) -> dict[str, Any]:
+    """Return arguments of ``fit``: the batches, if any, and a test that the selector does not make itself.
+
+    The class of an author may lack the parameter ``fdr``, and its ``fit`` may take neither batches nor a test.
+    """
+    params = selector.get_params()
+    given = {} if batch is None else {"batch": batch}
+    if fdr is not None and "fdr" not in params and has_fit_parameter(selector, "significance"):
+        shared = {name: params[name] for name in ("exclude", "n_jobs", "random_state") if name in params}
+        given["significance"] = column_significance(X, fdr=fdr, batch=batch, verbose=verbose, **shared)
+    return given
+
+
 def _learner(selector: BaseSelector) -> Learner:
     """Return a function that learns a structure from some columns by clones of a selector."""
     name = type(selector).__name__

@@ -205,7 +205,7 @@ class SignificanceTest:
             n_constant = len(np.unique(labels[screening.informative])) - sample.n_units
             q_by_unit = benjamini_hochberg(np.append(by_unit, np.ones(n_constant)))
             q_values[index] = q_by_unit[sample.units]
-        copies = np.flatnonzero(screening.copies >= 0)
+        copies = np.setdiff1d(np.flatnonzero(screening.copies >= 0), screening.keep_exclude.exclude)
         p_values[copies], q_values[copies] = p_values[screening.copies[copies]], q_values[screening.copies[copies]]
         return ColumnSignificance(
             p_values, q_values, tested, self.fdr, len(rows), n, self.n_splits, tests.n_folds, tests.n_strata,

@@ -87,17 +87,11 @@ def fit_with_notes(
 
     With ``fdr``, columns are tested beforehand if the class of an author has no such parameter.
     """
-    from sklearn.utils.validation import has_fit_parameter
-
     from ufselect._utils.warnings import convergence_warnings
+    from ufselect.significance import fit_arguments
 
-    params = selector.get_params()
-    # The `fit` of an author may not take batches.
-    given = {} if batch is None else {"batch": batch}
-    with convergence_warnings() as messages, modest_resources(X, params.get("n_jobs", 1)):
-        if fdr is not None and "fdr" not in params and has_fit_parameter(selector, "significance"):
-            given["significance"] = significance_of_columns(X, fdr, batch=batch, exclude=params.get("exclude"))
-        fit() if fit else selector.fit(X, **given)
+    with convergence_warnings() as messages, modest_resources(X, selector.get_params().get("n_jobs", 1)):
+        fit() if fit else selector.fit(X, **fit_arguments(selector, X, fdr, batch=batch, verbose=1))
     for message in dict.fromkeys(messages):
         note(message)
 

@@ -252,8 +252,7 @@ def _table_writer(selector: BaseSelector, loaded: LoadedTable, settings: Mapping
     from ufselect.anndata import recorded_selection
     from ufselect.files import write_table
 
-    significance = getattr(selector, "significance_", None)
-    selection = recorded_selection(selector, loaded.table.names, significance, settings)
+    selection = recorded_selection(selector, loaded.table.names, settings)
     return lambda path: write_table(path, loaded.table, selection)
 
 

@@ -241,11 +241,15 @@ def _storable_name(name: str, taken: Any) -> str:
 
 
 def annotate(data: Any, selection: Selection, indices: NDArray[Any]) -> None:
-    """Write scores and ranks to ``var``, and the record to ``uns``; genes with index −1 took no part."""
+    """Write scores, ranks and q-values to ``var``, the record to ``uns``; genes with index −1 took no part."""
     scored = indices >= 0
     data.var["ufselect_score"] = np.where(scored, np.asarray(selection.scores, dtype=float)[indices], np.nan)
     data.var["ufselect_rank"] = np.where(scored, np.asarray(selection.ranking, dtype=int)[indices], 0)
     data.var["ufselect_selected"] = scored & selection.selected[indices]
+    if selection.q_values is not None:
+        data.var["ufselect_q"] = np.where(scored, selection.q_values[indices], np.nan)
+    elif "ufselect_q" in data.var:  # of an earlier selection
+        del data.var["ufselect_q"]
     data.uns[KEY] = storable(selection.record)
 
 

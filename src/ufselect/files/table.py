@@ -75,6 +75,7 @@ class Selection:
     ranking: NDArray[Any]  # 1 is the best column
     n_features: int  # columns ranked up to this number are selected
     record: dict[str, Any] = field(default_factory=dict)  # how it came about, for formats that can hold that
+    q_values: NDArray[Any] | None = None  # None if the columns were not tested
 
     @property
     def selected(self) -> NDArray[np.bool_]:
