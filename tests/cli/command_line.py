@@ -3,6 +3,7 @@
 import gzip
 import io
 import os
+import re
 import subprocess
 import sys
 from contextlib import redirect_stderr, redirect_stdout
@@ -21,6 +22,9 @@ from ufselect.cli.app import run
 
 SCRIPT = [str(Path(sys.executable).with_name("ufselect"))]
 MODULE = [sys.executable, "-m", "ufselect"]
+
+# tqdm shows bars at once in this process, where it was imported without a delay.
+_PROGRESS_BAR = re.compile(r"[^\n]*\r[^\n]*\n?")
 
 CLASSES = np.repeat([0, 1, 2], 20)
 KINDS = np.array(["round", "flat", "long"])[CLASSES].tolist()
@@ -60,7 +64,7 @@ def invoke(*arguments):
     output, errors = io.StringIO(), io.StringIO()
     with redirect_stdout(output), redirect_stderr(errors):
         code = run([str(argument) for argument in arguments])
-    return Outcome(code, output.getvalue(), errors.getvalue())
+    return Outcome(code, output.getvalue(), _PROGRESS_BAR.sub("", errors.getvalue()))
 
 
 def contents(folder):
@@ -74,9 +78,9 @@ def is_one_sentence(stderr):
     return len(lines) == 1 and lines[0].startswith("Error: ") and lines[0].endswith(".") and "Traceback" not in stderr
 
 
-def fitted(method, X, count=5, **parameters):
-    """The library, called directly."""
-    return getattr(ufselect, method)(count, **parameters).fit(X)
+def fitted(method, X, count=5, *, fdr=0.05, **parameters):
+    """The library, called directly, with the test that commands make."""
+    return getattr(ufselect, method)(count, fdr=fdr, **parameters).fit(X)
 
 
 def dense_numbers():

@@ -316,7 +316,7 @@ def test_file_names_do_no_harm_on_a_screen(folder, name, command):
         assert "\u202e" not in text
         text.encode()
     shown = name.encode("unicode_escape").decode()
-    assert outcome.stdout.startswith(f"{shown}: 60 samples")
+    assert f"\n{shown}: 60 samples" in outcome.stdout
     assert f"Wrote out {shown}." in outcome.stdout or command == "explain"
     assert shown.replace("\\n", " ") in invoke(command, name, *columns).stderr  # an error is on one line
 

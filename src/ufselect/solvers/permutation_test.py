@@ -229,7 +229,9 @@ class _Test:
             if d >= q:
                 products = (self._T.T[:, permutations].reshape(-1, n) @ X).reshape(q, count, d)
                 return np.einsum("qbd,qbd->db", products, products, dtype=np.float64)
-            products = (X.T[:, permutations].reshape(-1, n) @ self._T).reshape(d, count, q)
+            inverse = np.empty_like(permutations)
+            np.put_along_axis(inverse, permutations, np.arange(n, dtype=inverse.dtype)[None, :], axis=1)
+            products = (X.T[:, inverse].reshape(-1, n) @ self._T).reshape(d, count, q)
             return np.einsum("dbq,dbq->db", products, products, dtype=np.float64)
 
     def _counted(self, permutations: Indices, units: slice) -> Indices:
