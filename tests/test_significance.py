@@ -8,8 +8,8 @@ from numpy.testing import assert_array_equal
 from ufselect.significance import column_significance
 
 rng = np.random.default_rng(0)
-GROUPED = (rng.random((90, 60)) < 0.3) * rng.integers(1, 5, (90, 60)).astype(float)
-GROUPED[:, :8] *= 1.0 + 4.0 * (rng.random((90, 1)) < 0.4)
+GROUPED = rng.poisson(0.4, (90, 60)).astype(float)
+GROUPED[:45, :8] += rng.poisson(3.0, (45, 8))
 
 
 @pytest.mark.parametrize("n_features", [8, 25, 60])
