@@ -38,7 +38,7 @@ def comparison(planted):
 def shared(row):
     """The figures that comparisons have as well."""
     agreement = getattr(row, "agreement", None) or {"acc": row.acc, "nmi": row.nmi}
-    return row.redundancy, row.neighborhoods, agreement["acc"], agreement["nmi"], row.stability
+    return row.redundancy, row.neighborhoods, agreement["acc"], agreement["nmi"], row.stability and row.stability.value
 
 
 def kernel_alignment(X, columns, T):
@@ -106,7 +106,7 @@ def test_on_subsets_the_structure_is_learned_anew(planted, evaluation, lists):
     assert row.alignment_on_subsets == pytest.approx(np.mean(found))
     assert row.spread_on_subsets == pytest.approx(np.std(found, ddof=1))
     assert (row.stability, evaluation.rows[3].stability) == (None, None)
-    assert 0.0 < evaluation.rows[2].stability <= 1.0
+    assert 0.0 < evaluation.rows[2].stability.value <= 1.0
 
 
 # What may be given

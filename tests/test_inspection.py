@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from ufselect import MCFS, SPFS, KernelFSASL, LaplacianScore, MaxVariance
+from ufselect import MCFS, KernelFSASL, LaplacianScore, MaxVariance
 from ufselect.datasets import make_planted_clusters
 from ufselect.inspection import (
     LearnedStructure,
@@ -21,9 +21,8 @@ from ufselect.inspection import (
     evaluate,
     explain_features,
     neighborhoods_kept,
-    selection_frequencies,
     selection_overlap,
-    stability_over,
+    stability_of,
     structure_test,
 )
 
@@ -219,19 +218,6 @@ def test_a_test_is_shown_in_a_line_without_its_curves(planted):
     )
 
 
-def test_frequencies_come_from_the_subsets_of_which_stability_is_measured(planted):
-    selector = KernelFSASL(8, verbose=1).fit(planted)
-    shares = selection_frequencies(selector, pd.DataFrame(planted), random_state=2)
-    draws = draws_of_samples(120, 5, random_state=2)
-    expected = np.mean([KernelFSASL(8).fit(planted[rows]).get_support() for rows in draws], axis=0)
-    np.testing.assert_array_equal(shares, expected)
-    assert shares[selector.get_support()].mean() > 0.8
-    draws = draws_of_samples(120, 3, share=40 / 120, random_state=1)
-    expected = np.mean([KernelFSASL(8).fit(planted[rows]).get_support() for rows in draws], axis=0)
-    found = selection_frequencies(selector, sp.csr_array(planted), n_draws=3, max_samples=40, random_state=1)
-    np.testing.assert_allclose(found, expected)
-
-
 def test_structure_of_sparse_data(planted):
     X = np.where(planted > 0.5, planted, 0.0)
     sparse = structure_test(sp.coo_matrix(X), KernelFSASL(6))
@@ -293,7 +279,7 @@ def test_standardised_neighbourhoods_do_not_depend_on_units(planted):
     assert raw != neighborhoods_kept(planted, chosen, standardize=False)
 
 
-# Stability
+# Draws
 
 
 @given(st.integers(1, 200), st.integers(0, 6), st.floats(0.05, 1.0), SEEDS)
@@ -308,33 +294,19 @@ def test_draws_are_parts_of_the_samples_each_once_and_in_order(n, n_draws, share
     assert all(np.array_equal(a, b) for a, b in zip(draws, again, strict=True))
 
 
-def test_a_selector_on_noise_is_not_stable():
-    X = np.random.default_rng(0).standard_normal((60, 200))
-    assert abs(stability_over(MaxVariance(10), X, draws_of_samples(60, 5, 0.2))) < 0.35
-
-
-def test_stability_leaves_the_selector_alone_and_sparse_is_dense(planted):
-    X = np.where(planted > 0.5, planted, 0.0)
-    selector = SPFS(8, n_clusters=4)
-    draws = draws_of_samples(120, 3)
-    dense = stability_over(selector, X, draws)
-    assert not hasattr(selector, "ranking_")
-    assert stability_over(selector, sp.csc_matrix(X), draws) == pytest.approx(dense)
-
-
 def test_names_are_those_of_the_data_if_a_selector_was_fitted_on_columns_in_another_order(planted):
     frame = pd.DataFrame(planted, columns=[f"x{column}" for column in range(40)])
     fitted = KernelFSASL(6, keep=["x3"], exclude="x1").fit(frame.iloc[:, ::-1])
     expected = structure_test(planted, KernelFSASL(6, keep=[3], exclude=[1]), n_shuffles=2).observed
     assert structure_test(frame, fitted, n_shuffles=2).observed == expected
-    assert selection_frequencies(fitted, frame, n_draws=2)[[3, 1]].tolist() == [1.0, 0.0]
+    assert stability_of(fitted, frame, n_draws=2).frequencies[[3, 1]].tolist() == [1.0, 0.0]
 
 
 @pytest.mark.parametrize(
     "measure",
     [
         lambda X, seed: structure_test(X, KernelFSASL(4), max_samples=60, n_shuffles=2, random_state=seed).by_chance,
-        lambda X, seed: selection_frequencies(MaxVariance(4).fit(X), X, share=0.1, random_state=seed),
+        lambda X, seed: stability_of(MaxVariance(4).fit(X), X, share=0.1, random_state=seed).frequencies,
         lambda X, seed: draws_of_samples(len(X), 2, random_state=seed),
         lambda X, seed: neighborhoods_kept(X.reshape(-1, 4), [[0, 1]], random_state=seed),
         lambda X, seed: [row.redundancy for row in evaluate(X, [0, 1], n_draws=0, random_state=seed).rows],
@@ -358,9 +330,9 @@ def test_random_states_are_those_that_scikit_learn_accepts(planted, measure):
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda X: selection_frequencies(KernelFSASL(4).fit(X), X, n_draws=0), "n_draws == 0, must be >= 1."),
-        (lambda X: selection_frequencies(KernelFSASL(4).fit(X), X, share=0), "share == 0, must be > 0."),
-        (lambda X: selection_frequencies(KernelFSASL(4).fit(X), X, max_samples=0), "max_samples == 0, must be >= 1."),
+        (lambda X: stability_of(MaxVariance(4).fit(X), X, n_draws=1), "n_draws == 1, must be >= 2."),
+        (lambda X: stability_of(MaxVariance(4).fit(X), X, share=0), "share == 0, must be > 0."),
+        (lambda X: stability_of(MaxVariance(4).fit(X), X, max_samples=0), "max_samples == 0, must be >= 1."),
         (lambda X: draws_of_samples(10, -1), "n_draws == -1, must be >= 0."),
         (lambda X: draws_of_samples(10, 2, 1.5), "share == 1.5, must be <= 1."),
         (lambda X: evaluate(X, [0], n_draws=-1), "n_draws == -1, must be >= 0."),
@@ -432,8 +404,9 @@ def test_nothing_depends_on_the_kind_of_table(whole_numbers, form):
         np.testing.assert_allclose([one.alone, one.covered], [other.alone, other.covered], rtol=1e-9)
     chosen = [range(8), range(0, 40, 3)]
     np.testing.assert_allclose(neighborhoods_kept(table, chosen), neighborhoods_kept(whole_numbers, chosen), rtol=1e-12)
-    draws = draws_of_samples(120, 3)
-    assert stability_over(MaxVariance(6), table, draws) == stability_over(MaxVariance(6), whole_numbers, draws)
+    selector = MaxVariance(6).fit(whole_numbers)
+    one, other = (stability_of(selector, X, n_draws=3) for X in (table, whole_numbers))
+    assert (one.value, one.value_of_groups, one.by_chance) == (other.value, other.value_of_groups, other.by_chance)
     np.testing.assert_allclose(dense_columns(table, [3, 1]), dense_columns(whole_numbers, [3, 1]), rtol=1e-12)
 
 

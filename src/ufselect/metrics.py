@@ -270,10 +270,24 @@ def selection_stability(selections: Sequence[Any], n_features: int) -> float:
     if M < 2:
         raise ValueError(f"stability needs at least two selections, got {M}")
     times = np.bincount(np.concatenate([_indices(chosen, n_features) for chosen in selections]), minlength=n_features)
-    if times.sum() in (0, M * n_features):
+    return stability_of_counts(np.bincount(times, minlength=M + 1))
+
+
+def stability_of_counts(counts: Any) -> float:
+    """Return :func:`selection_stability`, given how many features are in 0, 1, …, M of the selections.
+
+    Examples
+    --------
+    >>> from ufselect.metrics import stability_of_counts
+    >>> round(stability_of_counts([1, 1, 1, 1]), 4)
+    0.3333
+    """
+    d, M = np.sum(counts), len(counts) - 1
+    share = np.arange(M + 1) / M
+    mean = float(share @ counts / d) if d else 0.0
+    if mean in (0.0, 1.0):
         return 1.0
-    share = times / M
-    return float(1.0 - M / (M - 1) * np.mean(share * (1.0 - share)) / (share.mean() * (1.0 - share.mean())))
+    return float(1.0 - M / (M - 1) * (share * (1.0 - share)) @ counts / d / (mean * (1.0 - mean)))
 
 
 def _distinct_samples(stream: np.random.RandomState, n: int, c: int) -> Indices:

@@ -16,7 +16,7 @@ from ufselect.benchmark.output import write_results
 from ufselect.benchmark.protocol import Evaluation
 from ufselect.benchmark.runner import planned, run_experiment
 from ufselect.benchmark.store import Store
-from ufselect.inspection import draws_of_samples, stability_over
+from ufselect.inspection import draws_of_samples, stability_of
 
 THREE_METHODS = """
 [[methods]]
@@ -247,7 +247,8 @@ def test_it_is_that_of_the_middle_number_of_features(small_set, store):
     with np.load(small_set) as stored:
         X = stored["X"]
     draws = draws_of_samples(30, 4, 0.9)
-    assert stability_in(results)["variance", 3] == pytest.approx(stability_over(MaxVariance(3), X, draws))
+    expected = stability_of(MaxVariance(3).fit(X), X, n_draws=4, share=0.9).value
+    assert stability_in(results)["variance", 3] == pytest.approx(expected)
     best = [np.argsort(MCFS(5).fit(X[rows]).ranking_)[:3] for rows in draws]
     times = np.bincount(np.concatenate(best), minlength=12) / 4
     expected = 1.0 - 4 / 3 * np.mean(times * (1.0 - times)) / (0.25 * 0.75)

@@ -9,14 +9,24 @@ import pandas as pd
 import pytest
 from command_line import CLASSES, KINDS, contents, dense_numbers, fitted, invoke, run_alone, write_source
 
-import ufselect
 from ufselect.cli import compare
-from ufselect.inspection import dense_columns, draws_of_samples, neighborhoods_kept, selection_overlap, stability_over
+from ufselect.inspection import dense_columns, neighborhoods_kept, selection_overlap, stability_of
 from ufselect.metrics import clustering_agreement, redundancy
 
 # Processes start slowly: one format is enough to see that a command works in one.
 IN_A_PROCESS = "sparse.h5ad"
-PLAIN = ["method", "columns", "redundancy", "neighbours_kept", "stability", "seconds", "fits", "not_converged"]
+PLAIN = [
+    "method",
+    "columns",
+    "redundancy",
+    "neighbours_kept",
+    "stability",
+    "stability_by_chance",
+    "stability_of_groups",
+    "seconds",
+    "fits",
+    "not_converged",
+]
 
 
 def table_in(stdout, first):
@@ -75,12 +85,12 @@ def test_all_figures_are_those_of_the_library(cells):
     for row, parameters in [(0, {"random_state": 7}), (1, {})]:
         selector = fitted(table["method"][row], X, 4, **parameters)
         chosen = selector.top_features()
-        settled = {"n_clusters": 3} if row == 0 else {}
-        repeated = getattr(ufselect, table["method"][row])(4, **parameters, **settled)
         agreement = clustering_agreement(dense_columns(X, chosen), classes)
         assert table["redundancy"][row] == redundancy(X[:, chosen])
         assert table["neighbours_kept"][row] == neighborhoods_kept(X, [chosen])[0]
-        assert table["stability"][row] == stability_over(repeated, X, draws_of_samples(60, 3, random_state=7))
+        stability = stability_of(selector, X, n_draws=3, random_state=7)
+        told = (stability.value, stability.by_chance, stability.value_of_groups)
+        assert tuple(table.loc[row, "stability":"stability_of_groups"]) == told
         assert (table["ACC"][row], table["NMI"][row]) == (agreement["acc"], agreement["nmi"])
         assert table["seconds"][row] > 0.0
 

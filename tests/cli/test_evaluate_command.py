@@ -62,7 +62,7 @@ def check_told(outcome, X, columns):
     shares = [f"{100 * given.redundancy:.0f} %", f"{100 * given.neighborhoods:.0f} %"]
     assert rows[0] == ["list.txt", str(len(columns)), f"{given.alignment:.3f}", on_subsets, "–", *shares]
     assert [row[0] for row in rows] == ["list.txt", "KernelFSASL", "random"]
-    assert rows[1][2:5:2] == [f"{own.alignment:.3f}", f"{own.stability:.2f}"]
+    assert rows[1][2:5:2] == [f"{own.alignment:.3f}", f"{own.stability.value:.2f}"]
     assert rows[2][2] == f"{random.alignment:.3f} ± {random.spreads['alignment']:.3f}"
     by_chance = f"{random.alignment:.2f} ± {random.spreads['alignment']:.2f}"
     assert outcome.stdout.splitlines()[-1] == (

@@ -32,7 +32,7 @@ import ufselect.files
 from ufselect import FSSL, KernelFSASL
 from ufselect.cli import fitting
 from ufselect.datasets import make_planted_clusters
-from ufselect.inspection import alignment_of_selection, neighborhoods_kept, selection_frequencies, structure_test
+from ufselect.inspection import alignment_of_selection, neighborhoods_kept, stability_of, structure_test
 
 # Every format in, every format out, each method on several. Processes start slowly: a few show that they work alike.
 ALONE = [
@@ -331,7 +331,7 @@ def test_page_without_a_test_says_so_and_has_the_stability(cells, tmp_path):
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert "<h1>4 of 12 columns selected: " in page
     assert "whether they carry any structure was not tested." in page
-    assert "of the selected columns are selected again" in page
+    assert "have a stability of" in page
     features = json.loads(re.search(r'id="data">(.*?)</script>', page).group(1))["features"]
     missing = dict(zip(features["names"], features["missing"], strict=True))
     assert missing == {name: 0.25 if name == "gene 1" else 0.0 for name in NAMES}
@@ -343,12 +343,12 @@ def test_page_says_how_small_the_subsets_are_if_larger_ones_would_take_too_long(
     monkeypatch.setattr("ufselect.cli.select._FEWEST_REFITTED", 20)
     assert invoke("select", "cells.csv", "-m", 4, "--method", "MaxVariance", "--report", "page.html").code == 0
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
-    assert "On random subsets of 31 of 60 samples (52 %), " in page
     features = json.loads(re.search(r'id="data">(.*?)</script>', page).group(1))["features"]
-    assert features["subsets"] == "31 of 60 samples (52 %)"
+    assert features["subsets"] == "5 random subsets of 31 of 60 samples (52 %)"
     selector = fitted("MaxVariance", cells.X, 4)
-    expected = selection_frequencies(selector, cells.X, max_samples=31)[np.argsort(selector.ranking_)]
-    np.testing.assert_allclose(features["stability"], expected)
+    expected = stability_of(selector, cells.X, max_samples=31)
+    np.testing.assert_allclose(features["stability"], expected.frequencies[np.argsort(selector.ranking_)])
+    assert expected.sentence in page
 
 
 def test_without_the_test_the_alignment_is_told_alone_and_without_an_embedding_none(cells, noise):

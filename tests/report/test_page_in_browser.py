@@ -12,7 +12,7 @@ from sklearn.datasets import load_digits
 
 from ufselect import MCFS, KernelFSASL, LaplacianScore, MaxVariance
 from ufselect.datasets import make_planted_clusters
-from ufselect.inspection import compare_selectors, gains_of, selection_frequencies, structure_test
+from ufselect.inspection import compare_selectors, gains_of, stability_of, structure_test
 from ufselect.report import Study, render_comparison, render_page
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
@@ -37,7 +37,7 @@ def digits_study():
     selector = KernelFSASL(n_features_to_select=15).fit(X)
     names = [f"pixel {place // 8} {place % 8}" for place in range(64)]
     command = "ufselect select digits.csv --features 15 --clusters 10"
-    found = {"test": structure_test(X, selector), "stability": selection_frequencies(selector, X)}
+    found = {"test": structure_test(X, selector), "stability": stability_of(selector, X)}
     shown = {"groups": {"digit": digits}, "notes": ["Ten were given."], "image": (8, 8)}
     return Study(selector, X, names, "digits.csv", command, ordered=True, **found, **shown)
 
@@ -168,7 +168,7 @@ def test_headline_is_the_verdict_and_alignment_is_drawn_with_its_baselines(open_
     sentence = page.locator("h1").inner_text().replace("\u00a0", " ")
     by_chance = f"{test.mean:.2f} ± {round(test.spread, 3):.1g} for shuffled columns (p < 0.001)"
     assert sentence == f"{page.title().split(':')[0]}: alignment {test.observed:.2f} of 1, against {by_chance}."
-    assert "of the selected columns are selected again, against 23" in page.locator(".more").inner_text()
+    assert "have a stability of" in page.locator(".more").inner_text()
     facts = page.locator(".facts").inner_text()
     assert "300 samples × 64 columns" in facts
     assert "KernelFSASL" in facts

@@ -24,7 +24,7 @@ from sklearn.metrics import adjusted_rand_score
 import ufselect
 from ufselect import MCFS, KernelFSASL, LaplacianScore, MaxVariance
 from ufselect.datasets import make_planted_clusters
-from ufselect.inspection import alignment_of_selection, explain_features, selection_frequencies, structure_test
+from ufselect.inspection import alignment_of_selection, explain_features, stability_of, structure_test
 from ufselect.metrics import absolute_correlations, matched_accuracy, redundancy
 from ufselect.report import Study, render_page
 from ufselect.report.columns import alignment_of_all
@@ -59,7 +59,7 @@ def planted():
 def tested(planted):
     """With a test and the stability, as the command makes it."""
     test = structure_test(planted.X, planted.selector)
-    return replace(planted, test=test, stability=selection_frequencies(planted.selector, planted.X))
+    return replace(planted, test=test, stability=stability_of(planted.selector, planted.X))
 
 
 @pytest.fixture(scope="module")
@@ -125,7 +125,7 @@ def test_first_sentence_tells_what_was_found_and_how_much_better_than_chance(tes
     finding, evidence = headline_of(render_page(tested))
     assert finding == "12 of 60 columns carry the structure of the data"
     assert evidence == f"alignment {test.observed:.2f} of 1, against {by_chance} for shuffled columns (p < 0.001)."
-    assert "of the selected columns are selected again, against 20\u00a0% by chance." in render_page(tested)
+    assert tested.stability.sentence in render_page(tested)
     assert headline_of(render_page(planted))[1] == "whether they carry any structure was not tested."
     filtered = planted_study(MaxVariance(12))
     assert headline_of(render_page(filtered)) == (
@@ -148,7 +148,7 @@ def test_first_sentence_says_how_many_samples_were_tested(planted):
 def test_page_of_noise_says_that_nothing_was_found_and_claims_nothing(cls):
     X = np.random.default_rng(0).standard_normal((120, 40))
     selector = cls(n_features_to_select=8).fit(X)
-    test, stability = structure_test(X, selector), selection_frequencies(selector, X)
+    test, stability = structure_test(X, selector), stability_of(selector, X)
     page = render_page(Study(selector, X, None, "noise", "c", test=test, stability=stability))
     finding, evidence = headline_of(page)
     assert finding == "No structure was found in 40 columns"
@@ -157,7 +157,7 @@ def test_page_of_noise_says_that_nothing_was_found_and_claims_nothing(cls):
     assert "The line is not above the band: no structure was found." in page
     assert "No clusters are shown because no structure was found." in page
     shown = re.sub(r"<(script|style|details)\b.*?</\1>", "", page, flags=re.DOTALL)
-    claims = "inside|within clusters|carry|selected again|k-means|Only alignment above"
+    claims = "inside|within clusters|carry|stability of|k-means|Only alignment above"
     assert not re.search(claims, re.sub(r"<[^>]*>", "", shown))
     content = content_of(page)
     assert content["markers"] is None
@@ -310,7 +310,7 @@ def test_stability_and_missing_values_come_by_rank(tested):
     missing = np.arange(60) / 100
     features = content_of(render_page(replace(tested, missing=missing)))["features"]
     np.testing.assert_allclose(features["missing"], missing[in_rank_order(tested)])
-    np.testing.assert_allclose(features["stability"], tested.stability[in_rank_order(tested)])
+    np.testing.assert_allclose(features["stability"], tested.stability.frequencies[in_rank_order(tested)])
     assert content_of(render_page(replace(tested, missing=0 * missing)))["features"]["missing"] is None
 
 
@@ -556,10 +556,15 @@ def test_dark_theme_has_a_color_for_every_one_of_the_light_theme():
         ({"samples": ["a", "b"]}, r"There are 2 labels for 120 samples\."),
         ({"groups": {"class": [1]}}, r"There are 1 values of class for 120 samples\."),
         ({"names": ["a"]}, r"There are 1 names for 60 columns\."),
-        ({"stability": [0.5, 1.0]}, r"There are 2 values of stability for 60 columns\."),
         ({"missing": [0.5]}, r"There are 1 values of missing for 60 columns\."),
     ],
 )
 def test_what_does_not_fit_the_data_is_refused_in_plain_words(planted, fields, message):
     with pytest.raises(ValueError, match=message):
         replace(planted, **fields)
+
+
+def test_the_stability_of_other_columns_is_refused(tested):
+    some = tested.X[:, :50]
+    with pytest.raises(ValueError, match=r"There are 50 values of stability for 60 columns\."):
+        replace(tested, stability=stability_of(MaxVariance(3).fit(some), some))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ufselect import __version__
-from ufselect._utils.wording import counted, percent
+from ufselect._utils.wording import counted, listed, percent
 from ufselect.cli import options
 from ufselect.cli.columns import ColumnChoice
 from ufselect.cli.fitting import make_selector, modest_resources, number_or_share, significance_of_columns
@@ -22,7 +22,7 @@ from ufselect.cli.output import ensure_can_be_written, note, print_table, say, w
 from ufselect.cli.reading import LoadedTable, classes_of, load_table
 
 if TYPE_CHECKING:
-    from ufselect.inspection import ComparedSelection, Comparison
+    from ufselect.inspection import ComparedSelection, Comparison, Stability
 
 N_RANDOM = 10  # random selections
 _DEFAULT_METHODS = "KernelFSASL,MCFS,FSSL,SPFS,LaplacianScore,MaxVariance"
@@ -112,7 +112,7 @@ def compare(
     if compared.counted_by is not None:
         count = len(compared.rows[0].chosen)
         notes.append(f"Columns: {count:,} for every method, as many as {compared.counted_by} selects.")
-    legend = _legend(compared.rows, repeats, bool(labels), fit_options.scale, ordered=ordered)
+    legend = _legend(compared.rows, bool(labels), fit_options.scale, ordered=ordered)
     pages = {output: _as_csv(compared.rows, bool(labels))} if output else {}
     if report:
         pages[report] = _page(compared, loaded, notes, legend, shlex.join(["ufselect", *context.obj]))
@@ -136,6 +136,28 @@ def explained_measures(which: str, *extra: str, labelled: bool, scale: options.S
         *extra,
         *([agreement] if labelled else []),
         f"{measured}: computed from {scaled}.",
+    ]
+
+
+def explained_stability(found: Mapping[str, Stability]) -> list[str]:
+    """Return lines on the stability of several selections, by chance and with near-copies as one."""
+    if not found:
+        return []
+    by_chance: dict[str, list[str]] = {}
+    for name, each in found.items():
+        by_chance.setdefault(f"{each.by_chance:z.2f}", []).append(name)
+    chance = ", ".join(f"{text} ({listed(names)})" for text, names in by_chance.items())
+    chance = chance if len(by_chance) > 1 else next(iter(by_chance))
+    subsets = next(iter(found.values())).subsets
+    copies = [
+        f"{name} {each.value_of_groups:z.2f} (by chance {each.groups_by_chance:z.2f})"
+        for name, each in found.items()
+        if each.has_near_copies
+    ]
+    as_one = "stability if columns with an absolute correlation of at least 0.9 count as one"
+    return [
+        f"stability: agreement of the selections from {subsets}; 1 = always the same columns, by chance {chance}.",
+        *([f"near-copies: {as_one}: {', '.join(copies)}."] if copies else []),
     ]
 
 
@@ -184,7 +206,7 @@ def _print_comparison(rows: Sequence[ComparedSelection], legend: Sequence[str]) 
 
 
 def _cells(row: ComparedSelection, repeats: bool) -> list[str]:
-    stability = ["–" if row.stability is None else f"{row.stability:.2f}"] if repeats else []
+    stability = ["–" if row.stability is None else f"{row.stability.value:z.2f}"] if repeats else []
     seconds = "–" if row.seconds is None else f"{row.seconds:.2f}"
     found = [] if row.found is None else [percent(row.found)]
     measured = [*found, percent(row.redundancy), percent(row.neighborhoods), *stability, seconds]
@@ -192,20 +214,24 @@ def _cells(row: ComparedSelection, repeats: bool) -> list[str]:
 
 
 def _legend(
-    rows: Sequence[ComparedSelection], repeats: int, labelled: bool, scale: options.Scale | None, *, ordered: bool
+    rows: Sequence[ComparedSelection], labelled: bool, scale: options.Scale | None, *, ordered: bool
 ) -> list[str]:
-    subsets = f"{repeats} random subsets of 80 % of the samples"
-    stability = f"stability: similarity of the selections from {subsets}; 0 is chance, 1 is identical."
+    stability = explained_stability({row.method: row.stability for row in rows if row.stability is not None})
     missed = [row for row in rows if row.n_not_converged]
     counts = [f"{row.method} in {row.n_not_converged} of {counted(row.n_fits, 'fit')}" for row in missed]
     tested = any(row.found is not None for row in rows)
     return [
         *(["found: share of the selected columns that share structure with others."] if tested else []),
-        *explained_measures("selected", *([stability] if repeats else []), labelled=labelled, scale=scale),
+        *explained_measures("selected", *stability, labelled=labelled, scale=scale),
         *(["evenly spaced: columns at equal distances."] if ordered else []),
         f"random: mean of {N_RANDOM} random selections.",
         *([f"not converged: {', '.join(counts)}."] if counts else []),
     ]
+
+
+def _stabilities(row: ComparedSelection) -> list[float | None]:
+    found = row.stability
+    return [None] * 3 if found is None else [found.value, found.by_chance, found.value_of_groups]
 
 
 def _as_csv(rows: Sequence[ComparedSelection], labelled: bool) -> str:
@@ -218,6 +244,8 @@ def _as_csv(rows: Sequence[ComparedSelection], labelled: bool) -> str:
         "redundancy",
         "neighbours_kept",
         "stability",
+        "stability_by_chance",
+        "stability_of_groups",
         "seconds",
         "fits",
         "not_converged",
@@ -229,7 +257,7 @@ def _as_csv(rows: Sequence[ComparedSelection], labelled: bool) -> str:
             row.found,
             row.redundancy,
             row.neighborhoods,
-            row.stability,
+            *_stabilities(row),
             row.seconds,
             *fits,
             *row.agreement.values(),

@@ -11,7 +11,7 @@ import typer
 from ufselect._utils.wording import counted, listed, percent, shown
 from ufselect.cli import options
 from ufselect.cli.columns import ColumnList, column_lists, guess_at, names_in_file
-from ufselect.cli.compare import N_RANDOM, explained_measures
+from ufselect.cli.compare import N_RANDOM, explained_measures, explained_stability
 from ufselect.cli.fitting import make_selector, modest_resources, significance_of_columns
 from ufselect.cli.methods import DEFAULT_METHOD
 from ufselect.cli.output import print_table, say
@@ -132,7 +132,7 @@ def _on_subsets(row: EvaluatedColumns) -> list[str]:
     if row.alignment_on_subsets is None:
         return []
     alignment = f"{row.alignment_on_subsets:.{_DIGITS}f} ± {row.spread_on_subsets:.{_DIGITS}f}"
-    return [alignment, "–" if row.stability is None else f"{row.stability:.2f}"]
+    return [alignment, "–" if row.stability is None else f"{row.stability.value:z.2f}"]
 
 
 def _share(row: EvaluatedColumns, name: str, digits: int = 0) -> str:
@@ -145,9 +145,12 @@ def _share(row: EvaluatedColumns, name: str, digits: int = 0) -> str:
 
 def _legend(found: Evaluation, repeats: int, labelled: bool, scale: options.Scale | None) -> list[str]:
     method, missed = found.selector, found.n_not_converged
+    stable = [row for row in found.rows if row.stability is not None]
+    several = len(stable) > 1
+    stabilities = {f"{len(row.columns):,}" if several else method: row.stability for row in stable if row.stability}
     subsets = [
         f"on subsets: the same on {repeats} random subsets of 80 % of the samples, mean ± standard deviation.",
-        f"stability: similarity of what {method} selects from these subsets; 0 is chance, 1 is identical.",
+        *explained_stability(stabilities),
     ]
     tested = any(row.found is not None for row in found.rows)
     return [

@@ -33,10 +33,10 @@ from ufselect.cli.select_dask import refuse_with_dask, select_with_dask
 
 if TYPE_CHECKING:
     from ufselect.base import BaseSelector
+    from ufselect.inspection import Stability
 
 _N_RANDOM = 5
 _FEW = 0.1
-_SHARE_REFITTED = 0.8
 _MOST_VALUES_REFITTED, _FEWEST_REFITTED = 10_000_000, 500  # in five fits that take no longer than people wait
 
 
@@ -140,8 +140,9 @@ def select(
         if report:
             of_page = loaded.without_source([*all_notes, *kept])  # what was read stands among the facts
             shown = {"image": pixels, "ordered": ordered, "command": shlex.join(["ufselect", *context.obj])}
-            stable = _stability(selector, loaded.X, batches, fit_options.seed)
-            pages[report] = _page(selector, loaded, notes=of_page, fit=fit, **shown, **stable)
+            stability = _stability(selector, loaded.X, batches, fit_options.seed)
+            pages[report] = _page(selector, loaded, notes=of_page, fit=fit, stability=stability, **shown)
+            kept += [] if stability is None else [stability.sentence]
     # Before anything is printed: a reader such as head may close the pipe early.
     record = {"layer": read_options.layer or None, "batch_key": choice.batch or None, "counts": loaded.are_counts}
     write_all({output: _table_writer(selector, loaded, record)} if output else {}, pages)
@@ -230,22 +231,19 @@ def _page(selector: BaseSelector, loaded: LoadedTable, *, fit: str, **others: An
     )
 
 
-def _stability(selector: BaseSelector, X: Any, batch: Any, seed: int) -> dict[str, Any]:
-    """Return how often columns are selected from subsets of the samples, and their size; empty if no fit succeeds."""
+def _stability(selector: BaseSelector, X: Any, batch: Any, seed: int) -> Stability | None:
+    """Return how often the same columns are selected from subsets of the samples; None if a fit fails."""
     from ufselect._utils.warnings import convergence_warnings
-    from ufselect.inspection import selection_frequencies
+    from ufselect.inspection import stability_of
 
     n, d = X.shape
     n_values = X.nnz if hasattr(X, "nnz") else n * d
     most = max(_MOST_VALUES_REFITTED * n // max(n_values, 1), _FEWEST_REFITTED)
     try:
         with convergence_warnings(), modest_resources(X, selector.get_params().get("n_jobs", 1)):
-            found = selection_frequencies(
-                selector, X, share=_SHARE_REFITTED, max_samples=most, batch=batch, random_state=seed, verbose=1
-            )
+            return stability_of(selector, X, max_samples=most, batch=batch, random_state=seed, verbose=1)
     except ValueError:
-        return {}
-    return {"stability": found, "subset_size": min(round(_SHARE_REFITTED * n), most)}
+        return None
 
 
 def _table_writer(selector: BaseSelector, loaded: LoadedTable, settings: Mapping[str, Any]) -> Callable[[Path], None]:

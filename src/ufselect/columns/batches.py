@@ -36,7 +36,9 @@ class Batches:
 
     @classmethod
     def of(cls, batch: Any, n_samples: int) -> Batches:
-        """Check the batches that a user gives, one for each sample."""
+        """Check the batches that a user gives, one for each sample; return a result of this as it is."""
+        if isinstance(batch, cls):
+            return batch
         labels = column_or_1d(np.asarray(batch, dtype=object))
         if len(labels) != n_samples:
             raise ValueError(f"batch has {len(labels)} values, but X has {n_samples} samples.")

@@ -13,7 +13,7 @@ from ufselect.inspection.explanation import (
 )
 from ufselect.inspection.measures import neighborhoods_kept, selection_overlap
 from ufselect.inspection.significance import StructureTest, structure_test, structure_test_of_fitted
-from ufselect.inspection.stability import selection_frequencies, stability_over
+from ufselect.inspection.stability import Stability, stability_of
 
 __all__ = [
     "ComparedSelection",
@@ -22,6 +22,7 @@ __all__ = [
     "Evaluation",
     "Explanation",
     "LearnedStructure",
+    "Stability",
     "StructureTest",
     "alignment_of_selection",
     "compare_selectors",
@@ -31,9 +32,8 @@ __all__ = [
     "explain_features",
     "gains_of",
     "neighborhoods_kept",
-    "selection_frequencies",
     "selection_overlap",
-    "stability_over",
+    "stability_of",
     "structure_test",
     "structure_test_of_fitted",
 ]

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils import check_scalar
 
-from ufselect._utils.seeds import draws_of_samples, random_selections, seed_of
+from ufselect._utils.seeds import random_selections, seed_of
 from ufselect._utils.types import Float, Indices
 from ufselect.base import BaseSelector
 from ufselect.base.significance import ColumnSignificance
@@ -20,8 +20,8 @@ from ufselect.columns.batches import Batches
 from ufselect.columns.tabular import as_matrix, column_names
 from ufselect.inspection.adapter import as_selector
 from ufselect.inspection.measures import RANDOM, WITH_LABELS, classes_in, means_of, measure_selections
-from ufselect.inspection.refits import CountedFits, clone_as_fitted, clone_by_index, fits_to_subsets
-from ufselect.metrics import selection_stability
+from ufselect.inspection.refits import CountedFits, clone_by_index
+from ufselect.inspection.stability import Stability, stability_of
 
 _EVEN = "evenly spaced"  # the name of the row for columns at equal distances, if the columns have an order
 
@@ -43,8 +43,8 @@ class ComparedSelection:
     found : float or None
         Share of the selected columns that are found to share structure with others; None if ``significance`` is not
         given. Of random selections it is the mean.
-    stability : float or None
-        See :func:`ufselect.inspection.stability_over`; None without repeats, and for random selections.
+    stability : Stability or None
+        See :func:`ufselect.inspection.stability_of`; None without repeats, and for random selections.
     seconds : float or None
         Duration of the fit on all samples; None for random selections.
     agreement : dict of str to float
@@ -61,7 +61,7 @@ class ComparedSelection:
     neighborhoods: float
     agreement: Mapping[str, float]
     found: float | None = None
-    stability: float | None = None
+    stability: Stability | None = None
     seconds: float | None = None
     n_fits: int = 0
     n_not_converged: int = 0
@@ -168,14 +168,13 @@ def compare_selectors(
     n, d = X.shape
     classes = classes_in(labels, n)
     batches = None if batch is None else Batches.of(batch, n)
-    draws = draws_of_samples(n, n_repeats, random_state=seed)
     count, counted_by = n_features_to_select, None
     fits: dict[str, dict[str, Any]] = {}
     failures: dict[str, str] = {}
     for name, selector in {name: as_selector(each, name) for name, each in selectors.items()}.items():
         try:
             selector = clone_by_index(selector, d, names).set_params(n_features_to_select=count)
-            fits[name] = _fit(name, selector, X, batches, significance, draws, verbose)
+            fits[name] = _fit(name, selector, X, batches, significance, n_repeats, seed, verbose)
         except (ValueError, MemoryError) as error:
             failures[name] = str(error) or "there is not enough memory."
             continue
@@ -213,7 +212,8 @@ def _fit(
     X: Any,
     batches: Batches | None,
     significance: ColumnSignificance | None,
-    draws: Sequence[Indices],
+    n_repeats: int,
+    seed: int,
     verbose: int,
 ) -> dict[str, Any]:
     """Fit a selector to all samples and to subsets of them; return the selection, and what it took."""
@@ -221,18 +221,17 @@ def _fit(
     start = perf_counter()
     fit(selector, X, batches, significance)
     seconds, stability = perf_counter() - start, None
-    if draws:
-        again = fits_to_subsets(
-            clone_as_fitted(selector),
+    if n_repeats:
+        stability = stability_of(
+            selector,
             X,
-            draws,
-            batches=batches,
-            significance=significance,
+            n_draws=n_repeats,
+            batch=batches,
+            random_state=seed,
             fit=fit,
             verbose=verbose,
             description=f"{name} on subsets",
         )
-        stability = selection_stability([np.flatnonzero(each.get_support()) for each, _ in again], X.shape[1])
     return {
         "chosen": np.argsort(selector.ranking_, kind="stable")[: selector.n_features_],
         "stability": stability,

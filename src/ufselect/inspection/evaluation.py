@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import clone
+from sklearn.utils import check_scalar
 
-from ufselect._utils.seeds import draws_of_samples, random_selections, seed_of
+from ufselect._utils.seeds import random_selections, seed_of
 from ufselect._utils.types import Float, Indices
 from ufselect._utils.warnings import warn_user
 from ufselect._utils.wording import listed
@@ -19,8 +21,8 @@ from ufselect.base.significance import ColumnSignificance
 from ufselect.columns.tabular import as_mask, as_matrix, column_indices, column_names
 from ufselect.inspection.explanation import LearnedStructure
 from ufselect.inspection.measures import RANDOM, classes_in, means_of, measure_selections, spreads_of
-from ufselect.inspection.refits import CountedFits, clone_as_fitted, clone_by_index, fits_to_subsets
-from ufselect.metrics import selection_stability
+from ufselect.inspection.refits import CountedFits, clone_by_index
+from ufselect.inspection.stability import Stability, stability_of
 from ufselect.selectors.kernel_fsasl import KernelFSASL
 
 _GIVEN = "given"  # the name of a list that has none
@@ -49,9 +51,9 @@ class EvaluatedColumns:
     alignment_on_subsets, spread_on_subsets : float or None
         Mean and standard deviation of the alignment over random subsets of the samples, with the structure learned
         from each; None without subsets.
-    stability : float or None
-        Agreement of the selections that the selector makes from the same subsets, see
-        :func:`ufselect.metrics.selection_stability`. None for all other lists: nothing selects them again.
+    stability : Stability or None
+        How often the selector selects the same columns from the same subsets, see
+        :func:`ufselect.inspection.stability_of`. None for all other lists: nothing selects them again.
     n_random_below : int or None
         Number of random lists of the same length whose alignment is smaller; None for random lists, and if there are
         none.
@@ -69,7 +71,7 @@ class EvaluatedColumns:
     nmi: float | None = None
     alignment_on_subsets: float | None = None
     spread_on_subsets: float | None = None
-    stability: float | None = None
+    stability: Stability | None = None
     n_random_below: int | None = None
     spreads: Mapping[str, float] = field(default_factory=dict)
 
@@ -162,6 +164,7 @@ def evaluate(
     >>> [row.n_random_below for row in found.rows[:2]]
     [10, 0]
     """
+    check_scalar(n_draws, "n_draws", Integral, min_val=0)
     if n_draws == 1:
         raise ValueError("n_draws=1 is too few: a spread needs at least two subsets.")
     seed = seed_of(random_state)
@@ -173,7 +176,6 @@ def evaluate(
     for name, what in ((RANDOM, "random lists"), (own, "the columns that it selects")):
         if name in lists:
             raise ValueError(f"a list cannot be named {name!r}: the row for {what} has that name.")
-    draws = draws_of_samples(n, n_draws, random_state=seed)
     classes = classes_in(labels, n)
     fit, groups = CountedFits(), []
     for size in dict.fromkeys(map(len, lists.values())):
@@ -186,16 +188,9 @@ def evaluate(
             group[own] = [np.argsort(fitted.ranking_, kind="stable")[:size]]
             random = random_selections(d, size, n_random, seed)
             group |= {RANDOM: random} if random else {}
-        subsets = fits_to_subsets(
-            clone_as_fitted(fitted),
-            X,
-            draws,
-            significance=significance,
-            fit=fit,
-            verbose=verbose,
-            description=f"{own} on subsets",
-        )
-        groups.append(_Group(group, own, fitted, X, subsets, significance))
+        groups.append(_Group(group, own, fitted, X, significance))
+        if n_draws:
+            groups[-1].refit(fit, n_draws, seed, verbose)
     every = [chosen for group in groups for chosen in group.flat]
     measured = iter(measure_selections(X, every, standardize=standardize, classes=classes))
     rows = [row for group in groups for row in group.rows([next(measured) for _ in group.flat])]
@@ -240,18 +235,32 @@ class _Group:
         own: str,
         fitted: BaseSelector,
         X: Any,
-        subsets: Iterable[tuple[BaseSelector, Any]],
         significance: ColumnSignificance | None,
     ) -> None:
         self._lists, self._own, self._significance = lists, own, significance
+        self._fitted, self._X = fitted, X
         self.flat = [chosen for several in lists.values() for chosen in several]
         self._alignments = LearnedStructure(fitted, X).alignments_of(self.flat)
-        again = [
-            (LearnedStructure(each, points).alignments_of(self.flat), np.flatnonzero(each.get_support()))
-            for each, points in subsets
-        ]
-        self._on_subsets: Float = np.array([alignments for alignments, _ in again])
-        self._stability = selection_stability([chosen for _, chosen in again], X.shape[1]) if again else None
+        self._on_subsets: list[Float] = []
+        self._stability: Stability | None = None
+
+    def refit(self, fit: CountedFits, n_draws: int, seed: int, verbose: int) -> None:
+        """Fit the selector to subsets of the samples, too."""
+
+        def fit_and_align(selector: BaseSelector, points: Any, *others: Any) -> BaseSelector:
+            fit(selector, points, *others)
+            self._on_subsets.append(LearnedStructure(selector, points).alignments_of(self.flat))
+            return selector
+
+        self._stability = stability_of(
+            self._fitted,
+            self._X,
+            n_draws=n_draws,
+            random_state=seed,
+            fit=fit_and_align,
+            verbose=verbose,
+            description=f"{self._own} on subsets",
+        )
 
     def rows(self, measured: Sequence[Mapping[str, float]]) -> list[EvaluatedColumns]:
         """Return a row for each name, given the other figures of all lists."""
@@ -281,7 +290,7 @@ class _Group:
 
     def _with_alignments(self, index: int, figures: Mapping[str, float]) -> dict[str, float]:
         found = {"alignment": float(self._alignments[index]), **figures}
-        if not len(self._on_subsets):
+        if not self._on_subsets:
             return found
-        values = self._on_subsets[:, index]
+        values = np.array([alignments[index] for alignments in self._on_subsets])
         return found | {"alignment_on_subsets": float(values.mean()), "spread_on_subsets": float(values.std(ddof=1))}

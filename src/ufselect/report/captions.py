@@ -66,15 +66,8 @@ def verdict(study: Study) -> Verdict:
 
 
 def _stability(study: Study) -> list[str]:
-    """Return a sentence on how many of the selected columns are selected again from subsets of the samples."""
-    if study.stability is None:
-        return []
-    m, d = study.selector.n_features_, study.X.shape[1]
-    again = float(study.stability[study.best_first[:m]].mean())
-    return [
-        f"On random subsets of {study.subsets}, {percent(again)} of the selected columns are selected again, against "
-        f"{percent(m / d)} by chance."
-    ]
+    """Return a sentence on how stable the selection is."""
+    return [] if study.stability is None else [study.stability.sentence]
 
 
 def facts(study: Study) -> dict[str, str]:

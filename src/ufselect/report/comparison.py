@@ -100,7 +100,7 @@ def _measures(row: ComparedSelection, rows: Sequence[ComparedSelection]) -> dict
     found = {} if row.found is None else {"found": percent(row.found)}
     found |= {"redundancy": percent(row.redundancy), "neighbours": percent(row.neighborhoods)}
     if any(each.stability is not None for each in rows):
-        found["stability"] = "–" if row.stability is None else f"{row.stability:.2f}"
+        found["stability"] = "–" if row.stability is None else f"{row.stability.value:z.2f}"
     found["seconds"] = "–" if row.seconds is None else f"{row.seconds:.2f}"
     return found | {key.upper(): percent(value) for key, value in row.agreement.items()}
 

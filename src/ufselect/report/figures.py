@@ -89,14 +89,15 @@ def _features(findings: Findings) -> dict[str, Any]:
     """Return names and scores, best first, and what is known of the selected ones."""
     study = findings.study
     order, names = study.best_first, study.column_names
-    distributions, gains = histograms(study), gains_of(study.selector)
+    distributions, gains, stability = histograms(study), gains_of(study.selector), study.stability
     return {
         "selected": int(study.selector.n_features_),
         "names": [names[column] for column in order],
         "scores": plain_numbers(study.selector.scores_[order]),
-        "stability": None if study.stability is None else _rounded(study.stability[order]),
+        "stability": None if stability is None else _rounded(stability.frequencies[order]),
+        "stabilityByChance": None if stability is None else stability.frequency_by_chance,
+        "subsets": None if stability is None else stability.subsets,
         "gains": None if gains is None else _rounded(gains),
-        "subsets": study.subsets,
         "missing": None if study.missing is None or not study.missing.any() else _rounded(study.missing[order]),
         # Bars from 0 to 255, of which those that are not empty stay visible
         "histograms": [

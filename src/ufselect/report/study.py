@@ -14,11 +14,11 @@ import scipy.sparse as sp
 
 import ufselect
 from ufselect._utils.types import Float, Indices
-from ufselect._utils.wording import percent, shown
+from ufselect._utils.wording import shown
 from ufselect.base import BaseSelector
 from ufselect.columns.moments import constant_columns
 from ufselect.columns.tabular import as_matrix, column_names
-from ufselect.inspection import StructureTest
+from ufselect.inspection import Stability, StructureTest
 
 _WITHOUT_EFFECT = ("n_jobs", "verbose")  # on the result
 
@@ -53,10 +53,8 @@ class Study:
         Further short facts, such as the duration.
     test : StructureTest, optional
         From :func:`ufselect.inspection.structure_test`: the page begins with its result, and figures show its baseline.
-    stability : array-like of shape (n_features,), optional
-        From :func:`ufselect.inspection.selection_frequencies`.
-    subset_size : int, optional
-        Number of samples in each of the subsets from which the stability comes.
+    stability : Stability, optional
+        From :func:`ufselect.inspection.stability_of`.
     missing : array-like of shape (n_features,), optional
         The share of missing values that every column had in the file.
     ordered : bool
@@ -79,8 +77,7 @@ class Study:
     image: tuple[int, int] | None = None
     facts: Mapping[str, str] = field(default_factory=dict)
     test: StructureTest | None = None
-    stability: Float | None = None
-    subset_size: int | None = None
+    stability: Stability | None = None
     missing: Float | None = None
     ordered: bool = False
 
@@ -94,13 +91,16 @@ class Study:
             "names": [f"x{column}" for column in range(d)] if names is None else list(map(str, names)),
             "samples": None if self.samples is None else list(map(str, self.samples)),
             "groups": {name: list(values) for name, values in self.groups.items()},
-            "stability": None if self.stability is None else np.asarray(self.stability, dtype=np.float64),
             "missing": None if self.missing is None else np.asarray(self.missing, dtype=np.float64),
         }
         for name, value in plain.items():
             object.__setattr__(self, name, value)
-        of_columns = {"names": self.names, "ranks": self.selector.ranking_}
-        of_columns |= {f"values of {name}": getattr(self, name) for name in ("stability", "missing")}
+        of_columns = {
+            "names": self.names,
+            "ranks": self.selector.ranking_,
+            "values of stability": None if self.stability is None else self.stability.frequencies,
+            "values of missing": self.missing,
+        }
         of_samples = {"labels": self.samples}
         of_samples |= {f"values of {shown(str(name))}": values for name, values in self.groups.items()}
         for noun, count, found in (("columns", d, of_columns), ("samples", n, of_samples)):
@@ -125,13 +125,6 @@ class Study:
     def constant(self) -> npt.NDArray[np.bool_]:
         """Which columns are constant."""
         return np.asarray(constant_columns(self.X))
-
-    @property
-    def subsets(self) -> str:
-        """The subsets of the samples from which the stability comes, in words."""
-        n = self.X.shape[0]
-        size = self.subset_size
-        return "the samples" if size is None else f"{size:,} of {n:,} samples ({percent(size / n)})"
 
     @property
     def is_noise(self) -> bool:

@@ -57,7 +57,7 @@ function tableFields(features) {
       ? { key: "gain", title: "Gain", hint: "Gain in alignment with the learned structure over the columns ranked before it",
           largestFirst: true, value: known(gains), show: (i) => gains[i]?.toFixed(4) ?? "–" }
       : { key: "score", title: "Score", largestFirst: true, value: known(scores), show: (i) => evenNumber(scores[i]) },
-    ...(stability ? [{ key: "stability", title: "Stability", hint: `Share of random subsets of ${features.subsets} on which the column is selected, too; the mark is chance level`,
+    ...(stability ? [{ key: "stability", title: "Stability", hint: `Share of ${features.subsets} from which the column is selected, too; the mark is chance level`,
       largestFirst: true, value: known(stability), show: (i) => stabilityBar(features, i) }] : []),
     { key: "stands", title: "Stands for", hint: "Columns not selected whose most similar selected column is this one, with an absolute correlation of at least 0.5",
       largestFirst: true, value: (i) => standsFor[i]?.count ?? null, show: (i) => standsForText(features, i) },
@@ -74,10 +74,10 @@ function histogram({ histograms, ranges }, i) {
     svgElement("title", {}, title), svgElement("path", { d: bars.join("") }));
 }
 
-function stabilityBar({ stability, selected, names }, i) {
+function stabilityBar({ stability, stabilityByChance }, i) {
   const [fill, chance] = [element("span", { class: "fill" }), element("span", { class: "chance" })];
   fill.style.width = `${100 * stability[i]}%`;
-  chance.style.left = `${100 * selected / names.length}%`;
+  chance.style.left = `${100 * stabilityByChance}%`;
   return element("span", { class: "stable" }, element("span", { class: "bar" }, fill, chance), element("span", {}, `${Math.round(100 * stability[i])}\u00a0%`));
 }
 
