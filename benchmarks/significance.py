@@ -2,7 +2,10 @@
 
 python benchmarks/significance.py level --jobs 16      # 2,000 sets without structure
 python benchmarks/significance.py power --jobs 16      # planted data of six kinds, and cells
-python benchmarks/significance.py report               # tables and the figure from the Parquet files
+python benchmarks/significance.py noise --jobs 16      # selections among loud noise, with the test and without
+python benchmarks/significance.py sets --jobs 16 --data FOLDER   # the sets (NAME.npz) of a folder
+python benchmarks/significance.py tables --jobs 2      # real tables, as they come and with shuffled columns
+python benchmarks/significance_report.py               # tables and the figure, from what these wrote
 """
 
 from __future__ import annotations
@@ -19,13 +22,18 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from significance_of_real_data import results_of_set, results_of_table, set_jobs, table_jobs
 from sklearn import datasets
 from threadpoolctl import threadpool_limits
 
+from ufselect import KernelFSASL
 from ufselect.preprocessing import LogNormalize
 from ufselect.significance import column_significance
 
 OUT = Path(__file__).parents[1] / "results" / "significance"
+
+LEVELS = [0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, *np.linspace(0.1, 1.0, 10).round(1)]
+"""At which p-values are counted."""
 
 # Sizes of sets without structure, and how many sets of each kind have them.
 SIZES = {(30, 10): 60, (30, 1000): 60, (100, 40): 60, (100, 300): 50, (300, 1000): 50, (1000, 200): 30, (3000, 60): 10}
@@ -124,9 +132,9 @@ def level_of(kind: str, n: int, d: int, seed: int) -> dict[str, Any]:
     with threadpool_limits(1):
         start = time.perf_counter()
         found = column_significance(KINDS[kind](np.random.default_rng(seed), n, d), random_state=seed)
-    p = found.p_values[found.tested]
-    below = {f"below_{level}": int((p < level).sum()) for level in (0.01, 0.05, 0.1, 0.5)}
-    return {"kind": kind, "n": n, "d": d, "seed": seed, "n_tested": found.n_tested, "n_found": found.n_found, **below,
+    p = np.sort(found.p_values[found.tested])
+    return {"kind": kind, "n": n, "d": d, "seed": seed, "n_tested": found.n_tested, "n_found": found.n_found,
+            "n_at_most": np.searchsorted(p, LEVELS, side="right").tolist(),
             "seconds": time.perf_counter() - start}  # fmt: skip
 
 
@@ -169,20 +177,53 @@ def run(function: Callable[..., dict[str, Any]], jobs: Iterable[tuple[Any, ...]]
                 print(done, file=sys.stderr, flush=True)
 
 
+def noisy(rng: np.random.Generator, kind: str) -> Any:
+    """Three clusters of 300 samples in ten columns of standard deviation 2, and louder columns of noise behind them."""
+    n = 300
+    useful = rng.standard_normal((3, 10))[rng.integers(3, size=n)] + 0.5 * rng.standard_normal((n, 10))
+    useful *= 2.0 / useful.std(axis=0)
+    if kind == "twenty lognormal":
+        noise = rng.lognormal(0.0, 1.5, (n, 20))
+        return np.hstack([useful, 9.0 * noise / noise.std(axis=0)])
+    if kind == "forty that are 98 % zero":
+        return np.hstack([useful, 40.0 * rng.random((n, 40)) * (rng.random((n, 40)) < 0.02)])
+    if kind == "forty t with 2 degrees of freedom":
+        return np.hstack([useful, 2.0 * rng.standard_t(2, (n, 40))])
+    return np.hstack([useful, 3.0 * rng.standard_normal((n, 40))])
+
+
+NOISES = ("twenty lognormal", "forty that are 98 % zero", "forty t with 2 degrees of freedom", "forty normal")
+
+
+def noise_of(kind: str, seed: int) -> dict[str, Any]:
+    """Select ten columns beside noise, with the test and without."""
+    X = noisy(np.random.default_rng(seed), kind)
+    useful = {fdr: KernelFSASL(10, fdr=fdr).fit(X).get_support()[:10].mean() for fdr in (None, 0.05)}
+    return {"kind": kind, "seed": seed, "useful": float(useful[None]), "useful_among_found": float(useful[0.05])}
+
+
+def noise_jobs() -> list[tuple[Any, ...]]:
+    """Arguments of all selections beside noise."""
+    return [(kind, seed) for kind in NOISES for seed in range(25)]
+
+
 def main() -> None:
     """Run the part that the command line names."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("part", choices=("level", "power", "report"))
+    parser.add_argument("part", choices=("level", "power", "noise", "sets", "tables"))
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--out", type=Path, default=OUT)
+    parser.add_argument("--data", type=Path, nargs="*", default=[], help="folders with NAME.npz, for sets")
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
-    if options.part == "level":
-        run(level_of, level_jobs(), options.jobs, options.out / "level.jsonl")
-    elif options.part == "power":
-        run(power_of, power_jobs(), options.jobs, options.out / "power.jsonl")
-    else:
-        raise SystemExit("report: not yet")
+    function, jobs = {
+        "level": lambda: (level_of, level_jobs()),
+        "power": lambda: (power_of, power_jobs()),
+        "noise": lambda: (noise_of, noise_jobs()),
+        "sets": lambda: (results_of_set, set_jobs(options.data)),
+        "tables": lambda: (results_of_table, table_jobs()),
+    }[options.part]()
+    run(function, jobs, options.jobs, options.out / f"{options.part}.jsonl")
 
 
 if __name__ == "__main__":
