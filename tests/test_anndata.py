@@ -314,17 +314,17 @@ def test_genes_are_tested_for_the_method_of_an_author(monkeypatch):
     monkeypatch.setattr(ufselect, "WithFitOfItsOwn", WithFitOfItsOwn, raising=False)
     loud = COUNTS.copy()
     loud[:, 20:30] *= 40.0
-    tested, untested, declined = cells(loud), cells(loud), cells(loud)
+    tested, among_all, declined = cells(loud), cells(loud), cells(loud)
     select_genes(tested, 6, method="WithoutRate", counts=False)
-    select_genes(untested, 6, method="WithFitOfItsOwn", counts=False)
+    select_genes(among_all, 6, method="WithFitOfItsOwn", counts=False)
     select_genes(declined, 6, method="WithoutRate", counts=False, fdr=None)
     expected = column_significance(loud)
     assert_array_equal(tested.var["ufselect_q"], expected.q_values)
     assert tested.var["ufselect_q"][tested.var["ufselect_selected"]].max() <= 0.05
     assert tested.uns["ufselect"]["test"]["n_found"] == expected.n_found
-    for each in (untested, declined):
-        assert "ufselect_q" not in each.var
-        assert "test" not in each.uns["ufselect"]
+    assert_array_equal(among_all.var["ufselect_q"], expected.q_values)
+    assert "test" not in declined.uns["ufselect"]
+    for each in (among_all, declined):
         assert each.var["ufselect_selected"][:N_MARKERS].sum() < 6
 
 

@@ -23,7 +23,7 @@ from ufselect.files import Selection, Table, infinite_values, looks_like_counts,
 from ufselect.files.annotated import annotate, annotated_numbers
 from ufselect.files.errors import UnreadableError
 from ufselect.preprocessing import LogNormalize
-from ufselect.significance import ColumnSignificance, fit_arguments
+from ufselect.significance import ColumnSignificance, fit_tested
 
 if TYPE_CHECKING:
     from anndata import AnnData
@@ -147,7 +147,7 @@ def select_genes(
     kept = keep_exclude.keep
     if len(kept) and (reason := why_useless(X[:, kept], [names[index] for index in kept])):
         raise ValueError(f"keep: {reason}.")
-    selector.fit(X, **fit_arguments(selector, X, fdr, batch=batch, verbose=verbose))
+    fit_tested(selector, X, fdr, batch=batch, verbose=verbose)
     annotated = adata.copy() if copy else adata
     settings = {"layer": layer, "batch_key": batch_key, "counts": are_counts}
     annotate(annotated, recorded_selection(selector, names, settings), np.arange(len(names)))

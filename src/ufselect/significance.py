@@ -145,19 +145,20 @@ def column_significance(
         return test.of_columns(data, screening, groups)
 
 
-def fit_arguments(
-    selector: BaseSelector, X: Any, fdr: float | None, *, batch: Any = None, verbose: int = 0
-) -> dict[str, Any]:
-    """Return arguments of ``fit``: the batches, if any, and a test that the selector does not make itself.
+def fit_tested(selector: BaseSelector, X: Any, fdr: float | None, *, batch: Any = None, verbose: int = 0) -> None:
+    """Fit a selector whose columns are to be tested, also if the class of an author lacks the parameter ``fdr``.
 
-    The class of an author may lack the parameter ``fdr``, and its ``fit`` may take neither batches nor a test.
+    If the ``fit`` of that class takes no test either, it selects among all columns, and is told what was found.
     """
-    params = selector.get_params()
-    given = {} if batch is None else {"batch": batch}
-    if fdr is not None and "fdr" not in params and has_fit_parameter(selector, "significance"):
+    params, given, significance = selector.get_params(), {} if batch is None else {"batch": batch}, None
+    if fdr is not None and "fdr" not in params:
         shared = {name: params[name] for name in ("exclude", "n_jobs", "random_state") if name in params}
-        given["significance"] = column_significance(X, fdr=fdr, batch=batch, verbose=verbose, **shared)
-    return given
+        significance = column_significance(X, fdr=fdr, batch=batch, verbose=verbose, **shared)
+        if has_fit_parameter(selector, "significance"):
+            given["significance"] = significance
+    selector.fit(X, **given)
+    if significance is not None:
+        selector.significance_, selector.q_values_ = significance, significance.q_values
 
 
 def _learner(selector: BaseSelector) -> Learner:

@@ -30,9 +30,11 @@ from command_line import (
 
 import ufselect.files
 from ufselect import FSSL, KernelFSASL
+from ufselect._utils.wording import q_value
+from ufselect.base.significance import LIMITS
 from ufselect.cli import fitting
 from ufselect.datasets import make_planted_clusters
-from ufselect.inspection import alignment_of_selection, neighborhoods_kept, stability_of, structure_test
+from ufselect.inspection import LearnedStructure, alignment_of_selection, neighborhoods_kept, stability_of
 
 # Every format in, every format out, each method on several. Processes start slowly: a few show that they work alike.
 ALONE = [
@@ -77,6 +79,7 @@ def check_annotated(path, source, selector):
     np.testing.assert_array_equal(data.var["ufselect_score"], selector.scores_)
     np.testing.assert_array_equal(data.var["ufselect_rank"], selector.ranking_)
     np.testing.assert_array_equal(data.var["ufselect_selected"], selector.get_support())
+    np.testing.assert_array_equal(data.var["ufselect_q"], selector.q_values_)
     aside = {name: data.obs[name].tolist() for name in data.obs}
     assert aside == {name: values for name, values in source.aside.items() if name != "obs_names"}
 
@@ -84,11 +87,14 @@ def check_annotated(path, source, selector):
 def check_printed(stdout, source, selector):
     best = [source.names[column] for column in selector.top_features()]
     curve = getattr(selector, "alignment_curve_", None)
+    significance = selector.significance_
+    assert stdout.startswith(f"{significance.verdict_on(selector.top_features())}\n{LIMITS}\n")
     assert ("alignment" in stdout) == (curve is not None)
     alignment = "" if curve is None else r" +([01]\.\d{3})"
-    rows = re.findall(rf"^ *(\d+)  (\S.*?) +(\S+){alignment}$", stdout, flags=re.MULTILINE)
+    rows = re.findall(rf"^ *(\d+)  (\S.*?) +(\S+){alignment} +(\S+)$", stdout, flags=re.MULTILINE)
     assert [(int(rank), name) for rank, name, *_ in rows] == list(enumerate(best, start=1))
     figures = [figure for _, _, figure, *_ in rows]
+    assert [row[-1] for row in rows] == [q_value(q) for q in selector.q_values_[selector.top_features()]]
     assert ("gain" in stdout.split(), "score" in stdout.split()) == (curve is not None, curve is None)
     if curve is None:
         scores = [float(f"{score:.4g}") for score in selector.scores_[selector.top_features()]]
@@ -96,11 +102,10 @@ def check_printed(stdout, source, selector):
     else:
         assert figures == [f"{gain:.4f}" for gain in np.diff(curve[:5], prepend=0.0)]
         assert [row[3] for row in rows] == [f"{value:.3f}" for value in curve[:5]]
-        tested = structure_test(source.X, selector)
-        by_chance = f"shuffled columns: {tested.mean:.2f} ± {round(tested.spread, 3):.1g};"
-        found = f"learned structure: {curve[4]:.2f} of 1 ({by_chance}"
-        assert (found in stdout) == (tested.p_value < 0.05)
-        assert ("No structure was found" in stdout) == (tested.p_value >= 0.05)
+        others = np.flatnonzero(~significance.found)
+        others = others[np.argsort(selector.ranking_[others])][:5]
+        (reached,) = LearnedStructure(selector, source.X).alignments_of([others])
+        assert f"learned structure: {curve[4]:.2f} of 1 ({len(others)} columns not found: {reached:.2f}).\n" in stdout
     assert f"{source.path.name}: 60 samples × 12 numeric columns (" in stdout
     assert "Columns: 5, as requested.\n" in stdout
     assert re.search(r"5 of 12 columns preserve [\d.]+ % of .* neighbours \(random columns: [\d.]+ %\)\.\n", stdout)
@@ -136,12 +141,12 @@ def cells(tmp_path, monkeypatch):
     return write_source(tmp_path, "cells.csv")
 
 
-def test_names_alone_come_best_first_without_a_test_and_with_notes_on_standard_error(cells, monkeypatch):
-    monkeypatch.setattr("ufselect.inspection.significance.structure_test", None)  # calling it would fail
+def test_names_alone_come_best_first_and_the_rest_is_said_on_standard_error(cells):
     outcome = invoke("select", "cells.csv", "-m", "7", "--method", "MCFS", "--names")
     best = [NAMES[column] for column in fitted("MCFS", cells.X, 7).top_features()]
     assert outcome[:2] == (0, "".join(f"{name}\n" for name in best))
     assert "Set aside: " in outcome.stderr
+    assert outcome.stderr.startswith("4 of 12 columns share structure with others (false discovery rate 5 %); 7 were ")
 
 
 def test_the_numbers_of_columns_and_clusters_and_why(cells):

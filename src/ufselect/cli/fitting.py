@@ -88,10 +88,10 @@ def fit_with_notes(
     With ``fdr``, columns are tested beforehand if the class of an author has no such parameter.
     """
     from ufselect._utils.warnings import convergence_warnings
-    from ufselect.significance import fit_arguments
+    from ufselect.significance import fit_tested
 
     with convergence_warnings() as messages, modest_resources(X, selector.get_params().get("n_jobs", 1)):
-        fit() if fit else selector.fit(X, **fit_arguments(selector, X, fdr, batch=batch, verbose=1))
+        fit() if fit else fit_tested(selector, X, fdr, batch=batch, verbose=1)
     for message in dict.fromkeys(messages):
         note(message)
 
@@ -126,11 +126,16 @@ def modest_resources(X: Any, n_jobs: int | None) -> Iterator[None]:
         yield
 
 
-def notes_on_fit(selector: BaseSelector) -> list[str]:
-    """Return sentences on the number of clusters and of columns, where they come from, and on copies."""
+def notes_on_fit(selector: BaseSelector, *, significant: bool = False) -> list[str]:
+    """Return sentences on the number of clusters and of columns, where they come from, and on copies.
+
+    ``significant`` says that all columns found are selected.
+    """
     given = selector.get_params().get("n_features_to_select")
     how = f"{given:g} of all columns as requested" if isinstance(given, float) else "as requested"
-    if given == "auto":
+    if significant:
+        how = "those that share structure with others"
+    elif given == "auto":
         how = _automatic_number(selector)
     elif _is_default(selector, "n_features_to_select"):
         how = "the default of the method"

@@ -34,6 +34,7 @@ from ufselect.cli.select_dask import refuse_with_dask, select_with_dask
 if TYPE_CHECKING:
     from ufselect.base import BaseSelector
     from ufselect.inspection import Stability
+    from ufselect.significance import ColumnSignificance
 
 _N_RANDOM = 5
 _FEW = 0.1
@@ -101,10 +102,10 @@ def select(
     from ufselect.columns.moments import constant_columns
 
     start = perf_counter()
-    if significant:
-        _refuse_with_significant(features, test_options, parameters)
     fdr = test_options.rate
     selector = make_selector(method, fit_options, features=features, fdr=fdr, parameters=parameters)
+    if significant:
+        _refuse_with_significant(selector, features, test_options)
     choice = ColumnChoice.of(column_options)
     if dask is not None:
         of_one_file = {"output": output, "report": report, "image": image, "ordered": ordered}
@@ -132,7 +133,7 @@ def select(
     fit = time_and_memory(before_fit)
     pages = {}
     with config_context(assume_finite=True):  # the fit has validated X
-        all_notes = [*notes, *notes_on_fit(selector)]
+        all_notes = [*notes, *notes_on_fit(selector, significant=significant)]
         if n_constant := int(constant_columns(loaded.X[:, selector.top_features()]).sum()):
             all_notes.append(f"{n_constant:,} of them are constant: there are too few informative columns.")
         alignment = alignment_of(selector, loaded.X if batches is None else None)
@@ -147,7 +148,7 @@ def select(
     record = {"layer": read_options.layer or None, "batch_key": choice.batch or None, "counts": loaded.are_counts}
     write_all({output: _table_writer(selector, loaded, record)} if output else {}, pages)
     if names:
-        say(notes, err=True)
+        say([*verdict_of(selector), *notes], err=True)
         say(selected_names(selector, loaded.table.names))
         return
     say([*verdict_of(selector), *all_notes, ""])
@@ -156,22 +157,23 @@ def select(
     say(["", *alignment, *kept, *written, f"Took {time_and_memory(start)}; the fit {fit}."])
 
 
-def _refuse_with_significant(
-    features: str | None, test_options: options.TestOptions, parameters: Mapping[str, Any]
-) -> None:
-    """Raise an error if an option contradicts --significant."""
+def _refuse_with_significant(selector: BaseSelector, features: str | None, test_options: options.TestOptions) -> None:
+    """Raise an error if an option contradicts --significant, or the class of an author cannot be told what is found."""
+    from sklearn.utils.validation import has_fit_parameter
+
     refused = {"--features": features is not None, "--no-test": test_options.no_test}
-    refused["--min-distance"] = parameters.get("min_distance", 1) != 1
-    for option, given in refused.items():
-        if given:
-            raise typer.BadParameter(f"does not work with {option}", param_hint="--significant")
+    refused["--min-distance"] = getattr(selector, "min_distance", 1) != 1
+    refused[f"{type(selector).__name__}, whose fit takes no significance"] = not has_fit_parameter(
+        selector, "significance"
+    )
+    for what, is_given in refused.items():
+        if is_given:
+            raise typer.BadParameter(f"does not work with {what}", param_hint="--significant")
 
 
 def _select_all_found(selector: BaseSelector) -> None:
     """Select the columns that are found, which come first in every ranking, and those that are kept."""
-    significance = getattr(selector, "significance_", None)
-    if significance is None:
-        raise typer.BadParameter(f"{type(selector).__name__} does not test columns", param_hint="--significant")
+    significance: ColumnSignificance = selector.significance_
     if not significance.n_found:
         raise ValueError(significance.verdict)
     chosen = significance.found & significance.tested

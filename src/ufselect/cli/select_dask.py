@@ -65,7 +65,7 @@ def select_with_dask(
         detected = note_on_detected_counts("non-negative integers")
         notes.insert(0, COUNTS_REQUESTED if options.counts is Counts.yes else detected)
     if names:
-        say(notes, err=True)
+        say([*verdict_of(selector), *notes], err=True)
         say(selected_names(selector, files.names))
         return
     say([*verdict_of(selector), *notes, *notes_on_fit(selector), ""])
