@@ -154,7 +154,7 @@ def explained_stability(found: Mapping[str, Stability]) -> list[str]:
         for name, each in found.items()
         if each.has_near_copies
     ]
-    as_one = "stability if columns with an absolute correlation of at least 0.9 count as one"
+    as_one = "stability if columns with an absolute correlation of 0.9 or more count as one"
     return [
         f"stability: agreement of the selections from {subsets}; 1 = always the same columns, by chance {chance}.",
         *([f"near-copies: {as_one}: {', '.join(copies)}."] if copies else []),

@@ -145,9 +145,12 @@ def _share(row: EvaluatedColumns, name: str, digits: int = 0) -> str:
 
 def _legend(found: Evaluation, repeats: int, labelled: bool, scale: options.Scale | None) -> list[str]:
     method, missed = found.selector, found.n_not_converged
-    stable = [row for row in found.rows if row.stability is not None]
-    several = len(stable) > 1
-    stabilities = {f"{len(row.columns):,}" if several else method: row.stability for row in stable if row.stability}
+    several = sum(row.stability is not None for row in found.rows) > 1
+    stabilities = {
+        counted(len(row.columns), "column") if several else method: row.stability
+        for row in found.rows
+        if row.stability is not None
+    }
     subsets = [
         f"on subsets: the same on {repeats} random subsets of 80 % of the samples, mean ± standard deviation.",
         *explained_stability(stabilities),
