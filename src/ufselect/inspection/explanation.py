@@ -255,11 +255,8 @@ class LearnedStructure:
         takes_part[keep_exclude.exclude] = False
         informative = np.flatnonzero(takes_part)
         part = X[:, informative]
-        prepared = selector._prepared(part.astype(np.float64) if sp.issparse(part) else np.ascontiguousarray(part))
-        self._X = prepared
-        if hasattr(selector, "significance_") and getattr(selector, "scale", None) == "moderate":
-            in_fit = selector.significance_.found[informative] | np.isin(informative, keep_exclude.keep)
-            self._X = _moderately_scaled_by(in_fit, prepared) if selector.significance_.n_found else prepared
+        part = part.astype(np.float64) if sp.issparse(part) else np.ascontiguousarray(part)
+        self._X = prepared_as_fitted(selector, part, informative)
         self._alignments = alignments[informative].astype(np.float64)
         self._index = np.full(X.shape[1], -1, dtype=np.intp)
         self._index[informative] = np.arange(len(informative))
@@ -276,6 +273,27 @@ class LearnedStructure:
                 carried = float(self._alignments[index] @ part.squared_norms())
                 found[number] = carried / np.sqrt(_squared_norm_of_products(part))
         return found
+
+    def alignments_of_random(self, columns: Indices, most: int) -> Float:
+        """Return the alignment of 1, 2, … up to ``most`` random ones of some columns, with both sums at their means."""
+        index = self._index[columns]
+        part = self._X.subset(index := index[index >= 0])
+        squares, counts, d = part.squared_norms(), np.arange(1, min(most, len(index)) + 1), len(index)
+        of_pairs = (_squared_norm_of_products(part) - np.sum(squares**2)) / max(d * (d - 1), 1)
+        norms = np.sqrt(counts * np.mean(squares**2) + counts * (counts - 1) * of_pairs)
+        alignments: Float = counts * np.mean(self._alignments[index] * squares) / norms
+        return alignments
+
+
+def prepared_as_fitted(selector: BaseSelector, X: Any, columns: Indices) -> Columns:
+    """Centre and scale columns as a fit did, which may have been to those of them that were found or are kept."""
+    prepared: Columns = selector._prepared(X)
+    significance = getattr(selector, "significance_", None)
+    if significance is None or not significance.n_found or getattr(selector, "scale", None) != "moderate":
+        return prepared
+    names = getattr(selector, "feature_names_in_", None)
+    kept = keep_exclude_of(selector, selector.n_features_in_, None if names is None else list(names)).keep
+    return _moderately_scaled_by(significance.found[columns] | np.isin(columns, kept), prepared)
 
 
 def _moderately_scaled_by(in_fit: Mask, X: Columns) -> Columns:

@@ -8,6 +8,7 @@ import numpy as np
 
 from ufselect._utils import wording
 from ufselect._utils.wording import counted
+from ufselect.base.significance import LIMITS
 from ufselect.inspection import alignment_of_selection
 from ufselect.report.columns import MOST_CORRELATED, curves_of
 from ufselect.report.figures import MOST_CORRELATIONS_SHOWN, Findings, objective_values
@@ -16,11 +17,12 @@ from ufselect.report.study import Study
 
 
 class Verdict(NamedTuple):
-    """What was found, the evidence for it, and sentences on how sure it is."""
+    """The two parts of the first sentence, sentences on how sure it is, and sentences on the test."""
 
     finding: str
     evidence: str
     more: list[str]
+    of_test: list[str]
 
 
 class Caption(NamedTuple):
@@ -37,32 +39,14 @@ def percent(share: float) -> str:
 
 
 def verdict(study: Study) -> Verdict:
-    """Return what was found, and how much better it is than chance."""
-    d, test = study.X.shape[1], study.test
-    columns = counted(d, "column")
-    chosen = f"{study.selector.n_features_:,} of {columns}"
-    if test is None:
-        untested = "whether they carry any structure was not tested"
-        if curves_of(study) is None:
-            untested = f"{type(study.selector).__name__} learns no structure that they could be tested against"
-        return Verdict(f"{chosen} selected", untested, _stability(study))
-    n, fitted = study.X.shape[0], alignment_of_selection(study.selector) or test.observed
-    other = test.why_other_than(fitted, n)
-    by_chance = f"{test.mean:.2f}\u00a0±\u00a0{round(test.spread, 3):.1g}"
-    if not test.found:
-        evidence = (
-            f"the alignment of the selected columns with the learned structure is no better than that of shuffled "
-            f"columns ({f'{other} ' if other else ''}{test.observed:.2f} against {by_chance}, "
-            f"p\u00a0=\u00a0{test.p_value:.2g})"
-        )
-        too_few = "may be arbitrary, or too few samples were tested to detect a structure"
-        doubt = too_few if 0 < test.n_samples < n else "is arbitrary"
-        return Verdict(f"No structure was found in {columns}", evidence, [f"The selection of {chosen} {doubt}."])
-    probability = "p\u00a0<\u00a00.001" if test.p_value < 0.001 else f"p\u00a0=\u00a0{test.p_value:.2g}"
-    tested = f"; {other} {test.observed:.2f}" if other else ""
-    evidence = f"alignment {fitted:.2f} of 1{tested}, against {by_chance} for shuffled columns ({probability})"
-    verb = "carries" if d == 1 else "carry"
-    return Verdict(f"{chosen} {verb} the structure of the data", evidence, _stability(study))
+    """Return how many columns are found to share structure, and how many of them are selected."""
+    significance = study.significance
+    if significance is None:
+        finding = f"{study.selector.n_features_:,} of {counted(study.X.shape[1], 'column')} selected"
+        return Verdict(finding, ": whether they share structure with others was not tested.", _stability(study), [])
+    finding, bracket, evidence = significance.verdict_on(study.best_first[: study.selector.n_features_]).partition(" (")
+    sure = [] if study.is_noise else _stability(study)
+    return Verdict(finding, bracket + evidence, sure, [significance.procedure, LIMITS])
 
 
 def _stability(study: Study) -> list[str]:
@@ -93,9 +77,9 @@ def of_scores(study: Study) -> Caption:
     )
 
 
-def of_structure(study: Study) -> Caption:
+def of_structure(findings: Findings) -> Caption:
     """Describe the alignment with the learned structure."""
-    curves, test = curves_of(study), study.test
+    study, curves = findings.study, curves_of(findings.study)
     assert curves is not None  # otherwise there is no such figure
     highest = int(np.argmax(curves.alignment))
     label = (
@@ -106,17 +90,12 @@ def of_structure(study: Study) -> Caption:
         "How closely the similarities of samples by the best columns match the learned structure: 0 is not at all, "
         "1 exactly. "
     )
-    if test is None or not test.curves.size:
-        caption += "Not tested against shuffled columns; even columns of noise have some alignment."
+    if findings.alignment_of_not_found is not None:
+        caption += "The grey line is the mean of as many random columns that were not found."
+    elif study.is_noise:
+        caption += "No structure was found: columns of noise reach such an alignment, too."
     else:
-        caption += f"The grey band is the range of {len(test.curves)} fits to columns shuffled independently"
-        if 0 < test.n_samples < study.X.shape[0]:
-            caption += f", on {test.n_samples:,} samples; the thin line is the data on the same samples"
-        caption += (
-            ". The line is not above the band: no structure was found."
-            if study.is_noise
-            else ". Only alignment above the band indicates structure."
-        )
+        caption += "Even columns of noise have some alignment."
     if curves.r2 is not None:
         caption += " R² is that of a linear regression of the embedding on the same columns."
     return Caption(label, caption)

@@ -24,14 +24,13 @@ function drawScores({ names, scores, selected }) {
 
 function drawStructure(curves, { names, selected }) {
   if (!curves) return;
-  const { alignment, r2, all, tested } = curves;
+  const { alignment, r2, all, notFound } = curves;
   lineChart(byId("structure-drawing"), () => ({
     values: alignment,
     besides: [
       ...(r2 ? [{ values: r2, kind: "r2" }] : []),
-      ...(tested?.observed ? [{ values: tested.observed, kind: "tested" }] : []),
+      ...(notFound ? [{ values: notFound, kind: "not-found" }] : []),
     ],
-    band: tested,
     level: all,
     cut: Math.min(selected, alignment.length),
     dot: true,
@@ -40,15 +39,14 @@ function drawStructure(curves, { names, selected }) {
     titles: ["Columns", "Alignment"],
     describe: (i) => [
       `Alignment ${alignment[i].toFixed(3)} of the best ${grouped.format(i + 1)}`,
-      ...(tested?.mean[i] === undefined ? [] : [`Shuffled columns ${tested.low[i].toFixed(3)} to ${tested.high[i].toFixed(3)}`]),
+      ...(notFound?.[i] === undefined ? [] : [`Columns not found ${notFound[i].toFixed(3)}`]),
       ...(r2 ? [`R² ${r2[i].toFixed(3)}`] : []),
       `Last added: ${names[i]}`,
     ],
   }));
   const texts = {
     main: "best columns",
-    tested: tested?.observed && "on the samples tested",
-    band: tested && "shuffled columns",
+    "not-found": notFound && "random columns not found",
     level: all !== null && `all columns: ${all.toFixed(2)}`,
     r2: r2 && "R²",
   };

@@ -12,7 +12,8 @@ from scipy.spatial.distance import squareform
 from ufselect._utils.types import Float, Indices
 from ufselect.columns.moments import constant_columns
 from ufselect.columns.tabular import dense_part
-from ufselect.inspection import explain_features
+from ufselect.inspection import LearnedStructure, explain_features
+from ufselect.inspection.explanation import prepared_as_fitted
 from ufselect.metrics import absolute_correlations
 from ufselect.report.samples import Map
 from ufselect.report.study import Study, evenly_spaced, part_of
@@ -24,6 +25,8 @@ N_CONTROLS = 3  # columns left out, chosen at random, that are shown beside them
 LEAST_SIMILAR = 0.5  # absolute correlation from which on a selected column stands for one that is left out
 _MOST_ENTRIES = 20_000_000
 _RANDOM_COLUMNS = 100
+_MOST_NOT_FOUND = 500
+_ROUNDING = 1e-3
 _BINS = 24
 _MOST_LISTED = 5
 _MOST_EXPLAINED = 300
@@ -104,12 +107,29 @@ def alignment_of_all(study: Study) -> float | None:
     varying = np.flatnonzero(~constant)
     if len(varying) == 0:
         return None
-    X = study.selector._prepared(part[:, varying]).in_double_precision()
+    X = prepared_as_fitted(study.selector, part[:, varying], known[varying]).in_double_precision()
     squares = X.row_gram() ** 2
     share = n / len(rows)
     pairs = squares.sum() - squares.trace()
     norm = np.sqrt(share * squares.trace() + share * (n - 1) / max(len(rows) - 1, 1) * pairs)
     return min(float(share * X.squared_norms() @ np.asarray(alone)[known[varying]] / norm), 1.0)
+
+
+def alignment_of_not_found(study: Study) -> Float | None:
+    """Return the alignment of 1, 2, … random columns that are not found, as long as the curve of the best columns.
+
+    None if there are fewer than two, if nothing is found, or if the structure is not that of the columns as they are,
+    but of columns centred within batches.
+    """
+    curves, others = curves_of(study), study.not_found
+    if curves is None or study.is_noise or len(others) < 2:
+        return None
+    structure = LearnedStructure(study.selector, study.X)
+    count = min(study.selector.n_features_, len(curves.alignment), _RANDOM_COLUMNS)
+    (again,) = structure.alignments_of([study.best_first[:count]])
+    if abs(again - curves.alignment[count - 1]) > _ROUNDING:
+        return None
+    return structure.alignments_of_random(_random_columns(others, _MOST_NOT_FOUND), len(curves.alignment))
 
 
 class Histogram(NamedTuple):

@@ -128,7 +128,7 @@ def _figures(methods: Sequence[ComparedSelection], n_columns: int) -> list[dict[
         label = f"Line chart of the alignment of {counted(len(learned), 'method')} with the structures that they learn."
         caption = (
             "How closely the similarities of samples by the best columns of a method match the structure that it "
-            "learns. Even noise has some alignment: ufselect select tests one method against shuffled columns."
+            "learns. Even columns of noise have some alignment."
         )
         described.append(("alignment", "Alignment with the learned structure", Caption(label, caption)))
     return [{"name": name, "title": title, **said._asdict()} for name, title, said in described]

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ufselect._utils.types import Float
+from ufselect._utils.wording import percent
 from ufselect.columns.moments import column_moments
 from ufselect.columns.tabular import dense_part
 from ufselect.inspection import gains_of
@@ -19,6 +20,7 @@ from ufselect.report.columns import (
     Correlations,
     Markers,
     alignment_of_all,
+    alignment_of_not_found,
     curves_of,
     explanations,
     histograms,
@@ -47,12 +49,14 @@ class Findings:
     markers: Markers | None
     correlations: Correlations
     alignment_of_all: float | None
+    alignment_of_not_found: Float | None
 
     @classmethod
     def of(cls, study: Study) -> Findings:
         """Compute the findings."""
         shown = map_of_samples(study)
-        return cls(study, shown, markers(study, shown), selected_correlations(study), alignment_of_all(study))
+        aligned = alignment_of_all(study), alignment_of_not_found(study)
+        return cls(study, shown, markers(study, shown), selected_correlations(study), *aligned)
 
 
 def data_of_figures(findings: Findings) -> dict[str, Any]:
@@ -98,6 +102,7 @@ def _features(findings: Findings) -> dict[str, Any]:
         "stabilityByChance": None if stability is None else stability.frequency_by_chance,
         "subsets": None if stability is None else stability.subsets,
         "gains": None if gains is None else _rounded(gains),
+        "significance": _significance(study),
         "missing": None if study.missing is None or not study.missing.any() else _rounded(study.missing[order]),
         # Bars from 0 to 255, of which those that are not empty stay visible
         "histograms": [
@@ -112,25 +117,29 @@ def _features(findings: Findings) -> dict[str, Any]:
     }
 
 
+def _significance(study: Study) -> dict[str, Any] | None:
+    """Return the q-value of every column, best first, and whether it was tested and found."""
+    tested, order = study.significance, study.best_first
+    if tested is None:
+        return None
+    return {
+        "rate": percent(tested.fdr),
+        "q": [float(f"{q:.4g}") for q in tested.q_values[order]],
+        "found": packed(tested.found[order], "u1"),
+        "tested": packed(tested.tested[order] | (study.selector.copies_[order] >= 0), "u1"),
+    }
+
+
 def _curves(findings: Findings) -> dict[str, Any] | None:
-    curves, tested = curves_of(findings.study), findings.study.test
+    curves, not_found = curves_of(findings.study), findings.alignment_of_not_found
     if curves is None:
         return None
-    content: dict[str, Any] = {
+    return {
         "alignment": plain_numbers(curves.alignment),
         "r2": None if curves.r2 is None else plain_numbers(curves.r2),
+        "notFound": None if not_found is None else _rounded(not_found),
         "all": findings.alignment_of_all,
-        "tested": None,
     }
-    if tested is not None and tested.curves.size:
-        shuffled = tested.curves
-        content["tested"] = {
-            "observed": _rounded(tested.curve) if tested.n_samples < findings.study.X.shape[0] else None,
-            "low": _rounded(shuffled.min(axis=0)),
-            "mean": _rounded(shuffled.mean(axis=0)),
-            "high": _rounded(shuffled.max(axis=0)),
-        }
-    return content
 
 
 def _rounded(values: Float) -> list[float | None]:

@@ -16,9 +16,10 @@ import ufselect
 from ufselect._utils.types import Float, Indices
 from ufselect._utils.wording import shown
 from ufselect.base import BaseSelector
+from ufselect.base.significance import ColumnSignificance
 from ufselect.columns.moments import constant_columns
 from ufselect.columns.tabular import as_matrix, column_names
-from ufselect.inspection import Stability, StructureTest
+from ufselect.inspection import Stability
 
 _WITHOUT_EFFECT = ("n_jobs", "verbose")  # on the result
 
@@ -51,8 +52,9 @@ class Study:
         Height and width, if the columns are the pixels of images, row by row.
     facts : mapping of str to str
         Further short facts, such as the duration.
-    test : StructureTest, optional
-        From :func:`ufselect.inspection.structure_test`: the page begins with its result, and figures show its baseline.
+    significance : ColumnSignificance, optional
+        From :func:`ufselect.significance.column_significance`; by default that of the selector, if it tests columns.
+        The page begins with its result, and marks columns that are not found.
     stability : Stability, optional
         From :func:`ufselect.inspection.stability_of`.
     missing : array-like of shape (n_features,), optional
@@ -76,7 +78,7 @@ class Study:
     notes: Sequence[str] = ()
     image: tuple[int, int] | None = None
     facts: Mapping[str, str] = field(default_factory=dict)
-    test: StructureTest | None = None
+    significance: ColumnSignificance | None = None
     stability: Stability | None = None
     missing: Float | None = None
     ordered: bool = False
@@ -92,6 +94,7 @@ class Study:
             "samples": None if self.samples is None else list(map(str, self.samples)),
             "groups": {name: list(values) for name, values in self.groups.items()},
             "missing": None if self.missing is None else np.asarray(self.missing, dtype=np.float64),
+            "significance": self.significance or getattr(self.selector, "significance_", None),
         }
         for name, value in plain.items():
             object.__setattr__(self, name, value)
@@ -99,6 +102,7 @@ class Study:
             "names": self.names,
             "ranks": self.selector.ranking_,
             "values of stability": None if self.stability is None else self.stability.frequencies,
+            "q-values": None if self.significance is None else self.significance.q_values,
             "values of missing": self.missing,
         }
         of_samples = {"labels": self.samples}
@@ -129,7 +133,13 @@ class Study:
     @property
     def is_noise(self) -> bool:
         """Whether a test found no structure."""
-        return self.test is not None and not self.test.found
+        return self.significance is not None and not self.significance.n_found
+
+    @property
+    def not_found(self) -> Indices:
+        """The indices of the columns that were tested and not found."""
+        tested = self.significance
+        return np.empty(0, dtype=np.intp) if tested is None else np.flatnonzero(tested.tested & ~tested.found)
 
 
 def part_of(X: Any, rows: Indices, columns: Indices) -> Any:

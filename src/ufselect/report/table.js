@@ -8,6 +8,7 @@ const HISTOGRAM = { width: 84, height: 22 };
 function drawTable(features, download) {
   const view = { key: "rank", rising: true, query: "", selectedOnly: true, page: 0 };
   const fields = tableFields(features);
+  for (const key of ["found", "tested"]) if (features.significance) features.significance[key] = unpacked(features.significance[key], Uint8Array);
   const lowered = features.names.map((name) => name.toLowerCase());
   let found = [];
 
@@ -42,7 +43,7 @@ function drawTable(features, download) {
 
 /** The columns of the table: the value to sort by, and the text or the element to show. */
 function tableFields(features) {
-  const { names, scores, gains, stability, missing, distinct, standsFor } = features;
+  const { names, scores, gains, significance, stability, missing, distinct, standsFor } = features;
   const known = (values) => (i) => values[i] ?? null;
   return [
     { key: "rank", title: "Rank", value: (i) => i + 1, show: (i) => grouped.format(i + 1) },
@@ -57,6 +58,8 @@ function tableFields(features) {
       ? { key: "gain", title: "Gain", hint: "Gain in alignment with the learned structure over the columns ranked before it",
           largestFirst: true, value: known(gains), show: (i) => gains[i]?.toFixed(4) ?? "–" }
       : { key: "score", title: "Score", largestFirst: true, value: known(scores), show: (i) => evenNumber(scores[i]) },
+    ...(significance ? [{ key: "q", title: "q", hint: `Smallest false discovery rate at which the column is found to share structure with others; at most ${significance.rate} counts as found`,
+      value: known(significance.q), show: (i) => qWithMark(significance, i) }] : []),
     ...(stability ? [{ key: "stability", title: "Stability", hint: `Share of ${features.subsets} from which the column is selected, too; the mark is chance level`,
       largestFirst: true, value: known(stability), show: (i) => stabilityBar(features, i) }] : []),
     { key: "stands", title: "Stands for", hint: "Columns not selected whose most similar selected column is this one, with an absolute correlation of at least 0.5",
@@ -72,6 +75,13 @@ function histogram({ histograms, ranges }, i) {
   const title = `From ${shortNumber(ranges[i][0])} to ${shortNumber(ranges[i][1])}`;
   return svgElement("svg", { class: "histogram", width, height, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": title },
     svgElement("title", {}, title), svgElement("path", { d: bars.join("") }));
+}
+
+/** The q-value, and a word if the column is not found. */
+function qWithMark({ q, found, tested }, i) {
+  const text = q[i] < 0.001 ? "<\u00a00.001" : q[i].toFixed(3);
+  const word = tested[i] ? "not found" : "not tested";
+  return found[i] ? text : element("span", {}, element("span", { class: "not-found" }, word), " ", element("span", {}, text));
 }
 
 function stabilityBar({ stability, stabilityByChance }, i) {
@@ -196,13 +206,14 @@ function showCount(found, { names, selected }, { query, selectedOnly }) {
   byId("count").textContent = query ? `${grouped.format(found.length)} of ${counted(all, what)} found.` : `${counted(all, what)}.`;
 }
 
-function rankingCsv({ names, scores, gains, selected, stability }) {
+function rankingCsv({ names, scores, gains, significance, selected, stability }) {
   const columns = {
     rank: (i) => i + 1,
     name: (i) => quoted(names[i]),
     ...(gains && { gain: (i) => gains[i] ?? "" }),
     score: (i) => scores[i] ?? "",
     selected: (i) => i < selected,
+    ...(significance && { q: (i) => significance.q[i] }),
     ...(stability && { stability: (i) => stability[i] }),
   };
   const lines = names.map((_, i) => Object.values(columns).map((cell) => cell(i)).join(","));
