@@ -11,9 +11,11 @@ from browsers import LONGEST_WAIT, redrawn, resized, started_browser
 from sklearn.datasets import load_digits
 
 from ufselect import MCFS, KernelFSASL, LaplacianScore, MaxVariance
+from ufselect.base.significance import LIMITS
 from ufselect.datasets import make_planted_clusters
-from ufselect.inspection import compare_selectors, gains_of, stability_of, structure_test
+from ufselect.inspection import compare_selectors, gains_of, stability_of
 from ufselect.report import Study, render_comparison, render_page
+from ufselect.significance import column_significance
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 
@@ -27,19 +29,19 @@ HOSTILE = [
     "=1+1",
     "שלום",
 ]
-TEXTS = ["h1", ".evidence", "figcaption", ".facts dt", "#count", "#theme", "td.rank", "thead th button", "summary"]
+TEXTS = ["h1", ".of-test", "figcaption", ".facts dt", "#count", "#theme", "td.rank", "thead th button", "summary"]
 TEXTS_OF_A_ROW = ["td.name button", "tr.details p", "td.stands"]
 
 
 def digits_study():
     X, digits = load_digits(return_X_y=True)
     X, digits = X[:300], digits[:300]
-    selector = KernelFSASL(n_features_to_select=15).fit(X)
+    selector = KernelFSASL(n_features_to_select=15, fdr=0.05).fit(X)
     names = [f"pixel {place // 8} {place % 8}" for place in range(64)]
     command = "ufselect select digits.csv --features 15 --clusters 10"
-    found = {"test": structure_test(X, selector), "stability": stability_of(selector, X)}
     shown = {"groups": {"digit": digits}, "notes": ["Ten were given."], "image": (8, 8)}
-    return Study(selector, X, names, "digits.csv", command, ordered=True, **found, **shown)
+    stability = stability_of(selector, X)
+    return Study(selector, X, names, "digits.csv", command, ordered=True, stability=stability, **shown)
 
 
 def planted_study():
@@ -78,15 +80,39 @@ def outliers_study():
     return Study(MaxVariance(n_features_to_select=4).fit(X), X, list("abcdef"), "outliers.csv", "command")
 
 
+def study_of(X, count):
+    names = [f"gene {column}" for column in range(X.shape[1])]
+    selector = KernelFSASL(count, fdr=0.05).fit(X)
+    return Study(selector, X, names, "tested.csv", "command")
+
+
+def noise_study():
+    return study_of(np.random.default_rng(0).standard_normal((120, 60)), 8)
+
+
+def few_found_study():
+    """Twelve columns of 5,000 that tell two groups apart."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((200, 5000))
+    X[:, :12] += 6.0 * rng.permutation(np.arange(200) % 2)[:, None]
+    return study_of(X, 20)
+
+
+def some_samples_study():
+    return study_of(make_planted_clusters(20_000, 4, 10, 30, random_state=0).X, 12)
+
+
 def comparison_page():
     X = make_planted_clusters(120, 4, 10, 30, random_state=0).X
     selectors = {"KernelFSASL": KernelFSASL(), "MCFS": MCFS(), "<b>variance": MaxVariance()}
-    compared = compare_selectors(selectors, X, n_features_to_select=10, n_repeats=2)
+    found = column_significance(X)
+    compared = compare_selectors(selectors, X, n_features_to_select=10, n_repeats=2, significance=found)
     return render_comparison(compared, 40, source="planted.csv", command="ufselect compare", notes=[LONG])
 
 
 STUDIES = {"digits": digits_study, "planted": planted_study, "hostile": hostile_study}
 EDGES = {"denormal": denormal_study, "clusters": many_clusters_study, "outliers": outliers_study}
+TESTED = {"noise": noise_study, "few": few_found_study, "samples": some_samples_study}
 
 
 @pytest.fixture(scope="module")
@@ -97,7 +123,7 @@ def browser():
 
 @pytest.fixture(scope="module")
 def studies():
-    return {name: make() for name, make in (STUDIES | EDGES).items()}
+    return {name: make() for name, make in (STUDIES | EDGES | TESTED).items()}
 
 
 @pytest.fixture(scope="module")
@@ -161,34 +187,84 @@ def tip_lines(page):
     return tip.locator("div").all_inner_texts()
 
 
-def test_headline_is_the_verdict_and_alignment_is_drawn_with_its_baselines(open_page, studies):
-    page = open_page("digits")
-    test, selector = studies["digits"].test, studies["digits"].selector
-    assert page.title() == "15 of 64 columns carry the structure of the data: digits.csv"
+HEADLINES = {
+    "digits": (r"\d\d of 5\d columns share structure with others", "15 were selected, all of them among these."),
+    "noise": (r"No structure was found in 60 columns", "the selection of 8 is arbitrary."),
+    "few": (r"1\d of 5,000 columns share structure with others", r"20 were selected, 1\d of them among these."),
+    "samples": (r"10 of 40 columns share structure with others", "12 were selected, 10 of them among these."),
+}
+
+
+@pytest.mark.parametrize("name", HEADLINES)
+def test_headline_is_the_verdict_and_the_limits_follow(open_page, studies, name):
+    page, significance = open_page(name), studies[name].significance
+    finding, evidence = HEADLINES[name]
     sentence = page.locator("h1").inner_text().replace("\u00a0", " ")
-    by_chance = f"{test.mean:.2f} ± {round(test.spread, 3):.1g} for shuffled columns (p < 0.001)"
-    assert sentence == f"{page.title().split(':')[0]}: alignment {test.observed:.2f} of 1, against {by_chance}."
+    assert re.fullmatch(rf"{finding} \(false discovery rate 5 %\)[;:] {evidence}", sentence)
+    assert re.fullmatch(rf"{finding}: \w+\.csv", page.title())
+    of_test = page.locator(".of-test").inner_text()
+    assert of_test == f"{significance.procedure} {LIMITS}"
+    assert ("3,000 of 20,000 samples" in of_test) == (name == "samples")
+    assert page.locator(".more").count() == (name == "digits")
+    for width in (320, 1280):
+        assert resized(page, width).evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_alignment_is_drawn_with_its_baselines(open_page, studies):
+    page = open_page("digits")
+    selector = studies["digits"].selector
     assert "have a stability of" in page.locator(".more").inner_text()
     facts = page.locator(".facts").inner_text()
     assert "300 samples × 64 columns" in facts
     assert "KernelFSASL" in facts
     assert page.locator(".notes").inner_text() == "Ten were given."
     drawing = page.locator("#structure-drawing")
-    assert [drawing.locator(f"path.{kind}").count() for kind in ("band", "main", "r2")] == [1, 1, 1]
+    assert [drawing.locator(f"path.{kind}").count() for kind in ("not-found", "main", "r2")] == [1, 1, 1]
     assert drawing.locator("line.level").count() == 1
     legend = page.locator("#structure-legend").inner_text()
-    assert re.search(r"best columns\s+shuffled columns\s+all columns: 0\.\d\d\s+R²", legend)
-    band, main = (drawing.locator(f"path.{kind}").bounding_box() for kind in ("band", "main"))
-    assert band["y"] > main["y"]  # above the shuffled columns
+    assert re.search(r"best columns\s+random columns not found\s+all columns: 0\.\d\d\s+R²", legend)
+    below, main = (drawing.locator(f"path.{kind}").bounding_box() for kind in ("not-found", "main"))
+    assert below["y"] > main["y"] + main["height"] / 2
     assert "that of two random columns 0." in page.locator("#redundancy figcaption").inner_text()
     assert "not selected, drawn at random for comparison" in page.locator("#markers figcaption").inner_text()
     assert page.locator("tr.column .chance").count() == 15
     curve, r2 = selector.alignment_curve_, selector.r2_curve_
+    move_over(page, "#structure-drawing", across=0.1)
+    alignment, not_found, *_ = tip_lines(page)
+    assert re.fullmatch(r"Alignment 0\.\d{3} of the best \d", alignment)
+    assert re.fullmatch(r"Columns not found 0\.\d{3}", not_found)
     move_over(page, "#structure-drawing", across=0.99)
-    alignment, shuffled, explained, _ = tip_lines(page)
+    alignment, *_, explained, _ = tip_lines(page)
     assert (alignment, explained) == (f"Alignment {curve[-1]:.3f} of the best {len(curve)}", f"R² {r2[-1]:.3f}")
-    assert re.fullmatch(r"Shuffled columns 0\.\d{3} to 0\.\d{3}", shuffled)
     assert page.locator("#structure-drawing .cut-text").text_content() == f"{curve[14]:.2f} with 15"
+    assert open_page("noise").locator("#structure-drawing path.not-found").count() == 0
+
+
+def test_q_sorts_tells_what_it_means_and_marks_columns_that_are_not_found(open_page, studies):
+    page = open_page("few")
+    significance, best = studies["few"].significance, best_names(studies["few"])
+    head = page.locator("[data-key=q]")
+    rate = "at most 5 % counts as found"
+    assert head.get_attribute("title") == (
+        f"Smallest false discovery rate at which the column is found to share structure with others; {rate}"
+    )
+    n_found = significance.n_found
+    cells = page.locator("td.q")
+    assert [("not found" in text) for text in cells.all_inner_texts()] == [False] * n_found + [True] * (20 - n_found)
+    head.click()
+    assert page.locator("th.q").get_attribute("aria-sort") == "ascending"
+    assert names_shown(page)[:n_found] == sorted(
+        best[:n_found], key=lambda name: (significance.q_values[studies["few"].names.index(name)], best.index(name))
+    )
+    head.click()
+    assert "not found" in cells.first.inner_text()
+    assert not cells.last.locator(".not-found").count()
+    page.locator(f"td.name[title='{best[n_found]}']").click()
+    assert "It is not found to share structure with others (q-value" in page.locator("tr.details").inner_text()
+    page.get_by_role("button", name="All columns").first.click()
+    assert cells.locator(".not-found").count() == 25
+    untested = open_page("planted")
+    assert untested.locator("th.q").count() == untested.locator(".not-found").count() == 0
 
 
 def figures_of(page):
@@ -276,6 +352,10 @@ def test_methods_stand_side_by_side(open_page):
     rows = page.locator(".measures tbody th").all_inner_texts()
     assert rows == ["KernelFSASL", "MCFS", "<b>variance", "random"]
     assert page.locator(".measures .baseline th").inner_text() == "random"
+    assert page.locator(".measures thead th").nth(1).inner_text() == "found"
+    shares = [int(text.rstrip("\u00a0%")) for text in page.locator(".measures td:nth-child(2)").all_inner_texts()]
+    assert shares[:3] == [100, 100, 100]
+    assert shares[3] < 50
     assert page.locator("#alignment-drawing path.line").count() == 2
     assert page.locator("#alignment-legend").inner_text().split() == ["KernelFSASL", "MCFS"]
     move_over(page, "#alignment-drawing", across=0.3)
@@ -293,10 +373,13 @@ def test_methods_stand_side_by_side(open_page):
 def test_phone_shows_the_columns_that_matter(open_page):
     page = open_page("digits", width=400)
     shown = page.locator("thead th").filter(visible=True).all_inner_texts()
-    assert [text.strip() for text in shown] == ["Rank", "Name", "Values", "Stability"]
+    assert [text.strip() for text in shown] == ["Rank", "Name", "Values", "q", "Stability"]
     page.locator("tr.column").first.click()
     assert re.search(r"Distinct \d+, Gain 0\.\d+\.", page.locator("tr.details").inner_text())
     scroller = page.locator("#columns .scroller")
+    page.get_by_role("button", name="All columns").first.click()
+    page.locator("[data-key=q]").dblclick()
+    assert page.locator("td.q").filter(has_text="not found").first.is_visible()
     redrawn(page)
     assert scroller.evaluate("node => node.scrollWidth <= node.clientWidth + 1")
 
@@ -351,7 +434,7 @@ def test_all_columns_are_on_pages_and_found_by_name(open_page, studies):
     assert page.locator("#scores-drawing circle.marked").count() == 0  # beyond the ranks shown
 
 
-@pytest.mark.parametrize("name", ["hostile", "digits"])
+@pytest.mark.parametrize("name", ["hostile", "digits", "few"])
 def test_download_is_the_ranking(open_page, studies, name):
     page = open_page(name)
     with page.expect_download() as download:
@@ -364,6 +447,10 @@ def test_download_is_the_ranking(open_page, studies, name):
     assert [int(row["rank"]) for row in rows] == list(range(1, len(rows) + 1))
     assert [float(row["score"]) for row in rows] == selector.scores_[np.argsort(selector.ranking_)].tolist()
     assert [row["selected"] for row in rows].count("true") == selector.n_features_
+    assert ("q" in rows[0]) == (name != "hostile")
+    if name != "hostile":
+        q_values = selector.q_values_[np.argsort(selector.ranking_)]
+        np.testing.assert_allclose([float(row["q"]) for row in rows], q_values, rtol=1e-3)
     gains = gains_of(selector)
     assert ("gain" in rows[0]) == (gains is not None)
     if gains is not None:

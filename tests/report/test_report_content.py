@@ -23,13 +23,15 @@ from sklearn.metrics import adjusted_rand_score
 
 import ufselect
 from ufselect import MCFS, KernelFSASL, LaplacianScore, MaxVariance
+from ufselect.base.significance import LIMITS
 from ufselect.datasets import make_planted_clusters
-from ufselect.inspection import alignment_of_selection, explain_features, stability_of, structure_test
+from ufselect.inspection import LearnedStructure, explain_features, stability_of
 from ufselect.metrics import absolute_correlations, matched_accuracy, redundancy
 from ufselect.report import Study, render_page
 from ufselect.report.columns import alignment_of_all
 from ufselect.report.samples import MOST_GROUPS, grouped
 from ufselect.report.template import as_json, fit_for_html
+from ufselect.significance import column_significance
 
 HOSTILE = [
     "<img src=x onerror=alert(1)>",
@@ -57,9 +59,9 @@ def planted():
 
 @pytest.fixture(scope="module")
 def tested(planted):
-    """With a test and the stability, as the command makes it."""
-    test = structure_test(planted.X, planted.selector)
-    return replace(planted, test=test, stability=stability_of(planted.selector, planted.X))
+    """With a test of the columns and the stability, as the command makes it."""
+    study = planted_study(KernelFSASL(n_features_to_select=12, fdr=0.05))
+    return replace(study, stability=stability_of(planted.selector, planted.X))
 
 
 @pytest.fixture(scope="module")
@@ -72,9 +74,14 @@ def content_of(page):
 
 
 def headline_of(page):
-    """The first sentence: what was found, and the evidence."""
-    finding, evidence = re.search(r'<h1>(.*?): <span class="evidence">(.*?)</span></h1>', page).groups()
-    return html.unescape(finding), html.unescape(evidence).replace("\u00a0", " ")
+    """The first sentence."""
+    return text_of(re.search(r"<h1>.*?</h1>", page).group())
+
+
+def text_of(part):
+    """What people read of a part of the page."""
+    shown = re.sub(r"<(script|style|details)\b.*?</\1>", "", part, flags=re.DOTALL)
+    return html.unescape(re.sub(r"<[^>]*>", "", shown)).replace("\u00a0", " ")
 
 
 def unpacked(text, kind):
@@ -96,16 +103,36 @@ def test_names_and_scores_come_best_first(planted, content):
     assert content_of(render_page(filtered))["features"]["gains"] is None
 
 
-def test_curves_come_with_that_of_shuffled_columns_and_with_all_columns(tested):
+def test_curves_come_with_that_of_columns_not_found_and_with_all_columns(tested):
     content = content_of(render_page(tested))["curves"]
-    np.testing.assert_array_equal(content["alignment"], tested.selector.alignment_curve_)
-    np.testing.assert_array_equal(content["r2"], tested.selector.r2_curve_)
-    band = content["tested"]
-    np.testing.assert_allclose(band["low"], tested.test.curves.min(axis=0), atol=1e-6)
-    np.testing.assert_allclose(band["high"], tested.test.curves.max(axis=0), atol=1e-6)
-    assert np.all(np.array(band["low"]) <= band["mean"])
-    assert band["observed"] is None  # all samples were tested
-    assert content["alignment"][11] > band["high"][11]
+    selector = tested.selector
+    np.testing.assert_array_equal(content["alignment"], selector.alignment_curve_)
+    np.testing.assert_array_equal(content["r2"], selector.r2_curve_)
+    structure, rng = LearnedStructure(selector, tested.X), np.random.default_rng(0)
+    others = np.flatnonzero(~selector.significance_.found)
+    for count in (1, 5, 20):
+        lists = [rng.choice(others, count, replace=False) for _ in range(200)]
+        mean = structure.alignments_of(lists).mean()
+        assert content["notFound"][count - 1] == pytest.approx(mean, rel=0.05)
+    everything = structure.alignments_of([np.arange(60)])[0]
+    assert content["all"] == pytest.approx(everything, rel=1e-6)
+    assert "mean of as many random columns that were not found." in render_page(tested)
+
+
+@pytest.mark.parametrize("case", ["not tested", "all found", "in batches", "no structure learned"])
+def test_without_columns_not_found_or_their_alignment_there_is_no_such_line(case):
+    X, _, _ = make_planted_clusters(120, 4, 20, 0 if case == "all found" else 20, random_state=0)
+    method = LaplacianScore if case == "no structure learned" else KernelFSASL
+    selector = method(8, fdr=None if case == "not tested" else 0.05)
+    if case == "in batches":
+        batch = np.arange(120) % 2
+        X = X + 100.0 * batch[:, None]
+        selector.fit(X, batch=batch)
+    else:
+        selector.fit(X)
+    page = render_page(Study(selector, X, None, "f", "c"))
+    assert (content_of(page)["curves"] or {}).get("notFound") is None
+    assert "grey line" not in page
 
 
 def test_alignment_of_all_columns_is_the_end_of_the_curve_or_estimated_from_some_samples(monkeypatch):
@@ -119,49 +146,72 @@ def test_alignment_of_all_columns_is_the_end_of_the_curve_or_estimated_from_some
     assert alignment_of_all(study) == pytest.approx(exact, abs=0.03)
 
 
-def test_first_sentence_tells_what_was_found_and_how_much_better_than_chance(tested, planted):
-    test = tested.test
-    by_chance = f"{test.mean:.2f} ± {round(test.spread, 3):.1g}"
-    finding, evidence = headline_of(render_page(tested))
-    assert finding == "12 of 60 columns carry the structure of the data"
-    assert evidence == f"alignment {test.observed:.2f} of 1, against {by_chance} for shuffled columns (p < 0.001)."
-    assert tested.stability.sentence in render_page(tested)
-    assert headline_of(render_page(planted))[1] == "whether they carry any structure was not tested."
-    filtered = planted_study(MaxVariance(12))
-    assert headline_of(render_page(filtered)) == (
-        "12 of 60 columns selected",
-        "MaxVariance learns no structure that they could be tested against.",
+def test_first_sentence_is_the_verdict_on_the_selection_and_the_limits_follow(tested, planted):
+    page, significance = render_page(tested), tested.selector.significance_
+    assert significance.n_found == 20
+    assert headline_of(page) == (
+        "20 of 60 columns share structure with others (false discovery rate 5 %); 12 were selected, all of them among "
+        "these."
     )
+    assert "<title>20 of 60 columns share structure with others: planted.csv</title>" in page
+    shown = text_of(page)
+    assert LIMITS in shown
+    assert significance.procedure in shown
+    assert tested.stability.sentence in shown
+    assert "arbitrary" not in shown
+    filtered = planted_study(MaxVariance(12))
+    for untested in (planted, filtered):
+        page = render_page(untested)
+        assert (
+            headline_of(page) == "12 of 60 columns selected: whether they share structure with others was not tested."
+        )
+        assert LIMITS not in text_of(page)
+        assert content_of(page)["features"]["significance"] is None
 
 
-def test_first_sentence_says_how_many_samples_were_tested(planted):
-    test = structure_test(planted.X, KernelFSASL(12), max_samples=100, n_shuffles=2)
-    page = render_page(replace(planted, test=test))
-    of_all = alignment_of_selection(planted.selector)
-    told = f"alignment {of_all:.2f} of 1; on the 100 of 120 samples tested {test.observed:.2f}, against "
-    assert headline_of(page)[1].startswith(told)
-    assert "on 100 samples; the thin line is the data on the same samples" in page
-    np.testing.assert_allclose(content_of(page)["curves"]["tested"]["observed"], test.curve, atol=1e-6)
+def test_first_sentence_counts_the_selected_columns_that_were_not_found():
+    study = planted_study(KernelFSASL(30, fdr=0.05))
+    assert headline_of(render_page(study)).endswith("30 were selected, 20 of them among these.")
+    of_other = planted_study(MaxVariance(10), significance=study.significance)
+    chosen = of_other.selector.top_features()
+    assert headline_of(render_page(of_other)) == study.significance.verdict_on(chosen)
 
 
-@pytest.mark.parametrize("cls", [KernelFSASL, MCFS])
-def test_page_of_noise_says_that_nothing_was_found_and_claims_nothing(cls):
+def test_page_says_how_many_samples_were_tested(planted):
+    significance = column_significance(planted.X, max_samples=60)
+    page = text_of(render_page(replace(planted, significance=significance)))
+    assert "on 60 of 120 samples" in page
+    assert significance.verdict_on(planted.selector.top_features()) in page
+
+
+@pytest.mark.parametrize("method", [KernelFSASL, MCFS])
+def test_page_of_noise_says_that_nothing_was_found_and_claims_nothing(method):
     X = np.random.default_rng(0).standard_normal((120, 40))
-    selector = cls(n_features_to_select=8).fit(X)
-    test, stability = structure_test(X, selector), stability_of(selector, X)
-    page = render_page(Study(selector, X, None, "noise", "c", test=test, stability=stability))
-    finding, evidence = headline_of(page)
-    assert finding == "No structure was found in 40 columns"
-    assert f"no better than that of shuffled columns ({test.observed:.2f} against {test.mean:.2f}" in evidence
-    assert "The selection of 8 of 40 columns is arbitrary." in page
-    assert "The line is not above the band: no structure was found." in page
-    assert "No clusters are shown because no structure was found." in page
-    shown = re.sub(r"<(script|style|details)\b.*?</\1>", "", page, flags=re.DOTALL)
-    claims = "inside|within clusters|carry|stability of|k-means|Only alignment above"
-    assert not re.search(claims, re.sub(r"<[^>]*>", "", shown))
+    selector = method(n_features_to_select=8, fdr=0.05).fit(X)
+    page = render_page(Study(selector, X, None, "noise", "c", stability=stability_of(selector, X)))
+    assert headline_of(page) == (
+        "No structure was found in 40 columns (false discovery rate 5 %): the selection of 8 is arbitrary."
+    )
+    shown = text_of(page)
+    assert "No structure was found: columns of noise reach such an alignment, too." in shown
+    assert "No clusters are shown because no structure was found." in shown
+    assert not re.search("within clusters|carry structure|stability of|k-means|grey line", shown)
     content = content_of(page)
     assert content["markers"] is None
     assert content["samples"]["groups"][0]["values"] == ["1"]
+
+
+def test_q_values_come_by_rank_with_what_was_found_and_tested():
+    X = make_planted_clusters(120, 4, 20, 40, random_state=0).X
+    X = np.hstack([X, X[:, :2], np.ones((120, 1))])
+    study = Study(KernelFSASL(12, fdr=0.05, exclude=[3]).fit(X), X, None, "f", "c")
+    order, significance = in_rank_order(study), study.selector.significance_
+    shown = content_of(render_page(study))["features"]["significance"]
+    np.testing.assert_allclose(shown["q"], significance.q_values[order], rtol=1e-3)
+    np.testing.assert_array_equal(unpacked(shown["found"], "u1"), significance.found[order])
+    untested = order[unpacked(shown["tested"], "u1") == 0]
+    assert sorted(untested) == [3, 62]  # excluded and constant, but no copies
+    assert shown["rate"] == "5 %"
 
 
 def test_constant_columns_may_be_selected():
@@ -351,7 +401,6 @@ def test_any_method_has_a_page(name):
     selector = study.selector
     assert content["features"]["names"][:5] == [study.names[column] for column in selector.top_features()]
     assert (content["curves"] is not None) == hasattr(selector, "alignment_curve_")
-    assert ("learns no structure" in headline_of(page)[1]) == (not hasattr(selector, "embedding_"))
     assert (content["objective"] is not None) == hasattr(selector, "objective_history_")
     assert ('id="convergence"' in page) == (len(content["objective"] or []) > 1)
     assert ('id="scores"' in page) == (content["curves"] is None) != ('id="structure"' in page)
@@ -556,6 +605,7 @@ def test_dark_theme_has_a_color_for_every_one_of_the_light_theme():
         ({"samples": ["a", "b"]}, r"There are 2 labels for 120 samples\."),
         ({"groups": {"class": [1]}}, r"There are 1 values of class for 120 samples\."),
         ({"names": ["a"]}, r"There are 1 names for 60 columns\."),
+        ({"significance": column_significance(np.eye(5))}, r"There are 5 q-values for 60 columns\."),
         ({"missing": [0.5]}, r"There are 1 values of missing for 60 columns\."),
     ],
 )

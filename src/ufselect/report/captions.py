@@ -9,7 +9,6 @@ import numpy as np
 from ufselect._utils import wording
 from ufselect._utils.wording import counted
 from ufselect.base.significance import LIMITS
-from ufselect.inspection import alignment_of_selection
 from ufselect.report.columns import MOST_CORRELATED, curves_of
 from ufselect.report.figures import MOST_CORRELATIONS_SHOWN, Findings, objective_values
 from ufselect.report.samples import MOST_COLUMNS_COMPARED
