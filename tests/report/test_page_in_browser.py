@@ -191,7 +191,7 @@ HEADLINES = {
     "digits": (r"\d\d of 5\d columns share structure with others", "15 were selected, all of them among these."),
     "noise": (r"No structure was found in 60 columns", "the selection of 8 is arbitrary."),
     "few": (r"1\d of 5,000 columns share structure with others", r"20 were selected, 1\d of them among these."),
-    "samples": (r"10 of 40 columns share structure with others", "12 were selected, 10 of them among these."),
+    "samples": (r"1\d of 40 columns share structure with others", r"12 were selected, 1\d of them among these."),
 }
 
 
