@@ -200,7 +200,9 @@ def alignment_of(selector: BaseSelector, X: Any = None) -> list[str]:
         if len(others):
             (reached,) = LearnedStructure(selector, X).alignments_of([others])
             beside = f" ({counted(len(others), 'column')} not found: {reached:.2f})"
-    return [f"Alignment of the selected columns with the learned structure: {selected:.2f} of 1{beside}."]
+    m, n_best = selector.n_features_, len(selector.alignment_curve_)  # which ends with the last column found
+    which = "selected columns" if m <= n_best else f"{n_best:,} best columns"
+    return [f"Alignment of the {which} with the learned structure: {selected:.2f} of 1{beside}."]
 
 
 def selected_names(selector: BaseSelector, names: Sequence[str]) -> list[str]:
