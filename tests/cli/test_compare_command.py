@@ -9,15 +9,18 @@ import pandas as pd
 import pytest
 from command_line import CLASSES, KINDS, contents, dense_numbers, fitted, invoke, run_alone, write_source
 
+import ufselect
 from ufselect.cli import compare
 from ufselect.inspection import dense_columns, neighborhoods_kept, selection_overlap, stability_of
 from ufselect.metrics import clustering_agreement, redundancy
+from ufselect.significance import column_significance
 
 # Processes start slowly: one format is enough to see that a command works in one.
 IN_A_PROCESS = "sparse.h5ad"
 PLAIN = [
     "method",
     "columns",
+    "found",
     "redundancy",
     "neighbours_kept",
     "stability",
@@ -82,10 +85,12 @@ def test_all_figures_are_those_of_the_library(cells):
     assert (table["columns"] == 4).all()
     X = dense_numbers()
     classes = np.unique(KINDS, return_inverse=True)[1]
+    significance = column_significance(X, random_state=7)
     for row, parameters in [(0, {"random_state": 7}), (1, {})]:
-        selector = fitted(table["method"][row], X, 4, **parameters)
+        selector = getattr(ufselect, table["method"][row])(4, **parameters).fit(X, significance=significance)
         chosen = selector.top_features()
         agreement = clustering_agreement(dense_columns(X, chosen), classes)
+        assert table["found"][row] == significance.found[chosen].mean()
         assert table["redundancy"][row] == redundancy(X[:, chosen])
         assert table["neighbours_kept"][row] == neighborhoods_kept(X, [chosen])[0]
         stability = stability_of(selector, X, n_draws=3, random_state=7)
@@ -98,14 +103,16 @@ def test_all_figures_are_those_of_the_library(cells):
 def test_the_table_and_what_its_columns_mean(cells):
     outcome = invoke("compare", "cells.csv", "-m", "4", "--methods", "MCFS,MaxVariance", "--labels", "kind")
     header = next(line for line in outcome.stdout.splitlines() if line.startswith("method"))
-    assert header.split() == ["method", "redundancy", "neighbours", "stability", "seconds", "ACC", "NMI"]
+    assert header.split() == ["method", "found", "redundancy", "neighbours", "stability", "seconds", "ACC", "NMI"]
     rows = table_in(outcome.stdout, "method")
     assert [row[0] for row in rows] == ["MCFS", "MaxVariance", "random"]
-    assert rows[-1][3:5] == ["–", "–"]
-    assert all(len(row) == 7 for row in rows)
-    for word in ("redundancy", "neighbours", "stability", "ACC, NMI", "random"):
+    assert rows[-1][4:6] == ["–", "–"]
+    assert all(len(row) == 8 for row in rows)
+    for word in ("found", "redundancy", "neighbours", "stability", "ACC, NMI", "random"):
         assert re.search(rf"^{word}: .*\.$", outcome.stdout, flags=re.MULTILINE), word
     assert "4 columns selected by each method:" in outcome.stdout
+    assert outcome.stdout.startswith("4 of 12 columns share structure with others (false discovery rate 5 %).\n")
+    assert [row[1] for row in rows[:2]] == ["100 %", "100 %"]
 
 
 def test_the_page_has_the_same_table_and_the_command(cells, tmp_path):
@@ -118,8 +125,8 @@ def test_the_page_has_the_same_table_and_the_command(cells, tmp_path):
     table = pd.read_csv("figures.csv")
     for line, row in zip(lines, table.to_dict("records"), strict=True):
         assert line[0] == row["method"]
-        shares = [row[key] for key in ("redundancy", "neighbours_kept", "ACC", "NMI")]
-        assert [line[index] for index in (1, 2, 5, 6)] == [f"{100 * share:.0f}\u00a0%" for share in shares]
+        shares = [row[key] for key in ("found", "redundancy", "neighbours_kept", "ACC", "NMI")]
+        assert [line[index] for index in (1, 2, 3, 6, 7)] == [f"{100 * share:.0f}\u00a0%" for share in shares]
     assert "compare cells.csv -m 4 --methods MCFS,MaxVariance --labels kind --report page.html" in page
     assert re.findall(r'<tr class="baseline"><th scope="row" title="(.*?)"', page) == ["evenly spaced", "random"]
     explained = re.findall(r"<dt>(.*?)</dt><dd>(.*?)</dd>", html.unescape(page))
@@ -130,14 +137,14 @@ def test_the_page_has_the_same_table_and_the_command(cells, tmp_path):
 
 
 def test_columns_that_are_not_asked_for_are_not_there(cells):
-    arguments = ["-m", "4", "--methods", "MaxVariance", "--repeats", "0", "-o", "figures.csv"]
+    arguments = ["-m", "4", "--methods", "MaxVariance", "--repeats", "0", "--no-test", "-o", "figures.csv"]
     outcome = invoke("compare", "cells.csv", *arguments)
     header = next(line for line in outcome.stdout.splitlines() if line.startswith("method"))
     assert header.split() == ["method", "redundancy", "neighbours", "seconds"]
-    assert not re.search("stability:|ACC|Overlap", outcome.stdout)
+    assert not re.search("stability:|ACC|Overlap|found", outcome.stdout)
     table = pd.read_csv("figures.csv")
     assert list(table.columns) == PLAIN
-    assert table["stability"].isna().all()
+    assert table[["stability", "found"]].isna().all(axis=None)
 
 
 def test_what_methods_have_in_common(cells):

@@ -9,6 +9,7 @@ import pytest
 from command_line import KINDS, NAMES, dense_numbers, frame, invoke, is_one_sentence, run_alone, write_source
 
 from ufselect.inspection import evaluate
+from ufselect.significance import column_significance
 
 # Processes start slowly: one format is enough to see that a command works in one.
 IN_A_PROCESS = "cells.h5ad"
@@ -56,16 +57,22 @@ def refused(*arguments, data="cells.csv", code=1):
 def check_told(outcome, X, columns):
     """The table and the verdict are those of the library."""
     header, rows = rows_in(outcome.stdout)
-    assert header == ["list", "columns", "alignment", "on subsets", "stability", "redundancy", "neighbours"]
-    given, own, random = evaluate(X, {"list.txt": columns}, n_draws=2).rows
+    assert header == ["list", "columns", "found", "alignment", "on subsets", "stability", "redundancy", "neighbours"]
+    significance = column_significance(X)
+    given, own, random = evaluate(X, {"list.txt": columns}, significance=significance, n_draws=2).rows
+    n_found = int(significance.found[columns].sum())
     on_subsets = f"{given.alignment_on_subsets:.3f} ± {given.spread_on_subsets:.3f}"
     shares = [f"{100 * given.redundancy:.0f} %", f"{100 * given.neighborhoods:.0f} %"]
-    assert rows[0] == ["list.txt", str(len(columns)), f"{given.alignment:.3f}", on_subsets, "–", *shares]
+    found = [f"{100 * row.found:.0f} %" for row in (given, own, random)]
+    assert rows[0] == ["list.txt", str(len(columns)), found[0], f"{given.alignment:.3f}", on_subsets, "–", *shares]
+    assert [row[2] for row in rows] == found
     assert [row[0] for row in rows] == ["list.txt", "KernelFSASL", "random"]
-    assert rows[1][2:5:2] == [f"{own.alignment:.3f}", f"{own.stability.value:.2f}"]
-    assert rows[2][2] == f"{random.alignment:.3f} ± {random.spreads['alignment']:.3f}"
+    assert rows[1][3:6:2] == [f"{own.alignment:.3f}", f"{own.stability.value:.2f}"]
+    assert rows[2][3] == f"{random.alignment:.3f} ± {random.spreads['alignment']:.3f}"
     by_chance = f"{random.alignment:.2f} ± {random.spreads['alignment']:.2f}"
+    assert outcome.stdout.splitlines()[0] == significance.verdict
     assert outcome.stdout.splitlines()[-1] == (
+        f"{n_found} of the {len(columns)} columns in list.txt {'shares' if n_found == 1 else 'share'} structure. "
         f"list.txt has an alignment of {given.alignment:.2f}, higher than {given.n_random_below} of 10 random lists "
         f"({by_chance}); KernelFSASL's own {len(columns)} columns reach {own.alignment:.2f}."
     )
@@ -132,7 +139,7 @@ def test_another_method_with_its_parameters(cells):
 )
 def test_names_on_lines_or_between_commas(cells, text):
     Path("list.txt").write_text(text, encoding="utf-8", newline="")
-    _, rows = rows_in(evaluated("--columns", "list.txt", "--repeats", "0").stdout)
+    _, rows = rows_in(evaluated("--columns", "list.txt", "--repeats", "0", "--no-test").stdout)
     wanted = evaluate(dense_numbers(), [1, 2, 5], n_draws=0).rows[0]
     assert rows[0][1:3] == ["3", f"{wanted.alignment:.3f}"]
 
@@ -147,7 +154,7 @@ def test_columns_without_names_are_given_by_number_or_by_the_name_shown(folder, 
     wanted = evaluate(dense_numbers(), [2, 11], n_draws=0).rows[0]
     for names in ([str(2 + first), str(11 + first)], [f"{prefix}{2 + first}", str(11 + first)]):
         write_list(*names, between=",")
-        _, rows = rows_in(evaluated("--columns", "list.txt", "--repeats", "0", data=name).stdout)
+        _, rows = rows_in(evaluated("--columns", "list.txt", "--repeats", "0", "--no-test", data=name).stdout)
         assert rows[0][1:3] == ["2", f"{wanted.alignment:.3f}"]
     write_list("99")
     reason = "list.txt: there is no column '99'."
@@ -166,7 +173,7 @@ def test_repeated_and_constant_columns_and_those_that_the_data_lack_are_said():
     write_list("flat", "level")
     text = evaluated("--columns", "list.txt", "--repeats", "0").stdout
     assert "list.txt: 2 of 2 columns are constant.\n" in text
-    assert rows_in(text)[1][0][2] == "0.000"
+    assert rows_in(text)[1][0][2:4] == ["0 %", "0.000"]
     write_list("gene 1", "CD8A", "geen 2", "gene 3", "x\x1b[31m", "CD8A")
     found = evaluated("--columns", "list.txt", "--repeats", "0").stdout
     assert "list.txt: ignored names that are not columns: 'CD8A', 'geen 2', 'x\\x1b[31m'" in found
@@ -179,7 +186,7 @@ def test_a_list_of_all_columns(cells):
     outcome = evaluated("--columns", "list.txt", "--repeats", "0")
     assert [row[0] for row in rows_in(outcome.stdout)[1]] == ["list.txt"]
     verdict = "list.txt contains all 12 columns: there is nothing to compare it with."
-    assert outcome.stdout.splitlines()[-1] == verdict
+    assert outcome.stdout.splitlines()[-1] == f"4 of the 12 columns in list.txt share structure. {verdict}"
 
 
 @pytest.mark.parametrize(

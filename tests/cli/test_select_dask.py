@@ -35,8 +35,10 @@ def test_parts_give_the_selection_of_the_whole_file(tmp_path):
     forked = {"DASK_DISTRIBUTED__WORKER__MULTIPROCESSING_METHOD": "forkserver"}  # from a process that imported Dask
     of_parts = run_alone(tmp_path, "select", "parts/*.parquet", "-m", 6, "--dask", "local", environment=forked)
     assert of_parts.code == 0, of_parts.stderr
-    of_whole = invoke("select", tmp_path / "whole.parquet", "-m", 6, "--no-test")
+    of_whole = invoke("select", tmp_path / "whole.parquet", "-m", 6)
     ranking = [line for line in of_whole.stdout.splitlines() if "gene" in line]
+    assert len(ranking) == 6
+    assert of_parts.stdout.splitlines()[:2] == of_whole.stdout.splitlines()[:2]  # what is found, and what cannot be
     assert [line for line in of_parts.stdout.splitlines() if "gene" in line] == ranking
     assert "parts/*.parquet: 240 samples × 20 numeric columns (3 files, 3 blocks, 0.0 MB)." in of_parts.stdout
     assert "Set aside: kind (text)." in of_parts.stdout
