@@ -326,8 +326,8 @@ def test_page_without_a_test_says_so_and_has_the_stability(cells, tmp_path):
     arguments = ["-m", 4, "--no-test", "--impute", "median", "--report", "page.html"]
     assert invoke("select", "holes.csv", *arguments).code == 0
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
-    assert "<h1>4 of 12 columns selected: " in page
-    assert "whether they carry any structure was not tested." in page
+    assert "<h1>4 of 12 columns selected<" in page
+    assert ": whether they share structure with others was not tested." in page
     assert "have a stability of" in page
     features = json.loads(re.search(r'id="data">(.*?)</script>', page).group(1))["features"]
     missing = dict(zip(features["names"], features["missing"], strict=True))
@@ -345,7 +345,7 @@ def test_page_says_how_small_the_subsets_are_if_larger_ones_would_take_too_long(
     selector = fitted("MaxVariance", cells.X, 4)
     expected = stability_of(selector, cells.X, max_samples=31)
     np.testing.assert_allclose(features["stability"], expected.frequencies[np.argsort(selector.ranking_)])
-    assert expected.sentence in page
+    assert expected.sentence in page.replace("\u00a0", " ")
 
 
 def test_without_the_test_the_alignment_is_told_alone_and_without_an_embedding_none(cells, noise):
