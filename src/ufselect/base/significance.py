@@ -14,21 +14,16 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from joblib import Parallel, delayed
 
 from ufselect._utils.progress import counting, with_progress
 from ufselect._utils.seeds import seed_of, some_samples
-from ufselect._utils.threads import number_of_threads, one_thread
 from ufselect._utils.types import Float, Indices, Mask
 from ufselect._utils.wording import counted, percent
 from ufselect.base.screening import Screening
+from ufselect.base.structures_of_columns import FEW_UNITS, random_splits, structures_without_folds
 from ufselect.columns.dense import Columns
 from ufselect.columns.in_memory import Matrix, MatrixInMemory
 from ufselect.columns.ranks import centered_ranks
-from ufselect.graphs.adaptive import adaptive_neighbors
-from ufselect.graphs.components import principal_components
-from ufselect.graphs.neighbors import usual_neighbors
-from ufselect.graphs.smooth_target import smooth_target
 from ufselect.solvers.permutation_test import Hypothesis, benjamini_hochberg, permutation_p_values
 
 LIMITS = "The test cannot see what only one column carries, nor whether the structure is the one you have in mind."
@@ -39,16 +34,12 @@ MAX_SAMPLES = 3000
 
 _MORE_SAMPLES = 4  # times as many, if nothing is found
 _MOST_VALUES = 300_000_000  # of a larger sample, on which nothing may be found either
-_FEW_UNITS = 60  # up to which there are more folds than two
-_FOLDS_OF_FEW = 6
+_FEW_SAMPLES = 500  # up to which halves of the columns are split more often: their structures vary more
+_SPLITS, _SPLITS_OF_FEW_SAMPLES = 3, 6
 _DIRECTIONS = 60  # of a sum of kernels
-_COMPONENTS = 30
-_RESIDUAL = 1e-2  # of eigenvectors; smaller ones find no more columns, larger ones lose the markers of rare cells
 _FEWEST_COLUMNS_WITH_DEPTH = 200
 _FEWEST_ZEROS = 0.25  # share of zeros from which the number of nonzero values measures depth
 _SAMPLES_OF_A_STRATUM, _MOST_STRATA = 20, 20
-_ALIGNED = 2.0  # standard deviations above the mean of columns without structure
-_FEWEST_ALIGNED = 10
 
 Learner = Callable[[Any, Any], Float]
 """From some columns of a sample of the rows, and the batches of these or None, to the factor T of a kernel TTᵀ."""
@@ -158,7 +149,7 @@ class SignificanceTest:
     """How columns are tested; :func:`ufselect.significance.column_significance` describes the parameters."""
 
     fdr: float = 0.05
-    n_splits: int = 3
+    n_splits: int | str = "auto"
     strata: Any = "auto"
     max_samples: int | None = MAX_SAMPLES
     n_jobs: int | None = None
@@ -208,7 +199,7 @@ class SignificanceTest:
         copies = np.setdiff1d(np.flatnonzero(screening.copies >= 0), screening.keep_exclude.exclude)
         p_values[copies], q_values[copies] = p_values[screening.copies[copies]], q_values[screening.copies[copies]]
         return ColumnSignificance(
-            p_values, q_values, tested, self.fdr, len(rows), n, self.n_splits, tests.n_folds, tests.n_strata,
+            p_values, q_values, tested, self.fdr, len(rows), n, tests.n_splits, tests.n_folds, tests.n_strata,
             tests.n_permutations,
         )  # fmt: skip
 
@@ -241,16 +232,22 @@ class _Tests:
 
     def __init__(self, test: SignificanceTest, sample: _Sample, rng: np.random.Generator, seed: int) -> None:
         self._test, self._sample, self._rng, self._seed = test, sample, rng, seed
-        few = max(min(_FOLDS_OF_FEW, sample.n_units), 2)
-        self.n_folds = few if sample.n_units <= _FEW_UNITS else 2
+        self._splits = random_splits(sample.n_units, self.n_splits, rng)
+        self.n_folds = self._splits.n_folds
+
+    @property
+    def n_splits(self) -> int:
+        """The number of splits, as given or by the number of samples."""
+        given, sample = self._test.n_splits, self._sample
+        if not isinstance(given, str):
+            return given
+        is_uncertain = sample.part.shape[0] <= _FEW_SAMPLES and sample.n_units > FEW_UNITS
+        return _SPLITS_OF_FEW_SAMPLES if is_uncertain else _SPLITS
 
     def p_values(self) -> Float:
         """Return the p-value of every unit."""
-        test, sample = self._test, self._sample
-        folds = np.array([self._rng.permutation(sample.n_units) % self.n_folds for _ in range(test.n_splits)])
-        pieces = list(np.ndindex(folds.shape[0], self.n_folds))
-        others = [np.flatnonzero(folds[split][sample.units] != fold) for split, fold in pieces]
-        structures = dict(zip(pieces, self._learned(others), strict=True))
+        test, sample, folds = self._test, self._sample, self._splits.folds
+        structures = dict(zip(self._splits.pieces, self._structures(), strict=True))
         hypotheses = []
         for membership in np.unique(folds, axis=1).T:
             units = np.flatnonzero(np.all(folds == membership[:, None], axis=0))
@@ -269,56 +266,17 @@ class _Tests:
         self.n_permutations = found.n_permutations
         return found.values
 
-    def _learned(self, parts: list[Indices]) -> list[Float]:
-        """Return the structure of each part of the columns."""
+    def _structures(self) -> list[Float]:
+        """Return the structure by the columns outside of each fold."""
         sample, test = self._sample, self._test
         if test.learner is None:
-            seeds = range(self._seed, self._seed + len(parts))
-            parallel = Parallel(n_jobs=number_of_threads(test.n_jobs), require="sharedmem", return_as="generator")
-            learned = parallel(
-                delayed(learned_structure)(sample.X.subset(part), seed) for part, seed in zip(parts, seeds, strict=True)
+            return structures_without_folds(
+                sample.X, sample.units, self._splits, n_jobs=test.n_jobs, seed=self._seed, verbose=test.verbose
             )
-        else:
-            codes = None if sample.part.batches is None else sample.part.batches.codes
-            learned = (test.learner(sample.values[:, part], codes) for part in parts)
-        return list(with_progress(learned, len(parts), test.verbose, "Structures without some columns"))
-
-
-def learned_structure(X: Columns, seed: int = 0) -> Float:
-    """Return the factor T of the kernel of the neighbour graph, by columns that are aligned with each other.
-
-    Of many columns, each half is compared with the structure of the other, and those whose alignment is two standard
-    deviations above that of columns without structure are taken: noise in the others would blur the graph.
-    """
-    d = X.shape[1]
-    with one_thread():
-        if d > _FEW_UNITS:
-            is_first = np.random.default_rng(seed).permutation(d) % 2 == 0
-            scores = np.empty(d)
-            for half in (is_first, ~is_first):
-                T = _kernel_of_neighbors(X.subset(np.flatnonzero(half)), seed)
-                scores[~half] = _standard_scores(X.subset(np.flatnonzero(~half)), T)
-            aligned = np.flatnonzero(scores > _ALIGNED)
-            if len(aligned) >= _FEWEST_ALIGNED:
-                X = X.subset(aligned)
-        return _kernel_of_neighbors(X, seed)
-
-
-def _kernel_of_neighbors(X: Columns, seed: int) -> Float:
-    """T of the graph of the neighbours in the first principal components."""
-    few = X.shape[1] <= _COMPONENTS
-    points = X.columns(slice(None)) if few else principal_components(X, _COMPONENTS, random_state=seed)
-    graph = adaptive_neighbors(np.ascontiguousarray(points, dtype=np.float64), usual_neighbors(len(points)))
-    T: Float = smooth_target(graph.laplacian(), nontrivial=True, tol=_RESIDUAL, random_state=seed)
-    return T
-
-
-def _standard_scores(X: Columns, T: Float) -> Float:
-    """How far xᵀTTᵀx/‖x‖² is above its mean for x in random directions, in standard deviations of a normal column."""
-    alignments = np.sum(X.transposed_matmul(T) ** 2, axis=1) / X.squared_norms()
-    deviation = np.sqrt(2.0 * np.sum((T.T @ T) ** 2))
-    scores: Float = ((len(T) - 1) * alignments - np.sum(T**2)) / deviation
-    return scores
+        codes = None if sample.part.batches is None else sample.part.batches.codes
+        parts = self._splits.outside_of_folds(sample.units)
+        steps = with_progress(parts, len(parts), test.verbose, "Structures without some columns")
+        return [test.learner(sample.values[:, part], codes) for part in steps]
 
 
 def _leading(T: Float) -> Float:
