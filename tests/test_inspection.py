@@ -13,7 +13,6 @@ from ufselect import MCFS, KernelFSASL, LaplacianScore, MaxVariance
 from ufselect.datasets import make_planted_clusters
 from ufselect.inspection import (
     LearnedStructure,
-    StructureTest,
     alignment_of_selection,
     compare_selectors,
     dense_columns,
@@ -23,8 +22,8 @@ from ufselect.inspection import (
     neighborhoods_kept,
     selection_overlap,
     stability_of,
-    structure_test,
 )
+from ufselect.significance import column_significance
 
 SELECTIONS = st.lists(st.lists(st.integers(0, 20), unique=True, max_size=12), min_size=1, max_size=6)
 SEEDS = st.integers(0, 2**32 - 1)
@@ -156,7 +155,7 @@ def test_methods_without_an_embedding_have_no_structure(planted):
     assert explanation.alone is None
     assert explanation.gain is None
     with pytest.raises(ValueError, match="LaplacianScore learns no structure"):
-        structure_test(planted, LaplacianScore(5))
+        LearnedStructure(selector, planted)
 
 
 def test_a_copy_is_aligned_as_its_original(planted):
@@ -166,88 +165,6 @@ def test_a_copy_is_aligned_as_its_original(planted):
     original, copy = explain_features(selector, X, [0, 41])
     assert original.alone == copy.alone > 0.0
     assert copy.rank > 40 >= original.rank
-
-
-# The test of structure
-
-
-@pytest.mark.parametrize("selector", [KernelFSASL(), KernelFSASL(8), MCFS(8, n_clusters=4)])
-def test_planted_clusters_are_structure_and_noise_is_none(planted, selector):
-    found = structure_test(planted, selector)
-    assert found.p_value < 0.01
-    assert found.observed > found.mean + 10 * found.spread
-    noise = np.random.default_rng(0).standard_normal((120, 40))
-    assert structure_test(noise, selector).p_value > 0.05
-
-
-def test_columns_kept_by_name_may_be_constant_in_the_subset_that_is_tested(planted):
-    frame = pd.DataFrame(planted, columns=[f"x{column}" for column in range(40)])
-    rows = np.sort(np.random.default_rng(0).choice(120, size=60, replace=False))
-    frame["rare"] = np.isin(np.arange(120), rows, invert=True).astype(float)
-    selector = KernelFSASL(6, keep=["rare", "x1"], exclude=["x39"])
-    found = structure_test(frame, selector, max_samples=60, n_shuffles=2)
-    expected = structure_test(planted[rows], KernelFSASL(6, keep=[1], exclude=[39]), n_shuffles=2)
-    assert found.observed == pytest.approx(expected.observed, rel=1e-12)
-
-
-@pytest.mark.no_cover  # the test above measures the same lines; this one makes a thousand fits
-def test_noise_is_rarely_taken_for_structure():
-    rng = np.random.default_rng(1)
-    p_values = [structure_test(rng.standard_normal((40, 12)), KernelFSASL(4)).p_value for _ in range(40)]
-    assert sum(p < 0.05 for p in p_values) <= 6  # 2 expected; more than 6 of 40 by chance: 1 in 300
-    assert 0.2 < np.median(p_values) < 0.8
-
-
-def test_the_observed_alignment_is_that_of_the_selector(planted):
-    selector = KernelFSASL().fit(planted)
-    before = selector.get_params(), selector.n_features_
-    found = structure_test(planted, selector)
-    assert found.observed == alignment_of_selection(selector)
-    assert (selector.get_params(), selector.n_features_) == before
-    m = selector.n_features_
-    np.testing.assert_array_equal(found.curve, selector.alignment_curve_[: len(found.curve)])
-    np.testing.assert_array_equal(found.curves[:, m - 1], found.by_chance)
-    assert (found.n_samples, found.found) == (120, True)
-
-
-def test_a_test_is_shown_in_a_line_without_its_curves(planted):
-    tested = structure_test(planted, KernelFSASL(8), n_shuffles=2)
-    assert repr(tested) == (
-        f"StructureTest(observed={tested.observed:.3g}, mean={tested.mean:.3g}, spread={tested.spread:.3g}, "
-        f"p_value={tested.p_value:.3g}, n_samples=120)"
-    )
-
-
-def test_structure_of_sparse_data(planted):
-    X = np.where(planted > 0.5, planted, 0.0)
-    sparse = structure_test(sp.coo_matrix(X), KernelFSASL(6))
-    assert sparse.observed == pytest.approx(structure_test(X, KernelFSASL(6)).observed, rel=1e-6)
-    assert sparse.p_value < 0.01
-    assert np.all(sparse.by_chance > 0.0)
-
-
-def test_the_test_of_structure_is_reproducible_and_uses_a_subset_of_many_samples():
-    X = make_planted_clusters(300, 3, 5, 10, random_state=0).X
-    found = [structure_test(X, KernelFSASL(4), max_samples=100, random_state=seed, n_shuffles=2) for seed in (0, 0, 1)]
-    assert found[0].observed == found[1].observed != found[2].observed
-    np.testing.assert_array_equal(found[0].by_chance, found[1].by_chance)
-    whole = structure_test(X, KernelFSASL(4), max_samples=None, n_shuffles=2)
-    assert whole.observed == alignment_of_selection(KernelFSASL(4).fit(X)) != found[0].observed
-
-
-def test_progress_of_the_test_is_one_bar(planted, capfd):
-    structure_test(planted, KernelFSASL(6, verbose=1), n_shuffles=2)
-    assert capfd.readouterr().err == ""
-    structure_test(planted, KernelFSASL(6, verbose=1), n_shuffles=2, verbose=1)
-    shown = capfd.readouterr().err
-    assert "Test of structure" in shown
-    assert "KernelFSASL" not in shown
-
-
-def test_equal_alignments_by_chance_give_a_definite_verdict():
-    assert StructureTest(0.9, np.full(5, 0.2)).p_value < 1e-6
-    assert StructureTest(0.2, np.full(5, 0.2)).p_value == 0.5
-    assert StructureTest(0.1, np.full(5, 0.2)).p_value > 0.99
 
 
 # Neighbourhoods
@@ -297,15 +214,13 @@ def test_draws_are_parts_of_the_samples_each_once_and_in_order(n, n_draws, share
 def test_names_are_those_of_the_data_if_a_selector_was_fitted_on_columns_in_another_order(planted):
     frame = pd.DataFrame(planted, columns=[f"x{column}" for column in range(40)])
     fitted = KernelFSASL(6, keep=["x3"], exclude="x1").fit(frame.iloc[:, ::-1])
-    expected = structure_test(planted, KernelFSASL(6, keep=[3], exclude=[1]), n_shuffles=2).observed
-    assert structure_test(frame, fitted, n_shuffles=2).observed == expected
     assert stability_of(fitted, frame, n_draws=2).frequencies[[3, 1]].tolist() == [1.0, 0.0]
 
 
 @pytest.mark.parametrize(
     "measure",
     [
-        lambda X, seed: structure_test(X, KernelFSASL(4), max_samples=60, n_shuffles=2, random_state=seed).by_chance,
+        lambda X, seed: column_significance(X, random_state=seed).p_values,
         lambda X, seed: stability_of(MaxVariance(4).fit(X), X, share=0.1, random_state=seed).frequencies,
         lambda X, seed: draws_of_samples(len(X), 2, random_state=seed),
         lambda X, seed: neighborhoods_kept(X.reshape(-1, 4), [[0, 1]], random_state=seed),
@@ -338,9 +253,11 @@ def test_random_states_are_those_that_scikit_learn_accepts(planted, measure):
         (lambda X: evaluate(X, [0], n_draws=-1), "n_draws == -1, must be >= 0."),
         (lambda X: evaluate(X, [0], n_draws=0, n_random=-1), "n_random == -1, must be >= 0."),
         (lambda X: compare_selectors({"v": MaxVariance()}, X, n_repeats=-1), "n_repeats == -1, must be >= 0."),
-        (lambda X: structure_test(X, KernelFSASL(4), max_samples=-1), "max_samples == -1, must be >= 0."),
-        (lambda X: structure_test(X, KernelFSASL(4), max_samples=2), ".*minimum of 3 is required.*"),
-        (lambda X: structure_test(X, KernelFSASL(4), n_shuffles=1), "n_shuffles=1 must be at least 2.*"),
+        (lambda X: column_significance(X, max_samples=2), "max_samples == 2, must be >= 3."),
+        (lambda X: column_significance(X[:2]), ".*minimum of 3 is required.*"),
+        (lambda X: column_significance(X, n_splits=0), "n_splits == 0, must be >= 1."),
+        (lambda X: column_significance(X, n_splits="many"), "n_splits='many' must be \"auto\" or an integer."),
+        (lambda X: column_significance(X, fdr=1.0), "fdr == 1.0, must be < 1."),
     ],
 )
 def test_numbers_of_draws_that_make_no_sense_are_refused(planted, call, message):

@@ -101,7 +101,7 @@ def column_significance(
     >>> import numpy as np
     >>> from ufselect.datasets import make_planted_clusters
     >>> from ufselect.significance import column_significance
-    >>> data = make_planted_clusters(200, 4, 10, 90, random_state=4)
+    >>> data = make_planted_clusters(200, 4, 10, 90, random_state=0)
     >>> column_significance(data.X)
     ColumnSignificance(10 of 100 columns share structure with others (false discovery rate 5 %).)
     >>> noise = np.random.default_rng(0).standard_normal((120, 40))

@@ -12,7 +12,6 @@ from ufselect.inspection.explanation import (
     gains_of,
 )
 from ufselect.inspection.measures import neighborhoods_kept, selection_overlap
-from ufselect.inspection.significance import StructureTest, structure_test, structure_test_of_fitted
 from ufselect.inspection.stability import Stability, stability_of
 
 __all__ = [
@@ -23,7 +22,6 @@ __all__ = [
     "Explanation",
     "LearnedStructure",
     "Stability",
-    "StructureTest",
     "alignment_of_selection",
     "compare_selectors",
     "dense_columns",
@@ -34,6 +32,4 @@ __all__ = [
     "neighborhoods_kept",
     "selection_overlap",
     "stability_of",
-    "structure_test",
-    "structure_test_of_fitted",
 ]
