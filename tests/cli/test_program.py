@@ -253,6 +253,6 @@ def test_the_demonstration(tmp_path, monkeypatch):
     assert (digits.shape, chosen.shape) == ((1797, 65), (1797, 16))
     pd.testing.assert_frame_equal(chosen, digits[chosen.columns])
     page = (folder / "digits.html").read_text(encoding="utf-8")
-    assert "<h1>61 of 61 columns share structure with the others<" in page
+    assert "<h1>60 of 61 columns share structure with others<" in page
     assert "$ ufselect select here/there/digits.csv --aside digit -m 15" in outcome.stdout
     assert "Open here/there/digits.html in a browser." in outcome.stdout
