@@ -33,6 +33,7 @@ MAX_SAMPLES = 3000
 """Default number of samples that are tested at first."""
 
 _MORE_SAMPLES = 4  # times as many, if nothing is found
+_SHARE_OF_ERRORS = 0.8  # allowed in each test, of those left by the tests before it
 _MOST_VALUES = 300_000_000  # of a larger sample, on which nothing may be found either
 _FEW_SAMPLES = 500  # up to which halves of the columns are split more often: their structures vary more
 _SPLITS, _SPLITS_OF_FEW_SAMPLES = 3, 6
@@ -165,16 +166,28 @@ class SignificanceTest:
         n, d = data.shape
         seed = seed_of(self.random_state)
         labels = np.arange(d) if groups is None else np.unique(np.asarray(groups), return_inverse=True)[1]
-        size = n if self.max_samples is None else min(max(self.max_samples, 3), n)
-        found = self._on_sample(data, screening, labels, size, seed)
-        while not found.n_found and size < n and (more := min(size * _MORE_SAMPLES, n)) * d <= _MOST_VALUES:
-            size = more
-            found = self._on_sample(data, screening, labels, size, seed)
+        sizes = self._sizes(n, d)
+        for size, share in zip(sizes, _shares_of_errors(len(sizes)), strict=True):
+            found = self._on_sample(data, screening, labels, size, share, seed)
+            if found.n_found:
+                break
         return found
 
+    def _sizes(self, n: int, d: int) -> list[int]:
+        """Numbers of samples that are tested one after the other, as long as nothing is found."""
+        sizes = [n if self.max_samples is None else min(max(self.max_samples, 3), n)]
+        while sizes[-1] < n:
+            more = _MORE_SAMPLES * sizes[-1]
+            more = more if 2 * more <= n else n
+            if more * d > _MOST_VALUES:
+                break
+            sizes.append(more)
+        return sizes
+
     def _on_sample(
-        self, data: Matrix, screening: Screening, labels: Indices, size: int, seed: int
+        self, data: Matrix, screening: Screening, labels: Indices, size: int, share: float, seed: int
     ) -> ColumnSignificance:
+        """Test a random subset of the samples at this share of the false discovery rate."""
         n, d = data.shape
         rows, batches = some_samples(n, size, seed), getattr(data, "batches", None)
         if batches is not None:
@@ -191,11 +204,11 @@ class SignificanceTest:
         tested[screening.informative] = True
         tests = _Tests(self, sample, np.random.default_rng(seed), seed)
         if sample.n_units > 1:
-            by_unit = tests.p_values()
+            by_unit = tests.p_values(self.fdr * share)
             p_values[index] = by_unit[sample.units]
             n_constant = len(np.unique(labels[screening.informative])) - sample.n_units
             q_by_unit = benjamini_hochberg(np.append(by_unit, np.ones(n_constant)))
-            q_values[index] = q_by_unit[sample.units]
+            q_values[index] = np.minimum(q_by_unit[sample.units] / share, 1.0)
         copies = np.setdiff1d(np.flatnonzero(screening.copies >= 0), screening.keep_exclude.exclude)
         p_values[copies], q_values[copies] = p_values[screening.copies[copies]], q_values[screening.copies[copies]]
         return ColumnSignificance(
@@ -244,8 +257,8 @@ class _Tests:
         is_uncertain = sample.part.shape[0] <= _FEW_SAMPLES and sample.n_units > FEW_UNITS
         return _SPLITS_OF_FEW_SAMPLES if is_uncertain else _SPLITS
 
-    def p_values(self) -> Float:
-        """Return the p-value of every unit."""
+    def p_values(self, fdr: float) -> Float:
+        """Return the p-value of every unit, small enough for discoveries at this rate."""
         test, sample, folds = self._test, self._sample, self._splits.folds
         structures = dict(zip(self._splits.pieces, self._structures(), strict=True))
         hypotheses = []
@@ -260,7 +273,7 @@ class _Tests:
         starts = np.flatnonzero(np.diff(sample.units, prepend=-1))
         with counting(sample.n_units, test.verbose, "Permutation tests", "column") as advance:
             found = permutation_p_values(
-                sample.X.values, hypotheses, unit_starts=starts, fdr=test.fdr, rng=self._rng, n_jobs=test.n_jobs,
+                sample.X.values, hypotheses, unit_starts=starts, fdr=fdr, rng=self._rng, n_jobs=test.n_jobs,
                 advance=advance,
             )  # fmt: skip
         self.n_permutations = found.n_permutations
@@ -277,6 +290,12 @@ class _Tests:
         parts = self._splits.outside_of_folds(sample.units)
         steps = with_progress(parts, len(parts), test.verbose, "Structures without some columns")
         return [test.learner(sample.values[:, part], codes) for part in steps]
+
+
+def _shares_of_errors(n_tests: int) -> Float:
+    """Divide the errors that are allowed among tests of more and more samples: most of them for the first one."""
+    left = (1.0 - _SHARE_OF_ERRORS) ** np.arange(n_tests)
+    return np.append(_SHARE_OF_ERRORS * left[:-1], left[-1])
 
 
 def _leading(T: Float) -> Float:
