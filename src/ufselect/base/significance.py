@@ -32,6 +32,7 @@ LIMITS = "The test cannot see what only one column carries, nor whether the stru
 MAX_SAMPLES = 3000
 """Default number of samples that are tested at first."""
 
+_FEWEST_SAMPLES = 3
 _MORE_SAMPLES = 4  # times as many, if nothing is found
 _MOST_VALUES = 300_000_000  # of a larger sample, on which nothing may be found either
 _FEW_SAMPLES = 500  # up to which halves of the columns are split more often: their structures vary more
@@ -165,7 +166,7 @@ class SignificanceTest:
         n, d = data.shape
         seed = seed_of(self.random_state)
         labels = np.arange(d) if groups is None else np.unique(np.asarray(groups), return_inverse=True)[1]
-        size = n if self.max_samples is None else min(max(self.max_samples, 3), n)
+        size = n if self.max_samples is None else min(max(self.max_samples, _FEWEST_SAMPLES), n)
         found = self._on_sample(data, screening, labels, size, seed)
         while not found.n_found and size < n and (more := min(size * _MORE_SAMPLES, n)) * d <= _MOST_VALUES:
             size = more
@@ -179,6 +180,9 @@ class SignificanceTest:
         rows, batches = some_samples(n, size, seed), getattr(data, "batches", None)
         if batches is not None:
             rows, batches = batches.among(rows)
+            if len(rows) < _FEWEST_SAMPLES:  # the others are single in their batch
+                return self._on_sample(data, screening, labels, min(size * _MORE_SAMPLES, n), seed)
+            batches = batches if batches.codes.any() else None  # all of them may be of one batch
         part = MatrixInMemory(data.rows(rows), None if batches is None else batches.codes)
         strata = np.zeros(len(rows), dtype=np.intp) if batches is None else batches.codes
         if not (self.strata is None or isinstance(self.strata, str)):
