@@ -12,7 +12,7 @@ from every_selector import assert_identical, make, may_stop_early, of_every_sele
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy.stats import binom
+from scipy.stats import binom, false_discovery_control
 
 import ufselect.base.significance as base
 from ufselect import FSASL, MCFS, KernelFSASL, LaplacianScore, MaxVariance
@@ -48,7 +48,7 @@ def noise():
 # Level and power
 
 NOISE = {
-    "normal": lambda rng: (rng.standard_normal((60, 40)), {}),
+    "many": lambda rng: (rng.standard_normal((60, 130)), {"n_splits": 4}),
     "rare": lambda rng: ((rng.random((60, 40)) < 0.1) * 1.0, {}),
     "sparse counts": lambda rng: (sp.csr_array(rng.poisson(0.8, (60, 40)) * 1.0), {}),
     "plates": lambda rng: (rng.standard_t(2, (60, 40)) + 9.0 * rng.standard_normal((3, 40))[PLATE], {"batch": PLATE}),
@@ -77,7 +77,7 @@ def test_columns_of_noise_are_found_no_more_often_than_the_level(kind):
 def test_planted_columns_are_found_with_few_others():
     power, false_share = [], []
     for seed in range(10):
-        data = make_planted_clusters(100, 4, 10, 40, random_state=seed)
+        data = make_planted_clusters(100, 4, *((10, 40) if seed % 2 else (30, 270)), random_state=seed)
         found = column_significance(data.X, n_splits=3).found
         power.append(found[data.informative].mean())
         false_share.append(np.mean(~data.informative[found]))
@@ -174,11 +174,22 @@ def with_plates(seed=2):
 def test_what_differs_between_batches_only_is_found_without_them_and_not_with_them(layout):
     X, plate = with_plates()
     assert column_significance(layout(X)).found[:12].all()
-    for options in ({"batch": plate}, {"strata": plate}, {"batch": plate, "strata": np.repeat([0, 1], 45)}):
+    learned = {"batch": plate, "selector": KernelFSASL(max_iter=1), "n_splits": 1}
+    for options in ({"batch": plate}, {"strata": plate}, {"batch": plate, "strata": np.repeat([0, 1], 45)}, learned):
         found = column_significance(layout(X), **options)
         assert found.found[:6].all()
         assert not found.found[6:12].any()
         assert found.n_strata == (6 if len(options) == 2 else 3)
+    order = np.argsort(plate, kind="stable")
+    drawn = column_significance(layout(X[order]), strata=plate[order], max_samples=75)
+    assert drawn.n_samples == 75
+    assert np.count_nonzero(drawn.found[:6]) >= 4
+    assert not drawn.found[6:12].any()
+    if layout is np.array:  # columns are ranked within batches
+        shifted = X + 50.0 * np.random.default_rng(0).standard_normal((3, 24))[plate]
+        assert_array_equal(
+            column_significance(shifted, batch=plate).p_values, column_significance(X, batch=plate).p_values
+        )
 
 
 def test_samples_are_drawn_and_more_of_them_if_nothing_is_found(noise, monkeypatch):
@@ -194,7 +205,9 @@ def test_samples_are_drawn_and_more_of_them_if_nothing_is_found(noise, monkeypat
     monkeypatch.setattr(base, "_MOST_VALUES", 40 * 200)
     found = column_significance(noise, max_samples=40)
     assert found.verdict == "No structure was found in 40 columns on 160 of 240 samples (false discovery rate 5 %)."
-    assert "on 160 of 240 samples: 3 splits of the columns into 6 parts, up to " in found.procedure
+    splits = "on 160 of 240 samples: 3 splits of the columns into 6 parts"
+    assert found.procedure.endswith(f"{splits}, up to {found.n_permutations:,} permutations.")
+    assert found.n_permutations >= 200
 
 
 def test_a_column_that_is_constant_on_the_drawn_samples_is_one_of_those_tested(planted):
@@ -206,9 +219,7 @@ def test_a_column_that_is_constant_on_the_drawn_samples_is_one_of_those_tested(p
     assert (found.p_values[50], found.n_tested) == (1.0, 51)
     without = column_significance(planted.X, max_samples=80)
     assert_array_equal(found.p_values[:50], without.p_values)
-    # The Benjamini–Hochberg procedure counts it: the largest p-value of the others is one of 51.
-    worst = np.argmax(without.p_values)
-    assert found.q_values[worst] == pytest.approx(min(without.p_values[worst] * 51 / 50, 1.0))
+    assert_allclose(found.q_values, false_discovery_control(found.p_values), rtol=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -406,6 +417,10 @@ def test_selectors_choose_among_the_columns_found(mixed, name):
         assert not few.coef_[others].any()
     if hasattr(few, "alignments_"):
         assert np.all(few.alignments_[others] > 0.0)
+        by_index = replace(tested, p_values=np.linspace(0.0, 1.0, 20))
+        again = make(name, len(found) - 1, n_clusters=3, max_iter=5).fit(X, significance=by_index)
+        assert_array_equal(again.top_features(18)[len(found) :], others)
+        assert_allclose(again.alignments_, few.alignments_, rtol=1e-9)
     by_p_value = others[np.argsort(tested.p_values[others], kind="stable")]
     assert_array_equal(few.top_features(18)[len(found) :], by_p_value)
     many = make(name, len(found) + 2, n_clusters=3, max_iter=5).fit(X, significance=tested)
@@ -437,16 +452,21 @@ def test_kept_columns_come_first_excluded_ones_last_and_selected_ones_are_apart(
     assert test.found[chosen[1:]].all()
     assert not test.tested[found[0]]
     assert selector.ranking_[found[0]] == 50
-    auto = cls("auto", keep=[kept], fdr=0.05).fit(form(planted.X))
+    if cls is KernelFSASL:  # the kept column takes part, and the others are chosen beside it
+        assert selector.alignment_curve_[0] == pytest.approx(selector.alignments_[kept])
+    auto = cls("auto", keep=[kept], min_distance=4, fdr=0.05).fit(form(planted.X))
     assert set(auto.top_features()) <= {kept, *found}
     assert auto.ranking_[kept] == 1
+    assert np.diff(np.sort(auto.top_features())).min() >= 4
 
 
-def test_batches_count_in_the_test_of_a_fit():
+def test_a_fit_tests_within_batches_at_its_rate_and_with_its_seed():
     X, plate = with_plates()
-    selector = KernelFSASL(6, fdr=0.05).fit(X, batch=plate)
+    selector = KernelFSASL(6, fdr=0.1, random_state=4).fit(X, batch=plate)
     assert set(selector.top_features()) == set(range(6))
-    assert_array_equal(selector.q_values_, column_significance(X, batch=plate).q_values)
+    expected = column_significance(X, batch=plate, fdr=0.1, random_state=4)
+    assert_array_equal(selector.q_values_, expected.q_values)
+    assert selector.significance_.verdict == expected.verdict
 
 
 def test_a_test_of_other_columns_is_refused(tested):
