@@ -26,7 +26,7 @@ rng = np.random.default_rng(0)
 GROUPED = rng.poisson(0.4, (90, 60)).astype(float)
 GROUPED[:45, :8] += rng.poisson(3.0, (45, 8))
 PLATE = np.arange(60) % 3
-FAMILY = np.arange(40) // 4
+FAMILY = np.arange(130) // 2
 
 
 @pytest.fixture(scope="module")
@@ -53,8 +53,8 @@ NOISE = {
     "sparse counts": lambda rng: (sp.csr_array(rng.poisson(0.8, (60, 40)) * 1.0), {}),
     "plates": lambda rng: (rng.standard_t(2, (60, 40)) + 9.0 * rng.standard_normal((3, 40))[PLATE], {"batch": PLATE}),
     "families": lambda rng: (
-        rng.standard_normal((60, 40)) + 2.0 * rng.standard_normal((60, 10))[:, FAMILY],
-        {"groups": FAMILY},
+        rng.standard_normal((60, 130)) + 2.0 * rng.standard_normal((60, 65))[:, FAMILY],
+        {"groups": FAMILY, "n_splits": 2},
     ),
 }
 
