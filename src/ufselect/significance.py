@@ -18,7 +18,7 @@ from ufselect.base import BaseSelector
 from ufselect.base.screening import KeepExclude, Screening, columns_named, keep_exclude_of
 from ufselect.base.significance import MAX_SAMPLES, ColumnSignificance, Learner, SignificanceTest
 from ufselect.columns.in_memory import MatrixInMemory
-from ufselect.columns.tabular import column_names
+from ufselect.columns.tabular import column_names, is_missing
 from ufselect.graphs.laplacian import structure_laplacian
 from ufselect.graphs.smooth_target import smooth_target
 
@@ -116,6 +116,8 @@ def column_significance(
     check_scalar(fdr, "fdr", Real, min_val=0, max_val=1, include_boundaries="neither")
     if max_samples is not None:
         check_scalar(max_samples, "max_samples", Integral, min_val=3)
+    if selector is not None and (isinstance(selector, type) or not hasattr(selector, "get_params")):
+        raise TypeError(f"selector={selector!r} is no selector, such as FSASL().")
     names = column_names(X, selector)
     X = check_array(X, accept_sparse=("csr", "csc"), dtype=[np.float64, np.float32], ensure_min_samples=3)
     n, d = X.shape
@@ -125,12 +127,10 @@ def column_significance(
         left_out = np.union1d(left_out, keep_exclude_of(selector, d, names).exclude)
     if len(left_out) == d:
         raise ValueError(f"exclude contains all {d} columns.")
-    if groups is not None and len(groups) != d:
-        raise ValueError(f"groups has {len(groups)} values, but X has {d} columns.")
+    if groups is not None:
+        groups = _labels(groups, "groups", d, "columns")
     if not (strata is None or isinstance(strata, str)):
-        strata = np.asarray(strata)
-        if strata.shape != (n,):
-            raise ValueError(f"strata has the shape {strata.shape}, but X has {n} samples.")
+        strata = _labels(strata, "strata", n, "samples")
     elif strata not in (None, "auto"):
         raise ValueError(f'strata={strata!r} must be "auto", None, or the stratum of each sample.')
     test = SignificanceTest(
@@ -164,6 +164,16 @@ def fit_tested(selector: BaseSelector, X: Any, fdr: float | None, *, batch: Any 
     selector.fit(X, **given)
     if significance is not None:
         selector.significance_, selector.q_values_ = significance, significance.q_values
+
+
+def _labels(given: Any, parameter: str, count: int, of_what: str) -> Any:
+    """Return labels as an array; raise an error that names the parameter unless there is one for each."""
+    labels = np.asarray(given)
+    if labels.shape != (count,):
+        raise ValueError(f"{parameter} has the shape {labels.shape}, but X has {count} {of_what}.")
+    if any(map(is_missing, labels)):
+        raise ValueError(f"{parameter} has missing values.")
+    return labels if labels.dtype != object else labels.astype(str)
 
 
 def _learner(selector: BaseSelector) -> Learner:

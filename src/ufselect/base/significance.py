@@ -32,8 +32,9 @@ LIMITS = "The test cannot see what only one column carries, nor whether the stru
 MAX_SAMPLES = 3000
 """Default number of samples that are tested at first."""
 
+_FEWEST_SAMPLES = 3
 _MORE_SAMPLES = 4  # times as many, if nothing is found
-_SHARE_OF_ERRORS = 0.8  # allowed in each test, of those left by the tests before it
+_FIRST_SHARE = 0.8  # of the errors that are allowed in all tests together
 _MOST_VALUES = 300_000_000  # of a larger sample, on which nothing may be found either
 _FEW_SAMPLES = 500  # up to which halves of the columns are split more often: their structures vary more
 _SPLITS, _SPLITS_OF_FEW_SAMPLES = 3, 6
@@ -161,21 +162,48 @@ class SignificanceTest:
     def of_columns(self, data: Matrix, screening: Screening, groups: Any = None) -> ColumnSignificance:
         """Test the columns that take part in a fit; those of one group are tested as one.
 
-        The test is on a sample of the rows, or on more of them if nothing is found there.
+        If nothing is found, columns are tested again: on structures of their values instead of their ranks, and on
+        more samples. Each test is allowed a share of the errors, by which its p-values are divided.
         """
         n, d = data.shape
         seed = seed_of(self.random_state)
         labels = np.arange(d) if groups is None else np.unique(np.asarray(groups), return_inverse=True)[1]
         sizes = self._sizes(n, d)
-        for size, share in zip(sizes, _shares_of_errors(len(sizes)), strict=True):
-            found = self._on_sample(data, screening, labels, size, share, seed)
+        sample = self._sample(data, screening.informative, labels, sizes[0], seed)
+        n_scalings = 1 if self.learner is not None else len(sample.scalings)
+        shares = _shares_of_errors(len(sizes) * n_scalings)
+        p_values = np.ones(d)
+        for attempt, share in enumerate(shares):
+            if attempt and attempt % n_scalings == 0:
+                sample = self._sample(data, screening.informative, labels, sizes[attempt // n_scalings], seed)
+            tests = _Tests(self, sample, sample.scalings[attempt % n_scalings], seed)
+            if sample.n_units > 1:
+                by_unit = tests.p_values(self.fdr * share)
+                p_values[sample.index] = np.minimum(p_values[sample.index], by_unit[sample.units] / share)
+            found = self._result(p_values, screening, labels, tests)
             if found.n_found:
                 break
         return found
 
+    def _result(self, p_values: Float, screening: Screening, labels: Indices, tests: _Tests) -> ColumnSignificance:
+        """The result by the p-values of all columns that take part."""
+        d, n_all_samples = len(p_values), tests.sample.n_all_samples
+        informative, copies = screening.informative, screening.copies
+        _, first, units = np.unique(labels[informative], return_index=True, return_inverse=True)
+        p_values, q_values = p_values.copy(), np.ones(d)
+        q_values[informative] = benjamini_hochberg(p_values[informative][first])[units]
+        copied = np.setdiff1d(np.flatnonzero(copies >= 0), screening.keep_exclude.exclude)
+        p_values[copied], q_values[copied] = p_values[copies[copied]], q_values[copies[copied]]
+        tested = np.zeros(d, dtype=bool)
+        tested[informative] = True
+        return ColumnSignificance(
+            p_values, q_values, tested, self.fdr, len(tests.sample.strata), n_all_samples, tests.n_splits,
+            tests.n_folds, tests.n_strata, tests.n_permutations,
+        )  # fmt: skip
+
     def _sizes(self, n: int, d: int) -> list[int]:
         """Numbers of samples that are tested one after the other, as long as nothing is found."""
-        sizes = [n if self.max_samples is None else min(max(self.max_samples, 3), n)]
+        sizes = [n if self.max_samples is None else min(max(self.max_samples, _FEWEST_SAMPLES), n)]
         while sizes[-1] < n:
             more = _MORE_SAMPLES * sizes[-1]
             more = more if 2 * more <= n else n
@@ -184,53 +212,51 @@ class SignificanceTest:
             sizes.append(more)
         return sizes
 
-    def _on_sample(
-        self, data: Matrix, screening: Screening, labels: Indices, size: int, share: float, seed: int
-    ) -> ColumnSignificance:
-        """Test a random subset of the samples at this share of the false discovery rate."""
-        n, d = data.shape
-        rows, batches = some_samples(n, size, seed), getattr(data, "batches", None)
+    def _sample(self, data: Matrix, informative: Indices, labels: Indices, size: int, seed: int) -> _Sample:
+        """Draw samples, or more of them if nearly all are single in their batch."""
+        rows, batches = some_samples(data.shape[0], size, seed), getattr(data, "batches", None)
         if batches is not None:
             rows, batches = batches.among(rows)
+            if len(rows) < _FEWEST_SAMPLES and size < data.shape[0]:
+                return self._sample(data, informative, labels, min(size * _MORE_SAMPLES, data.shape[0]), seed)
+            batches = batches if batches.codes.any() else None  # all of them may be of one batch
         part = MatrixInMemory(data.rows(rows), None if batches is None else batches.codes)
         strata = np.zeros(len(rows), dtype=np.intp) if batches is None else batches.codes
         if not (self.strata is None or isinstance(self.strata, str)):
             strata = _crossed(strata, np.unique(np.asarray(self.strata)[rows], return_inverse=True)[1])
-        index = screening.informative[~part.is_constant("standard")[screening.informative]]
+        index = informative[~part.is_constant("standard")[informative]]
         index = index[np.argsort(labels[index], kind="stable")]  # the columns of a group stand next to each other
-        sample = _Sample(part, index, np.unique(labels[index], return_inverse=True)[1], strata)
-        p_values, q_values = np.ones(d), np.ones(d)
-        tested = np.zeros(d, dtype=bool)
-        tested[screening.informative] = True
-        tests = _Tests(self, sample, np.random.default_rng(seed), seed)
-        if sample.n_units > 1:
-            by_unit = tests.p_values(self.fdr * share)
-            p_values[index] = by_unit[sample.units]
-            n_constant = len(np.unique(labels[screening.informative])) - sample.n_units
-            q_by_unit = benjamini_hochberg(np.append(by_unit, np.ones(n_constant)))
-            q_values[index] = np.minimum(q_by_unit[sample.units] / share, 1.0)
-        copies = np.setdiff1d(np.flatnonzero(screening.copies >= 0), screening.keep_exclude.exclude)
-        p_values[copies], q_values[copies] = p_values[screening.copies[copies]], q_values[screening.copies[copies]]
-        return ColumnSignificance(
-            p_values, q_values, tested, self.fdr, len(rows), n, tests.n_splits, tests.n_folds, tests.n_strata,
-            tests.n_permutations,
-        )  # fmt: skip
+        return _Sample(part, index, np.unique(labels[index], return_inverse=True)[1], strata, data.shape[0])
 
 
 class _Sample:
-    """The columns that are tested, on a sample of the rows."""
+    """The columns that are tested, on a sample of the rows.
 
-    def __init__(self, part: MatrixInMemory, index: Indices, units: Indices, strata: Indices) -> None:
+    ``X`` is tested. Structures are learned from the columns in ``scalings``, in this order: ranks have no units and no
+    outliers; values tell more if the spread of a column says what it is worth. The ranks of counts would say little
+    more than zero or not.
+    """
+
+    def __init__(
+        self, part: MatrixInMemory, index: Indices, units: Indices, strata: Indices, n_all_samples: int
+    ) -> None:
         self.part, self.index, self.units, self.strata = part, index, units, strata
+        self.n_all_samples = n_all_samples
         self.n_units = int(units[-1]) + 1 if len(units) else 0
         self.values = part.rows(np.arange(part.shape[0]))[:, index]
         self.has_depth = _has_depth(self.values)
-        if self.has_depth or (part.batches is not None and sp.issparse(self.values)):
-            self.X = part.prepared(index, center=True, scale="moderate")
-            return
-        # Ranks have no units and no outliers, but would make counts say little more than zero or not.
-        strata = np.zeros(part.shape[0], dtype=np.intp) if part.batches is None else part.batches.codes
-        self.X = Columns.prepared(centered_ranks(self.values, strata), center=True, scale="standard")
+        self.scalings: list[Callable[[], Columns]] = [self._scaled]
+        if not (self.has_depth or (part.batches is not None and sp.issparse(self.values))):
+            self.scalings.insert(0, self._ranks)
+        self.X = self.scalings[0]()
+
+    def _ranks(self) -> Columns:
+        batches = self.part.batches
+        strata = np.zeros(self.part.shape[0], dtype=np.intp) if batches is None else batches.codes
+        return Columns.prepared(centered_ranks(self.values, strata), center=True, scale="standard")
+
+    def _scaled(self) -> Columns:
+        return self.part.prepared(self.index, center=True, scale="moderate")
 
     def strata_without(self, columns: Mask) -> Indices:
         """Ranges of depth, the number of nonzero values of a sample, by all columns but some."""
@@ -243,15 +269,16 @@ class _Tests:
 
     n_strata, n_permutations = 1, 0
 
-    def __init__(self, test: SignificanceTest, sample: _Sample, rng: np.random.Generator, seed: int) -> None:
-        self._test, self._sample, self._rng, self._seed = test, sample, rng, seed
-        self._splits = random_splits(sample.n_units, self.n_splits, rng)
+    def __init__(self, test: SignificanceTest, sample: _Sample, scaling: Callable[[], Columns], seed: int) -> None:
+        self.sample, self._test, self._scaling, self._seed = sample, test, scaling, seed
+        self._rng = np.random.default_rng(seed)
+        self._splits = random_splits(sample.n_units, self.n_splits, self._rng)
         self.n_folds = self._splits.n_folds
 
     @property
     def n_splits(self) -> int:
         """The number of splits, as given or by the number of samples."""
-        given, sample = self._test.n_splits, self._sample
+        given, sample = self._test.n_splits, self.sample
         if not isinstance(given, str):
             return given
         is_uncertain = sample.part.shape[0] <= _FEW_SAMPLES and sample.n_units > FEW_UNITS
@@ -259,7 +286,7 @@ class _Tests:
 
     def p_values(self, fdr: float) -> Float:
         """Return the p-value of every unit, small enough for discoveries at this rate."""
-        test, sample, folds = self._test, self._sample, self._splits.folds
+        test, sample, folds = self._test, self.sample, self._splits.folds
         structures = dict(zip(self._splits.pieces, self._structures(), strict=True))
         hypotheses = []
         for membership in np.unique(folds, axis=1).T:
@@ -281,10 +308,11 @@ class _Tests:
 
     def _structures(self) -> list[Float]:
         """Return the structure by the columns outside of each fold."""
-        sample, test = self._sample, self._test
+        sample, test = self.sample, self._test
         if test.learner is None:
+            X = sample.X if self._scaling == sample.scalings[0] else self._scaling()
             return structures_without_folds(
-                sample.X, sample.units, self._splits, n_jobs=test.n_jobs, seed=self._seed, verbose=test.verbose
+                X, sample.units, self._splits, n_jobs=test.n_jobs, seed=self._seed, verbose=test.verbose
             )
         codes = None if sample.part.batches is None else sample.part.batches.codes
         parts = self._splits.outside_of_folds(sample.units)
@@ -292,10 +320,11 @@ class _Tests:
         return [test.learner(sample.values[:, part], codes) for part in steps]
 
 
-def _shares_of_errors(n_tests: int) -> Float:
-    """Divide the errors that are allowed among tests of more and more samples: most of them for the first one."""
-    left = (1.0 - _SHARE_OF_ERRORS) ** np.arange(n_tests)
-    return np.append(_SHARE_OF_ERRORS * left[:-1], left[-1])
+def _shares_of_errors(n_tests: int) -> list[float]:
+    """Divide the errors that are allowed among several tests: most for the first one, equal parts for the others."""
+    if n_tests == 1:
+        return [1.0]
+    return [_FIRST_SHARE] + [(1.0 - _FIRST_SHARE) / (n_tests - 1)] * (n_tests - 1)
 
 
 def _leading(T: Float) -> Float:

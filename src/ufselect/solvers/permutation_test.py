@@ -25,6 +25,7 @@ _FIRST_BATCH = 50
 _FEWEST_PERMUTATIONS = 200
 _BATCH_BYTES = 2**26
 _ROUNDING = 1e-5  # relative difference of sums in single precision that are equal
+_NOTHING = 1e-10  # share of ‖x‖²‖T‖² that rounding makes of zero, which columns constant within strata have
 
 Single = npt.NDArray[np.float32]
 
@@ -182,7 +183,8 @@ class _Test:
         self._exceeding = np.zeros(len(self.units), dtype=np.intp)
         self.drawn = np.zeros(len(self.units), dtype=np.intp)
         squares = np.sum((self._X.T @ self._T) ** 2, axis=1, dtype=np.float64)
-        self._least = np.add.reduceat(squares, self._ends[:-1]) * (1.0 - _ROUNDING)
+        largest = _squared_norms(self._X) * np.sum(self._T**2, dtype=np.float64)
+        self._least = np.add.reduceat((1.0 - _ROUNDING) * squares - _NOTHING * largest, self._ends[:-1])
 
     @property
     def n_open(self) -> int:
@@ -241,6 +243,12 @@ class _Test:
             ENOUGH_EXCEEDANCES,
         )  # fmt: skip
         return found
+
+
+def _squared_norms(X: Any) -> Float:
+    """Return ‖x‖² of each column of a sparse or dense X."""
+    squares = X.multiply(X) if sp.issparse(X) else X**2
+    return np.asarray(squares.sum(axis=0, dtype=np.float64)).ravel()
 
 
 @compiled
