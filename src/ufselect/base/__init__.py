@@ -16,12 +16,10 @@ from ufselect.base.selector import (
     POSITIVE,
     SHARE,
     BaseSelector,
-    affordable_gram,
     checked_coef,
-    gram_is_affordable,
 )
 from ufselect.columns.constraints import Constraints
-from ufselect.columns.dense import Columns, column_blocks
+from ufselect.columns.dense import Columns, affordable_gram, column_blocks, gram_is_affordable
 
 __all__ = [
     "CHOICE_OF_EDGES",

@@ -17,7 +17,6 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ufselect._utils.policy import LARGEST_DENSE_SYSTEM
 from ufselect._utils.progress import waiting
 from ufselect._utils.threads import one_thread
 from ufselect._utils.types import Float, Indices
@@ -61,16 +60,6 @@ def checked_coef(found: Regression) -> Float:
     if not found.converged:
         warn_not_converged("The sparse regression did not reach its tolerance: its weights are approximate.")
     return found.coef
-
-
-def gram_is_affordable(X: Columns) -> bool:
-    """Whether a (d, d) array is smaller than X and not too large."""
-    return X.shape[1] <= min(X.shape[0], LARGEST_DENSE_SYSTEM)
-
-
-def affordable_gram(X: Columns) -> Float | None:
-    """XᵀX if it is affordable, else None."""
-    return X.gram() if gram_is_affordable(X) else None
 
 
 def _refuse_near_columns(constraints: Constraints, count: int | None, n_informative: int) -> None:

@@ -34,6 +34,7 @@ MAX_SAMPLES = 3000
 
 _FEWEST_SAMPLES = 3
 _MORE_SAMPLES = 4  # times as many, if nothing is found
+_FEW_FOUND = 0.05  # share of the columns up to which they are tested again
 _FIRST_SHARE = 0.8  # of the errors that are allowed in all tests together
 _MOST_VALUES = 300_000_000  # of a larger sample, on which nothing may be found either
 _FEW_SAMPLES = 500  # up to which halves of the columns are split more often: their structures vary more
@@ -42,6 +43,9 @@ _DIRECTIONS = 60  # of a sum of kernels
 _FEWEST_COLUMNS_WITH_DEPTH = 200
 _FEWEST_ZEROS = 0.25  # share of zeros from which the number of nonzero values measures depth
 _SAMPLES_OF_A_STRATUM, _MOST_STRATA = 20, 20
+
+_STRUCTURES = ("aligned columns", "all columns as they are")
+"""What structures are learned from. Few columns of structure among thousands find no others to be aligned with."""
 
 Learner = Callable[[Any, Any], Float]
 """From some columns of a sample of the rows, and the batches of these or None, to the factor T of a kernel TTᵀ."""
@@ -162,26 +166,26 @@ class SignificanceTest:
     def of_columns(self, data: Matrix, screening: Screening, groups: Any = None) -> ColumnSignificance:
         """Test the columns that take part in a fit; those of one group are tested as one.
 
-        If nothing is found, columns are tested again: on structures of their values instead of their ranks, and on
-        more samples. Each test is allowed a share of the errors, by which its p-values are divided.
+        If nothing is found, columns are tested again: on structures of all columns as they are, and on more samples.
+        Each test is allowed a share of the errors, by which its p-values are divided.
         """
         n, d = data.shape
         seed = seed_of(self.random_state)
         labels = np.arange(d) if groups is None else np.unique(np.asarray(groups), return_inverse=True)[1]
         sizes = self._sizes(n, d)
         sample = self._sample(data, screening.informative, labels, sizes[0], seed)
-        n_scalings = 1 if self.learner is not None else len(sample.scalings)
-        shares = _shares_of_errors(len(sizes) * n_scalings)
+        n_structures = len(_STRUCTURES) if self.learner is None else 1
+        shares = _shares_of_errors(len(sizes) * n_structures)
         p_values = np.ones(d)
         for attempt, share in enumerate(shares):
-            if attempt and attempt % n_scalings == 0:
-                sample = self._sample(data, screening.informative, labels, sizes[attempt // n_scalings], seed)
-            tests = _Tests(self, sample, sample.scalings[attempt % n_scalings], seed)
+            if attempt and attempt % n_structures == 0:
+                sample = self._sample(data, screening.informative, labels, sizes[attempt // n_structures], seed)
+            tests = _Tests(self, sample, _STRUCTURES[attempt % n_structures], seed)
             if sample.n_units > 1:
                 by_unit = tests.p_values(self.fdr * share)
                 p_values[sample.index] = np.minimum(p_values[sample.index], by_unit[sample.units] / share)
             found = self._result(p_values, screening, labels, tests)
-            if found.n_found:
+            if found.n_found > _FEW_FOUND * found.n_tested:
                 break
         return found
 
@@ -206,8 +210,8 @@ class SignificanceTest:
         sizes = [n if self.max_samples is None else min(max(self.max_samples, _FEWEST_SAMPLES), n)]
         while sizes[-1] < n:
             more = _MORE_SAMPLES * sizes[-1]
-            more = more if 2 * more <= n else n
-            if more * d > _MOST_VALUES:
+            more = min(more if 2 * more <= n else n, _MOST_VALUES // d)
+            if more <= sizes[-1]:
                 break
             sizes.append(more)
         return sizes
@@ -230,12 +234,7 @@ class SignificanceTest:
 
 
 class _Sample:
-    """The columns that are tested, on a sample of the rows.
-
-    ``X`` is tested. Structures are learned from the columns in ``scalings``, in this order: ranks have no units and no
-    outliers; values tell more if the spread of a column says what it is worth. The ranks of counts would say little
-    more than zero or not.
-    """
+    """The columns that are tested, on a sample of the rows."""
 
     def __init__(
         self, part: MatrixInMemory, index: Indices, units: Indices, strata: Indices, n_all_samples: int
@@ -245,17 +244,15 @@ class _Sample:
         self.n_units = int(units[-1]) + 1 if len(units) else 0
         self.values = part.rows(np.arange(part.shape[0]))[:, index]
         self.has_depth = _has_depth(self.values)
-        self.scalings: list[Callable[[], Columns]] = [self._scaled]
-        if not (self.has_depth or (part.batches is not None and sp.issparse(self.values))):
-            self.scalings.insert(0, self._ranks)
-        self.X = self.scalings[0]()
+        if self.has_depth or (part.batches is not None and sp.issparse(self.values)):
+            self.X = self.as_they_are()
+            return
+        # Ranks have no units and no outliers, but would make counts say little more than zero or not.
+        strata = np.zeros(part.shape[0], dtype=np.intp) if part.batches is None else part.batches.codes
+        self.X = Columns.prepared(centered_ranks(self.values, strata), center=True, scale="standard")
 
-    def _ranks(self) -> Columns:
-        batches = self.part.batches
-        strata = np.zeros(self.part.shape[0], dtype=np.intp) if batches is None else batches.codes
-        return Columns.prepared(centered_ranks(self.values, strata), center=True, scale="standard")
-
-    def _scaled(self) -> Columns:
+    def as_they_are(self) -> Columns:
+        """The values, whose spread may say which columns tell more."""
         return self.part.prepared(self.index, center=True, scale="moderate")
 
     def strata_without(self, columns: Mask) -> Indices:
@@ -269,8 +266,8 @@ class _Tests:
 
     n_strata, n_permutations = 1, 0
 
-    def __init__(self, test: SignificanceTest, sample: _Sample, scaling: Callable[[], Columns], seed: int) -> None:
-        self.sample, self._test, self._scaling, self._seed = sample, test, scaling, seed
+    def __init__(self, test: SignificanceTest, sample: _Sample, structure: str, seed: int) -> None:
+        self.sample, self._test, self._structure, self._seed = sample, test, structure, seed
         self._rng = np.random.default_rng(seed)
         self._splits = random_splits(sample.n_units, self.n_splits, self._rng)
         self.n_folds = self._splits.n_folds
@@ -310,10 +307,11 @@ class _Tests:
         """Return the structure by the columns outside of each fold."""
         sample, test = self.sample, self._test
         if test.learner is None:
-            X = sample.X if self._scaling == sample.scalings[0] else self._scaling()
+            of_aligned = self._structure == "aligned columns"
             return structures_without_folds(
-                X, sample.units, self._splits, n_jobs=test.n_jobs, seed=self._seed, verbose=test.verbose
-            )
+                sample.X if of_aligned else sample.as_they_are(), sample.units, self._splits, of_aligned=of_aligned,
+                n_jobs=test.n_jobs, seed=self._seed, verbose=test.verbose,
+            )  # fmt: skip
         codes = None if sample.part.batches is None else sample.part.batches.codes
         parts = self._splits.outside_of_folds(sample.units)
         steps = with_progress(parts, len(parts), test.verbose, "Structures without some columns")

@@ -8,7 +8,8 @@ half. Quarters serve for that: they are paired in three ways, which gives three 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -16,11 +17,12 @@ from joblib import Parallel, delayed
 from ufselect._utils.progress import with_progress
 from ufselect._utils.threads import number_of_threads, one_thread
 from ufselect._utils.types import Float, Indices
-from ufselect.columns.dense import Columns
+from ufselect.columns.dense import Columns, affordable_gram
 from ufselect.graphs.adaptive import adaptive_neighbors
 from ufselect.graphs.components import principal_components
 from ufselect.graphs.neighbors import usual_neighbors
 from ufselect.graphs.smooth_target import smooth_target
+from ufselect.solvers.feature_weights import expressive_weights
 
 FEW_UNITS = 60
 """Number of units up to which there are more folds than two."""
@@ -29,6 +31,7 @@ _FOLDS_OF_FEW = 6
 _N_PAIRINGS = 3  # of four quarters
 _COMPONENTS = 30
 _RESIDUAL = 1e-2  # of eigenvectors; smaller ones find no more columns, larger ones lose the markers of rare cells
+_ROW_PENALTY = 0.1  # as in KernelFSASL
 _ALIGNED = 2.0  # standard deviations above the mean of columns without structure
 _FEWEST_ALIGNED = 10
 
@@ -80,7 +83,14 @@ def random_splits(n_units: int, n_splits: int, rng: np.random.Generator) -> Spli
 
 
 def structures_without_folds(
-    X: Columns, units: Indices, splits: Splits, *, n_jobs: int | None = None, seed: int = 0, verbose: int = 0
+    X: Columns,
+    units: Indices,
+    splits: Splits,
+    *,
+    of_aligned: bool = True,
+    n_jobs: int | None = None,
+    seed: int = 0,
+    verbose: int = 0,
 ) -> list[Float]:
     """Return the structure by the columns outside of each fold, for all folds of all splits.
 
@@ -90,6 +100,8 @@ def structures_without_folds(
     units : ndarray of shape (d,)
         The unit of each column.
     splits : Splits
+    of_aligned : bool, default=True
+        Whether only columns that are aligned with others take part, if there are quarters.
     n_jobs : int, optional
         Number of threads. The result does not depend on it.
     seed : int, default=0
@@ -108,7 +120,7 @@ def structures_without_folds(
         return list(with_progress(done, len(parts), verbose, description))
 
     parts = splits.outside_of_folds(units)
-    if splits.quarters is not None and X.shape[1] > 2 * FEW_UNITS:
+    if of_aligned and splits.quarters is not None and X.shape[1] > 2 * FEW_UNITS:
         quarters = splits.quarters[:, units]
         scores = of_each(
             _scores_by, [np.flatnonzero(each == quarter) for each in quarters for quarter in range(4)], "Quarters"
@@ -118,18 +130,30 @@ def structures_without_folds(
             _aligned(part, quarters[division], scores[4 * division : 4 * division + 4])
             for part, division in zip(parts, divisions, strict=True)
         ]
-    return of_each(_structure_by, parts, "Structures without some columns")
+    by_columns = partial(_structure_by, adapted=not of_aligned)
+    return of_each(by_columns, parts, "Structures without some columns")
 
 
-def _structure_by(X: Columns, columns: Indices, seed: int) -> Float:
-    """T of the graph of the neighbours in the first principal components of some columns."""
+def _structure_by(X: Columns, columns: Indices, seed: int, *, adapted: bool = False) -> Float:
+    """T of the graph of the neighbours in the first principal components of some columns.
+
+    If it is adapted, a few columns that express this structure are found, and T is that of their embedding.
+    """
     with one_thread():
         X = X.subset(columns)
         few = X.shape[1] <= _COMPONENTS
         points = X.columns(slice(None)) if few else principal_components(X, _COMPONENTS, random_state=seed)
-        graph = adaptive_neighbors(np.ascontiguousarray(points, dtype=np.float64), usual_neighbors(len(points)))
-        T: Float = smooth_target(graph.laplacian(), nontrivial=True, tol=_RESIDUAL, random_state=seed)
+        T = _kernel_of_neighbors(points, seed)
+        if adapted:
+            W = expressive_weights(X, T, _ROW_PENALTY, gram=affordable_gram(X)).W
+            T = _kernel_of_neighbors(X.embedded(W), seed)
         return T
+
+
+def _kernel_of_neighbors(points: Any, seed: int) -> Float:
+    graph = adaptive_neighbors(np.ascontiguousarray(points, dtype=np.float64), usual_neighbors(len(points)))
+    T: Float = smooth_target(graph.laplacian(), nontrivial=True, tol=_RESIDUAL, random_state=seed)
+    return T
 
 
 def _scores_by(X: Columns, columns: Indices, seed: int) -> Float:

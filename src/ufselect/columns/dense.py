@@ -12,7 +12,7 @@ from sklearn.utils import gen_batches
 from sklearn.utils.sparsefuncs import inplace_column_scale
 
 from ufselect._utils.memory import affordable_rows
-from ufselect._utils.policy import MEAN_TO_SHIFT, SMALLEST_SINGLE_PRECISION_SPECTRUM
+from ufselect._utils.policy import LARGEST_DENSE_SYSTEM, MEAN_TO_SHIFT, SMALLEST_SINGLE_PRECISION_SPECTRUM
 from ufselect._utils.threads import threads_for
 from ufselect._utils.types import Float, Indices
 from ufselect.columns.moments import (
@@ -349,3 +349,13 @@ def _with_short_indices(X: Any) -> Any:
     if X.nnz <= np.iinfo(np.int32).max:
         X.indices, X.indptr = X.indices.astype(np.int32, copy=False), X.indptr.astype(np.int32, copy=False)
     return X
+
+
+def gram_is_affordable(X: Columns) -> bool:
+    """Whether a (d, d) array is smaller than X and not too large."""
+    return X.shape[1] <= min(X.shape[0], LARGEST_DENSE_SYSTEM)
+
+
+def affordable_gram(X: Columns) -> Float | None:
+    """XᵀX if it is affordable, else None."""
+    return X.gram() if gram_is_affordable(X) else None

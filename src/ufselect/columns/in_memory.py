@@ -96,7 +96,7 @@ class MatrixInMemory:
 
     def values(self, index: Indices) -> Any:
         """Return the values of some columns, less the means of batches if they are dense."""
-        kept = self._X if len(index) == self.shape[1] else self._X[:, index]
+        kept = self._X if np.array_equal(index, np.arange(self.shape[1])) else self._X[:, index]
         if sp.issparse(kept):  # centring is a difference of products, for which single precision is not enough
             return kept.astype(np.float64)
         # A slice of columns is laid out differently in memory, and sums over it round differently.
