@@ -25,11 +25,11 @@ from ufselect.files.table import (
     LARGEST_INTEGER,
     Selection,
     Table,
+    comes_from,
     in_working_precision,
     with_columns_aside,
     with_long_integers_aside,
 )
-from ufselect.files.writing import comes_from
 
 KEY = "ufselect"  # where ``uns`` has the record of a selection
 _LARGEST_INDEX = np.iinfo(np.int32).max

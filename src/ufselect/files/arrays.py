@@ -25,13 +25,13 @@ from ufselect.files.table import (
     Table,
     check_real_numbers,
     checked_names,
+    columns_aside,
     dense_block,
     in_working_precision,
     row_labels,
     with_columns_aside,
     with_long_integers_aside,
 )
-from ufselect.files.writing import columns_aside
 
 # The names of arrays, for reading and writing alike
 _NUMBERS = ("X", "fea", "data")

@@ -182,11 +182,11 @@ def _read(path: Path, name: str, aside: tuple[str, ...], options: Mapping[str, A
     known = None if is_pattern(path) else format_of(path)
     _check_options(name, options, known)
     if known is None:
-        table: Table = imported("parquet_parts.read_parquet_parts")(path, aside, options["transpose"])
+        table: Table = imported("parquet.read_parquet_parts")(path, aside, options["transpose"])
     else:
         check_file(path)
         with errors_named(path, name):
-            table = known.read(path, aside, options)
+            table = imported(known.reader)(path, aside, **{name: options[name] for name in known.options})
     with errors_named(path, name):
         if not table.names:
             reasons = "; ".join(f"{shortened(name)!r}: {reason}" for name, reason in list(table.reasons.items())[:3])

@@ -23,6 +23,7 @@ from ufselect.files.table import (
     Table,
     check_aside,
     checked_names,
+    columns_aside,
     dense_block,
     row_blocks,
     row_labels,
@@ -41,7 +42,6 @@ from ufselect.files.text_columns import (
 from ufselect.files.text_header import judge_first_line, judge_labels
 from ufselect.files.text_lines import MARK
 from ufselect.files.text_records import Records, open_text_file
-from ufselect.files.writing import columns_aside
 
 _COUNT = "Unnamed: 0"
 _VALUES = 400_000  # per block of a transposed file
