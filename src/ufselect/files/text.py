@@ -6,7 +6,7 @@ import gzip
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any
 
@@ -41,10 +41,9 @@ from ufselect.files.text_columns import (
 )
 from ufselect.files.text_header import judge_first_line, judge_labels
 from ufselect.files.text_lines import MARK
-from ufselect.files.text_records import Records, open_text_file
+from ufselect.files.text_records import Records, StoredRecords, open_text_file
 
 _COUNT = "Unnamed: 0"
-_VALUES = 400_000  # per block of a transposed file
 _MARKS = '[",;|\t\r\n]'  # readers look for each of these delimiters
 
 
@@ -102,21 +101,17 @@ def _read_transposed(file: Records, has_labels: bool, aside: Sequence[str], na: 
         raise UnreadableError("has a header but no rows.")
     values = pa.concat_arrays([*labels, *parts])
     names = values.take(np.arange(0, len(values), len(file.fields))).to_pylist()
-    turned = TransposedFile(
-        path=file.path,
-        dialect=file.dialect,
-        fields=[name or "" for name in names],
-        has_names=True,
-        values=values,
-        has_labels=has_labels,
+    fields = [name or "" for name in names]
+    turned = StoredRecords(
+        path=file.path, dialect=file.dialect, fields=fields, has_labels=has_labels, values=values, is_transposed=True
     )
     return _read(turned, True, aside, na)
 
 
 def _read(file: Records, has_names: bool, aside: Sequence[str], na: tuple[str, ...]) -> Table:
-    has_labels = has_names and not file.fields[0] and len(file.fields) > 1
-    if isinstance(file, TransposedFile):
-        has_labels = file.has_labels
+    has_labels = file.has_labels
+    if has_labels is None:
+        has_labels = has_names and not file.fields[0] and len(file.fields) > 1
     names = _names(file.fields if has_names else [""] * len(file.fields), has_labels)
     check_aside(aside, names)
     why = {names.index(name): REQUESTED for name in aside}
@@ -186,24 +181,6 @@ def _with_count_aside(table: Table, names: tuple[str, ...]) -> Table:
     aside = {name: aside[name] for name in names if name in aside}
     reasons = table.reasons | {_COUNT: "counts the rows: taken as row labels"}
     return replace(table, X=np.ascontiguousarray(table.X[:, 1:]), names=table.names[1:], aside=aside, reasons=reasons)
-
-
-@dataclass(frozen=True, kw_only=True)
-class TransposedFile(Records):
-    """The values of a text file, read like a file that holds its transpose; its first column holds names."""
-
-    values: Any
-    has_labels: bool  # whether the first row holds the labels of the samples
-
-    def blocks(self, *, after_header: bool) -> Iterator[Any]:
-        """Yield Arrow arrays of strings, each with the values of some samples one after another."""
-        n_features = len(self.fields)
-        n_columns = len(self.values) // n_features
-        starts = np.arange(n_features) * n_columns
-        step = max(1, _VALUES // n_features)
-        for start in range(int(after_header), n_columns, step):
-            samples = np.arange(start, min(start + step, n_columns))
-            yield self.values.take((samples[:, None] + starts).ravel())
 
 
 def write_text(path: Path, table: Table, selection: Selection) -> None:

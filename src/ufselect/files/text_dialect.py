@@ -9,6 +9,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from ufselect._utils.wording import shortened
 from ufselect.files.errors import UnreadableError
@@ -42,9 +43,6 @@ class Dialect:
         if not self.example:
             return ()
         return (f"{marks[self.thousands]} in numbers such as {self.example} were read as thousands separators.",)
-
-
-_Columns = defaultdict[int, list[str]]
 
 
 def find_dialect(sample: str, delimiter: str | None = None, decimal: str | None = None) -> Dialect:
@@ -104,34 +102,13 @@ def _fitting_delimiter(lines: list[str], candidates: list[str], decimal: str | N
     return (fitting or present or candidates)[0]
 
 
-@dataclass(frozen=True)
-class _Marked:
+class _Marked(NamedTuple):
     """Numbers with one of the two marks, of columns in which they prevail."""
 
     numbers: list[tuple[int, str]]  # column and text
-    grouped: re.Pattern[str]  # what they look like if the mark separates thousands
-
-    def __bool__(self) -> bool:
-        return bool(self.numbers)
-
-    @property
-    def example(self) -> str:
-        """One of them, preferably one that has one meaning only."""
-        found = next(filter(self._separates_thousands, (text for _, text in self.numbers)), self.numbers[0][1])
-        return shortened(found)
-
-    @property
-    def are_decimals(self) -> bool:
-        """Whether one of them has a decimal mark for certain."""
-        return any(not self.grouped.fullmatch(text) for _, text in self.numbers)
-
-    @property
-    def are_thousands(self) -> bool:
-        """Whether one of them has a thousands separator for certain."""
-        return any(self._separates_thousands(text) for _, text in self.numbers)
-
-    def _separates_thousands(self, text: str) -> bool:
-        return bool(self.grouped.fullmatch(text)) and text.count(",") + text.count(".") > 1
+    are_decimals: bool  # whether one of them has a decimal mark for certain
+    are_thousands: bool  # whether one of them has a thousands separator for certain
+    example: str  # one of them, preferably one that has one meaning only
 
 
 def _with_fitting_decimal(sample: str, delimiter: str) -> Dialect:
@@ -141,16 +118,16 @@ def _with_fitting_decimal(sample: str, delimiter: str) -> Dialect:
         return Dialect(delimiter, ".")
     with_comma = commas.are_decimals or points.are_thousands
     with_point = points.are_decimals or commas.are_thousands
-    if commas and points and (with_comma == with_point or (with_comma and not points.are_thousands)):
+    if commas.numbers and points.numbers and (with_comma == with_point or (with_comma and not points.are_thousands)):
         raise UnreadableError(
             f"has numbers such as {shortened(commas.numbers[0][1])!r} and {shortened(points.numbers[0][1])!r}; "
             "pass decimal=',' (--decimal ,) or decimal='.' (--decimal .)."
         )
     if with_comma:
-        return Dialect(delimiter, ",", "." if points else "", points.example if points else "")
-    if commas and not with_point:
+        return Dialect(delimiter, ",", "." if points.numbers else "", points.example)
+    if commas.numbers and not with_point:
         raise UnreadableError(_why_ambiguous(commas, sample, delimiter))
-    return Dialect(delimiter, ".", "," if commas else "", commas.example if commas else "")
+    return Dialect(delimiter, ".", "," if commas.numbers else "", commas.example)
 
 
 def _why_ambiguous(commas: _Marked, sample: str, delimiter: str) -> str:
@@ -167,18 +144,7 @@ def _why_ambiguous(commas: _Marked, sample: str, delimiter: str) -> str:
 
 def _marked_numbers(sample: str, delimiter: str) -> tuple[_Marked, _Marked]:
     """Return the numbers with a comma and those with a point."""
-    commas, points, texts = _columns_by_kind(sample, delimiter)
-
-    def prevailing(some: _Columns, others: _Columns) -> list[tuple[int, str]]:
-        columns = (j for j in some if len(some[j]) >= len(texts.get(j, ())) + len(others.get(j, ())))
-        return [(j, text) for j in columns for text in some[j]]
-
-    return _Marked(prevailing(commas, points), _WITH_COMMAS), _Marked(prevailing(points, commas), _WITH_POINTS)
-
-
-def _columns_by_kind(sample: str, delimiter: str) -> tuple[_Columns, _Columns, _Columns]:
-    """Return the numbers with a comma, those with a point, and what is not a number, by column."""
-    commas, points, texts = _Columns(list), _Columns(list), _Columns(list)
+    commas, points, texts = (defaultdict[int, list[str]](list) for _ in range(3))  # by column
     records = csv.reader(io.StringIO(sample, newline=""), delimiter=delimiter)
     with suppress(csv.Error):  # of a quoted value that does not end within the sample
         for record in records:
@@ -189,4 +155,13 @@ def _columns_by_kind(sample: str, delimiter: str) -> tuple[_Columns, _Columns, _
                     points[index].append(field)
                 elif field not in MISSING and not _INTEGER.fullmatch(field):
                     texts[index].append(field)
-    return commas, points, texts
+
+    def prevailing(some: dict[int, list[str]], others: dict[int, list[str]], grouped: re.Pattern[str]) -> _Marked:
+        columns = (j for j in some if len(some[j]) >= len(texts.get(j, ())) + len(others.get(j, ())))
+        numbers = [(j, text) for j in columns for text in some[j]]
+        fitting = [text for _, text in numbers if grouped.fullmatch(text)]
+        thousands = [text for text in fitting if text.count(",") + text.count(".") > 1]
+        example = shortened((thousands or [text for _, text in numbers] or [""])[0])
+        return _Marked(numbers, len(fitting) < len(numbers), bool(thousands), example)
+
+    return prevailing(commas, points, _WITH_COMMAS), prevailing(points, commas, _WITH_POINTS)
