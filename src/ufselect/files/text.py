@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import gzip
 import re
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -188,12 +188,13 @@ def write_text(path: Path, table: Table, selection: Selection) -> None:
     delimiter = "\t" if file_format(path) == "tsv" else ","
     aside = {name: _printable(values) for name, values in columns_aside(table).items()}
     selected = np.flatnonzero(selection.selected)
-    with _compressed(path) as file:
+    packed = path.suffix.casefold() == ".gz"
+    with path.open("wb") as raw, gzip.GzipFile("", "wb", 6, raw, mtime=0) if packed else nullcontext(raw) as file:
         file.write(_header([*aside, *(table.names[index] for index in selected)], delimiter))
         _write_rows(file, table.X, selected, list(aside.values()), delimiter)
 
 
-def _write_rows(file: IO[bytes], X: Any, selected: NDArray[Any], aside: list[Any], delimiter: str) -> None:
+def _write_rows(file: Any, X: Any, selected: NDArray[Any], aside: list[Any], delimiter: str) -> None:
     import pyarrow as pa
     from pyarrow import csv as arrow_csv
 
@@ -229,13 +230,3 @@ def _header(names: list[str], delimiter: str) -> bytes:
     unclear = re.compile(f"^{MARK}|{_MARKS}|^\\s*(?:{NUMBER[1:-1]})\\s*$")
     fields = ['"' + name.replace('"', '""') + '"' if all_unclear or unclear.search(name) else name for name in names]
     return (delimiter.join(fields) + "\n").encode("utf-8")
-
-
-@contextmanager
-def _compressed(path: Path) -> Iterator[IO[bytes]]:
-    with path.open("wb") as raw:
-        if path.suffix.casefold() != ".gz":
-            yield raw
-            return
-        with gzip.GzipFile(filename="", mode="wb", fileobj=raw, mtime=0, compresslevel=6) as packed:
-            yield packed  # type: ignore[misc]  # a GzipFile serves as any binary file

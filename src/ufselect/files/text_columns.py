@@ -125,11 +125,11 @@ class ColumnReader:
         flags = pc.is_in(lower, pa.array(["true", "false"]))
         known = pc.fill_null(pc.or_(flags, pc.match_substring_regex(visible, NUMBER)), True)
         self.aside |= ~self._by_column(known).all(axis=0)
-        flags = pc.and_(flags, pc.invert(self._mask(len(visible))))
-        self.flags |= self._by_column(flags).any(axis=0)
+        are_flags = self._by_column(flags) & ~self.aside
+        self.flags |= are_flags.any(axis=0)
         as_digits = pc.if_else(pc.equal(lower, "true"), "1", "0")
         numbers = self._without_aside(pc.if_else(flags, as_digits, visible)).cast(pa.float64())
-        return self._seen(numbers, self._by_column(flags))
+        return self._seen(numbers, are_flags)
 
     def _set_too_long_aside(self, values: Any, numbers: NDArray[np.float64]) -> None:
         """Set columns aside with an integer that a float would change."""
@@ -149,14 +149,12 @@ class ColumnReader:
         return values
 
     def _without_aside(self, values: Any) -> Any:
+        import pyarrow as pa
         import pyarrow.compute as pc
 
-        return pc.if_else(self._mask(len(values)), None, values) if self.aside.any() else values
-
-    def _mask(self, size: int) -> Any:
-        import pyarrow as pa
-
-        return pa.array(np.tile(self.aside, size // len(self.aside)))
+        if not self.aside.any():
+            return values
+        return pc.if_else(pa.array(np.tile(self.aside, len(values) // len(self.aside))), None, values)
 
     def _by_column(self, values: Any) -> NDArray[Any]:
         return values.to_numpy(zero_copy_only=False).reshape(-1, len(self.aside))
