@@ -11,8 +11,7 @@ from numpy.testing import assert_array_equal
 
 from ufselect import MaxVariance
 from ufselect.benchmark.data import Preparation, current_version, load_version, prepared
-from ufselect.benchmark.fits import fit_of
-from ufselect.benchmark.protocol import evaluation_of
+from ufselect.benchmark.fits import evaluation_of, fit_of
 from ufselect.benchmark.runner import run_experiment
 from ufselect.benchmark.store import Store
 from ufselect.cli.app import run

@@ -15,8 +15,15 @@ from sklearn.datasets import load_iris
 from ufselect import MCFS, MaxVariance
 from ufselect.benchmark.data import current_version
 from ufselect.benchmark.experiment import identity
-from ufselect.benchmark.fits import code_digest, fit_of, measured, module_folder, selector_named
-from ufselect.benchmark.protocol import Evaluation, evaluation_of
+from ufselect.benchmark.fits import (
+    Evaluation,
+    code_digest,
+    evaluation_of,
+    fit_of,
+    measured,
+    module_folder,
+    selector_named,
+)
 from ufselect.benchmark.rankings import EqualStartUDFS, PublishedLaplacianScore, RandomRanking, ReweightedFSASL
 from ufselect.columns.dense import Columns
 from ufselect.datasets import load_dataset

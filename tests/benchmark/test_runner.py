@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from ufselect import MCFS, MaxVariance
+from ufselect.benchmark import fits
 from ufselect.benchmark.experiment import Experiment, Method, Stability
-from ufselect.benchmark.fits import Fit
+from ufselect.benchmark.fits import Evaluation, Fit, code_digest
 from ufselect.benchmark.output import write_results
-from ufselect.benchmark.protocol import Evaluation
 from ufselect.benchmark.runner import planned, run_experiment
 from ufselect.benchmark.store import Store
 from ufselect.inspection import draws_of_samples, stability_of
@@ -128,7 +128,8 @@ def test_nothing_is_run_twice_and_what_is_finished_is_gathered_without_running(
 
 def test_work_of_unknown_code_is_not_stored(make_experiment, logged, small_set, store, monkeypatch):
     method, fitted = logged
-    monkeypatch.setattr("ufselect.benchmark.fits.code_digest", lambda selector="": "")  # the workers only have it
+    known = code_digest()
+    monkeypatch.setattr(fits, "code_digest", lambda selector="": "" if selector else known)  # the workers only have it
     for times in (1, 2):
         run_experiment(make_experiment(method, data=[small_set]), store)
         assert fitted() == dict.fromkeys(range(4), times)
