@@ -8,9 +8,11 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_array_equal
+from tried import experiment_of
 
 from ufselect import MaxVariance
 from ufselect.benchmark.data import Preparation, current_version, load_version, prepared
+from ufselect.benchmark.experiment import Method
 from ufselect.benchmark.fits import evaluation_of, fit_of
 from ufselect.benchmark.runner import run_experiment
 from ufselect.benchmark.store import Store
@@ -134,11 +136,10 @@ def write_data(path, seed):
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
-def test_a_file_rewritten_between_two_runs_gives_the_figures_of_its_new_content(make_experiment, tmp_path, n_jobs):
+def test_a_file_rewritten_between_two_runs_gives_the_figures_of_its_new_content(tmp_path, n_jobs):
     path = tmp_path / "own.npz"
-    measures = 'measures = ["acc", "redundancy", "preservation", "nearest_neighbor"]'
-    methods = '[[methods]]\nname = "variance"\nselector = "MaxVariance"\n'
-    experiment = make_experiment(methods, data=[path], more=measures)
+    measures = ("acc", "redundancy", "preservation", "nearest_neighbor")
+    experiment = experiment_of(Method("variance", "MaxVariance"), data=[path], counts=(2, 4, 6), measures=measures)
     found = {}
     with Store(tmp_path / "store.sqlite") as store:
         for seed in (1, 4, 1):
