@@ -68,12 +68,6 @@ def test_every_protocol_writes_its_files_and_says_what_failed(run, tmp_path, pro
     assert fits[fits.error.notna()].method.tolist() == ["failing"] * 2
 
 
-def test_where_every_fit_failed_there_is_nothing_to_write(run, tmp_path):
-    with pytest.raises(ValueError, match="all fits failed; the first, failing on iris, with ValueError: out of luck"):
-        write_results(*run(FAILING), tmp_path / "out")
-    assert not (tmp_path / "out").exists()
-
-
 def test_a_file_that_cannot_be_finished_leaves_all_old_ones(run, tmp_path, monkeypatch):
     experiment, results = run(*METHODS, protocol="no-labels")
     folder = tmp_path / "out"
