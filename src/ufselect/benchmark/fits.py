@@ -173,7 +173,7 @@ class Fit:
             except Exception as error:  # whatever a method raises, the other fits of a long run go on
                 return {"error": f"{type(error).__name__}: {error}"}
         order = best_features(selector, self.n_features).tolist()
-        return {"order": order, **asdict(cost), "warnings": len(messages), **_course(selector)}
+        return {"order": order, **cost, "warnings": len(messages), **_course(selector)}
 
     def _make(self) -> Callable[..., Any]:
         if self.folder and self.folder not in sys.path and not module_folder(self.selector):
@@ -231,22 +231,19 @@ def _load_compiled_code(data: DataVersion, selector: str) -> None:
         selector_named(selector)().fit(X[:, :: max(X.shape[1] // 40, 1)])
 
 
-@dataclass(frozen=True)
-class Cost:
-    """Seconds of processor time, since fits run side by side, and peak bytes beyond what the process held before."""
+def measured(call: Callable[[], Result]) -> tuple[Result, Outcome]:
+    """Return the result of a call in this thread, and what it cost.
 
-    seconds: float
-    peak_bytes: int | None  # None if it is not known
-
-
-def measured(call: Callable[[], Result]) -> tuple[Result, Cost]:
-    """Return the result of a call in this thread, and its cost."""
+    That is its processor time, since fits run side by side, and its peak memory beyond what the process held before,
+    None if that is not known.
+    """
     before = _memory_before()
     start = thread_time()
     result = call()
     seconds = thread_time() - start
     peak = status_bytes("VmHWM")
-    return result, Cost(seconds, None if before is None or peak is None else max(peak - before, 0))
+    beyond = None if before is None or peak is None else max(peak - before, 0)
+    return result, {"seconds": seconds, "peak_bytes": beyond}
 
 
 def _memory_before() -> int | None:
