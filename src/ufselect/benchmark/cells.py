@@ -7,10 +7,19 @@ from typing import Any
 
 import pandas as pd
 
+from ufselect.benchmark.data import COUNTS, PLAIN, UNLIKE
+from ufselect.benchmark.experiment import Experiment
+from ufselect.benchmark.runner import Results
+
 AVERAGE = "Average"
 TOTAL = "total"
 MISSING = "–"
 
+_VALUES = {  # what methods see, and what is judged
+    PLAIN: ("as they are", "as they are, unscaled"),
+    COUNTS: ("divided by row sums (to the median row sum), log(1 + x)", "the same, unscaled"),
+    UNLIKE: ("as they are", "scaled to mean 0 and variance 1"),
+}
 _IN_LATEX = {ord(mark): "\\" + mark for mark in "%_&#${}"} | {
     ord("^"): r"\textasciicircum{}",
     ord("~"): r"\textasciitilde{}",
@@ -192,10 +201,14 @@ def _hours(value: float) -> str:
     return f"{value:.2f}" if value >= 0.01 else "< 0.01"
 
 
-def data_cells(described: Mapping[str, Mapping[str, Any]]) -> pd.DataFrame:
-    """Return data sets by their size and how their values are prepared and judged."""
-    cells = pd.DataFrame.from_dict(described, orient="index")
-    return cells.map(lambda value: f"{value:,}" if isinstance(value, int) else str(value))
+def data_cells(experiment: Experiment, results: Results) -> pd.DataFrame:
+    """Return data sets by their size as they were used, what the methods saw and what was evaluated."""
+    described = {}
+    for name, (samples, features, class_sizes) in results.sizes.items():
+        numbers = {"samples": samples, "features": features, "classes": len(class_sizes)}
+        seen, judged = _VALUES[experiment.preparation(name).values]
+        described[name] = {key: f"{n:,}" for key, n in numbers.items()} | {"methods see": seen, "judged": judged}
+    return pd.DataFrame.from_dict(described, orient="index")
 
 
 def sensitivity_cells(table: pd.DataFrame) -> pd.DataFrame:

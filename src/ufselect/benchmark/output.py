@@ -241,7 +241,7 @@ def _heading(experiment: Experiment, results: Results) -> str:
         between = ", " if error.startswith("on some of the samples: ") else ": "
         lines.append(f"Failed: {trial.method.name} on {trial.data} with {trial.setting}{between}{error}\n")
     if experiment.preparations:
-        lines.append(f"## Data\n\n{as_markdown(cells.data_cells(tables.data_described(experiment, results)))}")
+        lines.append(f"## Data\n\n{as_markdown(cells.data_cells(experiment, results))}")
         if raw := dict.fromkeys(trial.method.name for trial, _ in results.fits if trial.method.values == RAW):
             lines.append(f"These methods see the values of the file: {', '.join(raw)}.\n")
     else:

@@ -69,16 +69,6 @@ def not_converged(results: Results) -> list[str]:
     return [f"{name}: {n_fits_short} of {fits[name]} fits did not converge." for name, n_fits_short in short.items()]
 
 
-def data_described(experiment: Experiment, results: Results) -> dict[str, dict[str, Any]]:
-    """Return the size of every data set as it was used, what the methods saw and what was evaluated."""
-    described = {}
-    for name, (samples, features, class_sizes) in results.sizes.items():
-        counted = {"samples": samples, "features": features, "classes": len(class_sizes)}
-        preparation = experiment.preparation(name)
-        described[name] = {**counted, "methods see": preparation.seen, "judged": preparation.judged}
-    return described
-
-
 def published_figures() -> pd.DataFrame:
     """Return the paper's tables of results (Du and Shen, KDD 2015), in percent."""
     with files("ufselect.benchmark").joinpath("published.csv").open() as file:

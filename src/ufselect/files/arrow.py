@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ufselect.files.table import LARGEST_INTEGER, dense_block, in_working_precision, row_blocks
-
-
-def release_memory() -> None:
-    """Return to the system the memory that Arrow keeps for its next table, if Arrow was used."""
-    if pyarrow := sys.modules.get("pyarrow"):
-        pyarrow.default_memory_pool().release_unused()
 
 
 def text_array(column: Any) -> NDArray[Any]:

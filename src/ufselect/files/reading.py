@@ -15,7 +15,6 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from ufselect._utils.wording import shortened
-from ufselect.files.arrow import release_memory
 from ufselect.files.errors import UnreadableError, check_file, errors_named
 from ufselect.files.registry import FORMATS, OPTIONS, Format, format_of, imported, why_option_does_not_apply
 from ufselect.files.table import Table
@@ -193,7 +192,8 @@ def _read(path: Path, name: str, aside: tuple[str, ...], options: Mapping[str, A
             raise UnreadableError(f"has no numeric column{f' ({reasons})' if reasons else ''}.")
         if not table.shape[0]:
             raise UnreadableError("has columns but no rows.")
-    release_memory()
+    if pyarrow := sys.modules.get("pyarrow"):
+        pyarrow.default_memory_pool().release_unused()  # what it keeps for its next table
     return table
 
 
