@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from ufselect.benchmark.data import Preparation
 from ufselect.benchmark.experiment import Experiment, Method, Quick, identity, read_experiment, varied_values
 from ufselect.benchmark.fits import parameters_of, selector_named, with_values
 from ufselect.datasets import dataset_names
@@ -36,7 +37,7 @@ GRID_SIZES = {  # the numbers of settings behind the paper's tables; as many ran
 WHOLE = """
 title = "All there is"
 protocol = "no-labels"
-data = ["iris", "wine", "digits"]
+data = ["iris", "wine", { name = "digits", values = "unlike", most_samples = 90 }]
 measures = ["acc", "redundancy"]
 counts = [2, 3]
 n_runs = 4
@@ -101,6 +102,7 @@ def test_every_field_is_read(whole):
         title="All there is",
         protocol="no-labels",
         data=("iris", "wine", "digits"),
+        preparations={"digits": Preparation("unlike", most_samples=90)},
         methods=(first, second, third),
         measures=("acc", "redundancy"),
         counts=(2, 3),
@@ -192,7 +194,7 @@ BROKEN = [  # text of the file, what replaces it, and the cause in the message
     ('data = ["iris", "wine"]\nb', 'data = ["irys"]\nb', "'irys'"),
     (AT_END, "most_settings_of.w = 3", "methods, third: most_settings_of: unknown data set 'w'"),
     (RUNS, 'reference = "secund"', "reference: unknown method 'secund'; did you mean"),
-    ('["iris", "wine", "digits"]', '["iris", "wine", "iris"]', "data must be a list"),
+    ('name = "digits"', 'name = "iris"', "data must be a list"),
     (IRIS, '[{ name = "iris", vals = "counts" }, ', "data, iris: unknown key 'vals'; did you mean"),
     (IRIS, '[{ name = "iris", values = "count" }, ', "data, iris: unknown kind of values 'count'"),
     (RUNS, "stability = { fits = 1 }", "stability: fits must be an integer of at least 2, got 1"),
