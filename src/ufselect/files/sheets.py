@@ -42,12 +42,12 @@ def read_sheet(
     values = pa.array(texts, pa.large_string())
     records = StoredRecords(
         path=path,
-        dialect=Dialect("\t", ".", is_fixed=True),
+        dialect=Dialect("\t", ".", is_fixed=True, na=na),
         fields=[text or "" for text in values[: len(used)].to_pylist()],
         has_names=all(isinstance(value, str) for value in rows[0]),
         values=values,
     )
-    return read_records(records, aside, na, transpose, header)
+    return read_records(records, aside, transpose, header)
 
 
 def _rows(path: Path, sheet: str | None) -> list[tuple[Any, ...]]:

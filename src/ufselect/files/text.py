@@ -32,13 +32,13 @@ from ufselect.files.text_columns import (
     LEADING_ZEROS,
     NUMBER,
     ColumnReader,
-    Notation,
     TextColumns,
     any_match,
     identifiers_among,
     numbers_or_text,
     why_text,
 )
+from ufselect.files.text_dialect import Dialect
 from ufselect.files.text_header import judge_first_line, judge_labels
 from ufselect.files.text_lines import MARK
 from ufselect.files.text_records import Records, StoredRecords, open_text_file
@@ -59,24 +59,22 @@ def read_text(
     verbose: int = 0,
 ) -> Table:
     """Read a table from a text file."""
-    with open_text_file(path, delimiter, decimal, encoding, verbose) as file:
-        table = read_records(file, aside, na, transpose, header)
+    with open_text_file(path, delimiter, decimal, na, encoding, verbose) as file:
+        table = read_records(file, aside, transpose, header)
     return replace(table, notes=(*file.comments.notes(), *table.notes, *file.dialect.notes()))
 
 
-def read_records(
-    file: Records, aside: Sequence[str], na: tuple[str, ...], transpose: bool, header: bool | None
-) -> Table:
+def read_records(file: Records, aside: Sequence[str], transpose: bool, header: bool | None) -> Table:
     """Read a table from records, with a name for each column or, as R writes it, for each but the first."""
-    found = judge_labels(file, na, header) if transpose else judge_first_line(file, na, header)
+    found = judge_labels(file, header) if transpose else judge_first_line(file, header)
     read = _read_transposed if transpose else _read
     try:
-        table = read(file, found.is_header, aside, na)
+        table = read(file, found.is_header, aside)
     except RaggedError as error:
         if not (found.is_header and error.is_one_name_short):
             raise
         try:
-            table = read(replace(file, fields=["", *file.fields]), True, aside, na)
+            table = read(replace(file, fields=["", *file.fields]), True, aside)
         except RaggedError:
             raise error from None
         if _last_is_empty(table, file, transpose):  # each row ends with a delimiter too many
@@ -91,7 +89,7 @@ def _last_is_empty(table: Table, file: Records, transpose: bool) -> bool:
     return table.reasons.get(_names(["", *file.fields], True)[-1]) == "empty"
 
 
-def _read_transposed(file: Records, has_labels: bool, aside: Sequence[str], na: tuple[str, ...]) -> Table:
+def _read_transposed(file: Records, has_labels: bool, aside: Sequence[str]) -> Table:
     """Read a table whose rows are features; its text stays in memory."""
     import pyarrow as pa
 
@@ -105,10 +103,10 @@ def _read_transposed(file: Records, has_labels: bool, aside: Sequence[str], na: 
     turned = StoredRecords(
         path=file.path, dialect=file.dialect, fields=fields, has_labels=has_labels, values=values, is_transposed=True
     )
-    return _read(turned, True, aside, na)
+    return _read(turned, True, aside)
 
 
-def _read(file: Records, has_names: bool, aside: Sequence[str], na: tuple[str, ...]) -> Table:
+def _read(file: Records, has_names: bool, aside: Sequence[str]) -> Table:
     has_labels = file.has_labels
     if has_labels is None:
         has_labels = has_names and not file.fields[0] and len(file.fields) > 1
@@ -117,8 +115,7 @@ def _read(file: Records, has_names: bool, aside: Sequence[str], na: tuple[str, .
     why = {names.index(name): REQUESTED for name in aside}
     if has_labels:
         why.setdefault(0, UNNAMED if not names[0] else "row labels")
-    notation = Notation(file.dialect, na)
-    reader = ColumnReader(len(names), set(why), notation)
+    reader = ColumnReader(len(names), set(why), file.dialect)
     for values in file.blocks(after_header=has_names):
         reader.add(values)
     if not reader.n_rows:
@@ -127,7 +124,7 @@ def _read(file: Records, has_names: bool, aside: Sequence[str], na: tuple[str, .
     if (padded := np.flatnonzero(reader.padded & reader.numeric)).size:
         indices = np.flatnonzero(reader.numeric)
         written = _texts_of(file, has_names, padded.tolist())
-        identifiers = identifiers_among(written, X[:, ~reader.padded[indices]], notation)
+        identifiers = identifiers_among(written, X[:, ~reader.padded[indices]], file.dialect)
         reader.aside[list(identifiers)] = True
         X = np.ascontiguousarray(X[:, reader.numeric[indices]]) if identifiers else X
         columns |= identifiers
@@ -135,18 +132,18 @@ def _read(file: Records, has_names: bool, aside: Sequence[str], na: tuple[str, .
     columns |= _texts_of(file, has_names, [j for j in np.flatnonzero(reader.aside).tolist() if j not in columns])
     others, reasons = {}, {}
     for j in np.flatnonzero(~reader.numeric).tolist():
-        others[names[j]], reasons[names[j]] = _column_aside(columns.get(j), reader.n_rows, why.get(j), notation)
+        others[names[j]], reasons[names[j]] = _column_aside(columns.get(j), reader.n_rows, why.get(j), file.dialect)
     numeric = tuple(names[j] for j in np.flatnonzero(reader.numeric))
     return _with_count_aside(Table(X, numeric, others, reasons, row_labels(others), file.path), names)
 
 
-def _column_aside(column: Any, n_rows: int, why: str | None, notation: Notation) -> tuple[NDArray[Any], str]:
+def _column_aside(column: Any, n_rows: int, why: str | None, dialect: Dialect) -> tuple[NDArray[Any], str]:
     """Return a column that is not a feature, and why it is not."""
     if column is None:
         return np.full(n_rows, np.nan), "empty"
     if why is not None:
-        return numbers_or_text(column, notation), why
-    return text_array(column), why_text(column, notation)
+        return numbers_or_text(column, dialect), why
+    return text_array(column), why_text(column, dialect)
 
 
 def _names(fields: list[str], has_labels: bool) -> tuple[str, ...]:

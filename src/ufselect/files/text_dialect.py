@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ufselect._utils.wording import shortened
 from ufselect.files.errors import UnreadableError
@@ -21,21 +21,45 @@ MISSING = ("", "NA", "N/A", "n/a", "NaN", "nan", "-nan", "null", "NULL", "None",
 DELIMITERS = (",", ";", "\t", "|")
 _WITH_COMMA = re.compile(r"[+-]?\d*,\d+(?:[eE][+-]?\d+)?")
 _WITH_POINT = re.compile(r"[+-]?\d*\.\d+(?:[eE][+-]?\d+)?")
-_WITH_COMMAS = re.compile(r"[+-]?[1-9]\d{0,2}(?:,\d{3})+(?:\.\d*)?")  # as thousands separators
-_WITH_POINTS = re.compile(r"[+-]?[1-9]\d{0,2}(?:\.\d{3})+(?:,\d*)?")
+GROUPED = {  # by the mark that separates thousands
+    ",": r"^[+-]?[1-9]\d{0,2}(?:,\d{3})+(?:\.\d*)?$",
+    ".": r"^[+-]?[1-9]\d{0,2}(?:\.\d{3})+(?:,\d*)?$",
+}
+_WITH_COMMAS, _WITH_POINTS = re.compile(GROUPED[","]), re.compile(GROUPED["."])
 _QUOTED_WITH_COMMA = re.compile(r'"\s*[+-]?[1-9]\d{0,2},\d{3}')
 _INTEGER = re.compile(r"[+-]?\d+(?:[eE][+-]?\d+)?")
 
 
 @dataclass(frozen=True)
 class Dialect:
-    """How a file separates values and writes numbers."""
+    """How a file separates values, and writes numbers and missing values."""
 
     delimiter: str
     decimal: str
     thousands: str = ""  # the mark between groups of three digits, unless it might be a decimal mark
     example: str = ""  # a number with such a mark that was found rather than asked for
     is_fixed: bool = False  # whether the format itself knows numbers, as that of sheets does
+    na: tuple[str, ...] = ()  # further texts that mean a missing value
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether Arrow can parse the numbers as they are written."""
+        return self.decimal == "." and not self.na
+
+    def normalized(self, values: Any) -> Any:
+        """Return the values as Arrow parses numbers, without blanks around them, null if they are missing."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        trimmed = pc.utf8_trim_whitespace(values)
+        present = pc.if_else(pc.is_in(trimmed, pa.array([*MISSING, *self.na])), None, trimmed)
+        if self.thousands and pc.any(pc.match_substring(present, self.thousands)).as_py():
+            grouped = pc.match_substring_regex(present, GROUPED[self.thousands])
+            present = pc.if_else(grouped, pc.replace_substring(present, self.thousands, ""), present)
+        if self.decimal == ".":
+            return present
+        pointless = pc.replace_substring(present, ".", "'")  # 1.5 is not a number here
+        return pc.replace_substring(pointless, ",", ".")
 
     def notes(self) -> tuple[str, ...]:
         """Return a sentence on thousands separators that were found; none if there are none."""

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ufselect._utils.wording import shown
 from ufselect.files.errors import RaggedError, UnreadableError
-from ufselect.files.text_columns import NUMBER, Notation
+from ufselect.files.text_columns import NUMBER
 from ufselect.files.text_records import Records
 
 _VALUES = 50_000  # that the first line is compared with, and rows
@@ -30,20 +30,20 @@ class FirstLine(NamedTuple):
 
 
 @np.errstate(invalid="ignore", over="ignore")
-def judge_first_line(file: Records, na: tuple[str, ...], header: bool | None) -> FirstLine:
+def judge_first_line(file: Records, header: bool | None) -> FirstLine:
     """Tell whether the first line of a file holds column names or a sample."""
     if header is not None:
         if not header:
-            _refuse_names_as_sample(file, na)
+            _refuse_names_as_sample(file)
         return FirstLine(header)
     if file.has_names or not file.fields[0].strip():
         return FirstLine(True)  # an empty first name is that of row labels
-    line = _parsed(file.fields, file, na)
+    line = _parsed(file.fields, file)
     n_texts = np.count_nonzero(line.is_text)
     if not line.any_number or 2 * n_texts >= len(line.numbers):
         return FirstLine(True)
     try:
-        rows = _rows_below(file, na)
+        rows = _rows_below(file)
     except RaggedError as error:
         return _column_names("each line below has one value more") if error.is_one_name_short else FirstLine(False)
     if n_texts:
@@ -55,11 +55,11 @@ def judge_first_line(file: Records, na: tuple[str, ...], header: bool | None) ->
     )
 
 
-def judge_labels(file: Records, na: tuple[str, ...], header: bool | None) -> FirstLine:
+def judge_labels(file: Records, header: bool | None) -> FirstLine:
     """Tell whether the first line of a file whose rows are features holds sample labels or a feature."""
     if header is not None:
         return FirstLine(header)
-    line = _parsed(file.fields[1:], file, na)
+    line = _parsed(file.fields[1:], file)
     if file.has_names or not file.fields[0].strip() or not line.any_number or line.is_text.any():
         return FirstLine(True)
     if line.missing.any() or len(np.unique(line.numbers)) < len(line.numbers):
@@ -92,31 +92,31 @@ class _Cells:
         return ~self.missing & np.isnan(self.numbers)
 
 
-def _parsed(fields: Any, file: Records, na: tuple[str, ...]) -> _Cells:
+def _parsed(fields: Any, file: Records) -> _Cells:
     import pyarrow as pa
     import pyarrow.compute as pc
 
     written = fields if isinstance(fields, pa.Array) else pa.array(fields, pa.string())
-    values = Notation(file.dialect, na).normalized(written)
+    values = file.dialect.normalized(written)
     numbers = pc.if_else(pc.match_substring_regex(values, NUMBER), values, None).cast(pa.float64())
     return _Cells(*(each.to_numpy(zero_copy_only=False) for each in (written, values.is_null(), numbers)))
 
 
-def _rows_below(file: Records, na: tuple[str, ...]) -> _Cells:
+def _rows_below(file: Records) -> _Cells:
     """Return the first rows after the first line."""
     d = len(file.fields)
     values = next(iter(file.blocks(after_header=True)), None)
-    cells = _parsed([] if values is None else values.slice(0, max(_LEAST_ROWS, _VALUES // d) * d), file, na)
+    cells = _parsed([] if values is None else values.slice(0, max(_LEAST_ROWS, _VALUES // d) * d), file)
     return _Cells(cells.texts.reshape(-1, d), cells.missing.reshape(-1, d), cells.numbers.reshape(-1, d))
 
 
-def _refuse_names_as_sample(file: Records, na: tuple[str, ...]) -> None:
+def _refuse_names_as_sample(file: Records) -> None:
     """Raise an error if names would turn all columns of numbers into text."""
-    line = _parsed(file.fields, file, na)
+    line = _parsed(file.fields, file)
     if line.any_number or not line.is_text.any() or file.first_is_data:
         return
     with suppress(RaggedError):
-        rows = _rows_below(file, na)
+        rows = _rows_below(file)
         numeric = ~np.isnan(rows.numbers).all(axis=0) & ~rows.is_text.any(axis=0)
         if not numeric.any() or not line.is_text[numeric].all():
             return

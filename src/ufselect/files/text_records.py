@@ -11,7 +11,7 @@ import io
 import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, islice
 from pathlib import Path
 from typing import IO, Any
@@ -125,7 +125,7 @@ class TextFile(Records):
 
 @contextmanager
 def open_text_file(
-    path: Path, delimiter: str | None, decimal: str | None, encoding: str | None, verbose: int
+    path: Path, delimiter: str | None, decimal: str | None, na: tuple[str, ...], encoding: str | None, verbose: int
 ) -> Iterator[TextFile]:
     """Open a text file, and find its dialect and its first record, which gives the number of columns."""
     with (
@@ -153,7 +153,7 @@ def open_text_file(
             comments.n_before -= 1
         yield TextFile(
             path=path,
-            dialect=dialect,
+            dialect=replace(dialect, na=na),
             fields=names or fields_of(text, dialect.delimiter),
             has_names=bool(names) or '"' in text,
             first_is_data=bool(names),
