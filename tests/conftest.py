@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
-from ufselect.benchmark.experiment import read_experiment
 from ufselect.columns.dense import Columns
 from ufselect.columns.moments import constant_columns
 from ufselect.datasets import loaders
@@ -104,29 +103,6 @@ def small_set(tmp_path):
     path = tmp_path / "small.npz"
     np.savez(path, X=X, y=classes)
     return str(path)
-
-
-@pytest.fixture
-def write_experiment(tmp_path):
-    """Write an experiment's file: the methods and further lines are TOML, the rest has values that serve."""
-
-    def write(methods, *, data, name="small", protocol="published", counts="[2, 4, 6]", more="", folder=tmp_path):
-        sets = ", ".join(f"'{each}'" for each in data)
-        path = folder / f"{name}.toml"
-        path.write_text(
-            f'title = "A small one"\nprotocol = "{protocol}"\ndata = [{sets}]\n'
-            f"counts = {counts}\nn_runs = 2\n{more}\n{methods}",
-            encoding="utf-8",
-        )
-        return path
-
-    return write
-
-
-@pytest.fixture
-def make_experiment(write_experiment):
-    """The same, read again."""
-    return lambda methods, **fields: read_experiment(write_experiment(methods, **fields))
 
 
 @pytest.fixture

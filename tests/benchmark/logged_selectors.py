@@ -4,23 +4,31 @@ import os
 import signal
 import time
 import warnings
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 
 
-class Logged(BaseEstimator):
+class InOrder:
+    """Takes the columns as they come."""
+
+    def fit(self, X):
+        self.ranking_ = np.arange(X.shape[1]) + 1
+        return self
+
+
+@dataclass
+class Logged:
     """Ranks at random, after logging its seed to a file; seeds above 5 wait for the file ``gate``, if one is named.
 
     So a test can stop an experiment midway, however long anything takes.
     """
 
-    def __init__(self, seed=0, log="", gate=""):
-        self.seed = seed
-        self.log = log
-        self.gate = gate
+    seed: int = 0
+    log: str = ""
+    gate: str = ""
 
     def fit(self, X):
         if self.log:
@@ -32,7 +40,7 @@ class Logged(BaseEstimator):
         return self
 
 
-class Scored(BaseEstimator):
+class Scored:
     """Sets scores but no ranking; the last column is best."""
 
     def fit(self, X):
@@ -40,106 +48,99 @@ class Scored(BaseEstimator):
         return self
 
 
-class Dividing(BaseEstimator):
+class Dividing:
     """Raises an error that nobody expects."""
 
     def fit(self, X, y=None):
         return 1 // 0
 
 
-class Failing(BaseEstimator):
+@dataclass
+class Failing(InOrder):
     """Fails for the seeds from ``first`` on."""
 
-    def __init__(self, seed=0, first=0):
-        self.seed = seed
-        self.first = first
+    seed: int = 0
+    first: int = 0
 
     def fit(self, X):
         if self.seed >= self.first:
             raise ValueError("out of luck")
-        self.ranking_ = np.arange(X.shape[1]) + 1
-        return self
+        return super().fit(X)
 
 
-class Fragile(BaseEstimator):
+@dataclass
+class Fragile(InOrder):
     """Needs so many samples."""
 
-    def __init__(self, n_samples=0):
-        self.n_samples = n_samples
+    n_samples: int = 0
 
     def fit(self, X):
         if X.shape[0] < self.n_samples:
             raise ValueError("too few samples")
-        self.ranking_ = np.arange(X.shape[1]) + 1
-        return self
+        return super().fit(X)
 
 
-class Keen(BaseEstimator):
+@dataclass
+class Keen(InOrder):
     """Sets what it is given as learned attributes."""
 
-    def __init__(self, n_clusters=2, n_features_to_select=None):
-        self.n_clusters = n_clusters
-        self.n_features_to_select = n_features_to_select
+    n_clusters: int = 2
+    n_features_to_select: int | None = None
 
     @classmethod
     def anyhow(cls, **parameters):
         return cls(**parameters)
 
     def fit(self, X):
-        self.ranking_ = np.arange(X.shape[1]) + 1
         self.n_clusters_ = self.n_clusters
         self.n_iter_ = np.int64(self.n_features_to_select)
         self.objective_history_ = np.array([3.0, 2.0, 1.0])
-        return self
+        return super().fit(X)
 
 
-class Stepwise(BaseEstimator):
+class Stepwise(InOrder):
     """Records its objective after every iteration, and after every step of one."""
 
     def fit(self, X):
-        self.ranking_ = np.arange(X.shape[1]) + 1
         self.half_step_history_ = np.array([[4.0, 3.0, 2.0], [3.0, 2.0, 1.0]])
         self.objective_history_ = self.half_step_history_[:, -1]
-        return self
+        return super().fit(X)
 
 
-class Unsettled(BaseEstimator):
+@dataclass
+class Unsettled(InOrder):
     """Warns that it did not converge, and of something else if asked to."""
 
-    def __init__(self, times=0, other=False):
-        self.times = times
-        self.other = other
+    times: int = 0
+    other: bool = False
 
     def fit(self, X):
         for _ in range(self.times):
             warnings.warn("did not converge", ConvergenceWarning, stacklevel=2)
         if self.other:
             warnings.warn("something else", UserWarning, stacklevel=2)
-        self.ranking_ = np.arange(X.shape[1]) + 1
-        return self
+        return super().fit(X)
 
 
-class Hungry(BaseEstimator):
+@dataclass
+class Hungry(InOrder):
     """Allocates the given number of megabytes and frees them."""
 
-    def __init__(self, megabytes=0):
-        self.megabytes = megabytes
+    megabytes: int = 0
 
     def fit(self, X):
         self.total_ = np.ones(self.megabytes * 10**6 // 8).sum()
-        self.ranking_ = np.arange(X.shape[1]) + 1
-        return self
+        return super().fit(X)
 
 
-class Deadly(BaseEstimator):
+@dataclass
+class Deadly(InOrder):
     """Ends the process it runs in, for one seed."""
 
-    def __init__(self, seed=0, deadly=1):
-        self.seed = seed
-        self.deadly = deadly
+    seed: int = 0
+    deadly: int = 1
 
     def fit(self, X):
         if self.seed == self.deadly:
             os.kill(os.getpid(), signal.SIGKILL)
-        self.ranking_ = np.arange(X.shape[1]) + 1
-        return self
+        return super().fit(X)

@@ -170,16 +170,6 @@ def test_all_results_are_there_and_named(finished):
     assert times_fitted(folder) == dict.fromkeys(range(0, 19, 2), 1)
 
 
-@pytest.mark.no_cover  # the modules of the harness have tests of their own; drawing takes long if it is measured
-def test_again_it_does_nothing_and_writes_the_same(finished, monkeypatch):
-    folder, _, files = finished
-    stored, fitted = outcomes_in(folder), times_fitted(folder)
-    run_in(folder, COMMAND, monkeypatch)
-    assert files_in(folder / "out" / "slow-part") == files
-    assert outcomes_in(folder) == stored
-    assert times_fitted(folder) == fitted
-
-
 def test_tables_and_pictures_are_made_again_from_the_results_alone(finished, tmp_path, monkeypatch):
     # Neither the data nor the store are there.
     (tmp_path / "slow.toml").write_text(EXPERIMENT, encoding="utf-8")

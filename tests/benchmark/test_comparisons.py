@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import wilcoxon
 
-from ufselect.benchmark import comparisons
+from ufselect.benchmark import tables as comparisons
 from ufselect.benchmark.cells import comparison_cells, gain_cells, hour_cells, rank_cells, thinned_cells
 
 DATA = ("a", "b", "c", "d", "e", "f", "g")

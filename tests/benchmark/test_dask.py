@@ -12,8 +12,9 @@ from pathlib import Path
 import joblib
 import pandas as pd
 import pytest
+from tried import experiment_of
 
-from ufselect.benchmark.experiment import read_experiment
+from ufselect.benchmark.experiment import Method, read_experiment
 from ufselect.benchmark.runner import run_experiment
 from ufselect.benchmark.store import Store
 from ufselect.benchmark.tables import figures
@@ -40,19 +41,26 @@ def client():
 
 
 @pytest.fixture
-def experiment_file(write_experiment, small_set, tmp_path):
+def experiment_file(small_set, tmp_path):
     """An experiment whose fits may wait for a file, and whose workers need not be in any certain folder."""
 
     def write(name="slow"):
         gate = tmp_path / "go on" if name == "slow" else ""
-        methods = f"""
+        path = tmp_path / f"{name}.toml"
+        path.write_text(f"""
+title = "A small one"
+protocol = "no-labels"
+data = ['{small_set}']
+counts = [2, 4, 6]
+n_runs = 2
+
 [[methods]]
 name = "slow"
 selector = "logged_selectors:Logged"
 parameters = {{ gate = '{gate}', log = '{tmp_path / name}.txt' }}
 grid = {{ seed = {{ from = 1, to = {N_FITS} }} }}
-"""
-        return write_experiment(methods, data=[small_set], protocol="no-labels", name=name)
+""")
+        return path
 
     return write
 
@@ -100,16 +108,13 @@ def test_the_command_goes_on_when_a_worker_dies(client, experiment_file, tmp_pat
     pd.testing.assert_frame_equal(found, figures(plain))
 
 
-def test_a_piece_that_no_worker_survives_is_reported_after_the_others(client, make_experiment, small_set, tmp_path):
-    methods = """
-[[methods]]
-name = "deadly"
-selector = "logged_selectors:Deadly"
-grid = { seed = [0, 1, 2, 3, 4, 5] }
-"""
+def test_a_piece_that_no_worker_survives_is_reported_after_the_others(client, small_set, tmp_path):
+    experiment = experiment_of(
+        Method("deadly", "logged_selectors:Deadly", grid={"seed": range(6)}), data=[small_set], counts=(2, 4, 6)
+    )
     path = tmp_path / "store.sqlite"
     dask_backend = joblib.parallel_config(backend="dask")
     with Store(path) as store, dask_backend, pytest.raises(MemoryError, match="tasks killed every worker"):
-        run_experiment(make_experiment(methods, data=[small_set]), store)
+        run_experiment(experiment, store)
     # A piece that waited at a worker which died is under suspicion, too: not all of the other five need to be there.
     assert 1 <= n_outcomes(path) <= 5

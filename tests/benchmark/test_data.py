@@ -8,14 +8,15 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_array_equal
+from tried import RANDOM, experiment_of
 
 from ufselect import MaxVariance
 from ufselect.benchmark.data import Preparation, current_version, load_version, prepared
-from ufselect.benchmark.fits import fit_of
-from ufselect.benchmark.protocol import evaluation_of
+from ufselect.benchmark.experiment import Method
+from ufselect.benchmark.fits import evaluation_of, fit_of
+from ufselect.benchmark.output import write_results
 from ufselect.benchmark.runner import run_experiment
 from ufselect.benchmark.store import Store
-from ufselect.cli.app import run
 from ufselect.datasets.content import dataset_from
 from ufselect.inspection import compare_selectors
 from ufselect.inspection.adapter import best_features
@@ -135,11 +136,10 @@ def write_data(path, seed):
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
-def test_a_file_rewritten_between_two_runs_gives_the_figures_of_its_new_content(make_experiment, tmp_path, n_jobs):
+def test_a_file_rewritten_between_two_runs_gives_the_figures_of_its_new_content(tmp_path, n_jobs):
     path = tmp_path / "own.npz"
-    measures = 'measures = ["acc", "redundancy", "preservation", "nearest_neighbor"]'
-    methods = '[[methods]]\nname = "variance"\nselector = "MaxVariance"\n'
-    experiment = make_experiment(methods, data=[path], more=measures)
+    measures = ("acc", "redundancy", "preservation", "nearest_neighbor")
+    experiment = experiment_of(Method("variance", "MaxVariance"), data=[path], counts=(2, 4, 6), measures=measures)
     found = {}
     with Store(tmp_path / "store.sqlite") as store:
         for seed in (1, 4, 1):
@@ -162,74 +162,47 @@ def test_work_refuses_a_file_that_changed_since_it_was_planned(tmp_path):
             task.run()
 
 
-# The whole command
-
-EXPERIMENT = """
-title = "Two sets"
-protocol = "no-labels"
-measures = ["acc", "nmi"]
-counts = [2, 4]
-n_runs = 3
-
-[[data]]
-name = "counts.npz"
-values = "counts"
-smallest_class = 3
-
-[[data]]
-name = "unlike.npz"
-values = "unlike"
-most_samples = 40
-
-[[data]]
-name = "LUNG"
-
-[[methods]]
-name = "random"
-selector = "RandomRanking"
-grid = { random_state = { from = 0, to = 2 } }
-baseline = true
-
-[[methods]]
-name = "variance"
-selector = "MaxVariance"
-
-[[methods]]
-name = "variance of counts"
-selector = "MaxVariance"
-values = "raw"
-data = ["counts.npz"]
-
-[[methods]]
-name = "absent"
-selector = "needs_another_package:Absent"
-"""
+# The tables
 
 
-def test_the_tables_say_how_each_set_was_prepared_and_judged(counts, folder, monkeypatch, capsys):
+def test_the_tables_say_how_each_set_was_prepared_and_judged(counts, tmp_path, monkeypatch):
     X, y = counts_of_three_classes()
-    np.savez(folder / "unlike.npz", X=X * np.logspace(0, 6, 12), y=y)
-    (folder / "two.toml").write_text(EXPERIMENT, encoding="utf-8")
-    (folder / "needs_another_package.py").write_text(
+    unlike = str(tmp_path / "unlike.npz")
+    np.savez(unlike, X=X * np.logspace(0, 6, 12), y=y)
+    (tmp_path / "needs_another_package.py").write_text(
         "class Absent:\n    def fit(self, X):\n        import a_package_that_is_not_installed\n", encoding="utf-8"
     )
-    monkeypatch.chdir(folder)
-    monkeypatch.syspath_prepend(folder)
-    assert run(["bench", "two.toml", "--output", "out"]) == 0
-    assert "Left out: LUNG is not available" in capsys.readouterr().err
-    text = (folder / "out" / "two" / "tables.md").read_text(encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    methods = (
+        RANDOM,
+        Method("variance", "MaxVariance"),
+        Method("variance of counts", "MaxVariance", values="raw", data=(counts,)),
+        Method("absent", "needs_another_package:Absent"),
+    )
+    prepared_as = {counts: Preparation("counts", smallest_class=3), unlike: Preparation("unlike", most_samples=40)}
+    experiment = experiment_of(
+        *methods,
+        data=prepared_as,
+        protocol="no-labels",
+        counts=(2, 4),
+        preparations=prepared_as,
+        unavailable=("LUNG",),
+    )
+    with Store(tmp_path / "store.sqlite") as store:
+        write_results(experiment, run_experiment(experiment, store), tmp_path / "out")
+    text = (tmp_path / "out" / "tables.md").read_text(encoding="utf-8")
     for line in (
         "LUNG was not available.",
-        "| counts.npz | 60 | 12 | 3 | divided by row sums (to the median row sum), log(1 + x) | the same, unscaled |",
-        "| unlike.npz | 40 | 12 | 3 | as they are | scaled to mean 0 and variance 1 |",
+        f"| {counts} | 60 | 12 | 3 | divided by row sums (to the median row sum), log(1 + x) | the same, unscaled |",
+        f"| {unlike} | 40 | 12 | 3 | as they are | scaled to mean 0 and variance 1 |",
         "These methods see the values of the file: variance of counts.",
-        "Failed: absent on counts.npz with {}: ModuleNotFoundError: No module named 'a_package_that_is_not_installed'",
+        f"Failed: absent on {counts} with {{}}: ModuleNotFoundError: No module named 'a_package_that_is_not_installed'",
     ):
         assert line in text
     of_counts = [line for line in text.splitlines() if line.startswith("| variance of counts |")]
     assert of_counts[0].startswith("| variance of counts | 1 of 2 |")
     assert all(line.endswith(" (1 of 2) |") and " | – | " in line for line in of_counts[1:])
-    figures = pd.read_parquet(folder / "out" / "two" / "figures.parquet")
+    figures = pd.read_parquet(tmp_path / "out" / "figures.parquet")
     assert set(figures.method) == {"random", "variance", "variance of counts"}
     means = figures[figures.metric == "acc"].groupby(["method", "data"]).value.mean()
-    assert f"{100 * means['variance', 'unlike.npz']:.1f}" in text
+    assert f"{100 * means['variance', unlike]:.1f}" in text

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from ufselect.benchmark.data import Preparation
 from ufselect.benchmark.experiment import Experiment, Method, Quick, identity, read_experiment, varied_values
 from ufselect.benchmark.fits import parameters_of, selector_named, with_values
 from ufselect.datasets import dataset_names
@@ -36,7 +37,7 @@ GRID_SIZES = {  # the numbers of settings behind the paper's tables; as many ran
 WHOLE = """
 title = "All there is"
 protocol = "no-labels"
-data = ["iris", "wine", "digits"]
+data = ["iris", "wine", { name = "digits", values = "unlike", most_samples = 90 }]
 measures = ["acc", "redundancy"]
 counts = [2, 3]
 n_runs = 4
@@ -67,7 +68,9 @@ digits = { width = [4] }
 name = "third"
 selector = "AllFeatures"
 features = "all"
+# the end
 """
+RUNS, IRIS, AT_END = "n_runs = 4", '["iris", ', "# the end"
 
 
 @pytest.fixture
@@ -99,6 +102,7 @@ def test_every_field_is_read(whole):
         title="All there is",
         protocol="no-labels",
         data=("iris", "wine", "digits"),
+        preparations={"digits": Preparation("unlike", most_samples=90)},
         methods=(first, second, third),
         measures=("acc", "redundancy"),
         counts=(2, 3),
@@ -178,66 +182,44 @@ def test_a_method_may_have_a_limit_of_its_own_and_one_for_a_data_set(write):
 # What is wrong
 
 
-BROKEN = {
-    "no TOML": ('title = "t', "is not valid TOML"),
-    "no methods": (WHOLE[: WHOLE.index("[[methods]]")], "'methods' is missing"),
-    "no name": (WHOLE.replace('name = "second"', ""), "'name' is missing"),
-    "unknown key": (WHOLE.replace("n_runs", "runs"), "unknown key 'runs'; did you mean 'n_runs'?"),
-    "unknown key of a method": (
-        WHOLE.replace("baseline", "base_line"),
-        "methods, first: unknown key 'base_line'; did you mean 'baseline'?",
-    ),
-    "unknown measure": (WHOLE.replace('"acc"', '"accu"'), "unknown measure 'accu'; did you mean 'acc'?"),
-    "two of one name": (WHOLE.replace('"third"', '"first"'), "two methods have the same name"),
-    "a method on unknown data": (WHOLE.replace('data = ["iris", "wine"]\nb', 'data = ["irys"]\nb'), "'irys'"),
-    "limit of unknown data": (
-        f"{WHOLE}most_settings_of.wines = 3",
-        "methods, third: most_settings_of: unknown data set 'wines'",
-    ),
-    "a reference that is no method": (
-        WHOLE.replace("n_runs = 4", 'reference = "secund"'),
-        "reference: unknown method 'secund'; did you mean 'second'?",
-    ),
-    "data twice": (WHOLE.replace('["iris", "wine", "digits"]', '["iris", "wine", "iris"]'), "data must be a list"),
-    "unknown key of data": (
-        WHOLE.replace('["iris", ', '[{ name = "iris", vals = "counts" }, '),
-        "data, iris: unknown key 'vals'; did you mean 'values'?",
-    ),
-    "unknown values of data": (
-        WHOLE.replace('["iris", ', '[{ name = "iris", values = "count" }, '),
-        "data, iris: unknown kind of values 'count'; did you mean 'counts'?",
-    ),
-    "stability of one fit": (
-        WHOLE.replace("n_runs = 4", "stability = { fits = 1 }"),
-        "stability: fits must be an integer of at least 2, got 1",
-    ),
-    "stability over all samples": (
-        WHOLE.replace("n_runs = 4", "stability = { samples = 1.0 }"),
-        "stability: samples must be a number between 0 and 1, got 1.0",
-    ),
-    "stability of another protocol": (
-        WHOLE.replace("n_runs = 4", "stability = { fits = 3 }").replace("no-labels", "published"),
+BEFORE_METHODS = WHOLE[: WHOLE.index("[[methods]]")]
+BROKEN = [  # text of the file, what replaces it, and the cause in the message
+    (WHOLE, 'title = "t', "is not valid TOML"),
+    (WHOLE, BEFORE_METHODS, "'methods' is missing"),
+    ('name = "second"', "", "'name' is missing"),
+    ("n_runs", "runs", "unknown key 'runs'; did you mean 'n_runs'?"),
+    ("baseline", "base", "methods, first: unknown key 'base'; did you mean 'baseline'?"),
+    ('"acc"', '"accu"', "unknown measure 'accu'; did you mean 'acc'?"),
+    ('"third"', '"first"', "two methods have the same name"),
+    ('data = ["iris", "wine"]\nb', 'data = ["irys"]\nb', "'irys'"),
+    (AT_END, "most_settings_of.w = 3", "methods, third: most_settings_of: unknown data set 'w'"),
+    (RUNS, 'reference = "secund"', "reference: unknown method 'secund'; did you mean"),
+    ('name = "digits"', 'name = "iris"', "data must be a list"),
+    (IRIS, '[{ name = "iris", vals = "counts" }, ', "data, iris: unknown key 'vals'; did you mean"),
+    (IRIS, '[{ name = "iris", values = "count" }, ', "data, iris: unknown kind of values 'count'"),
+    (RUNS, "stability = { fits = 1 }", "stability: fits must be an integer of at least 2, got 1"),
+    (RUNS, "stability = { samples = 1.0 }", "stability: samples must be a number between 0 and 1"),
+    (
+        WHOLE,
+        WHOLE.replace(RUNS, "stability = { fits = 3 }").replace("no-labels", "published"),
         "stability is measured by the protocol 'no-labels' only",
     ),
-    "a name": (f'name = "own"\n{WHOLE}', "name is not a key at the top level"),
-    "a key of the experiment in a method": (
-        f"{WHOLE}n_runs = 3",
-        "methods, third: unknown key 'n_runs'; it belongs at the top of the file",
-    ),
-    "negative count": (WHOLE.replace("[2, 3]", "[2, -1]"), "counts must be a list of one or more positive integers"),
-    "measures as text": (WHOLE.replace('["acc", "redundancy"]', '"acc"'), "measures must be a list of one or more"),
-    "no runs": (WHOLE.replace("n_runs = 4", "n_runs = 0"), "n_runs must be a positive integer, got 0"),
-    "methods as a table": (WHOLE[: WHOLE.index("[[methods]]")] + "[methods]\nname = 'a'", "methods must be a list"),
-    "a date as parameter": (WHOLE.replace('"classes"', "1979-05-27"), "methods, second: parameters must be"),
-    "a method with a comma": (WHOLE.replace('"third"', '"a, b"'), "name must be a non-empty string without commas"),
-    "a grid that is no list": (f"{WHOLE}grid = {{ width = 5 }}", "the grid of width must be a list of values"),
-    "a range from high to low": (WHOLE.replace("from = 3", "from = 7"), "the grid of random_state must"),
-}
+    ("title =", 'name = "own"\ntitle =', "name is not a key at the top level"),
+    (AT_END, "n_runs = 3", "methods, third: unknown key 'n_runs'; it belongs at"),
+    ("[2, 3]", "[2, -1]", "counts must be a list of one or more positive integers"),
+    ('["acc", "redundancy"]', '"acc"', "measures must be a list of one or more"),
+    (RUNS, "n_runs = 0", "n_runs must be a positive integer, got 0"),
+    (WHOLE, BEFORE_METHODS + "[methods]\nname = 'a'", "methods must be a list"),
+    ('"classes"', "1979-05-27", "methods, second: parameters must be"),
+    ('"third"', '"a, b"', "name must be a non-empty string without commas"),
+    (AT_END, "grid = { width = 5 }", "the grid of width must be a list of values"),
+    ("from = 3", "from = 7", "the grid of random_state must"),
+]
 
 
-@pytest.mark.parametrize("case", BROKEN)
-def test_a_file_that_is_no_experiment_is_named_with_the_cause(write, case):
-    text, cause = BROKEN[case]
+@pytest.mark.parametrize(("before", "after", "cause"), BROKEN)
+def test_a_file_that_is_no_experiment_is_named_with_the_cause(write, before, after, cause):
+    text = WHOLE.replace(before, after)
     assert text != WHOLE
     path = write(text)
     with pytest.raises(ValueError, match="tried") as caught:

@@ -10,50 +10,26 @@ from unittest.mock import Mock
 import numpy as np
 import pandas as pd
 import pytest
+from tried import experiment_of
 
 import ufselect
 from ufselect.benchmark import tables
 from ufselect.benchmark.data import current_version
-from ufselect.benchmark.experiment import Stability
+from ufselect.benchmark.experiment import Method, Stability
 from ufselect.benchmark.output import write_results, write_tables
 from ufselect.benchmark.record import RECORD, current_commit, read_results
 from ufselect.benchmark.runner import run_experiment
 from ufselect.benchmark.store import Store
 
 # Methods with and without iterations, one for some data only, one that always fails, one that fails on fewer samples.
-METHODS = """
-[[methods]]
-name = "all"
-selector = "AllFeatures"
-features = "all"
-baseline = true
-
-[[methods]]
-name = "random"
-selector = "RandomRanking"
-grid = { random_state = { from = 0, to = 3 } }
-
-[[methods]]
-name = "varied"
-selector = "logged_selectors:Keen"
-grid = { n_clusters = [2, 3, 4] }
-most_settings = 2
-
-[[methods]]
-name = "stepwise"
-selector = "logged_selectors:Stepwise"
-data = ["iris"]
-
-[[methods]]
-name = "fragile"
-selector = "logged_selectors:Fragile"
-parameters = { n_samples = 150 }
-
-[[methods]]
-name = "unsettled"
-selector = "logged_selectors:Unsettled"
-parameters = { times = 2 }
-"""
+METHODS = (
+    Method("all", "AllFeatures", features="all", baseline=True),
+    Method("random", "RandomRanking", grid={"random_state": {"from": 0, "to": 3}}),
+    Method("varied", "logged_selectors:Keen", grid={"n_clusters": [2, 3, 4]}, most_settings=2),
+    Method("stepwise", "logged_selectors:Stepwise", data=("iris",)),
+    Method("fragile", "logged_selectors:Fragile", {"n_samples": 150}),
+    Method("unsettled", "logged_selectors:Unsettled", {"times": 2}),
+)
 FIGURES = {"figures.parquet", "fits.parquet", "data.parquet", "courses.parquet", RECORD}
 
 
@@ -65,13 +41,12 @@ def without_pictures(monkeypatch):
 
 
 @pytest.fixture
-def made(make_experiment, small_set, tmp_path, without_pictures):
+def made(small_set, tmp_path, without_pictures):
     """Run an experiment on three data sets, one of which is prepared and one not available, and write its results."""
 
-    def run(protocol, methods=METHODS, **changes):
+    def run(protocol, **changes):
         data = ["iris", small_set, "LUNG"]
-        wanted = make_experiment(methods, data=data, protocol=protocol, counts="[1, 2, 2]")
-        wanted = replace(wanted, **changes)
+        wanted = experiment_of(*METHODS, data=data, protocol=protocol, counts=(1, 2, 2), **changes)
         with Store(tmp_path / "store.sqlite") as store:
             available = replace(wanted.narrowed(data=data[:2]), unavailable=("LUNG",))
             results = run_experiment(available, store)

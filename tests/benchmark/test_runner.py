@@ -8,31 +8,21 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from tried import RANDOM, THREE_METHODS, experiment_of
 
 from ufselect import MCFS, MaxVariance
-from ufselect.benchmark.experiment import Experiment, Method, Stability
-from ufselect.benchmark.fits import Fit
+from ufselect.benchmark import fits
+from ufselect.benchmark.experiment import Method, Stability
+from ufselect.benchmark.fits import Evaluation, Fit, code_digest
 from ufselect.benchmark.output import write_results
-from ufselect.benchmark.protocol import Evaluation
 from ufselect.benchmark.runner import planned, run_experiment
 from ufselect.benchmark.store import Store
 from ufselect.inspection import draws_of_samples, stability_of
 
-THREE_METHODS = """
-[[methods]]
-name = "all"
-selector = "AllFeatures"
-features = "all"
 
-[[methods]]
-name = "random"
-selector = "RandomRanking"
-grid = { random_state = { from = 0, to = 2 } }
-
-[[methods]]
-name = "variance"
-selector = "MaxVariance"
-"""
+@pytest.fixture
+def small_experiment(small_set):
+    return lambda *methods: experiment_of(*methods, data=[small_set], counts=(2, 4, 6))
 
 
 @pytest.fixture
@@ -45,13 +35,7 @@ def store(tmp_path):
 def logged(tmp_path):
     """A method whose fits are written down, and how often each of its settings was fitted so far."""
     log = tmp_path / "log.txt"
-    method = f"""
-[[methods]]
-name = "logged"
-selector = "logged_selectors:Logged"
-parameters = {{ log = '{log}' }}
-grid = {{ seed = [0, 1, 2, 3] }}
-"""
+    method = Method("logged", "logged_selectors:Logged", {"log": str(log)}, {"seed": range(4)})
     return method, lambda: Counter(map(int, log.read_text().split())) if log.is_file() else Counter()
 
 
@@ -74,8 +58,8 @@ def outcomes_in(store_path):
     return kept
 
 
-def test_results_are_complete(make_experiment, small_set, store):
-    experiment = make_experiment(THREE_METHODS, data=["iris", small_set])
+def test_results_are_complete(small_set, store):
+    experiment = experiment_of(*THREE_METHODS, data=["iris", small_set], counts=(2, 4, 6))
     results = run_experiment(experiment, store)
     settings = ["{}", *(f'{{"random_state":{state}}}' for state in range(3)), "{}"]
     methods = ["all", "random", "random", "random", "variance"]
@@ -91,9 +75,9 @@ def test_results_are_complete(make_experiment, small_set, store):
     assert [names_of(row) for row in results.rows] == expected
 
 
-def test_two_processes_find_the_same_as_one(make_experiment, logged, small_set, store, tmp_path):
+def test_two_processes_find_the_same_as_one(small_experiment, logged, store, tmp_path):
     method, fitted = logged
-    experiment = make_experiment(THREE_METHODS + method, data=[small_set])
+    experiment = small_experiment(*THREE_METHODS, method)
     alone = run_experiment(experiment, store, n_jobs=1)
     with Store(tmp_path / "other.sqlite") as other:
         both = run_experiment(experiment, other, n_jobs=2)
@@ -103,11 +87,9 @@ def test_two_processes_find_the_same_as_one(make_experiment, logged, small_set, 
     assert fitted() == dict.fromkeys(range(4), 2)
 
 
-def test_nothing_is_run_twice_and_what_is_finished_is_gathered_without_running(
-    make_experiment, logged, small_set, store, tmp_path
-):
+def test_nothing_is_run_twice_and_finished_work_is_gathered_without_running(small_experiment, logged, store, tmp_path):
     method, fitted = logged
-    experiment = make_experiment(method, data=[small_set])
+    experiment = small_experiment(method)
     assert run_experiment(experiment, store, finished_only=True).fits == []
     part = experiment.narrowed(settings=2)
     first = run_experiment(part, store)
@@ -126,63 +108,49 @@ def test_nothing_is_run_twice_and_what_is_finished_is_gathered_without_running(
     assert set(first.rows) < set(whole.rows)
 
 
-def test_work_of_unknown_code_is_not_stored(make_experiment, logged, small_set, store, monkeypatch):
+def test_work_of_unknown_code_is_not_stored(small_experiment, logged, store, monkeypatch):
     method, fitted = logged
-    monkeypatch.setattr("ufselect.benchmark.fits.code_digest", lambda selector="": "")  # the workers only have it
+    known = code_digest()
+    monkeypatch.setattr(fits, "code_digest", lambda selector="": "" if selector else known)  # the workers only have it
     for times in (1, 2):
-        run_experiment(make_experiment(method, data=[small_set]), store)
+        run_experiment(small_experiment(method), store)
         assert fitted() == dict.fromkeys(range(4), times)
 
 
-def test_features_are_judged_once_whoever_selected_them(make_experiment, small_set, store, tmp_path):
+def test_features_are_judged_once_whoever_selected_them(small_set, store, tmp_path):
     # Both take the columns as they come; of the four rankings at random none begins with the same two.
-    methods = """
-[[methods]]
-name = "as they come"
-selector = "logged_selectors:Failing"
-parameters = { first = 9 }
-grid = { seed = [0, 1, 2] }
-[[methods]]
-name = "too"
-selector = "AllFeatures"
-[[methods]]
-name = "random"
-selector = "logged_selectors:Logged"
-grid = { seed = [0, 1, 2, 3] }
-"""
-    results = run_experiment(make_experiment(methods, data=[small_set], counts="[2, 12]"), store)
+    methods = (
+        Method("as they come", "logged_selectors:Failing", {"first": 9}, {"seed": range(3)}),
+        Method("too", "AllFeatures"),
+        Method("random", "logged_selectors:Logged", grid={"seed": range(4)}),
+    )
+    results = run_experiment(experiment_of(*methods, data=[small_set], counts=(2, 12)), store)
     kept = outcomes_in(tmp_path / "store.sqlite").values()
     assert sum("order" in outcome for outcome in kept) == 3 + 1 + 4
     assert sum("acc" in outcome for outcome in kept) == (1 + 4) + 1  # of two features; and all twelve
     assert len(results.rows) == 8 * 2 * 2
 
 
-def test_counts_beyond_the_number_of_features_are_left_out_unless_all_are(make_experiment):
-    experiment = make_experiment(THREE_METHODS, data=["iris", "wine"], more="counts_of.wine = [3, 13, 14]")
+def test_counts_beyond_the_number_of_features_are_left_out_unless_all_are():
+    experiment = experiment_of(*THREE_METHODS, data=["iris", "wine"], counts=(2, 4, 6), counts_of={"wine": (3, 13, 14)})
     plans = {(trial.data, trial.method.name): (trial.counts, fit.n_features) for trial, fit, _ in planned(experiment)}
     assert plans["iris", "variance"] == ((2, 4), 4)
     assert plans["wine", "random"] == ((3, 13), 13)
     with pytest.raises(ValueError, match=r"iris has only 4 features.* 5, 50"):
-        planned(make_experiment(THREE_METHODS, data=["iris"], counts="[5, 50]"))
+        planned(experiment_of(*THREE_METHODS, counts=(5, 50)))
 
 
-def test_a_fit_whose_evaluations_are_not_all_there_is_not_finished(make_experiment, small_set, store, monkeypatch):
-    experiment = make_experiment(THREE_METHODS, data=[small_set]).narrowed(methods=["random"])
+def test_a_fit_whose_evaluations_are_not_all_there_is_not_finished(small_experiment, store, monkeypatch):
+    experiment = small_experiment(RANDOM)
     run_until_interrupted(experiment, store, monkeypatch, Evaluation, after=4)
     gathered = run_experiment(experiment, store, finished_only=True)
     assert [trial.setting for trial, _ in gathered.fits] == ['{"random_state":0}']
     assert {row.count for row in gathered.rows} == {2, 4, 6}
 
 
-def test_a_method_that_fails_is_reported_and_the_others_go_on(make_experiment, small_set, store):
-    failing = """
-[[methods]]
-name = "failing"
-selector = "logged_selectors:Failing"
-parameters = { first = 1 }
-grid = { seed = [0, 1, 2] }
-"""
-    experiment = make_experiment(failing + THREE_METHODS, data=[small_set])
+def test_a_method_that_fails_is_reported_and_the_others_go_on(small_experiment, store):
+    failing = Method("failing", "logged_selectors:Failing", {"first": 1}, {"seed": range(3)})
+    experiment = small_experiment(failing, *THREE_METHODS)
     results = run_experiment(experiment, store)
     outcomes = {(trial.method.name, trial.setting): outcome for trial, outcome in results.fits}
     assert len(outcomes) == 3 + 5
@@ -211,10 +179,8 @@ def run_until_interrupted(experiment, store, monkeypatch, kind, after):
 
 
 @pytest.mark.parametrize("kind", [Fit, Evaluation])
-def test_after_an_interruption_a_run_goes_on_where_it_was(
-    make_experiment, small_set, store, tmp_path, monkeypatch, kind
-):
-    experiment = make_experiment(THREE_METHODS, data=[small_set])
+def test_after_an_interruption_a_run_goes_on_where_it_was(small_experiment, store, tmp_path, monkeypatch, kind):
+    experiment = small_experiment(*THREE_METHODS)
     begun = run_until_interrupted(experiment, store, monkeypatch, kind, after=3)
     kept = outcomes_in(tmp_path / "store.sqlite")
     assert [key in kept for key in begun] == [True, True, True, False]
@@ -232,8 +198,8 @@ def test_after_an_interruption_a_run_goes_on_where_it_was(
 
 
 def measured_stability(data, *methods):
-    options = {"counts": (2, 3, 5), "n_runs": 2, "stability": Stability(0.9, 4)}
-    return Experiment("tried", "Tried", "no-labels", (str(data),), methods, **options)
+    options = {"protocol": "no-labels", "counts": (2, 3, 5), "stability": Stability(0.9, 4)}
+    return experiment_of(*methods, data=[data], **options)
 
 
 def stability_in(results):

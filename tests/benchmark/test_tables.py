@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.stats import ttest_rel
+from tried import experiment_of
 
 from ufselect.benchmark import tables
 from ufselect.benchmark.cells import (
@@ -20,16 +21,12 @@ from ufselect.benchmark.cells import (
     published_cells,
     sensitivity_cells,
 )
-from ufselect.benchmark.experiment import Experiment, Method, identity
+from ufselect.benchmark.experiment import Method, identity
 from ufselect.benchmark.runner import DataSize, Results, Row, Trial
 
 COUNTS = (2, 4, 6)
 GRID = {"width": [1, 2]}
 OF_THE_PAPER = ("MFEA", "USPS49", "UMIST", "JAFFE", "AR", "COIL", "LUNG", "TOX")
-
-
-def experiment_of(*methods, data=("iris",), measures=("acc", "nmi"), protocol="published"):
-    return Experiment("tried", "Tried", protocol, data, methods, measures=measures)
 
 
 def results_of(experiment, figures, counts=COUNTS, outcomes=None):

@@ -5,6 +5,9 @@ import scipy.sparse as sp
 
 from ufselect.files import Selection
 
+COUNTS = np.array([[1.0, 0.0, 3.0], [0.0, 5.0, 0.0], [7.0, 0.0, 9.0], [0.0, 2.0, 0.0]])
+SELECTION = Selection(np.array([0.5, 0.1, 0.9]), np.array([2, 3, 1]), 2)
+
 
 def everything(table):
     """A selection of all columns, in their order."""

@@ -9,12 +9,10 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 from anndata.io import write_elem
+from stored import COUNTS, SELECTION
 from warm_python import warm_python
 
 from ufselect.files import Selection, read_table, write_table
-
-COUNTS = np.array([[1.0, 0.0, 3.0], [0.0, 5.0, 0.0], [7.0, 0.0, 9.0], [0.0, 2.0, 0.0]])
-SELECTION = Selection(np.array([0.5, 0.1, 0.9]), np.array([2, 3, 1]), 2)
 
 
 @pytest.fixture

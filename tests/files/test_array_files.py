@@ -98,24 +98,6 @@ def test_sparse_matrices_stay_sparse(tmp_path, kind, dtype):
     np.testing.assert_array_equal(table.X.toarray(), values.toarray())
 
 
-@pytest.mark.parametrize("ending", ["npz", "mat"])
-@pytest.mark.parametrize("sparse", [False, True])
-def test_selected_columns_come_back_with_names_and_columns_aside(tmp_path, ending, sparse):
-    np.savez(tmp_path / "x.npz", X=X, y=np.array([4, 5]), names=["a", "two\nlines", "数"], who=["", "b c"])
-    table = read_table(tmp_path / "x.npz", aside=["a"])
-    if sparse:
-        sp.save_npz(tmp_path / "s.npz", sp.csr_matrix(X))
-        table = read_table(tmp_path / "s.npz", aside=["x0"])
-    write_table(tmp_path / f"out.{ending}", table, Selection(np.ones(2), np.array([2, 1]), 1))
-    again = read_table(tmp_path / f"out.{ending}")
-    assert sp.issparse(again.X) == sparse
-    np.testing.assert_array_equal((again.X.toarray() if sparse else again.X), X[:, [2]])
-    assert again.names == table.names[1:]
-    assert list(again.aside) == list(table.aside)
-    for name, values in table.aside.items():
-        assert again.aside[name].tolist() == values.tolist()
-
-
 @pytest.mark.parametrize("names", [("X", "Y"), ("fea", "gnd"), ("data", "y"), ("anything", "y")])
 @pytest.mark.parametrize("oned_as", ["row", "column"])
 def test_the_table_of_a_matlab_file(tmp_path, names, oned_as):

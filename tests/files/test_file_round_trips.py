@@ -59,13 +59,14 @@ def test_any_format_becomes_any_other(tmp_path, first, second):
     X[1, 1], X[:, 3] = np.nan, [1, 2, 3, 4, 5]
     names = ("a", "two\nlines", "<b>", "数,")
     aside = {"id": np.array(list("vwxyz"), dtype=object)}
-    table = Table(X, names, aside, {"id": "text"}, aside["id"], tmp_path / "x.csv")
+    stored = sp.csr_matrix(X) if first in ("npz", "h5ad") else X
+    table = Table(stored, names, aside, {"id": "text"}, aside["id"], tmp_path / "x.csv")
     write_table(tmp_path / f"first.{first}", table, everything(table))
     between = read_table(tmp_path / f"first.{first}")
     write_table(tmp_path / f"second.{second}", between, Selection(np.ones(4), np.array([1, 3, 2, 4]), 3))
     again = read_table(tmp_path / f"second.{second}")
     kept = [0, 1, 2, 3] if second == "h5ad" else [0, 1, 2]
-    np.testing.assert_array_equal(again.X, X[:, kept])
+    np.testing.assert_array_equal(as_dense(again.X), X[:, kept])
     if "npy" not in (first, second):
         assert again.names == tuple(names[index] for index in kept)
         assert again.aside["id"].tolist() == list("vwxyz")

@@ -5,11 +5,10 @@ import h5py
 import numpy as np
 import pandas as pd
 import pytest
+from stored import COUNTS, SELECTION
 
-from ufselect.files import Selection, read_table, write_table
+from ufselect.files import read_table, write_table
 
-COUNTS = np.array([[1.0, 0.0, 3.0], [0.0, 5.0, 0.0], [7.0, 0.0, 9.0], [0.0, 2.0, 0.0]])
-SELECTION = Selection(np.array([0.5, 0.1, 0.9]), np.array([2, 3, 1]), 2)
 SECRET = b"root:secret:0:0:"
 
 

@@ -151,13 +151,6 @@ def sizes(rng):
     return int(rng.choice([60, 150, 400])), int(rng.choice([24, 60, 150]))
 
 
-def likert(rng, n, d):
-    """Answers on a scale, from 0 or 1 on, of people who tend to agree more or less."""
-    top = int(rng.choice([3, 4, 5, 7]))
-    level = rng.uniform(0.2, 0.8, (1, d)) + rng.normal(0.0, 0.1, (n, 1))
-    return np.clip(rng.binomial(top, np.clip(level, 0.05, 0.95)) + int(rng.integers(0, 2)), 0, top)
-
-
 def incomes(rng, n, d):
     """Incomes, also rounded to hundreds or thousands."""
     return np.round(rng.lognormal(10.0, rng.uniform(0.3, 1.0), (n, d)), int(rng.choice([0, -2, -3])))
@@ -205,7 +198,6 @@ KINDS = {
     "uniform 12-bit pixels": lambda rng: rng.integers(0, 4096, (100, 256)),
     "dark 16-bit pixels": lambda rng: np.minimum(65535, rng.gamma(0.3, 8000, (100, 256))).round(),
     "flags and visits": flags_and_visits,
-    "answers": lambda rng: likert(rng, *sizes(rng)),
     "ages": lambda rng: ages(rng, *sizes(rng)),
     "incomes": lambda rng: incomes(rng, *sizes(rng)),
 }

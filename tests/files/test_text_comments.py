@@ -85,30 +85,25 @@ def test_errors_of_excel_are_missing_values_and_lose_no_sample(read, error, name
 RECORDS = ("#N/A,5\n", "#1,2\n", '#1,"2"\n', "#x,\n", "#REF!,x\n")
 
 
-@given(
-    st.lists(st.sampled_from(["1,2\n", '"x\n#y",3\n', "# a, b\n", '#"\n', '"#",4\n', '#"x\n', *RECORDS])),
-    st.integers(1, 9),
-)
-def test_blocks_of_any_size_have_the_same_records(lines, size):
+LINES = ["1,2\n", '"x\n#y",3\n', "# a, b\n", '#"\n', *RECORDS]
+
+
+@given(st.lists(st.sampled_from([*LINES, '"#",4\n', '#"x\n', '5" z,4\n'])), st.integers(1, 9))
+def test_blocks_of_any_size_and_rows_read_one_by_one_have_the_same_records(lines, size):
+    kept = [line for line in lines if line in RECORDS or not line.startswith("#")]
+    comments = Comments()
+    records = list(comments.skipped("".join(lines).splitlines(keepends=True), ",", 2))
+    assert [len(record) for record in records] == [2] * len(kept)
+    assert comments.n_between == len(lines) - len(kept)
+    if '5" z,4\n' in lines:  # blocks take quotes for the ends of values
+        return
     rest, found, comments = b"", b"", Comments()
     data = "".join(lines).encode()
     for start in range(0, len(data), size):
         rest = comments.removed(rest + data[start : start + size], ",", 2)
         if rest.endswith(b"\n") and rest.count(b'"') % 2 == 0:
             found, rest = found + rest, b""
-    kept = [line for line in lines if line in RECORDS or not line.startswith("#")]
-    assert found.decode() == "".join(kept)
-    assert comments.n_between == len(lines) - len(kept)
-    assert rest == b""
-
-
-@given(st.lists(st.sampled_from(["1,2\n", '"x\n#y",3\n', "# a, b\n", '#"\n', '5" z,4\n', *RECORDS])))
-def test_rows_read_one_by_one_have_the_same_records(lines):
-    comments = Comments()
-    records = list(comments.skipped("".join(lines).splitlines(keepends=True), ",", 2))
-    kept = [line for line in lines if line in RECORDS or not line.startswith("#")]
-    assert len(records) == len(kept)
-    assert all(len(record) == 2 for record in records)
+    assert (found.decode(), rest) == ("".join(kept), b"")
     assert comments.n_between == len(lines) - len(kept)
 
 

@@ -5,15 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
-from ufselect._utils.types import Float
+from ufselect.benchmark.data import COUNTS, PLAIN, UNLIKE
+from ufselect.benchmark.experiment import Experiment
+from ufselect.benchmark.runner import Results
 
 AVERAGE = "Average"
 TOTAL = "total"
 MISSING = "–"
 
+_VALUES = {  # what methods see, and what is judged
+    PLAIN: ("as they are", "as they are, unscaled"),
+    COUNTS: ("divided by row sums (to the median row sum), log(1 + x)", "the same, unscaled"),
+    UNLIKE: ("as they are", "scaled to mean 0 and variance 1"),
+}
 _IN_LATEX = {ord(mark): "\\" + mark for mark in "%_&#${}"} | {
     ord("^"): r"\textasciicircum{}",
     ord("~"): r"\textasciitilde{}",
@@ -57,44 +63,61 @@ def _latex(text: str) -> str:
     return parts[0] if len(parts) == 1 else r"\shortstack{" + r"\\".join(parts) + "}"
 
 
+def _pivoted(part: pd.DataFrame, index: str, columns: str, values: str = "cell") -> pd.DataFrame:
+    """Return a column as a table, with rows and columns in the order of their appearance."""
+    table = part.pivot(index=index, columns=columns, values=values)
+    return table.reindex(index=part[index].unique(), columns=part[columns].unique())
+
+
+def _number(value: Any, digits: int = 2, deviation: Any = None, *, missing: str = "") -> str:
+    """Return a number, with its standard deviation if that is known."""
+    if pd.isna(value):
+        return missing
+    return f"{value:.{digits}f}" + ("" if pd.isna(deviation) else f" ± {deviation:.{digits}f}")
+
+
+def _signed(value: float) -> str:
+    return "" if pd.isna(value) else f"{round(value, 2) + 0.0:+.2f}".replace("-", "−")
+
+
+def _of(n_found: int, n_all: int) -> str:
+    return str(n_found) if n_found == n_all else f"{n_found} of {n_all}"
+
+
+def _share(found: pd.Series) -> str:
+    """Return how many values are not missing, if some are."""
+    return "" if found.notna().all() else f" ({_of(found.count(), len(found))})"
+
+
 def published_cells(table: pd.DataFrame, metric: str) -> pd.DataFrame:
     """Return data sets by methods: our figure with its p-value, the published one, and the difference."""
     part = table[table.metric == metric].copy()
     part["cell"] = [_cell(row) for row in part.itertuples()]
-    methods, data = part.method.unique(), part.data.unique()
-    cells = part.pivot(index="data", columns="method", values="cell").reindex(index=data, columns=methods)
-    if len(data) > 1:
-        means = part.pivot(index="data", columns="method", values="mean").reindex(columns=methods)
-        cells.loc[AVERAGE] = [f"{value:.2f}" if not np.isnan(value) else "" for value in means.mean(skipna=False)]
+    cells = _pivoted(part, "data", "method")
+    if len(cells) > 1:
+        cells.loc[AVERAGE] = _pivoted(part, "data", "method", "mean").mean(skipna=False).map(_number)
     return cells.fillna("")
 
 
 def _cell(row: Any) -> str:
-    text = f"{row.mean:.2f}" if pd.isna(row.std) else f"{row.mean:.2f} ± {row.std:.2f}"
+    text = _number(row.mean, 2, row.std)
     text = f"**{text}**" if row.bold else text
     if not pd.isna(row.p_value):
         text += f"<br>p {row.p_value:.2f}"
     if not pd.isna(row.published):
-        published = (
-            f"{row.published:.2f}" if pd.isna(row.published_std) else f"{row.published:.2f} ± {row.published_std:.2f}"
-        )
-        text += f"<br>paper {published}<br>{_signed(row.difference)}"
+        text += f"<br>paper {_number(row.published, 2, row.published_std)}<br>{_signed(row.difference)}"
     return f"{text}<br>{row.settings} of {row.grid} settings" if row.settings < row.grid else text
-
-
-def _signed(value: float) -> str:
-    return f"{round(value, 2) + 0.0:+.2f}".replace("-", "−")
 
 
 def mean_cells(table: pd.DataFrame, metric: str, digits: int = 1) -> pd.DataFrame:
     """Return methods by data sets, with the mean over the data sets that a method has, marked if some are missing."""
     part = table[table.metric == metric]
-    methods, data = part.method.unique(), part.data.unique()
-    means = part.pivot(index="method", columns="data", values="mean").reindex(index=methods, columns=data)
-    spread = part.pivot(index="method", columns="data", values="std").reindex(index=methods, columns=data)
-    cells = means.map(lambda value: _number(value, digits))
-    cells += spread.astype(float).map(lambda value: "" if pd.isna(value) else f" ± {value:.{digits}f}")
-    cells["mean"] = [_marked_mean(row, digits) for row in means.to_numpy(dtype=float)]
+    texts = [_number(row.mean, digits, row.std, missing=MISSING) for row in part.itertuples()]
+    cells = _pivoted(part.assign(cell=texts), "method", "data").fillna(MISSING)
+    means = _pivoted(part, "method", "data", "mean").astype(float)
+    cells["mean"] = [
+        f"{row.mean():.{digits}f}{_share(row)}" if row.notna().any() else MISSING for _, row in means.iterrows()
+    ]
     return cells
 
 
@@ -108,30 +131,15 @@ def overview_cells(table: pd.DataFrame, digits: Mapping[str, int]) -> pd.DataFra
         cells["data sets"] = [f"{n} of {n_data}" for n in n_found]
     for metric, n_digits in digits.items():
         if metric in wide.columns.get_level_values(0):
-            cells[metric] = [_number(value, n_digits) for value in wide[metric].mean(axis=1)]
+            cells[metric] = [_number(value, n_digits, missing=MISSING) for value in wide[metric].mean(axis=1)]
     return cells
-
-
-def _marked_mean(values: Float, digits: int) -> str:
-    found = values[~np.isnan(values)]
-    return f"{_number(np.mean(found), digits)}{_share(len(found), len(values))}" if len(found) else MISSING
-
-
-def _share(n_found: int, n_all: int) -> str:
-    return "" if n_found == n_all else f" ({n_found} of {n_all})"
-
-
-def _number(value: Any, digits: int) -> str:
-    return MISSING if pd.isna(value) else f"{value:.{digits}f}"
 
 
 def settings_cells(summary: pd.DataFrame) -> pd.DataFrame:
     """Return data sets by methods: the number of settings tried, and the size of the grid if it is larger."""
-    part = summary.drop_duplicates(["data", "method"]).copy()
-    whole = part.settings == part.grid
-    part["cell"] = part.settings.astype(str).where(whole, part.settings.astype(str) + " of " + part.grid.astype(str))
-    cells = part.pivot(index="data", columns="method", values="cell")
-    return cells.reindex(index=part.data.unique(), columns=part.method.unique()).fillna("")
+    part = summary.drop_duplicates(["data", "method"])
+    texts = [_of(row.settings, row.grid) for row in part.itertuples()]
+    return _pivoted(part.assign(cell=texts), "data", "method").fillna("")
 
 
 def thinned_cells(
@@ -155,10 +163,9 @@ def thinned_cells(
 
 def rank_cells(table: pd.DataFrame) -> pd.DataFrame:
     """Return methods by mean and mean rank over the data sets, ours and the paper's."""
-    cells = table.map(lambda value: "" if pd.isna(value) else f"{value:.2f}")
     ours, theirs = "rank among the paper's methods", "rank in the paper"
     names = {"rank_in_paper": ours, "published": "paper's mean", "published_rank": theirs}
-    return cells.rename(columns=names)
+    return table.map(_number).rename(columns=names)
 
 
 def comparison_cells(table: pd.DataFrame, names: Mapping[str, str]) -> pd.DataFrame:
@@ -167,20 +174,16 @@ def comparison_cells(table: pd.DataFrame, names: Mapping[str, str]) -> pd.DataFr
         f"{_signed(row.difference)}<br>{row.better} of {row.n_data}<br>p {row.p_value:.3f}" if row.n_data else ""
         for row in table.itertuples()
     ]
-    cells = table.assign(cell=texts).pivot(index="method", columns="reading", values="cell")
-    return cells.reindex(index=table.method.unique(), columns=list(names)).rename(columns=names)
+    return _pivoted(table.assign(cell=texts), "method", "reading")[list(names)].rename(columns=names)
 
 
 def gain_cells(table: pd.DataFrame, p_values: Mapping[str, float]) -> pd.DataFrame:
     """Return methods by data sets: the points above as many random rankings, their mean and its p-value."""
-    methods, data = table.method.unique(), table.data.unique()
-    gains = table.pivot(index="method", columns="data", values="above_random").reindex(index=methods, columns=data)
-    cells = gains.map(lambda value: "" if pd.isna(value) else _signed(value))
-    cells["mean"] = [
-        "" if row.isna().all() else f"{_signed(row.mean())}{_share(row.notna().sum(), len(row))}"
-        for _, row in gains.iterrows()
-    ]
-    cells["p"] = [f"{p_values[method]:.3f}" if gains.loc[method].notna().any() else "" for method in methods]
+    gains = _pivoted(table, "method", "data", "above_random")
+    found = gains.notna().any(axis=1)
+    cells = gains.map(_signed)
+    cells["mean"] = [f"{_signed(row.mean())}{_share(row)}" if found[name] else "" for name, row in gains.iterrows()]
+    cells["p"] = [f"{p_values[name]:.3f}" if found[name] else "" for name in gains.index]
     return cells
 
 
@@ -198,10 +201,14 @@ def _hours(value: float) -> str:
     return f"{value:.2f}" if value >= 0.01 else "< 0.01"
 
 
-def data_cells(described: Mapping[str, Mapping[str, Any]]) -> pd.DataFrame:
-    """Return data sets by their size and how their values are prepared and judged."""
-    cells = pd.DataFrame.from_dict(described, orient="index")
-    return cells.map(lambda value: f"{value:,}" if isinstance(value, int) else str(value))
+def data_cells(experiment: Experiment, results: Results) -> pd.DataFrame:
+    """Return data sets by their size as they were used, what the methods saw and what was evaluated."""
+    described = {}
+    for name, (samples, features, class_sizes) in results.sizes.items():
+        numbers = {"samples": samples, "features": features, "classes": len(class_sizes)}
+        seen, judged = _VALUES[experiment.preparation(name).values]
+        described[name] = {key: f"{n:,}" for key, n in numbers.items()} | {"methods see": seen, "judged": judged}
+    return pd.DataFrame.from_dict(described, orient="index")
 
 
 def sensitivity_cells(table: pd.DataFrame) -> pd.DataFrame:
@@ -240,5 +247,4 @@ def iteration_cells(table: pd.DataFrame) -> pd.DataFrame:
         cell=[f"{row.acc:.1f} / {row.nmi:.1f} / {row.in_common:.0f}" for row in table.itertuples()],
     )
     texts = texts.drop_duplicates(["name", "iterations"], keep="last")  # some stop before max_iter
-    cells = texts.pivot(index="name", columns="iterations", values="cell")
-    return cells.reindex(texts.name.unique()).fillna("").rename_axis(index="")
+    return _pivoted(texts, "name", "iterations").sort_index(axis=1).fillna("").rename_axis(index="")

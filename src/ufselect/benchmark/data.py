@@ -19,8 +19,6 @@ from ufselect.preprocessing import LogNormalize
 PLAIN, COUNTS, UNLIKE = "plain", "counts", "unlike"
 VALUES = (PLAIN, COUNTS, UNLIKE)
 
-_SEEN = {PLAIN: "as they are", COUNTS: "divided by row sums (to the median row sum), log(1 + x)", UNLIKE: "as they are"}
-_JUDGED = {PLAIN: "as they are, unscaled", COUNTS: "the same, unscaled", UNLIKE: "scaled to mean 0 and variance 1"}
 _SEED = 0
 
 
@@ -36,16 +34,6 @@ class Preparation:
     values: str = PLAIN
     most_samples: int | None = None  # larger sets are subsampled to this size with a fixed seed
     smallest_class: int = 1  # classes with fewer samples are dropped
-
-    @property
-    def seen(self) -> str:
-        """The values that methods see, in words."""
-        return _SEEN[self.values]
-
-    @property
-    def judged(self) -> str:
-        """The values that k-means and the other measures see, in words."""
-        return _JUDGED[self.values]
 
 
 _AS_IT_IS = Preparation()

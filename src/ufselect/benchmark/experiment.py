@@ -173,18 +173,18 @@ def identity(content: Any) -> str:
 
 
 def _experiment(name: str, content: Mapping[str, Any]) -> Experiment:
-    fields = {key: _frozen(value) for key, value in content.items()}
+    fields = with_tuples(content)
     fields["data"] = tuple(map(_name_of, content["data"]))
     fields["preparations"] = {
         entry["name"]: Preparation(**{key: value for key, value in entry.items() if key != "name"})
         for entry in content["data"]
         if isinstance(entry, dict) and len(entry) > 1
     }
-    fields["methods"] = tuple(Method(**{**entry, "data": _frozen(entry.get("data"))}) for entry in content["methods"])
-    fields["quick"] = Quick(**{key: _frozen(value) for key, value in content.get("quick", {}).items()})
+    fields["methods"] = tuple(Method(**with_tuples(entry)) for entry in content["methods"])
+    fields["quick"] = Quick(**with_tuples(content.get("quick", {})))
     if "stability" in content:
         fields["stability"] = Stability(**content["stability"])
-    fields["counts_of"] = {data: tuple(counts) for data, counts in content.get("counts_of", {}).items()}
+    fields["counts_of"] = with_tuples(content.get("counts_of", {}))
     return Experiment(name=name, **fields)
 
 
@@ -211,8 +211,9 @@ def _listed(values: Any) -> Sequence[Any]:
     return range(values["from"], values["to"] + 1) if isinstance(values, dict) else values
 
 
-def _frozen(value: Any) -> Any:
-    return tuple(value) if isinstance(value, list) else value
+def with_tuples(content: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the entries of a table with tuples in place of lists."""
+    return {key: tuple(value) if isinstance(value, list) else value for key, value in content.items()}
 
 
 # The keys of a file and the values they take

@@ -1,4 +1,4 @@
-"""Fits of a run: selectors found by name, fitted with one setting, and what that costs."""
+"""The work of a run: fits of selectors found by name, with what they cost, and evaluations of sets of features."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import json
 import sys
 import sysconfig
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from functools import cache, lru_cache
 from pathlib import Path
 from time import thread_time
@@ -30,9 +30,19 @@ from ufselect._utils.warnings import convergence_warnings
 from ufselect.benchmark.data import DataVersion, load_version
 from ufselect.benchmark.experiment import identity
 from ufselect.inspection.adapter import best_features
+from ufselect.metrics import (
+    clustering_agreement,
+    nearest_neighbor_accuracy,
+    nearest_neighbors,
+    neighborhood_overlap,
+    redundancy,
+)
 
 CLASSES = "classes"  # as the value of a parameter: the number of classes of the data set
 NONE = "none"  # as the value of a parameter: None, which TOML does not have
+
+OF_CLUSTERS = ("acc", "nmi", "nmi_arithmetic", "nmi_max")
+_N_NEIGHBORS = 5
 
 Outcome = dict[str, Any]
 Result = TypeVar("Result")
@@ -163,7 +173,7 @@ class Fit:
             except Exception as error:  # whatever a method raises, the other fits of a long run go on
                 return {"error": f"{type(error).__name__}: {error}"}
         order = best_features(selector, self.n_features).tolist()
-        return {"order": order, **asdict(cost), "warnings": len(messages), **_course(selector)}
+        return {"order": order, **cost, "warnings": len(messages), **_course(selector)}
 
     def _make(self) -> Callable[..., Any]:
         if self.folder and self.folder not in sys.path and not module_folder(self.selector):
@@ -221,22 +231,19 @@ def _load_compiled_code(data: DataVersion, selector: str) -> None:
         selector_named(selector)().fit(X[:, :: max(X.shape[1] // 40, 1)])
 
 
-@dataclass(frozen=True)
-class Cost:
-    """Seconds of processor time, since fits run side by side, and peak bytes beyond what the process held before."""
+def measured(call: Callable[[], Result]) -> tuple[Result, Outcome]:
+    """Return the result of a call in this thread, and what it cost.
 
-    seconds: float
-    peak_bytes: int | None  # None if it is not known
-
-
-def measured(call: Callable[[], Result]) -> tuple[Result, Cost]:
-    """Return the result of a call in this thread, and its cost."""
+    That is its processor time, since fits run side by side, and its peak memory beyond what the process held before,
+    None if that is not known.
+    """
     before = _memory_before()
     start = thread_time()
     result = call()
     seconds = thread_time() - start
     peak = status_bytes("VmHWM")
-    return result, Cost(seconds, None if before is None or peak is None else max(peak - before, 0))
+    beyond = None if before is None or peak is None else max(peak - before, 0)
+    return result, {"seconds": seconds, "peak_bytes": beyond}
 
 
 def _memory_before() -> int | None:
@@ -248,3 +255,51 @@ def _memory_before() -> int | None:
     except OSError:
         return None
     return status_bytes("VmRSS")
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """Evaluate one set of features of a data set."""
+
+    data: DataVersion
+    features: tuple[int, ...]
+    measures: tuple[str, ...]
+    n_runs: int
+    code: str = field(default_factory=code_digest)
+
+    @property
+    def key(self) -> str:
+        """The same for the same features, in whatever order they were selected."""
+        return digest_of({"evaluation": {**asdict(self), "data": self.data.identity}})
+
+    def run(self) -> dict[str, float]:
+        """Return every measure by its name."""
+        if self.code != code_digest():
+            raise ValueError("ufselect changed during the run, or is different on this worker; start it again.")
+        dataset = load_version(self.data)
+        X = dataset.judged(list(self.features))
+        with one_thread():
+            found: dict[str, float] = {}
+            if set(OF_CLUSTERS) & set(self.measures):
+                found = clustering_agreement(X, dataset.y, self.n_runs)
+            if "redundancy" in self.measures:
+                found["redundancy"] = redundancy(X)
+            if "preservation" in self.measures:
+                after = nearest_neighbors(X, _N_NEIGHBORS)
+                found["preservation"] = neighborhood_overlap(_neighbors_in(self.data), after)
+            if "nearest_neighbor" in self.measures:
+                found["nearest_neighbor"] = nearest_neighbor_accuracy(X, dataset.y)
+        return {name: found[name] for name in self.measures}
+
+
+def evaluation_of(
+    data: DataVersion, order: Iterable[int], count: int, measures: tuple[str, ...], n_runs: int
+) -> Evaluation:
+    """Return the evaluation of the ``count`` best features of a ranking."""
+    return Evaluation(data, tuple(sorted(list(order)[:count])), measures, n_runs)
+
+
+@lru_cache(maxsize=8)
+def _neighbors_in(version: DataVersion) -> Indices:
+    """Return the nearest neighbours of every sample in all features."""
+    return nearest_neighbors(load_version(version).judged(), _N_NEIGHBORS)

@@ -13,7 +13,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from ufselect._utils.atomic_files import whole_file
-from ufselect.benchmark import cells, comparisons, plots, tables
+from ufselect.benchmark import cells, plots, tables
 from ufselect.benchmark.cells import as_latex, as_markdown
 from ufselect.benchmark.experiment import CONVERGENCE, RAW, Experiment
 from ufselect.benchmark.record import COURSES, DATA, FIGURES, FITS, RECORD, record_text
@@ -241,7 +241,7 @@ def _heading(experiment: Experiment, results: Results) -> str:
         between = ", " if error.startswith("on some of the samples: ") else ": "
         lines.append(f"Failed: {trial.method.name} on {trial.data} with {trial.setting}{between}{error}\n")
     if experiment.preparations:
-        lines.append(f"## Data\n\n{as_markdown(cells.data_cells(tables.data_described(experiment, results)))}")
+        lines.append(f"## Data\n\n{as_markdown(cells.data_cells(experiment, results))}")
         if raw := dict.fromkeys(trial.method.name for trial, _ in results.fits if trial.method.values == RAW):
             lines.append(f"These methods see the values of the file: {', '.join(raw)}.\n")
     else:
@@ -266,26 +266,26 @@ def _above_random(experiment: Experiment, summary: pd.DataFrame) -> list[str]:
     for metric in _drawn(experiment):
         part = summary[(summary.metric == metric) & ~summary.method.isin(random)]
         gains = part.dropna(subset="above_random").groupby("method")["above_random"]
-        p_values = {str(name): comparisons.signed_rank_p_value(values.to_numpy()) for name, values in gains}
+        p_values = {str(name): tables.signed_rank_p_value(values.to_numpy()) for name, values in gains}
         sections.append(_titled(metric, cells.gain_cells(part, p_values)))
     return sections
 
 
 def _over_data(experiment: Experiment, summary: pd.DataFrame, written: _Written) -> list[str]:
     """Return the section on all data sets together; nothing if fewer than two have figures of all methods."""
-    methods, lacking = comparisons.compared_methods(experiment, summary)
-    data = comparisons.shared_data(summary, methods)
+    methods, lacking = tables.compared_methods(experiment, summary)
+    data = tables.shared_data(summary, methods)
     if len(data) < 2 or len(methods) < 2:
         return []
     reference = experiment.reference
     if reference is None or reference not in methods:
-        ranks = comparisons.means_and_ranks(summary, summary.metric.iloc[0], methods)["rank"]
+        ranks = tables.means_and_ranks(summary, summary.metric.iloc[0], methods)["rank"]
         reference = str(ranks.idxmin())
     sections = [_OVER_DATA.format(data=", ".join(data), n=len(data), reference=reference)]
     sections += [f"Left out, because figures are missing: {', '.join(lacking)}.\n"] if lacking else []
     for metric in _drawn(experiment):
-        ranks = cells.rank_cells(comparisons.means_and_ranks(summary, metric, methods))
-        compared = comparisons.comparisons(summary, metric, methods, reference)
+        ranks = cells.rank_cells(tables.means_and_ranks(summary, metric, methods))
+        compared = tables.comparisons(summary, metric, methods, reference)
         written.frame(f"{metric}_comparisons.csv", compared)
         written.text(f"{metric}_over_data.tex", as_latex(ranks, f"{experiment.title}: {_NAMES[metric]}"))
         against = as_markdown(cells.comparison_cells(compared, _READINGS))

@@ -18,7 +18,7 @@ import pandas as pd
 
 import ufselect
 from ufselect.benchmark.data import Preparation
-from ufselect.benchmark.experiment import CONVERGENCE, Experiment, Method, Quick, Stability
+from ufselect.benchmark.experiment import CONVERGENCE, Experiment, Method, Quick, Stability, with_tuples
 from ufselect.benchmark.fits import Outcome
 from ufselect.benchmark.runner import DataSize, Results, Row, Trial, counts_of
 
@@ -70,17 +70,13 @@ def processor() -> str:
 
 def _recorded_experiment(record: dict[str, Any]) -> Experiment:
     """Return the experiment in a record."""
-    content = _with_tuples(record["experiment"])
-    content["methods"] = tuple(Method(**_with_tuples(each)) for each in content["methods"])
+    content = with_tuples(record["experiment"])
+    content["methods"] = tuple(Method(**with_tuples(each)) for each in content["methods"])
     content["preparations"] = {name: Preparation(**each) for name, each in content["preparations"].items()}
-    content["quick"] = Quick(**_with_tuples(content["quick"]))
+    content["quick"] = Quick(**with_tuples(content["quick"]))
     content["stability"] = content["stability"] and Stability(**content["stability"])
-    content["counts_of"] = _with_tuples(content["counts_of"])
+    content["counts_of"] = with_tuples(content["counts_of"])
     return Experiment(**content)
-
-
-def _with_tuples(content: dict[str, Any]) -> dict[str, Any]:
-    return {key: tuple(value) if isinstance(value, list) else value for key, value in content.items()}
 
 
 def read_results(folder: str | Path) -> tuple[Experiment, Results]:

@@ -16,8 +16,7 @@ from ufselect._utils.naming import names_a_module
 from ufselect._utils.progress import with_progress
 from ufselect.benchmark.data import current_version, load_version
 from ufselect.benchmark.experiment import ALL_FEATURES, RAW, Experiment, Method, identity
-from ufselect.benchmark.fits import Draw, Fit, Outcome, fit_of, selector_named
-from ufselect.benchmark.protocol import Evaluation, evaluation_of
+from ufselect.benchmark.fits import Draw, Evaluation, Fit, Outcome, evaluation_of, fit_of, selector_named
 from ufselect.benchmark.store import Store
 from ufselect.datasets import default_feature_counts
 from ufselect.metrics import selection_stability

@@ -8,7 +8,6 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from time import monotonic, sleep
-from types import TracebackType
 from typing import Any, Self
 
 _LAYOUT = "CREATE TABLE IF NOT EXISTS outcomes (key TEXT PRIMARY KEY, outcome TEXT NOT NULL) WITHOUT ROWID"
@@ -56,7 +55,7 @@ class Store:
         """Turn errors of SQLite and of stored outcomes into one sentence with the file's name."""
         try:
             yield
-        except (sqlite3.Error, _DamagedOutcomeError) as error:
+        except sqlite3.Error as error:
             code = getattr(error, "sqlite_errorcode", None)
             if isinstance(error, sqlite3.OperationalError) and code is not None and code & 0xFF not in _DAMAGE:
                 raise OSError(f"{self._path} cannot be used as a store of finished work: {error}.") from error
@@ -68,21 +67,17 @@ class Store:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+    def __exit__(self, *ignored: object) -> None:
         self.close()
-
-
-class _DamagedOutcomeError(Exception):
-    pass
 
 
 def _parsed(key: str, outcome: Any) -> dict[str, Any]:
     try:
         parsed = json.loads(outcome)
     except (ValueError, TypeError) as error:
-        raise _DamagedOutcomeError(f"the outcome with the key {key} is not JSON ({error})") from error
+        raise sqlite3.DatabaseError(f"the outcome with the key {key} is not JSON ({error})") from error
     if not isinstance(parsed, dict):
-        raise _DamagedOutcomeError(f"the outcome with the key {key} is not a JSON object")
+        raise sqlite3.DatabaseError(f"the outcome with the key {key} is not a JSON object")
     return parsed
 
 

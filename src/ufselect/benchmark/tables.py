@@ -1,4 +1,4 @@
-"""Tables of a run's figures: means, standard deviations and p-values, next to the published figures."""
+"""Tables of a run's figures: summaries next to the published figures, and methods compared over data sets."""
 
 from __future__ import annotations
 
@@ -6,21 +6,23 @@ import itertools
 import json
 import warnings
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy.stats import ttest_rel
+from scipy.stats import ttest_rel, wilcoxon
 
 from ufselect._utils.types import Float
-from ufselect.benchmark.comparisons import as_many_random
 from ufselect.benchmark.experiment import Experiment, Method, varied_values
 from ufselect.benchmark.fits import Outcome
 from ufselect.benchmark.runner import Results, Trial
 
 _GROUP = ["data", "metric", "method"]
 RANDOM = "RandomRanking"  # the selector whose settings are random rankings
+READINGS = ("mean", "single", "median", "above_random")
+_SAME = 1e-9  # percentage points: smaller differences are rounding errors
 NOT_WORSE = 0.05  # methods with a larger p-value are printed in bold, like the best
 
 
@@ -32,19 +34,21 @@ def figures(results: Results) -> pd.DataFrame:
 
 def costs(results: Results) -> pd.DataFrame:
     """Return one row per fit: seconds, peak memory, iterations, clusters and convergence warnings, or the errors."""
-    names = ("seconds", "peak_bytes", "n_iter", "n_clusters", "warnings", "error")
+    table = _of_fits(results, "seconds", "peak_bytes", "n_iter", "n_clusters", "warnings", "error")
     of_repeats = dict(results.failed_repeats)
-    rows = []
-    for trial, outcome in results.fits:
-        kept = {name: outcome.get(name) for name in names}
-        rows.append({**_name(trial), **kept, "error_of_repeats": of_repeats.get(trial)})
-    return pd.DataFrame(rows)
+    return table.assign(error_of_repeats=[of_repeats.get(trial) for trial, _ in results.fits])
 
 
 def courses(results: Results) -> pd.DataFrame:
     """Return one row per fit: its best features, and its objective after each iteration and within them."""
-    names = ("order", "objective", "half_steps")
-    rows = [{**_name(trial), **{name: outcome.get(name) for name in names}} for trial, outcome in results.fits]
+    return _of_fits(results, "order", "objective", "half_steps")
+
+
+def _of_fits(results: Results, *names: str) -> pd.DataFrame:
+    rows = []
+    for trial, outcome in results.fits:
+        row = {"data": trial.data, "method": trial.method.name, "setting": trial.setting}
+        rows.append(row | {name: outcome.get(name) for name in names})
     return pd.DataFrame(rows)
 
 
@@ -58,25 +62,11 @@ def core_hours(results: Results) -> pd.Series:
     return costs(results).groupby(["data", "method"], sort=False)["seconds"].sum().div(3600.0).rename("core_hours")
 
 
-def _name(trial: Trial) -> dict[str, str]:
-    return {"data": trial.data, "method": trial.method.name, "setting": trial.setting}
-
-
 def not_converged(results: Results) -> list[str]:
     """Return a sentence for each method with fits that did not converge, such as "FSASL: 2 of 9 fits …"."""
     fits = Counter(trial.method.name for trial, outcome in results.fits if "error" not in outcome)
     short = Counter(trial.method.name for trial, outcome in results.fits if outcome.get("warnings"))
     return [f"{name}: {n_fits_short} of {fits[name]} fits did not converge." for name, n_fits_short in short.items()]
-
-
-def data_described(experiment: Experiment, results: Results) -> dict[str, dict[str, Any]]:
-    """Return the size of every data set as it was used, what the methods saw and what was evaluated."""
-    described = {}
-    for name, (samples, features, class_sizes) in results.sizes.items():
-        counted = {"samples": samples, "features": features, "classes": len(class_sizes)}
-        preparation = experiment.preparation(name)
-        described[name] = {**counted, "methods see": preparation.seen, "judged": preparation.judged}
-    return described
 
 
 def published_figures() -> pd.DataFrame:
@@ -261,3 +251,131 @@ def _p_value(series: Float, best: Float) -> float:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # SciPy's, if all differences are the same
         return float(ttest_rel(series, best).pvalue)
+
+
+# Methods over data sets
+
+
+def expected_best(values: Float, n_drawn: int) -> Float:
+    """Return the expectation of the largest of ``n_drawn`` values drawn without replacement, for each column.
+
+    Of N values in ascending order, the i-th is the largest of a draw with probability C(i − 1, m − 1) / C(N, m), so
+    that no draw is simulated.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ufselect.benchmark.tables import expected_best
+    >>> expected_best(np.array([[1.0], [2.0], [4.0]]), 2)  # of 1 2, 1 4 and 2 4
+    array([3.33333333])
+    """
+    n_values = len(values)
+    places = np.arange(n_values, n_drawn, -1)
+    shares = np.cumprod(np.concatenate([[n_drawn / n_values], (places - n_drawn) / (places - 1)]))
+    best_first = -np.sort(-np.asarray(values, dtype=float), axis=0)[: len(shares)]
+    return np.asarray(shares @ best_first)
+
+
+def as_many_random(of_settings: pd.DataFrame, random: str, counts: Mapping[str, Sequence[int]]) -> pd.Series:
+    """Return what the best of as many random rankings as a method has settings reaches on average.
+
+    The best is chosen for every number of features, as the paper's protocol does, and the expectation is that over all
+    subsets of the random rankings. It is missing if there are fewer random rankings than settings. ``of_settings`` has
+    a row for each data set, metric, method and setting, ``random`` is the method whose settings are random rankings,
+    and ``counts`` are the numbers of features of each data set; one that is listed twice counts twice.
+    """
+    found = {}
+    for (data, metric), table in of_settings.groupby(level=["data", "metric"], sort=False):
+        methods = table.index.get_level_values("method")
+        rankings = table.loc[methods == random, list(counts.get(data, ()))].to_numpy()
+        for method, n_settings in methods.value_counts(sort=False).items():
+            enough = 0 < n_settings <= len(rankings)
+            found[data, metric, method] = expected_best(rankings, n_settings).mean() if enough else np.nan
+    index = pd.MultiIndex.from_tuples(found, names=["data", "metric", "method"])
+    return pd.Series(list(found.values()), index=index, name="as_many_random", dtype=float)
+
+
+def shared_data(summary: pd.DataFrame, methods: Sequence[str]) -> list[str]:
+    """Return the data sets for which all these methods have figures."""
+    part = summary[summary.method.isin(methods)]
+    n_methods = part.groupby("data", sort=False)["method"].nunique()
+    return [str(data) for data in n_methods.index[n_methods == len(methods)]]
+
+
+def compared_methods(experiment: Experiment, summary: pd.DataFrame) -> tuple[list[str], list[str]]:
+    """Return the methods that have all data sets that the reference has, and the others.
+
+    Without a reference, those are the data sets of the methods that have most. Methods that the file restricts to some
+    of the data sets are neither.
+    """
+    found = summary.groupby("method")["data"].agg(set)
+    on_all = [method.name for method in experiment.methods if method.data is None and method.name in found]
+    most = max(map(len, found[on_all]), default=0)
+    leading = [name for name in on_all if len(found[name]) == most]
+    data = set(shared_data(summary, [experiment.reference] if experiment.reference in on_all else leading))
+    complete = [name for name in on_all if data <= found[name]]
+    return complete, [name for name in on_all if name not in complete]
+
+
+def means_and_ranks(summary: pd.DataFrame, metric: str, methods: Sequence[str]) -> pd.DataFrame:
+    """Return the mean and the mean rank of each method over the data sets that all of them have, and the paper's.
+
+    ``rank`` is that among all of them. ``rank_in_paper``, ours, and ``published_rank`` are those among the methods that
+    the paper has on all these data sets, missing for the others.
+    """
+    part = summary[(summary.metric == metric) & summary.data.isin(shared_data(summary, methods))]
+    ours, theirs = (_methods_by_data(part, column, methods) for column in ("mean", "published"))
+    theirs = theirs.dropna()
+    return pd.DataFrame(
+        {
+            "mean": ours.mean(axis=1),
+            "rank": _mean_ranks(ours),
+            "rank_in_paper": _mean_ranks(ours.loc[theirs.index]),
+            "published": theirs.mean(axis=1),
+            "published_rank": _mean_ranks(theirs),
+        },
+        index=pd.Index(methods, name="method"),
+    )
+
+
+def comparisons(summary: pd.DataFrame, metric: str, methods: Sequence[str], reference: str) -> pd.DataFrame:
+    """Compare one method with every other over the data sets that all of them have, for each of the readings.
+
+    A row has the number of data sets for which both have a figure, on how many of them the reference is better, its
+    mean difference, and the p-value of Wilcoxon's signed-rank test.
+    """
+    part = summary[(summary.metric == metric) & summary.data.isin(shared_data(summary, methods))]
+    rows = []
+    for reading in READINGS:
+        values = _methods_by_data(part, reading, methods)
+        for method in methods:
+            if method == reference:
+                continue
+            differences = (values.loc[reference] - values.loc[method]).dropna()
+            p_value = signed_rank_p_value(differences) if len(differences) else np.nan
+            better = int(np.sum(differences > _SAME))
+            rows.append((metric, method, reading, len(differences), better, differences.mean(), p_value))
+    return pd.DataFrame(rows, columns=["metric", "method", "reading", "n_data", "better", "difference", "p_value"])
+
+
+def signed_rank_p_value(differences: Float) -> float:
+    """Return the exact two-sided p-value of Wilcoxon's signed-rank test; differences of zero are left out.
+
+    Examples
+    --------
+    >>> from ufselect.benchmark.tables import signed_rank_p_value
+    >>> signed_rank_p_value([3.0, 1.5, 0.5, 2.0, 4.0, 1.0, 2.5])  # the smallest of seven data sets: 2 / 2**7
+    0.015625
+    """
+    differences = np.asarray(differences, dtype=float)
+    different = differences[np.abs(differences) > _SAME]
+    return float(wilcoxon(different, method="exact").pvalue) if len(different) else 1.0
+
+
+def _methods_by_data(part: pd.DataFrame, column: str, methods: Sequence[str]) -> pd.DataFrame:
+    return part.pivot(index="method", columns="data", values=column).reindex(index=methods).astype(float)
+
+
+def _mean_ranks(values: pd.DataFrame) -> pd.Series:
+    """Return the mean over the data sets of the rank of each method, 1 for the largest value."""
+    return values.rank(ascending=False).mean(axis=1)

@@ -25,7 +25,7 @@ from ufselect.cli.reading import COUNTS_REQUESTED, note_on_detected_counts, note
 
 if TYPE_CHECKING:
     from ufselect.base import BaseSelector
-    from ufselect.files.parquet_parts import ParquetParts
+    from ufselect.files.parquet import ParquetParts
 
 _SECONDS_TO_CONNECT = 10
 
@@ -41,7 +41,7 @@ def select_with_dask(
     pattern: Path, selector: BaseSelector, options: ReadOptions, *, scheduler: str, names: bool = False
 ) -> None:
     """Select the informative columns of Parquet files, block by block, and print them."""
-    from ufselect.files.parquet_parts import array_of_parts, parquet_parts
+    from ufselect.files.parquet import array_of_parts, parquet_parts
     from ufselect.preprocessing import LogNormalize, median_of_positive
     from ufselect.selectors.kernel_fsasl import KernelFSASL
 

@@ -11,6 +11,7 @@ import scipy.sparse as sp
 
 _LARGEST_DENSE_BYTES = 2**32
 _ROWS_AT_ONCE = 256
+_NO_LABEL = "each sample needs a class label, but row {} (counted from 0) has none"
 
 
 class Dataset(NamedTuple):
@@ -115,7 +116,7 @@ def _flat_labels(labels: Any) -> npt.NDArray[Any]:
         raise ValueError(f"there must be one class label per sample, got shape {flat.shape}")
     flat = flat.ravel()
     if flat.dtype.kind == "f" and np.isnan(flat).any():
-        raise ValueError(_no_label(int(np.argmax(np.isnan(flat)))))
+        raise ValueError(_NO_LABEL.format(int(np.argmax(np.isnan(flat)))))
     return flat
 
 
@@ -123,14 +124,10 @@ def _text_of_cell(cell: Any, row: int) -> str:
     """Return a text, also if it is in a MATLAB cell, which is an array with one text."""
     text = cell.item() if isinstance(cell, np.ndarray) and cell.size == 1 else cell
     if text is None:
-        raise ValueError(_no_label(row))
+        raise ValueError(_NO_LABEL.format(row))
     if not isinstance(text, str):
         raise ValueError(f"class labels must be numbers or texts, got {type(text).__name__}")
     return text
-
-
-def _no_label(row: int) -> str:
-    return f"each sample needs a class label, but row {row} (counted from 0) has none"
 
 
 def _numbered_by_appearance(labels: npt.NDArray[Any]) -> npt.NDArray[np.int64]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import difflib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -41,21 +41,17 @@ class PublicSet:
     @property
     def size(self) -> str:
         """Number of samples, features and classes, in words."""
-        return _size(self.n_samples, self.n_features, self.n_classes)
+        return f"{self.n_samples} samples, {self.n_features} features and {self.n_classes} classes"
 
     def difference_to(self, dataset: Dataset) -> str | None:
         """Return how a loaded dataset differs from this one, in words, or None if it does not."""
         n_samples, n_features = dataset.X.shape
-        found = _size(n_samples, n_features, dataset.n_classes)
-        if found != self.size:
-            return f"{self.name} has {self.size}, but got {found}"
+        found = replace(self, n_samples=n_samples, n_features=n_features, n_classes=dataset.n_classes)
+        if found != self:
+            return f"{self.name} has {self.size}, but got {found.size}"
         if self.sha256 is not None and (digest := content_digest(dataset.X, dataset.y)) != self.sha256:
             return f"the content of {self.name} has SHA-256 {self.sha256}, but got {digest}"
         return None
-
-
-def _size(n_samples: int, n_features: int, n_classes: int) -> str:
-    return f"{n_samples} samples, {n_features} features and {n_classes} classes"
 
 
 def _read_registry() -> dict[str, PublicSet]:
@@ -103,14 +99,11 @@ def describe_dataset(name: str) -> PublicSet:
     '171 samples, 5748 features and 4 classes'
     """
     if name not in PUBLIC_SETS:
-        raise ValueError(f"there is no dataset named {name!r}{_suggestion(name)}; known are {', '.join(PUBLIC_SETS)}")
+        by_folded_name = {known.casefold(): known for known in PUBLIC_SETS}
+        close = difflib.get_close_matches(str(name).casefold(), by_folded_name)
+        meant = f" (did you mean {' or '.join(by_folded_name[match] for match in close)}?)" if close else ""
+        raise ValueError(f"there is no dataset named {name!r}{meant}; known are {', '.join(PUBLIC_SETS)}")
     return PUBLIC_SETS[name]
-
-
-def _suggestion(name: str) -> str:
-    by_folded_name = {known.casefold(): known for known in PUBLIC_SETS}
-    close = difflib.get_close_matches(str(name).casefold(), by_folded_name)
-    return f" (did you mean {' or '.join(by_folded_name[match] for match in close)}?)" if close else ""
 
 
 def default_feature_counts(name: str, n_features: int) -> tuple[int, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from types import SimpleNamespace
@@ -25,11 +25,11 @@ from ufselect.files.table import (
     LARGEST_INTEGER,
     Selection,
     Table,
+    comes_from,
     in_working_precision,
     with_columns_aside,
     with_long_integers_aside,
 )
-from ufselect.files.writing import comes_from
 
 KEY = "ufselect"  # where ``uns`` has the record of a selection
 _LARGEST_INDEX = np.iinfo(np.int32).max
@@ -142,20 +142,6 @@ def _read_parts(path: Path, layer: str | None) -> Any:
     return parts
 
 
-def _copy_with_annotations(source: Path, target: Path, annotate: Callable[[Any], None]) -> None:
-    """Copy a file; then write what was changed in var, or added to uns, into the copy."""
-    from anndata.io import write_elem
-
-    with suppress(shutil.SameFileError):
-        shutil.copyfile(source, target)
-    with opened_for_writing(target, "r+") as file:
-        parts = _read_frames(file)
-        annotate(parts)
-        write_elem(file, "var", parts.var)
-        for key, value in parts.uns.items():
-            write_elem(file.require_group("uns"), key, value)
-
-
 def _read_matrix(element: Any) -> Any:
     """Read a matrix; integers become floats on their way from the file, not in memory."""
     from anndata.io import read_elem
@@ -193,18 +179,25 @@ def write_h5ad(path: Path, table: Table, selection: Selection) -> None:
         index_of = {name: index for index, name in enumerate(table.names)}
         annotate(data, selection, np.array([index_of.get(str(name), -1) for name in data.var_names]))
 
-    has_source = comes_from(table, "h5ad")
-    if has_source:
-        with errors_named(table.path):  # it may have changed since it was read
-            check_self_contained(table.path)
+    source = table.path if comes_from(table, "h5ad") else None
+    if source is not None:
+        with errors_named(source):  # it may have changed since it was read
+            check_self_contained(source)
     with _quietly():
-        if has_source and has_current_format(table.path):
-            _copy_with_annotations(table.path, path, annotate_genes)
+        if source is None or not has_current_format(source):
+            data = load_annotated(source) if source else _annotated(table)
+            annotate_genes(data)
+            with opened_for_writing(path, "w") as file:
+                write_elem(file, "/", data)  # keeps text, which AnnData.write_h5ad would turn into categories
             return
-        data = load_annotated(table.path) if has_source else _annotated(table)
-        annotate_genes(data)
-        with opened_for_writing(path, "w") as file:
-            write_elem(file, "/", data)  # keeps text, which AnnData.write_h5ad would turn into categories
+        with suppress(shutil.SameFileError):
+            shutil.copyfile(source, path)
+        with opened_for_writing(path, "r+") as file:
+            parts = _read_frames(file)
+            annotate_genes(parts)
+            write_elem(file, "var", parts.var)
+            for key, value in parts.uns.items():
+                write_elem(file.require_group("uns"), key, value)
 
 
 @contextmanager

@@ -25,13 +25,13 @@ from ufselect.files.table import (
     Table,
     check_real_numbers,
     checked_names,
+    columns_aside,
     dense_block,
     in_working_precision,
     row_labels,
     with_columns_aside,
     with_long_integers_aside,
 )
-from ufselect.files.writing import columns_aside
 
 # The names of arrays, for reading and writing alike
 _NUMBERS = ("X", "fea", "data")
@@ -72,10 +72,7 @@ def read_npz(path: Path, aside: Sequence[str], transpose: bool = False) -> Table
 
 def read_mat(path: Path, aside: Sequence[str], transpose: bool = False) -> Table:
     """Read a table from a MATLAB file."""
-    stored = arrays_of_mat(path)
-    numbers = next((key for key in _NUMBERS if key in stored), None)
-    arrays = {name: values if name == numbers else _matlab_column(values) for name, values in stored.items()}
-    return _table(path, arrays, aside, transpose)
+    return _table(path, arrays_of_mat(path), aside, transpose)
 
 
 def arrays_of_npz(path: Path) -> dict[str, Any]:
@@ -189,21 +186,6 @@ def _scipy_format(stored: Any) -> Any:
     return kind.decode("ascii", "replace") if isinstance(kind, bytes) else kind
 
 
-def _matlab_column(values: Any) -> Any:
-    """Return vectors without their second dimension, and cell arrays of text as arrays of strings."""
-    if sp.issparse(values) or np.ndim(values) != 2 or 1 not in values.shape:
-        return values
-    column = values.ravel()
-    return object_array([_text_of_cell(cell) for cell in column]) if column.dtype.kind == "O" else column
-
-
-def _text_of_cell(cell: Any) -> Any:
-    """Return the text of a cell; empty text in MATLAB has no rows."""
-    if isinstance(cell, np.ndarray) and cell.dtype.kind == "U":
-        return "".join(cell.ravel().tolist())
-    return "" if np.size(cell) == 0 else cell
-
-
 def _table(path: Path, arrays: Mapping[str, Any], aside: Sequence[str], transpose: bool) -> Table:
     """Return the table in arrays with these names; text is in arrays of strings or objects."""
     key = _key_of_numbers(arrays)
@@ -262,11 +244,18 @@ def _as_column(values: Any) -> Any:
     """Return a single row or column without its second dimension, and text as objects; anything else unchanged."""
     if isinstance(values, np.ndarray) and values.ndim == 2 and 1 in values.shape:
         values = values.ravel()
-    if np.ndim(values) != 1 or values.dtype.kind not in "US":
+    if np.ndim(values) != 1 or values.dtype.kind not in "USO":
         return values
-    return object_array(
-        [text.decode("utf-8", "replace") if isinstance(text, bytes) else text for text in values.tolist()]
-    )
+    return object_array([_as_text(value) for value in values.tolist()])
+
+
+def _as_text(value: Any) -> Any:
+    """Return a text, also if it is in a cell of MATLAB, which is an array; an empty one has no rows."""
+    if isinstance(value, np.ndarray) and value.dtype.kind == "U":
+        return "".join(value.ravel().tolist())
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "replace")
+    return "" if np.size(value) == 0 else value
 
 
 def _by_own_names(others: dict[str, Any]) -> dict[str, Any]:

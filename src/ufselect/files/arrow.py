@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ufselect.files.table import LARGEST_INTEGER, dense_block, in_working_precision, row_blocks
-
-
-def release_memory() -> None:
-    """Return to the system the memory that Arrow keeps for its next table, if Arrow was used."""
-    if pyarrow := sys.modules.get("pyarrow"):
-        pyarrow.default_memory_pool().release_unused()
 
 
 def text_array(column: Any) -> NDArray[Any]:
@@ -49,11 +42,8 @@ def as_texts(values: NDArray[Any]) -> list[str | None]:
     """Return each value as text, None if it is missing."""
     if values.dtype.kind == "M":
         return [None if text == "NaT" else text for text in np.datetime_as_string(values).tolist()]
-    return [None if value is None or value != value else _as_text(value) for value in values.tolist()]
-
-
-def _as_text(value: Any) -> str:
-    return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
+    texts = (value.decode("utf-8", "replace") if isinstance(value, bytes) else value for value in values.tolist())
+    return [None if text is None or text != text else str(text) for text in texts]
 
 
 def number_column(values: NDArray[Any], whole: bool) -> Any:

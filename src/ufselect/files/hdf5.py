@@ -52,23 +52,18 @@ def _check_objects(root: Any) -> None:
         found = h5o.open(root, name)
         references.extend(_references(found, name))
         if isinstance(found, h5d.DatasetID):
-            _check_storage(found.get_create_plist(), name)
+            storage = found.get_create_plist()
+            if storage.get_external_count():
+                raise _elsewhere(name, storage.get_external(0)[0])
+            n_sources = storage.get_virtual_count() if storage.get_layout() == h5d.VIRTUAL else 0
+            others = {storage.get_virtual_filename(index) for index in range(n_sources)} - {_SAME_FILE}
+            if others:
+                raise _elsewhere(name, min(others).encode("utf-8", "surrogateescape"))
 
     h5o.visit(root, check, info=True)
     for name, address in references:
         if address not in addresses:
             raise UnreadableError(f"refers to a hidden object in {_shown(name)}, which is not read.")
-
-
-def _check_storage(storage: Any, name: bytes) -> None:
-    from h5py import h5d
-
-    if storage.get_external_count():
-        raise _elsewhere(name, storage.get_external(0)[0])
-    if storage.get_layout() == h5d.VIRTUAL:
-        sources = {storage.get_virtual_filename(index) for index in range(storage.get_virtual_count())}
-        if others := sources - {_SAME_FILE}:
-            raise _elsewhere(name, min(others).encode("utf-8", "surrogateescape"))
 
 
 def _references(found: Any, name: bytes) -> list[tuple[bytes, int]]:

@@ -15,7 +15,6 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from ufselect._utils.wording import shortened
-from ufselect.files.arrow import release_memory
 from ufselect.files.errors import UnreadableError, check_file, errors_named
 from ufselect.files.registry import FORMATS, OPTIONS, Format, format_of, imported, why_option_does_not_apply
 from ufselect.files.table import Table
@@ -182,18 +181,19 @@ def _read(path: Path, name: str, aside: tuple[str, ...], options: Mapping[str, A
     known = None if is_pattern(path) else format_of(path)
     _check_options(name, options, known)
     if known is None:
-        table: Table = imported("parquet_parts.read_parquet_parts")(path, aside, options["transpose"])
+        table: Table = imported("parquet.read_parquet_parts")(path, aside, options["transpose"])
     else:
         check_file(path)
         with errors_named(path, name):
-            table = known.read(path, aside, options)
+            table = imported(known.reader)(path, aside, **{name: options[name] for name in known.options})
     with errors_named(path, name):
         if not table.names:
             reasons = "; ".join(f"{shortened(name)!r}: {reason}" for name, reason in list(table.reasons.items())[:3])
             raise UnreadableError(f"has no numeric column{f' ({reasons})' if reasons else ''}.")
         if not table.shape[0]:
             raise UnreadableError("has columns but no rows.")
-    release_memory()
+    if pyarrow := sys.modules.get("pyarrow"):
+        pyarrow.default_memory_pool().release_unused()  # what it keeps for its next table
     return table
 
 

@@ -11,10 +11,7 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from ufselect.files.table import Selection, Table
+from typing import Any
 
 OPTIONS = {  # what files of the formats that take an option do
     "layer": "have layers",
@@ -48,15 +45,6 @@ class Format:
     library: str = ""  # package that is required
     magic: bytes = b""  # how files begin, by which standard input is recognised
     annotates: bool = False  # whether a file written from one of this format keeps all of it, and adds the selection
-
-    def read(self, path: Path, aside: Sequence[str], options: Mapping[str, Any]) -> Table:
-        """Read a table, with those of the options that the format takes."""
-        table: Table = imported(self.reader)(path, aside, **{name: options[name] for name in self.options})
-        return table
-
-    def write(self, path: Path, table: Table, selection: Selection) -> None:
-        """Write the selected columns of a table."""
-        imported(self.writer)(path, table, selection)
 
     def suffix_of(self, path: Path) -> str:
         """Return the suffix of a file of this format; empty if it is of another one."""

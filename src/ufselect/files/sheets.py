@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import datetime
 import warnings
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +14,8 @@ from ufselect.files.errors import UnreadableError
 from ufselect.files.table import Table
 from ufselect.files.text import read_records
 from ufselect.files.text_dialect import EXCEL_ERRORS, Dialect
-from ufselect.files.text_records import Records
+from ufselect.files.text_records import StoredRecords
 
-_VALUES = 200_000  # values per block
 _OLD_FILE = b"\xd0\xcf\x11\xe0"  # of .xls files, and of workbooks with a password
 
 
@@ -30,6 +28,8 @@ def read_sheet(
     header: bool | None = None,
 ) -> Table:
     """Read a table from a sheet of a workbook; columns that have neither a name nor a value are left out."""
+    import pyarrow as pa
+
     with path.open("rb") as file:
         if file.read(len(_OLD_FILE)) == _OLD_FILE:
             raise UnreadableError("has a password or is an old .xls file; save it as .xlsx without a password.")
@@ -38,36 +38,16 @@ def read_sheet(
     if not used:
         raise UnreadableError("has an empty sheet; choose another one with sheet (--sheet).")
     ensure_fits(8 * len(rows) * len(used), f"The numbers of {path}", "remove empty rows and columns")
-    records = Sheet(
+    texts = (_as_text(row[column]) if column < len(row) else None for row in rows for column in used)
+    values = pa.array(texts, pa.large_string())
+    records = StoredRecords(
         path=path,
-        dialect=Dialect("\t", ".", is_fixed=True),
-        fields=[text or "" for text in _texts(rows[0], used)],
+        dialect=Dialect("\t", ".", is_fixed=True, na=na),
+        fields=[text or "" for text in values[: len(used)].to_pylist()],
         has_names=all(isinstance(value, str) for value in rows[0]),
-        rows=rows,
-        columns=used,
+        values=values,
     )
-    return read_records(records, aside, na, transpose, header)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Sheet(Records):
-    """The rows of a sheet as text, all of the same length."""
-
-    rows: list[tuple[Any, ...]]
-    columns: list[int]
-
-    def blocks(self, *, after_header: bool) -> Iterator[Any]:
-        """Yield Arrow arrays of strings, each with the values of some rows one after another."""
-        import pyarrow as pa
-
-        step = max(1, _VALUES // len(self.columns))
-        for start in range(int(after_header), len(self.rows), step):
-            some = self.rows[start : start + step]
-            yield pa.array((text for row in some for text in _texts(row, self.columns)), pa.string())
-
-
-def _texts(row: tuple[Any, ...], columns: list[int]) -> Iterator[str | None]:
-    return (_as_text(row[column]) if column < len(row) else None for column in columns)
+    return read_records(records, aside, transpose, header)
 
 
 def _rows(path: Path, sheet: str | None) -> list[tuple[Any, ...]]:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from ufselect._utils.wording import listed, shortened
 from ufselect.files.errors import UnreadableError
+from ufselect.files.registry import check_writable, format_of, imported, known_format
 
 REQUESTED = "requested"
 TOO_LONG = "integers too long for a float"
@@ -202,3 +203,47 @@ def _changed(integers: NDArray[Any]) -> NDArray[np.bool_]:
     floats = integers.astype(np.float64)
     too_large = floats >= 2.0 ** (64 - (integers.dtype.kind == "i"))
     return too_large | (np.where(too_large, 0, floats).astype(integers.dtype) != integers)
+
+
+# Writing
+
+
+def write_table(path: str | Path, table: Table, selection: Selection) -> None:
+    """Write the columns set aside, then the selected columns in the order of the file, with their original values.
+
+    Parameters
+    ----------
+    path : path
+        The suffix gives the format. A .h5ad file gets all columns, with ``ufselect_score``, ``ufselect_rank`` and
+        ``ufselect_selected`` in ``var``, and everything else that the .h5ad file of the table holds. A .npy file gets
+        numbers only. From Parquet to Parquet, columns keep their types, and a data frame its index.
+    table : Table
+    selection : Selection
+
+    Raises
+    ------
+    OSError
+        If the file cannot be written.
+    ValueError
+        If the format is unknown, or cannot hold a name or value.
+    """
+    check_writable(path)
+    imported(format_of(path).writer)(Path(path), table, selection)
+
+
+def comes_from(table: Table, name: str) -> bool:
+    """Whether the table was read from a file of this format."""
+    known = known_format(table.path)
+    return known is not None and known.name == name
+
+
+def columns_aside(table: Table, features_apart: bool = False) -> dict[str, NDArray[Any]]:
+    """Return the columns set aside by their names in the file, unlike those of features unless it keeps them apart."""
+    columns: dict[str, NDArray[Any]] = {}
+    features = set() if features_apart else set(table.names)
+    taken = set(table.aside) | features
+    if comes_from(table, "h5ad") and table.samples is not None:
+        columns[unused_name("obs_names", taken, "_1")] = table.samples
+    for name, values in table.aside.items():
+        columns[unused_name(name, taken, "_obs") if name in features else name] = values
+    return columns

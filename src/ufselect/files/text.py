@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import gzip
 import re
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,7 @@ from ufselect.files.table import (
     Table,
     check_aside,
     checked_names,
+    columns_aside,
     dense_block,
     row_blocks,
     row_labels,
@@ -31,20 +32,18 @@ from ufselect.files.text_columns import (
     LEADING_ZEROS,
     NUMBER,
     ColumnReader,
-    Notation,
     TextColumns,
     any_match,
     identifiers_among,
     numbers_or_text,
     why_text,
 )
+from ufselect.files.text_dialect import Dialect
 from ufselect.files.text_header import judge_first_line, judge_labels
 from ufselect.files.text_lines import MARK
-from ufselect.files.text_records import Records, open_text_file
-from ufselect.files.writing import columns_aside
+from ufselect.files.text_records import Records, StoredRecords, open_text_file
 
 _COUNT = "Unnamed: 0"
-_VALUES = 400_000  # per block of a transposed file
 _MARKS = '[",;|\t\r\n]'  # readers look for each of these delimiters
 
 
@@ -60,24 +59,22 @@ def read_text(
     verbose: int = 0,
 ) -> Table:
     """Read a table from a text file."""
-    with open_text_file(path, delimiter, decimal, encoding, verbose) as file:
-        table = read_records(file, aside, na, transpose, header)
+    with open_text_file(path, delimiter, decimal, na, encoding, verbose) as file:
+        table = read_records(file, aside, transpose, header)
     return replace(table, notes=(*file.comments.notes(), *table.notes, *file.dialect.notes()))
 
 
-def read_records(
-    file: Records, aside: Sequence[str], na: tuple[str, ...], transpose: bool, header: bool | None
-) -> Table:
+def read_records(file: Records, aside: Sequence[str], transpose: bool, header: bool | None) -> Table:
     """Read a table from records, with a name for each column or, as R writes it, for each but the first."""
-    found = judge_labels(file, na, header) if transpose else judge_first_line(file, na, header)
+    found = judge_labels(file, header) if transpose else judge_first_line(file, header)
     read = _read_transposed if transpose else _read
     try:
-        table = read(file, found.is_header, aside, na)
+        table = read(file, found.is_header, aside)
     except RaggedError as error:
         if not (found.is_header and error.is_one_name_short):
             raise
         try:
-            table = read(replace(file, fields=["", *file.fields]), True, aside, na)
+            table = read(replace(file, fields=["", *file.fields]), True, aside)
         except RaggedError:
             raise error from None
         if _last_is_empty(table, file, transpose):  # each row ends with a delimiter too many
@@ -92,7 +89,7 @@ def _last_is_empty(table: Table, file: Records, transpose: bool) -> bool:
     return table.reasons.get(_names(["", *file.fields], True)[-1]) == "empty"
 
 
-def _read_transposed(file: Records, has_labels: bool, aside: Sequence[str], na: tuple[str, ...]) -> Table:
+def _read_transposed(file: Records, has_labels: bool, aside: Sequence[str]) -> Table:
     """Read a table whose rows are features; its text stays in memory."""
     import pyarrow as pa
 
@@ -102,28 +99,23 @@ def _read_transposed(file: Records, has_labels: bool, aside: Sequence[str], na: 
         raise UnreadableError("has a header but no rows.")
     values = pa.concat_arrays([*labels, *parts])
     names = values.take(np.arange(0, len(values), len(file.fields))).to_pylist()
-    turned = TransposedFile(
-        path=file.path,
-        dialect=file.dialect,
-        fields=[name or "" for name in names],
-        has_names=True,
-        values=values,
-        has_labels=has_labels,
+    fields = [name or "" for name in names]
+    turned = StoredRecords(
+        path=file.path, dialect=file.dialect, fields=fields, has_labels=has_labels, values=values, is_transposed=True
     )
-    return _read(turned, True, aside, na)
+    return _read(turned, True, aside)
 
 
-def _read(file: Records, has_names: bool, aside: Sequence[str], na: tuple[str, ...]) -> Table:
-    has_labels = has_names and not file.fields[0] and len(file.fields) > 1
-    if isinstance(file, TransposedFile):
-        has_labels = file.has_labels
+def _read(file: Records, has_names: bool, aside: Sequence[str]) -> Table:
+    has_labels = file.has_labels
+    if has_labels is None:
+        has_labels = has_names and not file.fields[0] and len(file.fields) > 1
     names = _names(file.fields if has_names else [""] * len(file.fields), has_labels)
     check_aside(aside, names)
     why = {names.index(name): REQUESTED for name in aside}
     if has_labels:
         why.setdefault(0, UNNAMED if not names[0] else "row labels")
-    notation = Notation(file.dialect, na)
-    reader = ColumnReader(len(names), set(why), notation)
+    reader = ColumnReader(len(names), set(why), file.dialect)
     for values in file.blocks(after_header=has_names):
         reader.add(values)
     if not reader.n_rows:
@@ -132,7 +124,7 @@ def _read(file: Records, has_names: bool, aside: Sequence[str], na: tuple[str, .
     if (padded := np.flatnonzero(reader.padded & reader.numeric)).size:
         indices = np.flatnonzero(reader.numeric)
         written = _texts_of(file, has_names, padded.tolist())
-        identifiers = identifiers_among(written, X[:, ~reader.padded[indices]], notation)
+        identifiers = identifiers_among(written, X[:, ~reader.padded[indices]], file.dialect)
         reader.aside[list(identifiers)] = True
         X = np.ascontiguousarray(X[:, reader.numeric[indices]]) if identifiers else X
         columns |= identifiers
@@ -140,18 +132,18 @@ def _read(file: Records, has_names: bool, aside: Sequence[str], na: tuple[str, .
     columns |= _texts_of(file, has_names, [j for j in np.flatnonzero(reader.aside).tolist() if j not in columns])
     others, reasons = {}, {}
     for j in np.flatnonzero(~reader.numeric).tolist():
-        others[names[j]], reasons[names[j]] = _column_aside(columns.get(j), reader.n_rows, why.get(j), notation)
+        others[names[j]], reasons[names[j]] = _column_aside(columns.get(j), reader.n_rows, why.get(j), file.dialect)
     numeric = tuple(names[j] for j in np.flatnonzero(reader.numeric))
     return _with_count_aside(Table(X, numeric, others, reasons, row_labels(others), file.path), names)
 
 
-def _column_aside(column: Any, n_rows: int, why: str | None, notation: Notation) -> tuple[NDArray[Any], str]:
+def _column_aside(column: Any, n_rows: int, why: str | None, dialect: Dialect) -> tuple[NDArray[Any], str]:
     """Return a column that is not a feature, and why it is not."""
     if column is None:
         return np.full(n_rows, np.nan), "empty"
     if why is not None:
-        return numbers_or_text(column, notation), why
-    return text_array(column), why_text(column, notation)
+        return numbers_or_text(column, dialect), why
+    return text_array(column), why_text(column, dialect)
 
 
 def _names(fields: list[str], has_labels: bool) -> tuple[str, ...]:
@@ -188,35 +180,18 @@ def _with_count_aside(table: Table, names: tuple[str, ...]) -> Table:
     return replace(table, X=np.ascontiguousarray(table.X[:, 1:]), names=table.names[1:], aside=aside, reasons=reasons)
 
 
-@dataclass(frozen=True, kw_only=True)
-class TransposedFile(Records):
-    """The values of a text file, read like a file that holds its transpose; its first column holds names."""
-
-    values: Any
-    has_labels: bool  # whether the first row holds the labels of the samples
-
-    def blocks(self, *, after_header: bool) -> Iterator[Any]:
-        """Yield Arrow arrays of strings, each with the values of some samples one after another."""
-        n_features = len(self.fields)
-        n_columns = len(self.values) // n_features
-        starts = np.arange(n_features) * n_columns
-        step = max(1, _VALUES // n_features)
-        for start in range(int(after_header), n_columns, step):
-            samples = np.arange(start, min(start + step, n_columns))
-            yield self.values.take((samples[:, None] + starts).ravel())
-
-
 def write_text(path: Path, table: Table, selection: Selection) -> None:
     """Write the columns set aside and the selected ones as text."""
     delimiter = "\t" if file_format(path) == "tsv" else ","
     aside = {name: _printable(values) for name, values in columns_aside(table).items()}
     selected = np.flatnonzero(selection.selected)
-    with _compressed(path) as file:
+    packed = path.suffix.casefold() == ".gz"
+    with path.open("wb") as raw, gzip.GzipFile("", "wb", 6, raw, mtime=0) if packed else nullcontext(raw) as file:
         file.write(_header([*aside, *(table.names[index] for index in selected)], delimiter))
         _write_rows(file, table.X, selected, list(aside.values()), delimiter)
 
 
-def _write_rows(file: IO[bytes], X: Any, selected: NDArray[Any], aside: list[Any], delimiter: str) -> None:
+def _write_rows(file: Any, X: Any, selected: NDArray[Any], aside: list[Any], delimiter: str) -> None:
     import pyarrow as pa
     from pyarrow import csv as arrow_csv
 
@@ -252,13 +227,3 @@ def _header(names: list[str], delimiter: str) -> bytes:
     unclear = re.compile(f"^{MARK}|{_MARKS}|^\\s*(?:{NUMBER[1:-1]})\\s*$")
     fields = ['"' + name.replace('"', '""') + '"' if all_unclear or unclear.search(name) else name for name in names]
     return (delimiter.join(fields) + "\n").encode("utf-8")
-
-
-@contextmanager
-def _compressed(path: Path) -> Iterator[IO[bytes]]:
-    with path.open("wb") as raw:
-        if path.suffix.casefold() != ".gz":
-            yield raw
-            return
-        with gzip.GzipFile(filename="", mode="wb", fileobj=raw, mtime=0, compresslevel=6) as packed:
-            yield packed  # type: ignore[misc]  # a GzipFile serves as any binary file

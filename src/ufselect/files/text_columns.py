@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
@@ -14,11 +13,10 @@ from numpy.typing import NDArray
 from ufselect._utils.wording import shortened
 from ufselect.files.arrow import text_array, written_numbers
 from ufselect.files.table import LARGEST_INTEGER, TOO_LONG
-from ufselect.files.text_dialect import MISSING, Dialect
+from ufselect.files.text_dialect import GROUPED, Dialect
 
 NUMBER = r"^[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|(?i:inf|infinity|nan))$"
 _OTHER_DECIMAL = {".": r"^[+-]?\d+,\d+$", ",": r"^[+-]?\d*\.\d+$"}
-_GROUPED = {",": r"^[+-]?[1-9]\d{0,2}(?:,\d{3})+(?:\.\d*)?$", ".": r"^[+-]?[1-9]\d{0,2}(?:\.\d{3})+(?:,\d*)?$"}
 _CURRENCY = r"(?:\p{Sc}|USD|EUR|GBP|CHF|JPY|CNY|INR)"
 _DIGITS = r"[+-]?\s*\d[\d.,' \x{a0}\x{202f}]*"
 _NUMBERS_IN_TEXT = {  # most of a column
@@ -32,46 +30,17 @@ LEADING_ZEROS = "leading zeros: taken as identifiers"
 _FEW = 2  # different texts among numbers that may mean a missing value
 
 
-@dataclass(frozen=True)
-class Notation:
-    """How a text file writes numbers and missing values."""
-
-    dialect: Dialect
-    na: tuple[str, ...] = ()
-
-    @property
-    def is_plain(self) -> bool:
-        """Whether Arrow can parse the numbers as they are written."""
-        return self.dialect.decimal == "." and not self.na
-
-    def normalized(self, values: Any) -> Any:
-        """Return the values as Arrow parses numbers, without blanks around them, null if they are missing."""
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
-        trimmed = pc.utf8_trim_whitespace(values)
-        present = pc.if_else(pc.is_in(trimmed, pa.array([*MISSING, *self.na])), None, trimmed)
-        thousands = self.dialect.thousands
-        if thousands and pc.any(pc.match_substring(present, thousands)).as_py():
-            grouped = pc.match_substring_regex(present, _GROUPED[thousands])
-            present = pc.if_else(grouped, pc.replace_substring(present, thousands, ""), present)
-        if self.dialect.decimal == ".":
-            return present
-        pointless = pc.replace_substring(present, ".", "'")  # 1.5 is not a number here
-        return pc.replace_substring(pointless, ",", ".")
-
-
 class ColumnReader:
     """Reads the numeric columns block by block, and finds out on the way which ones they are."""
 
-    def __init__(self, n_columns: int, aside: set[int], notation: Notation) -> None:
+    def __init__(self, n_columns: int, aside: set[int], dialect: Dialect) -> None:
         self.n_rows = 0
         self.aside = np.isin(np.arange(n_columns), list(aside))
         self.numbers = np.zeros(n_columns, dtype=bool)
         self.flags = np.zeros(n_columns, dtype=bool)
         self.padded = np.zeros(n_columns, dtype=bool)  # some digits have leading zeros
         self.texts: dict[int, Any] = {}
-        self._notation = notation
+        self._dialect = dialect
         self._texts = TextColumns([], n_columns)
         self._X = np.empty((0, 0))
 
@@ -105,12 +74,12 @@ class ColumnReader:
         import pyarrow as pa
 
         visible = self._without_aside(values)
-        if self._notation.is_plain:
+        if self._dialect.is_plain:
             try:
                 return self._seen(visible.cast(pa.float64()), False)
             except pa.ArrowInvalid:
                 pass
-        visible = self._notation.normalized(visible)
+        visible = self._dialect.normalized(visible)
         try:
             return self._seen(visible.cast(pa.float64()), False)
         except pa.ArrowInvalid:
@@ -125,11 +94,11 @@ class ColumnReader:
         flags = pc.is_in(lower, pa.array(["true", "false"]))
         known = pc.fill_null(pc.or_(flags, pc.match_substring_regex(visible, NUMBER)), True)
         self.aside |= ~self._by_column(known).all(axis=0)
-        flags = pc.and_(flags, pc.invert(self._mask(len(visible))))
-        self.flags |= self._by_column(flags).any(axis=0)
+        are_flags = self._by_column(flags) & ~self.aside
+        self.flags |= are_flags.any(axis=0)
         as_digits = pc.if_else(pc.equal(lower, "true"), "1", "0")
         numbers = self._without_aside(pc.if_else(flags, as_digits, visible)).cast(pa.float64())
-        return self._seen(numbers, self._by_column(flags))
+        return self._seen(numbers, are_flags)
 
     def _set_too_long_aside(self, values: Any, numbers: NDArray[np.float64]) -> None:
         """Set columns aside with an integer that a float would change."""
@@ -137,7 +106,7 @@ class ColumnReader:
 
         rows, columns = np.nonzero(np.abs(numbers) >= LARGEST_INTEGER)
         for column in np.unique(columns):
-            large = self._notation.normalized(values.take(rows[columns == column] * len(self.aside) + column))
+            large = self._dialect.normalized(values.take(rows[columns == column] * len(self.aside) + column))
             texts = large.filter(pc.match_substring_regex(large, _LONG_INTEGER)).unique().to_pylist()
             exact = (Decimal(text) in (Decimal(float(text)), Decimal(repr(float(text)))) for text in texts)
             self.aside[column] |= not all(exact)
@@ -149,14 +118,12 @@ class ColumnReader:
         return values
 
     def _without_aside(self, values: Any) -> Any:
+        import pyarrow as pa
         import pyarrow.compute as pc
 
-        return pc.if_else(self._mask(len(values)), None, values) if self.aside.any() else values
-
-    def _mask(self, size: int) -> Any:
-        import pyarrow as pa
-
-        return pa.array(np.tile(self.aside, size // len(self.aside)))
+        if not self.aside.any():
+            return values
+        return pc.if_else(pa.array(np.tile(self.aside, len(values) // len(self.aside))), None, values)
 
     def _by_column(self, values: Any) -> NDArray[Any]:
         return values.to_numpy(zero_copy_only=False).reshape(-1, len(self.aside))
@@ -208,12 +175,12 @@ class TextColumns:
         return {index: values.take(pa.array(steps + start)) for start, index in enumerate(self._indices)}
 
 
-def numbers_or_text(column: Any, notation: Notation) -> NDArray[Any]:
+def numbers_or_text(column: Any, dialect: Dialect) -> NDArray[Any]:
     """Return numbers if each would be written as it was read, else text: 007, 1E1 and 1.10 are labels."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    values = notation.normalized(column)
+    values = dialect.normalized(column)
     if not pc.all(pc.match_substring_regex(values, NUMBER), min_count=0).as_py():
         return text_array(column)
     values = pc.if_else(values.is_null(), None, column)
@@ -234,11 +201,11 @@ def any_match(values: Any, pattern: str) -> bool:
     return bool(pc.any(pc.match_substring_regex(values, pattern)).as_py())
 
 
-def why_text(column: Any, notation: Notation) -> str:
+def why_text(column: Any, dialect: Dialect) -> str:
     """Return why a column is text; if most of its values are numbers, which ones are not."""
     import pyarrow.compute as pc
 
-    values = notation.normalized(column)
+    values = dialect.normalized(column)
     numbers = pc.match_substring_regex(values, NUMBER)
     n_values = len(values) - values.null_count
     if n_values and pc.all(pc.match_substring_regex(values, _DATE)).as_py():
@@ -246,17 +213,17 @@ def why_text(column: Any, notation: Notation) -> str:
     if n_values and pc.all(numbers).as_py():
         return TOO_LONG
     written = pc.utf8_trim_whitespace(column)
-    other_decimals = pc.match_substring_regex(written, _OTHER_DECIMAL[notation.dialect.decimal])
+    other_decimals = pc.match_substring_regex(written, _OTHER_DECIMAL[dialect.decimal])
     if 2 * ((pc.sum(numbers).as_py() or 0) + (pc.sum(other_decimals).as_py() or 0)) <= n_values:
         return _why_numbers_are_text(written, numbers, n_values) or "text"
     others = pc.fill_null(pc.invert(numbers), False)
     row = pc.index(others, True).as_py()
     first = f"text: {shortened(written[row].as_py())!r} in row {row + 1}"
     if other_decimals[row].as_py():
-        mark = "decimal comma" if notation.dialect.decimal == "." else "decimal point"
-        if any_match(written[row : row + 1], _GROUPED[","]):
+        mark = "decimal comma" if dialect.decimal == "." else "decimal point"
+        if any_match(written[row : row + 1], GROUPED[","]):
             mark = "comma"
-        advice = "enter numbers in the sheet" if notation.dialect.is_fixed else "see decimal (--decimal)"
+        advice = "enter numbers in the sheet" if dialect.is_fixed else "see decimal (--decimal)"
         return f"{first} has a {mark}; {advice}"
     counts = {each["values"]: each["counts"] for each in pc.value_counts(written.filter(others)).to_pylist()}
     return _why_not_numeric(first, counts, n_values)
@@ -287,11 +254,11 @@ def _why_not_numeric(first: str, counts: dict[str, int], n_values: int) -> str:
     return f"text: {found} of {n_values:,} values; {options} reads them as missing"
 
 
-def identifiers_among(columns: Mapping[int, Any], X: NDArray[np.float64], notation: Notation) -> dict[int, Any]:
+def identifiers_among(columns: Mapping[int, Any], X: NDArray[np.float64], dialect: Dialect) -> dict[int, Any]:
     """Return which columns with leading zeros hold only digits; none if these and all other numbers have one width."""
     import pyarrow.compute as pc
 
-    written = {index: notation.normalized(column) for index, column in columns.items()}
+    written = {index: dialect.normalized(column) for index, column in columns.items()}
     if len(columns) + X.shape[1] > 1 and _have_one_width([*written.values()], X):
         return {}
     digits = (j for j, each in written.items() if pc.all(pc.match_substring_regex(each, r"^\d+$"), min_count=0).as_py())

@@ -9,6 +9,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 from ufselect._utils.wording import shortened
 from ufselect.files.errors import UnreadableError
@@ -20,21 +21,45 @@ MISSING = ("", "NA", "N/A", "n/a", "NaN", "nan", "-nan", "null", "NULL", "None",
 DELIMITERS = (",", ";", "\t", "|")
 _WITH_COMMA = re.compile(r"[+-]?\d*,\d+(?:[eE][+-]?\d+)?")
 _WITH_POINT = re.compile(r"[+-]?\d*\.\d+(?:[eE][+-]?\d+)?")
-_WITH_COMMAS = re.compile(r"[+-]?[1-9]\d{0,2}(?:,\d{3})+(?:\.\d*)?")  # as thousands separators
-_WITH_POINTS = re.compile(r"[+-]?[1-9]\d{0,2}(?:\.\d{3})+(?:,\d*)?")
+GROUPED = {  # by the mark that separates thousands
+    ",": r"^[+-]?[1-9]\d{0,2}(?:,\d{3})+(?:\.\d*)?$",
+    ".": r"^[+-]?[1-9]\d{0,2}(?:\.\d{3})+(?:,\d*)?$",
+}
+_WITH_COMMAS, _WITH_POINTS = re.compile(GROUPED[","]), re.compile(GROUPED["."])
 _QUOTED_WITH_COMMA = re.compile(r'"\s*[+-]?[1-9]\d{0,2},\d{3}')
 _INTEGER = re.compile(r"[+-]?\d+(?:[eE][+-]?\d+)?")
 
 
 @dataclass(frozen=True)
 class Dialect:
-    """How a file separates values and writes numbers."""
+    """How a file separates values, and writes numbers and missing values."""
 
     delimiter: str
     decimal: str
     thousands: str = ""  # the mark between groups of three digits, unless it might be a decimal mark
     example: str = ""  # a number with such a mark that was found rather than asked for
     is_fixed: bool = False  # whether the format itself knows numbers, as that of sheets does
+    na: tuple[str, ...] = ()  # further texts that mean a missing value
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether Arrow can parse the numbers as they are written."""
+        return self.decimal == "." and not self.na
+
+    def normalized(self, values: Any) -> Any:
+        """Return the values as Arrow parses numbers, without blanks around them, null if they are missing."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        trimmed = pc.utf8_trim_whitespace(values)
+        present = pc.if_else(pc.is_in(trimmed, pa.array([*MISSING, *self.na])), None, trimmed)
+        if self.thousands and pc.any(pc.match_substring(present, self.thousands)).as_py():
+            grouped = pc.match_substring_regex(present, GROUPED[self.thousands])
+            present = pc.if_else(grouped, pc.replace_substring(present, self.thousands, ""), present)
+        if self.decimal == ".":
+            return present
+        pointless = pc.replace_substring(present, ".", "'")  # 1.5 is not a number here
+        return pc.replace_substring(pointless, ",", ".")
 
     def notes(self) -> tuple[str, ...]:
         """Return a sentence on thousands separators that were found; none if there are none."""
@@ -42,9 +67,6 @@ class Dialect:
         if not self.example:
             return ()
         return (f"{marks[self.thousands]} in numbers such as {self.example} were read as thousands separators.",)
-
-
-_Columns = defaultdict[int, list[str]]
 
 
 def find_dialect(sample: str, delimiter: str | None = None, decimal: str | None = None) -> Dialect:
@@ -104,34 +126,13 @@ def _fitting_delimiter(lines: list[str], candidates: list[str], decimal: str | N
     return (fitting or present or candidates)[0]
 
 
-@dataclass(frozen=True)
-class _Marked:
+class _Marked(NamedTuple):
     """Numbers with one of the two marks, of columns in which they prevail."""
 
     numbers: list[tuple[int, str]]  # column and text
-    grouped: re.Pattern[str]  # what they look like if the mark separates thousands
-
-    def __bool__(self) -> bool:
-        return bool(self.numbers)
-
-    @property
-    def example(self) -> str:
-        """One of them, preferably one that has one meaning only."""
-        found = next(filter(self._separates_thousands, (text for _, text in self.numbers)), self.numbers[0][1])
-        return shortened(found)
-
-    @property
-    def are_decimals(self) -> bool:
-        """Whether one of them has a decimal mark for certain."""
-        return any(not self.grouped.fullmatch(text) for _, text in self.numbers)
-
-    @property
-    def are_thousands(self) -> bool:
-        """Whether one of them has a thousands separator for certain."""
-        return any(self._separates_thousands(text) for _, text in self.numbers)
-
-    def _separates_thousands(self, text: str) -> bool:
-        return bool(self.grouped.fullmatch(text)) and text.count(",") + text.count(".") > 1
+    are_decimals: bool  # whether one of them has a decimal mark for certain
+    are_thousands: bool  # whether one of them has a thousands separator for certain
+    example: str  # one of them, preferably one that has one meaning only
 
 
 def _with_fitting_decimal(sample: str, delimiter: str) -> Dialect:
@@ -141,16 +142,16 @@ def _with_fitting_decimal(sample: str, delimiter: str) -> Dialect:
         return Dialect(delimiter, ".")
     with_comma = commas.are_decimals or points.are_thousands
     with_point = points.are_decimals or commas.are_thousands
-    if commas and points and (with_comma == with_point or (with_comma and not points.are_thousands)):
+    if commas.numbers and points.numbers and (with_comma == with_point or (with_comma and not points.are_thousands)):
         raise UnreadableError(
             f"has numbers such as {shortened(commas.numbers[0][1])!r} and {shortened(points.numbers[0][1])!r}; "
             "pass decimal=',' (--decimal ,) or decimal='.' (--decimal .)."
         )
     if with_comma:
-        return Dialect(delimiter, ",", "." if points else "", points.example if points else "")
-    if commas and not with_point:
+        return Dialect(delimiter, ",", "." if points.numbers else "", points.example)
+    if commas.numbers and not with_point:
         raise UnreadableError(_why_ambiguous(commas, sample, delimiter))
-    return Dialect(delimiter, ".", "," if commas else "", commas.example if commas else "")
+    return Dialect(delimiter, ".", "," if commas.numbers else "", commas.example)
 
 
 def _why_ambiguous(commas: _Marked, sample: str, delimiter: str) -> str:
@@ -167,18 +168,7 @@ def _why_ambiguous(commas: _Marked, sample: str, delimiter: str) -> str:
 
 def _marked_numbers(sample: str, delimiter: str) -> tuple[_Marked, _Marked]:
     """Return the numbers with a comma and those with a point."""
-    commas, points, texts = _columns_by_kind(sample, delimiter)
-
-    def prevailing(some: _Columns, others: _Columns) -> list[tuple[int, str]]:
-        columns = (j for j in some if len(some[j]) >= len(texts.get(j, ())) + len(others.get(j, ())))
-        return [(j, text) for j in columns for text in some[j]]
-
-    return _Marked(prevailing(commas, points), _WITH_COMMAS), _Marked(prevailing(points, commas), _WITH_POINTS)
-
-
-def _columns_by_kind(sample: str, delimiter: str) -> tuple[_Columns, _Columns, _Columns]:
-    """Return the numbers with a comma, those with a point, and what is not a number, by column."""
-    commas, points, texts = _Columns(list), _Columns(list), _Columns(list)
+    commas, points, texts = (defaultdict[int, list[str]](list) for _ in range(3))  # by column
     records = csv.reader(io.StringIO(sample, newline=""), delimiter=delimiter)
     with suppress(csv.Error):  # of a quoted value that does not end within the sample
         for record in records:
@@ -189,4 +179,13 @@ def _columns_by_kind(sample: str, delimiter: str) -> tuple[_Columns, _Columns, _
                     points[index].append(field)
                 elif field not in MISSING and not _INTEGER.fullmatch(field):
                     texts[index].append(field)
-    return commas, points, texts
+
+    def prevailing(some: dict[int, list[str]], others: dict[int, list[str]], grouped: re.Pattern[str]) -> _Marked:
+        columns = (j for j in some if len(some[j]) >= len(texts.get(j, ())) + len(others.get(j, ())))
+        numbers = [(j, text) for j in columns for text in some[j]]
+        fitting = [text for _, text in numbers if grouped.fullmatch(text)]
+        thousands = [text for text in fitting if text.count(",") + text.count(".") > 1]
+        example = shortened((thousands or [text for _, text in numbers] or [""])[0])
+        return _Marked(numbers, len(fitting) < len(numbers), bool(thousands), example)
+
+    return prevailing(commas, points, _WITH_COMMAS), prevailing(points, commas, _WITH_POINTS)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ufselect._utils.wording import shown
 from ufselect.files.errors import RaggedError, UnreadableError
-from ufselect.files.text_columns import NUMBER, Notation
+from ufselect.files.text_columns import NUMBER
 from ufselect.files.text_records import Records
 
 _VALUES = 50_000  # that the first line is compared with, and rows
@@ -26,57 +26,53 @@ class FirstLine(NamedTuple):
     """Whether the first line is a header, and a sentence on it if that is not certain."""
 
     is_header: bool
-    note: str = ""
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """The sentence, if there is one."""
-        return (self.note,) if self.note else ()
+    notes: tuple[str, ...] = ()
 
 
 @np.errstate(invalid="ignore", over="ignore")
-def judge_first_line(file: Records, na: tuple[str, ...], header: bool | None) -> FirstLine:
+def judge_first_line(file: Records, header: bool | None) -> FirstLine:
     """Tell whether the first line of a file holds column names or a sample."""
     if header is not None:
         if not header:
-            _refuse_names_as_sample(file, na)
+            _refuse_names_as_sample(file)
         return FirstLine(header)
     if file.has_names or not file.fields[0].strip():
         return FirstLine(True)  # an empty first name is that of row labels
-    line = _parsed(file.fields, file, na)
-    if not line.any_number or 2 * line.n_texts >= len(line.numbers):
+    line = _parsed(file.fields, file)
+    n_texts = np.count_nonzero(line.is_text)
+    if not line.any_number or 2 * n_texts >= len(line.numbers):
         return FirstLine(True)
     try:
-        rows = _rows_below(file, na)
+        rows = _rows_below(file)
     except RaggedError as error:
         return _column_names("each line below has one value more") if error.is_one_name_short else FirstLine(False)
-    if line.n_texts:
+    if n_texts:
         return _judge_mixed(line, rows)
-    reason = _why_names(line, rows)
-    return _column_names(reason) if reason else _A_SAMPLE
+    if reason := _why_names(line, rows):
+        return _column_names(reason)
+    return _noted(
+        False, "The first line holds numbers and was read as a sample; --header yes reads it as column names."
+    )
 
 
-def judge_labels(file: Records, na: tuple[str, ...], header: bool | None) -> FirstLine:
+def judge_labels(file: Records, header: bool | None) -> FirstLine:
     """Tell whether the first line of a file whose rows are features holds sample labels or a feature."""
     if header is not None:
         return FirstLine(header)
-    line = _parsed(file.fields[1:], file, na)
-    if file.has_names or not file.fields[0].strip() or not line.any_number or line.n_texts:
+    line = _parsed(file.fields[1:], file)
+    if file.has_names or not file.fields[0].strip() or not line.any_number or line.is_text.any():
         return FirstLine(True)
     if line.missing.any() or len(np.unique(line.numbers)) < len(line.numbers):
-        return FirstLine(False, "The first line was read as a feature; --header yes reads it as sample labels.")
-    return FirstLine(True, "The first line was read as sample labels; --header no reads it as a feature.")
+        return _noted(False, "The first line was read as a feature; --header yes reads it as sample labels.")
+    return _noted(True, "The first line was read as sample labels; --header no reads it as a feature.")
 
 
-_A_SAMPLE = FirstLine(
-    False, "The first line holds numbers and was read as a sample; --header yes reads it as column names."
-)
+def _noted(is_header: bool, note: str) -> FirstLine:
+    return FirstLine(is_header, (note,))
 
 
 def _column_names(reason: str) -> FirstLine:
-    return FirstLine(
-        True, f"The first line was read as column names, since {reason}; --header no reads it as a sample."
-    )
+    return _noted(True, f"The first line was read as column names, since {reason}; --header no reads it as a sample.")
 
 
 @dataclass(frozen=True)
@@ -92,43 +88,35 @@ class _Cells:
         return not np.isnan(self.numbers).all()
 
     @property
-    def n_texts(self) -> int:
-        return int(np.sum(self.is_text))
-
-    @property
     def is_text(self) -> NDArray[np.bool_]:
         return ~self.missing & np.isnan(self.numbers)
 
 
-def _parsed(fields: Any, file: Records, na: tuple[str, ...]) -> _Cells:
+def _parsed(fields: Any, file: Records) -> _Cells:
     import pyarrow as pa
     import pyarrow.compute as pc
 
     written = fields if isinstance(fields, pa.Array) else pa.array(fields, pa.string())
-    values = Notation(file.dialect, na).normalized(written)
+    values = file.dialect.normalized(written)
     numbers = pc.if_else(pc.match_substring_regex(values, NUMBER), values, None).cast(pa.float64())
-    as_arrays = (each.to_numpy(zero_copy_only=False) for each in (written, values.is_null(), numbers))
-    return _Cells(*as_arrays)
+    return _Cells(*(each.to_numpy(zero_copy_only=False) for each in (written, values.is_null(), numbers)))
 
 
-def _rows_below(file: Records, na: tuple[str, ...]) -> _Cells:
+def _rows_below(file: Records) -> _Cells:
     """Return the first rows after the first line."""
-    n_columns = len(file.fields)
+    d = len(file.fields)
     values = next(iter(file.blocks(after_header=True)), None)
-    cells = _parsed(
-        [] if values is None else values.slice(0, max(_LEAST_ROWS, _VALUES // n_columns) * n_columns), file, na
-    )
-    shape = (-1, n_columns)
-    return _Cells(cells.texts.reshape(shape), cells.missing.reshape(shape), cells.numbers.reshape(shape))
+    cells = _parsed([] if values is None else values.slice(0, max(_LEAST_ROWS, _VALUES // d) * d), file)
+    return _Cells(cells.texts.reshape(-1, d), cells.missing.reshape(-1, d), cells.numbers.reshape(-1, d))
 
 
-def _refuse_names_as_sample(file: Records, na: tuple[str, ...]) -> None:
+def _refuse_names_as_sample(file: Records) -> None:
     """Raise an error if names would turn all columns of numbers into text."""
-    line = _parsed(file.fields, file, na)
-    if line.any_number or not line.n_texts or file.first_is_data:
+    line = _parsed(file.fields, file)
+    if line.any_number or not line.is_text.any() or file.first_is_data:
         return
     with suppress(RaggedError):
-        rows = _rows_below(file, na)
+        rows = _rows_below(file)
         numeric = ~np.isnan(rows.numbers).all(axis=0) & ~rows.is_text.any(axis=0)
         if not numeric.any() or not line.is_text[numeric].all():
             return
@@ -143,16 +131,13 @@ def _judge_mixed(line: _Cells, rows: _Cells) -> FirstLine:
     """Judge a line with more numbers than texts: it is a sample if one of the texts stands below it, too."""
     for column in np.flatnonzero(line.is_text):
         if line.texts[column] in rows.texts[:, column]:
-            text = shown(str(line.texts[column]))
-            return FirstLine(
-                False,
-                f"The first line was read as a sample, since {text!r} stands below it, too; --header yes reads it as "
-                "column names.",
-            )
+            reason = f"{shown(str(line.texts[column]))!r} stands below it, too"
+            note = f"The first line was read as a sample, since {reason}; --header yes reads it as column names."
+            return _noted(False, note)
     numbers = line.numbers[~np.isnan(line.numbers)]
     if len(numbers) < _LEAST_COLUMNS or _direction(numbers):
         return FirstLine(True)
-    return FirstLine(True, "The first line was read as column names; --header no reads it as a sample.")
+    return _noted(True, "The first line was read as column names; --header no reads it as a sample.")
 
 
 def _why_names(line: _Cells, rows: _Cells) -> str | None:
@@ -182,9 +167,7 @@ def _why_in_order(first: NDArray[np.float64], rows: NDArray[np.float64]) -> str 
     direction = _direction(first)
     if not direction:
         return None
-    if (_is_whole(first) & _within(first, *_YEARS)).all() and not (np.isnan(rows) | _within(rows, *_YEARS)).all(
-        axis=1
-    ).any():
+    if (_is_whole(first) & _are_years(first)).all() and not (np.isnan(rows) | _are_years(rows)).all(axis=1).any():
         return "its numbers are years"
     if len(first) >= 5 and _is_even(first[None])[0] and _is_even(rows).mean() <= 0.1:
         return "its numbers are evenly spaced and those below are not"
@@ -216,8 +199,8 @@ def _is_even(rows: NDArray[np.float64]) -> NDArray[np.bool_]:
     return even
 
 
-def _within(numbers: NDArray[np.float64], least: float, most: float) -> NDArray[np.bool_]:
-    return (numbers >= least) & (numbers <= most)
+def _are_years(numbers: NDArray[np.float64]) -> NDArray[np.bool_]:
+    return (numbers >= _YEARS[0]) & (numbers <= _YEARS[1])
 
 
 def _is_whole(numbers: NDArray[np.float64]) -> NDArray[np.bool_]:

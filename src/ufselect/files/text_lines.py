@@ -95,24 +95,15 @@ class Comments:
         """Return text that starts with a record or a comment without its whole comment lines."""
         if not self.between or not (data.startswith(_MARK) or b"\n" + _MARK in data):
             return data
-        kept, start, n_quotes = [], 0, 0
-        at = _mark_from(data, 0)
-        while at >= 0:
-            kept.append(data[start:at])
-            n_quotes += data.count(b'"', start, at)
-            start = at
-            if n_quotes % 2:  # a line of a quoted value
-                at = _mark_from(data, at + 1)
+        kept, n_quotes = [], 0
+        for line in io.BytesIO(data):
+            is_comment_line = line.startswith(_MARK) and line.endswith(b"\n") and n_quotes % 2 == 0
+            if is_comment_line and not _is_record(line, delimiter, n_fields):
+                self.n_between += 1
                 continue
-            end = data.find(b"\n", at) + 1
-            if not end:  # not a whole line
-                break
-            if _is_record(data[at:end], delimiter, n_fields):
-                at = _mark_from(data, end)
-                continue
-            self.n_between += 1
-            start, at = end, _mark_from(data, end)
-        return b"".join([*kept, data[start:]])
+            kept.append(line)
+            n_quotes += line.count(b'"')
+        return b"".join(kept)
 
     def skipped(self, lines: Iterable[str], delimiter: str, n_fields: int) -> Iterator[list[str]]:
         """Yield the records of a file; quotes in comments and comments in quotes do no harm."""
@@ -165,10 +156,3 @@ def delimiter_of_comment(comment: str, record: str, decimal: str | None) -> str 
     """Return the only delimiter that makes the last comment line before the first record a line of names."""
     candidates = [mark for mark in DELIMITERS if mark != decimal and names_in_comment(comment, record, mark)]
     return candidates[0] if len(candidates) == 1 else None
-
-
-def _mark_from(data: bytes, start: int) -> int:
-    """Return where the first line that begins with # starts, from this position on, or −1."""
-    if data.startswith(_MARK, start) and data[start - 1 : start] in (b"\n", b""):
-        return start
-    return data.find(b"\n" + _MARK, start) + 1 or -1

@@ -11,7 +11,7 @@ import io
 import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, islice
 from pathlib import Path
 from typing import IO, Any
@@ -36,7 +36,7 @@ from ufselect.files.text_lines import (
 _BLOCK = 4 * 1024 * 1024  # bytes of text
 _SAMPLE = 1024 * 1024  # bytes of text in which the dialect is found, and lines
 _SAMPLE_LINES = 300
-_VALUES = 200_000  # values per block if rows are read one by one
+_VALUES = 200_000  # values per block of records that are read one by one or in memory
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _QUOTE, _LINE_FEED, _RETURN = b'"\n\r'
 
@@ -54,10 +54,30 @@ class Records:
     fields: list[str]  # of the first record
     has_names: bool = False  # whether these are names for certain, whatever they look like
     first_is_data: bool = False  # whether the names are in a comment, so that the first record is data in any case
+    has_labels: bool | None = None  # whether the first field of each record is its label, if that is known
 
     def blocks(self, *, after_header: bool) -> Iterator[Any]:
         """Yield Arrow arrays of strings, each with the values of some records one after another."""
         raise NotImplementedError
+
+
+@dataclass(frozen=True, kw_only=True)
+class StoredRecords(Records):
+    """Records in memory, one after another; or one after another all values of each field, as in a transposed file."""
+
+    values: Any
+    is_transposed: bool = False
+
+    def blocks(self, *, after_header: bool) -> Iterator[Any]:
+        """Yield Arrow arrays of strings, each with the values of some records one after another."""
+        n_fields = len(self.fields)
+        n_records = len(self.values) // n_fields
+        step = max(1, _VALUES // n_fields)
+        for start in range(int(after_header), n_records, step):
+            records = np.arange(start, min(start + step, n_records))[:, None]
+            fields = np.arange(n_fields)
+            places = records + n_records * fields if self.is_transposed else n_fields * records + fields
+            yield self.values.take(places.ravel())
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,7 +125,7 @@ class TextFile(Records):
 
 @contextmanager
 def open_text_file(
-    path: Path, delimiter: str | None, decimal: str | None, encoding: str | None, verbose: int
+    path: Path, delimiter: str | None, decimal: str | None, na: tuple[str, ...], encoding: str | None, verbose: int
 ) -> Iterator[TextFile]:
     """Open a text file, and find its dialect and its first record, which gives the number of columns."""
     with (
@@ -133,7 +153,7 @@ def open_text_file(
             comments.n_before -= 1
         yield TextFile(
             path=path,
-            dialect=dialect,
+            dialect=replace(dialect, na=na),
             fields=names or fields_of(text, dialect.delimiter),
             has_names=bool(names) or '"' in text,
             first_is_data=bool(names),

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ufselect._utils.wording import shortened
 from ufselect.files.table import Table, row_blocks
 
-_BLOCK = 1_000_000  # values of a sparse matrix that are tested together
+_BLOCK = 1_000_000  # stored values of a sparse matrix, on average
 
 
 def missing_values(table: Table) -> dict[str, int]:
@@ -52,60 +52,55 @@ def with_medians(table: Table) -> Table:
 def number_by_column(X: Any, test: Callable[[Any], Any]) -> NDArray[np.int64]:
     """Return the number of values of each column that pass a test, which zero must not."""
     counts = np.zeros(X.shape[1], dtype=np.int64)
-    if not sp.issparse(X):
-        for rows in row_blocks(X.shape):
-            counts += np.count_nonzero(test(X[rows]), axis=0)
-        return counts
-    for block in _blocks_of_stored(X):
-        counts += np.bincount(_columns_of(X, block)[test(X.data[block])], minlength=X.shape[1])
+    for _, columns, block in _blocks(X):
+        counts[columns] += np.asarray(_applied(block, test).sum(axis=0)).ravel()
     return counts
 
 
 def blocks_of_values(X: Any) -> Iterator[NDArray[Any]]:
     """Yield all values in blocks; of a sparse matrix only those stored."""
-    if sp.issparse(X):
-        yield from (X.data[block] for block in _blocks_of_stored(X))
-    else:
-        yield from (X[rows] for rows in row_blocks(X.shape))
+    return (block.data if sp.issparse(X) else block for _, _, block in _blocks(X))
 
 
 def sum_by_column(X: Any, power: int = 1) -> NDArray[np.float64]:
     """Return the sum of a power of the values of each column; missing values are zero."""
     sums = np.zeros(X.shape[1])
-    if sp.issparse(X):
-        for block in _blocks_of_stored(X):
-            sums += np.bincount(_columns_of(X, block), _known(X.data[block]) ** power, minlength=len(sums))
-        return sums
-    for rows in row_blocks(X.shape):
-        sums += np.sum(_known(X[rows]) ** power, axis=0)
+    for _, columns, block in _blocks(X):
+        sums[columns] += np.asarray(_applied(block, lambda values: _known(values) ** power).sum(axis=0)).ravel()
     return sums
 
 
 def sum_by_row(X: Any, weights: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the weighted sum of the values of each row; missing values are zero."""
-    if not sp.issparse(X):
-        return np.concatenate([_known(X[rows]) @ weights for rows in row_blocks(X.shape)])
     sums = np.zeros(X.shape[0])
-    for block in _blocks_of_stored(X):
-        weighted = _known(X.data[block]) * weights[_columns_of(X, block)]
-        sums += np.bincount(_columns_of(X.T, block), weighted, minlength=len(sums))
+    for rows, columns, block in _blocks(X):
+        sums[rows] += _applied(block, _known) @ weights[columns]
     return sums
+
+
+def _blocks(X: Any) -> Iterator[tuple[slice, slice, Any]]:
+    """Yield parts of a table with a bounded number of values, and their rows and columns."""
+    whole = slice(None)
+    if not sp.issparse(X):
+        yield from ((rows, whole, X[rows]) for rows in row_blocks(X.shape))
+        return
+    by_row = X.format == "csr"
+    length = X.shape[0] if by_row else X.shape[1]
+    step = max(1, length * _BLOCK // max(1, X.nnz))
+    for start in range(0, length, step):
+        some = slice(start, start + step)
+        yield (some, whole, X[some]) if by_row else (whole, some, X[:, some])
+
+
+def _applied(block: Any, function: Callable[[Any], Any]) -> Any:
+    """Return the values of a function; of a sparse matrix it is applied to those stored."""
+    if not sp.issparse(block):
+        return function(block)
+    return type(block)((function(block.data), block.indices, block.indptr), shape=block.shape)
 
 
 def _known(values: NDArray[Any]) -> NDArray[np.float64]:
     return np.nan_to_num(values.astype(np.float64), copy=False)
-
-
-def _blocks_of_stored(X: Any) -> Iterator[slice]:
-    for start in range(0, X.nnz, _BLOCK):
-        yield slice(start, min(start + _BLOCK, X.nnz))
-
-
-def _columns_of(X: Any, block: slice) -> NDArray[Any]:
-    """Return the columns of the stored values of a block."""
-    if X.format == "csr":
-        return np.asarray(X.indices[block])
-    return np.searchsorted(X.indptr, np.arange(block.start, block.stop), side="right") - 1
 
 
 def _numbers_by_name(table: Table, test: Callable[[Any], Any]) -> dict[str, int]:
