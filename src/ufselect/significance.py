@@ -61,7 +61,7 @@ def column_significance(
         components, without adaptation, which takes a fraction of the time of a fit.
     n_splits : int or "auto", default="auto"
         Number of random splits. More of them are steadier, and find more if samples are few. "auto" is 3, but 6 for up
-        to 500 samples of more than 60 columns.
+        to 500 samples of more than 60 columns, and 1 for more than 3,000 samples.
     fdr : float, default=0.05
         False discovery rate: the expected share of columns without structure among those found.
     batch : array-like of shape (n_samples,), optional

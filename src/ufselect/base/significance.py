@@ -44,9 +44,6 @@ _FEWEST_COLUMNS_WITH_DEPTH = 200
 _FEWEST_ZEROS = 0.25  # share of zeros from which the number of nonzero values measures depth
 _SAMPLES_OF_A_STRATUM, _MOST_STRATA = 20, 20
 
-_STRUCTURES = ("aligned columns", "all columns as they are")
-"""What structures are learned from. Few columns of structure among thousands find no others to be aligned with."""
-
 Learner = Callable[[Any, Any], Float]
 """From some columns of a sample of the rows, and the batches of these or None, to the factor T of a kernel TTᵀ."""
 
@@ -166,36 +163,46 @@ class SignificanceTest:
     def of_columns(self, data: Matrix, screening: Screening, groups: Any = None) -> ColumnSignificance:
         """Test the columns that take part in a fit; those of one group are tested as one.
 
-        If nothing is found, columns are tested again: on structures of all columns as they are, and on more samples.
-        Each test is allowed a share of the errors, by which its p-values are divided.
+        If few columns are found, they are tested again, on structures that adapt to them; if none is found, on more
+        samples. Each test is allowed a share of the errors, by which its p-values are divided.
         """
         n, d = data.shape
         seed = seed_of(self.random_state)
         labels = np.arange(d) if groups is None else np.unique(np.asarray(groups), return_inverse=True)[1]
-        sizes = self._sizes(n, d)
-        sample = self._sample(data, screening.informative, labels, sizes[0], seed)
-        n_structures = len(_STRUCTURES) if self.learner is None else 1
-        shares = _shares_of_errors(len(sizes) * n_structures)
+        size, *larger = self._sizes(n, d)
+        adapted = [False, True] if self.learner is None else [False]
+        sample = self._sample(data, screening.informative, labels, size, seed)
         p_values = np.ones(d)
-        for attempt, share in enumerate(shares):
-            if attempt and attempt % n_structures == 0:
-                sample = self._sample(data, screening.informative, labels, sizes[attempt // n_structures], seed)
-            tests = _Tests(self, sample, _STRUCTURES[attempt % n_structures], seed)
-            if sample.n_units > 1:
-                by_unit = tests.p_values(self.fdr * share)
-                p_values[sample.index] = np.minimum(p_values[sample.index], by_unit[sample.units] / share)
-            found = self._result(p_values, screening, labels, tests)
+        shares = _shares_of_errors(len(adapted) + len(larger))
+        for is_adapted, share in zip(adapted, shares, strict=False):
+            found = self._tested(p_values, sample, is_adapted, share, screening, labels)
             if found.n_found > _FEW_FOUND * found.n_tested:
-                break
+                return found
+        for more, share in zip(larger, shares[len(adapted) :], strict=True):
+            if found.n_found:
+                return found
+            sample = self._sample(data, screening.informative, labels, more, seed)
+            found = self._tested(p_values, sample, False, share, screening, labels)
         return found
+
+    def _tested(
+        self, p_values: Float, sample: _Sample, adapted: bool, share: float, screening: Screening, labels: Indices
+    ) -> ColumnSignificance:
+        """Lower p-values by those of a sample, with this share of the errors; return the result."""
+        tests = _Tests(self, sample, adapted, seed_of(self.random_state))
+        if sample.n_units > 1:
+            by_unit = tests.p_values(self.fdr * share)[sample.units]
+            p_values[sample.index] = np.minimum(p_values[sample.index], by_unit / share)
+        return self._result(p_values, screening, labels, tests)
 
     def _result(self, p_values: Float, screening: Screening, labels: Indices, tests: _Tests) -> ColumnSignificance:
         """The result by the p-values of all columns that take part."""
         d, n_all_samples = len(p_values), tests.sample.n_all_samples
         informative, copies = screening.informative, screening.copies
-        _, first, units = np.unique(labels[informative], return_index=True, return_inverse=True)
-        p_values, q_values = p_values.copy(), np.ones(d)
-        q_values[informative] = benjamini_hochberg(p_values[informative][first])[units]
+        names, units = np.unique(labels[informative], return_inverse=True)
+        by_unit, p_values, q_values = np.ones(len(names)), p_values.copy(), np.ones(d)
+        np.minimum.at(by_unit, units, p_values[informative])
+        q_values[informative] = benjamini_hochberg(by_unit)[units]
         copied = np.setdiff1d(np.flatnonzero(copies >= 0), screening.keep_exclude.exclude)
         p_values[copied], q_values[copied] = p_values[copies[copied]], q_values[copies[copied]]
         tested = np.zeros(d, dtype=bool)
@@ -266,8 +273,8 @@ class _Tests:
 
     n_strata, n_permutations = 1, 0
 
-    def __init__(self, test: SignificanceTest, sample: _Sample, structure: str, seed: int) -> None:
-        self.sample, self._test, self._structure, self._seed = sample, test, structure, seed
+    def __init__(self, test: SignificanceTest, sample: _Sample, adapted: bool, seed: int) -> None:
+        self.sample, self._test, self._adapted, self._seed = sample, test, adapted, seed
         self._rng = np.random.default_rng(seed)
         self._splits = random_splits(sample.n_units, self.n_splits, self._rng)
         self.n_folds = self._splits.n_folds
@@ -278,8 +285,10 @@ class _Tests:
         given, sample = self._test.n_splits, self.sample
         if not isinstance(given, str):
             return given
-        is_uncertain = sample.part.shape[0] <= _FEW_SAMPLES and sample.n_units > FEW_UNITS
-        return _SPLITS_OF_FEW_SAMPLES if is_uncertain else _SPLITS
+        n_samples = len(sample.strata)
+        if n_samples <= _FEW_SAMPLES and sample.n_units > FEW_UNITS:
+            return _SPLITS_OF_FEW_SAMPLES
+        return _SPLITS if n_samples <= MAX_SAMPLES else 1
 
     def p_values(self, fdr: float) -> Float:
         """Return the p-value of every unit, small enough for discoveries at this rate."""
@@ -307,9 +316,8 @@ class _Tests:
         """Return the structure by the columns outside of each fold."""
         sample, test = self.sample, self._test
         if test.learner is None:
-            of_aligned = self._structure == "aligned columns"
             return structures_without_folds(
-                sample.X if of_aligned else sample.as_they_are(), sample.units, self._splits, of_aligned=of_aligned,
+                sample.as_they_are() if self._adapted else sample.X, sample.units, self._splits, adapted=self._adapted,
                 n_jobs=test.n_jobs, seed=self._seed, verbose=test.verbose,
             )  # fmt: skip
         codes = None if sample.part.batches is None else sample.part.batches.codes

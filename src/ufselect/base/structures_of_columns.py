@@ -87,7 +87,7 @@ def structures_without_folds(
     units: Indices,
     splits: Splits,
     *,
-    of_aligned: bool = True,
+    adapted: bool = False,
     n_jobs: int | None = None,
     seed: int = 0,
     verbose: int = 0,
@@ -100,8 +100,9 @@ def structures_without_folds(
     units : ndarray of shape (d,)
         The unit of each column.
     splits : Splits
-    of_aligned : bool, default=True
-        Whether only columns that are aligned with others take part, if there are quarters.
+    adapted : bool, default=False
+        Whether structures adapt to the few columns that express them. Otherwise they are learned from columns that are
+        aligned with others, if there are quarters.
     n_jobs : int, optional
         Number of threads. The result does not depend on it.
     seed : int, default=0
@@ -120,7 +121,7 @@ def structures_without_folds(
         return list(with_progress(done, len(parts), verbose, description))
 
     parts = splits.outside_of_folds(units)
-    if of_aligned and splits.quarters is not None and X.shape[1] > 2 * FEW_UNITS:
+    if not adapted and splits.quarters is not None and X.shape[1] > 2 * FEW_UNITS:
         quarters = splits.quarters[:, units]
         scores = of_each(
             _scores_by, [np.flatnonzero(each == quarter) for each in quarters for quarter in range(4)], "Quarters"
@@ -130,7 +131,7 @@ def structures_without_folds(
             _aligned(part, quarters[division], scores[4 * division : 4 * division + 4])
             for part, division in zip(parts, divisions, strict=True)
         ]
-    by_columns = partial(_structure_by, adapted=not of_aligned)
+    by_columns = partial(_structure_by, adapted=adapted)
     return of_each(by_columns, parts, "Structures without some columns")
 
 
