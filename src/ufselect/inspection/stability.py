@@ -90,6 +90,8 @@ class Stability:
     @property
     def sentence(self) -> str:
         """What was found, in one sentence."""
+        if self.by_chance == 1.0:
+            return "All candidate columns are selected, so selections from subsets of the samples cannot differ."
         no_more = ", no more than by chance" if self.value <= self.by_chance_95 else ""
         beside = f"1 = always the same columns, by chance {self.by_chance:z.2f}"
         if self.has_near_copies:
