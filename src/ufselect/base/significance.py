@@ -34,7 +34,7 @@ MAX_SAMPLES = 3000
 
 _FEWEST_SAMPLES = 3
 _MORE_SAMPLES = 4  # times as many, if nothing is found
-_FEW_FOUND = 0.05  # share of the columns up to which they are tested again
+_FEW_FOUND, _FEW_OF_ALL = 40, 0.05  # found, and as a share of all columns, up to which these are tested again
 _FIRST_SHARE = 0.8  # of the errors that are allowed in all tests together
 _MOST_VALUES = 300_000_000  # of a larger sample, on which nothing may be found either
 _FEW_SAMPLES = 500  # up to which halves of the columns are split more often: their structures vary more
@@ -176,7 +176,7 @@ class SignificanceTest:
         shares = _shares_of_errors(len(adapted) + len(larger))
         for is_adapted, share in zip(adapted, shares, strict=False):
             found = self._tested(p_values, sample, is_adapted, share, screening, labels)
-            if found.n_found > _FEW_FOUND * found.n_tested:
+            if found.n_found > min(_FEW_FOUND, _FEW_OF_ALL * found.n_tested):
                 return found
         for more, share in zip(larger, shares[len(adapted) :], strict=True):
             if found.n_found:
