@@ -69,6 +69,19 @@ def dask(options: argparse.Namespace) -> str:
     return dask_array(*((20_000, 200) if options.quick else (1_000_000, 2000)))
 
 
+def significance(options: argparse.Namespace) -> str:
+    """The test of columns beside a fit, on two threads."""
+    limits = {"table, 2,000 × 500": 3, "cells, 3,000 × 10,000": 30, "cells, 50,000 × 20,000": 180}
+    rows = []
+    for kind, limit in ({"table, 300 × 100": 3} if options.quick else limits).items():
+        say(f"significance: {kind}")
+        test, fit = (in_fresh_process("significance", kind=kind, tested=tested, threads=2) for tested in (True, False))
+        memory = [f"{each['before_mb']:.0f} → {each['peak_mb']:.0f}" for each in (test, fit)]
+        times = [number(test["seconds"]), str(limit), number(fit["seconds"])]
+        rows.append([kind, f"{test['found']:,}", *times, *memory])
+    return table(["data", "found", "test, s", "required", "fit, s", "test, MB", "fit, MB"], rows)
+
+
 def cells(options: argparse.Namespace) -> str:
     """``select_genes`` on many cells."""
     from cells import selected_genes
@@ -100,7 +113,8 @@ def gpu(_: argparse.Namespace) -> str | None:
 
 
 PARTS: dict[str, Callable[[argparse.Namespace], str | None]] = {
-    part.__name__: part for part in (plain, kmeans, startup, peers, methods, samples, threads, dask, cells, tool, gpu)
+    part.__name__: part
+    for part in (plain, kmeans, startup, peers, methods, samples, threads, dask, significance, cells, tool, gpu)
 }
 
 

@@ -137,7 +137,9 @@ def real_tables(rows: pd.DataFrame) -> str:
         "| --- | ---: | ---: | --- | ---: | ---: |",
     ]
     for row in rows.itertuples():
-        missed = ", ".join(row.not_found[:8]) + (f" and {len(row.not_found) - 8} more" if len(row.not_found) > 8 else "")
+        missed = ", ".join(row.not_found[:8]) + (
+            f" and {len(row.not_found) - 8} more" if len(row.not_found) > 8 else ""
+        )
         false = sum(count > 0 for count in row.found_if_shuffled)
         lines.append(
             f"| {row.table} | {row.n:,} × {row.d:,} | {row.n_found:,} | {missed or '–'} | "
@@ -158,11 +160,10 @@ def labelled_sets(rows: pd.DataFrame) -> str:
         "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
     ]
     for row in rows.itertuples():
-        among = [_agreements(row.acc_all, row.nmi_all), _agreements(row.acc_found, row.nmi_found)]
-        lines.append(
-            f"| {row.set} | {row.n:,} × {row.d:,} | {_percent(row.n_found / row.n_tested)} | {_percent(row.agreement)} | "
-            f"{among[0]} | {among[1]} | {row.seconds:.1f} | {row.seconds_of_fit:.1f} |"
-        )
+        found, agreement = _percent(row.n_found / row.n_tested), _percent(row.agreement)
+        among = f"{_agreements(row.acc_all, row.nmi_all)} | {_agreements(row.acc_found, row.nmi_found)}"
+        seconds = f"{row.seconds:.1f} | {row.seconds_of_fit:.1f}"
+        lines.append(f"| {row.set} | {row.n:,} × {row.d:,} | {found} | {agreement} | {among} | {seconds} |")
     means = [_agreements(*judged[[f"acc_{name}", f"nmi_{name}"]].mean()) for name in ("all", "found")]
     lines.append(
         f"| **mean** of {len(judged)} | | | {_percent(rows['agreement'].mean())} | {means[0]} | {means[1]} | "

@@ -91,6 +91,30 @@ def many_samples(n: int, d: int, neighbors: str, threads: int) -> dict[str, Any]
     }
 
 
+def significance(kind: str, tested: bool, threads: int) -> dict[str, Any]:
+    """Seconds and peak memory of the test of columns, or of a fit without it."""
+    import scipy.sparse as sp
+    from cells import make_cells
+    from common import noisy_clusters
+
+    from ufselect import KernelFSASL
+    from ufselect._utils.memory import status_bytes
+    from ufselect.preprocessing import LogNormalize
+    from ufselect.significance import column_significance
+
+    name, size = kind.split(", ")
+    n, d = (int(each.replace(",", "")) for each in size.split(" × "))
+    small = sp.csr_array(make_cells(400, 400).X) if name == "cells" else noisy_clusters(400, 100, 5)
+    column_significance(small)  # compiles
+    KernelFSASL(10).fit(small)
+    X = LogNormalize().fit_transform(make_cells(n, d).X) if name == "cells" else noisy_clusters(n, d, 5)
+    before, start = status_bytes("VmRSS") or 0, perf_counter()
+    result = column_significance(X, n_jobs=threads) if tested else KernelFSASL(50, n_jobs=threads).fit(X)
+    seconds = perf_counter() - start
+    found = result.n_found if tested else 0
+    return {"seconds": seconds, "before_mb": before / 2**20, "peak_mb": peak_memory_mb(), "found": found}
+
+
 def startup() -> dict[str, float]:
     """Seconds of the import and of two small fits on one core, with the cache of compiled code as it is."""
     if hasattr(os, "sched_setaffinity"):
@@ -132,6 +156,7 @@ def size_fit(most_memory: int, **arguments: Any) -> dict[str, Any]:
 MEASUREMENTS = {
     "default_fit": default_fit,
     "many_samples": many_samples,
+    "significance": significance,
     "startup": startup,
     "peer": peer,
     "size": size_fit,
