@@ -74,7 +74,8 @@ def column_significance(
     strata : "auto", None or array-like of shape (n_samples,), default="auto"
         Strata within which values are permuted. If 200 or more columns without negative values are zero for a quarter
         or more, as counts are, "auto" takes ranges of the number of nonzero values of a sample: depth, which all counts
-        of a sample share, is no structure. None takes no strata but the batches.
+        of a sample share, is no structure. That is enough for log-normalised counts
+        (:class:`ufselect.preprocessing.LogNormalize`), but not for raw ones. None takes no strata but the batches.
     max_samples : int or None, default=3000
         Number of samples that are tested, drawn at random from larger data. If nothing is found among them, four times
         as many are tested, and so on. None takes all of them.

@@ -70,7 +70,7 @@ class ColumnSignificance:
     n_strata : int
         Number of strata within which values were permuted: batches, ranges of depth, or both; 1 if there are none.
     n_permutations : int
-        Largest number of permutations of a column.
+        Largest number of permutations of a column in the last test.
     """
 
     p_values: Float
@@ -189,7 +189,7 @@ class SignificanceTest:
         self, p_values: Float, sample: _Sample, adapted: bool, share: float, screening: Screening, labels: Indices
     ) -> ColumnSignificance:
         """Lower p-values by those of a sample, with this share of the errors; return the result."""
-        tests = _Tests(self, sample, adapted, seed_of(self.random_state))
+        tests = _Tests(self, sample, adapted)
         if sample.n_units > 1:
             by_unit = tests.p_values(self.fdr * share)[sample.units]
             p_values[sample.index] = np.minimum(p_values[sample.index], by_unit / share)
@@ -197,18 +197,17 @@ class SignificanceTest:
 
     def _result(self, p_values: Float, screening: Screening, labels: Indices, tests: _Tests) -> ColumnSignificance:
         """The result by the p-values of all columns that take part."""
-        d, n_all_samples = len(p_values), tests.sample.n_all_samples
         informative, copies = screening.informative, screening.copies
         names, units = np.unique(labels[informative], return_inverse=True)
-        by_unit, p_values, q_values = np.ones(len(names)), p_values.copy(), np.ones(d)
+        by_unit, p_values, q_values = np.ones(len(names)), p_values.copy(), np.ones(len(p_values))
         np.minimum.at(by_unit, units, p_values[informative])
         q_values[informative] = benjamini_hochberg(by_unit)[units]
         copied = np.setdiff1d(np.flatnonzero(copies >= 0), screening.keep_exclude.exclude)
         p_values[copied], q_values[copied] = p_values[copies[copied]], q_values[copies[copied]]
-        tested = np.zeros(d, dtype=bool)
+        tested = np.zeros(len(p_values), dtype=bool)
         tested[informative] = True
         return ColumnSignificance(
-            p_values, q_values, tested, self.fdr, len(tests.sample.strata), n_all_samples, tests.n_splits,
+            p_values, q_values, tested, self.fdr, len(tests.sample.strata), tests.sample.n_all_samples, tests.n_splits,
             tests.n_folds, tests.n_strata, tests.n_permutations,
         )  # fmt: skip
 
@@ -237,17 +236,17 @@ class SignificanceTest:
             strata = _crossed(strata, np.unique(np.asarray(self.strata)[rows], return_inverse=True)[1])
         index = informative[~part.is_constant("standard")[informative]]
         index = index[np.argsort(labels[index], kind="stable")]  # the columns of a group stand next to each other
-        return _Sample(part, index, np.unique(labels[index], return_inverse=True)[1], strata, data.shape[0])
+        return _Sample(part, index, np.unique(labels[index], return_inverse=True)[1], strata, data.shape[0], seed)
 
 
 class _Sample:
     """The columns that are tested, on a sample of the rows."""
 
     def __init__(
-        self, part: MatrixInMemory, index: Indices, units: Indices, strata: Indices, n_all_samples: int
+        self, part: MatrixInMemory, index: Indices, units: Indices, strata: Indices, n_all_samples: int, seed: int
     ) -> None:
         self.part, self.index, self.units, self.strata = part, index, units, strata
-        self.n_all_samples = n_all_samples
+        self.n_all_samples, self.seed = n_all_samples, seed
         self.n_units = int(units[-1]) + 1 if len(units) else 0
         self.values = part.rows(np.arange(part.shape[0]))[:, index]
         self.has_depth = _has_depth(self.values)
@@ -273,9 +272,9 @@ class _Tests:
 
     n_strata, n_permutations = 1, 0
 
-    def __init__(self, test: SignificanceTest, sample: _Sample, adapted: bool, seed: int) -> None:
-        self.sample, self._test, self._adapted, self._seed = sample, test, adapted, seed
-        self._rng = np.random.default_rng(seed)
+    def __init__(self, test: SignificanceTest, sample: _Sample, adapted: bool) -> None:
+        self.sample, self._test, self._adapted = sample, test, adapted
+        self._rng = np.random.default_rng(sample.seed)
         self._splits = random_splits(sample.n_units, self.n_splits, self._rng)
         self.n_folds = self._splits.n_folds
 
@@ -318,7 +317,7 @@ class _Tests:
         if test.learner is None:
             return structures_without_folds(
                 sample.as_they_are() if self._adapted else sample.X, sample.units, self._splits, adapted=self._adapted,
-                n_jobs=test.n_jobs, seed=self._seed, verbose=test.verbose,
+                n_jobs=test.n_jobs, seed=sample.seed, verbose=test.verbose,
             )  # fmt: skip
         codes = None if sample.part.batches is None else sample.part.batches.codes
         parts = self._splits.outside_of_folds(sample.units)
