@@ -35,11 +35,15 @@ def main() -> None:
     """Store new figures if a folder is given; write the tables and draw the figure."""
     if len(sys.argv) > 1:
         store(Path(sys.argv[1]))
-    parts = {path.stem: pd.read_parquet(path) for path in OUT.glob("*.parquet")}
-    tables = {"level": level, "power": power, "noise": noise, "tables": real_tables, "sets": labelled_sets}
-    text = "\n".join(tables[name](parts[name]) for name in tables if name in parts)
-    (OUT / "tables.md").write_text(f"# The test of columns\n\n{text}", encoding="utf-8")
-    calibration(parts["level"]).savefig(FIGURE, dpi=150)
+    (OUT / "tables.md").write_text(tables(), encoding="utf-8")
+    calibration(pd.read_parquet(OUT / "level.parquet")).savefig(FIGURE, dpi=150)
+
+
+def tables() -> str:
+    """Return all tables as Markdown."""
+    parts = {"level": level, "power": power, "noise": noise, "tables": real_tables, "sets": labelled_sets}
+    texts = [write(pd.read_parquet(OUT / f"{name}.parquet")) for name, write in parts.items()]
+    return "# The test of columns\n\n" + "\n".join(texts)
 
 
 def store(folder: Path) -> None:

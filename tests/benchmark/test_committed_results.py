@@ -13,6 +13,7 @@ from ufselect.benchmark.record import read_results
 ROOT = Path(__file__).parents[2]
 README = ROOT / "results" / "README.md"
 FOLDERS = sorted(path.parent.name for path in (ROOT / "results").glob("*/made_by.json") if "-part" not in str(path))
+EXPERIMENTS = [name for name in FOLDERS if name != "significance"]
 
 
 def test_the_readme_says_at_which_commit_each_folder_was_made():
@@ -32,7 +33,7 @@ def assert_same_but_for_rounding(text, other):
         assert abs(float(number) - float(another)) < 1.01 * last_digit
 
 
-@pytest.mark.parametrize("name", FOLDERS)
+@pytest.mark.parametrize("name", EXPERIMENTS)
 def test_tables_follow_from_the_figures(name, tmp_path, monkeypatch):
     monkeypatch.setattr("ufselect.benchmark.output._Written.picture", lambda *ignored: None)
     for path in (ROOT / "results" / name).glob("*.parquet"):
@@ -55,3 +56,9 @@ def test_tables_of_the_readme_follow_from_the_summaries():
     assert len(tables) == 5
     for name, text in tables.items():
         assert module.with_section(page, name, text) == page, f"run results/write_readme.py: {name} has changed"
+
+
+def test_tables_on_the_test_of_columns_follow_from_the_figures(monkeypatch):
+    monkeypatch.syspath_prepend(ROOT / "benchmarks")
+    text = importlib.import_module("significance_report").tables()
+    assert text == (ROOT / "results" / "significance" / "tables.md").read_text(encoding="utf-8")
