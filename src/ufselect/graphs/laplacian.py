@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components, reverse_cuthill_mckee
-from scipy.sparse.linalg import LinearOperator
+from scipy.sparse.linalg import LinearOperator, eigsh
 from sklearn.utils import gen_batches
 
 from ufselect._utils.compiling import compiled
@@ -76,6 +76,11 @@ class Laplacian(LinearOperator):  # type: ignore[misc]
         """
         of_image, of_now, of_before = weights
         return of_image * (self @ now) + of_now * now + of_before * before
+
+    def largest_eigenvalue(self, rng: np.random.RandomState) -> float:
+        """Return the largest eigenvalue to within 1 %."""
+        start = rng.standard_normal(self.shape[0])
+        return float(eigsh(self, k=1, which="LA", tol=1e-2, v0=start, return_eigenvectors=False)[0])
 
     def toarray(self) -> Float:
         """Return the matrix as a dense array, for small n."""
