@@ -19,6 +19,7 @@ from ufselect.base.selector import (
     affordable_gram,
     checked_coef,
     gram_is_affordable,
+    with_parameters,
 )
 from ufselect.columns.constraints import Constraints
 from ufselect.columns.dense import Columns, column_blocks
@@ -46,4 +47,5 @@ __all__ = [
     "rank_by_row_norm",
     "rank_by_score",
     "warn_not_converged",
+    "with_parameters",
 ]

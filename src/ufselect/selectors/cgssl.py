@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from numbers import Integral
 from typing import Any, ClassVar
 
@@ -18,6 +19,7 @@ from ufselect.base import (
     ClusterSelector,
     Constraints,
     affordable_gram,
+    with_parameters,
 )
 from ufselect.base.ranking import Ranking, rank_by_row_norm
 from ufselect.columns.dense import Columns
@@ -34,6 +36,7 @@ from ufselect.solvers.reweighted import (
 )
 
 
+@with_parameters
 class CGSSL(ClusterSelector):
     """Clustering-guided sparse structural learning.
 
@@ -136,6 +139,28 @@ class CGSSL(ClusterSelector):
     10
     """
 
+    n_features_to_select: int | float | str = "auto"
+    _: KW_ONLY
+    n_clusters: int | str = "auto"
+    n_neighbors: int | str = "auto"
+    weights: str = "heat"
+    width: float = 1.0
+    structure_rank: int | str = "auto"
+    regression_weight: float = 1.0
+    structure_weight: float = 0.1
+    row_penalty: float = 0.3
+    scale: str | None = "moderate"
+    center: bool = True
+    keep: Any = None
+    exclude: Any = None
+    min_distance: int = 1
+    fdr: float | None = None
+    max_iter: int = 500
+    tol: float = 5e-4
+    n_jobs: int | None = None
+    random_state: Any = 0
+    verbose: int = 0
+
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **ClusterSelector._parameter_constraints,
         **CHOICE_OF_EDGES,
@@ -145,51 +170,6 @@ class CGSSL(ClusterSelector):
         "structure_weight": NOT_NEGATIVE,
         "structure_rank": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
     }
-
-    def __init__(
-        self,
-        n_features_to_select: int | float | str = "auto",
-        *,
-        n_clusters: int | str = "auto",
-        n_neighbors: int | str = "auto",
-        weights: str = "heat",
-        width: float = 1.0,
-        structure_rank: int | str = "auto",
-        regression_weight: float = 1.0,
-        structure_weight: float = 0.1,
-        row_penalty: float = 0.3,
-        scale: str | None = "moderate",
-        center: bool = True,
-        keep: Any = None,
-        exclude: Any = None,
-        min_distance: int = 1,
-        fdr: float | None = None,
-        max_iter: int = 500,
-        tol: float = 5e-4,
-        n_jobs: int | None = None,
-        random_state: Any = 0,
-        verbose: int = 0,
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.n_clusters = n_clusters
-        self.n_neighbors = n_neighbors
-        self.weights = weights
-        self.width = width
-        self.structure_rank = structure_rank
-        self.regression_weight = regression_weight
-        self.structure_weight = structure_weight
-        self.row_penalty = row_penalty
-        self.scale = scale
-        self.center = center
-        self.keep = keep
-        self.exclude = exclude
-        self.min_distance = min_distance
-        self.fdr = fdr
-        self.max_iter = max_iter
-        self.tol = tol
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
 
     def _learn(self, X: Columns, constraints: Constraints) -> Ranking:
         n_clusters, L, F = self._indicators_and_laplacian(X, self.weights, self.width)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,7 +12,7 @@ from sklearn.utils._param_validation import StrOptions
 
 from ufselect._utils.policy import SAME_EIGENVALUE
 from ufselect._utils.types import Float
-from ufselect.base import POSITIVE, ClusterSelector, Constraints
+from ufselect.base import POSITIVE, ClusterSelector, Constraints, with_parameters
 from ufselect.base.ranking import Ranking, rank_by_score
 from ufselect.columns.dense import Columns
 from ufselect.graphs.kernel import gaussian_kernel
@@ -20,6 +21,7 @@ from ufselect.graphs.neighbors import neighbor_graph, squared_width
 from ufselect.graphs.spectral import Spectrum, equal_values, smallest_eigenvectors
 
 
+@with_parameters
 class EVSC(ClusterSelector):
     """Select the features to which the small eigenvalues of a graph are most sensitive.
 
@@ -97,47 +99,29 @@ class EVSC(ClusterSelector):
     10
     """
 
+    n_features_to_select: int | float | str = "auto"
+    _: KW_ONLY
+    n_clusters: int | str = "auto"
+    n_neighbors: int | str = "auto"
+    affinity: str = "kernel"
+    width: float = 1.0
+    normalized: bool = True
+    scale: str | None = "moderate"
+    center: bool = True
+    keep: Any = None
+    exclude: Any = None
+    min_distance: int = 1
+    fdr: float | None = None
+    n_jobs: int | None = None
+    random_state: Any = 0
+    verbose: int = 0
+
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **ClusterSelector._parameter_constraints,
         "normalized": ["boolean"],
         "affinity": [StrOptions({"neighbors", "kernel"})],
         "width": POSITIVE,
     }
-
-    def __init__(
-        self,
-        n_features_to_select: int | float | str = "auto",
-        *,
-        n_clusters: int | str = "auto",
-        n_neighbors: int | str = "auto",
-        affinity: str = "kernel",
-        width: float = 1.0,
-        normalized: bool = True,
-        scale: str | None = "moderate",
-        center: bool = True,
-        keep: Any = None,
-        exclude: Any = None,
-        min_distance: int = 1,
-        fdr: float | None = None,
-        n_jobs: int | None = None,
-        random_state: Any = 0,
-        verbose: int = 0,
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.n_clusters = n_clusters
-        self.n_neighbors = n_neighbors
-        self.affinity = affinity
-        self.width = width
-        self.normalized = normalized
-        self.scale = scale
-        self.center = center
-        self.keep = keep
-        self.exclude = exclude
-        self.min_distance = min_distance
-        self.fdr = fdr
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
 
     def _learn(self, X: Columns, constraints: Constraints) -> Ranking:
         S, n_clusters = self._affinity_and_clusters(X)

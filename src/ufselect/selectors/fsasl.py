@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import KW_ONLY, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -21,6 +21,7 @@ from ufselect.base import (
     affordable_gram,
     checked_coef,
     rank_by_row_norm,
+    with_parameters,
 )
 from ufselect.columns.dense import Columns
 from ufselect.graphs.adaptive import adaptive_neighbors
@@ -35,6 +36,7 @@ from ufselect.solvers.reweighted import even_row_norms, smoother_projection
 _TOLERANCE = 1e-4  # of W
 
 
+@with_parameters
 class FSASL(ClusterSelector):
     """Unsupervised feature selection with adaptive structure learning.
 
@@ -164,6 +166,31 @@ class FSASL(ClusterSelector):
     (1797, 15)
     """
 
+    n_features_to_select: int | float | str = "auto"
+    _: KW_ONLY
+    n_clusters: int | str = "auto"
+    n_neighbors: int | str = 5
+    structure: str = "both"
+    adaptive: bool = True
+    w_solver: str = "regression"
+    recalibrate: bool = True
+    spread: str = "mean"
+    self_expression_size: int | None = None
+    local_weight: float = 1.0
+    row_penalty: float = 0.05
+    self_expression_penalty: float = 0.01
+    scale: str | None = None
+    center: bool = False
+    keep: Any = None
+    exclude: Any = None
+    min_distance: int = 1
+    fdr: float | None = None
+    max_iter: int = 12
+    tol: float = 0.05
+    n_jobs: int | None = None
+    random_state: Any = 0
+    verbose: int = 0
+
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **ClusterSelector._parameter_constraints,
         **ITERATIONS,
@@ -177,57 +204,6 @@ class FSASL(ClusterSelector):
         "row_penalty": SHARE,
         "self_expression_penalty": SHARE,
     }
-
-    def __init__(
-        self,
-        n_features_to_select: int | float | str = "auto",
-        *,
-        n_clusters: int | str = "auto",
-        n_neighbors: int | str = 5,
-        structure: str = "both",
-        adaptive: bool = True,
-        w_solver: str = "regression",
-        recalibrate: bool = True,
-        spread: str = "mean",
-        self_expression_size: int | None = None,
-        local_weight: float = 1.0,
-        row_penalty: float = 0.05,
-        self_expression_penalty: float = 0.01,
-        scale: str | None = None,
-        center: bool = False,
-        keep: Any = None,
-        exclude: Any = None,
-        min_distance: int = 1,
-        fdr: float | None = None,
-        max_iter: int = 12,
-        tol: float = 0.05,
-        n_jobs: int | None = None,
-        random_state: Any = 0,
-        verbose: int = 0,
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.n_clusters = n_clusters
-        self.n_neighbors = n_neighbors
-        self.structure = structure
-        self.adaptive = adaptive
-        self.w_solver = w_solver
-        self.recalibrate = recalibrate
-        self.spread = spread
-        self.self_expression_size = self_expression_size
-        self.local_weight = local_weight
-        self.row_penalty = row_penalty
-        self.self_expression_penalty = self_expression_penalty
-        self.scale = scale
-        self.center = center
-        self.keep = keep
-        self.exclude = exclude
-        self.min_distance = min_distance
-        self.fdr = fdr
-        self.max_iter = max_iter
-        self.tol = tol
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
 
     def _learn(self, X: Columns, constraints: Constraints) -> Ranking:
         gram = affordable_gram(X)

@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from typing import Any, ClassVar
 
-from ufselect.base import CHOICE_OF_EDGES, SHARE, ClusterSelector, Constraints, affordable_gram, checked_coef
+from ufselect.base import (
+    CHOICE_OF_EDGES,
+    SHARE,
+    ClusterSelector,
+    Constraints,
+    affordable_gram,
+    checked_coef,
+    with_parameters,
+)
 from ufselect.base.ranking import Ranking, rank_by_row_norm
 from ufselect.columns.dense import Columns
 from ufselect.graphs.neighbors import neighbor_graph
@@ -14,6 +23,7 @@ from ufselect.solvers.l21_path import l21_interpolation
 from ufselect.solvers.penalties import penalty_of_share
 
 
+@with_parameters
 class FSSL(ClusterSelector):
     """Joint feature selection and subspace learning.
 
@@ -103,49 +113,30 @@ class FSSL(ClusterSelector):
     10
     """
 
+    n_features_to_select: int | float | str = "auto"
+    _: KW_ONLY
+    n_clusters: int | str = "auto"
+    n_neighbors: int | str = "auto"
+    weights: str = "heat"
+    width: float = 1.0
+    exact: bool = False
+    row_penalty: float = 0.3
+    scale: str | None = "standard"
+    center: bool = True
+    keep: Any = None
+    exclude: Any = None
+    min_distance: int = 1
+    fdr: float | None = None
+    n_jobs: int | None = None
+    random_state: Any = 0
+    verbose: int = 0
+
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **ClusterSelector._parameter_constraints,
         **CHOICE_OF_EDGES,
         "row_penalty": SHARE,
         "exact": ["boolean"],
     }
-
-    def __init__(
-        self,
-        n_features_to_select: int | float | str = "auto",
-        *,
-        n_clusters: int | str = "auto",
-        n_neighbors: int | str = "auto",
-        weights: str = "heat",
-        width: float = 1.0,
-        exact: bool = False,
-        row_penalty: float = 0.3,
-        scale: str | None = "standard",
-        center: bool = True,
-        keep: Any = None,
-        exclude: Any = None,
-        min_distance: int = 1,
-        fdr: float | None = None,
-        n_jobs: int | None = None,
-        random_state: Any = 0,
-        verbose: int = 0,
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.n_clusters = n_clusters
-        self.n_neighbors = n_neighbors
-        self.weights = weights
-        self.width = width
-        self.exact = exact
-        self.row_penalty = row_penalty
-        self.scale = scale
-        self.center = center
-        self.keep = keep
-        self.exclude = exclude
-        self.min_distance = min_distance
-        self.fdr = fdr
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
 
     def _learn(self, X: Columns, constraints: Constraints) -> Ranking:
         nearest, n_clusters = self._neighborhood(X)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from numbers import Integral
 from typing import Any, ClassVar
 
@@ -10,7 +11,16 @@ import scipy.sparse as sp
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from ufselect._utils.types import Float
-from ufselect.base import NOT_NEGATIVE, POSITIVE, SHARE, ClusterSelector, Constraints, checked_coef, gram_is_affordable
+from ufselect.base import (
+    NOT_NEGATIVE,
+    POSITIVE,
+    SHARE,
+    ClusterSelector,
+    Constraints,
+    checked_coef,
+    gram_is_affordable,
+    with_parameters,
+)
 from ufselect.base.ranking import Ranking, rank_by_row_norm
 from ufselect.columns.dense import Columns
 from ufselect.graphs.kernel import kernel_factor
@@ -22,6 +32,7 @@ from ufselect.solvers.reweighted import column_smoothness
 _CARRIED_SHARE = 0.999
 
 
+@with_parameters
 class GLSPFS(ClusterSelector):
     """Global and local structure preservation for feature selection.
 
@@ -111,6 +122,25 @@ class GLSPFS(ClusterSelector):
     10
     """
 
+    n_features_to_select: int | float | str = "auto"
+    _: KW_ONLY
+    n_clusters: int | str = "auto"
+    n_neighbors: int | str = "auto"
+    width: float = 1.0
+    local_model: str = "lpp"
+    n_components: int | str = "auto"
+    local_weight: float = 1.0
+    row_penalty: float = 0.3
+    scale: str | None = "standard"
+    center: bool = True
+    keep: Any = None
+    exclude: Any = None
+    min_distance: int = 1
+    fdr: float | None = None
+    n_jobs: int | None = None
+    random_state: Any = 0
+    verbose: int = 0
+
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **ClusterSelector._parameter_constraints,
         "local_model": [StrOptions({"lpp", "lle", "ltsa"})],
@@ -119,45 +149,6 @@ class GLSPFS(ClusterSelector):
         "row_penalty": SHARE,
         "width": POSITIVE,
     }
-
-    def __init__(
-        self,
-        n_features_to_select: int | float | str = "auto",
-        *,
-        n_clusters: int | str = "auto",
-        n_neighbors: int | str = "auto",
-        width: float = 1.0,
-        local_model: str = "lpp",
-        n_components: int | str = "auto",
-        local_weight: float = 1.0,
-        row_penalty: float = 0.3,
-        scale: str | None = "standard",
-        center: bool = True,
-        keep: Any = None,
-        exclude: Any = None,
-        min_distance: int = 1,
-        fdr: float | None = None,
-        n_jobs: int | None = None,
-        random_state: Any = 0,
-        verbose: int = 0,
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.n_clusters = n_clusters
-        self.n_neighbors = n_neighbors
-        self.width = width
-        self.local_model = local_model
-        self.n_components = n_components
-        self.local_weight = local_weight
-        self.row_penalty = row_penalty
-        self.scale = scale
-        self.center = center
-        self.keep = keep
-        self.exclude = exclude
-        self.min_distance = min_distance
-        self.fdr = fdr
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
 
     def _learn(self, X: Columns, constraints: Constraints) -> Ranking:
         nearest, n_clusters = self._neighborhood(X)

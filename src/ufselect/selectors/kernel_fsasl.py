@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from typing import Any, ClassVar
 
 from sklearn.utils._param_validation import StrOptions
@@ -17,6 +18,7 @@ from ufselect.base import (
     Ranking,
     affordable_gram,
     rank_by_alignment,
+    with_parameters,
 )
 from ufselect.columns.dense import Columns
 from ufselect.graphs.adaptive import Neighborhoods, adaptive_neighbors
@@ -30,6 +32,7 @@ _LARGEST_TURN = 1 / 3  # of the structure in the last iteration; results/README.
 _STRUCTURES = 3  # the latest ones, by which features are selected
 
 
+@with_parameters
 class KernelFSASL(GraphSelector):
     """Feature selection with adaptive structure learning that needs no number of clusters.
 
@@ -154,6 +157,26 @@ class KernelFSASL(GraphSelector):
     (1797, 15)
     """
 
+    n_features_to_select: int | float | str = "auto"
+    _: KW_ONLY
+    n_neighbors: int | str = "auto"
+    neighbors: str = "auto"
+    graph_components: int | None = 30
+    adaptive: bool = True
+    row_penalty: float = 0.1
+    scale: str | None = "moderate"
+    center: bool = True
+    keep: Any = None
+    exclude: Any = None
+    min_distance: int = 1
+    fdr: float | None = None
+    max_iter: int = 4
+    tol: float | None = None
+    n_jobs: int | None = None
+    device: str | None = None
+    random_state: Any = 0
+    verbose: int = 0
+
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **GraphSelector._parameter_constraints,
         "neighbors": [StrOptions({"auto", "exact", "approximate"})],
@@ -166,47 +189,6 @@ class KernelFSASL(GraphSelector):
         "random_state": ["random_state"],
     }
     _homes = ("tensor", "Dask array")
-
-    def __init__(
-        self,
-        n_features_to_select: int | float | str = "auto",
-        *,
-        n_neighbors: int | str = "auto",
-        neighbors: str = "auto",
-        graph_components: int | None = 30,
-        adaptive: bool = True,
-        row_penalty: float = 0.1,
-        scale: str | None = "moderate",
-        center: bool = True,
-        keep: Any = None,
-        exclude: Any = None,
-        min_distance: int = 1,
-        fdr: float | None = None,
-        max_iter: int = 4,
-        tol: float | None = None,
-        n_jobs: int | None = None,
-        device: str | None = None,
-        random_state: Any = 0,
-        verbose: int = 0,
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.n_neighbors = n_neighbors
-        self.neighbors = neighbors
-        self.graph_components = graph_components
-        self.adaptive = adaptive
-        self.row_penalty = row_penalty
-        self.scale = scale
-        self.center = center
-        self.keep = keep
-        self.exclude = exclude
-        self.min_distance = min_distance
-        self.fdr = fdr
-        self.max_iter = max_iter
-        self.tol = tol
-        self.n_jobs = n_jobs
-        self.device = device
-        self.random_state = random_state
-        self.verbose = verbose
 
     def _learn(self, X: Columns, constraints: Constraints) -> Ranking:
         gram = affordable_gram(X)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,7 +11,15 @@ from scipy.sparse.csgraph import connected_components
 from sklearn.utils._param_validation import StrOptions
 
 from ufselect._utils.types import Float, Indices
-from ufselect.base import ITERATIONS, POSITIVE, ClusterSelector, Constraints, Iterations, warn_not_converged
+from ufselect.base import (
+    ITERATIONS,
+    POSITIVE,
+    ClusterSelector,
+    Constraints,
+    Iterations,
+    warn_not_converged,
+    with_parameters,
+)
 from ufselect.base.ranking import Ranking, rank_by_explanation
 from ufselect.columns.dense import Columns
 from ufselect.graphs.laplacian import SparseLaplacian, column_energies
@@ -31,6 +39,7 @@ _NEGLIGIBLE = 1e-12
 _MOST_NEIGHBORS = 40
 
 
+@with_parameters
 class LLCFS(ClusterSelector):
     """Feature selection for local learning-based clustering.
 
@@ -126,49 +135,30 @@ class LLCFS(ClusterSelector):
     10
     """
 
+    n_features_to_select: int | float | str = "auto"
+    _: KW_ONLY
+    n_clusters: int | str = "auto"
+    n_neighbors: int | str = "auto"
+    neighborhood: str = "nearest"
+    fit_weight: float = 0.1
+    scale: str | None = "moderate"
+    center: bool = True
+    keep: Any = None
+    exclude: Any = None
+    min_distance: int = 1
+    fdr: float | None = None
+    max_iter: int = 20
+    tol: float = 0.05
+    n_jobs: int | None = None
+    random_state: Any = 0
+    verbose: int = 0
+
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **ClusterSelector._parameter_constraints,
         **ITERATIONS,
         "neighborhood": [StrOptions({"nearest", "mutual"})],
         "fit_weight": POSITIVE,
     }
-
-    def __init__(
-        self,
-        n_features_to_select: int | float | str = "auto",
-        *,
-        n_clusters: int | str = "auto",
-        n_neighbors: int | str = "auto",
-        neighborhood: str = "nearest",
-        fit_weight: float = 0.1,
-        scale: str | None = "moderate",
-        center: bool = True,
-        keep: Any = None,
-        exclude: Any = None,
-        min_distance: int = 1,
-        fdr: float | None = None,
-        max_iter: int = 20,
-        tol: float = 0.05,
-        n_jobs: int | None = None,
-        random_state: Any = 0,
-        verbose: int = 0,
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.n_clusters = n_clusters
-        self.n_neighbors = n_neighbors
-        self.neighborhood = neighborhood
-        self.fit_weight = fit_weight
-        self.scale = scale
-        self.center = center
-        self.keep = keep
-        self.exclude = exclude
-        self.min_distance = min_distance
-        self.fdr = fdr
-        self.max_iter = max_iter
-        self.tol = tol
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
 
     def _usual_neighbors(self, n: int) -> int:
         """20, or fewer if there are few samples: each local model is fitted to a neighbourhood."""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import KW_ONLY, replace
 from typing import Any, ClassVar
 
-from ufselect.base import BaseSelector, Constraints
+from ufselect.base import BaseSelector, Constraints, with_parameters
 from ufselect.base.ranking import Ranking, rank_by_score
 from ufselect.columns.dense import Columns
 from ufselect.columns.moments import column_spreads, powers_of_two
@@ -13,6 +13,7 @@ from ufselect.columns.moments import column_spreads, powers_of_two
 _PARAMETERS = ("n_features_to_select", "keep", "exclude", "min_distance", "fdr", "verbose")
 
 
+@with_parameters
 class MaxVariance(BaseSelector):
     """Select the features of largest variance.
 
@@ -61,26 +62,17 @@ class MaxVariance(BaseSelector):
     array([2])
     """
 
+    n_features_to_select: int | float | str = "auto"
+    _: KW_ONLY
+    keep: Any = None
+    exclude: Any = None
+    min_distance: int = 1
+    fdr: float | None = None
+    verbose: int = 0
+
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         name: BaseSelector._parameter_constraints[name] for name in _PARAMETERS
     }
-
-    def __init__(
-        self,
-        n_features_to_select: int | float | str = "auto",
-        *,
-        keep: Any = None,
-        exclude: Any = None,
-        min_distance: int = 1,
-        fdr: float | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.keep = keep
-        self.exclude = exclude
-        self.min_distance = min_distance
-        self.fdr = fdr
-        self.verbose = verbose
 
     def _prepared(self, X: Any) -> Columns:
         return Columns(X)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from numbers import Integral
 from typing import Any, ClassVar
 
@@ -10,7 +11,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from ufselect._utils.progress import progress
 from ufselect._utils.types import Float
-from ufselect.base import CHOICE_OF_EDGES, ClusterSelector, Constraints, affordable_gram
+from ufselect.base import CHOICE_OF_EDGES, ClusterSelector, Constraints, affordable_gram, with_parameters
 from ufselect.base.ranking import Ranking, rank_by_explanation
 from ufselect.columns.dense import Columns
 from ufselect.graphs.neighbors import neighbor_graph
@@ -20,6 +21,7 @@ from ufselect.solvers.lars import first_of_opposites, lasso_of_size
 _USUAL_NONZERO = 50
 
 
+@with_parameters
 class MCFS(ClusterSelector):
     """Unsupervised feature selection for multi-cluster data.
 
@@ -108,46 +110,28 @@ class MCFS(ClusterSelector):
     10
     """
 
+    n_features_to_select: int | float | str = "auto"
+    _: KW_ONLY
+    n_clusters: int | str = "auto"
+    n_neighbors: int | str = "auto"
+    weights: str = "heat"
+    width: float = 1.0
+    n_nonzero: int | str = "auto"
+    scale: str | None = "standard"
+    center: bool = True
+    keep: Any = None
+    exclude: Any = None
+    min_distance: int = 1
+    fdr: float | None = None
+    n_jobs: int | None = None
+    random_state: Any = 0
+    verbose: int = 0
+
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **ClusterSelector._parameter_constraints,
         **CHOICE_OF_EDGES,
         "n_nonzero": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
     }
-
-    def __init__(
-        self,
-        n_features_to_select: int | float | str = "auto",
-        *,
-        n_clusters: int | str = "auto",
-        n_neighbors: int | str = "auto",
-        weights: str = "heat",
-        width: float = 1.0,
-        n_nonzero: int | str = "auto",
-        scale: str | None = "standard",
-        center: bool = True,
-        keep: Any = None,
-        exclude: Any = None,
-        min_distance: int = 1,
-        fdr: float | None = None,
-        n_jobs: int | None = None,
-        random_state: Any = 0,
-        verbose: int = 0,
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.n_clusters = n_clusters
-        self.n_neighbors = n_neighbors
-        self.weights = weights
-        self.width = width
-        self.n_nonzero = n_nonzero
-        self.scale = scale
-        self.center = center
-        self.keep = keep
-        self.exclude = exclude
-        self.min_distance = min_distance
-        self.fdr = fdr
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
 
     def _learn(self, X: Columns, constraints: Constraints) -> Ranking:
         nearest, n_clusters = self._neighborhood(X)

@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils._param_validation import StrOptions
 
 from ufselect._utils.types import Float
-from ufselect.base import CHOICE_OF_EDGES, ITERATIONS, POSITIVE, SHARE, ClusterSelector, Constraints, affordable_gram
+from ufselect.base import (
+    CHOICE_OF_EDGES,
+    ITERATIONS,
+    POSITIVE,
+    SHARE,
+    ClusterSelector,
+    Constraints,
+    affordable_gram,
+    with_parameters,
+)
 from ufselect.base.ranking import Ranking, rank_by_row_norm
 from ufselect.columns.dense import Columns
 from ufselect.graphs.laplacian import NormalizedLaplacian, quadratic_form
@@ -31,6 +41,7 @@ from ufselect.solvers.reweighted import (
 _PUBLISHED_ORTHOGONALITY = 1e8
 
 
+@with_parameters
 class NDFS(ClusterSelector):
     """Non-negative discriminative feature selection.
 
@@ -129,6 +140,27 @@ class NDFS(ClusterSelector):
     10
     """
 
+    n_features_to_select: int | float | str = "auto"
+    _: KW_ONLY
+    n_clusters: int | str = "auto"
+    n_neighbors: int | str = "auto"
+    weights: str = "heat"
+    width: float = 1.0
+    update: str = "monotone"
+    regression_weight: float = 1.0
+    row_penalty: float = 0.3
+    scale: str | None = "moderate"
+    center: bool = True
+    keep: Any = None
+    exclude: Any = None
+    min_distance: int = 1
+    fdr: float | None = None
+    max_iter: int = 500
+    tol: float = 5e-4
+    n_jobs: int | None = None
+    random_state: Any = 0
+    verbose: int = 0
+
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **ClusterSelector._parameter_constraints,
         **CHOICE_OF_EDGES,
@@ -137,49 +169,6 @@ class NDFS(ClusterSelector):
         "row_penalty": SHARE,
         "update": [StrOptions({"monotone", "published"})],
     }
-
-    def __init__(
-        self,
-        n_features_to_select: int | float | str = "auto",
-        *,
-        n_clusters: int | str = "auto",
-        n_neighbors: int | str = "auto",
-        weights: str = "heat",
-        width: float = 1.0,
-        update: str = "monotone",
-        regression_weight: float = 1.0,
-        row_penalty: float = 0.3,
-        scale: str | None = "moderate",
-        center: bool = True,
-        keep: Any = None,
-        exclude: Any = None,
-        min_distance: int = 1,
-        fdr: float | None = None,
-        max_iter: int = 500,
-        tol: float = 5e-4,
-        n_jobs: int | None = None,
-        random_state: Any = 0,
-        verbose: int = 0,
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.n_clusters = n_clusters
-        self.n_neighbors = n_neighbors
-        self.weights = weights
-        self.width = width
-        self.update = update
-        self.regression_weight = regression_weight
-        self.row_penalty = row_penalty
-        self.scale = scale
-        self.center = center
-        self.keep = keep
-        self.exclude = exclude
-        self.min_distance = min_distance
-        self.fdr = fdr
-        self.max_iter = max_iter
-        self.tol = tol
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
 
     def _learn(self, X: Columns, constraints: Constraints) -> Ranking:
         n_clusters, L, F = self._indicators_and_laplacian(X, self.weights, self.width)

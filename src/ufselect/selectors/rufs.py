@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from sklearn.cluster import KMeans
 
 from ufselect._utils.types import Float, Indices
-from ufselect.base import ITERATIONS, NOT_NEGATIVE, POSITIVE, SHARE, ClusterSelector, Constraints
+from ufselect.base import ITERATIONS, NOT_NEGATIVE, POSITIVE, SHARE, ClusterSelector, Constraints, with_parameters
 from ufselect.base.ranking import Ranking, rank_by_row_norm
 from ufselect.columns.dense import Columns
 from ufselect.graphs.components import principal_components
@@ -42,6 +42,7 @@ _CERTAIN_DIGITS = 9  # of principal components, beside the largest
 _FEW = 0.5  # columns for a sample up to which a system of their number takes less time than one of the samples
 
 
+@with_parameters
 class RUFS(ClusterSelector):
     """Robust unsupervised feature selection.
 
@@ -138,6 +139,25 @@ class RUFS(ClusterSelector):
     10
     """
 
+    n_features_to_select: int | float | str = "auto"
+    _: KW_ONLY
+    n_clusters: int | str = "auto"
+    n_neighbors: int | str = "auto"
+    width: float = 1.0
+    local_weight: float = 1.0
+    regression_weight: float = 1.0
+    row_penalty: float = 0.3
+    center: bool = True
+    keep: Any = None
+    exclude: Any = None
+    min_distance: int = 1
+    fdr: float | None = None
+    max_iter: int = 500
+    tol: float = 5e-4
+    n_jobs: int | None = None
+    random_state: Any = 0
+    verbose: int = 0
+
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **ClusterSelector._parameter_constraints,
         **ITERATIONS,
@@ -147,45 +167,6 @@ class RUFS(ClusterSelector):
         "width": POSITIVE,
     }
     del _parameter_constraints["scale"]
-
-    def __init__(
-        self,
-        n_features_to_select: int | float | str = "auto",
-        *,
-        n_clusters: int | str = "auto",
-        n_neighbors: int | str = "auto",
-        width: float = 1.0,
-        local_weight: float = 1.0,
-        regression_weight: float = 1.0,
-        row_penalty: float = 0.3,
-        center: bool = True,
-        keep: Any = None,
-        exclude: Any = None,
-        min_distance: int = 1,
-        fdr: float | None = None,
-        max_iter: int = 500,
-        tol: float = 5e-4,
-        n_jobs: int | None = None,
-        random_state: Any = 0,
-        verbose: int = 0,
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.n_clusters = n_clusters
-        self.n_neighbors = n_neighbors
-        self.width = width
-        self.local_weight = local_weight
-        self.regression_weight = regression_weight
-        self.row_penalty = row_penalty
-        self.center = center
-        self.keep = keep
-        self.exclude = exclude
-        self.min_distance = min_distance
-        self.fdr = fdr
-        self.max_iter = max_iter
-        self.tol = tol
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
 
     def _prepared(self, X: Any) -> Columns:
         return Columns.of_unit_range(X)

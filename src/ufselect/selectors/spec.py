@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from typing import Any, ClassVar
 
 import numpy as np
@@ -10,7 +11,7 @@ from sklearn.utils._param_validation import StrOptions
 from ufselect._utils.memory import ensure_fits
 from ufselect._utils.threads import threads_for
 from ufselect._utils.types import Float
-from ufselect.base import CHOICE_OF_EDGES, POSITIVE, ClusterSelector, Constraints
+from ufselect.base import CHOICE_OF_EDGES, POSITIVE, ClusterSelector, Constraints, with_parameters
 from ufselect.base.ranking import Ranking, rank_by_score
 from ufselect.columns.dense import Columns, column_blocks
 from ufselect.graphs.kernel import gaussian_kernel
@@ -19,6 +20,7 @@ from ufselect.graphs.neighbors import Neighbors, neighbor_graph
 from ufselect.graphs.spectral import smallest_eigenvectors
 
 
+@with_parameters
 class SPEC(ClusterSelector):
     """Select the features that follow the spectrum of the normalised Laplacian.
 
@@ -98,6 +100,25 @@ class SPEC(ClusterSelector):
     array([2, 3])
     """
 
+    n_features_to_select: int | float | str = "auto"
+    _: KW_ONLY
+    n_clusters: int | str = "auto"
+    n_neighbors: int | str = "auto"
+    affinity: str = "neighbors"
+    weights: str = "heat"
+    width: float = 1.0
+    criterion: str = "phi3"
+    power: float = 1.0
+    scale: str | None = "standard"
+    center: bool = True
+    keep: Any = None
+    exclude: Any = None
+    min_distance: int = 1
+    fdr: float | None = None
+    n_jobs: int | None = None
+    random_state: Any = 0
+    verbose: int = 0
+
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **ClusterSelector._parameter_constraints,
         **CHOICE_OF_EDGES,
@@ -105,45 +126,6 @@ class SPEC(ClusterSelector):
         "power": POSITIVE,
         "affinity": [StrOptions({"neighbors", "kernel"})],
     }
-
-    def __init__(
-        self,
-        n_features_to_select: int | float | str = "auto",
-        *,
-        n_clusters: int | str = "auto",
-        n_neighbors: int | str = "auto",
-        affinity: str = "neighbors",
-        weights: str = "heat",
-        width: float = 1.0,
-        criterion: str = "phi3",
-        power: float = 1.0,
-        scale: str | None = "standard",
-        center: bool = True,
-        keep: Any = None,
-        exclude: Any = None,
-        min_distance: int = 1,
-        fdr: float | None = None,
-        n_jobs: int | None = None,
-        random_state: Any = 0,
-        verbose: int = 0,
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.n_clusters = n_clusters
-        self.n_neighbors = n_neighbors
-        self.affinity = affinity
-        self.weights = weights
-        self.width = width
-        self.criterion = criterion
-        self.power = power
-        self.scale = scale
-        self.center = center
-        self.keep = keep
-        self.exclude = exclude
-        self.min_distance = min_distance
-        self.fdr = fdr
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
 
     def _learn(self, X: Columns, constraints: Constraints) -> Ranking:
         if self.criterion == "phi3":

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils._param_validation import StrOptions
 
 from ufselect._utils.types import Float
-from ufselect.base import POSITIVE, ClusterSelector, Constraints, affordable_gram, checked_coef
+from ufselect.base import POSITIVE, ClusterSelector, Constraints, affordable_gram, checked_coef, with_parameters
 from ufselect.base.ranking import Ranking, rank_by_explanation, rank_by_row_norm
 from ufselect.columns.dense import Columns
 from ufselect.graphs.kernel import kernel_factor
@@ -18,6 +19,7 @@ _USUAL_ROWS = 50
 _ROUNDING = 1e-10
 
 
+@with_parameters
 class SPFS(ClusterSelector):
     """Similarity preserving feature selection.
 
@@ -105,44 +107,27 @@ class SPFS(ClusterSelector):
     10
     """
 
+    n_features_to_select: int | float | str = "auto"
+    _: KW_ONLY
+    n_clusters: int | str = "auto"
+    n_neighbors: int | str = "auto"
+    width: float = 1.0
+    solver: str = "sfs"
+    scale: str | None = "moderate"
+    center: bool = True
+    keep: Any = None
+    exclude: Any = None
+    min_distance: int = 1
+    fdr: float | None = None
+    n_jobs: int | None = None
+    random_state: Any = 0
+    verbose: int = 0
+
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **ClusterSelector._parameter_constraints,
         "solver": [StrOptions({"sfs", "nes", "lar"})],
         "width": POSITIVE,
     }
-
-    def __init__(
-        self,
-        n_features_to_select: int | float | str = "auto",
-        *,
-        n_clusters: int | str = "auto",
-        n_neighbors: int | str = "auto",
-        width: float = 1.0,
-        solver: str = "sfs",
-        scale: str | None = "moderate",
-        center: bool = True,
-        keep: Any = None,
-        exclude: Any = None,
-        min_distance: int = 1,
-        fdr: float | None = None,
-        n_jobs: int | None = None,
-        random_state: Any = 0,
-        verbose: int = 0,
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.n_clusters = n_clusters
-        self.n_neighbors = n_neighbors
-        self.width = width
-        self.solver = solver
-        self.scale = scale
-        self.center = center
-        self.keep = keep
-        self.exclude = exclude
-        self.min_distance = min_distance
-        self.fdr = fdr
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
 
     def _learn(self, X: Columns, constraints: Constraints) -> Ranking:
         n_clusters = self._count_clusters(X)

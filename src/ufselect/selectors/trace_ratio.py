@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from ufselect._utils.types import Float, Indices
-from ufselect.base import CHOICE_OF_EDGES, Constraints, GraphSelector
+from ufselect.base import CHOICE_OF_EDGES, Constraints, GraphSelector, with_parameters
 from ufselect.base.ranking import Ranking, from_best_to_worst
 from ufselect.columns.dense import Columns
 from ufselect.graphs.laplacian import neighbor_scatters
 from ufselect.graphs.neighbors import neighbor_graph
 
 
+@with_parameters
 class TraceRatio(GraphSelector):
     """Select the m features with the largest ratio of global to local scatter.
 
@@ -84,36 +86,21 @@ class TraceRatio(GraphSelector):
     array([2, 3])
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {**GraphSelector._parameter_constraints, **CHOICE_OF_EDGES}
+    n_features_to_select: int | float | str = "auto"
+    _: KW_ONLY
+    n_neighbors: int | str = "auto"
+    weights: str = "heat"
+    width: float = 1.0
+    scale: str | None = "standard"
+    center: bool = True
+    keep: Any = None
+    exclude: Any = None
+    min_distance: int = 1
+    fdr: float | None = None
+    n_jobs: int | None = None
+    verbose: int = 0
 
-    def __init__(
-        self,
-        n_features_to_select: int | float | str = "auto",
-        *,
-        n_neighbors: int | str = "auto",
-        weights: str = "heat",
-        width: float = 1.0,
-        scale: str | None = "standard",
-        center: bool = True,
-        keep: Any = None,
-        exclude: Any = None,
-        min_distance: int = 1,
-        fdr: float | None = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.n_neighbors = n_neighbors
-        self.weights = weights
-        self.width = width
-        self.scale = scale
-        self.center = center
-        self.keep = keep
-        self.exclude = exclude
-        self.min_distance = min_distance
-        self.fdr = fdr
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {**GraphSelector._parameter_constraints, **CHOICE_OF_EDGES}
 
     def _learn(self, X: Columns, constraints: Constraints) -> Ranking:
         A = neighbor_graph(X, self._neighbors(X), weights=self.weights, width=self.width)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,7 +13,7 @@ from scipy.sparse.linalg import LinearOperator, eigsh
 from ufselect._utils.memory import ensure_fits
 from ufselect._utils.threads import threads_for
 from ufselect._utils.types import Float
-from ufselect.base import ITERATIONS, POSITIVE, SHARE, ClusterSelector, Constraints, Iterations
+from ufselect.base import ITERATIONS, POSITIVE, SHARE, ClusterSelector, Constraints, Iterations, with_parameters
 from ufselect.base.ranking import Ranking, rank_by_explanation
 from ufselect.columns.dense import Columns, wide_column_blocks
 from ufselect.graphs.laplacian import column_energies, dense_energies, quadratic_form
@@ -26,6 +26,7 @@ _FREE = 1e-12
 _CERTAIN_DIGITS = 9
 
 
+@with_parameters
 class UDFS(ClusterSelector):
     """Unsupervised discriminative feature selection.
 
@@ -120,49 +121,30 @@ class UDFS(ClusterSelector):
     10
     """
 
+    n_features_to_select: int | float | str = "auto"
+    _: KW_ONLY
+    n_clusters: int | str = "auto"
+    n_neighbors: int | str = "auto"
+    row_penalty: float = 0.3
+    ridge: float = 1.0
+    scale: str | None = "standard"
+    center: bool = True
+    keep: Any = None
+    exclude: Any = None
+    min_distance: int = 1
+    fdr: float | None = None
+    max_iter: int = 100
+    tol: float = 1e-4
+    n_jobs: int | None = None
+    random_state: Any = 0
+    verbose: int = 0
+
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **ClusterSelector._parameter_constraints,
         **ITERATIONS,
         "row_penalty": SHARE,
         "ridge": POSITIVE,
     }
-
-    def __init__(
-        self,
-        n_features_to_select: int | float | str = "auto",
-        *,
-        n_clusters: int | str = "auto",
-        n_neighbors: int | str = "auto",
-        row_penalty: float = 0.3,
-        ridge: float = 1.0,
-        scale: str | None = "standard",
-        center: bool = True,
-        keep: Any = None,
-        exclude: Any = None,
-        min_distance: int = 1,
-        fdr: float | None = None,
-        max_iter: int = 100,
-        tol: float = 1e-4,
-        n_jobs: int | None = None,
-        random_state: Any = 0,
-        verbose: int = 0,
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.n_clusters = n_clusters
-        self.n_neighbors = n_neighbors
-        self.row_penalty = row_penalty
-        self.ridge = ridge
-        self.scale = scale
-        self.center = center
-        self.keep = keep
-        self.exclude = exclude
-        self.min_distance = min_distance
-        self.fdr = fdr
-        self.max_iter = max_iter
-        self.tol = tol
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
 
     def _learn(self, X: Columns, constraints: Constraints) -> Ranking:
         nearest, n_clusters = self._neighborhood(X)
