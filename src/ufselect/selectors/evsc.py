@@ -39,8 +39,7 @@ class EVSC(ClusterSelector):
     n_features_to_select : int, float or "auto", default="auto"
         Number of features to select, or the fraction if a float. "auto" takes those that score above the mean.
     n_clusters : int or "auto", default="auto"
-        c, the number of eigenvalues. "auto" reads it off the widest gap between the eigenvalues of a neighbour graph,
-        from 5 to √n (at most 50).
+        c, the number of eigenvalues. "auto" reads it off an eigengap.
     n_neighbors : int or "auto", default="auto"
         k, the number of neighbours of each sample. "auto" is n/200, from 5 to 15, but at most n/8 and at least 3.
     affinity : {"kernel", "neighbors"}, default="kernel"
@@ -52,8 +51,7 @@ class EVSC(ClusterSelector):
     normalized : bool, default=True
         Whether to solve Lu = λDu. If False, solve Lu = λu, and the term in λ above is absent.
     scale : {"moderate", "standard"} or None, default="moderate"
-        Divide each column by its standard deviation plus the median of all standard deviations, by its standard
-        deviation, or use the columns as they are if None. Moderate scaling leaves columns that hardly vary small.
+        Divide each column by its standard deviation, plus the median of all if "moderate"; None leaves it as it is.
         Without scaling, features of large variance score high.
     center : bool, default=True
         Whether to centre the columns. The score does not depend on it.
@@ -64,8 +62,7 @@ class EVSC(ClusterSelector):
     min_distance : int, default=1
         Smallest distance between the indices of two selected features, for features in an order, such as wavelengths.
     fdr : float or None, default=None
-        Select among the features that share structure with others at this false discovery rate, such as 0.05; the
-        others follow, by p-value (:func:`ufselect.significance.column_significance`). None does not test features.
+        Select among the features that share structure with others at this false discovery rate; None skips the test.
     n_jobs : int or None, default=None
         Number of threads of the neighbour search. The result does not depend on it.
     random_state : int, RandomState instance or None, default=0

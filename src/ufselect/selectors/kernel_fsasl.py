@@ -66,9 +66,8 @@ class KernelFSASL(GraphSelector):
         more features than samples, and more than n of them (at least 500, at most 2000) would take part, γ is doubled
         until fewer do.
     scale : {"moderate", "standard"} or None, default="moderate"
-        Divide each column by its standard deviation plus the median of all standard deviations, by its standard
-        deviation, or use the columns as they are if None. Moderate scaling leaves columns that hardly vary small. It is
-        the default because such columns are mostly noise, which would blur the structure that is learned from them.
+        Divide each column by its standard deviation, plus the median of all if "moderate"; None leaves it as it is.
+        "moderate" is the default because columns that hardly vary, which it leaves small, are mostly noise.
     center : bool, default=True
         Whether to centre the columns. A sparse X is centred implicitly.
     keep : list of str or int, or None, default=None

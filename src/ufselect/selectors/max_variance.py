@@ -23,8 +23,7 @@ class MaxVariance(BaseSelector):
     Parameters
     ----------
     n_features_to_select : int, float or "auto", default="auto"
-        Number of features to select, or the fraction if a float. "auto" takes those whose variance is above
-        the mean.
+        Number of features to select, or the fraction if a float. "auto" takes those that score above the mean.
     keep : list of str or int, or None, default=None
         Features to select before all others, by name or number. The others follow by score.
     exclude : list of str or int, or None, default=None
@@ -32,8 +31,7 @@ class MaxVariance(BaseSelector):
     min_distance : int, default=1
         Smallest distance between the indices of two selected features, for features in an order, such as wavelengths.
     fdr : float or None, default=None
-        Select among the features that share structure with others at this false discovery rate, such as 0.05; the
-        others follow, by p-value (:func:`ufselect.significance.column_significance`). None does not test features.
+        Select among the features that share structure with others at this false discovery rate; None skips the test.
     verbose : int, default=0
         If 1, show the elapsed time on a terminal.
 

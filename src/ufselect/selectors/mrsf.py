@@ -31,8 +31,7 @@ class MRSF(ClusterSelector):
     n_features_to_select : int, float or "auto", default="auto"
         Number of features to select, or the fraction if a float. "auto" ends at the peak of the alignment curve.
     n_clusters : int or "auto", default="auto"
-        c, the approximate number of clusters. Y has c − 1 columns, or c if the data are not centred. "auto" reads c off
-        the widest gap between the eigenvalues of a neighbour graph, from 5 to √n (at most 50).
+        c, the approximate number of clusters; Y has c − 1 columns, or c if not centred. "auto" reads c off an eigengap.
     n_neighbors : int or "auto", default="auto"
         k, the number of neighbours of each sample in the graph from which n_clusters="auto" is read. "auto" is 10, or
         fewer if there are few samples.
@@ -40,8 +39,7 @@ class MRSF(ClusterSelector):
         t of the Gaussian kernel exp(−‖xᵢ−xⱼ‖²/(2t²)), as a multiple of the root mean square distance between samples.
         Above 3000 samples the kernel is approximated from 1000 of them.
     scale : {"moderate", "standard"} or None, default="moderate"
-        Divide each column by its standard deviation plus the median of all standard deviations, by its standard
-        deviation, or use the columns as they are if None. Moderate scaling leaves columns that hardly vary small. The
+        Divide each column by its standard deviation, plus the median of all if "moderate"; None leaves it as it is. The
         paper scales.
     center : bool, default=True
         Whether to centre the columns and the kernel.
@@ -52,8 +50,7 @@ class MRSF(ClusterSelector):
     min_distance : int, default=1
         Smallest distance between the indices of two selected features, for features in an order, such as wavelengths.
     fdr : float or None, default=None
-        Select among the features that share structure with others at this false discovery rate, such as 0.05; the
-        others follow, by p-value (:func:`ufselect.significance.column_significance`). None does not test features.
+        Select among the features that share structure with others at this false discovery rate; None skips the test.
     n_jobs : int or None, default=None
         Number of threads of the neighbour search. The result does not depend on it.
     random_state : int, RandomState instance or None, default=0

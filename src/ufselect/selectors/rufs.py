@@ -60,8 +60,7 @@ class RUFS(ClusterSelector):
     n_features_to_select : int, float or "auto", default="auto"
         Number of features to select, or the fraction if a float. "auto" ends at the peak of the alignment curve.
     n_clusters : int or "auto", default="auto"
-        c, the number of columns of G. "auto" reads it off the widest gap between the eigenvalues of a neighbour graph,
-        from 5 to √n (at most 50).
+        c, the number of columns of G. "auto" reads it off an eigengap.
     n_neighbors : int or "auto", default="auto"
         k, the number of neighbours of each sample. "auto" is n/200, from 5 to 15, but at most n/8 and at least 3.
     width : float, default=1.0
@@ -83,8 +82,7 @@ class RUFS(ClusterSelector):
     min_distance : int, default=1
         Smallest distance between the indices of two selected features, for features in an order, such as wavelengths.
     fdr : float or None, default=None
-        Select among the features that share structure with others at this false discovery rate, such as 0.05; the
-        others follow, by p-value (:func:`ufselect.significance.column_significance`). None does not test features.
+        Select among the features that share structure with others at this false discovery rate; None skips the test.
     max_iter : int, default=500
         Maximum number of iterations. It is larger than in other methods because each value of z takes its share.
     tol : float, default=5e-4

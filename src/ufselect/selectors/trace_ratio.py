@@ -38,10 +38,9 @@ class TraceRatio(GraphSelector):
     width : float, default=1.0
         t, as a multiple of the root mean square distance between samples.
     scale : {"moderate", "standard"} or None, default="standard"
-        Divide each column by its standard deviation plus the median of all standard deviations, by its standard
-        deviation, or use the columns as they are if None. Moderate scaling leaves columns that hardly vary small.
-        Without scaling, features of small variance come first once the good features are exhausted. The default is not
-        "moderate", as in other methods, because that scored lower here (see docs/methods.md).
+        Divide each column by its standard deviation, plus the median of all if "moderate"; None leaves it as it is.
+        Without scaling, features of small variance come first once the good ones are exhausted. The default is
+        "standard" because "moderate" scored lower here (see docs/methods.md).
     center : bool, default=True
         Whether to centre the columns. Only the cosine similarity depends on it.
     keep : list of str or int, or None, default=None
@@ -51,8 +50,7 @@ class TraceRatio(GraphSelector):
     min_distance : int, default=1
         Smallest distance between the indices of two selected features, for features in an order, such as wavelengths.
     fdr : float or None, default=None
-        Select among the features that share structure with others at this false discovery rate, such as 0.05; the
-        others follow, by p-value (:func:`ufselect.significance.column_significance`). None does not test features.
+        Select among the features that share structure with others at this false discovery rate; None skips the test.
     n_jobs : int or None, default=None
         Number of threads of the neighbour search. The result does not depend on it.
     verbose : int, default=0

@@ -45,8 +45,7 @@ class UDFS(ClusterSelector):
     n_features_to_select : int, float or "auto", default="auto"
         Number of features to select, or the fraction if a float. "auto" ends at the peak of the alignment curve.
     n_clusters : int or "auto", default="auto"
-        c, the approximate number of clusters. W has c − 1 columns, or c if the data are not centred. "auto" reads c off
-        the widest gap between the eigenvalues of a neighbour graph, from 5 to √n (at most 50).
+        c, the approximate number of clusters; W has c − 1 columns, or c if not centred. "auto" reads c off an eigengap.
     n_neighbors : int or "auto", default="auto"
         k, the number of neighbours of each sample. "auto" is n/200, from 5 to 15, but at most n/8 and at least 3.
     row_penalty : float, default=0.3
@@ -54,10 +53,9 @@ class UDFS(ClusterSelector):
     ridge : float, default=1.0
         λ, as a multiple of the mean eigenvalue of X̃ᵢX̃ᵢᵀ.
     scale : {"moderate", "standard"} or None, default="standard"
-        Divide each column by its standard deviation plus the median of all standard deviations, by its standard
-        deviation, or use the columns as they are if None. Moderate scaling leaves columns that hardly vary small.
-        Without scaling, features of small variance come first. The default is not "moderate", as in other methods,
-        because that scored lower here (see docs/methods.md).
+        Divide each column by its standard deviation, plus the median of all if "moderate"; None leaves it as it is.
+        Without scaling, features of small variance come first. The default is "standard" because "moderate" scored
+        lower here (see docs/methods.md).
     center : bool, default=True
         Whether to centre the columns.
     keep : list of str or int, or None, default=None
@@ -67,8 +65,7 @@ class UDFS(ClusterSelector):
     min_distance : int, default=1
         Smallest distance between the indices of two selected features, for features in an order, such as wavelengths.
     fdr : float or None, default=None
-        Select among the features that share structure with others at this false discovery rate, such as 0.05; the
-        others follow, by p-value (:func:`ufselect.significance.column_significance`). None does not test features.
+        Select among the features that share structure with others at this false discovery rate; None skips the test.
     max_iter : int, default=100
         Maximum number of iterations.
     tol : float, default=1e-4
