@@ -28,24 +28,7 @@ def seed_of(random_state: Any) -> int:
 
 
 def draws_of_samples(n: int, n_draws: int, share: float = 0.8, random_state: Any = 0) -> list[Indices]:
-    """Draw random subsets of the samples.
-
-    Parameters
-    ----------
-    n : int
-        Number of samples.
-    n_draws : int
-        Number of subsets.
-    share : float, default=0.8
-        Share of the samples in a subset.
-    random_state : int, RandomState instance or None, default=0
-        Seed of the subsets.
-
-    Returns
-    -------
-    list of ndarray of int
-        Sorted row indices.
-    """
+    """Draw random subsets with a share of the samples; return their sorted row indices."""
     check_scalar(n_draws, "n_draws", Integral, min_val=0)
     check_scalar(share, "share", Real, min_val=0, max_val=1, include_boundaries="right")
     rng = np.random.default_rng(seed_of(random_state))

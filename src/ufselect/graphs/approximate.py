@@ -33,11 +33,7 @@ class FoundNeighbors(NamedTuple):
 def searches_approximately(neighbors: str, points: Any) -> bool:
     """Return whether to search for approximate neighbours: as told or, if that is "auto", if there are many points.
 
-    Parameters
-    ----------
-    neighbors : {"auto", "exact", "approximate"}
-    points : Columns, ndarray or tensor of shape (n, q)
-        The search is exact, and fast, for tensors, and exact for sparse columns.
+    The search is exact, and fast, for tensors, and exact for sparse columns.
     """
     n = points.shape[0]
     is_sparse = isinstance(points, Columns) and sp.issparse(points.values)
@@ -61,23 +57,9 @@ def searches_approximately(neighbors: str, points: Any) -> bool:
 def approximate_others(
     X: Columns | Float, count: int, *, n_jobs: int | None = None, random_state: Any = 0
 ) -> FoundNeighbors:
-    """Return about the ``count`` nearest other samples of every sample, by nearest-neighbour descent.
+    """Return about the ``count`` nearest other samples of every dense sample, by nearest-neighbour descent.
 
-    Parameters
-    ----------
-    X : Columns or ndarray of shape (n, d)
-        Dense.
-    count : int
-        Fewer than n.
-    n_jobs : int, optional
-        Number of threads.
-    random_state : int, RandomState instance or None
-        Start of the search, and the samples of which the recall is measured.
-
-    Returns
-    -------
-    FoundNeighbors
-        Distances are exact; the recall is that of 1000 samples.
+    Distances are exact; the recall is that of 1000 samples.
     """
     from pynndescent import NNDescent
 

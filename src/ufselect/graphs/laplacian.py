@@ -106,13 +106,6 @@ class StructureLaplacian(Laplacian):
         Neighbour probabilities by rows; None omits its term.
     local_weight : float
         β.
-
-    Attributes
-    ----------
-    unexpressed, unexpressed_back : sparse arrays of shape (n, n) or None
-        I−S and its transpose.
-    local : sparse array of shape (n, n) or None
-        βL_P.
     """
 
     def __init__(self, S: sp.csc_array | None, P: sp.csr_array | None, local_weight: float) -> None:
@@ -125,7 +118,6 @@ class StructureLaplacian(Laplacian):
             self.unexpressed = sp.csr_array(sp.eye_array(n) - S)
             self.unexpressed_back = sp.csr_array(self.unexpressed.T)
         self.local: Any = None if P is None else local_weight * neighbor_laplacian(P)
-        self._single: Any = None
 
     @property
     def is_crowded(self) -> bool:
@@ -151,7 +143,7 @@ class StructureLaplacian(Laplacian):
             return None
         order = np.asarray(reverse_cuthill_mckee(sp.csr_matrix(self.local), symmetric_mode=True), dtype=np.intp)
         result = copy(self)
-        result.local, result._single = sp.csr_array(self.local.astype(dtype)[order][:, order]), None
+        result.local = sp.csr_array(self.local.astype(dtype)[order][:, order])
         return result, order
 
     def combination(
@@ -167,21 +159,13 @@ class StructureLaplacian(Laplacian):
         if self.unexpressed is not None:
             return super().combination(now, before, weights, n_jobs)
         L = self.local
-        data, given = self._entries(now.dtype), np.array(weights, dtype=now.dtype)
+        data, given = L.data.astype(now.dtype, copy=False), np.array(weights, dtype=now.dtype)
         now, before = np.ascontiguousarray(now), np.ascontiguousarray(before)
         out = before if overwrite else np.empty_like(now)
         in_threads(
             lambda rows: _combine_rows(L.indptr, L.indices, data, now, before, given, rows, out), len(now), n_jobs
         )
         return out
-
-    def _entries(self, dtype: Any) -> Float:
-        """Return the entries of the neighbours' part in a precision."""
-        if self.local.dtype == dtype:
-            return self.local.data
-        if self._single is None:
-            self._single = self.local.data.astype(dtype)
-        return self._single
 
     def toarray(self) -> Float:
         """Return L as a dense array, for small n."""

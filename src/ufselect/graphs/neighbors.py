@@ -64,23 +64,7 @@ class Neighbors:
 
 
 def nearest_others(X: Columns | Any, count: int, *, with_ties: bool = False, n_jobs: int | None = None) -> Neighbors:
-    """Return the ``count`` nearest other samples of every sample; see :class:`NeighborSearch`.
-
-    Parameters
-    ----------
-    X : Columns, ndarray or sparse array of shape (n, d)
-    count : int
-        Fewer than n.
-    with_ties : bool, default=False
-        Whether to return further samples that are as near as the nearest one.
-    n_jobs : int, optional
-        Number of threads.
-
-    Returns
-    -------
-    Neighbors
-        Two arrays of shape (n, count).
-    """
+    """Return the ``count`` < n nearest other samples of every sample; see :class:`NeighborSearch`."""
     return NeighborSearch(X, n_jobs=n_jobs).nearest(count, with_ties=with_ties)
 
 
@@ -247,19 +231,6 @@ class BlockedSearch:
 
     Products of a block of samples with a tile of the others stay in the cache of the processor until the best of them
     are known, so that all n² of them are never in memory.
-
-    Parameters
-    ----------
-    points : ndarray of shape (n, d)
-    n_jobs : int, optional
-        Number of threads.
-
-    Attributes
-    ----------
-    rounding : float
-        The error of a squared distance is at most this share of (‖xᵢ‖ + ‖xⱼ‖)² …
-    underflow : float
-        … plus this.
     """
 
     def __init__(self, points: Float, n_jobs: int | None = None) -> None:

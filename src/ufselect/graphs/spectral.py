@@ -196,6 +196,7 @@ def smallest_by_inverse(matrix: Float, count: int, start: Float) -> tuple[Float,
 
     It takes a Cholesky factorisation and a few steps of the block Lanczos method with the inverse. Among crowded small
     eigenvalues, the inverse tells the wanted ones apart from the others; products with the matrix itself hardly do.
+    The images of the vectors under the inverse are multiples of them to within 1e-6.
 
     Parameters
     ----------
@@ -203,15 +204,7 @@ def smallest_by_inverse(matrix: Float, count: int, start: Float) -> tuple[Float,
         Symmetric and positive semi-definite. It is overwritten.
     count : int
     start : ndarray of shape (n, b)
-        Independent vectors near the solution, with a few spare ones: b is larger than ``count``.
-        At most four spare ones are used.
-
-    Returns
-    -------
-    values : ndarray of shape (count,)
-        In ascending order.
-    vectors : ndarray of shape (n, count)
-        Orthonormal. Their images under the inverse are multiples of them to within 1e-6.
+        Independent vectors near the solution, with one to four spare ones.
     """
     start = start[:, : count + _SPARE_VECTORS_OF_INVERSE]
     n, width = start.shape

@@ -20,12 +20,7 @@ _LANCZOS_STEPS = 20
 
 
 class TensorLaplacian:
-    """L = D − (P + Pᵀ)/2, where D holds the row sums of (P + Pᵀ)/2.
-
-    Parameters
-    ----------
-    graph : TensorNeighborhoods
-    """
+    """L = D − (P + Pᵀ)/2 of some TensorNeighborhoods, where D holds the row sums of (P + Pᵀ)/2."""
 
     def __init__(self, graph: Any) -> None:
         n, k = graph.index.shape

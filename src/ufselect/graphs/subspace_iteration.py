@@ -6,7 +6,6 @@ needs a second block. What has one row per vector is computed in memory, in doub
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,14 +15,13 @@ from sklearn.utils import check_random_state, gen_batches
 from ufselect._utils.policy import SMALLEST_SINGLE_PRECISION_SPECTRUM
 from ufselect._utils.threads import threads_for
 from ufselect._utils.types import Float, Indices
-from ufselect.columns.arrays import beside, fill_with_normal, in_memory, is_tensor, namespace
+from ufselect.columns.arrays import beside, fill_with_normal, in_memory, namespace
 
 _ABOVE_ESTIMATE = 1.02
 MOST_FILTERINGS = 60
 FEWEST_SPARE_VECTORS = 8
 _LOWEST_DEGREE = 16
 _NARROWEST_GAP = 1e-4
-_SLICE_BYTES = 2**23
 _LARGEST_DRIFT = 1e3
 _ROWS_AT_ONCE = 2**16
 
@@ -106,7 +104,7 @@ def starting_block(rng: Any, order: Indices | slice, count: int, avoided: Any, w
 
 def _rayleigh_ritz(L: Any, block: Any, avoided: Any, n_jobs: int | None) -> tuple[Float, Any, Float]:
     """Return the best approximations of eigenpairs within the span of an orthonormal block, and their residuals."""
-    image = _by_slices(lambda part: project_out(avoided, L.combination(part, part, (1.0, 0.0, 0.0), n_jobs)), block)
+    image = project_out(avoided, L.combination(block, block, (1.0, 0.0, 0.0), n_jobs))
     values, rotation = np.linalg.eigh(in_memory(block.T @ image).astype(np.float64))
     both = beside(block, np.vstack([rotation, values]))  # one copy to a device
     rotate(block, both[:-1])
@@ -114,23 +112,15 @@ def _rayleigh_ritz(L: Any, block: Any, avoided: Any, n_jobs: int | None) -> tupl
 
 
 def _chebyshev_filtered(
-    L: Any, block: Any, values: Float, count: int, top: float, avoided: Any, n_jobs: int | None
+    L: Any, now: Any, values: Float, count: int, top: float, avoided: Any, n_jobs: int | None
 ) -> Any:
-    """Apply the Chebyshev polynomial that is bounded between the block's last Ritz value and ``top``.
-
-    The block may be overwritten.
-    """
-    steps = chebyshev_filter(values, count, top, in_double_precision=block.itemsize == 8)
-
-    def filtered(now: Any) -> Any:
-        before = now
-        for weights, drifted in steps:
-            before, now = now, L.combination(now, before, weights, n_jobs, overwrite=before is not now)
-            if drifted:
-                before, now = project_out(avoided, before), project_out(avoided, now)
-        return now
-
-    return _by_slices(filtered, block)
+    """Apply the Chebyshev polynomial that is bounded between the block's last Ritz value and ``top``, in place."""
+    before = now
+    for weights, drifted in chebyshev_filter(values, count, top, in_double_precision=now.itemsize == 8):
+        before, now = now, L.combination(now, before, weights, n_jobs, overwrite=before is not now)
+        if drifted:
+            before, now = project_out(avoided, before), project_out(avoided, now)
+    return now
 
 
 class FilterStep(NamedTuple):
@@ -143,16 +133,7 @@ class FilterStep(NamedTuple):
 def chebyshev_filter(values: Float, count: int, top: float, *, in_double_precision: bool) -> list[FilterStep]:
     """Return the steps of a polynomial in L that is small above the last of a block's Ritz values, and grows below it.
 
-    Parameters
-    ----------
-    values : ndarray of shape (m,)
-        Ritz values of the block, ascending.
-    count : int
-        Number of them that are wanted.
-    top : float
-        Upper bound of the spectrum of L.
-    in_double_precision : bool
-        Otherwise the lowest vector must not grow as much.
+    The Ritz values are ascending, the first ``count`` of them are wanted, and ``top`` bounds the spectrum of L.
     """
     low, wanted, cut = values[0], values[count - 1], values[-1]
     centre, radius = (top + cut) / 2.0, (top - cut) / 2.0
@@ -170,19 +151,6 @@ def chebyshev_filter(values: Float, count: int, top: float, *, in_double_precisi
         steps.append(FilterStep((scale, -centre * scale, -sigma * following), step % patience == 0))
         sigma = following
     return steps
-
-
-def _by_slices(function: Callable[[Any], Any], block: Any) -> Any:
-    """Apply a columnwise function to a few columns at a time, to keep its temporary arrays in the cache."""
-    n, width = block.shape
-    fitting = max(1, _SLICE_BYTES // (block.itemsize * n))
-    # Rows that do not fit are read from memory, which takes as long for few columns as for many.
-    if width <= fitting or n >= SMALLEST_SINGLE_PRECISION_SPECTRUM or is_tensor(block):
-        return function(block)
-    result = np.empty_like(block)
-    for part in gen_batches(width, fitting):
-        result[:, part] = function(block[:, part])
-    return result
 
 
 def rotate(block: Any, rotation: Any) -> None:

@@ -88,7 +88,8 @@ def alignment_path(
     """Select columns of X one by one, each time the one that raises (Σ_F a)^p / Σ_{F×F} H most.
 
     A step costs one column of XᵀX: with h_j = Σ_{l∈F} H_jl, adding column s to F adds a_s to the numerator's sum and
-    2h_s + ‖x_s‖⁴ to the denominator's, and h ← h + (Xᵀx_s)².
+    2h_s + ‖x_s‖⁴ to the denominator's, and h ← h + (Xᵀx_s)². Of columns that are equally good, the one with the lower
+    index comes first.
 
     Parameters
     ----------
@@ -106,11 +107,6 @@ def alignment_path(
         p; 2 maximises the alignment itself.
     gram : ndarray of shape (d, d), optional
         XᵀX, if available.
-
-    Returns
-    -------
-    AlignmentPath
-        Of columns that are equally good, the one with the lower index comes first.
 
     Examples
     --------
@@ -258,20 +254,9 @@ class _GramColumns:
 
 
 def r2_curve(X: Columns, Y: Any, order: Indices, *, gram: Float | None = None) -> Float:
-    """Return R² of the least-squares regression of Y on the first 1, 2, … columns in an order.
+    """Return R² of the least-squares regression of Y, centred if X is, on the first 1, 2, … columns in an order.
 
-    Parameters
-    ----------
-    X : Columns of shape (n, d)
-    Y : array of shape (n, q)
-        Centred if X is.
-    order : ndarray of shape (m,)
-    gram : ndarray of shape (m, m), optional
-        XᵀX of these columns, if available. It is enough unless some of them nearly depend on others.
-
-    Returns
-    -------
-    ndarray of shape (m,)
+    ``gram`` is XᵀX of these columns, if available. It is enough unless some of them nearly depend on others.
     """
     part = X.subset(order)
     explained = None

@@ -200,21 +200,8 @@ def _lower_along(point: _Point, rows: Indices, step: Float) -> _Point | None:
 def _step_to_least(hessian: Float, gradient: Float, now: Float) -> Float:
     """Return the step to the minimum of ½sᵀHs + gᵀs over x₀ + s ≥ 0, if an entry that would once get negative is zero.
 
-    It may not be the minimum, as some of these would come back, but takes few factors of parts of H.
-
-    Parameters
-    ----------
-    hessian : ndarray of shape (d, d)
-        The upper triangle of H.
-    gradient : ndarray of shape (d,)
-        g.
-    now : ndarray of shape (d,)
-        x₀.
-
-    Raises
-    ------
-    LinAlgError
-        If H is not positive definite, for example by rounding.
+    It may not be the minimum, as some of these would come back, but takes few factors of parts of H, which is given by
+    its upper triangle.
     """
     inside, least = np.arange(len(now)), np.zeros_like(now)
     while len(inside):
@@ -234,7 +221,7 @@ def _step_to_least(hessian: Float, gradient: Float, now: Float) -> Float:
 def _step_up_to_first_bound(hessian: Float, gradient: Float, now: Float) -> Float:
     """Return the step to the minimum of the positive entries without bounds, cut where the first one becomes zero.
 
-    The function decreases along it. Parameters are those of :func:`_step_to_least`.
+    The function decreases along it.
     """
     positive = np.flatnonzero(now > 0.0)
     step = np.zeros_like(now)

@@ -198,12 +198,7 @@ class KernelSystem:
 
 
 class SharedColumns:
-    """What systems with the same X and different weights have in common, to be computed once.
-
-    Parameters
-    ----------
-    X : Columns of shape (n, d)
-    """
+    """What systems with the same X and different weights have in common, to be computed once."""
 
     def __init__(self, X: Columns) -> None:
         self.X = X
@@ -237,12 +232,7 @@ def heaviest(masses: Float, negligible: float, most: int | None = None) -> Indic
 
 
 class Remembered(Generic[Argument, Value]):
-    """A function of one argument that is not computed again for the same object.
-
-    Parameters
-    ----------
-    function : callable
-    """
+    """A function of one argument that is not computed again for the same object."""
 
     def __init__(self, function: Callable[[Argument], Value]) -> None:
         self._function = function
