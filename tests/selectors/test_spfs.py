@@ -64,20 +64,6 @@ def test_the_relaxation_is_no_worse_than_the_stored_optimum_and_better_than_the_
         assert_allclose(norms, stored["exact_nes_scores"], rtol=0, atol=1e-4 * norms.max())
 
 
-@on_every_data_set
-def test_the_first_to_enter_are_those_of_both_programs_of_the_authors(reference, name):
-    X, stored = samples(reference, name), reference(f"spfs_{name}")
-    params = {
-        "n_clusters": CLUSTERS[name],
-        "width": relative_width(X, np.sqrt(stored["t"] / 2.0)),
-        "scale": None,
-        "center": False,
-    }
-    best = SPFS(20, solver="lar", **params).fit(X).top_features(3)
-    assert_array_equal(best, stored["lar_idx"][:3])
-    assert_array_equal(best, stored["larnes_idx"][:3])
-
-
 # Where it departs from them
 
 

@@ -128,23 +128,6 @@ def test_zero_samples_are_expressed_by_nothing_and_express_nothing():
     assert_solved(Z, S, penalties)
 
 
-@pytest.mark.parametrize("factor", [1e-6, 1e6])
-def test_a_common_factor_changes_no_coefficient(factor):
-    Z = random_samples(30, 5)
-    assert_allclose(solve(factor * Z, 0.1, tol=1e-9)[0], solve(Z, 0.1, tol=1e-9)[0], rtol=0, atol=1e-7)
-
-
-def test_sparse_centred_samples_give_the_solutions_of_dense_ones():
-    values = sp.random_array((40, 9), density=0.3, random_state=np.random.default_rng(0)) + sp.eye_array(40, 9)
-    sparse = Columns.prepared(sp.csr_array(values), center=True, scale="standard")
-    dense = Columns.prepared(values.toarray(), center=True, scale="standard")
-    S, penalties = solve(dense.values, 0.1, columns=sparse, tol=1e-8)
-    expected, expected_penalties = solve(dense.values, 0.1, tol=1e-8)
-    assert_solved(dense.values, S, penalties, 1e-7)
-    assert_allclose(penalties, expected_penalties, rtol=1e-12)
-    assert_allclose(S, expected, rtol=0, atol=1e-5)
-
-
 def pursued(Z, n_nonzero, columns=None):
     members, coefs = omp_without_self(Targets(Columns(Z) if columns is None else columns, np.arange(len(Z))), n_nonzero)
     S = np.zeros((len(Z), len(Z)))
