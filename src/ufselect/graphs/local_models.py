@@ -42,12 +42,6 @@ def local_laplacian(
     dimension : int
         Dimension of the tangent spaces of "ltsa". Its neighbourhoods are a sample and all neighbours but the farthest;
         the dimension is at most two less than their size.
-    n_jobs : int, optional
-        Number of threads.
-
-    Returns
-    -------
-    csr_array of shape (n, n)
     """
     if model == "lpp":
         return neighbor_laplacian(neighbor_graph(X, nearest, width=width))

@@ -351,7 +351,7 @@ def _tied_beyond(
 
 
 def neighbor_graph(X: Columns, nearest: Neighbors, *, weights: str = "heat", width: float = 1.0) -> sp.csr_array:
-    """Connect samples if one is among the nearest of the other.
+    """Connect samples if one is among the nearest of the other; the graph is symmetric with a zero diagonal.
 
     Parameters
     ----------
@@ -363,11 +363,6 @@ def neighbor_graph(X: Columns, nearest: Neighbors, *, weights: str = "heat", wid
         Weights are at least 1e-10, so that no sample drops out.
     width : float
         t of "heat", as a multiple of the root mean square distance between samples.
-
-    Returns
-    -------
-    csr_array of shape (n, n)
-        Symmetric, with a zero diagonal.
     """
     n, k = nearest.index.shape
     here, there = np.repeat(np.arange(n), k), nearest.index.ravel()

@@ -47,11 +47,6 @@ def sparse_self_expression(
         Duality gap of every column of S, relative to its objective.
     n_jobs : int, optional
         Number of threads.
-
-    Returns
-    -------
-    SelfExpression
-        S of shape (n, n), column i for sample i, and the αᵢ.
     """
     X = Z if isinstance(Z, Columns) else Columns(np.ascontiguousarray(Z))
     solve = partial(_solve_block, X, penalty_ratio, penalties, warm_start, tol)

@@ -40,23 +40,18 @@ _SHORTEST_STEP = 1e-3  # if not even such a step decreases f, the Hessian is of 
 def l21_solution_by_norms(gram: Float, target: Float, W: Float, half: float, tol: float) -> Float:
     """Minimise ½tr(WᵀGW) − tr(WᵀC) + λ Σ‖wⱼ‖ by Newton steps in the norms of the rows.
 
+    They begin at the norms of the rows of a W. The result may miss ``tol``, the largest violation of an optimality
+    condition as a share of λ, by rounding or after 50 steps; its objective is never higher than that of the start.
+
     Parameters
     ----------
     gram : ndarray of shape (d, d)
         G, positive semi-definite.
-    target : ndarray of shape (d, c)
-        C.
-    W : ndarray of shape (d, c)
-        Start, of which only the norms of the rows count.
+    target, W : ndarrays of shape (d, c)
+        C, and the start.
     half : float
         λ.
     tol : float
-        Largest allowed violation of an optimality condition, as a share of λ.
-
-    Returns
-    -------
-    ndarray of shape (d, c)
-        W. It may miss ``tol``, by rounding or after 50 steps; its objective is never higher than that of the start.
     """
     norms = np.linalg.norm(W, axis=1)
     if not norms.any():

@@ -255,6 +255,8 @@ def smoother_projection(
 ) -> Float:
     """Take one majorisation step for W, which never raises tr(WᵀXᵀLXW) + γ‖W‖₂,₁.
 
+    The W returned has (XW)ᵀXW = I, and ``count`` columns or as many as the rank of X.
+
     Parameters
     ----------
     X : Columns of shape (n, d)
@@ -264,14 +266,8 @@ def smoother_projection(
     penalty : float
         γ, positive.
     count : int
-        c, the number of columns of W; the result has fewer if the rank of X is lower.
     gram : ndarray of shape (d, d), optional
         XᵀX, if n ≥ d and it is available.
-
-    Returns
-    -------
-    ndarray of shape (d, c)
-        W with (XW)ᵀXW = I.
     """
     inverse_weights = 2.0 * row_norms
     n, d = X.shape
