@@ -192,19 +192,19 @@ def _solve_on_working_set(gram: Float, target: Float, W: Float, half: float, tol
             break
         last = violation
         # Transposed, so that the long axis is contiguous.
-        coef, pull = np.ascontiguousarray(W.T), np.ascontiguousarray(slope.T)
-        W, slope = coef.T, pull.T
+        coef, slope = np.ascontiguousarray(W.T), np.ascontiguousarray(slope.T)
         for _ in range(batch):
-            _descend_rows(gram, pull, coef, half)
-            violation = _worst_violation(slope, W, half)
+            _descend_rows(gram, slope, coef, half)
+            violation = _worst_violation(slope.T, coef.T, half)
             if violation <= tol:
                 break
+        W, slope = coef.T.copy(), slope.T
         # A Newton step costs as much as d/c sweeps, or a few times as much, and a few of them suffice.
         if batch * _batches_left(last, violation, tol) > _SWEEPS_PER_SOLUTION * rows_per_dimension:
             W = l21_solution_by_norms(gram, target, W, half, tol)
             slope = target - gram @ W
             violation = _worst_violation(slope, W, half)
-    return np.ascontiguousarray(W)
+    return W
 
 
 def _are_correlated(gram: Float) -> bool:
