@@ -206,4 +206,4 @@ def _in_single_precision(X: Columns) -> Columns:
     """Return the same columns in single precision; sparse ones stay, as centring them is a difference of products."""
     if sp.issparse(X.values) or X.dtype == np.float32:
         return X
-    return Columns(X.values.astype(np.float32), X.offset, centered=X.centered)
+    return Columns(X.values.astype(np.float32), centered=X.centered)
