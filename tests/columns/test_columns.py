@@ -54,7 +54,7 @@ def products(X, dense, seed=0):
         "transposed_matmul": (X.transposed_matmul(C), dense.T @ C),
         "transposed_matmul of a vector": (X.transposed_matmul(C[:, 0]), dense.T @ C[:, 0]),
         "inner_products": (X.inner_products(B.T), B.T @ dense.T),
-        "combined": (X.combined(some, B[: len(some)]), part @ B[: len(some)]),
+        "matmul of some": (X.subset(some) @ B[: len(some)], part @ B[: len(some)]),
         "columns": (X.columns(some), part),
         "columns of a slice": (X.columns(slice(0, 2)), dense[:, :2]),
         "rows": (X.rows(rows), dense[rows]),

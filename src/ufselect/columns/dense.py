@@ -165,10 +165,6 @@ class Columns:
         """Return the columns with the given indices."""
         return self._like(self.values[:, index], None if self.offset is None else self.offset[:, index])
 
-    def combined(self, index: Indices, B: Float) -> Float:
-        """Multiply the columns with the given indices by B."""
-        return self.subset(index) @ B
-
     def transposed_matmul(self, B: Float) -> Float:
         """Xᵀ B."""
         with threads_for(2.0 * self.values.size * B[:1].size):

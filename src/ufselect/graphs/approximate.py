@@ -13,11 +13,11 @@ from sklearn.utils import check_random_state
 
 from ufselect._utils.policy import LARGEST_EXACT_SEARCH, SAME_DISTANCE
 from ufselect._utils.threads import number_of_threads
-from ufselect._utils.types import Float, Indices
+from ufselect._utils.types import Float
 from ufselect._utils.warnings import warn_user
 from ufselect.columns.arrays import is_tensor
 from ufselect.columns.dense import Columns
-from ufselect.graphs.neighbors import Neighbors, NeighborSearch, centered_points
+from ufselect.graphs.neighbors import Neighbors, NeighborSearch, centered_points, without_self
 
 _SPARE = 6  # neighbours per sample beyond those asked for, which improve the recall
 _SAMPLE = 1000  # samples of which the recall is measured
@@ -73,7 +73,7 @@ def approximate_others(
         random_state=rng.randint(2**31 - 1),
         n_jobs=min(threads, numba.get_num_threads()),
     )
-    others = _without_self(descent.neighbor_graph[0])
+    others = without_self(descent.neighbor_graph[0], np.arange(n))
     vars(descent).clear()  # it refers to itself, so that its copy of the points would stay until garbage is collected
     search = NeighborSearch(Columns(points, centered=True), n_jobs=n_jobs)
     missed = np.flatnonzero((others < 0).any(axis=1))  # whose neighbours the descent has not all found
@@ -84,11 +84,3 @@ def approximate_others(
     farthest = search.nearest(count, rows).squared_distances[:, -1:]
     recall = np.mean(found.squared_distances[rows] <= farthest * (1.0 + SAME_DISTANCE))
     return FoundNeighbors(found, float(recall))
-
-
-def _without_self(index: Any) -> Indices:
-    """Return the neighbours of every sample without itself, or without the last one if it is not among them."""
-    n, width = index.shape
-    own = index == np.arange(n)[:, None]
-    own[~own.any(axis=1), -1] = True
-    return index[~own].reshape(n, width - 1).astype(np.intp)

@@ -14,6 +14,7 @@ from scipy.sparse.linalg import LinearOperator, eigsh
 from sklearn.utils import gen_batches
 
 from ufselect._utils.compiling import compiled
+from ufselect._utils.policy import SMALLEST_SINGLE_PRECISION_SPECTRUM
 from ufselect._utils.threads import in_threads, threads_for
 from ufselect._utils.types import Float, Indices
 from ufselect.columns.dense import Columns, column_blocks, wide_column_blocks
@@ -54,12 +55,9 @@ class Laplacian(LinearOperator):  # type: ignore[misc]
         """Whether there are many small eigenvalues, which no iteration tells apart."""
         return False
 
-    def in_order_of_neighbors(self, dtype: Any) -> tuple[Laplacian, Indices] | None:  # noqa: ARG002
-        """Return L with neighbours near to each other, in a precision, and that order of the samples.
-
-        None if it is not sparse.
-        """
-        return None
+    def in_order_of_neighbors(self, dtype: Any) -> tuple[Laplacian, Indices | slice]:  # noqa: ARG002
+        """Return L, in the order of the samples in which neighbours are near to each other, and that order."""
+        return self, slice(None)
 
     def combination(
         self,
@@ -137,10 +135,10 @@ class StructureLaplacian(Laplacian):
         """Whether :meth:`combination` takes float32 arrays."""
         return self.unexpressed is None
 
-    def in_order_of_neighbors(self, dtype: Any) -> tuple[Laplacian, Indices] | None:
-        """Return L with neighbours near to each other, in a precision, and that order; None if there is an S."""
-        if self.unexpressed is not None:
-            return None
+    def in_order_of_neighbors(self, dtype: Any) -> tuple[Laplacian, Indices | slice]:
+        """Return a large L without S with neighbours near to each other, in a precision; others as they are."""
+        if self.unexpressed is not None or self.shape[0] < SMALLEST_SINGLE_PRECISION_SPECTRUM:
+            return self, slice(None)
         order = np.asarray(reverse_cuthill_mckee(sp.csr_matrix(self.local), symmetric_mode=True), dtype=np.intp)
         result = copy(self)
         result.local = sp.csr_array(self.local.astype(dtype)[order][:, order])

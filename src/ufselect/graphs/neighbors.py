@@ -153,7 +153,7 @@ class NeighborSearch:
 def centered_points(X: Columns | Any) -> Any:
     """Return the samples of X by rows, with the same distances and, if X is dense, centred.
 
-    A sparse X is returned as it is stored: ``Columns.standardized`` leaves no large means in it.
+    A sparse X is returned as it is stored: ``Columns.prepared`` leaves no large means in it.
     """
     points = X.by_row if isinstance(X, Columns) else X
     if sp.issparse(points):
@@ -220,10 +220,17 @@ class _SearchOfSklearn:
             if len(rows) == self._points.shape[0]:
                 return self._neighbors.kneighbors(n_neighbors=count, return_distance=False).astype(np.intp)
             found = self._neighbors.kneighbors(self._points[rows], n_neighbors=count + 1, return_distance=False)
-        # A sample is removed from its own list by index, not by rank: it may come after its duplicates, or be missing.
-        own = found == rows[:, None]
-        own[~own.any(axis=1), -1] = True
-        return found[~own].reshape(len(rows), count).astype(np.intp)
+        return without_self(found, rows)
+
+
+def without_self(index: Any, rows: Indices) -> Indices:
+    """Return the neighbours of some samples without these, or without the last one if a sample is not among them.
+
+    A sample is removed by index, not by rank: it may come after its duplicates.
+    """
+    own = index == rows[:, None]
+    own[~own.any(axis=1), -1] = True
+    return np.asarray(index[~own].reshape(len(rows), -1), dtype=np.intp)
 
 
 class BlockedSearch:

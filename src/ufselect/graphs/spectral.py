@@ -26,7 +26,7 @@ from ufselect.graphs.laplacian import Laplacian, NormalizedLaplacian
 from ufselect.graphs.subspace_iteration import (
     FEWEST_SPARE_VECTORS,
     MOST_FILTERINGS,
-    iterate_in_order_of_neighbors,
+    iterate,
     project_out,
     starting_block,
 )
@@ -102,8 +102,10 @@ def smallest_eigenvectors(
             return _by_inverse(L, count, nontrivial, warm_start, random_state)
     if dense:
         return _decompose(L, count, nontrivial)
-    known = known.astype(_precision(L, tol), copy=False)
-    values, vectors, converged = iterate_in_order_of_neighbors(
+    # Single precision if the vectors are many and need not be accurate.
+    single = n >= SMALLEST_SINGLE_PRECISION_SPECTRUM and L.has_single_precision and tol >= _FINEST_OF_SINGLE
+    known = known.astype(np.float32 if single else np.float64, copy=False)
+    values, vectors, converged = iterate(
         L,
         count - known.shape[1],
         np.column_stack([known, L.trivial_vector().astype(known.dtype)]) if nontrivial else known,
@@ -315,9 +317,3 @@ def with_fixed_signs(vectors: Float) -> Float:
     peak = np.abs(vectors).argmax(axis=0)
     signs = np.sign(vectors[peak, np.arange(vectors.shape[1])])
     return vectors * np.where(signs == 0.0, 1.0, signs)
-
-
-def _precision(L: Laplacian, tol: float) -> Any:
-    """Single precision if the vectors are many and need not be accurate, else double precision."""
-    large = L.shape[0] >= SMALLEST_SINGLE_PRECISION_SPECTRUM
-    return np.float32 if large and L.has_single_precision and tol >= _FINEST_OF_SINGLE else np.float64

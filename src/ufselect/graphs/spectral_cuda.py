@@ -69,6 +69,10 @@ class TensorLaplacian:
         residual = torch.linalg.vector_norm(following) * vectors[-1, -1].abs()
         return float(values[-1] + residual)
 
+    def in_order_of_neighbors(self, dtype: Any) -> tuple[TensorLaplacian, slice]:  # noqa: ARG002 - as in memory
+        """Return L as it is."""
+        return self, slice(None)
+
     def in_memory(self) -> StructureLaplacian:
         """Return L in memory."""
         return structure_laplacian(None, self._graph.P, 1.0)
@@ -93,7 +97,7 @@ def smallest_eigenvectors(
         few = smallest_in_memory(L.in_memory(), count, nontrivial=nontrivial)
         return Spectrum(few.values, torch.as_tensor(few.vectors, dtype=torch.float32, device=device))
     avoided = torch.full((n, int(nontrivial)), n**-0.5, dtype=torch.float32, device=device)
-    values, vectors, converged = iterate(L, slice(None), count, avoided, warm_start, tol, n_jobs, random_state)
+    values, vectors, converged = iterate(L, count, avoided, warm_start, tol, n_jobs, random_state)
     if not converged:
         warn_not_converged(f"The eigenvectors on {device} did not converge to tol={tol} after {MOST_FILTERINGS} steps.")
     return Spectrum(values, vectors)

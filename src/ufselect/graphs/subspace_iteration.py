@@ -6,16 +6,17 @@ needs a second block. What has one row per vector is computed in memory, in doub
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from scipy.linalg import solve_triangular
 from sklearn.utils import check_random_state, gen_batches
 
-from ufselect._utils.policy import SMALLEST_SINGLE_PRECISION_SPECTRUM
 from ufselect._utils.threads import threads_for
 from ufselect._utils.types import Float, Indices
 from ufselect.columns.arrays import beside, fill_with_normal, in_memory, namespace
+
+Weights = tuple[float, float, float]
 
 _ABOVE_ESTIMATE = 1.02
 MOST_FILTERINGS = 60
@@ -26,24 +27,8 @@ _LARGEST_DRIFT = 1e3
 _ROWS_AT_ONCE = 2**16
 
 
-def iterate_in_order_of_neighbors(
-    L: Any, count: int, avoided: Float, warm_start: Float | None, *options: Any
-) -> tuple[Float, Float, bool]:
-    """Iterate with neighbours near to each other in memory, if there are so many samples that it matters."""
-    large = L.shape[0] >= SMALLEST_SINGLE_PRECISION_SPECTRUM
-    arranged = L.in_order_of_neighbors(avoided.dtype) if large else None
-    if arranged is None:
-        return iterate(L, slice(None), count, avoided, warm_start, *options)
-    L, order = arranged
-    values, vectors, converged = iterate(L, order, count, avoided[order], warm_start, *options)
-    restored = np.empty_like(vectors)
-    restored[order] = vectors
-    return values, restored, converged
-
-
 def iterate(
     L: Any,
-    order: Indices | slice,
     count: int,
     avoided: Any,
     warm_start: Any,
@@ -58,9 +43,10 @@ def iterate(
     further up the spectrum, and find copies of a repeated eigenvalue that a warm start has missed. Unlike LOBPCG, it
     never inverts a Gram matrix that a good start makes singular, and it does not wait for the spare vectors. Its
     precision and its device are those of the avoided vectors. Also returns whether all vectors have converged.
-
-    ``order`` is the order of the samples in L; only the warm start is in another one.
     """
+    # With neighbours near to each other in memory, if there are so many samples that it matters.
+    L, order = L.in_order_of_neighbors(avoided.dtype)
+    avoided = avoided[order]
     rng, xp = check_random_state(random_state), namespace(avoided)
     block = starting_block(rng, order, count, avoided, warm_start)
     top = _ABOVE_ESTIMATE * L.largest_eigenvalue(rng)
@@ -84,7 +70,10 @@ def iterate(
             avoided, block = kept[:, : n_avoided + len(values)], xp.asarray(block[:, done:], copy=True)
         block = _chebyshev_filtered(L, block, ritz[done:], wanted - done, top, avoided, n_jobs)
     ascending = np.argsort(values, kind="stable")
-    return values[ascending], kept[:, n_avoided + ascending], done == wanted
+    found = kept[:, n_avoided + ascending]
+    vectors = xp.empty_like(found)
+    vectors[order] = found
+    return values[ascending], vectors, done == wanted
 
 
 def starting_block(rng: Any, order: Indices | slice, count: int, avoided: Any, warm_start: Any) -> Any:
@@ -123,17 +112,11 @@ def _chebyshev_filtered(
     return now
 
 
-class FilterStep(NamedTuple):
-    """Weights a, b, c of aL·now + b·now + c·before, and whether avoided vectors may have come back by rounding."""
-
-    weights: tuple[float, float, float]
-    drifted: bool
-
-
-def chebyshev_filter(values: Float, count: int, top: float, *, in_double_precision: bool) -> list[FilterStep]:
+def chebyshev_filter(values: Float, count: int, top: float, *, in_double_precision: bool) -> list[tuple[Weights, bool]]:
     """Return the steps of a polynomial in L that is small above the last of a block's Ritz values, and grows below it.
 
-    The Ritz values are ascending, the first ``count`` of them are wanted, and ``top`` bounds the spectrum of L.
+    The Ritz values are ascending, the first ``count`` of them are wanted, and ``top`` bounds the spectrum of L. A step
+    has weights a, b, c of aL·now + b·now + c·before, and says whether avoided vectors may have come back by rounding.
     """
     low, wanted, cut = values[0], values[count - 1], values[-1]
     centre, radius = (top + cut) / 2.0, (top - cut) / 2.0
@@ -144,11 +127,11 @@ def chebyshev_filter(values: Float, count: int, top: float, *, in_double_precisi
     # Avoided vectors grow at most like those of eigenvalue 0: e^arccosh(centre/radius) per step.
     patience = max(1, int(np.log(_LARGEST_DRIFT) / np.arccosh(centre / radius)))
     sigma = first = radius / (low - centre)
-    steps = [FilterStep((sigma / radius, -centre * sigma / radius, 0.0), False)]
+    steps = [((sigma / radius, -centre * sigma / radius, 0.0), False)]
     for step in range(1, degree):
         following = 1.0 / (2.0 / first - sigma)
         scale = 2.0 * following / radius
-        steps.append(FilterStep((scale, -centre * scale, -sigma * following), step % patience == 0))
+        steps.append(((scale, -centre * scale, -sigma * following), step % patience == 0))
         sigma = following
     return steps
 

@@ -211,7 +211,7 @@ class StructuredPrediction:
         gram: Float | None = None,
     ) -> None:
         self.X, self.L, self.alpha, self.beta, self.gamma, self.rank, self.gram = X, L, alpha, beta, gamma, rank, gram
-        self._shared = Remembered(SharedColumns)
+        self._shared = SharedColumns(X)
         self._fitted: Remembered[Float, Float] = Remembered(lambda W: self.X @ W)
         self._structure = Remembered(self._leading_vectors)
 
@@ -221,7 +221,7 @@ class StructuredPrediction:
 
     def ridge(self, h: Float, penalty: float) -> ReweightedRidge:
         """Ridge regression on X with weights for the features."""
-        return ReweightedRidge(self.X, h, penalty, gram=self.gram, shared=self._shared(self.X))
+        return ReweightedRidge(self.X, h, penalty, gram=self.gram, shared=self._shared)
 
     def step(self, F: Float, W: Float, z: float) -> tuple[Float, Float]:
         """F and W that do not increase the objective, with Q of the previous W."""

@@ -193,7 +193,7 @@ class Prediction:
         self, X: Columns, L: NormalizedLaplacian, alpha: float, beta: float, gram: Float | None = None
     ) -> None:
         self.X, self.L, self.alpha, self.beta, self.gram = X, L, alpha, beta, gram
-        self._shared = Remembered(SharedColumns)
+        self._shared = SharedColumns(X)
         self._fitted = Remembered(self.X.__matmul__)
 
     def monotone_step(self, F: Float, h: Float, z: float) -> tuple[Float, Float]:
@@ -213,7 +213,7 @@ class Prediction:
         return published_step(F, slope, z), ridge.coef(target)
 
     def _ridge(self, h: Float) -> ReweightedRidge:
-        return ReweightedRidge(self.X, h, self.beta, gram=self.gram, shared=self._shared(self.X))
+        return ReweightedRidge(self.X, h, self.beta, gram=self.gram, shared=self._shared)
 
     def objective(self, F: Float, W: Float, z: float) -> float:
         """The objective with (z/2)‖FᵀF − I‖²."""

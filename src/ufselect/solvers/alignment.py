@@ -82,10 +82,9 @@ def alignment_path(
     *,
     order: Indices | None = None,
     past_peak: bool = False,
-    power: float = POWER,
     gram: Float | None = None,
 ) -> AlignmentPath:
-    """Select columns of X one by one, each time the one that raises (Σ_F a)^p / Σ_{F×F} H most.
+    """Select columns of X one by one, each time the one that raises (Σ_F a)^p / Σ_{F×F} H most, p = 2.2.
 
     A step costs one column of XᵀX: with h_j = Σ_{l∈F} H_jl, adding column s to F adds a_s to the numerator's sum and
     2h_s + ‖x_s‖⁴ to the denominator's, and h ← h + (Xᵀx_s)². Of columns that are equally good, the one with the lower
@@ -103,8 +102,6 @@ def alignment_path(
         Add the columns in this order instead; at least ``n_steps`` of them.
     past_peak : bool
         Whether to stop earlier, if the alignment has not risen for as many steps as led to its peak, and 32 more.
-    power : float
-        p; 2 maximises the alignment itself.
     gram : ndarray of shape (d, d), optional
         XᵀX, if available.
 
@@ -120,7 +117,7 @@ def alignment_path(
     """
     a = np.sum(X.transposed_matmul(T) ** 2, axis=1)
     structure = float(np.linalg.norm(T.T @ T))
-    choice = _Choice(n_steps, order, past_peak, power)
+    choice = _Choice(n_steps, order, past_peak)
     return _path(a, X.squared_norms(), structure, _GramColumns(X, gram).column, choice)
 
 
@@ -141,7 +138,7 @@ def alignment_path_of_several(
     """
     a = _carried(structures)
     structure = _norm_of_sum(X, [each.T for each in structures])
-    choice = _Choice(n_steps, None, past_peak, POWER, constraints)
+    choice = _Choice(n_steps, None, past_peak, constraints)
     return _path(a, X.squared_norms(), structure, _GramColumns(X, gram).column, choice)
 
 
@@ -182,7 +179,6 @@ class _Choice(NamedTuple):
     n_steps: int
     order: Indices | None
     past_peak: bool
-    power: float
     constraints: Constraints = _FREE
 
     def goes_on(self, curve: list[float], d: int) -> bool:
@@ -195,7 +191,7 @@ class _Choice(NamedTuple):
             merits = np.full(len(carried), -np.inf)
             merits[self.order[n_taken:]] = -np.arange(len(self.order) - n_taken, dtype=np.float64)
             return merits
-        merits = carried**self.power / np.maximum(total, _TINY)
+        merits = carried**POWER / np.maximum(total, _TINY)
         merits[~may_follow] = -np.inf
         return merits
 

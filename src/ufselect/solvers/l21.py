@@ -119,7 +119,7 @@ class _Products:
             few = 2 * len(working) <= len(W)
             # Symmetric, and rows are faster to copy than columns; most of them are not worth a copy.
             return (W[working].T @ self._gram[working]).T if few else (W.T @ self._gram).T
-        fitted = self._X.combined(working, W[working])
+        fitted = self._X.subset(working) @ W[working]
         return self._X.transposed_matmul(fitted if self._metric is None else self._metric @ fitted)
 
     def gram(self, working: Indices) -> Float:

@@ -29,7 +29,7 @@ class EntryPath(NamedTuple):
     converged: bool
 
 
-def l21_path(X: Columns, Y: Float, n_rows: int, *, gram: Float | None = None, tol: float = 1e-4) -> EntryPath:
+def l21_path(X: Columns, Y: Float, n_rows: int, *, gram: Float | None = None) -> EntryPath:
     """Follow the solutions of ‖Y − XW‖² + γ‖W‖₂,₁ from γ_max down until ``n_rows`` rows of W have been nonzero.
 
     γ decreases by a tenth at a time, with warm starts; the path ends at 0.001 γ_max if fewer rows enter. The entry of a
@@ -43,7 +43,7 @@ def l21_path(X: Columns, Y: Float, n_rows: int, *, gram: Float | None = None, to
     while np.count_nonzero(entries) < n_rows and share > _SMALLEST_SHARE:
         nearness = _nearness(X, Y, W, share * largest)
         before, share = share, _SHRINKAGE * share
-        found = l21_regression(X, Y, share * largest, gram=gram, warm_start=W, tol=tol)
+        found = l21_regression(X, Y, share * largest, gram=gram, warm_start=W)
         W, converged = found.coef, converged and found.converged
         new = _without_copies(X, W.any(axis=1) & (entries == 0.0), entries > 0.0)
         entries[new] = share + (before - share) * nearness[new]

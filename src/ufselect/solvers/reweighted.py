@@ -222,12 +222,10 @@ def solution_accuracy(X: Columns) -> float:
     return max(_ACCURACY, _ROUNDINGS * float(np.finfo(X.dtype).eps))
 
 
-def heaviest(masses: Float, negligible: float, most: int | None = None) -> Indices:
-    """Indices of at most ``most`` columns: all but the lightest, which together weigh no more than is negligible."""
+def heaviest(masses: Float, negligible: float) -> Indices:
+    """Indices of all columns but the lightest, which together weigh no more than is negligible."""
     order = np.argsort(masses, kind="stable")
     n_left_out = int(np.searchsorted(np.cumsum(masses[order]), negligible, side="right"))
-    if most is not None:
-        n_left_out = max(n_left_out, len(masses) - most)
     return np.sort(order[n_left_out:])
 
 
