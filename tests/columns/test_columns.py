@@ -241,16 +241,6 @@ def test_scaling_keeps_centring_precision_and_layout(layout, center):
     assert_allclose(dense_of(scaled), dense_of(X) * [0.5, 0.0, 2.0, -1.0], rtol=0, atol=1e-6)
 
 
-@pytest.mark.parametrize("layout", ["dense", "csr_array"])
-def test_a_target_is_centred_where_the_columns_are(layout):
-    values, F = np.random.default_rng(0).standard_normal((8, 4)), np.arange(16.0).reshape(8, 2)
-    centred = Columns.prepared(LAYOUTS[layout](values), center=True, scale="standard")
-    assert_allclose(centred.centered_like(F), F - F.mean(axis=0), rtol=0, atol=1e-14)
-    assert_allclose(centred.centered_like(F).sum(axis=0), 0.0, rtol=0, atol=1e-13)
-    plain = Columns.prepared(LAYOUTS[layout](values), center=False, scale="standard")
-    assert_array_equal(plain.centered_like(F), F)
-
-
 @pytest.mark.parametrize("layout", sorted(LAYOUTS))
 def test_shuffled_columns_keep_their_values_and_lose_their_order(layout):
     values = np.random.default_rng(0).integers(0, 3, (200, 6)) * np.arange(1.0, 7.0)

@@ -8,11 +8,7 @@ from problems import duality_gaps
 from sklearn.linear_model import Lasso, orthogonal_mp_gram
 
 from ufselect.columns.dense import Columns
-from ufselect.solvers._lasso_kernels import (
-    append_to_inverse,
-    largest_magnitude,
-    remove_from_inverse,
-)
+from ufselect.solvers._lasso_kernels import append_to_inverse, largest_magnitude, remove_from_inverse
 from ufselect.solvers.lassos import Targets, lassos_without_self, omp_without_self
 
 

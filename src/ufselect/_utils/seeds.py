@@ -12,15 +12,7 @@ from ufselect._utils.types import Indices
 
 
 def seed_of(random_state: Any) -> int:
-    """Return ``random_state`` if it is an integer; otherwise draw an integer from it (None is NumPy's global state).
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from ufselect._utils.seeds import seed_of
-    >>> seed_of(3), seed_of(np.random.RandomState(0))
-    (3, 209652396)
-    """
+    """Return ``random_state`` if it is an integer; otherwise draw an integer from it (None is NumPy's global state)."""
     if isinstance(random_state, np.random.Generator):
         return int(random_state.integers(2**32 - 1))
     rng = check_random_state(random_state)

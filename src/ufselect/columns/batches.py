@@ -100,12 +100,6 @@ def numbered_by_equality(values: Sequence[Any], what: str) -> tuple[list[Any], I
     """Return the different values, sorted (by their texts if they have no order), and the number of each value.
 
     1 and 1.0 are equal; a number and a text that look the same are an error. Messages call the values ``what``.
-
-    Examples
-    --------
-    >>> from ufselect.columns.batches import numbered_by_equality
-    >>> numbered_by_equality(["b", 2, "a", 2.0], "labels")
-    ([2, 'a', 'b'], array([2, 0, 1, 0]))
     """
     n_missing = sum(map(is_missing, values))
     if n_missing:

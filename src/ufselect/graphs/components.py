@@ -27,15 +27,6 @@ def principal_components(X: Columns, count: int, *, gram: Float | None = None, r
     They are exact for up to 500 samples or features; above that they are approximated by subspace iteration from a
     random start. The result depends on the order of the features by rounding only. Exact ones include all components
     with the variance of the last one, as no choice among these is well defined, but none without variance.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from ufselect.columns.dense import Columns
-    >>> from ufselect.graphs.components import principal_components
-    >>> X = np.random.default_rng(0).standard_normal((20, 5))
-    >>> principal_components(Columns(X - X.mean(axis=0)), 2).shape
-    (20, 2)
     """
     if not X.centered:
         X, gram = X.less_means(), None

@@ -11,12 +11,7 @@ from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.utils import check_random_state
 
 from ufselect._utils.memory import ensure_fits
-from ufselect._utils.policy import (
-    FAINTEST_SIMILARITY,
-    LARGEST_DENSE_SPECTRUM,
-    LARGEST_EXACT_KERNEL,
-    N_LANDMARKS,
-)
+from ufselect._utils.policy import FAINTEST_SIMILARITY, LARGEST_DENSE_SPECTRUM, LARGEST_EXACT_KERNEL, N_LANDMARKS
 from ufselect._utils.threads import threads_for
 from ufselect._utils.types import Float
 from ufselect.columns.dense import Columns

@@ -196,17 +196,10 @@ def _by_inverse(L: Laplacian, count: int, nontrivial: bool, warm_start: Float | 
 def smallest_by_inverse(matrix: Float, count: int, start: Float) -> tuple[Float, Float] | None:
     """Return the ``count`` smallest eigenvalues and their vectors, or None if the iteration does not converge.
 
-    It takes a Cholesky factorisation and a few steps of the block Lanczos method with the inverse. Among crowded small
-    eigenvalues, the inverse tells the wanted ones apart from the others; products with the matrix itself hardly do.
-    The images of the vectors under the inverse are multiples of them to within 1e-6.
-
-    Parameters
-    ----------
-    matrix : ndarray of shape (n, n)
-        Symmetric and positive semi-definite. It is overwritten.
-    count : int
-    start : ndarray of shape (n, b)
-        Independent vectors near the solution, with one to four spare ones.
+    The matrix is symmetric and positive semi-definite; it is overwritten. The solver takes a Cholesky factorisation and
+    a few steps of the block Lanczos method with the inverse, from independent vectors near the solution with one to
+    four spare ones. Among crowded small eigenvalues, the inverse tells the wanted ones apart from the others; products
+    with the matrix itself hardly do. The images of the vectors under the inverse are multiples of them to within 1e-6.
     """
     start = start[:, : count + _SPARE_VECTORS_OF_INVERSE]
     n, width = start.shape

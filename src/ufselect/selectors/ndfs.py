@@ -22,12 +22,7 @@ from ufselect.base import (
 from ufselect.base.ranking import Ranking, rank_by_row_norm
 from ufselect.columns.dense import Columns
 from ufselect.graphs.laplacian import NormalizedLaplacian, quadratic_form
-from ufselect.solvers.nonnegative import (
-    GROWING,
-    orthogonality_cost,
-    published_step,
-    spectral_step,
-)
+from ufselect.solvers.nonnegative import GROWING, orthogonality_cost, published_step, spectral_step
 from ufselect.solvers.penalties import penalty_of_share
 from ufselect.solvers.reweighted import (
     Remembered,

@@ -88,32 +88,11 @@ def alignment_path(
 
     A step costs one column of XᵀX: with h_j = Σ_{l∈F} H_jl, adding column s to F adds a_s to the numerator's sum and
     2h_s + ‖x_s‖⁴ to the denominator's, and h ← h + (Xᵀx_s)². Of columns that are equally good, the one with the lower
-    index comes first.
+    index comes first; none may be zero.
 
-    Parameters
-    ----------
-    X : Columns of shape (n, d)
-        Nonzero columns.
-    T : ndarray of shape (n, q)
-        Factor of the structure K = TTᵀ.
-    n_steps : int
-        Number of columns to select, at most d.
-    order : ndarray, optional
-        Add the columns in this order instead; at least ``n_steps`` of them.
-    past_peak : bool
-        Whether to stop earlier, if the alignment has not risen for as many steps as led to its peak, and 32 more.
-    gram : ndarray of shape (d, d), optional
-        XᵀX, if available.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from ufselect.columns.dense import Columns
-    >>> from ufselect.solvers.alignment import alignment_path
-    >>> X = np.random.default_rng(0).standard_normal((50, 4))
-    >>> path = alignment_path(Columns(X), X[:, [2]], n_steps=4)
-    >>> int(path.order[0]), int(np.argmax(path.curve))
-    (2, 0)
+    T is a factor of the structure K = TTᵀ. There are ``n_steps``; with ``past_peak`` fewer, if the alignment has not
+    risen for as many steps as led to its peak, and 32 more. An ``order`` of at least so many columns replaces the
+    choice. ``gram`` is XᵀX, if available.
     """
     a = np.sum(X.transposed_matmul(T) ** 2, axis=1)
     structure = float(np.linalg.norm(T.T @ T))
