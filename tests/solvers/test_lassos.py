@@ -8,7 +8,7 @@ from problems import duality_gaps
 from sklearn.linear_model import Lasso, orthogonal_mp_gram
 
 from ufselect.columns.dense import Columns
-from ufselect.solvers._lasso_kernels import append_to_inverse, largest_magnitude, remove_from_inverse
+from ufselect.solvers._lasso_kernels import append_to_inverse, remove_from_inverse
 from ufselect.solvers.lassos import Targets, lassos_without_self, omp_without_self
 
 
@@ -192,8 +192,3 @@ def test_an_inverse_that_has_lost_its_digits_shows(gram):
     active, inverse = extended(gram, 8)
     inverse *= 10.0
     assert not append_to_inverse(gram, active, inverse, 8, 20)
-
-
-@pytest.mark.parametrize("values", [[0.0, -0.0], [-0.0, 5e-324], [np.inf, -1.0], [-np.inf, 1e308]])
-def test_the_largest_magnitude_of_extreme_numbers_is_exact(values):
-    assert largest_magnitude(np.array(values)) == np.abs(values).max()
