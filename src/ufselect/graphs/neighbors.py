@@ -278,25 +278,18 @@ def _keep_nearest(products: Any, squares: Any, first: int, own: Any, values: Any
     width, count = products.shape[1], values.shape[1]
     for i in range(len(products)):
         worst = values[i, count - 1]
-        for start in range(0, width, 64):
-            stop = min(start + 64, width)
-            nearer = 0
-            for j in range(start, stop):  # without branches, so that it uses the full width of the processor
-                nearer += squares[j] - np.float32(2.0) * products[i, j] < worst
-            if nearer == 0:
+        for j in range(width):
+            value = squares[j] - np.float32(2.0) * products[i, j]
+            if value >= worst or first + j == own[i]:
                 continue
-            for j in range(start, stop):
-                value = squares[j] - np.float32(2.0) * products[i, j]
-                if value >= worst or first + j == own[i]:
-                    continue
-                place = count - 1
-                while place > 0 and values[i, place - 1] > value:
-                    values[i, place] = values[i, place - 1]
-                    index[i, place] = index[i, place - 1]
-                    place -= 1
-                values[i, place] = value
-                index[i, place] = first + j
-                worst = values[i, count - 1]
+            place = count - 1
+            while place > 0 and values[i, place - 1] > value:
+                values[i, place] = values[i, place - 1]
+                index[i, place] = index[i, place - 1]
+                place -= 1
+            values[i, place] = value
+            index[i, place] = first + j
+            worst = values[i, count - 1]
 
 
 def _squared_distances(points: Any, rows: Indices, candidates: Indices, n_jobs: int | None) -> Float:
