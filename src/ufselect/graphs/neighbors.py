@@ -16,14 +16,7 @@ from sklearn.utils.extmath import row_norms
 
 from ufselect._utils.compiling import compiled
 from ufselect._utils.memory import affordable_rows
-from ufselect._utils.policy import (
-    FAINTEST_SIMILARITY,
-    LARGEST_DISTANCE_MATRIX,
-    LARGEST_TIED_GRAPH,
-    ROUNDINGS_OF_POINTS,
-    SAME_DISTANCE,
-    SMALLEST_BLOCKED_SEARCH,
-)
+from ufselect._utils.policy import FAINTEST_SIMILARITY, LARGEST_TIED_GRAPH, ROUNDINGS_OF_POINTS, SAME_DISTANCE
 from ufselect._utils.threads import map_row_blocks, number_of_threads, one_thread, threads_for
 from ufselect._utils.types import Float, Indices
 from ufselect.columns.dense import Columns
@@ -87,7 +80,7 @@ class NeighborSearch:
         self.points = X.by_row if isinstance(X, Columns) else sp.csr_array(X) if sp.issparse(X) else np.asarray(X)
         self.n_jobs = n_jobs
         self._near_origin = centered_points(X)
-        self._quick = _search_among(self._near_origin, n_jobs)
+        self._blocked = None if sp.issparse(self.points) else BlockedSearch(self._near_origin, n_jobs)
         self._lengths = np.sqrt(row_norms(self._near_origin, squared=True).astype(np.float64))
 
     def nearest(self, count: int, rows: Indices | None = None, *, with_ties: bool = False) -> Neighbors:
@@ -131,13 +124,11 @@ class NeighborSearch:
 
     @cached_property
     def _thorough(self) -> _Search:
-        """The search for the few samples that need many candidates."""
-        if isinstance(self._quick, BlockedSearch):
-            return _SearchOfSklearn(self._near_origin, self.n_jobs)
-        return self._quick
+        """The search among sparse samples, and for the few that need many candidates."""
+        return _SearchOfSklearn(self._near_origin, self.n_jobs)
 
     def _search(self, count: int) -> _Search:
-        return self._quick if count <= _MOST_IN_BLOCKS else self._thorough
+        return self._thorough if self._blocked is None or count > _MOST_IN_BLOCKS else self._blocked
 
     def _are_certain(self, rows: Indices, distances: Float, count: int) -> npt.NDArray[np.bool_]:
         """Return whether all of the nearest are certainly among the candidates."""
@@ -175,31 +166,6 @@ class _Search(Protocol):
 
     def candidates(self, rows: Indices, count: int) -> Indices:
         """Return the indices of the ``count`` nearest others of some samples, in any order."""
-
-
-def _search_among(points: Any, n_jobs: int | None) -> _Search:
-    """Return the search that is fastest for the number of points."""
-    if not sp.issparse(points) and len(points) >= SMALLEST_BLOCKED_SEARCH:
-        return BlockedSearch(points, n_jobs)
-    if not sp.issparse(points) and len(points) <= LARGEST_DISTANCE_MATRIX and points.dtype == np.float64:
-        return _AllDistances(points)
-    return _SearchOfSklearn(points, n_jobs)
-
-
-class _AllDistances:
-    """All distances by one product, which is symmetric and takes half of the work of a search."""
-
-    underflow = 0.0
-
-    def __init__(self, points: Float) -> None:
-        inner = points @ points.T
-        squares = inner.diagonal()
-        self._distances = squares[:, None] + squares - 2.0 * inner
-        np.fill_diagonal(self._distances, np.inf)
-        self.rounding = points.shape[1] * float(np.finfo(np.float64).eps)
-
-    def candidates(self, rows: Indices, count: int) -> Indices:
-        return np.argpartition(self._distances[rows], count - 1, axis=1)[:, :count]
 
 
 class _SearchOfSklearn:
