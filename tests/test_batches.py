@@ -11,7 +11,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from ufselect import KernelFSASL, MaxVariance
-from ufselect.columns.batches import Batches, SparseWithinBatches
+from ufselect.columns.batches import Batches, sparse_within_batches
 from ufselect.columns.dense import Columns
 
 DENSE_ONLY = ("RUFS", "MaxVariance")
@@ -84,7 +84,7 @@ def test_products_with_sparse_columns_are_those_of_dense_ones(n_batches, center)
     batches = Batches.of(np.arange(90) % n_batches, 90)
     heavy = COUNTS.toarray()
     heavy[:, 3] += 1e12 * (np.arange(90) % n_batches)  # few digits would be left of a difference of products
-    found = SparseWithinBatches.of(sp.csc_array(heavy), batches, center=center, scale="standard")
+    found = sparse_within_batches(sp.csc_array(heavy), batches, center=center, scale="standard")
     dense = Columns.prepared(batches.without_means(heavy), center=center, scale="standard")
     light = np.flatnonzero(np.arange(24) != 3)  # of the dense one, rounding leaves four digits
     V = dense.values[:, light]

@@ -5,7 +5,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from problems import samples
-from scipy.optimize import minimize
 from scipy.spatial.distance import cdist
 
 from ufselect import KernelFSASL
@@ -174,46 +173,6 @@ def test_of_too_many_equal_samples_those_with_the_lowest_indices_share(monkeypat
     assert_array_equal(np.count_nonzero(P, axis=1), np.repeat([3, 8, 4], [4, 9, 12]))
     assert_array_equal(np.flatnonzero(P[20]), [13, 14, 15, 16])
     assert_allclose(P.sum(axis=1), 1.0, rtol=0, atol=1e-12)
-
-
-@pytest.mark.parametrize("spread", ["row", "mean"])
-def test_a_general_solver_finds_the_same_probabilities(spread):
-    Z = random_samples(9, 3)
-    found = adaptive_neighbors(Z, 3, spread=spread)
-    P, mu = found.P, found.spread
-    distances = distances_to_others(Z)
-    for i in range(9):
-        others = np.arange(9) != i
-        d = distances[i, others]
-        solved = minimize(
-            lambda p, d=d, i=i: 0.5 * d @ p + 0.5 * mu[i] * p @ p,
-            np.full(8, 1.0 / 8.0),
-            jac=lambda p, d=d, i=i: 0.5 * d + mu[i] * p,
-            bounds=[(0.0, 1.0)] * 8,
-            constraints={"type": "eq", "fun": lambda p: p.sum() - 1.0, "jac": lambda p: np.ones(8)},
-            method="SLSQP",
-            options={"ftol": 1e-15, "maxiter": 1000},
-        )
-        assert_allclose(P.toarray()[i, others], solved.x, rtol=0, atol=1e-6)
-
-
-@pytest.mark.parametrize("layout", [sp.csr_array, sp.csc_array])
-@pytest.mark.parametrize("spread", ["row", "mean"])
-def test_sparse_centred_columns_have_the_neighbours_of_dense_ones(layout, spread):
-    values = sp.random_array((60, 15), density=0.3, random_state=np.random.default_rng(0)) + sp.eye_array(60, 15)
-    sparse = Columns.prepared(layout(values), center=True, scale="standard")
-    dense = Columns.prepared(values.toarray(), center=True, scale="standard")
-    P, expected = adaptive_neighbors(sparse, 5, spread=spread), adaptive_neighbors(dense, 5, spread=spread)
-    assert_allclose(P.P.toarray(), expected.P.toarray(), rtol=0, atol=1e-10)
-    assert_allclose(P.spread, expected.spread, rtol=1e-10)
-
-
-def test_the_number_of_threads_changes_no_bit():
-    Z = random_samples(300, 4)
-    for spread in ("row", "mean"):
-        one, two = (adaptive_neighbors(Z, 5, spread=spread, n_jobs=jobs).P for jobs in (1, 2))
-        assert_array_equal(one.indices, two.indices)
-        assert_array_equal(one.data, two.data)
 
 
 @pytest.mark.parametrize("name", ["syn", "digits200nc"])

@@ -1,5 +1,4 @@
 import numpy as np
-import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -55,16 +54,6 @@ def test_the_operator_applies_the_formula(n, part, weight, seed):
     assert_allclose(L @ B, expected @ B, rtol=0, atol=10 * n * atol)
     assert_allclose(L @ B[:, 0], expected @ B[:, 0], rtol=0, atol=10 * n * atol)
     assert_allclose(L.T @ B, expected @ B, rtol=0, atol=10 * n * atol)
-
-
-@pytest.mark.parametrize("per_column", [2, 60])
-def test_few_or_many_coefficients_give_the_dense_matrix_of_the_formula(per_column):
-    rng = np.random.default_rng(0)
-    S = rng.standard_normal((300, 300)) * (rng.random((300, 300)) < per_column / 300)
-    np.fill_diagonal(S, 0.0)
-    P = adaptive_neighbors(rng.standard_normal((300, 3)), 4).P
-    L = structure_laplacian(sp.csc_array(S), P, 0.7)
-    assert_allclose(L.toarray(), dense_formula(sp.csc_array(S), P, 0.7, 300), rtol=0, atol=1e-11)
 
 
 def test_the_quadratic_form_is_that_of_the_objective():

@@ -12,7 +12,6 @@ from scipy.spatial import cKDTree
 from scipy.spatial.distance import cdist
 from sklearn import config_context
 
-from ufselect._utils.policy import SMALLEST_BLOCKED_SEARCH
 from ufselect.columns.dense import Columns
 from ufselect.graphs.neighbors import NeighborSearch, nearest_others, neighbor_graph, squared_width
 
@@ -213,7 +212,7 @@ def test_many_ties_need_no_more_memory_than_is_allowed():
 
 # Many samples: candidates in single precision, and exact neighbours nonetheless
 
-N = SMALLEST_BLOCKED_SEARCH + 3
+N = 5003
 
 
 MANY = np.random.default_rng(0).standard_normal((N, 6))

@@ -90,24 +90,6 @@ def test_scores_of_a_neighbour_graph_are_derivatives_with_its_edges_held_fixed(n
     assert_allclose(selector.scores_, expected, rtol=0, atol=1e-6 * expected.max())
 
 
-@pytest.mark.parametrize("normalized", FORMS)
-def test_many_samples_give_the_formula(normalized):
-    # Above 500 samples eigenvectors are found by iteration.
-    X = groups(520, 5, apart=6.0)
-    squared = cdist(X, X, "sqeuclidean")
-    S = np.exp(-squared / (2.0 * squared.mean()))
-    np.fill_diagonal(S, 0.0)
-    D = np.diag(S.sum(axis=1))
-    values, vectors = scipy.linalg.eigh(D - S, D if normalized else None, subset_by_index=[1, 2])
-    expected = np.zeros(5)
-    for value, u in zip(values, vectors.T, strict=True):
-        bracket = np.subtract.outer(u, u) ** 2 - normalized * value * np.add.outer(u**2, u**2)
-        changes = [np.sum(bracket * S * np.subtract.outer(f, f) ** 2) for f in X.T]
-        expected += np.abs(changes) / (4.0 * squared.mean())
-    scores = EVSC(2, n_clusters=2, normalized=normalized, scale=None).fit(X).scores_
-    assert_allclose(scores, expected, rtol=0, atol=1e-6 * expected.max())
-
-
 # Repeated eigenvalues
 
 

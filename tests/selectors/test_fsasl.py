@@ -87,16 +87,6 @@ def test_embedding_is_the_image_of_the_data_under_the_weights(w_solver):
     assert_allclose(selector.embedding_, X @ selector.coef_, rtol=0, atol=1e-10)
 
 
-@may_stop_early
-@pytest.mark.parametrize("max_iter", [1, 5])
-def test_history_has_a_value_for_every_iteration_and_for_every_half_step(max_iter):
-    selector = FSASL(5, n_clusters=4, tol=0, max_iter=max_iter).fit(noise())
-    assert selector.n_iter_ == max_iter
-    assert selector.half_step_history_.shape == (max_iter, 3)
-    assert np.all(np.isfinite(selector.half_step_history_))
-    assert_array_equal(selector.objective_history_, selector.half_step_history_[:, -1])
-
-
 def test_neighbours_are_on_the_simplex_and_nobody_is_its_own():
     selector = FSASL(5, n_clusters=4, n_neighbors=7, spread="row").fit(easy().X)
     P, S = selector.neighbor_graph_, selector.self_expression_

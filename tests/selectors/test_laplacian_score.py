@@ -57,19 +57,6 @@ def test_the_score_is_the_second_criterion_of_spec(reference, name, scale, weigh
     assert_array_equal(ours.ranking_, other.ranking_)
 
 
-@on_every_data_set
-def test_scores_follow_the_formula_sample_by_sample(reference, name):
-    X = samples(reference, name)
-    A = neighbor_graph(Columns(X), nearest_others(X, 5)).toarray()
-    D = A.sum(axis=1)
-    deviations = X - D @ X / D.sum()
-    expected = [
-        0.5 * np.sum(A * np.subtract.outer(f, f) ** 2) / (D @ deviation**2)
-        for f, deviation in zip(X.T, deviations.T, strict=True)
-    ]
-    assert_allclose(on_raw_columns(X).laplacian_scores_, expected, rtol=0, atol=1e-12)
-
-
 # Invariances
 
 

@@ -180,15 +180,6 @@ def test_predictions_and_weights_are_those_of_ridge_regressions_with_an_intercep
     assert_allclose(feature_weights([model], Columns(X), tau, Y), np.sqrt(squares) / np.sqrt(squares).sum(), rtol=1e-7)
 
 
-def test_a_strong_fit_predicts_linear_indicators_without_error():
-    rng = np.random.default_rng(0)
-    X = rng.standard_normal((40, 2))
-    index = nearest_others(Columns(X), 8).index
-    model = regressions(Columns(X), index, np.full(2, 0.5), 1e9, n_jobs=2)
-    Y = X @ rng.standard_normal((2, 3)) + rng.standard_normal(3)
-    assert_allclose(model.prediction @ Y, Y, rtol=0, atol=1e-5)
-
-
 # The selector
 
 

@@ -121,25 +121,6 @@ def test_the_weights_meet_the_optimality_conditions_of_their_penalty(reference, 
     assert_array_equal(five.top_features(), selector.top_features(5))
 
 
-@pytest.mark.parametrize("center", [True, False])
-def test_the_embedding_is_the_leading_part_of_the_kernel(reference, center):
-    values = samples(reference, "syn")
-    selector = MRSF(10, n_clusters=4, scale="standard", center=center).fit(values)
-    X = StandardScaler(with_mean=center).fit_transform(values)
-    squared = np.sum((X[:, None] - X[None]) ** 2, axis=2)
-    K = np.exp(-squared / (2.0 * squared.mean()))
-    if center:
-        H = np.eye(80) - 1.0 / 80.0
-        K = H @ K @ H
-    largest, vectors = np.linalg.eigh(K)
-    count = 3 if center else 4
-    expected = vectors[:, -count:] * np.sqrt(largest[-count:])
-    Y = selector.embedding_
-    assert Y.shape == (80, count)
-    assert_allclose(Y @ Y.T, expected @ expected.T, rtol=0, atol=1e-10)
-    assert_allclose(Y.T @ Y, np.diag(largest[::-1][:count]), rtol=0, atol=1e-9)
-
-
 def test_a_feature_that_says_almost_what_an_earlier_one_says_enters_late(reference):
     X, selector = samples(reference, "syn"), MRSF(8, n_clusters=4, scale="standard")
     best = clone(selector).fit(X).top_features()[0]

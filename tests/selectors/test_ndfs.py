@@ -166,21 +166,6 @@ def test_both_routes_agree_with_the_formula_of_the_paper(shape):
         assert_allclose(W, G @ X.T @ F, rtol=0, atol=1e-12)
 
 
-@pytest.mark.parametrize("shape", [(12, 5), (6, 15)])
-@pytest.mark.parametrize("step", ["monotone_step", "published_step"])
-def test_rows_of_no_weight_stay_out(shape, step):
-    problem, F = random_problem(*shape, 3, 0)
-    h = np.ones(shape[1])
-    h[[1, 3]] = 0.0
-    others = np.delete(np.arange(shape[1]), [1, 3])
-    F_all, W = getattr(problem, step)(F, h, 100.0)
-    assert_array_equal(W[[1, 3]], 0.0)
-    fewer = Prediction(Columns(problem.X.values[:, others]), problem.L, problem.alpha, problem.beta)
-    F_fewer, W_fewer = getattr(fewer, step)(F, h[others], 100.0)
-    assert_allclose(F_all, F_fewer, rtol=1e-9)
-    assert_allclose(W[others], W_fewer, rtol=0, atol=1e-10)
-
-
 # The selector
 
 

@@ -23,7 +23,6 @@ from ufselect.graphs.local_models import (
 from ufselect.graphs.neighbors import nearest_others
 from ufselect.selectors.rufs import RobustPrediction
 from ufselect.solvers.nonnegative import indicators
-from ufselect.solvers.reweighted import inverse_weights
 
 SETTINGS = [(1, 1, 1), (0.1, 1, 1), (1, 0.1, 10)]
 SMOOTHING = 1e-6
@@ -153,26 +152,6 @@ def test_the_objective_is_that_of_the_paper_or_has_an_intercept(centered):
     )
     assert_allclose(problem.objective(replace(state, b=b), 7.0), expected, rtol=1e-10)
     assert_allclose(problem.reconstruction_norms(G, F), smoothed(X - G @ F), rtol=1e-9)
-
-
-@pytest.mark.parametrize("shape", [(12, 5), (6, 15)])
-def test_weights_are_stationary_for_the_bound_of_both_norms(shape):
-    """α Σᵢ ‖xᵢW − gᵢ‖²/eᵢ + β Σⱼ ‖wⱼ‖²/hⱼ, e and h twice the norms before, has no slope at the W returned."""
-    problem, state = random_problem(*shape, 3, 0)
-    after, X = problem.step(state, 10.0), problem.X.values
-    e, h = 2.0 * smoothed(X @ state.W - state.G)[:, None], inverse_weights(state.W)
-    slope = problem.alpha * X.T @ ((X @ after.W - state.G) / e) + problem.beta * after.W / h[:, None]
-    assert_allclose(slope, 0.0, rtol=0, atol=1e-9 * problem.alpha * np.abs(X.T @ (state.G / e)).max())
-    assert_array_equal(after.b, 0.0)
-
-
-@pytest.mark.parametrize("shape", [(12, 5), (6, 15)])
-def test_the_intercept_is_stationary_for_the_weights_returned(shape):
-    problem, state = random_problem(*shape, 3, 0, centered=True)
-    after, P = problem.step(state, 10.0), problem.predictors.values
-    inverse = 1.0 / smoothed(P @ state.W + state.b - state.G)[:, None]
-    left = np.sum(inverse * (P @ after.W + after.b - state.G), axis=0)
-    assert_allclose(left, 0.0, rtol=0, atol=1e-12 * inverse.sum())
 
 
 @pytest.mark.parametrize("shape", [(12, 5), (6, 15)])

@@ -12,7 +12,6 @@ from ufselect.base.ranking import from_best_to_worst
 from ufselect.columns.dense import Columns
 from ufselect.graphs.kernel import kernel_factor
 from ufselect.selectors.spfs import similarity_gains
-from ufselect.solvers.l21 import l21_regression
 
 
 def published_order(reference, name, turn=None):
@@ -48,34 +47,6 @@ def small_problem(n, d, seed):
 @pytest.mark.parametrize("name", ["syn", "wide"])
 def test_greedy_steps_are_the_stored_ones(reference, name):
     assert_array_equal(published_order(reference, name), reference(f"spfs_{name}")["sfs"])
-
-
-@on_every_data_set
-def test_the_relaxation_is_no_worse_than_the_stored_optimum_and_better_than_the_authors_run(reference, name):
-    X, stored = samples(reference, name), reference(f"spfs_{name}")
-    penalty = 2.0 * stored["nes_lam_ratio"] * stored["exact_lambda_max"]
-    solution = l21_regression(Columns(X), stored["Y"], penalty)
-    assert solution.objective <= 2.0 * stored["exact_nes_obj"] * (1.0 + 1e-6)
-    # Theirs stops a little early, with some rows that should be zero.
-    assert 2.0 * stored["nes_obj_code"] > solution.objective * (1.0 + 1e-4)
-    assert np.count_nonzero(stored["nes_scores"]) > np.count_nonzero(solution.coef.any(axis=1))
-    if name != "wide":  # where weights are unique
-        norms = row_norms(l21_regression(Columns(X), stored["Y"], penalty, tol=1e-6).coef)
-        assert_allclose(norms, stored["exact_nes_scores"], rtol=0, atol=1e-4 * norms.max())
-
-
-@on_every_data_set
-def test_the_first_to_enter_are_those_of_both_programs_of_the_authors(reference, name):
-    X, stored = samples(reference, name), reference(f"spfs_{name}")
-    params = {
-        "n_clusters": CLUSTERS[name],
-        "width": relative_width(X, np.sqrt(stored["t"] / 2.0)),
-        "scale": None,
-        "center": False,
-    }
-    best = SPFS(20, solver="lar", **params).fit(X).top_features(3)
-    assert_array_equal(best, stored["lar_idx"][:3])
-    assert_array_equal(best, stored["larnes_idx"][:3])
 
 
 # Where it departs from them

@@ -1,6 +1,5 @@
 import numpy as np
 import pytest
-import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
@@ -102,22 +101,6 @@ def test_stopped_early_it_says_so_and_reports_the_objective_of_what_it_returns()
     assert not solution.converged
     assert solution.n_iter == 1
     assert_allclose(solution.objective, objective(X, Y, solution.coef, penalty), rtol=1e-9)
-
-
-@pytest.mark.parametrize("shape", [(60, 20), (20, 60)])
-@pytest.mark.parametrize("layout", [sp.csr_array, sp.csc_array])
-def test_sparse_centred_columns_give_the_objective_of_dense_ones(shape, layout):
-    n, d = shape
-    values = sp.random_array(shape, density=0.2, random_state=np.random.default_rng(0)) + sp.eye_array(n, d)
-    values = values + sp.coo_array((np.ones(d), (np.arange(d) % n, np.arange(d))), shape=shape)
-    sparse = Columns.prepared(layout(values), center=True, scale="standard")
-    X = Columns.prepared(values.toarray(), center=True, scale="standard").values
-    Y = np.random.default_rng(1).standard_normal((n, 3))
-    penalty = 0.1 * smallest_penalty_for_zero(Columns(X), Y)
-    assert_allclose(smallest_penalty_for_zero(sparse, Y), penalty / 0.1, rtol=1e-10)
-    solution = l21_regression(sparse, Y, penalty)
-    assert_solved(X, Y, solution, penalty)
-    assert_allclose(solution.objective, l21_regression(Columns(X), Y, penalty).objective, rtol=1e-6)
 
 
 @pytest.mark.parametrize("shape", [(60, 20), (20, 60)])

@@ -89,16 +89,3 @@ def test_the_penalty_from_which_all_is_zero_does_not_depend_on_the_metric(shape)
     M = metric_of(L, 5.0)
     assert_array_equal(l21_regression(Columns(X), Y, largest, metric=M).coef, 0.0)
     assert l21_regression(Columns(X), Y, 0.999 * largest, metric=M).coef.any()
-
-
-@pytest.mark.parametrize("shape", [(60, 20), (20, 60)])
-def test_sparse_centred_columns_give_the_objective_of_dense_ones(shape):
-    _, Y, L = problem(*shape)
-    M = metric_of(L, 2.0)
-    values = sp.random_array(shape, density=0.3, random_state=np.random.default_rng(0)).toarray()
-    X = values - values.mean(axis=0)
-    sparse = Columns(sp.csc_array(values), values.mean(axis=0), centered=True)
-    penalty = 0.1 * smallest_penalty_for_zero(Columns(X), Y)
-    solution = l21_regression(sparse, Y, penalty, metric=M)
-    assert violation(X, Y, solution.coef, M, penalty) <= 1e-4 * (1.0 + 1e-6)
-    assert_allclose(solution.objective, l21_regression(Columns(X), Y, penalty, metric=M).objective, rtol=1e-6)

@@ -1,6 +1,5 @@
 import numpy as np
 import pytest
-import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
@@ -143,12 +142,3 @@ def test_stopped_early_it_says_so():
     X, Y = correlated_problem(15, 60)
     solution = l21_interpolation(Columns(X), Y, max_iter=2)
     assert (solution.n_iter, solution.converged) == (2, False)
-
-
-def test_sparse_centred_columns_give_the_fit_of_dense_ones():
-    values = sp.random_array((15, 50), density=0.4, random_state=np.random.default_rng(0)).toarray()
-    Y = np.random.default_rng(1).standard_normal((15, 2))
-    Y -= Y.mean(axis=0)
-    dense = l21_interpolation(Columns(values - values.mean(axis=0), centered=True), Y)
-    sparse = l21_interpolation(Columns(sp.csc_array(values), values.mean(axis=0), centered=True), Y)
-    assert_allclose(sparse.coef, dense.coef, rtol=0, atol=1e-6 * np.abs(dense.coef).max())

@@ -1,6 +1,5 @@
 import numpy as np
 import pytest
-import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
@@ -117,11 +116,3 @@ def test_a_target_that_no_column_explains_gets_no_coefficient():
     y = np.eye(8)[:, 5]
     assert_array_equal(lasso_of_size(Columns(X), y, 2), 0.0)
     assert_array_equal(lasso_of_size(Columns(X), y, 2, gram=X.T @ X), 0.0)
-
-
-def test_sparse_centred_columns_give_the_coefficients_of_dense_ones():
-    values = sp.random_array((40, 15), density=0.3, random_state=np.random.default_rng(0)).toarray()
-    y = np.random.default_rng(1).standard_normal(40)
-    dense = Columns(values - values.mean(axis=0), centered=True)
-    sparse = Columns(sp.csc_array(values), values.mean(axis=0), centered=True)
-    assert_allclose(lasso_of_size(sparse, y, 4), lasso_of_size(dense, y, 4), rtol=0, atol=1e-9)

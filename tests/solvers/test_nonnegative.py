@@ -1,5 +1,3 @@
-from itertools import product
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -120,25 +118,6 @@ def test_steps_end_where_the_optimality_conditions_hold(z):
     # Entries that end at zero get there in the limit only, so that F ∘ slope is small but not zero.
     assert np.max(np.abs(F * slope)) <= 1e-6 * z
     assert slope.min() >= -1e-3 * z
-
-
-def test_steps_from_all_partitions_find_the_best_partition_and_its_vectors():
-    """For M = I − A, A ≥ 0, disjoint columns are best as Perron vectors of the blocks of A: a search by hand."""
-    A = np.random.default_rng(0).random((5, 5))
-    M = np.eye(5) - (A + A.T) / np.linalg.eigvalsh(A + A.T)[-1]
-    partitions = [np.array([0, *rest]) for rest in product([0, 1], repeat=4) if any(rest)]
-
-    def perron(labels):
-        return sum(np.linalg.eigvalsh(M[np.ix_(labels == j, labels == j)])[0] for j in (0, 1))
-
-    def found(labels):
-        F = indicators(labels, 2)
-        for z in (10.0, 100.0, 1000.0):
-            F = descended(M, F, z, 400)
-        return cost(M, F, 1000.0)
-
-    # The penalty is soft: for z = 1000 it lets the cost fall below that of an exact partition by about a thousandth.
-    assert_allclose(min(map(found, partitions)), min(map(perron, partitions)), rtol=2e-3)
 
 
 # The published step

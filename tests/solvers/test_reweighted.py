@@ -1,6 +1,5 @@
 import numpy as np
 import pytest
-import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
@@ -9,7 +8,6 @@ from ufselect.columns.dense import Columns
 from ufselect.graphs.adaptive import adaptive_neighbors
 from ufselect.graphs.laplacian import structure_laplacian
 from ufselect.graphs.self_expression import sparse_self_expression
-from ufselect.solvers.penalties import smallest_penalty_for_zero
 from ufselect.solvers.reweighted import (
     KernelSystem,
     ReweightedRidge,
@@ -17,7 +15,6 @@ from ufselect.solvers.reweighted import (
     _by_features,
     _by_samples,
     even_row_norms,
-    inverse_weights,
     smoother_projection,
 )
 
@@ -48,10 +45,6 @@ def dual(X, F, h, penalty, noise=None):
 def majorised(X, F, W, h, penalty, noise=None):
     errors = np.sum((F - X @ W) ** 2, axis=1)
     return np.sum(errors if noise is None else errors / noise) + penalty * np.sum(np.sum(W**2, axis=1) / h)
-
-
-def objective(X, F, W, penalty):
-    return np.sum((F - X @ W) ** 2) + penalty * np.linalg.norm(W, axis=1).sum()
 
 
 @for_every_shape
@@ -108,38 +101,6 @@ def test_zero_rows_stay_zero_and_the_others_are_as_without_them(shape, noisy):
     V = np.random.default_rng(1).standard_normal((shape[1], 2))
     assert_array_equal(ridge.solve(V)[out], 0.0)
     assert_allclose(ridge.solve(V)[others], alone.solve(V[others]), rtol=0, atol=1e-10)
-
-
-@for_every_shape
-@with_and_without_noise
-def test_sparse_centred_columns_give_the_weights_of_dense_ones(shape, noisy):
-    _, F, h, noise = problem(*shape, noisy)
-    values = sp.random_array(shape, density=0.3, random_state=np.random.default_rng(2)).toarray()
-    dense = ReweightedRidge(Columns(values - values.mean(axis=0)), h, 0.3, noise=noise)
-    sparse = ReweightedRidge(Columns(sp.csc_array(values), values.mean(axis=0), centered=True), h, 0.3, noise=noise)
-    assert_allclose(sparse.coef(F), dense.coef(F), rtol=0, atol=1e-10)
-    assert_allclose(sparse.residual(F), dense.residual(F), rtol=0, atol=1e-10)
-    assert_allclose(sparse.solve(dense.coef(F)), dense.solve(dense.coef(F)), rtol=0, atol=1e-10)
-
-
-# The step of a majorisation
-
-
-def reweighted_steps(X, F, penalty, n_steps):
-    W = ReweightedRidge(Columns(X), np.ones(X.shape[1]), penalty).coef(F)
-    yield W
-    for _ in range(n_steps):
-        W = ReweightedRidge(Columns(X), inverse_weights(W), penalty).coef(F)
-        yield W
-
-
-@settings(max_examples=20)
-@given(n=st.integers(2, 25), d=st.integers(1, 40), ratio=st.floats(0.01, 0.9), seed=st.integers(0, 999))
-def test_steps_never_raise_the_row_sparse_objective(n, d, ratio, seed):
-    X, F, _, _ = problem(n, d, seed=seed)
-    penalty = ratio * smallest_penalty_for_zero(Columns(X), F)
-    history = np.array([objective(X, F, W, penalty) for W in reweighted_steps(X, F, penalty, 30)])
-    assert np.diff(history).max() <= 1e-12 * history[0]
 
 
 # Systems of the samples
@@ -313,18 +274,3 @@ def test_no_more_columns_than_the_rank_come_back(kind):
     W = smoother_projection(Columns(X), L, even_row_norms(Columns(X), 15), 0.3, 15)
     assert W.shape == (X.shape[1], 9)
     assert orthonormality_error(X, W) <= 1e-8
-
-
-@pytest.mark.parametrize("shape", [(60, 20), (20, 60)])
-def test_sparse_centred_columns_give_the_space_of_dense_ones(shape):
-    n, d = shape
-    values = sp.random_array(shape, density=0.3, random_state=np.random.default_rng(0))
-    values = values + sp.coo_array((np.ones(d), (np.arange(d) % n, np.arange(d))), shape=shape)
-    sparse = Columns.prepared(sp.csr_array(values), center=True, scale="standard")
-    dense = Columns.prepared(values.toarray(), center=True, scale="standard")
-    L = structure_laplacian(None, adaptive_neighbors(dense, 5).P, 1.0)
-    norms = even_row_norms(dense, COUNT)
-    assert_allclose(even_row_norms(sparse, COUNT), norms, rtol=1e-12)
-    Z = dense @ smoother_projection(dense, L, norms, 0.3, COUNT)
-    other = dense @ smoother_projection(sparse, L, norms, 0.3, COUNT)
-    assert_allclose(other @ other.T, Z @ Z.T, rtol=0, atol=1e-8)

@@ -72,16 +72,6 @@ def test_what_all_columns_left_out_weigh_is_below_the_error_of_solutions():
     assert np.linalg.eigvalsh(kernel).max() <= 1.5e-8 * PENALTY * noise.min()
 
 
-def test_sparse_columns_give_the_weights_of_dense_ones():
-    X, G, h, noise = problem()
-    X[np.abs(X) < 0.8] = 0.0
-    dense = ridge_on(columns(X, True))
-    sparse = ridge_on(Columns(sp.csc_array(X), X.mean(axis=0), centered=True))
-    used = dense.columns_in_use(h, noise)
-    for one, other in zip(dense.fit(G, h, noise, used), sparse.fit(G, h, noise, used), strict=True):
-        assert_allclose(one, other, rtol=0, atol=1e-12)
-
-
 # From a known W
 
 

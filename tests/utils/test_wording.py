@@ -6,7 +6,17 @@ from contextlib import redirect_stderr
 import pytest
 
 from ufselect._utils.progress import waiting, with_progress
-from ufselect._utils.wording import counted, in_one_line, listed, percent, shortened, shown, visible
+from ufselect._utils.wording import (
+    counted,
+    in_one_line,
+    listed,
+    occurrences,
+    percent,
+    q_value,
+    shortened,
+    shown,
+    visible,
+)
 
 
 @pytest.mark.parametrize(
@@ -41,6 +51,8 @@ def test_lists_name_the_first_and_count_the_others():
 def test_counts_and_shares():
     assert (counted(1, "column"), counted(1200, "column")) == ("1 column", "1,200 columns")
     assert (percent(0.125), percent(0.125, 1), percent(None)) == ("12 %", "12.5 %", "–")
+    assert occurrences("missing", {"age": 2, "height": 1}) == "3 missing values in age (2), height (1)"
+    assert (q_value(0.0123), q_value(2e-5)) == ("0.012", "< 0.001")
     assert in_one_line(" a\n  b ") == "a b"
 
 

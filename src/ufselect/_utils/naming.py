@@ -16,12 +16,6 @@ def object_named(name: str, modules: Sequence[str] = ()) -> Any:
     """Import ``"package.module:name"``, or a plain name from the first of some modules that has it.
 
     Dots after the colon or in a plain name are attribute access.
-
-    Examples
-    --------
-    >>> from ufselect._utils.naming import object_named
-    >>> object_named("datetime:date.fromordinal")(1)
-    datetime.date(1, 1, 1)
     """
     module, _, path = name.rpartition(":")
     searched = [module] if names_a_module(name) else list(modules)

@@ -7,12 +7,6 @@ from __future__ import annotations
 LARGEST_DENSE_SPECTRUM = 500
 """Order up to which all eigenvectors of a dense matrix take less time than a few by iteration."""
 
-LARGEST_DISTANCE_MATRIX = 1000
-"""Number of samples up to which one product with all distances is faster than a neighbour search."""
-
-SMALLEST_BLOCKED_SEARCH = 5000
-"""Number of samples above which neighbours are searched in blocks; below, scikit-learn takes under a second."""
-
 LARGEST_EXACT_SEARCH = 200_000
 """Number of samples up to which "auto" searches for exact neighbours; the time grows with its square."""
 

@@ -12,15 +12,7 @@ from ufselect._utils.types import Indices
 
 
 def seed_of(random_state: Any) -> int:
-    """Return ``random_state`` if it is an integer; otherwise draw an integer from it (None is NumPy's global state).
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from ufselect._utils.seeds import seed_of
-    >>> seed_of(3), seed_of(np.random.RandomState(0))
-    (3, 209652396)
-    """
+    """Return ``random_state`` if it is an integer; otherwise draw an integer from it (None is NumPy's global state)."""
     if isinstance(random_state, np.random.Generator):
         return int(random_state.integers(2**32 - 1))
     rng = check_random_state(random_state)
@@ -28,24 +20,7 @@ def seed_of(random_state: Any) -> int:
 
 
 def draws_of_samples(n: int, n_draws: int, share: float = 0.8, random_state: Any = 0) -> list[Indices]:
-    """Draw random subsets of the samples.
-
-    Parameters
-    ----------
-    n : int
-        Number of samples.
-    n_draws : int
-        Number of subsets.
-    share : float, default=0.8
-        Share of the samples in a subset.
-    random_state : int, RandomState instance or None, default=0
-        Seed of the subsets.
-
-    Returns
-    -------
-    list of ndarray of int
-        Sorted row indices.
-    """
+    """Draw random subsets with a share of the samples; return their sorted row indices."""
     check_scalar(n_draws, "n_draws", Integral, min_val=0)
     check_scalar(share, "share", Real, min_val=0, max_val=1, include_boundaries="right")
     rng = np.random.default_rng(seed_of(random_state))

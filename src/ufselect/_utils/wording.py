@@ -42,26 +42,12 @@ def counted(count: int, noun: str) -> str:
 
 
 def q_value(q: float) -> str:
-    """Return a q-value with three decimals.
-
-    Examples
-    --------
-    >>> from ufselect._utils.wording import q_value
-    >>> q_value(0.0123), q_value(2e-5)
-    ('0.012', '< 0.001')
-    """
+    """Return a q-value with three decimals."""
     return "< 0.001" if q < 0.0005 else f"{q:.3f}"
 
 
 def occurrences(kind: str, counts: Mapping[str, int]) -> str:
-    """Return how many values of a kind there are, and in which columns.
-
-    Examples
-    --------
-    >>> from ufselect._utils.wording import occurrences
-    >>> occurrences("missing", {"age": 2, "height": 1})
-    '3 missing values in age (2), height (1)'
-    """
+    """Return how many values of a kind there are, and in which columns."""
     columns = listed([f"{name} ({count:,})" for name, count in counts.items()])
     return f"{counted(sum(counts.values()), f'{kind} value')} in {columns}"
 

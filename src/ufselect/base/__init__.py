@@ -17,6 +17,7 @@ from ufselect.base.selector import (
     SHARE,
     BaseSelector,
     checked_coef,
+    with_parameters,
 )
 from ufselect.columns.constraints import Constraints
 from ufselect.columns.dense import Columns, affordable_gram, column_blocks, gram_is_affordable
@@ -44,4 +45,5 @@ __all__ = [
     "rank_by_row_norm",
     "rank_by_score",
     "warn_not_converged",
+    "with_parameters",
 ]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from abc import ABCMeta, abstractmethod
 from collections.abc import Sequence
 from contextlib import nullcontext
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from numbers import Integral, Real
-from typing import Any, ClassVar, Protocol, Self
+from typing import Any, ClassVar, Protocol, Self, TypeVar, dataclass_transform
 
 import numpy as np
 import numpy.typing as npt
@@ -39,6 +39,8 @@ ITERATIONS: dict[str, list[Any]] = {"max_iter": COUNT, "tol": NOT_NEGATIVE}
 
 CHOICE_OF_EDGES: dict[str, list[Any]] = {"weights": [StrOptions({"heat", "binary", "cosine"})], "width": POSITIVE}
 """Constraints on the parameters that weight the edges of a neighbour graph."""
+
+Class = TypeVar("Class", bound=type)
 
 _NOT_LEARNED = ("n_features_in_", "feature_names_in_")
 
@@ -88,6 +90,15 @@ def _on_device(X: Any, device: Any) -> Matrix:
     except ImportError as error:  # pragma: no cover - PyTorch is installed wherever this is tested
         raise ImportError("The parameter device needs PyTorch: run `pip install torch`.") from error
     return TensorMatrix(X, device)
+
+
+@dataclass_transform(eq_default=False)
+def with_parameters(cls: Class) -> Class:
+    """Write the constructor of a selector: it stores parameters, which are the annotated attributes of the class."""
+    docstring = cls.__doc__
+    dataclass(eq=False, repr=False)(cls)
+    cls.__doc__ = docstring  # dataclass makes one up under python -OO
+    return cls
 
 
 class BaseSelector(SelectorMixin, BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]

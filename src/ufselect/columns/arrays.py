@@ -13,6 +13,8 @@ import numpy as np
 
 from ufselect._utils.types import Float
 
+_ROWS_DRAWN_AT_ONCE = 2**14
+
 
 def _torch() -> Any:
     """PyTorch, or None if nobody has imported it."""
@@ -36,9 +38,24 @@ def in_memory(A: Any) -> Any:
     return A.detach().double().cpu().numpy() if is_tensor(A) else A
 
 
+def namespace(A: Any) -> Any:
+    """Return the module of an array: PyTorch or NumPy, whose functions of the same name do the same."""
+    return _torch() if is_tensor(A) else np
+
+
 def beside(A: Any, small: Float) -> Any:
     """Return a small NumPy array in the precision and on the device of A, to multiply A by it."""
     return A.new_tensor(small) if is_tensor(A) else small.astype(A.dtype, copy=False)
+
+
+def fill_with_normal(A: Any, rng: np.random.RandomState) -> None:
+    """Fill an array with standard normal values, which are drawn where it lives."""
+    if is_tensor(A):
+        A.normal_(generator=_torch().Generator(device=A.device).manual_seed(int(rng.randint(2**31 - 1))))
+        return
+    for start in range(0, len(A), _ROWS_DRAWN_AT_ONCE):
+        rows = A[start : start + _ROWS_DRAWN_AT_ONCE]
+        rows[:] = rng.standard_normal(rows.shape)
 
 
 def sum_of_squares(A: Any) -> float:

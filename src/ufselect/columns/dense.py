@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import gen_batches
 from sklearn.utils.sparsefuncs import inplace_column_scale
 
-from ufselect._utils.memory import affordable_rows
+from ufselect._utils.memory import affordable_rows, ensure_fits
 from ufselect._utils.policy import LARGEST_DENSE_SYSTEM, MEAN_TO_SHIFT, SMALLEST_SINGLE_PRECISION_SPECTRUM
 from ufselect._utils.threads import threads_for
 from ufselect._utils.types import Float, Indices
@@ -27,6 +27,9 @@ from ufselect.columns.moments import (
     root_mean_squares,
 )
 
+if TYPE_CHECKING:
+    from ufselect.columns.batches import Batches
+
 _BLOCK_BYTES = 2**19
 _FEWEST_COLUMNS = 32
 _WIDE_BLOCK = 1024
@@ -37,26 +40,41 @@ class Columns:
     """X with centred and scaled columns.
 
     A dense X is stored centred. A sparse X is stored scaled but not centred, so that it stays sparse; products subtract
-    the means implicitly: ``(V - 1 mᵀ) B = V B - 1 (mᵀ B)``. Products are computed in the precision of X and returned
-    as float64, like all small matrices.
+    the means, of all samples or of b batches, implicitly: ``(V - EᵀO) B = V B - Eᵀ(O B)`` with the indicator E of
+    batches, a row of ones if there are none. Products are computed in the precision of X and returned as float64, like
+    all small matrices.
 
     Parameters
     ----------
     values : ndarray or sparse array of shape (n, d)
         Scaled columns; centred already if dense.
-    offset : ndarray of shape (d,) or None
-        To be subtracted from the columns of ``values``, such as their means; None for zero.
+    offset : ndarray of shape (d,) or (b, d), or None
+        O, to be subtracted from the columns of ``values``, such as their means; None for zero.
     centered : bool
         Whether the columns sum to zero.
     unit : float
         The power of two by which all columns were divided if they are not scaled.
+    batches : Batches, optional
+        The batch of every sample, if each has a row of O. Only a neighbour search needs all values then, which are
+        dense, at once.
     """
 
-    def __init__(self, values: Any, offset: Float | None = None, *, centered: bool = False, unit: float = 1.0) -> None:
+    batches: Batches | None = None
+
+    def __init__(
+        self,
+        values: Any,
+        offset: Float | None = None,
+        *,
+        centered: bool = False,
+        unit: float = 1.0,
+        batches: Batches | None = None,
+    ) -> None:
         self.values = values
-        self.offset = offset
+        self.offset: Float | None = None if offset is None else np.atleast_2d(offset)
         self.centered = centered
         self.unit = unit
+        self.batches = batches
         self.shape: tuple[int, int] = values.shape
         self.dtype: np.dtype[Any] = values.dtype
 
@@ -100,15 +118,38 @@ class Columns:
 
     @cached_property
     def by_row(self) -> Any:
-        """The stored values in a layout with fast access to rows."""
+        """The stored values in a layout with fast access to rows; dense ones if there are batches."""
+        if self.batches is None:
+            return self._stored_rows
+        n, d = self.shape
+        ensure_fits(8 * n * d, f"{n:,} samples centred within batches", "use KernelFSASL, which needs no dense copy")
+        return self.rows(slice(None))
+
+    @cached_property
+    def _stored_rows(self) -> Any:
         return self.values.tocsr() if sp.issparse(self.values) else self.values
+
+    def _of_samples(self, M: Float) -> Float:
+        """EᵀM: the row of M for the batch of every sample, or the only one, to be broadcast."""
+        return M if self.batches is None else M[self.batches.codes]
+
+    def _of_batches(self, B: Any) -> Float:
+        """EB: the sums of the rows of B within batches, or over all samples."""
+        if self.batches is not None:
+            return self.batches.indicator @ B
+        return np.asarray(B.sum(axis=0, dtype=np.float64)).reshape(1, *B.shape[1:])
+
+    def _like(self, values: Any, offset: Float | None, *, centered: bool | None = None) -> Columns:
+        """Other values and offsets of the same samples."""
+        known = self.centered if centered is None else centered
+        return Columns(values, offset, centered=known, batches=self.batches)
 
     def __matmul__(self, B: Float) -> Float:
         """X B."""
         with threads_for(2.0 * self.values.size * B[:1].size):
-            product = self.by_row @ B.astype(self.dtype, copy=False)
+            product = self._stored_rows @ B.astype(self.dtype, copy=False)
         if self.offset is not None:
-            product = product - self.offset @ B
+            product = product - self._of_samples(self.offset @ B)
         return np.asarray(product, dtype=np.float64)
 
     def embedded(self, W: Float) -> Any:
@@ -122,19 +163,14 @@ class Columns:
 
     def subset(self, index: Indices) -> Columns:
         """Return the columns with the given indices."""
-        offset = None if self.offset is None else self.offset[index]
-        return Columns(self.values[:, index], offset, centered=self.centered)
-
-    def combined(self, index: Indices, B: Float) -> Float:
-        """Multiply the columns with the given indices by B."""
-        return self.subset(index) @ B
+        return self._like(self.values[:, index], None if self.offset is None else self.offset[:, index])
 
     def transposed_matmul(self, B: Float) -> Float:
         """Xᵀ B."""
         with threads_for(2.0 * self.values.size * B[:1].size):
             product = self.values.T @ B.astype(self.dtype, copy=False)
         if self.offset is not None:
-            product = product - np.multiply.outer(self.offset, B.sum(axis=0))
+            product = product - self.offset.T @ self._of_batches(B)
         return np.asarray(product, dtype=np.float64)
 
     def inner_products(self, rows: Float) -> Float:
@@ -146,11 +182,16 @@ class Columns:
 
     def columns(self, index: Indices | slice) -> Float:
         """Return the columns with the given indices as a dense (n, len(index)) array."""
-        return self._filled_in(self.values[:, index], None if self.offset is None else self.offset[index])
+        dense = _filled_in(self.values[:, index])
+        return dense if self.offset is None else dense - self._of_samples(self.offset[:, index]).astype(dense.dtype)
 
     def rows(self, index: Indices | slice) -> Float:
         """Return the rows with the given indices as a dense (len(index), d) array."""
-        return self._filled_in(self.by_row[index], self.offset)
+        dense = _filled_in(self._stored_rows[index])
+        if self.offset is None:
+            return dense
+        offset = self.offset if self.batches is None else self.offset[self.batches.codes[index]]
+        return dense - offset.astype(dense.dtype)
 
     def gram(self, index: Indices | slice = slice(None), weights: Float | None = None) -> Float:
         """XᵀX, or Xᵀ diag(w) X with w ≥ 0, of the columns with the given indices, as a dense array."""
@@ -163,12 +204,12 @@ class Columns:
         with threads_for(float(part.size) * part.shape[1]):
             product = sparse_self_product(half.T) if sp.issparse(half) else half.T @ half
         if self.offset is not None:
-            # (V−1oᵀ)ᵀ D (V−1oᵀ) = VᵀDV − s oᵀ − o sᵀ + tr(D) o oᵀ with s = VᵀD1.
-            offset = self.offset[index]
+            # (V−EᵀO)ᵀ D (V−EᵀO) = VᵀDV − SᵀO − OᵀS + Oᵀ diag(ED1) O with S = EDV.
+            offset = self.offset[:, index]
             weights = np.ones(self.shape[0]) if weights is None else weights
-            sums = part.T @ weights
-            cross = np.outer(sums, offset)
-            product = product - cross - cross.T + weights.sum() * np.outer(offset, offset)
+            weighted = weights[None] if self.batches is None else self.batches.indicator * weights
+            cross = (weighted @ part).T @ offset
+            product = product - cross - cross.T + (offset.T * self._of_batches(weights)) @ offset
         return np.asarray(product, dtype=np.float64)
 
     def row_gram(self, weights: Float | None = None) -> Float:
@@ -179,8 +220,8 @@ class Columns:
                 return np.asarray(X.values @ X.values.T, dtype=np.float64)
             product = sparse_self_product(X.values)
         if X.offset is not None:
-            cross = X.by_row @ X.offset
-            product += X.offset @ X.offset - cross[:, None] - cross
+            cross = self._of_samples((X._stored_rows @ X.offset.T).T)
+            product += self._of_samples(self._of_samples(X.offset @ X.offset.T).T) - cross.T - cross
         return product
 
     def samples(self) -> Any:
@@ -189,32 +230,35 @@ class Columns:
 
     def in_double_precision(self) -> Columns:
         """The same columns with float64 values."""
-        return Columns(self.values.astype(np.float64, copy=False), self.offset, centered=self.centered)
+        return self._like(self.values.astype(np.float64, copy=False), self.offset)
 
     def squared_norms(self) -> Float:
         """‖xⱼ‖² of every column."""
         if sp.issparse(self.values):
             squares = np.asarray(self.values.power(2).sum(axis=0), dtype=np.float64).ravel()
             if self.offset is not None:
-                sums = np.asarray(self.values.sum(axis=0, dtype=np.float64)).ravel()
-                squares += self.shape[0] * self.offset**2 - 2.0 * sums * self.offset
+                products = _filled_in(self._of_batches(self.values)) * self.offset
+                squares += self._of_batches(np.ones(self.shape[0])) @ self.offset**2 - 2.0 * products.sum(axis=0)
             return np.maximum(squares, 0.0)
         return np.einsum("ij,ij->j", self.values, self.values, dtype=np.float64)
 
     def squared_row_norms(self) -> Float:
         """‖xᵢ‖² of every sample."""
-        rows = self.by_row
+        rows = self._stored_rows
         if not sp.issparse(rows):
             return np.einsum("ij,ij->i", rows, rows, dtype=np.float64)
         squares = np.asarray(rows.power(2).sum(axis=1, dtype=np.float64)).ravel()
         if self.offset is not None:
-            squares += float(self.offset @ self.offset) - 2.0 * (rows @ self.offset)
+            cross = rows @ self.offset.T
+            own = cross[:, 0] if self.batches is None else cross[np.arange(len(cross)), self.batches.codes]
+            squares += self._of_samples(np.sum(self.offset**2, axis=1)) - 2.0 * own
         return np.maximum(squares, 0.0)
 
     def mean_squared_distance(self) -> float:
         """The mean of ‖xᵢ−xⱼ‖² over all n² pairs of samples, twice the summed variance of the columns."""
-        if self.centered:
-            return 2.0 * float(self.squared_norms().sum()) / self.shape[0]
+        if self.centered or self.batches is not None:
+            X = self if self.centered else self.less_means()
+            return 2.0 * float(X.squared_norms().sum()) / self.shape[0]
         _, variance = column_moments(self.values)
         return 2.0 * float(variance.sum())
 
@@ -223,7 +267,7 @@ class Columns:
         means = self.means(weights)
         if sp.issparse(self.values):
             offset = means if self.offset is None else self.offset + means
-            return Columns(self.values, offset, centered=weights is None)
+            return self._like(self.values, offset, centered=weights is None)
         return Columns(self.values - means.astype(self.dtype), centered=weights is None)
 
     def means(self, weights: Float | None = None) -> Float:
@@ -242,10 +286,12 @@ class Columns:
             inplace_column_scale(values, weights.astype(self.dtype))
         else:
             values = self.values * weights.astype(self.dtype)
-        return Columns(values, None if self.offset is None else self.offset * weights, centered=self.centered)
+        return self._like(values, None if self.offset is None else self.offset * weights)
 
     def shuffled(self, rng: np.random.RandomState) -> Columns:
-        """Return every column with its values in a random order of its own: all else equal, without structure."""
+        """Return every column with its values in a random order of its own, within batches if there are any."""
+        if self.batches is not None:
+            return self._like(sp.csc_array(self.batches.shuffled(self.values, rng)), self.offset)
         if not sp.issparse(self.values):
             order = rng.random_sample(self.shape).argsort(axis=0)
             return Columns(np.take_along_axis(self.values, order, axis=0), centered=self.centered)
@@ -256,12 +302,11 @@ class Columns:
         )
         values.has_sorted_indices = False
         values.sort_indices()
-        return Columns(values, self.offset, centered=self.centered)
+        return self._like(values, self.offset)
 
-    @staticmethod
-    def _filled_in(part: Any, offset: Float | None) -> Float:
-        dense = part.toarray() if sp.issparse(part) else part
-        return dense if offset is None else dense - offset.astype(dense.dtype)
+
+def _filled_in(part: Any) -> Float:
+    return np.asarray(part.toarray() if sp.issparse(part) else part)
 
 
 def column_blocks(X: Columns) -> Iterator[tuple[slice, Float]]:

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 from ufselect._utils.policy import LARGEST_VALUE
 from ufselect._utils.types import Indices, Mask
-from ufselect.columns.batches import Batches, SparseWithinBatches
+from ufselect.columns.batches import Batches, sparse_within_batches
 from ufselect.columns.dense import Columns, canonical
 from ufselect.columns.moments import (
     column_extremes,
@@ -107,7 +107,7 @@ class MatrixInMemory:
         """Return some columns, centred, within batches if there are any, and scaled."""
         values = self.values(index)
         if self.batches is not None and sp.issparse(values):
-            return SparseWithinBatches.of(values, self.batches, center=center, scale=scale)
+            return sparse_within_batches(values, self.batches, center=center, scale=scale)
         return Columns.prepared(values, center=center, scale=scale)
 
 

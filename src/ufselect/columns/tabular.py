@@ -92,14 +92,7 @@ def is_pattern(text: str) -> bool:
 
 
 def columns_matching(texts: Iterable[str], names: Sequence[str]) -> dict[str, list[int]]:
-    """Return for every text the indices of the columns of that name, or else of those that match it as a pattern.
-
-    Examples
-    --------
-    >>> from ufselect.columns.tabular import columns_matching
-    >>> columns_matching(["MT-*", "b", "c"], ["MT-CO1", "a", "MT-ND1", "b"])
-    {'MT-*': [0, 2], 'b': [3], 'c': []}
-    """
+    """Return for every text the indices of the columns of that name, or else of those that match it as a pattern."""
     known: dict[str, list[int]] = {}
     for index, name in enumerate(names):
         known.setdefault(name, []).append(index)

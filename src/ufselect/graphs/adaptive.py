@@ -47,7 +47,7 @@ def adaptive_neighbors(
 
     Row i is the projection of −dᵢ/(2μᵢ) onto the simplex, where dᵢ are the squared distances to the others. Only the
     nearest neighbours can have nonzero probabilities; more of them are fetched as long as the farthest one still has
-    a positive probability.
+    a positive probability. If Z is a tensor, P and μ stay on its device.
 
     Distances that differ only by rounding are equal. A neighbour as far away as the (k+1)-th nearest gets nothing. If
     the k + 1 nearest are all at the same distance, μᵢ = 0, and the samples at this distance share the probability
@@ -70,12 +70,6 @@ def adaptive_neighbors(
         Number of threads.
     random_state : int, RandomState instance or None
         Start of an approximate search.
-
-    Returns
-    -------
-    Neighborhoods
-        P of shape (n, n), with rows on the simplex and a zero diagonal, and μ of shape (n,). If Z is a tensor, they
-        stay on its device.
     """
     if is_tensor(Z):
         from ufselect.graphs.adaptive_cuda import adaptive_neighbors as on_device

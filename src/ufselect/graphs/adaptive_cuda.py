@@ -16,10 +16,7 @@ _ROWS_AT_ONCE = 2**17
 
 
 class TensorNeighborhoods(NamedTuple):
-    """Probabilities of the k neighbours of every sample and their indices; and the spreads μᵢ.
-
-    It is what :class:`ufselect.graphs.adaptive.Neighborhoods` is in memory.
-    """
+    """Probabilities of the k neighbours of every sample and their indices; and the spreads μᵢ."""
 
     probabilities: torch.Tensor
     index: torch.Tensor
@@ -56,20 +53,9 @@ class TensorNeighborhoods(NamedTuple):
 
 
 def adaptive_neighbors(Z: torch.Tensor, k: int) -> TensorNeighborhoods:
-    """Return P with at most k neighbours per sample: Pᵢⱼ = (dᵢ₍k+1₎ − dᵢⱼ)₊ / (k·dᵢ₍k+1₎ − Σ_{j≤k} dᵢ₍j₎).
+    """Return P with at most k < n neighbours per sample: Pᵢⱼ = (dᵢ₍k+1₎ − dᵢⱼ)₊ / (k·dᵢ₍k+1₎ − Σ_{j≤k} dᵢ₍j₎).
 
     Distances that differ only by rounding are equal; if all k + 1 are, k of the neighbours share equally.
-
-    Parameters
-    ----------
-    Z : Tensor of shape (n, q)
-        float32.
-    k : int
-        Fewer than n.
-
-    Returns
-    -------
-    TensorNeighborhoods
     """
     points = Z - Z.mean(dim=0)
     nearest = nearest_others(points, min(k + 1, len(Z) - 1))

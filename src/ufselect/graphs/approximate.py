@@ -13,11 +13,11 @@ from sklearn.utils import check_random_state
 
 from ufselect._utils.policy import LARGEST_EXACT_SEARCH, SAME_DISTANCE
 from ufselect._utils.threads import number_of_threads
-from ufselect._utils.types import Float, Indices
+from ufselect._utils.types import Float
 from ufselect._utils.warnings import warn_user
 from ufselect.columns.arrays import is_tensor
 from ufselect.columns.dense import Columns
-from ufselect.graphs.neighbors import Neighbors, NeighborSearch, centered_points
+from ufselect.graphs.neighbors import Neighbors, NeighborSearch, centered_points, without_self
 
 _SPARE = 6  # neighbours per sample beyond those asked for, which improve the recall
 _SAMPLE = 1000  # samples of which the recall is measured
@@ -33,11 +33,7 @@ class FoundNeighbors(NamedTuple):
 def searches_approximately(neighbors: str, points: Any) -> bool:
     """Return whether to search for approximate neighbours: as told or, if that is "auto", if there are many points.
 
-    Parameters
-    ----------
-    neighbors : {"auto", "exact", "approximate"}
-    points : Columns, ndarray or tensor of shape (n, q)
-        The search is exact, and fast, for tensors, and exact for sparse columns.
+    The search is exact, and fast, for tensors, and exact for sparse columns.
     """
     n = points.shape[0]
     is_sparse = isinstance(points, Columns) and sp.issparse(points.values)
@@ -61,23 +57,9 @@ def searches_approximately(neighbors: str, points: Any) -> bool:
 def approximate_others(
     X: Columns | Float, count: int, *, n_jobs: int | None = None, random_state: Any = 0
 ) -> FoundNeighbors:
-    """Return about the ``count`` nearest other samples of every sample, by nearest-neighbour descent.
+    """Return about the ``count`` nearest other samples of every dense sample, by nearest-neighbour descent.
 
-    Parameters
-    ----------
-    X : Columns or ndarray of shape (n, d)
-        Dense.
-    count : int
-        Fewer than n.
-    n_jobs : int, optional
-        Number of threads.
-    random_state : int, RandomState instance or None
-        Start of the search, and the samples of which the recall is measured.
-
-    Returns
-    -------
-    FoundNeighbors
-        Distances are exact; the recall is that of 1000 samples.
+    Distances are exact; the recall is that of 1000 samples.
     """
     from pynndescent import NNDescent
 
@@ -91,7 +73,7 @@ def approximate_others(
         random_state=rng.randint(2**31 - 1),
         n_jobs=min(threads, numba.get_num_threads()),
     )
-    others = _without_self(descent.neighbor_graph[0])
+    others = without_self(descent.neighbor_graph[0], np.arange(n))
     vars(descent).clear()  # it refers to itself, so that its copy of the points would stay until garbage is collected
     search = NeighborSearch(Columns(points, centered=True), n_jobs=n_jobs)
     missed = np.flatnonzero((others < 0).any(axis=1))  # whose neighbours the descent has not all found
@@ -102,11 +84,3 @@ def approximate_others(
     farthest = search.nearest(count, rows).squared_distances[:, -1:]
     recall = np.mean(found.squared_distances[rows] <= farthest * (1.0 + SAME_DISTANCE))
     return FoundNeighbors(found, float(recall))
-
-
-def _without_self(index: Any) -> Indices:
-    """Return the neighbours of every sample without itself, or without the last one if it is not among them."""
-    n, width = index.shape
-    own = index == np.arange(n)[:, None]
-    own[~own.any(axis=1), -1] = True
-    return index[~own].reshape(n, width - 1).astype(np.intp)

@@ -21,36 +21,12 @@ _MOST_STEPS = 12  # with XᵀX, which is cheap
 def principal_components(X: Columns, count: int, *, gram: Float | None = None, random_state: Any = 0) -> Any:
     """Return the samples in their first principal components, X V for the leading right singular vectors V of X.
 
-    Columns that are not centred are centred first: distances do not depend on it, but their precision does.
+    Columns that are not centred are centred first: distances do not depend on it, but their precision does. ``gram`` is
+    XᵀX, if available; it replaces most products with X if that is centred.
 
     They are exact for up to 500 samples or features; above that they are approximated by subspace iteration from a
     random start. The result depends on the order of the features by rounding only. Exact ones include all components
     with the variance of the last one, as no choice among these is well defined, but none without variance.
-
-    Parameters
-    ----------
-    X : Columns of shape (n, d)
-    count : int
-        Number of components.
-    gram : ndarray of shape (d, d), optional
-        XᵀX, if available; it replaces most products with X if that is centred.
-    random_state : int, RandomState instance or None
-        Start of the iteration.
-
-    Returns
-    -------
-    ndarray of shape (n, m)
-        The component of largest variance comes first. m is min(count, n, d), unless there are ties or too few
-        components.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from ufselect.columns.dense import Columns
-    >>> from ufselect.graphs.components import principal_components
-    >>> X = np.random.default_rng(0).standard_normal((20, 5))
-    >>> principal_components(Columns(X - X.mean(axis=0)), 2).shape
-    (20, 2)
     """
     if not X.centered:
         X, gram = X.less_means(), None

@@ -11,12 +11,7 @@ from sklearn.metrics.pairwise import euclidean_distances
 from sklearn.utils import check_random_state
 
 from ufselect._utils.memory import ensure_fits
-from ufselect._utils.policy import (
-    FAINTEST_SIMILARITY,
-    LARGEST_DENSE_SPECTRUM,
-    LARGEST_EXACT_KERNEL,
-    N_LANDMARKS,
-)
+from ufselect._utils.policy import FAINTEST_SIMILARITY, LARGEST_DENSE_SPECTRUM, LARGEST_EXACT_KERNEL, N_LANDMARKS
 from ufselect._utils.threads import threads_for
 from ufselect._utils.types import Float
 from ufselect.columns.dense import Columns
@@ -29,13 +24,8 @@ _NEGLIGIBLE = 1e-10
 def gaussian_kernel(X: Columns, width: float, *, n_copies: int = 1) -> Float:
     """Return exp(−‖xᵢ−xⱼ‖²/(2t²)) of all pairs, at least 1e-10, as a dense (n, n) array.
 
-    Parameters
-    ----------
-    X : Columns of shape (n, d)
-    width : float
-        t as a multiple of the root mean square distance between samples.
-    n_copies : int
-        Number of arrays of this size that the caller needs; raise a MemoryError if they do not fit.
+    t is ``width`` times the root mean square distance between samples. Raises a MemoryError if ``n_copies`` arrays of
+    this size, which the caller needs, do not fit.
     """
     n = X.shape[0]
     ensure_fits(
@@ -54,20 +44,18 @@ def gaussian_kernel(X: Columns, width: float, *, n_copies: int = 1) -> Float:
 def kernel_factor(X: Columns, width: float, *, count: int | None, random_state: Any = 0) -> Float:
     """Return Φ such that ΦΦᵀ is the Gaussian kernel, doubly centred if X is centred, or approximates it.
 
+    The columns of Φ are orthogonal, and their norms are the square roots of the eigenvalues, in descending order. The
+    kernel of more than 3000 samples is approximated from random landmarks.
+
     Parameters
     ----------
     X : Columns of shape (n, d)
     width : float
-        As in ``gaussian_kernel``.
+        As in :func:`gaussian_kernel`.
     count : int or None
-        Number of columns of Φ, for the largest eigenvalues; None for all that are not negligible.
+        Number of columns of Φ; None for all whose eigenvalue is not negligible.
     random_state : int, RandomState instance or None
-        Selects the landmarks from which the kernel of more than 3000 samples is approximated.
-
-    Returns
-    -------
-    ndarray of shape (n, count)
-        Orthogonal columns, their norms the square roots of the eigenvalues, in descending order.
+        Selects the landmarks.
     """
     n = X.shape[0]
     if n > LARGEST_EXACT_KERNEL:

@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components, reverse_cuthill_mckee
-from scipy.sparse.linalg import LinearOperator
+from scipy.sparse.linalg import LinearOperator, eigsh
 from sklearn.utils import gen_batches
 
 from ufselect._utils.compiling import compiled
+from ufselect._utils.policy import SMALLEST_SINGLE_PRECISION_SPECTRUM
 from ufselect._utils.threads import in_threads, threads_for
 from ufselect._utils.types import Float, Indices
 from ufselect.columns.dense import Columns, column_blocks, wide_column_blocks
@@ -54,12 +55,9 @@ class Laplacian(LinearOperator):  # type: ignore[misc]
         """Whether there are many small eigenvalues, which no iteration tells apart."""
         return False
 
-    def in_order_of_neighbors(self, dtype: Any) -> tuple[Laplacian, Indices] | None:  # noqa: ARG002
-        """Return L with neighbours near to each other, in a precision, and that order of the samples.
-
-        None if it is not sparse.
-        """
-        return None
+    def in_order_of_neighbors(self, dtype: Any) -> tuple[Laplacian, Indices | slice]:  # noqa: ARG002
+        """Return L, in the order of the samples in which neighbours are near to each other, and that order."""
+        return self, slice(None)
 
     def combination(
         self,
@@ -76,6 +74,11 @@ class Laplacian(LinearOperator):  # type: ignore[misc]
         """
         of_image, of_now, of_before = weights
         return of_image * (self @ now) + of_now * now + of_before * before
+
+    def largest_eigenvalue(self, rng: np.random.RandomState) -> float:
+        """Return the largest eigenvalue to within 1 %."""
+        start = rng.standard_normal(self.shape[0])
+        return float(eigsh(self, k=1, which="LA", tol=1e-2, v0=start, return_eigenvectors=False)[0])
 
     def toarray(self) -> Float:
         """Return the matrix as a dense array, for small n."""
@@ -101,13 +104,6 @@ class StructureLaplacian(Laplacian):
         Neighbour probabilities by rows; None omits its term.
     local_weight : float
         β.
-
-    Attributes
-    ----------
-    unexpressed, unexpressed_back : sparse arrays of shape (n, n) or None
-        I−S and its transpose.
-    local : sparse array of shape (n, n) or None
-        βL_P.
     """
 
     def __init__(self, S: sp.csc_array | None, P: sp.csr_array | None, local_weight: float) -> None:
@@ -120,7 +116,6 @@ class StructureLaplacian(Laplacian):
             self.unexpressed = sp.csr_array(sp.eye_array(n) - S)
             self.unexpressed_back = sp.csr_array(self.unexpressed.T)
         self.local: Any = None if P is None else local_weight * neighbor_laplacian(P)
-        self._single: Any = None
 
     @property
     def is_crowded(self) -> bool:
@@ -140,13 +135,13 @@ class StructureLaplacian(Laplacian):
         """Whether :meth:`combination` takes float32 arrays."""
         return self.unexpressed is None
 
-    def in_order_of_neighbors(self, dtype: Any) -> tuple[Laplacian, Indices] | None:
-        """Return L with neighbours near to each other, in a precision, and that order; None if there is an S."""
-        if self.unexpressed is not None:
-            return None
+    def in_order_of_neighbors(self, dtype: Any) -> tuple[Laplacian, Indices | slice]:
+        """Return a large L without S with neighbours near to each other, in a precision; others as they are."""
+        if self.unexpressed is not None or self.shape[0] < SMALLEST_SINGLE_PRECISION_SPECTRUM:
+            return self, slice(None)
         order = np.asarray(reverse_cuthill_mckee(sp.csr_matrix(self.local), symmetric_mode=True), dtype=np.intp)
         result = copy(self)
-        result.local, result._single = sp.csr_array(self.local.astype(dtype)[order][:, order]), None
+        result.local = sp.csr_array(self.local.astype(dtype)[order][:, order])
         return result, order
 
     def combination(
@@ -162,21 +157,13 @@ class StructureLaplacian(Laplacian):
         if self.unexpressed is not None:
             return super().combination(now, before, weights, n_jobs)
         L = self.local
-        data, given = self._entries(now.dtype), np.array(weights, dtype=now.dtype)
+        data, given = L.data.astype(now.dtype, copy=False), np.array(weights, dtype=now.dtype)
         now, before = np.ascontiguousarray(now), np.ascontiguousarray(before)
         out = before if overwrite else np.empty_like(now)
         in_threads(
             lambda rows: _combine_rows(L.indptr, L.indices, data, now, before, given, rows, out), len(now), n_jobs
         )
         return out
-
-    def _entries(self, dtype: Any) -> Float:
-        """Return the entries of the neighbours' part in a precision."""
-        if self.local.dtype == dtype:
-            return self.local.data
-        if self._single is None:
-            self._single = self.local.data.astype(dtype)
-        return self._single
 
     def toarray(self) -> Float:
         """Return L as a dense array, for small n."""

@@ -42,12 +42,6 @@ def local_laplacian(
     dimension : int
         Dimension of the tangent spaces of "ltsa". Its neighbourhoods are a sample and all neighbours but the farthest;
         the dimension is at most two less than their size.
-    n_jobs : int, optional
-        Number of threads.
-
-    Returns
-    -------
-    csr_array of shape (n, n)
     """
     if model == "lpp":
         return neighbor_laplacian(neighbor_graph(X, nearest, width=width))
@@ -69,22 +63,9 @@ def difference_grams(
     feature_weights: Float | None = None,
     n_jobs: int | None = None,
 ) -> Float:
-    """Return Cᵢ = ZᵢZᵢᵀ, where the rows of Zᵢ are the differences xⱼ − xᵢ for the samples j in row i of ``index``.
+    """Return Cᵢ = Zᵢ diag(τ) Zᵢᵀ of shape (n, k, k), where the rows of Zᵢ are the differences xⱼ − xᵢ to neighbours.
 
-    Parameters
-    ----------
-    X : Columns of shape (n, d)
-    index : ndarray of shape (n, k)
-    rows : ndarray of shape (n,), optional
-        The samples i that the rows of ``index`` belong to; by default all samples.
-    feature_weights : ndarray of shape (d,), optional
-        τ, for Zᵢ diag(τ) Zᵢᵀ.
-    n_jobs : int, optional
-        Number of threads.
-
-    Returns
-    -------
-    ndarray of shape (n, k, k)
+    ``index`` of shape (n, k) has the neighbours of the samples in ``rows``, by default all; ``feature_weights`` are τ.
     """
     root = None if feature_weights is None else np.sqrt(feature_weights)
     samples = np.arange(len(index)) if rows is None else rows
@@ -123,16 +104,7 @@ def centered_grams(grams: Float) -> Float:
 def assembled(index: Indices, blocks: Float, n_samples: int | None = None) -> sp.csr_array:
     """Return Σᵢ SᵢBᵢSᵢᵀ: add every (k, k) block at the rows and columns of the samples in its neighbourhood.
 
-    Parameters
-    ----------
-    index : ndarray of shape (n, k)
-    blocks : ndarray of shape (n, k, k)
-    n_samples : int, optional
-        Number of samples, if it is larger than the number of neighbourhoods.
-
-    Returns
-    -------
-    csr_array of shape (n_samples, n_samples)
+    There are ``n_samples``, if these are more than the neighbourhoods.
     """
     n, k = index.shape
     size = n_samples or n
@@ -173,19 +145,9 @@ def reconstruction_weights(grams: Float, *, ridge: float = 1e-3) -> Float:
 
 
 def alignment_blocks(centered: Float, dimension: int) -> Float:
-    """LTSA: I − GᵢGᵢᵀ with Gᵢ = [1/√k, Vᵢ], where Vᵢ are the leading tangent coordinates.
+    """LTSA: I − GᵢGᵢᵀ with Gᵢ = [1/√k, Vᵢ], where Vᵢ are the leading p ≤ k − 2 tangent coordinates.
 
-    Parameters
-    ----------
-    centered : ndarray of shape (n, k, k)
-        Inner products of the centred neighbourhoods.
-    dimension : int
-        p, the number of columns of Vᵢ, at most k − 2.
-
-    Raises
-    ------
-    ValueError
-        If p > k − 2.
+    They come from the inner products of the centred neighbourhoods.
     """
     _, k, _ = centered.shape
     if dimension > k - 2:
@@ -214,16 +176,7 @@ def discriminant_blocks(centered: Float, ridge: float) -> Float:
 def kernel_prediction_weights(kernels: Float, ridge: float) -> Float:
     """Local learning: kᵢᵀ(Kᵢ + λI)⁻¹, the weights of kernel ridge regression from neighbours.
 
-    Parameters
-    ----------
-    kernels : ndarray of shape (n, k + 1, k + 1)
-        Kernel between the members of every neighbourhood, the sample itself first.
-    ridge : float
-        λ.
-
-    Returns
-    -------
-    ndarray of shape (n, k)
+    ``kernels`` of shape (n, k + 1, k + 1) are those between the members of a neighbourhood, the sample itself first.
     """
     k = kernels.shape[1] - 1
     system = kernels[:, 1:, 1:] + ridge * np.eye(k)

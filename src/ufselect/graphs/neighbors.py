@@ -16,14 +16,7 @@ from sklearn.utils.extmath import row_norms
 
 from ufselect._utils.compiling import compiled
 from ufselect._utils.memory import affordable_rows
-from ufselect._utils.policy import (
-    FAINTEST_SIMILARITY,
-    LARGEST_DISTANCE_MATRIX,
-    LARGEST_TIED_GRAPH,
-    ROUNDINGS_OF_POINTS,
-    SAME_DISTANCE,
-    SMALLEST_BLOCKED_SEARCH,
-)
+from ufselect._utils.policy import FAINTEST_SIMILARITY, LARGEST_TIED_GRAPH, ROUNDINGS_OF_POINTS, SAME_DISTANCE
 from ufselect._utils.threads import map_row_blocks, number_of_threads, one_thread, threads_for
 from ufselect._utils.types import Float, Indices
 from ufselect.columns.dense import Columns
@@ -64,23 +57,7 @@ class Neighbors:
 
 
 def nearest_others(X: Columns | Any, count: int, *, with_ties: bool = False, n_jobs: int | None = None) -> Neighbors:
-    """Return the ``count`` nearest other samples of every sample; see :class:`NeighborSearch`.
-
-    Parameters
-    ----------
-    X : Columns, ndarray or sparse array of shape (n, d)
-    count : int
-        Fewer than n.
-    with_ties : bool, default=False
-        Whether to return further samples that are as near as the nearest one.
-    n_jobs : int, optional
-        Number of threads.
-
-    Returns
-    -------
-    Neighbors
-        Two arrays of shape (n, count).
-    """
+    """Return the ``count`` < n nearest other samples of every sample; see :class:`NeighborSearch`."""
     return NeighborSearch(X, n_jobs=n_jobs).nearest(count, with_ties=with_ties)
 
 
@@ -103,7 +80,7 @@ class NeighborSearch:
         self.points = X.by_row if isinstance(X, Columns) else sp.csr_array(X) if sp.issparse(X) else np.asarray(X)
         self.n_jobs = n_jobs
         self._near_origin = centered_points(X)
-        self._quick = _search_among(self._near_origin, n_jobs)
+        self._blocked = None if sp.issparse(self.points) else BlockedSearch(self._near_origin, n_jobs)
         self._lengths = np.sqrt(row_norms(self._near_origin, squared=True).astype(np.float64))
 
     def nearest(self, count: int, rows: Indices | None = None, *, with_ties: bool = False) -> Neighbors:
@@ -147,13 +124,11 @@ class NeighborSearch:
 
     @cached_property
     def _thorough(self) -> _Search:
-        """The search for the few samples that need many candidates."""
-        if isinstance(self._quick, BlockedSearch):
-            return _SearchOfSklearn(self._near_origin, self.n_jobs)
-        return self._quick
+        """The search among sparse samples, and for the few that need many candidates."""
+        return _SearchOfSklearn(self._near_origin, self.n_jobs)
 
     def _search(self, count: int) -> _Search:
-        return self._quick if count <= _MOST_IN_BLOCKS else self._thorough
+        return self._thorough if self._blocked is None or count > _MOST_IN_BLOCKS else self._blocked
 
     def _are_certain(self, rows: Indices, distances: Float, count: int) -> npt.NDArray[np.bool_]:
         """Return whether all of the nearest are certainly among the candidates."""
@@ -169,7 +144,7 @@ class NeighborSearch:
 def centered_points(X: Columns | Any) -> Any:
     """Return the samples of X by rows, with the same distances and, if X is dense, centred.
 
-    A sparse X is returned as it is stored: ``Columns.standardized`` leaves no large means in it.
+    A sparse X is returned as it is stored: ``Columns.prepared`` leaves no large means in it.
     """
     points = X.by_row if isinstance(X, Columns) else X
     if sp.issparse(points):
@@ -193,31 +168,6 @@ class _Search(Protocol):
         """Return the indices of the ``count`` nearest others of some samples, in any order."""
 
 
-def _search_among(points: Any, n_jobs: int | None) -> _Search:
-    """Return the search that is fastest for the number of points."""
-    if not sp.issparse(points) and len(points) >= SMALLEST_BLOCKED_SEARCH:
-        return BlockedSearch(points, n_jobs)
-    if not sp.issparse(points) and len(points) <= LARGEST_DISTANCE_MATRIX and points.dtype == np.float64:
-        return _AllDistances(points)
-    return _SearchOfSklearn(points, n_jobs)
-
-
-class _AllDistances:
-    """All distances by one product, which is symmetric and takes half of the work of a search."""
-
-    underflow = 0.0
-
-    def __init__(self, points: Float) -> None:
-        inner = points @ points.T
-        squares = inner.diagonal()
-        self._distances = squares[:, None] + squares - 2.0 * inner
-        np.fill_diagonal(self._distances, np.inf)
-        self.rounding = points.shape[1] * float(np.finfo(np.float64).eps)
-
-    def candidates(self, rows: Indices, count: int) -> Indices:
-        return np.argpartition(self._distances[rows], count - 1, axis=1)[:, :count]
-
-
 class _SearchOfSklearn:
     """A tree in few dimensions, and products in double precision otherwise."""
 
@@ -236,10 +186,17 @@ class _SearchOfSklearn:
             if len(rows) == self._points.shape[0]:
                 return self._neighbors.kneighbors(n_neighbors=count, return_distance=False).astype(np.intp)
             found = self._neighbors.kneighbors(self._points[rows], n_neighbors=count + 1, return_distance=False)
-        # A sample is removed from its own list by index, not by rank: it may come after its duplicates, or be missing.
-        own = found == rows[:, None]
-        own[~own.any(axis=1), -1] = True
-        return found[~own].reshape(len(rows), count).astype(np.intp)
+        return without_self(found, rows)
+
+
+def without_self(index: Any, rows: Indices) -> Indices:
+    """Return the neighbours of some samples without these, or without the last one if a sample is not among them.
+
+    A sample is removed by index, not by rank: it may come after its duplicates.
+    """
+    own = index == rows[:, None]
+    own[~own.any(axis=1), -1] = True
+    return np.asarray(index[~own].reshape(len(rows), -1), dtype=np.intp)
 
 
 class BlockedSearch:
@@ -247,19 +204,6 @@ class BlockedSearch:
 
     Products of a block of samples with a tile of the others stay in the cache of the processor until the best of them
     are known, so that all n² of them are never in memory.
-
-    Parameters
-    ----------
-    points : ndarray of shape (n, d)
-    n_jobs : int, optional
-        Number of threads.
-
-    Attributes
-    ----------
-    rounding : float
-        The error of a squared distance is at most this share of (‖xᵢ‖ + ‖xⱼ‖)² …
-    underflow : float
-        … plus this.
     """
 
     def __init__(self, points: Float, n_jobs: int | None = None) -> None:
@@ -300,25 +244,18 @@ def _keep_nearest(products: Any, squares: Any, first: int, own: Any, values: Any
     width, count = products.shape[1], values.shape[1]
     for i in range(len(products)):
         worst = values[i, count - 1]
-        for start in range(0, width, 64):
-            stop = min(start + 64, width)
-            nearer = 0
-            for j in range(start, stop):  # without branches, so that it uses the full width of the processor
-                nearer += squares[j] - np.float32(2.0) * products[i, j] < worst
-            if nearer == 0:
+        for j in range(width):
+            value = squares[j] - np.float32(2.0) * products[i, j]
+            if value >= worst or first + j == own[i]:
                 continue
-            for j in range(start, stop):
-                value = squares[j] - np.float32(2.0) * products[i, j]
-                if value >= worst or first + j == own[i]:
-                    continue
-                place = count - 1
-                while place > 0 and values[i, place - 1] > value:
-                    values[i, place] = values[i, place - 1]
-                    index[i, place] = index[i, place - 1]
-                    place -= 1
-                values[i, place] = value
-                index[i, place] = first + j
-                worst = values[i, count - 1]
+            place = count - 1
+            while place > 0 and values[i, place - 1] > value:
+                values[i, place] = values[i, place - 1]
+                index[i, place] = index[i, place - 1]
+                place -= 1
+            values[i, place] = value
+            index[i, place] = first + j
+            worst = values[i, count - 1]
 
 
 def _squared_distances(points: Any, rows: Indices, candidates: Indices, n_jobs: int | None) -> Float:
@@ -380,7 +317,7 @@ def _tied_beyond(
 
 
 def neighbor_graph(X: Columns, nearest: Neighbors, *, weights: str = "heat", width: float = 1.0) -> sp.csr_array:
-    """Connect samples if one is among the nearest of the other.
+    """Connect samples if one is among the nearest of the other; the graph is symmetric with a zero diagonal.
 
     Parameters
     ----------
@@ -392,11 +329,6 @@ def neighbor_graph(X: Columns, nearest: Neighbors, *, weights: str = "heat", wid
         Weights are at least 1e-10, so that no sample drops out.
     width : float
         t of "heat", as a multiple of the root mean square distance between samples.
-
-    Returns
-    -------
-    csr_array of shape (n, n)
-        Symmetric, with a zero diagonal.
     """
     n, k = nearest.index.shape
     here, there = np.repeat(np.arange(n), k), nearest.index.ravel()

@@ -24,22 +24,11 @@ class Neighbors(NamedTuple):
 
 
 def nearest_others(points: torch.Tensor, count: int) -> Neighbors:
-    """Return the ``count`` nearest other samples of every sample, with distances in float32 from differences.
+    """Return the ``count`` nearest other samples of every sample, with distances from differences of float32 points.
 
     A search finds a few candidates more than needed, and distances are computed again. A row is settled if no sample
-    that was left out can be as near, even with the largest rounding error of the search.
-
-    Parameters
-    ----------
-    points : Tensor of shape (n, q)
-        float32, centred.
-    count : int
-        Fewer than n.
-
-    Returns
-    -------
-    Neighbors
-        Two tensors of shape (n, count). Which of several samples at the same distance count is not defined.
+    that was left out can be as near, even with the largest rounding error of the search. Which of several samples at
+    the same distance count is not defined.
     """
     n = len(points)
     lengths = points.square().sum(dim=1).sqrt()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -47,21 +46,25 @@ def sparse_self_expression(
         Duality gap of every column of S, relative to its objective.
     n_jobs : int, optional
         Number of threads.
-
-    Returns
-    -------
-    SelfExpression
-        S of shape (n, n), column i for sample i, and the αᵢ.
     """
     X = Z if isinstance(Z, Columns) else Columns(np.ascontiguousarray(Z))
-    solve = partial(_solve_block, X, penalty_ratio, penalties, warm_start, tol)
-    found = _gather(map_row_blocks(solve, X.shape[0], _bytes_per_sample(X), n_jobs), X.shape[0])
-    if found.n_unsolved:
+    n = X.shape[0]
+
+    def solve(block: slice) -> _Block:
+        targets = Targets(X, np.arange(block.start, block.stop))
+        alpha = 2.0 * penalty_ratio * targets.largest_correlations() if penalties is None else penalties[block]
+        guess = None if warm_start is None else warm_start[:, block]
+        found = lassos_without_self(targets, alpha / 2.0, guess, tol)
+        used = (np.arange(found.coefs.shape[1]) < found.counts[:, None]) & (found.coefs != 0.0)
+        return _Block(found.coefs[used], found.members[used], used.sum(axis=1), alpha, found.n_unsolved)
+
+    blocks = map_row_blocks(solve, n, _bytes_per_sample(X), n_jobs)
+    n_unsolved = sum(block.n_unsolved for block in blocks)
+    if n_unsolved:
         warn_not_converged(
-            f"The self-expression of {found.n_unsolved} of {X.shape[0]} samples did not reach a relative duality gap "
-            f"of {tol}."
+            f"The self-expression of {n_unsolved} of {n} samples did not reach a relative duality gap of {tol}."
         )
-    return SelfExpression(found.S, found.penalties)
+    return SelfExpression(_gathered(blocks, n), np.concatenate([block.penalties for block in blocks]))
 
 
 def fixed_size_self_expression(Z: Columns | Float, n_nonzero: int, *, n_jobs: int | None = None) -> sp.csc_array:
@@ -74,7 +77,7 @@ def fixed_size_self_expression(Z: Columns | Float, n_nonzero: int, *, n_jobs: in
         counts = np.full(len(targets.own), members.shape[1])
         return _Block(coefs.ravel(), members.ravel(), counts, np.zeros(len(counts)), 0)
 
-    return _gather(map_row_blocks(pursue, X.shape[0], _bytes_per_sample(X), n_jobs), X.shape[0]).S
+    return _gathered(map_row_blocks(pursue, X.shape[0], _bytes_per_sample(X), n_jobs), X.shape[0])
 
 
 class _Block(NamedTuple):
@@ -87,36 +90,14 @@ class _Block(NamedTuple):
     n_unsolved: int
 
 
-class _Gathered(NamedTuple):
-    S: sp.csc_array
-    penalties: Float
-    n_unsolved: int
-
-
-def _solve_block(
-    X: Columns,
-    penalty_ratio: float,
-    penalties: Float | None,
-    warm_start: sp.csc_array | None,
-    tol: float,
-    block: slice,
-) -> _Block:
-    targets = Targets(X, np.arange(block.start, block.stop))
-    alpha = 2.0 * penalty_ratio * targets.largest_correlations() if penalties is None else penalties[block]
-    guess = None if warm_start is None else warm_start[:, block]
-    found = lassos_without_self(targets, alpha / 2.0, guess, tol)
-    used = (np.arange(found.coefs.shape[1]) < found.counts[:, None]) & (found.coefs != 0.0)
-    return _Block(found.coefs[used], found.members[used], used.sum(axis=1), alpha, found.n_unsolved)
-
-
 def _bytes_per_sample(X: Columns) -> int:
     # Correlations with all samples, and dense copies of a sample and its candidates.
     return 8 * (2 * X.shape[0] + 32 * X.shape[1])
 
 
-def _gather(blocks: list[_Block], n: int) -> _Gathered:
-    coefs, members, counts, penalties = (np.concatenate(parts) for parts in list(zip(*blocks, strict=True))[:-1])
-    indptr = np.concatenate([[0], np.cumsum(counts)])
-    S = sp.csc_array((coefs, members, indptr), shape=(n, n))
+def _gathered(blocks: list[_Block], n: int) -> sp.csc_array:
+    """S of all its columns."""
+    coefs, members, counts = (np.concatenate(parts) for parts in list(zip(*blocks, strict=True))[:3])
+    S = sp.csc_array((coefs, members, np.concatenate([[0], np.cumsum(counts)])), shape=(n, n))
     S.sort_indices()
-    return _Gathered(S, penalties, sum(block.n_unsolved for block in blocks))
+    return S

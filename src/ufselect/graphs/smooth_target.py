@@ -33,27 +33,11 @@ def smooth_target(
     n_jobs: int | None = None,
     random_state: Any = 0,
 ) -> Any:
-    """Return T = [√wᵢ vᵢ], for which K = TTᵀ is the kernel of a Laplacian.
+    """Return T = [√wᵢ vᵢ] of shape (n, q), for which K = TTᵀ is the kernel of a Laplacian.
 
-    Parameters
-    ----------
-    L : Laplacian or TensorLaplacian of shape (n, n)
-        Its eigenvalues should be of the order of 1, such as those of neighbour probabilities.
-    nontrivial : bool
-        Whether to leave out the trivial vector, which is constant.
-    warm_start : ndarray of shape (n, q), optional
-        T of a similar Laplacian; the result is rotated towards it.
-    tol : float, default=0.001
-        Largest residual of the eigenvectors.
-    n_jobs : int, optional
-        Number of threads.
-    random_state : int, RandomState instance or None
-        Start of the iterative eigensolver.
-
-    Returns
-    -------
-    ndarray of shape (n, q)
-        There are q = 60 directions, or a quarter of the samples if these are few.
+    There are q = 60 directions, or a quarter of the samples if these are few, whose residuals are at most ``tol``. With
+    ``nontrivial``, the trivial vector, which is constant, is left out. T is rotated towards ``warm_start``, the T of a
+    similar Laplacian.
     """
     find: Any = smallest_eigenvectors
     if not isinstance(L, Laplacian):

@@ -26,7 +26,7 @@ from ufselect.graphs.laplacian import Laplacian, NormalizedLaplacian
 from ufselect.graphs.subspace_iteration import (
     FEWEST_SPARE_VECTORS,
     MOST_FILTERINGS,
-    iterate_in_order_of_neighbors,
+    iterate,
     project_out,
     starting_block,
 )
@@ -102,8 +102,10 @@ def smallest_eigenvectors(
             return _by_inverse(L, count, nontrivial, warm_start, random_state)
     if dense:
         return _decompose(L, count, nontrivial)
-    known = known.astype(_precision(L, tol), copy=False)
-    values, vectors, converged = iterate_in_order_of_neighbors(
+    # Single precision if the vectors are many and need not be accurate.
+    single = n >= SMALLEST_SINGLE_PRECISION_SPECTRUM and L.has_single_precision and tol >= _FINEST_OF_SINGLE
+    known = known.astype(np.float32 if single else np.float64, copy=False)
+    values, vectors, converged = iterate(
         L,
         count - known.shape[1],
         np.column_stack([known, L.trivial_vector().astype(known.dtype)]) if nontrivial else known,
@@ -194,24 +196,10 @@ def _by_inverse(L: Laplacian, count: int, nontrivial: bool, warm_start: Float | 
 def smallest_by_inverse(matrix: Float, count: int, start: Float) -> tuple[Float, Float] | None:
     """Return the ``count`` smallest eigenvalues and their vectors, or None if the iteration does not converge.
 
-    It takes a Cholesky factorisation and a few steps of the block Lanczos method with the inverse. Among crowded small
-    eigenvalues, the inverse tells the wanted ones apart from the others; products with the matrix itself hardly do.
-
-    Parameters
-    ----------
-    matrix : ndarray of shape (n, n)
-        Symmetric and positive semi-definite. It is overwritten.
-    count : int
-    start : ndarray of shape (n, b)
-        Independent vectors near the solution, with a few spare ones: b is larger than ``count``.
-        At most four spare ones are used.
-
-    Returns
-    -------
-    values : ndarray of shape (count,)
-        In ascending order.
-    vectors : ndarray of shape (n, count)
-        Orthonormal. Their images under the inverse are multiples of them to within 1e-6.
+    The matrix is symmetric and positive semi-definite; it is overwritten. The solver takes a Cholesky factorisation and
+    a few steps of the block Lanczos method with the inverse, from independent vectors near the solution with one to
+    four spare ones. Among crowded small eigenvalues, the inverse tells the wanted ones apart from the others; products
+    with the matrix itself hardly do. The images of the vectors under the inverse are multiples of them to within 1e-6.
     """
     start = start[:, : count + _SPARE_VECTORS_OF_INVERSE]
     n, width = start.shape
@@ -322,9 +310,3 @@ def with_fixed_signs(vectors: Float) -> Float:
     peak = np.abs(vectors).argmax(axis=0)
     signs = np.sign(vectors[peak, np.arange(vectors.shape[1])])
     return vectors * np.where(signs == 0.0, 1.0, signs)
-
-
-def _precision(L: Laplacian, tol: float) -> Any:
-    """Single precision if the vectors are many and need not be accurate, else double precision."""
-    large = L.shape[0] >= SMALLEST_SINGLE_PRECISION_SPECTRUM
-    return np.float32 if large and L.has_single_precision and tol >= _FINEST_OF_SINGLE else np.float64

@@ -7,28 +7,20 @@ from typing import Any
 
 import numpy as np
 import torch
-from sklearn.utils import check_random_state
 
 from ufselect._utils.policy import LARGEST_DENSE_SPECTRUM
-from ufselect._utils.types import Float
 from ufselect._utils.warnings import warn_not_converged
-from ufselect.columns.arrays import in_memory
+from ufselect.columns.arrays import fill_with_normal
 from ufselect.graphs.laplacian import StructureLaplacian, structure_laplacian
 from ufselect.graphs.spectral import Spectrum
 from ufselect.graphs.spectral import smallest_eigenvectors as smallest_in_memory
-from ufselect.graphs.subspace_iteration import ABOVE_ESTIMATE, MOST_FILTERINGS, chebyshev_filter, spare_vectors
+from ufselect.graphs.subspace_iteration import MOST_FILTERINGS, iterate
 
-_FAINT = 1e-6  # squared length of a direction of the warm start that is not worth keeping
 _LANCZOS_STEPS = 20
 
 
 class TensorLaplacian:
-    """L = D − (P + Pᵀ)/2, where D holds the row sums of (P + Pᵀ)/2.
-
-    Parameters
-    ----------
-    graph : TensorNeighborhoods
-    """
+    """L = D − (P + Pᵀ)/2 of some TensorNeighborhoods, where D holds the row sums of (P + Pᵀ)/2."""
 
     def __init__(self, graph: Any) -> None:
         n, k = graph.index.shape
@@ -47,14 +39,39 @@ class TensorLaplacian:
         self.shape = (n, n)
         self.device = values.device
 
-    def __matmul__(self, B: torch.Tensor) -> torch.Tensor:
-        return self._matrix @ B
-
-    def combination(self, now: torch.Tensor, before: torch.Tensor, weights: tuple[float, float, float]) -> torch.Tensor:
+    def combination(
+        self,
+        now: torch.Tensor,
+        before: torch.Tensor,
+        weights: tuple[float, float, float],
+        n_jobs: int | None = None,  # noqa: ARG002 - as in memory
+        *,
+        overwrite: bool = False,
+    ) -> torch.Tensor:
         """Return a·L·now + b·now + c·before for weights a, b, c."""
         of_image, of_now, of_before = weights
-        rest = torch.add(of_now * now, before, alpha=of_before)
-        return torch.addmm(rest, self._matrix, now, alpha=of_image)
+        rest = before.mul_(of_before) if overwrite else of_before * before
+        return torch.addmm(rest.add_(now, alpha=of_now), self._matrix, now, alpha=of_image)
+
+    def largest_eigenvalue(self, rng: np.random.RandomState) -> float:
+        """Return the largest eigenvalue that a few steps of Lanczos' method find, plus its residual."""
+        n = self.shape[0]
+        basis = torch.zeros((n, _LANCZOS_STEPS), dtype=torch.float32, device=self.device)
+        following = torch.empty(n, dtype=torch.float32, device=self.device)
+        fill_with_normal(following, rng)
+        inner = torch.zeros((_LANCZOS_STEPS, _LANCZOS_STEPS), dtype=torch.float64, device=self.device)
+        for step in range(_LANCZOS_STEPS):
+            basis[:, step] = following / torch.linalg.vector_norm(following)
+            image = (self._matrix @ basis[:, step : step + 1])[:, 0]
+            inner[: step + 1, step] = inner[step, : step + 1] = (basis[:, : step + 1].T @ image).double()
+            following = image - basis @ (basis.T @ image)
+        values, vectors = torch.linalg.eigh(inner)
+        residual = torch.linalg.vector_norm(following) * vectors[-1, -1].abs()
+        return float(values[-1] + residual)
+
+    def in_order_of_neighbors(self, dtype: Any) -> tuple[TensorLaplacian, slice]:  # noqa: ARG002 - as in memory
+        """Return L as it is."""
+        return self, slice(None)
 
     def in_memory(self) -> StructureLaplacian:
         """Return L in memory."""
@@ -68,94 +85,19 @@ def smallest_eigenvectors(
     nontrivial: bool,
     tol: float,
     warm_start: torch.Tensor | None = None,
-    n_jobs: int | None = None,  # noqa: ARG001 - as in memory
+    n_jobs: int | None = None,
     random_state: Any = 0,
 ) -> Spectrum:
     """Return the ``count`` smallest eigenpairs of L, without the constant vector if ``nontrivial``.
 
-    It is the subspace iteration of :func:`ufselect.graphs.spectral.smallest_eigenvectors`. So few samples that the
-    graph is decomposed there are sent to memory.
+    So few samples that the graph is decomposed in memory are sent there.
     """
     n, device = L.shape[0], L.device
     if n <= LARGEST_DENSE_SPECTRUM:
         few = smallest_in_memory(L.in_memory(), count, nontrivial=nontrivial)
         return Spectrum(few.values, torch.as_tensor(few.vectors, dtype=torch.float32, device=device))
-    seed = int(check_random_state(random_state).randint(2**31 - 1))
-    generator = torch.Generator(device=device).manual_seed(seed)
     avoided = torch.full((n, int(nontrivial)), n**-0.5, dtype=torch.float32, device=device)
-    size = n, count + spare_vectors(count)
-    block = torch.randn(size, generator=generator, dtype=torch.float32, device=device)
-    if warm_start is not None:
-        near = _leading_directions(_apart_from(avoided, warm_start))[:, :count]
-        block[:, : near.shape[1]] = near
-    top = ABOVE_ESTIMATE * _largest_eigenvalue(L, generator)
-    found, values = avoided[:, :0], np.zeros(0)
-    for filterings_left in reversed(range(MOST_FILTERINGS)):
-        block = _orthonormal(_apart_from(avoided, block))
-        ritz, block, residuals = _rayleigh_ritz(L, block, avoided)
-        top = max(top, ABOVE_ESTIMATE * float(ritz[-1]))
-        wanted = count - len(values)
-        done = int(np.argmin(np.append(residuals[:wanted] <= tol * top, False)))
-        taken = done if filterings_left else wanted
-        found, values = torch.cat([found, block[:, :taken]], dim=1), np.append(values, ritz[:taken])
-        if taken == wanted:
-            break
-        avoided = torch.cat([avoided, block[:, :done]], dim=1)
-        before = now = block[:, done:].contiguous()
-        for weights, drifted in chebyshev_filter(ritz[done:], wanted - done, top, in_double_precision=False):
-            before, now = now, L.combination(now, before, weights)
-            if drifted:
-                before, now = _apart_from(avoided, before), _apart_from(avoided, now)
-        block = now
-    if done < wanted:
+    values, vectors, converged = iterate(L, count, avoided, warm_start, tol, n_jobs, random_state)
+    if not converged:
         warn_not_converged(f"The eigenvectors on {device} did not converge to tol={tol} after {MOST_FILTERINGS} steps.")
-    order = np.argsort(values, kind="stable")
-    return Spectrum(values[order], found[:, torch.as_tensor(order, device=device)])
-
-
-def _rayleigh_ritz(L: TensorLaplacian, block: torch.Tensor, avoided: torch.Tensor) -> tuple[Float, torch.Tensor, Float]:
-    """Return the best approximations of eigenpairs within the span of an orthonormal block, and their residuals."""
-    image = _apart_from(avoided, L @ block)
-    values, rotation = torch.linalg.eigh((block.T @ image).double())
-    rotation = rotation.float()
-    block = block @ rotation
-    residuals = torch.linalg.vector_norm(image @ rotation - block * values.float(), dim=0)
-    return in_memory(values), block, in_memory(residuals)
-
-
-def _orthonormal(block: torch.Tensor) -> torch.Tensor:
-    """Return an orthonormal basis by two Cholesky factorisations, which take only products of tall matrices."""
-    for _ in range(2):
-        block = block / torch.linalg.vector_norm(block, dim=0).clamp(min=torch.finfo(torch.float32).tiny)
-        inner = (block.T @ block).double()
-        inner.diagonal().add_(1e-7 * len(inner))  # rounding of the products
-        factor = torch.linalg.cholesky(inner)
-        block = block @ torch.linalg.inv(factor).T.float()
-    return block
-
-
-def _leading_directions(A: torch.Tensor) -> torch.Tensor:
-    """Return orthonormal directions of the columns of A, the longest first, without negligible ones."""
-    squares, vectors = torch.linalg.eigh((A.T @ A).double())
-    kept = squares > _FAINT
-    return A @ (vectors[:, kept] / squares[kept].sqrt()).flip(1).float()
-
-
-def _largest_eigenvalue(L: TensorLaplacian, generator: torch.Generator) -> float:
-    """Return the largest eigenvalue that a few steps of Lanczos' method find, plus its residual."""
-    basis = torch.zeros((L.shape[0], _LANCZOS_STEPS), dtype=torch.float32, device=generator.device)
-    following = torch.randn(L.shape[0], generator=generator, dtype=torch.float32, device=generator.device)
-    inner = torch.zeros((_LANCZOS_STEPS, _LANCZOS_STEPS), dtype=torch.float64, device=generator.device)
-    for step in range(_LANCZOS_STEPS):
-        basis[:, step] = following / torch.linalg.vector_norm(following)
-        image = (L @ basis[:, step : step + 1])[:, 0]
-        inner[: step + 1, step] = inner[step, : step + 1] = (basis[:, : step + 1].T @ image).double()
-        following = image - basis @ (basis.T @ image)
-    values, vectors = torch.linalg.eigh(inner)
-    residual = torch.linalg.vector_norm(following) * vectors[-1, -1].abs()
-    return float(values[-1] + residual)
-
-
-def _apart_from(avoided: torch.Tensor, vectors: torch.Tensor) -> torch.Tensor:
-    """Project the vectors onto the complement of an orthonormal set."""
-    return vectors - avoided @ (avoided.T @ vectors)
+    return Spectrum(values, vectors)

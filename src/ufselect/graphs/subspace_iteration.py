@@ -1,82 +1,64 @@
 """Subspace iteration with a Chebyshev filter, for the smallest eigenpairs of a Laplacian that is only applied.
 
-Blocks of vectors are tall, so that operations on them take a few rows at a time: none needs a second block.
+Blocks of vectors are NumPy arrays or tensors. They are tall, so that operations on them take a few rows at a time: none
+needs a second block. What has one row per vector is computed in memory, in double precision.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from scipy.linalg import solve_triangular
-from scipy.sparse.linalg import eigsh
 from sklearn.utils import check_random_state, gen_batches
 
-from ufselect._utils.policy import SMALLEST_SINGLE_PRECISION_SPECTRUM
 from ufselect._utils.threads import threads_for
 from ufselect._utils.types import Float, Indices
-from ufselect.graphs.laplacian import Laplacian
+from ufselect.columns.arrays import beside, fill_with_normal, in_memory, namespace
 
-ABOVE_ESTIMATE = 1.02
+Weights = tuple[float, float, float]
+
+_ABOVE_ESTIMATE = 1.02
 MOST_FILTERINGS = 60
 FEWEST_SPARE_VECTORS = 8
 _LOWEST_DEGREE = 16
 _NARROWEST_GAP = 1e-4
-_SLICE_BYTES = 2**23
 _LARGEST_DRIFT = 1e3
-_ROWS_DRAWN_AT_ONCE = 2**14
 _ROWS_AT_ONCE = 2**16
 
 
-def iterate_in_order_of_neighbors(
-    L: Laplacian, count: int, avoided: Float, warm_start: Float | None, *options: Any
-) -> tuple[Float, Float, bool]:
-    """Iterate with neighbours near to each other in memory, if there are so many samples that it matters."""
-    large = L.shape[0] >= SMALLEST_SINGLE_PRECISION_SPECTRUM
-    arranged = L.in_order_of_neighbors(avoided.dtype) if large else None
-    if arranged is None:
-        return _iterate(L, slice(None), count, avoided, warm_start, *options)
-    L, order = arranged
-    values, vectors, converged = _iterate(L, order, count, avoided[order], warm_start, *options)
-    restored = np.empty_like(vectors)
-    restored[order] = vectors
-    return values, restored, converged
-
-
-def _iterate(
-    L: Laplacian,
-    order: Indices | slice,
+def iterate(
+    L: Any,
     count: int,
-    avoided: Float,
-    warm_start: Float | None,
+    avoided: Any,
+    warm_start: Any,
     tol: float,
     n_jobs: int | None,
     random_state: Any,
-) -> tuple[Float, Float, bool]:
+) -> tuple[Float, Any, bool]:
     """Subspace iteration with a Chebyshev filter, in the complement of some orthonormal vectors.
 
     The filter is a polynomial in L that is small on the unwanted part of the spectrum and grows fast below it: it
     replaces a preconditioner and only needs products with L. A few spare vectors make the convergence depend on a gap
     further up the spectrum, and find copies of a repeated eigenvalue that a warm start has missed. Unlike LOBPCG, it
     never inverts a Gram matrix that a good start makes singular, and it does not wait for the spare vectors. Its
-    precision is that of the avoided vectors. Also returns whether all vectors have converged.
-
-    ``order`` is the order of the samples in L; only the warm start is in another one.
+    precision and its device are those of the avoided vectors. Also returns whether all vectors have converged.
     """
-    rng = check_random_state(random_state)
+    # With neighbours near to each other in memory, if there are so many samples that it matters.
+    L, order = L.in_order_of_neighbors(avoided.dtype)
+    avoided = avoided[order]
+    rng, xp = check_random_state(random_state), namespace(avoided)
     block = starting_block(rng, order, count, avoided, warm_start)
-    top = ABOVE_ESTIMATE * _largest_eigenvalue(L, rng)
+    top = _ABOVE_ESTIMATE * L.largest_eigenvalue(rng)
     # The avoided vectors and those that have converged, which are avoided from then on.
     n_avoided, values = avoided.shape[1], np.zeros(0)
-    kept = np.empty((L.shape[0], n_avoided + count), dtype=avoided.dtype)
+    kept = xp.empty((L.shape[0], n_avoided + count), dtype=avoided.dtype, device=avoided.device)
     kept[:, :n_avoided] = avoided
     for filterings_left in reversed(range(MOST_FILTERINGS)):
         avoided = kept[:, : n_avoided + len(values)]
         block = orthonormalize(project_out(avoided, block))
         ritz, block, errors = _rayleigh_ritz(L, block, avoided, n_jobs)
-        top = max(top, ABOVE_ESTIMATE * ritz[-1])  # eigenvalues above the top would grow; they show here
-        # Converged vectors leave the block, or their growth would drown the others.
+        top = max(top, _ABOVE_ESTIMATE * ritz[-1])  # eigenvalues above the top would grow; they show here
         wanted = count - len(values)
         done = int(np.argmin(np.append(errors[:wanted] <= tol * top, False)))
         taken = done if filterings_left else wanted
@@ -84,84 +66,57 @@ def _iterate(
         values = np.append(values, ritz[:taken])
         if taken == wanted:
             break
-        avoided, block = kept[:, : n_avoided + len(values)], np.ascontiguousarray(block[:, done:])
+        if done:  # Converged vectors leave the block, or their growth would drown the others.
+            avoided, block = kept[:, : n_avoided + len(values)], xp.asarray(block[:, done:], copy=True)
         block = _chebyshev_filtered(L, block, ritz[done:], wanted - done, top, avoided, n_jobs)
     ascending = np.argsort(values, kind="stable")
-    return values[ascending], kept[:, n_avoided + ascending], done == wanted
+    found = kept[:, n_avoided + ascending]
+    vectors = xp.empty_like(found)
+    vectors[order] = found
+    return values[ascending], vectors, done == wanted
 
 
-def starting_block(rng: Any, order: Indices | slice, count: int, avoided: Float, warm_start: Float | None) -> Float:
+def starting_block(rng: Any, order: Indices | slice, count: int, avoided: Any, warm_start: Any) -> Any:
     """Return a random block with a few spare vectors, the first ones replaced by the warm start."""
-    block: Float = np.empty((len(avoided), count + spare_vectors(count)), dtype=avoided.dtype)
-    for rows in gen_batches(len(block), _ROWS_DRAWN_AT_ONCE):
-        block[rows] = rng.standard_normal(block[rows].shape)
+    xp = namespace(avoided)
+    width = count + max(FEWEST_SPARE_VECTORS, count // 2)
+    block = xp.empty((len(avoided), width), dtype=avoided.dtype, device=avoided.device)
+    fill_with_normal(block, rng)
     if warm_start is not None:
-        near = project_out(avoided, np.array(warm_start[order], dtype=avoided.dtype))
-        squares, directions = np.linalg.eigh((near.T @ near).astype(np.float64))
+        near = project_out(avoided, xp.asarray(warm_start[order], dtype=avoided.dtype, copy=True))
+        squares, directions = np.linalg.eigh(in_memory(near.T @ near).astype(np.float64))
         kept = min(int(np.count_nonzero(squares > 1e-6)), count)
         leading = directions[:, ::-1][:, :kept] / np.sqrt(squares[::-1][:kept])
-        block[:, :kept] = near @ leading.astype(near.dtype)
+        block[:, :kept] = near @ beside(near, leading)
     return block
 
 
-def spare_vectors(count: int) -> int:
-    """Return the number of vectors of a block beyond those that are wanted."""
-    return max(FEWEST_SPARE_VECTORS, count // 2)
-
-
-def _largest_eigenvalue(L: Laplacian, rng: Any) -> float:
-    start = rng.standard_normal(L.shape[0])
-    return float(eigsh(L, k=1, which="LA", tol=1e-2, v0=start, return_eigenvectors=False)[0])
-
-
-def _rayleigh_ritz(L: Laplacian, block: Float, avoided: Float, n_jobs: int | None) -> tuple[Float, Float, Float]:
+def _rayleigh_ritz(L: Any, block: Any, avoided: Any, n_jobs: int | None) -> tuple[Float, Any, Float]:
     """Return the best approximations of eigenpairs within the span of an orthonormal block, and their residuals."""
-    image = _by_slices(lambda part: project_out(avoided, L.combination(part, part, (1.0, 0.0, 0.0), n_jobs)), block)
-    values, rotation = np.linalg.eigh((block.T @ image).astype(np.float64))
-    rotate(block, rotation)
-    return values, block, residuals(image, rotation, block, values)
+    image = project_out(avoided, L.combination(block, block, (1.0, 0.0, 0.0), n_jobs))
+    values, rotation = np.linalg.eigh(in_memory(block.T @ image).astype(np.float64))
+    both = beside(block, np.vstack([rotation, values]))  # one copy to a device
+    rotate(block, both[:-1])
+    return values, block, residuals(image, both[:-1], block, both[-1])
 
 
 def _chebyshev_filtered(
-    L: Laplacian, block: Float, values: Float, count: int, top: float, avoided: Float, n_jobs: int | None
-) -> Float:
-    """Apply the Chebyshev polynomial that is bounded between the block's last Ritz value and ``top``.
-
-    The block may be overwritten.
-    """
-    steps = chebyshev_filter(values, count, top, in_double_precision=block.dtype == np.float64)
-
-    def filtered(now: Float) -> Float:
-        before = now
-        for weights, drifted in steps:
-            before, now = now, L.combination(now, before, weights, n_jobs, overwrite=before is not now)
-            if drifted:
-                before, now = project_out(avoided, before), project_out(avoided, now)
-        return now
-
-    return _by_slices(filtered, block)
+    L: Any, now: Any, values: Float, count: int, top: float, avoided: Any, n_jobs: int | None
+) -> Any:
+    """Apply the Chebyshev polynomial that is bounded between the block's last Ritz value and ``top``, in place."""
+    before = now
+    for weights, drifted in chebyshev_filter(values, count, top, in_double_precision=now.itemsize == 8):
+        before, now = now, L.combination(now, before, weights, n_jobs, overwrite=before is not now)
+        if drifted:
+            before, now = project_out(avoided, before), project_out(avoided, now)
+    return now
 
 
-class FilterStep(NamedTuple):
-    """Weights a, b, c of aL·now + b·now + c·before, and whether avoided vectors may have come back by rounding."""
-
-    weights: tuple[float, float, float]
-    drifted: bool
-
-
-def chebyshev_filter(values: Float, count: int, top: float, *, in_double_precision: bool) -> list[FilterStep]:
+def chebyshev_filter(values: Float, count: int, top: float, *, in_double_precision: bool) -> list[tuple[Weights, bool]]:
     """Return the steps of a polynomial in L that is small above the last of a block's Ritz values, and grows below it.
 
-    Parameters
-    ----------
-    values : ndarray of shape (m,)
-        Ritz values of the block, ascending.
-    count : int
-        Number of them that are wanted.
-    top : float
-        Upper bound of the spectrum of L.
-    in_double_precision : bool
-        Otherwise the lowest vector must not grow as much.
+    The Ritz values are ascending, the first ``count`` of them are wanted, and ``top`` bounds the spectrum of L. A step
+    has weights a, b, c of aL·now + b·now + c·before, and says whether avoided vectors may have come back by rounding.
     """
     low, wanted, cut = values[0], values[count - 1], values[-1]
     centre, radius = (top + cut) / 2.0, (top - cut) / 2.0
@@ -172,85 +127,65 @@ def chebyshev_filter(values: Float, count: int, top: float, *, in_double_precisi
     # Avoided vectors grow at most like those of eigenvalue 0: e^arccosh(centre/radius) per step.
     patience = max(1, int(np.log(_LARGEST_DRIFT) / np.arccosh(centre / radius)))
     sigma = first = radius / (low - centre)
-    steps = [FilterStep((sigma / radius, -centre * sigma / radius, 0.0), False)]
+    steps = [((sigma / radius, -centre * sigma / radius, 0.0), False)]
     for step in range(1, degree):
         following = 1.0 / (2.0 / first - sigma)
         scale = 2.0 * following / radius
-        steps.append(FilterStep((scale, -centre * scale, -sigma * following), step % patience == 0))
+        steps.append(((scale, -centre * scale, -sigma * following), step % patience == 0))
         sigma = following
     return steps
 
 
-def _by_slices(function: Callable[[Float], Float], block: Float) -> Float:
-    """Apply a columnwise function to a few columns at a time, to keep its temporary arrays in the cache."""
-    slices = _slices(block)
-    if len(slices) == 1:
-        return function(block)
-    result = np.empty_like(block)
-    for part in slices:
-        result[:, part] = function(block[:, part])
-    return result
-
-
-def _slices(block: Float) -> list[slice]:
-    n, width = block.shape
-    fitting = max(1, _SLICE_BYTES // (block.itemsize * n))
-    # Rows that do not fit are read from memory, which takes as long for few columns as for many.
-    return list(gen_batches(width, fitting if n < SMALLEST_SINGLE_PRECISION_SPECTRUM else width))
-
-
-def rotate(block: Float, rotation: Float) -> None:
-    """Replace a block B by BR, for a square R."""
-    rotation = rotation.astype(block.dtype, copy=False)
-    with threads_for(2.0 * block.size * len(rotation)):
+def rotate(block: Any, rotation: Any) -> None:
+    """Replace a block B by BR, for a square R of its precision."""
+    with threads_for(2.0 * len(block) * rotation.shape[0] ** 2):
         for rows in gen_batches(len(block), _ROWS_AT_ONCE):
             block[rows] = block[rows] @ rotation
 
 
-def project_out(avoided: Float, block: Float) -> Float:
+def project_out(avoided: Any, block: Any) -> Any:
     """Project a block onto the complement of orthonormal vectors, in place, and return it."""
     if avoided.shape[1]:
-        with threads_for(4.0 * block.size * avoided.shape[1]):
+        with threads_for(4.0 * len(block) * block.shape[1] * avoided.shape[1]):
             along = avoided.T @ block
             for rows in gen_batches(len(block), _ROWS_AT_ONCE):
                 block[rows] -= avoided[rows] @ along
     return block
 
 
-def orthonormalize(block: Float) -> Float:
+def orthonormalize(block: Any) -> Any:
     """Return an orthonormal basis of the columns of a block, which is overwritten if it is in single precision.
 
     A Cholesky factor of BᵀB, formed in double precision, makes the columns of B nearly orthonormal if they are
     independent to half of the digits, and that of the result makes them so to all digits of single precision.
     """
-    if block.dtype == np.float32:
+    if block.itemsize == 4:
         try:
             for _ in range(2):
                 factor = np.linalg.cholesky(_squares(block))
-                rotate(block, solve_triangular(factor, np.eye(len(factor)), lower=True).T)
+                rotate(block, beside(block, solve_triangular(factor, np.eye(len(factor)), lower=True).T))
         except np.linalg.LinAlgError:
             pass  # the columns depend on each other, which the slower factorisation below can take
         else:
             return block
-    return np.linalg.qr(block)[0]
+    return namespace(block).linalg.qr(block)[0]
 
 
-def _squares(block: Float) -> Float:
+def _squares(block: Any) -> Float:
     """BᵀB in double precision."""
-    total = np.zeros((block.shape[1], block.shape[1]))
-    with threads_for(float(block.size) * block.shape[1]):
+    xp, total = namespace(block), 0.0
+    with threads_for(float(len(block)) * block.shape[1] ** 2):
         for rows in gen_batches(len(block), _ROWS_AT_ONCE):
-            part = block[rows].astype(np.float64)
-            total += part.T @ part
-    return total
+            part = xp.asarray(block[rows], dtype=xp.float64)
+            total = total + part.T @ part
+    return in_memory(total)
 
 
-def residuals(image: Float, rotation: Float, block: Float, values: Float) -> Float:
+def residuals(image: Any, rotation: Any, block: Any, values: Any) -> Float:
     """Return the norms of the columns of AR − B diag(λ)."""
-    rotation, values = rotation.astype(block.dtype, copy=False), values.astype(block.dtype, copy=False)
-    squares = np.zeros(block.shape[1])
-    with threads_for(2.0 * block.size * len(rotation)):
+    xp, squares = namespace(block), 0.0
+    with threads_for(2.0 * len(block) * rotation.shape[0] ** 2):
         for rows in gen_batches(len(block), _ROWS_AT_ONCE):
-            part = image[rows] @ rotation - block[rows] * values
-            squares += np.einsum("ij,ij->j", part, part, dtype=np.float64)
-    return np.sqrt(squares)
+            part = xp.asarray(image[rows] @ rotation - block[rows] * values, dtype=xp.float64)
+            squares = squares + xp.einsum("ij,ij->j", part, part)
+    return np.sqrt(in_memory(squares))

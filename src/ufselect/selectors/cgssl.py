@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from numbers import Integral
 from typing import Any, ClassVar
 
@@ -18,6 +19,7 @@ from ufselect.base import (
     ClusterSelector,
     Constraints,
     affordable_gram,
+    with_parameters,
 )
 from ufselect.base.ranking import Ranking, rank_by_row_norm
 from ufselect.columns.dense import Columns
@@ -34,6 +36,7 @@ from ufselect.solvers.reweighted import (
 )
 
 
+@with_parameters
 class CGSSL(ClusterSelector):
     """Clustering-guided sparse structural learning.
 
@@ -50,8 +53,7 @@ class CGSSL(ClusterSelector):
     n_features_to_select : int, float or "auto", default="auto"
         Number of features to select, or the fraction if a float. "auto" ends at the peak of the alignment curve.
     n_clusters : int or "auto", default="auto"
-        c, the number of columns of F. "auto" reads it off the widest gap between the eigenvalues of a neighbour graph,
-        from 5 to √n (at most 50).
+        c, the number of columns of F. "auto" reads it off an eigengap.
     n_neighbors : int or "auto", default="auto"
         k, the number of neighbours of each sample. "auto" is n/200, from 5 to 15, but at most n/8 and at least 3.
     weights : {"heat", "binary", "cosine"}, default="heat"
@@ -68,8 +70,7 @@ class CGSSL(ClusterSelector):
     row_penalty : float, default=0.3
         β, as a share of the smallest β at which W = 0 for the first F.
     scale : {"moderate", "standard"} or None, default="moderate"
-        Divide each column by its standard deviation plus the median of all standard deviations, by its standard
-        deviation, or use the columns as they are if None. Moderate scaling leaves columns that hardly vary small.
+        Divide each column by its standard deviation, plus the median of all if "moderate"; None leaves it as it is.
     center : bool, default=True
         Whether to centre the columns and regress with an intercept.
     keep : list of str or int, or None, default=None
@@ -79,8 +80,7 @@ class CGSSL(ClusterSelector):
     min_distance : int, default=1
         Smallest distance between the indices of two selected features, for features in an order, such as wavelengths.
     fdr : float or None, default=None
-        Select among the features that share structure with others at this false discovery rate, such as 0.05; the
-        others follow, by p-value (:func:`ufselect.significance.column_significance`). None does not test features.
+        Select among the features that share structure with others at this false discovery rate; None skips the test.
     max_iter : int, default=500
         Maximum number of iterations. It is larger than in other methods because each value of z takes its share.
     tol : float, default=5e-4
@@ -136,6 +136,28 @@ class CGSSL(ClusterSelector):
     10
     """
 
+    n_features_to_select: int | float | str = "auto"
+    _: KW_ONLY
+    n_clusters: int | str = "auto"
+    n_neighbors: int | str = "auto"
+    weights: str = "heat"
+    width: float = 1.0
+    structure_rank: int | str = "auto"
+    regression_weight: float = 1.0
+    structure_weight: float = 0.1
+    row_penalty: float = 0.3
+    scale: str | None = "moderate"
+    center: bool = True
+    keep: Any = None
+    exclude: Any = None
+    min_distance: int = 1
+    fdr: float | None = None
+    max_iter: int = 500
+    tol: float = 5e-4
+    n_jobs: int | None = None
+    random_state: Any = 0
+    verbose: int = 0
+
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **ClusterSelector._parameter_constraints,
         **CHOICE_OF_EDGES,
@@ -145,51 +167,6 @@ class CGSSL(ClusterSelector):
         "structure_weight": NOT_NEGATIVE,
         "structure_rank": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
     }
-
-    def __init__(
-        self,
-        n_features_to_select: int | float | str = "auto",
-        *,
-        n_clusters: int | str = "auto",
-        n_neighbors: int | str = "auto",
-        weights: str = "heat",
-        width: float = 1.0,
-        structure_rank: int | str = "auto",
-        regression_weight: float = 1.0,
-        structure_weight: float = 0.1,
-        row_penalty: float = 0.3,
-        scale: str | None = "moderate",
-        center: bool = True,
-        keep: Any = None,
-        exclude: Any = None,
-        min_distance: int = 1,
-        fdr: float | None = None,
-        max_iter: int = 500,
-        tol: float = 5e-4,
-        n_jobs: int | None = None,
-        random_state: Any = 0,
-        verbose: int = 0,
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.n_clusters = n_clusters
-        self.n_neighbors = n_neighbors
-        self.weights = weights
-        self.width = width
-        self.structure_rank = structure_rank
-        self.regression_weight = regression_weight
-        self.structure_weight = structure_weight
-        self.row_penalty = row_penalty
-        self.scale = scale
-        self.center = center
-        self.keep = keep
-        self.exclude = exclude
-        self.min_distance = min_distance
-        self.fdr = fdr
-        self.max_iter = max_iter
-        self.tol = tol
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
 
     def _learn(self, X: Columns, constraints: Constraints) -> Ranking:
         n_clusters, L, F = self._indicators_and_laplacian(X, self.weights, self.width)
@@ -234,7 +211,7 @@ class StructuredPrediction:
         gram: Float | None = None,
     ) -> None:
         self.X, self.L, self.alpha, self.beta, self.gamma, self.rank, self.gram = X, L, alpha, beta, gamma, rank, gram
-        self._shared = Remembered(SharedColumns)
+        self._shared = SharedColumns(X)
         self._fitted: Remembered[Float, Float] = Remembered(lambda W: self.X @ W)
         self._structure = Remembered(self._leading_vectors)
 
@@ -244,7 +221,7 @@ class StructuredPrediction:
 
     def ridge(self, h: Float, penalty: float) -> ReweightedRidge:
         """Ridge regression on X with weights for the features."""
-        return ReweightedRidge(self.X, h, penalty, gram=self.gram, shared=self._shared(self.X))
+        return ReweightedRidge(self.X, h, penalty, gram=self.gram, shared=self._shared)
 
     def step(self, F: Float, W: Float, z: float) -> tuple[Float, Float]:
         """F and W that do not increase the objective, with Q of the previous W."""

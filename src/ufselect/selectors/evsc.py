@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,7 +12,7 @@ from sklearn.utils._param_validation import StrOptions
 
 from ufselect._utils.policy import SAME_EIGENVALUE
 from ufselect._utils.types import Float
-from ufselect.base import POSITIVE, ClusterSelector, Constraints
+from ufselect.base import POSITIVE, ClusterSelector, Constraints, with_parameters
 from ufselect.base.ranking import Ranking, rank_by_score
 from ufselect.columns.dense import Columns
 from ufselect.graphs.kernel import gaussian_kernel
@@ -20,6 +21,7 @@ from ufselect.graphs.neighbors import neighbor_graph, squared_width
 from ufselect.graphs.spectral import Spectrum, equal_values, smallest_eigenvectors
 
 
+@with_parameters
 class EVSC(ClusterSelector):
     """Select the features to which the small eigenvalues of a graph are most sensitive.
 
@@ -37,8 +39,7 @@ class EVSC(ClusterSelector):
     n_features_to_select : int, float or "auto", default="auto"
         Number of features to select, or the fraction if a float. "auto" takes those that score above the mean.
     n_clusters : int or "auto", default="auto"
-        c, the number of eigenvalues. "auto" reads it off the widest gap between the eigenvalues of a neighbour graph,
-        from 5 to √n (at most 50).
+        c, the number of eigenvalues. "auto" reads it off an eigengap.
     n_neighbors : int or "auto", default="auto"
         k, the number of neighbours of each sample. "auto" is n/200, from 5 to 15, but at most n/8 and at least 3.
     affinity : {"kernel", "neighbors"}, default="kernel"
@@ -50,8 +51,7 @@ class EVSC(ClusterSelector):
     normalized : bool, default=True
         Whether to solve Lu = λDu. If False, solve Lu = λu, and the term in λ above is absent.
     scale : {"moderate", "standard"} or None, default="moderate"
-        Divide each column by its standard deviation plus the median of all standard deviations, by its standard
-        deviation, or use the columns as they are if None. Moderate scaling leaves columns that hardly vary small.
+        Divide each column by its standard deviation, plus the median of all if "moderate"; None leaves it as it is.
         Without scaling, features of large variance score high.
     center : bool, default=True
         Whether to centre the columns. The score does not depend on it.
@@ -62,8 +62,7 @@ class EVSC(ClusterSelector):
     min_distance : int, default=1
         Smallest distance between the indices of two selected features, for features in an order, such as wavelengths.
     fdr : float or None, default=None
-        Select among the features that share structure with others at this false discovery rate, such as 0.05; the
-        others follow, by p-value (:func:`ufselect.significance.column_significance`). None does not test features.
+        Select among the features that share structure with others at this false discovery rate; None skips the test.
     n_jobs : int or None, default=None
         Number of threads of the neighbour search. The result does not depend on it.
     random_state : int, RandomState instance or None, default=0
@@ -97,47 +96,29 @@ class EVSC(ClusterSelector):
     10
     """
 
+    n_features_to_select: int | float | str = "auto"
+    _: KW_ONLY
+    n_clusters: int | str = "auto"
+    n_neighbors: int | str = "auto"
+    affinity: str = "kernel"
+    width: float = 1.0
+    normalized: bool = True
+    scale: str | None = "moderate"
+    center: bool = True
+    keep: Any = None
+    exclude: Any = None
+    min_distance: int = 1
+    fdr: float | None = None
+    n_jobs: int | None = None
+    random_state: Any = 0
+    verbose: int = 0
+
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **ClusterSelector._parameter_constraints,
         "normalized": ["boolean"],
         "affinity": [StrOptions({"neighbors", "kernel"})],
         "width": POSITIVE,
     }
-
-    def __init__(
-        self,
-        n_features_to_select: int | float | str = "auto",
-        *,
-        n_clusters: int | str = "auto",
-        n_neighbors: int | str = "auto",
-        affinity: str = "kernel",
-        width: float = 1.0,
-        normalized: bool = True,
-        scale: str | None = "moderate",
-        center: bool = True,
-        keep: Any = None,
-        exclude: Any = None,
-        min_distance: int = 1,
-        fdr: float | None = None,
-        n_jobs: int | None = None,
-        random_state: Any = 0,
-        verbose: int = 0,
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.n_clusters = n_clusters
-        self.n_neighbors = n_neighbors
-        self.affinity = affinity
-        self.width = width
-        self.normalized = normalized
-        self.scale = scale
-        self.center = center
-        self.keep = keep
-        self.exclude = exclude
-        self.min_distance = min_distance
-        self.fdr = fdr
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
 
     def _learn(self, X: Columns, constraints: Constraints) -> Ranking:
         S, n_clusters = self._affinity_and_clusters(X)

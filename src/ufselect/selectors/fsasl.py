@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import KW_ONLY, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -21,6 +21,7 @@ from ufselect.base import (
     affordable_gram,
     checked_coef,
     rank_by_row_norm,
+    with_parameters,
 )
 from ufselect.columns.dense import Columns
 from ufselect.graphs.adaptive import adaptive_neighbors
@@ -35,6 +36,7 @@ from ufselect.solvers.reweighted import even_row_norms, smoother_projection
 _TOLERANCE = 1e-4  # of W
 
 
+@with_parameters
 class FSASL(ClusterSelector):
     """Unsupervised feature selection with adaptive structure learning.
 
@@ -54,11 +56,9 @@ class FSASL(ClusterSelector):
     n_features_to_select : int, float or "auto", default="auto"
         Number of features to select, or the fraction if a float. "auto" ends at the peak of the alignment curve.
     n_clusters : int or "auto", default="auto"
-        c, the approximate number of clusters, which sets the dimension of the learned space. "auto" reads c off the
-        widest gap between the eigenvalues of a neighbour graph, from 5 to √n (at most 50).
+        c, the approximate number of clusters: the dimension of the learned space. "auto" reads c off an eigengap.
     n_neighbors : int or "auto", default=5
-        k, the number of neighbours of each sample. "auto" is n/200, from 5 to 15, but at most n/8 and at least 3. The
-        default is 5 because it is the number of the paper.
+        k, the number of neighbours of each sample. The default is 5 because the paper has 5; "auto" depends on n.
     structure : {"both", "global", "local"}, default="both"
         Learn S and P, S only, or P only. S takes most of the time.
     adaptive : bool, default=True
@@ -82,11 +82,10 @@ class FSASL(ClusterSelector):
     self_expression_penalty : float, default=0.01
         αᵢ, as a share of the smallest αᵢ at which no sample expresses sample i.
     scale : {"moderate", "standard"} or None, default=None
-        Divide each column by its standard deviation plus the median of all standard deviations, by its standard
-        deviation, or use the columns as they are if None. The default is None because the paper scales no columns.
+        Divide each column by its standard deviation, plus the median of all if "moderate"; None leaves it as it is. The
+        default is None because the paper scales no columns.
     center : bool, default=False
-        Whether to centre the columns. A sparse X is centred implicitly. The default is False because the paper does not
-        centre them.
+        Whether to centre the columns. The default is False because the paper does not centre them.
     keep : list of str or int, or None, default=None
         Features to select before all others, by name or number. The others complement them.
     exclude : list of str or int, or None, default=None
@@ -94,11 +93,9 @@ class FSASL(ClusterSelector):
     min_distance : int, default=1
         Smallest distance between the indices of two selected features, for features in an order, such as wavelengths.
     fdr : float or None, default=None
-        Select among the features that share structure with others at this false discovery rate, such as 0.05; the
-        others follow, by p-value (:func:`ufselect.significance.column_significance`). None does not test features.
+        Select among the features that share structure with others at this false discovery rate; None skips the test.
     max_iter : int, default=12
-        Maximum number of iterations. It is smaller than in other methods because each iteration learns the structure
-        anew.
+        Maximum number of iterations. It is small because each iteration learns the structure anew.
     tol : float, default=0.05
         Stop when the learned space turns by at most this between two iterations; 1 is a turn into an orthogonal one. It
         is larger than in other methods because it is not a change of the objective, which is small long before W
@@ -164,6 +161,31 @@ class FSASL(ClusterSelector):
     (1797, 15)
     """
 
+    n_features_to_select: int | float | str = "auto"
+    _: KW_ONLY
+    n_clusters: int | str = "auto"
+    n_neighbors: int | str = 5
+    structure: str = "both"
+    adaptive: bool = True
+    w_solver: str = "regression"
+    recalibrate: bool = True
+    spread: str = "mean"
+    self_expression_size: int | None = None
+    local_weight: float = 1.0
+    row_penalty: float = 0.05
+    self_expression_penalty: float = 0.01
+    scale: str | None = None
+    center: bool = False
+    keep: Any = None
+    exclude: Any = None
+    min_distance: int = 1
+    fdr: float | None = None
+    max_iter: int = 12
+    tol: float = 0.05
+    n_jobs: int | None = None
+    random_state: Any = 0
+    verbose: int = 0
+
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **ClusterSelector._parameter_constraints,
         **ITERATIONS,
@@ -177,57 +199,6 @@ class FSASL(ClusterSelector):
         "row_penalty": SHARE,
         "self_expression_penalty": SHARE,
     }
-
-    def __init__(
-        self,
-        n_features_to_select: int | float | str = "auto",
-        *,
-        n_clusters: int | str = "auto",
-        n_neighbors: int | str = 5,
-        structure: str = "both",
-        adaptive: bool = True,
-        w_solver: str = "regression",
-        recalibrate: bool = True,
-        spread: str = "mean",
-        self_expression_size: int | None = None,
-        local_weight: float = 1.0,
-        row_penalty: float = 0.05,
-        self_expression_penalty: float = 0.01,
-        scale: str | None = None,
-        center: bool = False,
-        keep: Any = None,
-        exclude: Any = None,
-        min_distance: int = 1,
-        fdr: float | None = None,
-        max_iter: int = 12,
-        tol: float = 0.05,
-        n_jobs: int | None = None,
-        random_state: Any = 0,
-        verbose: int = 0,
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.n_clusters = n_clusters
-        self.n_neighbors = n_neighbors
-        self.structure = structure
-        self.adaptive = adaptive
-        self.w_solver = w_solver
-        self.recalibrate = recalibrate
-        self.spread = spread
-        self.self_expression_size = self_expression_size
-        self.local_weight = local_weight
-        self.row_penalty = row_penalty
-        self.self_expression_penalty = self_expression_penalty
-        self.scale = scale
-        self.center = center
-        self.keep = keep
-        self.exclude = exclude
-        self.min_distance = min_distance
-        self.fdr = fdr
-        self.max_iter = max_iter
-        self.tol = tol
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
 
     def _learn(self, X: Columns, constraints: Constraints) -> Ranking:
         gram = affordable_gram(X)

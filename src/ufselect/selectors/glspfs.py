@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from numbers import Integral
 from typing import Any, ClassVar
 
@@ -10,7 +11,16 @@ import scipy.sparse as sp
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from ufselect._utils.types import Float
-from ufselect.base import NOT_NEGATIVE, POSITIVE, SHARE, ClusterSelector, Constraints, checked_coef, gram_is_affordable
+from ufselect.base import (
+    NOT_NEGATIVE,
+    POSITIVE,
+    SHARE,
+    ClusterSelector,
+    Constraints,
+    checked_coef,
+    gram_is_affordable,
+    with_parameters,
+)
 from ufselect.base.ranking import Ranking, rank_by_row_norm
 from ufselect.columns.dense import Columns
 from ufselect.graphs.kernel import kernel_factor
@@ -22,6 +32,7 @@ from ufselect.solvers.reweighted import column_smoothness
 _CARRIED_SHARE = 0.999
 
 
+@with_parameters
 class GLSPFS(ClusterSelector):
     """Global and local structure preservation for feature selection.
 
@@ -36,7 +47,7 @@ class GLSPFS(ClusterSelector):
         Number of features to select, or the fraction if a float. "auto" ends at the peak of the alignment curve.
     n_clusters : int or "auto", default="auto"
         c, the approximate number of clusters, and the dimension of the tangent spaces of "ltsa", which is at most k −
-        2. "auto" reads it off the widest gap between the eigenvalues of a neighbour graph, from 5 to √n (at most 50).
+        2. "auto" reads c off an eigengap.
     n_neighbors : int or "auto", default="auto"
         k, the number of neighbours of each sample. "auto" is n/200, from 5 to 15, but at most n/8 and at least 3.
     width : float, default=1.0
@@ -53,9 +64,8 @@ class GLSPFS(ClusterSelector):
     row_penalty : float, default=0.3
         r₁, as a share of the smallest r₁ at which W = 0. The larger it is, the fewer features are used.
     scale : {"moderate", "standard"} or None, default="standard"
-        Divide each column by its standard deviation plus the median of all standard deviations, by its standard
-        deviation, or use the columns as they are if None. Moderate scaling leaves columns that hardly vary small. The
-        default is not "moderate", as in other methods, because that scored lower here (see docs/methods.md).
+        Divide each column by its standard deviation, plus the median of all if "moderate"; None leaves it as it is. The
+        default is "standard" because "moderate" scored lower here (see docs/methods.md).
     center : bool, default=True
         Whether to centre the columns and the kernel.
     keep : list of str or int, or None, default=None
@@ -65,8 +75,7 @@ class GLSPFS(ClusterSelector):
     min_distance : int, default=1
         Smallest distance between the indices of two selected features, for features in an order, such as wavelengths.
     fdr : float or None, default=None
-        Select among the features that share structure with others at this false discovery rate, such as 0.05; the
-        others follow, by p-value (:func:`ufselect.significance.column_significance`). None does not test features.
+        Select among the features that share structure with others at this false discovery rate; None skips the test.
     n_jobs : int or None, default=None
         Number of threads. The result does not depend on it.
     random_state : int, RandomState instance or None, default=0
@@ -111,6 +120,25 @@ class GLSPFS(ClusterSelector):
     10
     """
 
+    n_features_to_select: int | float | str = "auto"
+    _: KW_ONLY
+    n_clusters: int | str = "auto"
+    n_neighbors: int | str = "auto"
+    width: float = 1.0
+    local_model: str = "lpp"
+    n_components: int | str = "auto"
+    local_weight: float = 1.0
+    row_penalty: float = 0.3
+    scale: str | None = "standard"
+    center: bool = True
+    keep: Any = None
+    exclude: Any = None
+    min_distance: int = 1
+    fdr: float | None = None
+    n_jobs: int | None = None
+    random_state: Any = 0
+    verbose: int = 0
+
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **ClusterSelector._parameter_constraints,
         "local_model": [StrOptions({"lpp", "lle", "ltsa"})],
@@ -119,45 +147,6 @@ class GLSPFS(ClusterSelector):
         "row_penalty": SHARE,
         "width": POSITIVE,
     }
-
-    def __init__(
-        self,
-        n_features_to_select: int | float | str = "auto",
-        *,
-        n_clusters: int | str = "auto",
-        n_neighbors: int | str = "auto",
-        width: float = 1.0,
-        local_model: str = "lpp",
-        n_components: int | str = "auto",
-        local_weight: float = 1.0,
-        row_penalty: float = 0.3,
-        scale: str | None = "standard",
-        center: bool = True,
-        keep: Any = None,
-        exclude: Any = None,
-        min_distance: int = 1,
-        fdr: float | None = None,
-        n_jobs: int | None = None,
-        random_state: Any = 0,
-        verbose: int = 0,
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.n_clusters = n_clusters
-        self.n_neighbors = n_neighbors
-        self.width = width
-        self.local_model = local_model
-        self.n_components = n_components
-        self.local_weight = local_weight
-        self.row_penalty = row_penalty
-        self.scale = scale
-        self.center = center
-        self.keep = keep
-        self.exclude = exclude
-        self.min_distance = min_distance
-        self.fdr = fdr
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
 
     def _learn(self, X: Columns, constraints: Constraints) -> Ranking:
         nearest, n_clusters = self._neighborhood(X)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import KW_ONLY
 from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
@@ -10,7 +11,16 @@ import numpy as np
 from sklearn.utils._param_validation import StrOptions
 
 from ufselect._utils.types import Float
-from ufselect.base import ITERATIONS, POSITIVE, SHARE, ClusterSelector, Constraints, Iterations, affordable_gram
+from ufselect.base import (
+    ITERATIONS,
+    POSITIVE,
+    SHARE,
+    ClusterSelector,
+    Constraints,
+    Iterations,
+    affordable_gram,
+    with_parameters,
+)
 from ufselect.base.ranking import Ranking, rank_by_row_norm
 from ufselect.columns.dense import Columns
 from ufselect.graphs.laplacian import Laplacian, SparseLaplacian, quadratic_form
@@ -20,6 +30,7 @@ from ufselect.solvers.penalties import penalty_for_zero_of_any_embedding
 from ufselect.solvers.reweighted import ReweightedRidge, SharedColumns, even_row_norms, inverse_weights, row_norm_sum
 
 
+@with_parameters
 class JELSR(ClusterSelector):
     """Joint embedding learning and sparse regression.
 
@@ -35,8 +46,7 @@ class JELSR(ClusterSelector):
     n_features_to_select : int, float or "auto", default="auto"
         Number of features to select, or the fraction if a float. "auto" ends at the peak of the alignment curve.
     n_clusters : int or "auto", default="auto"
-        c, the approximate number of clusters. Y has c − 1 columns, or c if the data are not centred. "auto" reads c off
-        the widest gap between the eigenvalues of a neighbour graph, from 5 to √n (at most 50).
+        c, the approximate number of clusters; Y has c − 1 columns, or c if not centred. "auto" reads c off an eigengap.
     n_neighbors : int or "auto", default="auto"
         k, the number of neighbours of each sample. "auto" is n/200, from 5 to 15, but at most n/8 and at least 3.
     width : float, default=1.0
@@ -49,8 +59,7 @@ class JELSR(ClusterSelector):
     row_penalty : float, default=0.3
         α, as a share of the smallest α at which W = 0 whatever the embedding.
     scale : {"moderate", "standard"} or None, default="moderate"
-        Divide each column by its standard deviation plus the median of all standard deviations, by its standard
-        deviation, or use the columns as they are if None. Moderate scaling leaves columns that hardly vary small.
+        Divide each column by its standard deviation, plus the median of all if "moderate"; None leaves it as it is.
     center : bool, default=True
         Whether to centre the columns. The columns of Y then sum to zero.
     keep : list of str or int, or None, default=None
@@ -60,8 +69,7 @@ class JELSR(ClusterSelector):
     min_distance : int, default=1
         Smallest distance between the indices of two selected features, for features in an order, such as wavelengths.
     fdr : float or None, default=None
-        Select among the features that share structure with others at this false discovery rate, such as 0.05; the
-        others follow, by p-value (:func:`ufselect.significance.column_significance`). None does not test features.
+        Select among the features that share structure with others at this false discovery rate; None skips the test.
     max_iter : int, default=100
         Maximum number of iterations.
     tol : float, default=1e-4
@@ -117,6 +125,26 @@ class JELSR(ClusterSelector):
     10
     """
 
+    n_features_to_select: int | float | str = "auto"
+    _: KW_ONLY
+    n_clusters: int | str = "auto"
+    n_neighbors: int | str = "auto"
+    width: float = 1.0
+    local_model: str = "lle"
+    regression_weight: float = 1.0
+    row_penalty: float = 0.3
+    scale: str | None = "moderate"
+    center: bool = True
+    keep: Any = None
+    exclude: Any = None
+    min_distance: int = 1
+    fdr: float | None = None
+    max_iter: int = 100
+    tol: float = 1e-4
+    n_jobs: int | None = None
+    random_state: Any = 0
+    verbose: int = 0
+
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **ClusterSelector._parameter_constraints,
         **ITERATIONS,
@@ -125,47 +153,6 @@ class JELSR(ClusterSelector):
         "row_penalty": SHARE,
         "width": POSITIVE,
     }
-
-    def __init__(
-        self,
-        n_features_to_select: int | float | str = "auto",
-        *,
-        n_clusters: int | str = "auto",
-        n_neighbors: int | str = "auto",
-        width: float = 1.0,
-        local_model: str = "lle",
-        regression_weight: float = 1.0,
-        row_penalty: float = 0.3,
-        scale: str | None = "moderate",
-        center: bool = True,
-        keep: Any = None,
-        exclude: Any = None,
-        min_distance: int = 1,
-        fdr: float | None = None,
-        max_iter: int = 100,
-        tol: float = 1e-4,
-        n_jobs: int | None = None,
-        random_state: Any = 0,
-        verbose: int = 0,
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.n_clusters = n_clusters
-        self.n_neighbors = n_neighbors
-        self.width = width
-        self.local_model = local_model
-        self.regression_weight = regression_weight
-        self.row_penalty = row_penalty
-        self.scale = scale
-        self.center = center
-        self.keep = keep
-        self.exclude = exclude
-        self.min_distance = min_distance
-        self.fdr = fdr
-        self.max_iter = max_iter
-        self.tol = tol
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
 
     def _learn(self, X: Columns, constraints: Constraints) -> Ranking:
         nearest, n_clusters = self._neighborhood(X)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from typing import Any, ClassVar
 
 from sklearn.utils._param_validation import StrOptions
@@ -17,6 +18,7 @@ from ufselect.base import (
     Ranking,
     affordable_gram,
     rank_by_alignment,
+    with_parameters,
 )
 from ufselect.columns.dense import Columns
 from ufselect.graphs.adaptive import Neighborhoods, adaptive_neighbors
@@ -30,6 +32,7 @@ _LARGEST_TURN = 1 / 3  # of the structure in the last iteration; results/README.
 _STRUCTURES = 3  # the latest ones, by which features are selected
 
 
+@with_parameters
 class KernelFSASL(GraphSelector):
     """Feature selection with adaptive structure learning that needs no number of clusters.
 
@@ -63,9 +66,8 @@ class KernelFSASL(GraphSelector):
         more features than samples, and more than n of them (at least 500, at most 2000) would take part, γ is doubled
         until fewer do.
     scale : {"moderate", "standard"} or None, default="moderate"
-        Divide each column by its standard deviation plus the median of all standard deviations, by its standard
-        deviation, or use the columns as they are if None. Moderate scaling leaves columns that hardly vary small. It is
-        the default because such columns are mostly noise, which would blur the structure that is learned from them.
+        Divide each column by its standard deviation, plus the median of all if "moderate"; None leaves it as it is.
+        "moderate" is the default because columns that hardly vary, which it leaves small, are mostly noise.
     center : bool, default=True
         Whether to centre the columns. A sparse X is centred implicitly.
     keep : list of str or int, or None, default=None
@@ -154,6 +156,26 @@ class KernelFSASL(GraphSelector):
     (1797, 15)
     """
 
+    n_features_to_select: int | float | str = "auto"
+    _: KW_ONLY
+    n_neighbors: int | str = "auto"
+    neighbors: str = "auto"
+    graph_components: int | None = 30
+    adaptive: bool = True
+    row_penalty: float = 0.1
+    scale: str | None = "moderate"
+    center: bool = True
+    keep: Any = None
+    exclude: Any = None
+    min_distance: int = 1
+    fdr: float | None = None
+    max_iter: int = 4
+    tol: float | None = None
+    n_jobs: int | None = None
+    device: str | None = None
+    random_state: Any = 0
+    verbose: int = 0
+
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **GraphSelector._parameter_constraints,
         "neighbors": [StrOptions({"auto", "exact", "approximate"})],
@@ -166,47 +188,6 @@ class KernelFSASL(GraphSelector):
         "random_state": ["random_state"],
     }
     _homes = ("tensor", "Dask array")
-
-    def __init__(
-        self,
-        n_features_to_select: int | float | str = "auto",
-        *,
-        n_neighbors: int | str = "auto",
-        neighbors: str = "auto",
-        graph_components: int | None = 30,
-        adaptive: bool = True,
-        row_penalty: float = 0.1,
-        scale: str | None = "moderate",
-        center: bool = True,
-        keep: Any = None,
-        exclude: Any = None,
-        min_distance: int = 1,
-        fdr: float | None = None,
-        max_iter: int = 4,
-        tol: float | None = None,
-        n_jobs: int | None = None,
-        device: str | None = None,
-        random_state: Any = 0,
-        verbose: int = 0,
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.n_neighbors = n_neighbors
-        self.neighbors = neighbors
-        self.graph_components = graph_components
-        self.adaptive = adaptive
-        self.row_penalty = row_penalty
-        self.scale = scale
-        self.center = center
-        self.keep = keep
-        self.exclude = exclude
-        self.min_distance = min_distance
-        self.fdr = fdr
-        self.max_iter = max_iter
-        self.tol = tol
-        self.n_jobs = n_jobs
-        self.device = device
-        self.random_state = random_state
-        self.verbose = verbose
 
     def _learn(self, X: Columns, constraints: Constraints) -> Ranking:
         gram = affordable_gram(X)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from typing import Any, ClassVar
 
-from ufselect.base import CHOICE_OF_EDGES, Constraints, GraphSelector
+from ufselect.base import CHOICE_OF_EDGES, Constraints, GraphSelector, with_parameters
 from ufselect.base.ranking import Ranking, rank_by_score
 from ufselect.columns.dense import Columns
 from ufselect.graphs.laplacian import neighbor_scatters
 from ufselect.graphs.neighbors import neighbor_graph
 
 
+@with_parameters
 class LaplacianScore(GraphSelector):
     """Select the features that vary least between neighbours, relative to their variance.
 
@@ -32,9 +34,8 @@ class LaplacianScore(GraphSelector):
         t, as a multiple of the root mean square distance between samples. The value in the paper is close to the mean
         distance.
     scale : {"moderate", "standard"} or None, default="standard"
-        Divide each column by its standard deviation plus the median of all standard deviations, by its standard
-        deviation, or use the columns as they are if None. Moderate scaling leaves columns that hardly vary small. Only
-        the graph depends on it. The default is not "moderate", as in other methods, because that scored lower here (see
+        Divide each column by its standard deviation, plus the median of all if "moderate"; None leaves it as it is.
+        Only the graph depends on it. The default is "standard" because "moderate" scored lower here (see
         docs/methods.md).
     center : bool, default=True
         Whether to centre the columns. Only the cosine similarity depends on it.
@@ -45,8 +46,7 @@ class LaplacianScore(GraphSelector):
     min_distance : int, default=1
         Smallest distance between the indices of two selected features, for features in an order, such as wavelengths.
     fdr : float or None, default=None
-        Select among the features that share structure with others at this false discovery rate, such as 0.05; the
-        others follow, by p-value (:func:`ufselect.significance.column_significance`). None does not test features.
+        Select among the features that share structure with others at this false discovery rate; None skips the test.
     n_jobs : int or None, default=None
         Number of threads of the neighbour search. The result does not depend on it.
     verbose : int, default=0
@@ -79,36 +79,21 @@ class LaplacianScore(GraphSelector):
     array([2, 3])
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {**GraphSelector._parameter_constraints, **CHOICE_OF_EDGES}
+    n_features_to_select: int | float | str = "auto"
+    _: KW_ONLY
+    n_neighbors: int | str = "auto"
+    weights: str = "heat"
+    width: float = 1.0
+    scale: str | None = "standard"
+    center: bool = True
+    keep: Any = None
+    exclude: Any = None
+    min_distance: int = 1
+    fdr: float | None = None
+    n_jobs: int | None = None
+    verbose: int = 0
 
-    def __init__(
-        self,
-        n_features_to_select: int | float | str = "auto",
-        *,
-        n_neighbors: int | str = "auto",
-        weights: str = "heat",
-        width: float = 1.0,
-        scale: str | None = "standard",
-        center: bool = True,
-        keep: Any = None,
-        exclude: Any = None,
-        min_distance: int = 1,
-        fdr: float | None = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.n_neighbors = n_neighbors
-        self.weights = weights
-        self.width = width
-        self.scale = scale
-        self.center = center
-        self.keep = keep
-        self.exclude = exclude
-        self.min_distance = min_distance
-        self.fdr = fdr
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {**GraphSelector._parameter_constraints, **CHOICE_OF_EDGES}
 
     def _learn(self, X: Columns, constraints: Constraints) -> Ranking:
         A = neighbor_graph(X, self._neighbors(X), weights=self.weights, width=self.width)

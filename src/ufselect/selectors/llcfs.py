@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,7 +11,15 @@ from scipy.sparse.csgraph import connected_components
 from sklearn.utils._param_validation import StrOptions
 
 from ufselect._utils.types import Float, Indices
-from ufselect.base import ITERATIONS, POSITIVE, ClusterSelector, Constraints, Iterations, warn_not_converged
+from ufselect.base import (
+    ITERATIONS,
+    POSITIVE,
+    ClusterSelector,
+    Constraints,
+    Iterations,
+    warn_not_converged,
+    with_parameters,
+)
 from ufselect.base.ranking import Ranking, rank_by_explanation
 from ufselect.columns.dense import Columns
 from ufselect.graphs.laplacian import SparseLaplacian, column_energies
@@ -31,6 +39,7 @@ _NEGLIGIBLE = 1e-12
 _MOST_NEIGHBORS = 40
 
 
+@with_parameters
 class LLCFS(ClusterSelector):
     """Feature selection for local learning-based clustering.
 
@@ -49,20 +58,17 @@ class LLCFS(ClusterSelector):
     n_features_to_select : int, float or "auto", default="auto"
         Number of features to select, or the fraction if a float. "auto" ends at the peak of the alignment curve.
     n_clusters : int or "auto", default="auto"
-        c, the approximate number of clusters. Y has c − 1 columns, or c if the data are not centred. "auto" reads c off
-        the widest gap between the eigenvalues of a neighbour graph, from 5 to √n (at most 50).
+        c, the approximate number of clusters; Y has c − 1 columns, or c if not centred. "auto" reads c off an eigengap.
     n_neighbors : int or "auto", default="auto"
-        k, the number of neighbours of each sample. "auto" is 20, or fewer if there are few samples, or up to 40 as long
-        as the graph of the original features is not connected. It is more than in other methods because the
-        neighbours are the training samples of a regression; the paper has about 30.
+        k, the number of neighbours of each sample. "auto" is 20, or up to 40 until the graph of the original features
+        is connected: more than in other methods because the neighbours are the training samples of a regression.
     neighborhood : {"nearest", "mutual"}, default="nearest"
         Nᵢ: the k nearest samples, or, as in the paper, those among them that have sample i among their own k nearest. A
         sample without any is predicted as zero.
     fit_weight : float, default=0.1
         β, in units in which the samples have unit variance in the weighted space at the start.
     scale : {"moderate", "standard"} or None, default="moderate"
-        Divide each column by its standard deviation plus the median of all standard deviations, by its standard
-        deviation, or use the columns as they are if None. Moderate scaling leaves columns that hardly vary small.
+        Divide each column by its standard deviation, plus the median of all if "moderate"; None leaves it as it is.
     center : bool, default=True
         Whether to centre the columns. The columns of Y then sum to zero.
     keep : list of str or int, or None, default=None
@@ -72,11 +78,9 @@ class LLCFS(ClusterSelector):
     min_distance : int, default=1
         Smallest distance between the indices of two selected features, for features in an order, such as wavelengths.
     fdr : float or None, default=None
-        Select among the features that share structure with others at this false discovery rate, such as 0.05; the
-        others follow, by p-value (:func:`ufselect.significance.column_significance`). None does not test features.
+        Select among the features that share structure with others at this false discovery rate; None skips the test.
     max_iter : int, default=20
-        Maximum number of iterations. It is smaller than in other methods because weights that have not settled by then
-        usually never do.
+        Maximum number of iterations. It is small because weights that have not settled by then usually never do.
     tol : float, default=0.05
         Stop when the weights, which sum to one, change by at most this in total. It is larger than in other methods
         because it bounds the change of the weights, not of an objective.
@@ -126,49 +130,30 @@ class LLCFS(ClusterSelector):
     10
     """
 
+    n_features_to_select: int | float | str = "auto"
+    _: KW_ONLY
+    n_clusters: int | str = "auto"
+    n_neighbors: int | str = "auto"
+    neighborhood: str = "nearest"
+    fit_weight: float = 0.1
+    scale: str | None = "moderate"
+    center: bool = True
+    keep: Any = None
+    exclude: Any = None
+    min_distance: int = 1
+    fdr: float | None = None
+    max_iter: int = 20
+    tol: float = 0.05
+    n_jobs: int | None = None
+    random_state: Any = 0
+    verbose: int = 0
+
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **ClusterSelector._parameter_constraints,
         **ITERATIONS,
         "neighborhood": [StrOptions({"nearest", "mutual"})],
         "fit_weight": POSITIVE,
     }
-
-    def __init__(
-        self,
-        n_features_to_select: int | float | str = "auto",
-        *,
-        n_clusters: int | str = "auto",
-        n_neighbors: int | str = "auto",
-        neighborhood: str = "nearest",
-        fit_weight: float = 0.1,
-        scale: str | None = "moderate",
-        center: bool = True,
-        keep: Any = None,
-        exclude: Any = None,
-        min_distance: int = 1,
-        fdr: float | None = None,
-        max_iter: int = 20,
-        tol: float = 0.05,
-        n_jobs: int | None = None,
-        random_state: Any = 0,
-        verbose: int = 0,
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.n_clusters = n_clusters
-        self.n_neighbors = n_neighbors
-        self.neighborhood = neighborhood
-        self.fit_weight = fit_weight
-        self.scale = scale
-        self.center = center
-        self.keep = keep
-        self.exclude = exclude
-        self.min_distance = min_distance
-        self.fdr = fdr
-        self.max_iter = max_iter
-        self.tol = tol
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
 
     def _usual_neighbors(self, n: int) -> int:
         """20, or fewer if there are few samples: each local model is fitted to a neighbourhood."""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import KW_ONLY, replace
 from typing import Any, ClassVar
 
-from ufselect.base import BaseSelector, Constraints
+from ufselect.base import BaseSelector, Constraints, with_parameters
 from ufselect.base.ranking import Ranking, rank_by_score
 from ufselect.columns.dense import Columns
 from ufselect.columns.moments import column_spreads, powers_of_two
@@ -13,6 +13,7 @@ from ufselect.columns.moments import column_spreads, powers_of_two
 _PARAMETERS = ("n_features_to_select", "keep", "exclude", "min_distance", "fdr", "verbose")
 
 
+@with_parameters
 class MaxVariance(BaseSelector):
     """Select the features of largest variance.
 
@@ -22,8 +23,7 @@ class MaxVariance(BaseSelector):
     Parameters
     ----------
     n_features_to_select : int, float or "auto", default="auto"
-        Number of features to select, or the fraction if a float. "auto" takes those whose variance is above
-        the mean.
+        Number of features to select, or the fraction if a float. "auto" takes those that score above the mean.
     keep : list of str or int, or None, default=None
         Features to select before all others, by name or number. The others follow by score.
     exclude : list of str or int, or None, default=None
@@ -31,8 +31,7 @@ class MaxVariance(BaseSelector):
     min_distance : int, default=1
         Smallest distance between the indices of two selected features, for features in an order, such as wavelengths.
     fdr : float or None, default=None
-        Select among the features that share structure with others at this false discovery rate, such as 0.05; the
-        others follow, by p-value (:func:`ufselect.significance.column_significance`). None does not test features.
+        Select among the features that share structure with others at this false discovery rate; None skips the test.
     verbose : int, default=0
         If 1, show the elapsed time on a terminal.
 
@@ -61,26 +60,17 @@ class MaxVariance(BaseSelector):
     array([2])
     """
 
+    n_features_to_select: int | float | str = "auto"
+    _: KW_ONLY
+    keep: Any = None
+    exclude: Any = None
+    min_distance: int = 1
+    fdr: float | None = None
+    verbose: int = 0
+
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         name: BaseSelector._parameter_constraints[name] for name in _PARAMETERS
     }
-
-    def __init__(
-        self,
-        n_features_to_select: int | float | str = "auto",
-        *,
-        keep: Any = None,
-        exclude: Any = None,
-        min_distance: int = 1,
-        fdr: float | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.keep = keep
-        self.exclude = exclude
-        self.min_distance = min_distance
-        self.fdr = fdr
-        self.verbose = verbose
 
     def _prepared(self, X: Any) -> Columns:
         return Columns(X)

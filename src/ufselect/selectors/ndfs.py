@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils._param_validation import StrOptions
 
 from ufselect._utils.types import Float
-from ufselect.base import CHOICE_OF_EDGES, ITERATIONS, POSITIVE, SHARE, ClusterSelector, Constraints, affordable_gram
+from ufselect.base import (
+    CHOICE_OF_EDGES,
+    ITERATIONS,
+    POSITIVE,
+    SHARE,
+    ClusterSelector,
+    Constraints,
+    affordable_gram,
+    with_parameters,
+)
 from ufselect.base.ranking import Ranking, rank_by_row_norm
 from ufselect.columns.dense import Columns
 from ufselect.graphs.laplacian import NormalizedLaplacian, quadratic_form
-from ufselect.solvers.nonnegative import (
-    GROWING,
-    orthogonality_cost,
-    published_step,
-    spectral_step,
-)
+from ufselect.solvers.nonnegative import GROWING, orthogonality_cost, published_step, spectral_step
 from ufselect.solvers.penalties import penalty_of_share
 from ufselect.solvers.reweighted import (
     Remembered,
@@ -31,6 +36,7 @@ from ufselect.solvers.reweighted import (
 _PUBLISHED_ORTHOGONALITY = 1e8
 
 
+@with_parameters
 class NDFS(ClusterSelector):
     """Non-negative discriminative feature selection.
 
@@ -46,8 +52,7 @@ class NDFS(ClusterSelector):
     n_features_to_select : int, float or "auto", default="auto"
         Number of features to select, or the fraction if a float. "auto" ends at the peak of the alignment curve.
     n_clusters : int or "auto", default="auto"
-        c, the number of columns of F. "auto" reads it off the widest gap between the eigenvalues of a neighbour graph,
-        from 5 to √n (at most 50).
+        c, the number of columns of F. "auto" reads it off an eigengap.
     n_neighbors : int or "auto", default="auto"
         k, the number of neighbours of each sample. "auto" is n/200, from 5 to 15, but at most n/8 and at least 3.
     weights : {"heat", "binary", "cosine"}, default="heat"
@@ -61,8 +66,7 @@ class NDFS(ClusterSelector):
     row_penalty : float, default=0.3
         β, as a share of the smallest β at which W = 0 for the first F.
     scale : {"moderate", "standard"} or None, default="moderate"
-        Divide each column by its standard deviation plus the median of all standard deviations, by its standard
-        deviation, or use the columns as they are if None. Moderate scaling leaves columns that hardly vary small.
+        Divide each column by its standard deviation, plus the median of all if "moderate"; None leaves it as it is.
     center : bool, default=True
         Whether to centre the columns and regress with an intercept.
     keep : list of str or int, or None, default=None
@@ -72,8 +76,7 @@ class NDFS(ClusterSelector):
     min_distance : int, default=1
         Smallest distance between the indices of two selected features, for features in an order, such as wavelengths.
     fdr : float or None, default=None
-        Select among the features that share structure with others at this false discovery rate, such as 0.05; the
-        others follow, by p-value (:func:`ufselect.significance.column_significance`). None does not test features.
+        Select among the features that share structure with others at this false discovery rate; None skips the test.
     max_iter : int, default=500
         Maximum number of iterations. It is larger than in other methods because each value of z takes its share.
     tol : float, default=5e-4
@@ -129,6 +132,27 @@ class NDFS(ClusterSelector):
     10
     """
 
+    n_features_to_select: int | float | str = "auto"
+    _: KW_ONLY
+    n_clusters: int | str = "auto"
+    n_neighbors: int | str = "auto"
+    weights: str = "heat"
+    width: float = 1.0
+    update: str = "monotone"
+    regression_weight: float = 1.0
+    row_penalty: float = 0.3
+    scale: str | None = "moderate"
+    center: bool = True
+    keep: Any = None
+    exclude: Any = None
+    min_distance: int = 1
+    fdr: float | None = None
+    max_iter: int = 500
+    tol: float = 5e-4
+    n_jobs: int | None = None
+    random_state: Any = 0
+    verbose: int = 0
+
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **ClusterSelector._parameter_constraints,
         **CHOICE_OF_EDGES,
@@ -137,49 +161,6 @@ class NDFS(ClusterSelector):
         "row_penalty": SHARE,
         "update": [StrOptions({"monotone", "published"})],
     }
-
-    def __init__(
-        self,
-        n_features_to_select: int | float | str = "auto",
-        *,
-        n_clusters: int | str = "auto",
-        n_neighbors: int | str = "auto",
-        weights: str = "heat",
-        width: float = 1.0,
-        update: str = "monotone",
-        regression_weight: float = 1.0,
-        row_penalty: float = 0.3,
-        scale: str | None = "moderate",
-        center: bool = True,
-        keep: Any = None,
-        exclude: Any = None,
-        min_distance: int = 1,
-        fdr: float | None = None,
-        max_iter: int = 500,
-        tol: float = 5e-4,
-        n_jobs: int | None = None,
-        random_state: Any = 0,
-        verbose: int = 0,
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.n_clusters = n_clusters
-        self.n_neighbors = n_neighbors
-        self.weights = weights
-        self.width = width
-        self.update = update
-        self.regression_weight = regression_weight
-        self.row_penalty = row_penalty
-        self.scale = scale
-        self.center = center
-        self.keep = keep
-        self.exclude = exclude
-        self.min_distance = min_distance
-        self.fdr = fdr
-        self.max_iter = max_iter
-        self.tol = tol
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
 
     def _learn(self, X: Columns, constraints: Constraints) -> Ranking:
         n_clusters, L, F = self._indicators_and_laplacian(X, self.weights, self.width)
@@ -207,7 +188,7 @@ class Prediction:
         self, X: Columns, L: NormalizedLaplacian, alpha: float, beta: float, gram: Float | None = None
     ) -> None:
         self.X, self.L, self.alpha, self.beta, self.gram = X, L, alpha, beta, gram
-        self._shared = Remembered(SharedColumns)
+        self._shared = SharedColumns(X)
         self._fitted = Remembered(self.X.__matmul__)
 
     def monotone_step(self, F: Float, h: Float, z: float) -> tuple[Float, Float]:
@@ -227,7 +208,7 @@ class Prediction:
         return published_step(F, slope, z), ridge.coef(target)
 
     def _ridge(self, h: Float) -> ReweightedRidge:
-        return ReweightedRidge(self.X, h, self.beta, gram=self.gram, shared=self._shared(self.X))
+        return ReweightedRidge(self.X, h, self.beta, gram=self.gram, shared=self._shared)
 
     def objective(self, F: Float, W: Float, z: float) -> float:
         """The objective with (z/2)‖FᵀF − I‖²."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from sklearn.cluster import KMeans
 
 from ufselect._utils.types import Float, Indices
-from ufselect.base import ITERATIONS, NOT_NEGATIVE, POSITIVE, SHARE, ClusterSelector, Constraints
+from ufselect.base import ITERATIONS, NOT_NEGATIVE, POSITIVE, SHARE, ClusterSelector, Constraints, with_parameters
 from ufselect.base.ranking import Ranking, rank_by_row_norm
 from ufselect.columns.dense import Columns
 from ufselect.graphs.components import principal_components
@@ -42,6 +42,7 @@ _CERTAIN_DIGITS = 9  # of principal components, beside the largest
 _FEW = 0.5  # columns for a sample up to which a system of their number takes less time than one of the samples
 
 
+@with_parameters
 class RUFS(ClusterSelector):
     """Robust unsupervised feature selection.
 
@@ -59,8 +60,7 @@ class RUFS(ClusterSelector):
     n_features_to_select : int, float or "auto", default="auto"
         Number of features to select, or the fraction if a float. "auto" ends at the peak of the alignment curve.
     n_clusters : int or "auto", default="auto"
-        c, the number of columns of G. "auto" reads it off the widest gap between the eigenvalues of a neighbour graph,
-        from 5 to √n (at most 50).
+        c, the number of columns of G. "auto" reads it off an eigengap.
     n_neighbors : int or "auto", default="auto"
         k, the number of neighbours of each sample. "auto" is n/200, from 5 to 15, but at most n/8 and at least 3.
     width : float, default=1.0
@@ -82,8 +82,7 @@ class RUFS(ClusterSelector):
     min_distance : int, default=1
         Smallest distance between the indices of two selected features, for features in an order, such as wavelengths.
     fdr : float or None, default=None
-        Select among the features that share structure with others at this false discovery rate, such as 0.05; the
-        others follow, by p-value (:func:`ufselect.significance.column_significance`). None does not test features.
+        Select among the features that share structure with others at this false discovery rate; None skips the test.
     max_iter : int, default=500
         Maximum number of iterations. It is larger than in other methods because each value of z takes its share.
     tol : float, default=5e-4
@@ -138,6 +137,25 @@ class RUFS(ClusterSelector):
     10
     """
 
+    n_features_to_select: int | float | str = "auto"
+    _: KW_ONLY
+    n_clusters: int | str = "auto"
+    n_neighbors: int | str = "auto"
+    width: float = 1.0
+    local_weight: float = 1.0
+    regression_weight: float = 1.0
+    row_penalty: float = 0.3
+    center: bool = True
+    keep: Any = None
+    exclude: Any = None
+    min_distance: int = 1
+    fdr: float | None = None
+    max_iter: int = 500
+    tol: float = 5e-4
+    n_jobs: int | None = None
+    random_state: Any = 0
+    verbose: int = 0
+
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **ClusterSelector._parameter_constraints,
         **ITERATIONS,
@@ -147,45 +165,6 @@ class RUFS(ClusterSelector):
         "width": POSITIVE,
     }
     del _parameter_constraints["scale"]
-
-    def __init__(
-        self,
-        n_features_to_select: int | float | str = "auto",
-        *,
-        n_clusters: int | str = "auto",
-        n_neighbors: int | str = "auto",
-        width: float = 1.0,
-        local_weight: float = 1.0,
-        regression_weight: float = 1.0,
-        row_penalty: float = 0.3,
-        center: bool = True,
-        keep: Any = None,
-        exclude: Any = None,
-        min_distance: int = 1,
-        fdr: float | None = None,
-        max_iter: int = 500,
-        tol: float = 5e-4,
-        n_jobs: int | None = None,
-        random_state: Any = 0,
-        verbose: int = 0,
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.n_clusters = n_clusters
-        self.n_neighbors = n_neighbors
-        self.width = width
-        self.local_weight = local_weight
-        self.regression_weight = regression_weight
-        self.row_penalty = row_penalty
-        self.center = center
-        self.keep = keep
-        self.exclude = exclude
-        self.min_distance = min_distance
-        self.fdr = fdr
-        self.max_iter = max_iter
-        self.tol = tol
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
 
     def _prepared(self, X: Any) -> Columns:
         return Columns.of_unit_range(X)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from typing import Any, ClassVar
 
 import numpy as np
@@ -10,7 +11,7 @@ from sklearn.utils._param_validation import StrOptions
 from ufselect._utils.memory import ensure_fits
 from ufselect._utils.threads import threads_for
 from ufselect._utils.types import Float
-from ufselect.base import CHOICE_OF_EDGES, POSITIVE, ClusterSelector, Constraints
+from ufselect.base import CHOICE_OF_EDGES, POSITIVE, ClusterSelector, Constraints, with_parameters
 from ufselect.base.ranking import Ranking, rank_by_score
 from ufselect.columns.dense import Columns, column_blocks
 from ufselect.graphs.kernel import gaussian_kernel
@@ -19,6 +20,7 @@ from ufselect.graphs.neighbors import Neighbors, neighbor_graph
 from ufselect.graphs.spectral import smallest_eigenvectors
 
 
+@with_parameters
 class SPEC(ClusterSelector):
     """Select the features that follow the spectrum of the normalised Laplacian.
 
@@ -33,8 +35,7 @@ class SPEC(ClusterSelector):
     n_features_to_select : int, float or "auto", default="auto"
         Number of features to select, or the fraction if a float. "auto" takes those that score above the mean.
     n_clusters : int or "auto", default="auto"
-        c, the number of clusters, used by φ₃ only. "auto" reads it off the widest gap between the eigenvalues of a
-        neighbour graph, from 5 to √n (at most 50).
+        c, the number of clusters, used by φ₃ only. "auto" reads it off an eigengap.
     n_neighbors : int or "auto", default="auto"
         k, the number of neighbours of each sample. "auto" is n/200, from 5 to 15, but at most n/8 and at least 3.
     affinity : {"neighbors", "kernel"}, default="neighbors"
@@ -50,9 +51,8 @@ class SPEC(ClusterSelector):
     power : float, default=1.0
         r. Unless it is an integer, φ₁ and φ₂ need all eigenvectors.
     scale : {"moderate", "standard"} or None, default="standard"
-        Divide each column by its standard deviation plus the median of all standard deviations, by its standard
-        deviation, or use the columns as they are if None. Moderate scaling leaves columns that hardly vary small. The
-        default is not "moderate", as in other methods, because that scored lower here (see docs/methods.md).
+        Divide each column by its standard deviation, plus the median of all if "moderate"; None leaves it as it is. The
+        default is "standard" because "moderate" scored lower here (see docs/methods.md).
     center : bool, default=True
         Whether to centre the columns. φ₁ and φ₃ depend on it; the paper does not centre.
     keep : list of str or int, or None, default=None
@@ -62,8 +62,7 @@ class SPEC(ClusterSelector):
     min_distance : int, default=1
         Smallest distance between the indices of two selected features, for features in an order, such as wavelengths.
     fdr : float or None, default=None
-        Select among the features that share structure with others at this false discovery rate, such as 0.05; the
-        others follow, by p-value (:func:`ufselect.significance.column_significance`). None does not test features.
+        Select among the features that share structure with others at this false discovery rate; None skips the test.
     n_jobs : int or None, default=None
         Number of threads of the neighbour search. The result does not depend on it.
     random_state : int, RandomState instance or None, default=0
@@ -98,6 +97,25 @@ class SPEC(ClusterSelector):
     array([2, 3])
     """
 
+    n_features_to_select: int | float | str = "auto"
+    _: KW_ONLY
+    n_clusters: int | str = "auto"
+    n_neighbors: int | str = "auto"
+    affinity: str = "neighbors"
+    weights: str = "heat"
+    width: float = 1.0
+    criterion: str = "phi3"
+    power: float = 1.0
+    scale: str | None = "standard"
+    center: bool = True
+    keep: Any = None
+    exclude: Any = None
+    min_distance: int = 1
+    fdr: float | None = None
+    n_jobs: int | None = None
+    random_state: Any = 0
+    verbose: int = 0
+
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **ClusterSelector._parameter_constraints,
         **CHOICE_OF_EDGES,
@@ -105,45 +123,6 @@ class SPEC(ClusterSelector):
         "power": POSITIVE,
         "affinity": [StrOptions({"neighbors", "kernel"})],
     }
-
-    def __init__(
-        self,
-        n_features_to_select: int | float | str = "auto",
-        *,
-        n_clusters: int | str = "auto",
-        n_neighbors: int | str = "auto",
-        affinity: str = "neighbors",
-        weights: str = "heat",
-        width: float = 1.0,
-        criterion: str = "phi3",
-        power: float = 1.0,
-        scale: str | None = "standard",
-        center: bool = True,
-        keep: Any = None,
-        exclude: Any = None,
-        min_distance: int = 1,
-        fdr: float | None = None,
-        n_jobs: int | None = None,
-        random_state: Any = 0,
-        verbose: int = 0,
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.n_clusters = n_clusters
-        self.n_neighbors = n_neighbors
-        self.affinity = affinity
-        self.weights = weights
-        self.width = width
-        self.criterion = criterion
-        self.power = power
-        self.scale = scale
-        self.center = center
-        self.keep = keep
-        self.exclude = exclude
-        self.min_distance = min_distance
-        self.fdr = fdr
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
 
     def _learn(self, X: Columns, constraints: Constraints) -> Ranking:
         if self.criterion == "phi3":

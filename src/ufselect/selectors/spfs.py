@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils._param_validation import StrOptions
 
 from ufselect._utils.types import Float
-from ufselect.base import POSITIVE, ClusterSelector, Constraints, affordable_gram, checked_coef
+from ufselect.base import POSITIVE, ClusterSelector, Constraints, affordable_gram, checked_coef, with_parameters
 from ufselect.base.ranking import Ranking, rank_by_explanation, rank_by_row_norm
 from ufselect.columns.dense import Columns
 from ufselect.graphs.kernel import kernel_factor
@@ -18,6 +19,7 @@ _USUAL_ROWS = 50
 _ROUNDING = 1e-10
 
 
+@with_parameters
 class SPFS(ClusterSelector):
     """Similarity preserving feature selection.
 
@@ -33,8 +35,7 @@ class SPFS(ClusterSelector):
         m, the number of features to select, or the fraction of features if a float. The best m + 1 features need not
         contain the best m. "auto" takes the features up to the peak of the alignment curve.
     n_clusters : int or "auto", default="auto"
-        c, the approximate number of clusters. Y has c − 1 columns, or c if the data are not centred. "auto" reads c off
-        the widest gap between the eigenvalues of a neighbour graph, from 5 to √n (at most 50).
+        c, the approximate number of clusters; Y has c − 1 columns, or c if not centred. "auto" reads c off an eigengap.
     n_neighbors : int or "auto", default="auto"
         k, the number of neighbours of each sample in the graph from which n_clusters="auto" is read. "auto" is 10, or
         fewer if there are few samples.
@@ -46,8 +47,7 @@ class SPFS(ClusterSelector):
         relaxation ½‖Y − XW‖² + λ‖W‖₂,₁: "nes" with λ such that about m rows of W are not zero, ranked by ‖wⱼ‖; "lar"
         follows the solutions from the largest λ down and ranks features by when they enter, as ``MRSF`` does.
     scale : {"moderate", "standard"} or None, default="moderate"
-        Divide each column by its standard deviation plus the median of all standard deviations, by its standard
-        deviation, or use the columns as they are if None. Moderate scaling leaves columns that hardly vary small.
+        Divide each column by its standard deviation, plus the median of all if "moderate"; None leaves it as it is.
         Without scaling, "sfs" prefers columns of small norm.
     center : bool, default=True
         Whether to centre the columns and the kernel.
@@ -58,8 +58,7 @@ class SPFS(ClusterSelector):
     min_distance : int, default=1
         Smallest distance between the indices of two selected features, for features in an order, such as wavelengths.
     fdr : float or None, default=None
-        Select among the features that share structure with others at this false discovery rate, such as 0.05; the
-        others follow, by p-value (:func:`ufselect.significance.column_significance`). None does not test features.
+        Select among the features that share structure with others at this false discovery rate; None skips the test.
     n_jobs : int or None, default=None
         Number of threads of the neighbour search. The result does not depend on it.
     random_state : int, RandomState instance or None, default=0
@@ -105,44 +104,27 @@ class SPFS(ClusterSelector):
     10
     """
 
+    n_features_to_select: int | float | str = "auto"
+    _: KW_ONLY
+    n_clusters: int | str = "auto"
+    n_neighbors: int | str = "auto"
+    width: float = 1.0
+    solver: str = "sfs"
+    scale: str | None = "moderate"
+    center: bool = True
+    keep: Any = None
+    exclude: Any = None
+    min_distance: int = 1
+    fdr: float | None = None
+    n_jobs: int | None = None
+    random_state: Any = 0
+    verbose: int = 0
+
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **ClusterSelector._parameter_constraints,
         "solver": [StrOptions({"sfs", "nes", "lar"})],
         "width": POSITIVE,
     }
-
-    def __init__(
-        self,
-        n_features_to_select: int | float | str = "auto",
-        *,
-        n_clusters: int | str = "auto",
-        n_neighbors: int | str = "auto",
-        width: float = 1.0,
-        solver: str = "sfs",
-        scale: str | None = "moderate",
-        center: bool = True,
-        keep: Any = None,
-        exclude: Any = None,
-        min_distance: int = 1,
-        fdr: float | None = None,
-        n_jobs: int | None = None,
-        random_state: Any = 0,
-        verbose: int = 0,
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.n_clusters = n_clusters
-        self.n_neighbors = n_neighbors
-        self.width = width
-        self.solver = solver
-        self.scale = scale
-        self.center = center
-        self.keep = keep
-        self.exclude = exclude
-        self.min_distance = min_distance
-        self.fdr = fdr
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
 
     def _learn(self, X: Columns, constraints: Constraints) -> Ranking:
         n_clusters = self._count_clusters(X)

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from ufselect._utils.types import Float, Indices
-from ufselect.base import CHOICE_OF_EDGES, Constraints, GraphSelector
+from ufselect.base import CHOICE_OF_EDGES, Constraints, GraphSelector, with_parameters
 from ufselect.base.ranking import Ranking, from_best_to_worst
 from ufselect.columns.dense import Columns
 from ufselect.graphs.laplacian import neighbor_scatters
 from ufselect.graphs.neighbors import neighbor_graph
 
 
+@with_parameters
 class TraceRatio(GraphSelector):
     """Select the m features with the largest ratio of global to local scatter.
 
@@ -36,10 +38,9 @@ class TraceRatio(GraphSelector):
     width : float, default=1.0
         t, as a multiple of the root mean square distance between samples.
     scale : {"moderate", "standard"} or None, default="standard"
-        Divide each column by its standard deviation plus the median of all standard deviations, by its standard
-        deviation, or use the columns as they are if None. Moderate scaling leaves columns that hardly vary small.
-        Without scaling, features of small variance come first once the good features are exhausted. The default is not
-        "moderate", as in other methods, because that scored lower here (see docs/methods.md).
+        Divide each column by its standard deviation, plus the median of all if "moderate"; None leaves it as it is.
+        Without scaling, features of small variance come first once the good ones are exhausted. The default is
+        "standard" because "moderate" scored lower here (see docs/methods.md).
     center : bool, default=True
         Whether to centre the columns. Only the cosine similarity depends on it.
     keep : list of str or int, or None, default=None
@@ -49,8 +50,7 @@ class TraceRatio(GraphSelector):
     min_distance : int, default=1
         Smallest distance between the indices of two selected features, for features in an order, such as wavelengths.
     fdr : float or None, default=None
-        Select among the features that share structure with others at this false discovery rate, such as 0.05; the
-        others follow, by p-value (:func:`ufselect.significance.column_significance`). None does not test features.
+        Select among the features that share structure with others at this false discovery rate; None skips the test.
     n_jobs : int or None, default=None
         Number of threads of the neighbour search. The result does not depend on it.
     verbose : int, default=0
@@ -84,36 +84,21 @@ class TraceRatio(GraphSelector):
     array([2, 3])
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {**GraphSelector._parameter_constraints, **CHOICE_OF_EDGES}
+    n_features_to_select: int | float | str = "auto"
+    _: KW_ONLY
+    n_neighbors: int | str = "auto"
+    weights: str = "heat"
+    width: float = 1.0
+    scale: str | None = "standard"
+    center: bool = True
+    keep: Any = None
+    exclude: Any = None
+    min_distance: int = 1
+    fdr: float | None = None
+    n_jobs: int | None = None
+    verbose: int = 0
 
-    def __init__(
-        self,
-        n_features_to_select: int | float | str = "auto",
-        *,
-        n_neighbors: int | str = "auto",
-        weights: str = "heat",
-        width: float = 1.0,
-        scale: str | None = "standard",
-        center: bool = True,
-        keep: Any = None,
-        exclude: Any = None,
-        min_distance: int = 1,
-        fdr: float | None = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.n_neighbors = n_neighbors
-        self.weights = weights
-        self.width = width
-        self.scale = scale
-        self.center = center
-        self.keep = keep
-        self.exclude = exclude
-        self.min_distance = min_distance
-        self.fdr = fdr
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {**GraphSelector._parameter_constraints, **CHOICE_OF_EDGES}
 
     def _learn(self, X: Columns, constraints: Constraints) -> Ranking:
         A = neighbor_graph(X, self._neighbors(X), weights=self.weights, width=self.width)

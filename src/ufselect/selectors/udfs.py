@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,7 +13,7 @@ from scipy.sparse.linalg import LinearOperator, eigsh
 from ufselect._utils.memory import ensure_fits
 from ufselect._utils.threads import threads_for
 from ufselect._utils.types import Float
-from ufselect.base import ITERATIONS, POSITIVE, SHARE, ClusterSelector, Constraints, Iterations
+from ufselect.base import ITERATIONS, POSITIVE, SHARE, ClusterSelector, Constraints, Iterations, with_parameters
 from ufselect.base.ranking import Ranking, rank_by_explanation
 from ufselect.columns.dense import Columns, wide_column_blocks
 from ufselect.graphs.laplacian import column_energies, dense_energies, quadratic_form
@@ -26,6 +26,7 @@ _FREE = 1e-12
 _CERTAIN_DIGITS = 9
 
 
+@with_parameters
 class UDFS(ClusterSelector):
     """Unsupervised discriminative feature selection.
 
@@ -44,8 +45,7 @@ class UDFS(ClusterSelector):
     n_features_to_select : int, float or "auto", default="auto"
         Number of features to select, or the fraction if a float. "auto" ends at the peak of the alignment curve.
     n_clusters : int or "auto", default="auto"
-        c, the approximate number of clusters. W has c − 1 columns, or c if the data are not centred. "auto" reads c off
-        the widest gap between the eigenvalues of a neighbour graph, from 5 to √n (at most 50).
+        c, the approximate number of clusters; W has c − 1 columns, or c if not centred. "auto" reads c off an eigengap.
     n_neighbors : int or "auto", default="auto"
         k, the number of neighbours of each sample. "auto" is n/200, from 5 to 15, but at most n/8 and at least 3.
     row_penalty : float, default=0.3
@@ -53,10 +53,9 @@ class UDFS(ClusterSelector):
     ridge : float, default=1.0
         λ, as a multiple of the mean eigenvalue of X̃ᵢX̃ᵢᵀ.
     scale : {"moderate", "standard"} or None, default="standard"
-        Divide each column by its standard deviation plus the median of all standard deviations, by its standard
-        deviation, or use the columns as they are if None. Moderate scaling leaves columns that hardly vary small.
-        Without scaling, features of small variance come first. The default is not "moderate", as in other methods,
-        because that scored lower here (see docs/methods.md).
+        Divide each column by its standard deviation, plus the median of all if "moderate"; None leaves it as it is.
+        Without scaling, features of small variance come first. The default is "standard" because "moderate" scored
+        lower here (see docs/methods.md).
     center : bool, default=True
         Whether to centre the columns.
     keep : list of str or int, or None, default=None
@@ -66,8 +65,7 @@ class UDFS(ClusterSelector):
     min_distance : int, default=1
         Smallest distance between the indices of two selected features, for features in an order, such as wavelengths.
     fdr : float or None, default=None
-        Select among the features that share structure with others at this false discovery rate, such as 0.05; the
-        others follow, by p-value (:func:`ufselect.significance.column_significance`). None does not test features.
+        Select among the features that share structure with others at this false discovery rate; None skips the test.
     max_iter : int, default=100
         Maximum number of iterations.
     tol : float, default=1e-4
@@ -120,49 +118,30 @@ class UDFS(ClusterSelector):
     10
     """
 
+    n_features_to_select: int | float | str = "auto"
+    _: KW_ONLY
+    n_clusters: int | str = "auto"
+    n_neighbors: int | str = "auto"
+    row_penalty: float = 0.3
+    ridge: float = 1.0
+    scale: str | None = "standard"
+    center: bool = True
+    keep: Any = None
+    exclude: Any = None
+    min_distance: int = 1
+    fdr: float | None = None
+    max_iter: int = 100
+    tol: float = 1e-4
+    n_jobs: int | None = None
+    random_state: Any = 0
+    verbose: int = 0
+
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **ClusterSelector._parameter_constraints,
         **ITERATIONS,
         "row_penalty": SHARE,
         "ridge": POSITIVE,
     }
-
-    def __init__(
-        self,
-        n_features_to_select: int | float | str = "auto",
-        *,
-        n_clusters: int | str = "auto",
-        n_neighbors: int | str = "auto",
-        row_penalty: float = 0.3,
-        ridge: float = 1.0,
-        scale: str | None = "standard",
-        center: bool = True,
-        keep: Any = None,
-        exclude: Any = None,
-        min_distance: int = 1,
-        fdr: float | None = None,
-        max_iter: int = 100,
-        tol: float = 1e-4,
-        n_jobs: int | None = None,
-        random_state: Any = 0,
-        verbose: int = 0,
-    ) -> None:
-        self.n_features_to_select = n_features_to_select
-        self.n_clusters = n_clusters
-        self.n_neighbors = n_neighbors
-        self.row_penalty = row_penalty
-        self.ridge = ridge
-        self.scale = scale
-        self.center = center
-        self.keep = keep
-        self.exclude = exclude
-        self.min_distance = min_distance
-        self.fdr = fdr
-        self.max_iter = max_iter
-        self.tol = tol
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
 
     def _learn(self, X: Columns, constraints: Constraints) -> Ranking:
         nearest, n_clusters = self._neighborhood(X)

@@ -15,7 +15,6 @@ _LARGEST_DRIFT = 1e-3
 _DEPENDENT = 1e-6  # share of a candidate's square that others leave; the inverse of a smaller one loses its digits
 _LARGEST_ERROR = 1e-7
 _TINY = 1e-200
-_ALL_BUT_THE_SIGN = 0x7FFFFFFFFFFFFFFF
 
 
 @compiled
@@ -40,38 +39,22 @@ def add_best_candidates(correlations: Array, members: Array, counts: Array, floo
 def best_candidates(correlations: Array, taken: Array, floor: float, room: int) -> tuple[Array, int]:
     """Return up to ``room`` of the most correlated candidates above a floor that are not taken, and their number."""
     best, value = np.empty(room, dtype=np.int64), np.empty(room)
-    found, n = 0, len(correlations)
-    for start in range(0, n, 64):
-        stop = min(start + 64, n)
-        if largest_magnitude(correlations[start:stop]) <= floor:
+    found = 0
+    for j in range(len(correlations)):
+        strength = abs(correlations[j])
+        if strength <= floor or taken[j]:
             continue
-        for j in range(start, stop):
-            strength = abs(correlations[j])
-            if strength <= floor or taken[j]:
-                continue
-            # Insert into a short list in descending order; once it is full, its last value is the floor.
-            position = min(found, room - 1)
-            while position > 0 and value[position - 1] < strength:
-                value[position] = value[position - 1]
-                best[position] = best[position - 1]
-                position -= 1
-            value[position], best[position] = strength, j
-            found = min(found + 1, room)
-            if found == room:
-                floor = value[room - 1]
+        # Insert into a short list in descending order; once it is full, its last value is the floor.
+        position = min(found, room - 1)
+        while position > 0 and value[position - 1] < strength:
+            value[position] = value[position - 1]
+            best[position] = best[position - 1]
+            position -= 1
+        value[position], best[position] = strength, j
+        found = min(found + 1, room)
+        if found == room:
+            floor = value[room - 1]
     return best, found
-
-
-@compiled
-def largest_magnitude(values: Array) -> float:
-    """Return the largest magnitude of contiguous float64 numbers without NaN.
-
-    Without their signs, they are in the order of their bits taken as integers, whose maximum is vectorised.
-    """
-    bits, largest = values.view(np.int64), np.int64(0)
-    for j in range(len(bits)):
-        largest = max(largest, bits[j] & _ALL_BUT_THE_SIGN)
-    return float(np.array([largest]).view(np.float64)[0])
 
 
 @compiled

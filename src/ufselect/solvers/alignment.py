@@ -82,49 +82,21 @@ def alignment_path(
     *,
     order: Indices | None = None,
     past_peak: bool = False,
-    power: float = POWER,
     gram: Float | None = None,
 ) -> AlignmentPath:
-    """Select columns of X one by one, each time the one that raises (Σ_F a)^p / Σ_{F×F} H most.
+    """Select columns of X one by one, each time the one that raises (Σ_F a)^p / Σ_{F×F} H most, p = 2.2.
 
     A step costs one column of XᵀX: with h_j = Σ_{l∈F} H_jl, adding column s to F adds a_s to the numerator's sum and
-    2h_s + ‖x_s‖⁴ to the denominator's, and h ← h + (Xᵀx_s)².
+    2h_s + ‖x_s‖⁴ to the denominator's, and h ← h + (Xᵀx_s)². Of columns that are equally good, the one with the lower
+    index comes first; none may be zero.
 
-    Parameters
-    ----------
-    X : Columns of shape (n, d)
-        Nonzero columns.
-    T : ndarray of shape (n, q)
-        Factor of the structure K = TTᵀ.
-    n_steps : int
-        Number of columns to select, at most d.
-    order : ndarray, optional
-        Add the columns in this order instead; at least ``n_steps`` of them.
-    past_peak : bool
-        Whether to stop earlier, if the alignment has not risen for as many steps as led to its peak, and 32 more.
-    power : float
-        p; 2 maximises the alignment itself.
-    gram : ndarray of shape (d, d), optional
-        XᵀX, if available.
-
-    Returns
-    -------
-    AlignmentPath
-        Of columns that are equally good, the one with the lower index comes first.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from ufselect.columns.dense import Columns
-    >>> from ufselect.solvers.alignment import alignment_path
-    >>> X = np.random.default_rng(0).standard_normal((50, 4))
-    >>> path = alignment_path(Columns(X), X[:, [2]], n_steps=4)
-    >>> int(path.order[0]), int(np.argmax(path.curve))
-    (2, 0)
+    T is a factor of the structure K = TTᵀ. There are ``n_steps``; with ``past_peak`` fewer, if the alignment has not
+    risen for as many steps as led to its peak, and 32 more. An ``order`` of at least so many columns replaces the
+    choice. ``gram`` is XᵀX, if available.
     """
     a = np.sum(X.transposed_matmul(T) ** 2, axis=1)
     structure = float(np.linalg.norm(T.T @ T))
-    choice = _Choice(n_steps, order, past_peak, power)
+    choice = _Choice(n_steps, order, past_peak)
     return _path(a, X.squared_norms(), structure, _GramColumns(X, gram).column, choice)
 
 
@@ -145,7 +117,7 @@ def alignment_path_of_several(
     """
     a = _carried(structures)
     structure = _norm_of_sum(X, [each.T for each in structures])
-    choice = _Choice(n_steps, None, past_peak, POWER, constraints)
+    choice = _Choice(n_steps, None, past_peak, constraints)
     return _path(a, X.squared_norms(), structure, _GramColumns(X, gram).column, choice)
 
 
@@ -186,7 +158,6 @@ class _Choice(NamedTuple):
     n_steps: int
     order: Indices | None
     past_peak: bool
-    power: float
     constraints: Constraints = _FREE
 
     def goes_on(self, curve: list[float], d: int) -> bool:
@@ -199,7 +170,7 @@ class _Choice(NamedTuple):
             merits = np.full(len(carried), -np.inf)
             merits[self.order[n_taken:]] = -np.arange(len(self.order) - n_taken, dtype=np.float64)
             return merits
-        merits = carried**self.power / np.maximum(total, _TINY)
+        merits = carried**POWER / np.maximum(total, _TINY)
         merits[~may_follow] = -np.inf
         return merits
 
@@ -258,20 +229,9 @@ class _GramColumns:
 
 
 def r2_curve(X: Columns, Y: Any, order: Indices, *, gram: Float | None = None) -> Float:
-    """Return R² of the least-squares regression of Y on the first 1, 2, … columns in an order.
+    """Return R² of the least-squares regression of Y, centred if X is, on the first 1, 2, … columns in an order.
 
-    Parameters
-    ----------
-    X : Columns of shape (n, d)
-    Y : array of shape (n, q)
-        Centred if X is.
-    order : ndarray of shape (m,)
-    gram : ndarray of shape (m, m), optional
-        XᵀX of these columns, if available. It is enough unless some of them nearly depend on others.
-
-    Returns
-    -------
-    ndarray of shape (m,)
+    ``gram`` is XᵀX of these columns, if available. It is enough unless some of them nearly depend on others.
     """
     part = X.subset(order)
     explained = None

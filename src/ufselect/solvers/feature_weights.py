@@ -46,18 +46,10 @@ def weights_at_zero(X: Columns, Y: Any, share: float, start: Float | None = None
 
 
 def regressed_weights(X: Columns, start: FeatureWeights, *, gram: Float | None = None) -> FeatureWeights:
-    """Regress a target on few columns.
+    """Regress a target on few columns, from the W and γ of a start; ``gram`` is XᵀX, if available.
 
     If there are more columns than samples, γ is doubled while too many of them take part: many more than n would fit
     any target.
-
-    Parameters
-    ----------
-    X : Columns of shape (n, d)
-    start : FeatureWeights
-        The target, γ and an initial W.
-    gram : ndarray of shape (d, d), optional
-        XᵀX, if available.
     """
     n, d = X.shape
     most_rows = min(max(n, _ALWAYS_ALLOWED_ROWS), _MOST_ROWS) if d > n else None
@@ -72,20 +64,10 @@ def regressed_weights(X: Columns, start: FeatureWeights, *, gram: Float | None =
 
 
 def expressive_weights(X: Columns, Y: Any, share: float, *, gram: Float | None = None) -> FeatureWeights:
-    """Return the weights of enough columns to express a structure.
+    """Return the weights of enough columns to express a structure with factor Y, of shape (n, q).
 
     γ is halved until the embedding agrees with the structure. If a few halvings are not enough, or too many columns
     would take part, γ stays as it was: further columns would only fit noise.
-
-    Parameters
-    ----------
-    X : Columns of shape (n, d)
-    Y : array of shape (n, q)
-        Factor of the structure.
-    share : float
-        γ as a share of the smallest γ at which W = 0.
-    gram : ndarray of shape (d, d), optional
-        XᵀX, if available.
     """
     first = found = regressed_weights(X, weights_at_zero(X, Y, share), gram=gram)
     for _ in range(MOST_HALVINGS):

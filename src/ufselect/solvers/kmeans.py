@@ -14,7 +14,6 @@ Labels = npt.NDArray[np.int64]
 
 _EPS32, _EPS64 = float(np.finfo(np.float32).eps), float(np.finfo(np.float64).eps)
 _SQUARED_WITHOUT_UNDERFLOW = 1e-140
-_ROWS_AT_ONCE = 8  # BLAS multiplies so few rows without packing the other factor, at twice the speed
 
 
 def kmeans_labels(X: Float, starts: Indices, *, max_iter: int = 100) -> Labels:
@@ -156,10 +155,9 @@ def measure_nearness(means: Any, moved: Any, single: Any, nearness: Any) -> None
             factors[index, a] = -2.0 * mean[a]
             square += mean[a] * mean[a]
         factors[index, m] = square
-    for first in range(0, len(moved), _ROWS_AT_ONCE):
-        products = factors[first : first + _ROWS_AT_ONCE] @ single
-        for index in range(len(products)):
-            nearness[moved[first + index]] = products[index]
+    products = factors @ single
+    for index in range(len(moved)):
+        nearness[moved[index]] = products[index]
 
 
 @compiled

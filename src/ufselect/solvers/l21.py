@@ -119,7 +119,7 @@ class _Products:
             few = 2 * len(working) <= len(W)
             # Symmetric, and rows are faster to copy than columns; most of them are not worth a copy.
             return (W[working].T @ self._gram[working]).T if few else (W.T @ self._gram).T
-        fitted = self._X.combined(working, W[working])
+        fitted = self._X.subset(working) @ W[working]
         return self._X.transposed_matmul(fitted if self._metric is None else self._metric @ fitted)
 
     def gram(self, working: Indices) -> Float:
@@ -191,8 +191,13 @@ def _solve_on_working_set(gram: Float, target: Float, W: Float, half: float, tol
         if violation <= tol:
             break
         last = violation
+        # Transposed, so that the long axis is contiguous.
         coef, slope = np.ascontiguousarray(W.T), np.ascontiguousarray(slope.T)
-        violation = _descend_row_blocks(gram, slope, coef, half, tol, batch)
+        for _ in range(batch):
+            _descend_rows(gram, slope, coef, half)
+            violation = _worst_violation(slope.T, coef.T, half)
+            if violation <= tol:
+                break
         W, slope = coef.T.copy(), slope.T
         # A Newton step costs as much as d/c sweeps, or a few times as much, and a few of them suffice.
         if batch * _batches_left(last, violation, tol) > _SWEEPS_PER_SOLUTION * rows_per_dimension:
@@ -224,31 +229,21 @@ def _worst_violation(slope: Float, W: Float, half: float) -> float:
 
 
 @compiled
-def _descend_row_blocks(gram: Any, slope: Any, coef: Any, penalty: float, tol: float, max_sweeps: int) -> float:
-    """Minimise ½tr(WᵀGW) − tr(WᵀC) + λ Σⱼ‖wⱼ‖ by sweeps of block descent, in place.
-
-    ``coef`` is Wᵀ and ``slope`` is (C − GW)ᵀ, both of shape (c, d), so that the long axis is contiguous. Stops when no
-    optimality condition is violated by more than ``tol`` λ. Returns the worst violation as a multiple of λ.
-    """
+def _descend_rows(gram: Any, slope: Any, coef: Any, penalty: float) -> None:
+    """One sweep of block descent over ½tr(WᵀGW) − tr(WᵀC) + λ Σⱼ‖wⱼ‖, in place, given Wᵀ and (C − GW)ᵀ."""
     d = coef.shape[1]
-    worst = np.inf
-    for _ in range(max_sweeps):
-        for start in range(0, d, _ROWS_AT_ONCE):
-            stop = min(start + _ROWS_AT_ONCE, d)
-            near = slope[:, start:stop].copy()
-            change = _descend_some_rows(gram[start:stop, start:stop].copy(), near, coef[:, start:stop], penalty)
-            # The slopes of all the other rows by one product, which is several times faster than row by row.
-            slope -= change @ gram[start:stop]
-            slope[:, start:stop] = near
-        worst = _worst_row_violation(slope, coef, penalty) / penalty
-        if worst <= tol:
-            break
-    return worst
+    for start in range(0, d, _ROWS_AT_ONCE):
+        stop = min(start + _ROWS_AT_ONCE, d)
+        near = slope[:, start:stop].copy()
+        change = _descend_some_rows(gram[start:stop, start:stop].copy(), near, coef[:, start:stop], penalty)
+        # The slopes of all the other rows by one product, which is several times faster than row by row.
+        slope -= change @ gram[start:stop]
+        slope[:, start:stop] = near
 
 
 @compiled
 def _descend_some_rows(gram: Any, slope: Any, coef: Any, penalty: float) -> Any:
-    """One sweep over some rows of W, as in ``_descend_row_blocks``, in place; return the change of Wᵀ."""
+    """One sweep over some rows of W, as in ``_descend_rows``, in place; return the change of Wᵀ."""
     tasks, d = coef.shape
     change = np.empty((tasks, d))
     pull = np.empty(tasks)
@@ -272,26 +267,3 @@ def _descend_some_rows(gram: Any, slope: Any, coef: Any, penalty: float) -> Any:
                 coef[l, j] += move
                 subtract_multiple(slope[l], gram[j], move)
     return change
-
-
-@compiled
-def _worst_row_violation(slope: Any, coef: Any, penalty: float) -> float:
-    """Return the worst violation of the conditions: slope λwⱼ/‖wⱼ‖ if wⱼ ≠ 0, else within the ball of radius λ."""
-    tasks, d = coef.shape
-    worst = 0.0
-    for j in range(d):
-        length = 0.0
-        for l in range(tasks):
-            length += coef[l, j] * coef[l, j]
-        length = np.sqrt(length)
-        off = 0.0
-        if length > 0.0:
-            for l in range(tasks):
-                off += (slope[l, j] - penalty * coef[l, j] / length) ** 2
-            off = np.sqrt(off)
-        else:
-            for l in range(tasks):
-                off += slope[l, j] * slope[l, j]
-            off = max(np.sqrt(off) - penalty, 0.0)
-        worst = max(worst, off)
-    return worst

@@ -40,23 +40,18 @@ _SHORTEST_STEP = 1e-3  # if not even such a step decreases f, the Hessian is of 
 def l21_solution_by_norms(gram: Float, target: Float, W: Float, half: float, tol: float) -> Float:
     """Minimise ½tr(WᵀGW) − tr(WᵀC) + λ Σ‖wⱼ‖ by Newton steps in the norms of the rows.
 
+    They begin at the norms of the rows of a W. The result may miss ``tol``, the largest violation of an optimality
+    condition as a share of λ, by rounding or after 50 steps; its objective is never higher than that of the start.
+
     Parameters
     ----------
     gram : ndarray of shape (d, d)
         G, positive semi-definite.
-    target : ndarray of shape (d, c)
-        C.
-    W : ndarray of shape (d, c)
-        Start, of which only the norms of the rows count.
+    target, W : ndarrays of shape (d, c)
+        C, and the start.
     half : float
         λ.
     tol : float
-        Largest allowed violation of an optimality condition, as a share of λ.
-
-    Returns
-    -------
-    ndarray of shape (d, c)
-        W. It may miss ``tol``, by rounding or after 50 steps; its objective is never higher than that of the start.
     """
     norms = np.linalg.norm(W, axis=1)
     if not norms.any():
@@ -200,21 +195,8 @@ def _lower_along(point: _Point, rows: Indices, step: Float) -> _Point | None:
 def _step_to_least(hessian: Float, gradient: Float, now: Float) -> Float:
     """Return the step to the minimum of ½sᵀHs + gᵀs over x₀ + s ≥ 0, if an entry that would once get negative is zero.
 
-    It may not be the minimum, as some of these would come back, but takes few factors of parts of H.
-
-    Parameters
-    ----------
-    hessian : ndarray of shape (d, d)
-        The upper triangle of H.
-    gradient : ndarray of shape (d,)
-        g.
-    now : ndarray of shape (d,)
-        x₀.
-
-    Raises
-    ------
-    LinAlgError
-        If H is not positive definite, for example by rounding.
+    It may not be the minimum, as some of these would come back, but takes few factors of parts of H, which is given by
+    its upper triangle.
     """
     inside, least = np.arange(len(now)), np.zeros_like(now)
     while len(inside):
@@ -234,7 +216,7 @@ def _step_to_least(hessian: Float, gradient: Float, now: Float) -> Float:
 def _step_up_to_first_bound(hessian: Float, gradient: Float, now: Float) -> Float:
     """Return the step to the minimum of the positive entries without bounds, cut where the first one becomes zero.
 
-    The function decreases along it. Parameters are those of :func:`_step_to_least`.
+    The function decreases along it.
     """
     positive = np.flatnonzero(now > 0.0)
     step = np.zeros_like(now)

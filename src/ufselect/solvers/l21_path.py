@@ -29,27 +29,12 @@ class EntryPath(NamedTuple):
     converged: bool
 
 
-def l21_path(X: Columns, Y: Float, n_rows: int, *, gram: Float | None = None, tol: float = 1e-4) -> EntryPath:
+def l21_path(X: Columns, Y: Float, n_rows: int, *, gram: Float | None = None) -> EntryPath:
     """Follow the solutions of ‖Y − XW‖² + γ‖W‖₂,₁ from γ_max down until ``n_rows`` rows of W have been nonzero.
 
-    γ decreases by a tenth at a time, with warm starts. The entry of a row between two values of γ is interpolated by
-    ‖xⱼᵀR‖ at the larger one, that is, by how close it is to entering; so is the entry, below the last γ, of a row that
-    never enters.
-
-    Parameters
-    ----------
-    X : Columns of shape (n, d)
-    Y : ndarray of shape (n, c)
-    n_rows : int
-        The path ends at 0.001 γ_max if fewer rows enter.
-    gram : ndarray of shape (d, d), optional
-        XᵀX, if available.
-    tol : float
-        As in ``l21_regression``.
-
-    Returns
-    -------
-    EntryPath
+    γ decreases by a tenth at a time, with warm starts; the path ends at 0.001 γ_max if fewer rows enter. The entry of a
+    row between two values of γ is interpolated by ‖xⱼᵀR‖ at the larger one, that is, by how close it is to entering; so
+    is the entry, below the last γ, of a row that never enters. ``gram`` is XᵀX, if available.
     """
     largest = smallest_penalty_for_zero(X, Y)
     W = np.zeros((X.shape[1], Y.shape[1]))
@@ -58,7 +43,7 @@ def l21_path(X: Columns, Y: Float, n_rows: int, *, gram: Float | None = None, to
     while np.count_nonzero(entries) < n_rows and share > _SMALLEST_SHARE:
         nearness = _nearness(X, Y, W, share * largest)
         before, share = share, _SHRINKAGE * share
-        found = l21_regression(X, Y, share * largest, gram=gram, warm_start=W, tol=tol)
+        found = l21_regression(X, Y, share * largest, gram=gram, warm_start=W)
         W, converged = found.coef, converged and found.converged
         new = _without_copies(X, W.any(axis=1) & (entries == 0.0), entries > 0.0)
         entries[new] = share + (before - share) * nearness[new]
@@ -113,15 +98,10 @@ def l21_regression_of_size(X: Columns, Y: Float, n_rows: int, *, gram: Float | N
 
 
 def l21_interpolation(X: Columns, Y: Float, *, tol: float = 1e-8, max_iter: int = 2000) -> Solution:
-    """Minimise ‖A‖₂,₁ subject to XA = Y, for fewer samples than features.
+    """Minimise ‖A‖₂,₁ subject to XA = Y, for fewer samples than features; a ValueError says if there is no such A.
 
     Each step minimises the majoriser Σⱼ ‖aⱼ‖²/(2gⱼ), gⱼ the last ‖aⱼ‖: A = G Xᵀ(X G Xᵀ)⁺Y.
     It never raises ‖A‖₂,₁ and keeps XA = Y.
-
-    Raises
-    ------
-    ValueError
-        If there is no A with XA = Y.
     """
     n = X.shape[0]
     ensure_fits(24 * n**2, f"An exact fit of {n} samples", "use exact=False")

@@ -28,18 +28,7 @@ _COLUMNS_AT_ONCE = 512
 def lasso_of_size(X: Columns, y: Float, size: int, *, gram: Float | None = None) -> Float:
     """Return the last point of the lasso path of y with at most ``size`` nonzero coefficients.
 
-    Parameters
-    ----------
-    X : Columns of shape (n, d)
-    y : ndarray of shape (n,)
-    size : int
-        Maximum number of nonzero coefficients.
-    gram : ndarray of shape (d, d), optional
-        XᵀX, if available; with a ridge on its diagonal the path is that of the elastic net.
-
-    Returns
-    -------
-    ndarray of shape (d,)
+    ``gram`` is XᵀX, if available; with a ridge on its diagonal the path is that of the elastic net.
     """
     inner = X.transposed_matmul(y[:, None])[:, 0]
     unit = float(np.abs(inner).max()) / X.shape[0]

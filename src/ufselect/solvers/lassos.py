@@ -121,7 +121,7 @@ class LassoSolutions(NamedTuple):
 
 
 def lassos_without_self(targets: Targets, penalties: Float, guess: sp.csc_array | None, tol: float) -> LassoSolutions:
-    """Minimise ½‖zₜ − Zᵀs‖² + λₜ‖s‖₁, s zero at t, for every target t.
+    """Minimise ½‖zₜ − Zᵀs‖² + λₜ‖s‖₁, s zero at t, for every target t, to a duality gap relative to the objective.
 
     Parameters
     ----------
@@ -131,12 +131,7 @@ def lassos_without_self(targets: Targets, penalties: Float, guess: sp.csc_array 
     guess : sparse array of shape (n, b), optional
         Initial coefficients, one column per target.
     tol : float
-        Duality gap relative to the objective.
-
-    Returns
-    -------
-    LassoSolutions
-        Of b rows. ``n_unsolved`` of them did not reach ``tol``.
+        The gap; ``n_unsolved`` of the solutions did not reach it.
     """
     working = WorkingSets(targets, guess)
     # Without correlations and penalty, s = 0 is a solution to which no slope leads.
@@ -178,10 +173,7 @@ def _duality_gaps(rows: Float, residuals: Float, l1: Float, penalties: Float, st
 def omp_without_self(targets: Targets, n_nonzero: int) -> tuple[Indices, Float]:
     """Select ``n_nonzero`` other samples for every target, each time the one most correlated with the residual.
 
-    Returns
-    -------
-    members, coefs : ndarrays of shape (b, n_nonzero)
-        The selected samples and their least-squares coefficients.
+    Returns the selected samples and their least-squares coefficients, of shape (b, n_nonzero).
     """
     b = len(targets.own)
     everyone = np.arange(b)

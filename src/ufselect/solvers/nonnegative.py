@@ -79,17 +79,11 @@ def orthogonality_cost(F: Float, weight: float) -> float:
 
 
 def monotone_step(F: Float, pull: Float, push: Float, weight: float) -> Float:
-    """F ∘ [(pull + zF) / (push + zFFᵀF)]^(1/4), which never raises an objective with (z/2)‖FᵀF − I‖².
+    """F ∘ [(pull + zF) / (push + zFFᵀF)]^(1/4), which never raises an objective with (z/2)‖FᵀF − I‖², z the weight.
 
     The gradient of the rest of that objective is 2(push − pull), where both are non-negative. Each of its terms has an
     upper bound in F⁴ that is tight at the current F: tr(FᵀAF) for A with entries ≥ 0, linear terms, and concave ones
     after linearisation. The result minimises the sum of these bounds.
-
-    Parameters
-    ----------
-    F, pull, push : ndarray of shape (n, c)
-    weight : float
-        z.
     """
     ratio = (pull + weight * F) / np.maximum(push + weight * (F @ (F.T @ F)), np.finfo(float).tiny)
     return F * ratio**0.25
@@ -119,16 +113,7 @@ class Tightening:
     """The weight z of the orthogonality penalty, which moves on to the next value whenever the objective settles.
 
     A large z from the start would freeze F at its initial value. A weight is also left once it has used its share of
-    the iterations.
-
-    Parameters
-    ----------
-    max_iter : int
-        Number of iterations for all weights together.
-    tol : float
-        Relative decrease of the objective at which it counts as settled.
-    weights : sequence of float
-        Values of z, first to last.
+    ``max_iter``, the number of iterations for all weights together.
     """
 
     def __init__(self, max_iter: int, tol: float, weights: Sequence[float] = GROWING) -> None:

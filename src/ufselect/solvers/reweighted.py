@@ -198,12 +198,7 @@ class KernelSystem:
 
 
 class SharedColumns:
-    """What systems with the same X and different weights have in common, to be computed once.
-
-    Parameters
-    ----------
-    X : Columns of shape (n, d)
-    """
+    """What systems with the same X and different weights have in common, to be computed once."""
 
     def __init__(self, X: Columns) -> None:
         self.X = X
@@ -227,22 +222,15 @@ def solution_accuracy(X: Columns) -> float:
     return max(_ACCURACY, _ROUNDINGS * float(np.finfo(X.dtype).eps))
 
 
-def heaviest(masses: Float, negligible: float, most: int | None = None) -> Indices:
-    """Indices of at most ``most`` columns: all but the lightest, which together weigh no more than is negligible."""
+def heaviest(masses: Float, negligible: float) -> Indices:
+    """Indices of all columns but the lightest, which together weigh no more than is negligible."""
     order = np.argsort(masses, kind="stable")
     n_left_out = int(np.searchsorted(np.cumsum(masses[order]), negligible, side="right"))
-    if most is not None:
-        n_left_out = max(n_left_out, len(masses) - most)
     return np.sort(order[n_left_out:])
 
 
 class Remembered(Generic[Argument, Value]):
-    """A function of one argument that is not computed again for the same object.
-
-    Parameters
-    ----------
-    function : callable
-    """
+    """A function of one argument that is not computed again for the same object."""
 
     def __init__(self, function: Callable[[Argument], Value]) -> None:
         self._function = function
@@ -265,6 +253,8 @@ def smoother_projection(
 ) -> Float:
     """Take one majorisation step for W, which never raises tr(WᵀXᵀLXW) + γ‖W‖₂,₁.
 
+    The W returned has (XW)ᵀXW = I, and ``count`` columns or as many as the rank of X.
+
     Parameters
     ----------
     X : Columns of shape (n, d)
@@ -274,14 +264,8 @@ def smoother_projection(
     penalty : float
         γ, positive.
     count : int
-        c, the number of columns of W; the result has fewer if the rank of X is lower.
     gram : ndarray of shape (d, d), optional
         XᵀX, if n ≥ d and it is available.
-
-    Returns
-    -------
-    ndarray of shape (d, c)
-        W with (XW)ᵀXW = I.
     """
     inverse_weights = 2.0 * row_norms
     n, d = X.shape

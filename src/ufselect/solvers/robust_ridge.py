@@ -182,20 +182,6 @@ def _conjugate_gradients(
 
     It stops when rᵀP⁻¹r ≤ tol² fᵀP⁻¹f for the residual r of every column f. For P ≼ A ≼ κP, the error relative to
     the solution, both in the norm of A, is then at most √κ tol.
-
-    Parameters
-    ----------
-    apply : callable
-        V ↦ AV, A symmetric and positive definite.
-    precondition : callable
-        V ↦ P⁻¹V.
-    F : ndarray of shape (n, c)
-    tol : float
-    max_iter : int
-
-    Returns
-    -------
-    ndarray of shape (n, c) or None
     """
     Y, R = np.zeros_like(F), F.copy()
     Z = precondition(R)
@@ -220,4 +206,4 @@ def _in_single_precision(X: Columns) -> Columns:
     """Return the same columns in single precision; sparse ones stay, as centring them is a difference of products."""
     if sp.issparse(X.values) or X.dtype == np.float32:
         return X
-    return Columns(X.values.astype(np.float32), X.offset, centered=X.centered)
+    return Columns(X.values.astype(np.float32), centered=X.centered)
