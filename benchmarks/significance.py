@@ -36,8 +36,8 @@ LEVELS = [0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, *np.lin
 """At which p-values are counted."""
 
 # Sizes of sets without structure, and how many sets of each kind have them.
-SIZES = {(30, 10): 60, (30, 1000): 60, (100, 40): 60, (100, 300): 50, (300, 1000): 50, (1000, 200): 30, (3000, 60): 10}
-LARGE_SIZES = {(300, 10_000): 8, (3000, 2000): 6}
+SIZES = {(30, 10): 80, (30, 1000): 80, (100, 40): 80, (100, 300): 60, (300, 1000): 16, (1000, 200): 14, (3000, 60): 4}
+LARGE_SIZES = {(300, 10_000): 2, (3000, 2000): 2}
 
 
 def gaussian(rng: np.random.Generator, n: int, d: int) -> Any:
