@@ -28,7 +28,11 @@ from typing import Any, NamedTuple
 from ufselect.cli.app import run
 
 ROOT = Path(__file__).parents[1]
-PAGES = [ROOT / "docs" / "command_line.md", ROOT / "docs" / "significance.md", *sorted((ROOT / "docs" / "users").glob("*.md"))]
+PAGES = [
+    ROOT / "docs" / "command_line.md",
+    ROOT / "docs" / "significance.md",
+    *sorted((ROOT / "docs" / "users").glob("*.md")),
+]
 _BLOCK = re.compile(
     r"^```console\n\$ (?P<command>.*?)\n(?P<output>.*?)^```"
     r"|^```\{code-block\} \w+\n:caption: (?P<file>\S+)\n\n(?P<content>.*?)^```"
