@@ -69,6 +69,8 @@ class Redundancy:
         """How many columns say the same as another, in a sentence."""
         d, m = len(self.representative_of), len(self.representatives)
         threshold = f"|r| ≥ {self.above:g}"
+        if d == 1:
+            return "There is only one column."
         if m == d:
             return f"No two of {counted(d, 'column')} say the same ({threshold})."
         verb = "says" if d - m == 1 else "say"

@@ -125,9 +125,7 @@ def _print_groups(found: Redundancy, names: Sequence[str]) -> None:
     say([""])
     print_table(["representative", "others", "which (correlation)"], rows, left=[0, 2], longest=_LONGEST_LINE)
     if (n_more := len(found.groups) - _MOST_GROUPS) > 0:
-        say(
-            [f"… and {counted(n_more, 'smaller group')} more; --names lists the columns that are left, -o writes them."]
-        )
+        say([f"… and {counted(n_more, 'more group')}; --names lists the columns that are left, -o writes them."])
 
 
 def _table_writer(found: Redundancy, loaded: LoadedTable, kept: Sequence[int]) -> Callable[[Path], None]:
