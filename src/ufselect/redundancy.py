@@ -132,7 +132,7 @@ def redundant_columns(
     >>> found = redundant_columns(np.column_stack([height, weight, height / 2.54, -weight]))
     >>> found
     Redundancy(2 of 4 columns say the same as another (|r| ≥ 0.95); 2 are left.)
-    >>> [sorted(group.tolist()) for group in found.groups]
+    >>> sorted(sorted(group.tolist()) for group in found.groups)
     [[0, 2], [1, 3]]
     """
     check_scalar(above, "above", Real)
