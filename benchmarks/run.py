@@ -89,6 +89,17 @@ def cells(options: argparse.Namespace) -> str:
     return selected_genes(*((600, 800) if options.quick else (50_000, 20_000)), n_jobs=2)
 
 
+def dedupe(options: argparse.Namespace) -> str:
+    """Columns that say the same, beside feature-engine and at 20,000 columns."""
+    from redundancy import TABLES, beside_feature_engine, many_columns
+
+    kinds = {"a tenth say the same": 2000, "pairs": 2000, "one group": 2000, "sparse, 5 %": 3000}
+    d = 1000 if options.quick else 20_000
+    sizes = [("a tenth say the same", 2000, d, 1), *((kind, n, d, 2) for kind, n in kinds.items())]
+    beside = beside_feature_engine({"cells": TABLES["cells"]} if options.quick else TABLES)
+    return "\n\n".join(part for part in (beside, many_columns(sizes)) if part)
+
+
 def tool(options: argparse.Namespace) -> str:
     """The command line: start-up, large files and a large page."""
     files, page = (
@@ -114,7 +125,7 @@ def gpu(_: argparse.Namespace) -> str | None:
 
 PARTS: dict[str, Callable[[argparse.Namespace], str | None]] = {
     part.__name__: part
-    for part in (plain, kmeans, startup, peers, methods, samples, threads, dask, significance, cells, tool, gpu)
+    for part in (plain, kmeans, startup, peers, methods, samples, threads, dask, significance, cells, dedupe, tool, gpu)
 }
 
 

@@ -115,6 +115,25 @@ def significance(kind: str, tested: bool, threads: int) -> dict[str, Any]:
     return {"seconds": seconds, "before_mb": before / 2**20, "peak_mb": peak_memory_mb(), "found": found}
 
 
+def dedupe(kind: str, n: int, d: int, threads: int) -> dict[str, Any]:
+    """Seconds, processor seconds and peak memory of the search for columns that say the same."""
+    from redundancy import made
+
+    from ufselect._utils.memory import status_bytes
+    from ufselect.redundancy import redundant_columns
+
+    X = made(kind, n, d)
+    before, start, processor = status_bytes("VmRSS") or 0, perf_counter(), process_time()
+    found = redundant_columns(X, n_jobs=threads)
+    return {
+        "seconds": perf_counter() - start,
+        "processor": process_time() - processor,
+        "before_mb": before / 2**20,
+        "peak_mb": peak_memory_mb(),
+        "left": len(found.representatives),
+    }
+
+
 def startup() -> dict[str, float]:
     """Seconds of the import and of two small fits on one core, with the cache of compiled code as it is."""
     if hasattr(os, "sched_setaffinity"):
@@ -157,6 +176,7 @@ MEASUREMENTS = {
     "default_fit": default_fit,
     "many_samples": many_samples,
     "significance": significance,
+    "dedupe": dedupe,
     "startup": startup,
     "peer": peer,
     "size": size_fit,

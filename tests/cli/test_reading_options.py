@@ -195,6 +195,7 @@ def test_other_percentages_are_wrong_use(command, given):
         ("explain", ["column 1", *METHOD]),
         ("compare", ["--methods", "MaxVariance", "-m", "4", "--repeats", "0"]),
         ("evaluate", ["--columns", "list.txt", "--repeats", "0", "--method", "JELSR"]),
+        ("dedupe", []),
     ],
 )
 def test_every_command_takes_the_first_line_as_it_is_told(folder, command, further):

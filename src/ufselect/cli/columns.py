@@ -58,7 +58,7 @@ class ColumnChoice:
 
         names, aside = loaded.table.names, loaded.table.aside
         given = {"keep": self.keep, "exclude": self.exclude}
-        found = {each: _columns_matching(texts, names, aside, f"--{each}") for each, texts in given.items() if texts}
+        found = {each: matching_columns(texts, names, aside, f"--{each}") for each, texts in given.items() if texts}
         keep = found.get("keep", [])
         if both := sorted(set(keep) & set(found.get("exclude", ()))):
             reason = f"column '{shown(names[both[0]])}' is in --exclude as well"
@@ -105,7 +105,7 @@ def _why_refused(selector: Any, parameter: str) -> str:
     return f"{type(selector).__name__} has no parameter {parameter}"
 
 
-def _columns_matching(texts: Sequence[str], names: Sequence[str], aside: Mapping[str, Any], option: str) -> list[int]:
+def matching_columns(texts: Sequence[str], names: Sequence[str], aside: Mapping[str, Any], option: str) -> list[int]:
     """Return the indices of the columns that names or shell patterns, also several separated by commas, stand for."""
     from ufselect.columns.tabular import columns_matching, is_pattern
 

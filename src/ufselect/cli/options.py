@@ -114,6 +114,15 @@ Report = Annotated[
     Path | None,
     typer.Option("--report", metavar="PAGE.html", readable=False, help="Write an HTML report to this file."),
 ]
+Jobs = Annotated[
+    int,
+    typer.Option(
+        "--jobs",
+        "-j",
+        help="Number of threads; -1 uses all cores. The result does not depend on it.",
+        callback=_number_of_threads,
+    ),
+]
 Debug = Annotated[bool, typer.Option("--debug", help="Show the full traceback of an error.")]
 
 
@@ -141,15 +150,7 @@ class FitOptions:
         ),
     ] = None
     seed: Annotated[int, typer.Option("--seed", min=0, metavar="N", help="Seed of the random number generator.")] = 0
-    jobs: Annotated[
-        int,
-        typer.Option(
-            "--jobs",
-            "-j",
-            help="Number of threads; -1 uses all cores. The result does not depend on it.",
-            callback=_number_of_threads,
-        ),
-    ] = 1
+    jobs: Jobs = 1
 
 
 def _rate(fdr: float) -> float:

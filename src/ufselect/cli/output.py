@@ -126,6 +126,14 @@ def _ensure_replaceable(path: Path) -> None:
         raise PermissionError(f"{path} is read-only.")
 
 
+def needs_values(output: Path | None, data: Path) -> bool:
+    """Whether the output has values of the table, rather than a copy of everything in the input file."""
+    from ufselect.files.registry import known_format
+
+    known = output and known_format(output)
+    return output is not None and not (known and known.annotates and known is known_format(data))
+
+
 def write_all(tables: Mapping[Path, Callable[[Path], None]], pages: Mapping[Path, str]) -> None:
     """Write every file; none appears before all are written."""
     if _interrupted.is_set():  # Python discards exceptions within finalizers

@@ -27,7 +27,14 @@ from ufselect.cli.fitting import (
     verdict_of,
 )
 from ufselect.cli.methods import DEFAULT_METHOD
-from ufselect.cli.output import ensure_can_be_written, ensure_table_can_be_written, say, time_and_memory, write_all
+from ufselect.cli.output import (
+    ensure_can_be_written,
+    ensure_table_can_be_written,
+    needs_values,
+    say,
+    time_and_memory,
+    write_all,
+)
 from ufselect.cli.reading import LoadedTable, load_table
 from ufselect.cli.select_dask import refuse_with_dask, select_with_dask
 
@@ -120,7 +127,7 @@ def select(
     ensure_can_be_written(report, data, "--report", suffix=".html")
     if pixels and read_options.counts is None:
         read_options = replace(read_options, counts=options.Counts.no)
-    loaded = load_table(data, read_options, aside=choice.aside, keep_values=_needs_values(output, data))
+    loaded = load_table(data, read_options, aside=choice.aside, keep_values=needs_values(output, data))
     if pixels and pixels[0] * pixels[1] != (d := loaded.X.shape[1]):
         reason = f"{pixels[0]} × {pixels[1]} is {pixels[0] * pixels[1]:,} pixels, but there are {d:,} columns"
         raise typer.BadParameter(reason, param_hint="--image")
@@ -181,14 +188,6 @@ def _select_all_found(selector: BaseSelector) -> None:
     count = int(chosen.sum())
     selector.set_params(n_features_to_select=count)
     selector.n_features_ = count
-
-
-def _needs_values(output: Path | None, data: Path) -> bool:
-    """Whether the output has values of the table, rather than a copy of everything in the input file."""
-    from ufselect.files.registry import known_format
-
-    known = output and known_format(output)
-    return output is not None and not (known and known.annotates and known is known_format(data))
 
 
 def _note_on_neighbors(selector: BaseSelector, X: Any, fit_options: options.FitOptions) -> str:
