@@ -2,8 +2,8 @@
 
     python benchmarks/roles.py [--all]
 
-The expected roles are in ``tests/preprocessing/expected_roles.csv``. They were written down from the documentation of the
-tables before there was any rule. Columns that are not listed there are numeric. Conventions:
+The expected roles are in ``tests/preprocessing/expected_roles.csv``. They were written down from the documentation of
+the tables before there was any rule. Columns that are not listed there are numeric. Conventions:
 
 - Zeros and ones, and other numbers of two values, are numeric: as a category, they would be encoded in the same way.
 - Grades in words are categories, numbered grades and years are numeric, numbers of nominal answers are categories.

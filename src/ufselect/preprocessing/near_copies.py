@@ -150,7 +150,7 @@ def _correlations_of_known(Z: Float, M: Float, W: Float, N: Float) -> Float:
 
 
 def _filled(values: Float, n_missing: Indices, pairs: Sequence[tuple[int, int]], names: Sequence[str]) -> Float:
-    """Replace missing values by what copies say, those with fewer of them first, and where none is known by the mean."""
+    """Replace missing values by what copies say, those with fewer of them first, or else by the mean."""
     order = sorted(range(len(names)), key=lambda column: (n_missing[column], names[column]))
     place = {column: number for number, column in enumerate(order)}
     copies: dict[int, list[int]] = {column: [] for column in order}

@@ -153,7 +153,7 @@ def _why_row_number(name: str, values: Float) -> str:
     n = len(values)
     if n < _FEWEST_ROWS or not _nearly_all_differ(values):
         return ""
-    is_time = says_time(name) or bool(_FIRST_YEAR <= values.min() and values.max() <= _LAST_YEAR)
+    is_time = says_time(name) or bool(values.min() >= _FIRST_YEAR and values.max() <= _LAST_YEAR)
     steps = np.diff(values)
     is_sorted = bool((steps >= 0.0).all() or (steps <= 0.0).all())
     span = float(np.ptp(values))
