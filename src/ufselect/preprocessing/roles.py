@@ -38,7 +38,14 @@ _FLAGS = 2  # different values, which say yes or no
 
 
 class Role(StrEnum):
-    """What a column of a table is."""
+    """What a column of a table is; :class:`TablePreparer` describes the roles.
+
+    Examples
+    --------
+    >>> from ufselect.preprocessing import Role
+    >>> [str(role) for role in Role if role.is_feature]
+    ['numeric', 'amount', 'category']
+    """
 
     numeric = "numeric"
     amount = "amount"
@@ -58,7 +65,23 @@ class Role(StrEnum):
 
 @dataclass(frozen=True)
 class ColumnRole:
-    """What a column of a table is, and why; the reason of a feature may be empty."""
+    """What a column of a table is, and why.
+
+    Attributes
+    ----------
+    name : str
+        Name of the column.
+    role : Role
+        What it is, such as "numeric" or "id".
+    reason : str
+        Why, in a few words; may be empty for features.
+
+    Examples
+    --------
+    >>> from ufselect.preprocessing import ColumnRole, Role
+    >>> ColumnRole("customer_id", Role.id, "identifier, by its name").is_feature
+    False
+    """
 
     name: str
     role: Role
