@@ -17,7 +17,8 @@ FAST = src tests/test_contract.py tests/test_metrics.py tests/columns tests/util
 	tests/graphs/test_adaptive.py tests/graphs/test_laplacian.py \
 	tests/selectors/test_laplacian_score.py tests/selectors/test_kernel_fsasl.py \
 	tests/files/test_array_files.py tests/files/test_text_dialects.py tests/datasets/test_dataset_registry.py \
-	tests/report/test_report_content.py tests/cli/test_explain_command.py tests/benchmark/test_experiment.py
+	tests/report/test_report_content.py tests/cli/test_explain_command.py tests/benchmark/test_experiment.py \
+	tests/preprocessing/test_roles.py
 
 .PHONY: help demo test test-fast test-oldest test-more lint hooks format docs dist bench clean
 

@@ -137,6 +137,6 @@ def test_blocks_of_entries_do_not_change_the_result(form, monkeypatch):
     X[[0, 11, 29]] = 0.0
     expected = LogNormalize().fit_transform(X)
     for size in (1, 5, 1000):
-        monkeypatch.setattr("ufselect.preprocessing._BLOCK", size)
+        monkeypatch.setattr("ufselect.preprocessing.counts._BLOCK", size)
         assert_allclose(LogNormalize().fit_transform(form(X)).toarray(), expected, rtol=1e-14)
         assert_allclose(LogNormalize().fit_transform(X), expected, rtol=1e-14)

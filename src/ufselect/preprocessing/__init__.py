@@ -1,0 +1,9 @@
+"""What comes before a selector: counts as logarithms of shares, tables of any columns as numbers."""
+
+from __future__ import annotations
+
+from ufselect.preprocessing.counts import LogNormalize, median_of_positive
+from ufselect.preprocessing.roles import ColumnRole, Role
+from ufselect.preprocessing.table_preparer import TablePreparer
+
+__all__ = ["ColumnRole", "LogNormalize", "Role", "TablePreparer", "median_of_positive"]
