@@ -140,8 +140,8 @@ def select_genes(
     keep_exclude = _kept_and_excluded(names, keep, exclude)
     _check_number(n_genes, keep_exclude, len(names))
     shared = {"fdr": fdr, "n_jobs": n_jobs, "random_state": random_state, "verbose": verbose}
-    kept_and_excluded = {key: indices.tolist() for key, indices in keep_exclude._asdict().items() if len(indices)}
-    selector = _selector(method, n_genes, shared, params | kept_and_excluded)
+    of_columns = {key: each for key, each in keep_exclude.parameters.items() if each is not None}
+    selector = _selector(method, n_genes, shared, params | of_columns)
     batch = None if batch_key is None else _batches(adata, batch_key)
     X, are_counts = _numbers(adata, names, layer, counts)
     kept = keep_exclude.keep

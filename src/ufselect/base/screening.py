@@ -26,6 +26,11 @@ class KeepExclude(NamedTuple):
     groups: ColumnGroups | None = None
 
     @property
+    def parameters(self) -> dict[str, Any]:
+        """The parameters of a selector."""
+        return {"keep": self.keep.tolist() or None, "exclude": self.exclude.tolist() or None, "groups": self.groups}
+
+    @property
     def what(self) -> str:
         """What is selected: features, or groups of them."""
         return "features" if self.groups is None else "groups"

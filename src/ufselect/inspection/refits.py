@@ -51,10 +51,7 @@ def clone_for_subset(selector: BaseSelector, points: Any, columns: KeepExclude) 
 
 
 def _keeping(selector: BaseSelector, columns: KeepExclude) -> BaseSelector:
-    given = {"keep": columns.keep, "exclude": columns.exclude}
-    return clone_with(
-        selector, groups=columns.groups, **{key: each if len(each) else None for key, each in given.items()}
-    )
+    return clone_with(selector, **columns.parameters)
 
 
 def fit_within(
