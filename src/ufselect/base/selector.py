@@ -107,6 +107,14 @@ class BaseSelector(SelectorMixin, BaseEstimator, metaclass=ABCMeta):  # type: ig
 
     Subclasses implement ``_learn``. It receives the columns that are not constant, centred and scaled, and returns a
     :class:`Ranking` with everything that was learned; ``fit`` turns it into fitted attributes of all columns.
+
+    With ``groups``, columns are selected by whole groups, of which ``n_features_to_select`` is the number, and those of
+    a group follow each other in ``ranking_``, the best one first. Unless a method chooses groups itself, as
+    :class:`ufselect.KernelFSASL` does, they are ordered by the mean score of their columns. Constant columns and exact
+    copies rank last, whatever their group. In distances between samples, and so in every graph and kernel of them, the
+    columns of a group of m count as one: they are divided by √m there. Weights (``coef_``) and scores are those of the
+    columns as they are. A fit sets ``groups_``, the number of the group of each column, ``group_names_`` and
+    ``n_groups_``, the number of selected groups; ``n_features_`` is that of their columns.
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
