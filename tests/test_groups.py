@@ -75,6 +75,8 @@ def test_kept_groups_come_first_and_excluded_ones_last(name):
     assert set(runs[:2]) == {"j", "m"}
     assert set(runs[-2:]) == {"a", "b"}
     assert selector.n_groups_ == 5
+    auto = fitted(name, "auto", keep=["o", "g"])
+    assert auto.n_features_ == sum(SIZES[group] for group in set(GROUPS[auto.get_support()]) | {"o", "g"})
 
 
 @may_stop_early

@@ -86,22 +86,11 @@ def test_groups_come_from_a_prefix_or_from_a_file_and_can_be_named(here):
     assert mitochondrial < set(chosen("--groups", "prefix:-", "--keep", "MT", "-m", "2"))
     assert len(chosen("--groups", "prefix:-", "--keep", "MT-3", "-m", "3")) == 7
     assert not mitochondrial & set(chosen("--groups", "prefix:-", "--exclude", "MT", "-m", "8"))
-    options = [
-        "--aside",
-        "plate",
-        "--aside",
-        "single",
-        "--groups",
-        "kinds.csv",
-        "--keep",
-        "surface",
-        "--exclude",
-        "rib*",
-    ]
+    options = ["--aside=plate", "--aside=single", "--groups=kinds.csv", "--keep=surface", "--exclude=rib*"]
     outcome = invoke(*SELECT, *options)
     assert "Selected as a whole: 2 groups of columns." in outcome.stdout, outcome.stderr
     assert "Kept regardless of their score: 2 columns.\nExcluded: 2 columns.\n" in outcome.stdout
-    explained = invoke("explain", "cells.csv", "CD1", *options[:-2], "-m", "3")
+    explained = invoke("explain", "cells.csv", "CD1", *options[:-1], "-m", "3")
     assert "CD1: selected, rank" in explained.stdout, explained.stderr
 
 

@@ -15,7 +15,7 @@ from ufselect.columns.tabular import as_mask, column_indices, is_missing
 _PREFIX = "prefix:"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ColumnGroups:
     """The group of every column, by number in the order of first appearance, and the names of the groups."""
 

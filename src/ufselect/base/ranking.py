@@ -97,12 +97,17 @@ class Ranking:
         return replace(self, **changed)
 
     def of_whole_groups(self, constraints: Constraints) -> Ranking:
-        """The same ranking with the columns of each group next to each other, and a sufficient number of groups."""
-        if constraints.groups is None:
-            return self
+        """The same ranking with the columns of each group next to each other; columns that come first are sufficient.
+
+        The sufficient columns are those of whole groups, and far enough apart.
+        """
         order = in_groups(self.order, self.scores, constraints.groups)
-        ends = constraints.ends(order)
-        return replace(self, order=order, n_sufficient=int(ends[np.searchsorted(ends, self.n_sufficient)]))
+        arranged, n_open = constraints.arranged(order)
+        enough = min(max(self.n_sufficient, len(constraints.first)), n_open)
+        if constraints.groups is not None:
+            ends = constraints.ends(arranged)
+            enough = int(ends[np.searchsorted(ends, enough)])
+        return replace(self, order=order, n_sufficient=enough)
 
     def with_attributes(self, **attributes: Any) -> Ranking:
         """The same ranking with further fitted attributes."""

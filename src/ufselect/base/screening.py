@@ -155,6 +155,8 @@ class Screening:
         """Leave out columns that are not found, unless they are kept; if nothing is found, nothing is left out."""
         if not found[self.informative].any():
             return self
+        if self.groups is not None:
+            found = np.isin(self.groups, self.groups[self.informative[found[self.informative]]])
         left_out = ~found
         left_out[self.keep_exclude.keep] = False
         return replace(self, left_out=left_out)

@@ -202,11 +202,9 @@ class BaseSelector(SelectorMixin, BaseEstimator, metaclass=ABCMeta):  # type: ig
                 columns.distance_weights = wanted.distance_weights()
                 ranking = self._of_columns_as_they_are(self._learn(columns, wanted), columns.unit)
                 ranking = ranking.of_whole_groups(wanted)
-                sufficient = max(ranking.n_sufficient, len(constraints.first))
-                sufficient = min(sufficient, wanted.arranged(ranking.order).n_open)
                 if significance is not None:
                     ranking = self._followed_by_the_others(ranking, data, screening, found, significance)
-            ranking = replace(ranking, order=constraints.arranged(ranking.order).order, n_sufficient=sufficient)
+            ranking = replace(ranking, order=constraints.arranged(ranking.order).order)
             self._store(ranking, screening, count, data.dtype)
         return self
 
