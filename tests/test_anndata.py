@@ -184,6 +184,18 @@ def test_columns_of_var_patterns_and_names_exclude_genes_together():
         select_genes(together, 5, exclude=[together.var["mt"], "G1?"], method="MaxVariance")
 
 
+def test_families_of_genes_are_selected_as_a_whole(tmp_path):
+    adata = cells()
+    adata.var["family"] = pd.Categorical([*"AAAABB", *[None] * (COUNTS.shape[1] - 6)])
+    select_genes(adata, 3, groups="family", fdr=None)
+    families = dict(enumerate("AAAABB"))
+    expected = KernelFSASL(3, groups=families).fit(LogNormalize().fit_transform(COUNTS))
+    assert_array_equal(adata.var["ufselect_rank"], expected.ranking_)
+    adata.write_h5ad(tmp_path / "cells.h5ad")
+    groups = anndata.read_h5ad(tmp_path / "cells.h5ad").uns["ufselect"]["groups"]
+    assert list(groups[[0, 4, 6]]) == ["A", "B", "G6"]
+
+
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_matrix], ids=["dense", "csr"])
 def test_structure_between_batches_does_not_count(form):
     X = COUNTS.copy()

@@ -17,8 +17,9 @@ from ufselect._utils.naming import object_named
 from ufselect._utils.types import Indices
 from ufselect._utils.wording import counted, listed, occurrences, shown
 from ufselect.base import BaseSelector
+from ufselect.base.groups import ColumnGroups
 from ufselect.base.screening import KeepExclude, called, why_useless
-from ufselect.columns.tabular import as_mask, columns_matching, is_pattern, marked_columns
+from ufselect.columns.tabular import as_mask, columns_matching, is_missing, is_pattern, marked_columns
 from ufselect.files import Selection, Table, infinite_values, looks_like_counts, missing_values, negative_values
 from ufselect.files.annotated import annotate, annotated_numbers
 from ufselect.files.errors import UnreadableError
@@ -89,7 +90,8 @@ def select_genes(
     verbose : int, default=0
         If 1, show a progress bar.
     **params : dict
-        Other parameters of the method.
+        Other parameters of the method. ``groups`` can also be the name of a column of ``var``, in which genes without a
+        value are alone.
 
     Returns
     -------
@@ -140,8 +142,10 @@ def select_genes(
     keep_exclude = _kept_and_excluded(names, keep, exclude)
     _check_number(n_genes, keep_exclude, len(names))
     shared = {"fdr": fdr, "n_jobs": n_jobs, "random_state": random_state, "verbose": verbose}
-    kept_and_excluded = {key: indices.tolist() for key, indices in keep_exclude._asdict().items() if len(indices)}
-    selector = _selector(method, n_genes, shared, params | kept_and_excluded)
+    of_columns = {key: each for key, each in keep_exclude.parameters.items() if each is not None}
+    if params.get("groups") is not None:
+        of_columns["groups"] = _groups(adata, params["groups"], names)
+    selector = _selector(method, n_genes, shared, params | of_columns)
     batch = None if batch_key is None else _batches(adata, batch_key)
     X, are_counts = _numbers(adata, names, layer, counts)
     kept = keep_exclude.keep
@@ -158,6 +162,8 @@ def recorded_selection(selector: BaseSelector, names: Sequence[str], settings: M
     """Return the result of a fitted selector, with a record of how it was made; ``settings`` precede the fit."""
     params = selector.get_params()
     keep_exclude = {key: params.pop(key, None) for key in ("keep", "exclude")}
+    given = params.pop("groups", None)
+    groups = None if given is None else selector.group_names_[selector.groups_].tolist()
     significance = getattr(selector, "significance_", None)
     record: dict[str, Any] = {
         "version": __version__,
@@ -165,6 +171,7 @@ def recorded_selection(selector: BaseSelector, names: Sequence[str], settings: M
         "params": {key: value for key, value in params.items() if key not in _WITHOUT_EFFECT},
         "n_selected": int(selector.n_features_),
         **{key: indices and [names[index] for index in indices] for key, indices in keep_exclude.items()},
+        "groups": groups,
         **settings,
         "alignment_curve": getattr(selector, "alignment_curve_", None),
         "test": significance and _record_of(significance, selector.get_support(indices=True)),
@@ -214,7 +221,7 @@ def _numbers(adata: AnnData, names: Sequence[str], layer: str | None, counts: bo
 def _kept_and_excluded(names: Sequence[str], keep: Any, exclude: Any) -> KeepExclude:
     """Return the genes to keep and to exclude, by index."""
     keep_exclude = KeepExclude(_genes(keep, names, "keep"), _genes(exclude, names, "exclude"))
-    if len(both := np.intersect1d(*keep_exclude)):
+    if len(both := np.intersect1d(keep_exclude.keep, keep_exclude.exclude)):
         raise ValueError(f"Gene {called(both[0], names)} is in keep and in exclude.")
     repeated = {name for name, count in Counter(names).items() if count > 1}
     if unclear := [names[index] for index in keep_exclude.keep if names[index] in repeated]:
@@ -222,6 +229,14 @@ def _kept_and_excluded(names: Sequence[str], keep: Any, exclude: Any) -> KeepExc
             f"adata has several genes named {called(0, unclear)}, which is in keep; call adata.var_names_make_unique()."
         )
     return keep_exclude
+
+
+def _groups(adata: AnnData, groups: Any, names: Sequence[str]) -> ColumnGroups | None:
+    """Return the groups of genes, also by a column of var, in which genes without a value are alone."""
+    if isinstance(groups, str) and groups in adata.var:
+        labels = adata.var[groups].tolist()
+        groups = {gene: label for gene, label in enumerate(labels) if not is_missing(label)}
+    return ColumnGroups.of(groups, len(names), names)
 
 
 def _genes(given: Any, names: Sequence[str], parameter: str) -> Indices:

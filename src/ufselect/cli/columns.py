@@ -17,6 +17,7 @@ from ufselect.cli.options import ColumnOptions
 
 if TYPE_CHECKING:
     from ufselect.base import BaseSelector
+    from ufselect.base.groups import ColumnGroups
     from ufselect.cli.reading import LoadedTable
     from ufselect.files import Table
 
@@ -27,11 +28,12 @@ _NUMBERED = re.compile(r"(x|column )(\d+)")  # names of columns in files without
 
 @dataclass(frozen=True)
 class ColumnChoice:
-    """Names and patterns of the columns to keep and to exclude, and the column of batches."""
+    """Names and patterns of the columns to keep and to exclude, the column of batches, and groups of columns."""
 
     keep: Sequence[str] = ()
     exclude: Sequence[str] = ()
     batch: str = ""
+    groups: str | Mapping[str, str] = ""
 
     @classmethod
     def of(cls, options: ColumnOptions) -> ColumnChoice:
@@ -41,7 +43,8 @@ class ColumnChoice:
             keep += names_in_file(options.keep_file, "--keep-file")
         if options.exclude_file is not None:
             exclude += names_in_file(options.exclude_file, "--exclude-file")
-        return cls(keep, exclude, options.batch)
+        is_file = options.groups and not options.groups.startswith("prefix:")
+        return cls(keep, exclude, options.batch, groups_in_file(Path(options.groups)) if is_file else options.groups)
 
     @property
     def aside(self) -> tuple[str, ...]:
@@ -52,18 +55,38 @@ class ColumnChoice:
         """Return the batch of every sample, or None."""
         return loaded.table.aside[self.batch] if self.batch else None
 
-    def indices(self, loaded: LoadedTable) -> dict[str, list[int]]:
-        """Return the columns to keep and to exclude, if given; raise an error if they contradict each other."""
+    def groups_of(self, loaded: LoadedTable) -> ColumnGroups | None:
+        """Return the groups of the columns, if given."""
+        from ufselect.base.groups import ColumnGroups
+
+        names, given = loaded.table.names, self.groups
+        if not isinstance(given, str):
+            given = {name: group for name, group in given.items() if name not in loaded.table.aside}
+        try:
+            return ColumnGroups.of(given or None, len(names), names)
+        except ValueError as error:
+            reason = str(error).removeprefix("groups: ").rstrip(".")
+            raise typer.BadParameter(reason, param_hint="--groups") from error
+
+    def indices(self, loaded: LoadedTable) -> dict[str, Any]:
+        """Return the columns to keep and to exclude, and the groups by column, each if given.
+
+        Raise an error if they contradict each other.
+        """
         from ufselect.base.screening import why_useless
 
-        names, aside = loaded.table.names, loaded.table.aside
+        names, aside, groups = loaded.table.names, loaded.table.aside, self.groups_of(loaded)
         given = {"keep": self.keep, "exclude": self.exclude}
-        found = {each: matching_columns(texts, names, aside, f"--{each}") for each, texts in given.items() if texts}
+        found: dict[str, Any] = {
+            each: _with_whole_groups(texts, names, aside, groups, f"--{each}") for each, texts in given.items() if texts
+        }
         keep = found.get("keep", [])
         if both := sorted(set(keep) & set(found.get("exclude", ()))):
             reason = f"column '{shown(names[both[0]])}' is in --exclude as well"
             raise typer.BadParameter(reason, param_hint="--keep")
-        if keep and (useless := why_useless(loaded.X[:, keep], [names[column] for column in keep])):
+        if groups is not None:  # whose columns need not all vary
+            found["groups"] = {j: groups.names[c] for j, c in enumerate(groups.codes) if groups.names[c] != names[j]}
+        elif keep and (useless := why_useless(loaded.X[:, keep], [names[column] for column in keep])):
             raise typer.BadParameter(useless, param_hint="--keep")
         return found
 
@@ -90,9 +113,14 @@ class ColumnChoice:
         return notes_on_choice(found), refused
 
 
-def notes_on_choice(found: Mapping[str, Sequence[int]]) -> list[str]:
-    """Return sentences on how many columns are kept and excluded."""
-    return [f"{_ACTIONS[option]}: {counted(len(columns), 'column')}." for option, columns in found.items()]
+def notes_on_choice(found: Mapping[str, Any]) -> list[str]:
+    """Return sentences on how many columns are kept and excluded, and are in groups."""
+    return [
+        f"Selected as a whole: {counted(len(set(found[option].values())), 'group')} of columns."
+        if option == "groups"
+        else f"{_ACTIONS[option]}: {counted(len(columns), 'column')}."
+        for option, columns in found.items()
+    ]
 
 
 def _first_lacking(selector: Any, found: Mapping[str, Any]) -> str | None:
@@ -121,6 +149,18 @@ def matching_columns(texts: Sequence[str], names: Sequence[str], aside: Mapping[
     return list(dict.fromkeys(column for columns in found.values() for column in columns))
 
 
+def _with_whole_groups(
+    texts: Sequence[str], names: Sequence[str], aside: Mapping[str, Any], groups: ColumnGroups | None, option: str
+) -> list[int]:
+    """Return the indices of columns and of those in their groups, which may be named as well."""
+    if groups is None:
+        return matching_columns(texts, names, aside, option)
+    matching = matching_columns(texts, [*names, *groups.names], aside, option)
+    codes = groups.codes.tolist()
+    chosen = {(codes[index] if index < len(names) else index - len(names)) for index in matching}
+    return [column for column, code in enumerate(codes) if code in chosen]
+
+
 def why_not_a_column(name: str, names: Sequence[str], aside: Mapping[str, Any]) -> str:
     """Return why a name is not that of a column, and which name may have been meant."""
     if name in aside:
@@ -145,6 +185,22 @@ def names_in_file(path: Path, option: str) -> list[str]:
     if not names:
         raise typer.BadParameter(f"{shown(str(path))} contains no names", param_hint=option)
     return names
+
+
+def groups_in_file(path: Path) -> dict[str, str]:
+    """Return the group of each column in a file with lines COLUMN,GROUP; a first line of just that does not count."""
+    rows = list(csv.reader(names_in_file(path, "--groups"), skipinitialspace=True))
+    if [field.casefold() for field in rows[0]] == ["column", "group"]:
+        del rows[0]
+    groups: dict[str, str] = {}
+    for row in rows:
+        name, group = row if len(row) == 2 else ("", "")
+        if not (name and group):
+            reason = f"{shown(str(path))} has the line '{shown(','.join(row))}' instead of COLUMN,GROUP"
+            raise typer.BadParameter(reason, param_hint="--groups")
+        if groups.setdefault(name, group) != group:
+            raise typer.BadParameter(f"{shown(str(path))} has two groups for '{shown(name)}'", param_hint="--groups")
+    return groups
 
 
 @dataclass(frozen=True)

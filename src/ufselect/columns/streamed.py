@@ -85,6 +85,15 @@ class StreamedColumns(Columns):
             part._gram = self.gram(index)
         return part
 
+    def scaled(self, weights: Float) -> Self:
+        """X diag(w)."""
+        prepare = replace(self._prepare, divisor=self._prepare.divisor / weights)
+        scaled = type(self)(self._source, prepare, self._means, centered=self.centered)
+        scaled.distance_weights = self.distance_weights
+        if "_gram" in vars(self):
+            scaled._gram = self._gram * np.outer(weights, weights)
+        return scaled
+
     def less_means(self, weights: Float | None = None) -> Self:
         """Subtract the means of the columns."""
         if weights is not None:

@@ -180,9 +180,9 @@ def evaluate(
     fit, groups = CountedFits(), []
     for size in dict.fromkeys(map(len, lists.values())):
         # Of all columns only the structure is needed: ranking every one of them would take far longer.
-        fitted = fit(
-            clone(selector).set_params(n_features_to_select=size if size < d else "auto"), X, None, significance
-        )
+        # Of groups, there may be fewer than columns in a list.
+        count = size if size < d and getattr(selector, "groups", None) is None else "auto"
+        fitted = fit(clone(selector).set_params(n_features_to_select=count), X, None, significance)
         group = {name: [chosen] for name, chosen in lists.items() if len(chosen) == size}
         if size < d:
             group[own] = [np.argsort(fitted.ranking_, kind="stable")[:size]]

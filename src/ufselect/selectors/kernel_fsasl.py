@@ -74,6 +74,9 @@ class KernelFSASL(GraphSelector):
         Features to select before all others, by name or number. The others complement them.
     exclude : list of str or int, or None, default=None
         Features that take no part and rank last.
+    groups : list, dict, str or None, default=None
+        Groups of features that are selected as a whole and count as one each: a label for each feature, a dict from
+        names to labels, or "prefix:=" for the part of the names before "=".
     min_distance : int, default=1
         Smallest distance between the indices of two selected features, for features in an order, such as wavelengths.
     fdr : float or None, default=None
@@ -103,11 +106,12 @@ class KernelFSASL(GraphSelector):
     ----------
     scores_ : ndarray of shape (n_features,)
         Larger is better: the alignment of the feature, discounted by what it has in common with those ranked before it,
-        and lowered to the score of the feature before it where it is higher, so that neighbours in the ranking may tie.
+        and lowered to the score of the feature before it (of the same group, if there are groups) where it is higher,
+        so that neighbours in the ranking may tie.
         It is not what the feature adds to the alignment, which is a difference of ``alignment_curve_``
         (:func:`ufselect.inspection.gains_of`).
     ranking_ : ndarray of shape (n_features,)
-        Rank of each feature; 1 is best. Constant features rank last.
+        Rank of each feature; 1 is best. Constant features rank last. Features of a group follow each other.
     n_features_ : int
         Number of selected features.
     copies_ : ndarray of shape (n_features,)
@@ -136,6 +140,12 @@ class KernelFSASL(GraphSelector):
         Which features share structure with others; only if ``fdr`` is given.
     q_values_ : ndarray of shape (n_features,)
         The smallest false discovery rate at which each feature is found; only if ``fdr`` is given.
+    groups_ : ndarray of shape (n_features,)
+        Number of the group of each feature; only if ``groups`` is given.
+    group_names_ : ndarray of str
+        Name of each group, which is that of its feature if it is alone; only if ``groups`` is given.
+    n_groups_ : int
+        Number of selected groups; only if ``groups`` is given.
 
     See Also
     --------
@@ -167,6 +177,7 @@ class KernelFSASL(GraphSelector):
     center: bool = True
     keep: Any = None
     exclude: Any = None
+    groups: Any = None
     min_distance: int = 1
     fdr: float | None = None
     max_iter: int = 4

@@ -15,14 +15,13 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from scipy.linalg import solve_triangular
 
 from ufselect._utils.policy import LARGEST_DENSE_SYSTEM
-from ufselect._utils.types import Float, Indices
+from ufselect._utils.types import Float, Indices, Mask
 from ufselect.columns.arrays import column_means, frobenius_norm, in_memory, sum_of_squares
-from ufselect.columns.constraints import Constraints
-from ufselect.columns.dense import Columns
+from ufselect.columns.constraints import Choosing, Constraints
+from ufselect.columns.dense import Columns, squared_norm_of_products
 
 POWER = 2.2
 """Greedy selection maximises (Σ a)^p/Σ H: the squared alignment times the structure carried, to the power p − 2.
@@ -43,7 +42,8 @@ class AlignmentPath(NamedTuple):
     """Columns in the order of selection, and what is known of them.
 
     ``curve`` holds the alignment of the first 1, 2, … columns, ``alone`` that of every column by itself, and ``rest``
-    that of every column discounted by what it has in common with the selected columns.
+    that of every column discounted by what it has in common with the selected columns; ``rest_of_groups`` that of every
+    group of columns, if there are any.
     """
 
     order: Indices
@@ -51,6 +51,7 @@ class AlignmentPath(NamedTuple):
     alone: Float
     rest: Float
     gains: Float
+    rest_of_groups: Float | None = None
 
 
 class StructureFactor(NamedTuple):
@@ -83,6 +84,7 @@ def alignment_path(
     order: Indices | None = None,
     past_peak: bool = False,
     gram: Float | None = None,
+    constraints: Constraints = _FREE,
 ) -> AlignmentPath:
     """Select columns of X one by one, each time the one that raises (Σ_F a)^p / Σ_{F×F} H most, p = 2.2.
 
@@ -92,11 +94,16 @@ def alignment_path(
 
     T is a factor of the structure K = TTᵀ. There are ``n_steps``; with ``past_peak`` fewer, if the alignment has not
     risen for as many steps as led to its peak, and 32 more. An ``order`` of at least so many columns replaces the
-    choice. ``gram`` is XᵀX, if available.
+    choice. ``gram`` is XᵀX, if available. ``constraints`` says which columns come first and how far apart others have
+    to be.
+
+    If it has groups, they are chosen one by one, with aᵤ = Σ_{j∈u} aⱼ in place of a_s, and ‖XᵤᵀXᵤ‖² of the columns of
+    the group in place of ‖x_s‖⁴; the columns of a group are added one by one as well, before those of the next. Then
+    there are ``n_steps`` groups, or so many columns at least with ``past_peak``.
     """
     a = np.sum(X.transposed_matmul(T) ** 2, axis=1)
     structure = float(np.linalg.norm(T.T @ T))
-    choice = _Choice(n_steps, order, past_peak)
+    choice = _choice(X, a, n_steps, past_peak, gram, constraints, order)
     return _path(a, X.squared_norms(), structure, _GramColumns(X, gram).column, choice)
 
 
@@ -112,12 +119,11 @@ def alignment_path_of_several(
     """Select columns one by one as :func:`alignment_path` does, by the structure Σ TTᵀ/‖T‖².
 
     The factors are never joined: of many samples, that would take more memory than all else. If X is centred, only what
-    is left of the factors without their means counts. ``constraints`` says which columns come first and how
-    far apart others have to be.
+    is left of the factors without their means counts.
     """
     a = _carried(structures)
     structure = _norm_of_sum(X, [each.T for each in structures])
-    choice = _Choice(n_steps, None, past_peak, constraints)
+    choice = _choice(X, a, n_steps, past_peak, gram, constraints)
     return _path(a, X.squared_norms(), structure, _GramColumns(X, gram).column, choice)
 
 
@@ -152,27 +158,117 @@ def _inner_products(X: Columns, T: Any, other: Any) -> Float:
     return product
 
 
-class _Choice(NamedTuple):
-    """How the columns of a path are chosen."""
+class _Choice:
+    """How the columns of a path are chosen: one by one, or in a given order."""
 
-    n_steps: int
-    order: Indices | None
-    past_peak: bool
-    constraints: Constraints = _FREE
+    def __init__(self, n_steps: int, order: Indices | None, past_peak: bool, choosing: Choosing) -> None:
+        self.n_steps, self.order, self.past_peak, self.choosing = n_steps, order, past_peak, choosing
 
-    def goes_on(self, curve: list[float], d: int) -> bool:
+    def goes_on(self, curve: list[float]) -> bool:
         """Whether another column is to be chosen."""
-        return len(curve) < min(self.n_steps, d) and not (self.past_peak and _is_past_peak(curve))
+        most = min(self.n_steps, len(self.choosing.open))
+        return len(curve) < most and not (self.past_peak and _is_past_peak(curve))
 
-    def merits(self, carried: Float, total: Float, n_taken: int, may_follow: npt.NDArray[np.bool_]) -> Float:
+    def open(self, carried: float, total: float, overlap: Float) -> Mask:  # noqa: ARG002 - groups depend on it
+        """Return which columns may follow those taken."""
+        return self.choosing.open
+
+    def merits(self, carried: Float, total: Float, n_taken: int, may_follow: Mask) -> Float:
         """Return (Σ a)^p/Σ H with each of the columns; −∞ for those that may not follow, and ranks of a given order."""
         if self.order is not None:
             merits = np.full(len(carried), -np.inf)
             merits[self.order[n_taken:]] = -np.arange(len(self.order) - n_taken, dtype=np.float64)
             return merits
-        merits = carried**POWER / np.maximum(total, _TINY)
-        merits[~may_follow] = -np.inf
-        return merits
+        return _merits(carried, total, may_follow)
+
+    def take(self, column: int) -> None:
+        """Take a column."""
+        self.choosing.take(column)
+
+    def rest_of_groups(self, overlap: Float) -> Float | None:  # noqa: ARG002
+        """Return Σa/√ΣH of every group, discounted by what it has in common with the columns that are taken."""
+        return None
+
+
+class _ChoiceOfGroups(_Choice):
+    """Groups chosen one by one, and after each of them its columns."""
+
+    def __init__(
+        self, n_steps: int, past_peak: bool, constraints: Constraints, groups: Indices, carried: Float, own: Float
+    ) -> None:
+        first = Constraints(first=np.unique(groups[constraints.first]))
+        super().__init__(n_steps, None, past_peak, first.choosing(len(own)))
+        self._groups, self._carried, self._own = groups, carried, own
+        self._left = np.zeros(len(groups), dtype=bool)  # columns of the last group that are not taken yet
+        self._n_taken, self._ends = 0, list[int]()
+
+    def goes_on(self, curve: list[float]) -> bool:
+        """Whether there are more columns of a group, or another group is to be chosen."""
+        if self._left.any() or (self.past_peak and self._n_taken >= self.n_steps):
+            return bool(self._left.any())
+        return super().goes_on([curve[end - 1] for end in self._ends])
+
+    def open(self, carried: float, total: float, overlap: Float) -> Mask:
+        """Return the columns that are left of a group, or those of the best of the other groups."""
+        if not self._left.any():
+            best = _best(_merits(carried + self._carried, total + self._added(overlap), self.choosing.open))
+            self.choosing.take(best)
+            self._left = self._groups == best
+        return self._left
+
+    def take(self, column: int) -> None:
+        """Take a column."""
+        self._left[column] = False
+        self._n_taken += 1
+        if not self._left.any():
+            self._ends.append(self._n_taken)
+
+    def rest_of_groups(self, overlap: Float) -> Float:
+        """Return Σa/√ΣH of every group, discounted by what it has in common with the columns that are taken."""
+        return np.asarray(self._carried / np.sqrt(np.maximum(self._added(overlap), _TINY)))
+
+    def _added(self, overlap: Float) -> Float:
+        return np.asarray(2.0 * np.bincount(self._groups, overlap) + self._own)
+
+
+def _choice(
+    X: Columns,
+    a: Float,
+    n_steps: int,
+    past_peak: bool,
+    gram: Float | None,
+    constraints: Constraints,
+    order: Indices | None = None,
+) -> _Choice:
+    groups = constraints.groups
+    if groups is None or order is not None:
+        return _Choice(n_steps, order, past_peak, constraints.choosing(len(a)))
+    own = _own_products(X, groups, gram)
+    return _ChoiceOfGroups(n_steps, past_peak, constraints, groups, np.bincount(groups, a).astype(np.float64), own)
+
+
+def _own_products(X: Columns, groups: Indices, gram: Float | None) -> Float:
+    """Return ‖XᵤᵀXᵤ‖² of the columns of every group u."""
+    order = np.argsort(groups, kind="stable")
+    found: Float = np.bincount(groups, X.squared_norms() ** 2).astype(np.float64)
+    for members in np.split(order, np.flatnonzero(np.diff(groups[order])) + 1):
+        if len(members) > 1:
+            own = None if gram is None else gram[np.ix_(members, members)]
+            products = squared_norm_of_products(X.subset(members)) if own is None else float(np.sum(own**2))
+            found[groups[members[0]]] = products
+    return found
+
+
+def _merits(carried: Any, total: Any, may_follow: Mask) -> Float:
+    """Return (Σ a)^p/Σ H with each of the columns, or of the groups; −∞ for those that may not follow."""
+    merits: Float = carried**POWER / np.maximum(total, _TINY)
+    merits[~may_follow] = -np.inf
+    return merits
+
+
+def _best(merits: Float) -> int:
+    """Return the index of the largest merit, the first of those that differ by rounding."""
+    return int(np.argmax(merits >= merits.max() * (1.0 - _ROUNDING)))
 
 
 def _path(
@@ -180,21 +276,20 @@ def _path(
 ) -> AlignmentPath:
     overlap = np.zeros(len(a))
     carried = total = 0.0
-    choosing = choice.constraints.choosing(len(a))
     taken: list[int] = []
     curve: list[float] = []
     gains: list[float] = []
-    while choice.goes_on(curve, len(a)):
+    while choice.goes_on(curve):
         added = 2.0 * overlap + squared**2
-        merits = choice.merits(carried + a, total + added, len(taken), choosing.open)
+        merits = choice.merits(carried + a, total + added, len(taken), choice.open(carried, total, overlap))
         if np.isneginf(merits.max()):
             break
-        best = int(np.argmax(merits >= merits.max() * (1.0 - _ROUNDING)))
+        best = _best(merits)
         carried, total = carried + a[best], total + added[best]
         gains.append(a[best] / (np.sqrt(max(added[best], _TINY)) * structure))
         overlap += gram_column(best, merits) ** 2
         taken.append(best)
-        choosing.take(best)
+        choice.take(best)
         curve.append(carried / (np.sqrt(max(total, _TINY)) * structure))
     rest = a / (np.sqrt(np.maximum(2.0 * overlap + squared**2, _TINY)) * structure)
     return AlignmentPath(
@@ -203,6 +298,7 @@ def _path(
         a / (np.maximum(squared, _TINY) * structure),
         rest,
         np.array(gains),
+        choice.rest_of_groups(overlap),
     )
 
 
