@@ -14,7 +14,7 @@ from ufselect import MCFS, KernelFSASL, LaplacianScore, MaxVariance
 from ufselect.base.significance import LIMITS
 from ufselect.datasets import make_planted_clusters
 from ufselect.inspection import compare_selectors, gains_of, stability_of
-from ufselect.report import Study, render_comparison, render_page
+from ufselect.report import SetAside, Study, render_comparison, render_page
 from ufselect.significance import column_significance
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
@@ -80,6 +80,23 @@ def outliers_study():
     return Study(MaxVariance(n_features_to_select=4).fit(X), X, list("abcdef"), "outliers.csv", "command")
 
 
+def survey_study():
+    """Long names that differ in the middle; more columns than are printed, kinds of all sorts, and equal scores."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((60, 200)) * np.linspace(2, 1, 200)
+    X[:, 1] = 1.5 * X[:, 0] + 0.01 * X[:, 1]
+    X[:, 2] *= 2.0
+    X[:, 3], X[:, 150], X[:, 199] = X[::-1, 2], 0.1 * X[:, 2], 1.0
+    question = (
+        "How satisfied are you with the service that you received from our team in {} at one of our many branches?"
+    )
+    names = [
+        question.format(f"week number {j}" + j % 2 * " of the year, which was like any other,") for j in range(200)
+    ]
+    roles = [SetAside(f"{kind}_{j}", f"{kind} {j}", kind) for kind in ("id", "date", "text", "code") for j in range(30)]
+    return Study(MaxVariance(40).fit(X), X, names, "survey.csv", "command", roles=roles, missing=np.full(200, 0.25))
+
+
 def study_of(X, count):
     names = [f"gene {column}" for column in range(X.shape[1])]
     selector = KernelFSASL(count, fdr=0.05).fit(X)
@@ -110,8 +127,23 @@ def comparison_page():
     return render_comparison(compared, 40, source="planted.csv", command="ufselect compare", notes=[LONG])
 
 
+# Keeps the texts that are drawn on a canvas.
+RECORDED = """
+window.texts = [];
+const draw = CanvasRenderingContext2D.prototype.fillText;
+CanvasRenderingContext2D.prototype.fillText = function (text, ...place) {
+  window.texts.push(text);
+  draw.call(this, text, ...place);
+};
+"""
+
 STUDIES = {"digits": digits_study, "planted": planted_study, "hostile": hostile_study}
-EDGES = {"denormal": denormal_study, "clusters": many_clusters_study, "outliers": outliers_study}
+EDGES = {
+    "survey": survey_study,
+    "denormal": denormal_study,
+    "clusters": many_clusters_study,
+    "outliers": outliers_study,
+}
 TESTED = {"noise": noise_study, "few": few_found_study, "samples": some_samples_study}
 
 
@@ -140,7 +172,7 @@ def open_page(browser, folder_of_pages):
     """Open a page in a window of its own. In the end, no page has complained or asked for anything."""
     contexts, complaints, requests = [], [], []
 
-    def open_page(name, *, width=1280, height=900, scripts=True, **options):
+    def open_page(name, *, width=1280, height=900, scripts=True, recording=False, **options):
         size = {"width": width, "height": height}
         context = browser.new_context(
             viewport=size, java_script_enabled=scripts, reduced_motion="reduce", accept_downloads=True, **options
@@ -148,6 +180,8 @@ def open_page(browser, folder_of_pages):
         contexts.append(context)
         context.set_default_timeout(LONGEST_WAIT)
         page = context.new_page()
+        if recording:
+            page.add_init_script(RECORDED)
         page.on("console", lambda message: complaints.append(f"{message.type}: {message.text}"))
         page.on("pageerror", lambda error: complaints.append(str(error)))
         page.on("request", lambda request: requests.append(request.url))
@@ -166,7 +200,7 @@ def open_page(browser, folder_of_pages):
 
 
 def names_shown(page):
-    return page.locator("#table td.name").all_inner_texts()
+    return page.locator("#table td.name button").all_inner_texts()
 
 
 def best_names(study):
@@ -350,8 +384,8 @@ def test_methods_stand_side_by_side(open_page):
     page = open_page("comparison")
     assert page.locator("h1").inner_text().startswith("3 methods, 10 of 40 columns each: ")
     rows = page.locator(".measures tbody th").all_inner_texts()
-    assert rows == ["KernelFSASL", "MCFS", "<b>variance", "random"]
-    assert page.locator(".measures .baseline th").inner_text() == "random"
+    assert rows == ["KernelFSASL", "MCFS", "<b>variance", "random baseline"]
+    assert page.locator(".measures .baseline th").inner_text() == "random baseline"
     assert page.locator(".measures thead th").nth(1).inner_text() == "found"
     shares = [int(text.rstrip("\u00a0%")) for text in page.locator(".measures td:nth-child(2)").all_inner_texts()]
     assert shares[:3] == [100, 100, 100]
@@ -597,7 +631,7 @@ def test_both_themes_have_contrast(open_page, theme, by_button):
     assert contrast(page, "#structure-drawing text", "fill") >= 4.5
 
 
-def test_theme_redraws_and_is_remembered_and_print_leaves_controls_out(open_page):
+def test_theme_redraws_and_is_remembered_and_paper_is_white(open_page):
     page = open_page("digits", color_scheme="light")
     before = picture_of(page, "#samples-drawing")
     page.get_by_role("button", name="Dark theme").click()
@@ -607,8 +641,79 @@ def test_theme_redraws_and_is_remembered_and_print_leaves_controls_out(open_page
     assert page.locator("html").get_attribute("data-theme") == "dark"
     page.emulate_media(media="print")
     assert not page.locator("#theme").is_visible()
-    assert not page.locator("#samples-controls").is_visible()
-    assert page.locator("#samples-drawing").is_visible()
+    assert luminance(page.locator("h1").evaluate("node => getComputedStyle(node).color")) < 0.05
+
+
+def test_long_names_are_whole_or_differ_wherever_they_are_shown(open_page, studies):
+    page = open_page("survey", recording=True)
+    whole = best_names(studies["survey"])[:25]
+    shown = names_shown(page)
+    assert [text for text in shown if "…" not in text] == [name for name in whole if len(name) <= 120]
+    assert len(set(shown)) == 25
+    assert page.locator("#table td.name").evaluate_all("cells => cells.map(cell => cell.title)") == whole
+    texts = page.evaluate("window.texts.filter((text) => text.includes('…'))")
+    means, redundancy = texts[:43], texts[43:83]  # with three controls
+    assert (len(set(means)), len(set(redundancy))) == (43, 40)
+    assert len(texts) == 83
+    for button in page.locator("#table td.name button").all()[:3]:
+        assert button.evaluate("node => node.scrollWidth <= node.clientWidth")
+
+
+def test_ties_and_near_copies_are_explained_below_the_name(open_page, studies):
+    page, names = open_page("survey"), studies["survey"].names
+    notes = dict(
+        zip(
+            page.locator("td.name:has(.note)").evaluate_all("cells => cells.map(cell => cell.title)"),
+            page.locator("td.name .note").all_inner_texts(),
+            strict=True,
+        )
+    )
+    ranks = studies["survey"].selector.ranking_
+    assert ranks[3] == ranks[2] + 1
+    assert notes.pop(names[3]) == f"tied with rank {ranks[2]}"
+    assert re.fullmatch(rf".*week number 150 .* says the same; tied with rank {ranks[3]}", notes.pop(names[2]))
+    assert re.fullmatch(r"near-copy of …1 of the year.*\(1\.00\)", notes.popitem()[1])
+    assert notes == {}
+
+
+SHEET = {"width": 703, "height": 1032}  # A4 less margins of 12 mm, in pixels
+
+
+@pytest.mark.parametrize("name", [*STUDIES, "noise", "survey", "comparison"])
+def test_the_page_prints_on_one_sheet(open_page, name):
+    page = open_page(name, color_scheme="dark")
+    assert len(re.findall(rb"/Type\s*/Page\b", page.pdf(prefer_css_page_size=True))) == 1
+    page.set_viewport_size(SHEET)
+    page.emulate_media(media="print")
+    redrawn(page)
+    figures = page.locator(".figures > section")
+    assert [figure.is_visible() for figure in figures.all()] == [True] + [False] * (figures.count() - 1)
+    for hidden in (".notes", "#settings", ".controls", "footer", ".count"):
+        assert not page.locator(hidden).first.is_visible(), hidden
+    assert figures.first.locator("svg, canvas").bounding_box()["height"] > 90
+    tables = page.locator("#measures, #columns, #left-out")
+    for table in tables.all():
+        assert table.bounding_box()["y"] + table.bounding_box()["height"] <= SHEET["height"]
+
+
+def test_print_has_the_best_columns_and_names_what_it_leaves_out(open_page, studies):
+    page = open_page("survey")
+    page.get_by_role("button", name="All columns").first.click()
+    page.get_by_label("Search").fill("week number 7")
+    page.locator("tr.column").first.click()
+    page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
+    page.emulate_media(media="print")
+    best = best_names(studies["survey"])
+    printed = page.locator("#table td.name").filter(visible=True)
+    assert printed.evaluate_all("cells => cells.map(cell => cell.title)") == best[:10]
+    also = page.locator("p.in-print").text_content()
+    assert also == f"Also selected: {', '.join(best[10:40])}."
+    rows = page.locator("#left-out tbody th").filter(visible=True).all_inner_texts()
+    assert rows[:5] == ["id (30)", "date (30)", "text (30)", "code (30)", "constant (1)"]
+    page.emulate_media(media="screen")
+    page.evaluate("window.dispatchEvent(new Event('afterprint'))")
+    assert names_shown(page)[0].count("week number 7")
+    assert page.locator("#search").input_value() == "week number 7"
 
 
 def luminance(color):
@@ -654,7 +759,7 @@ def test_hostile_names_are_shown_as_text_and_do_not_break_the_layout(open_page, 
         assert tip_lines(page)[0] == name
     assert page.locator("#tip *:not(div)").count() == 0
     cell = page.locator(f"td.name[title='{LONG}']")
-    assert cell.bounding_box()["height"] < 60
+    assert cell.bounding_box()["height"] < 100
     assert cell.bounding_box()["width"] < 1000
     page.locator("#scores-drawing").focus()
     for _ in range(best.index(LONG) + 1):

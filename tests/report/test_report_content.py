@@ -8,6 +8,7 @@ import json
 import re
 from dataclasses import replace
 from importlib.resources import files
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -27,7 +28,7 @@ from ufselect.base.significance import LIMITS
 from ufselect.datasets import make_planted_clusters
 from ufselect.inspection import LearnedStructure, explain_features, stability_of
 from ufselect.metrics import absolute_correlations, matched_accuracy, redundancy
-from ufselect.report import Study, render_page
+from ufselect.report import SetAside, Study, render_page
 from ufselect.report.columns import alignment_of_all
 from ufselect.report.samples import MOST_GROUPS, grouped
 from ufselect.report.template import as_json, fit_for_html
@@ -342,6 +343,82 @@ def test_selected_columns_stand_for_similar_ones_and_copies():
     assert named == [("d", 1.0), ("c", round(abs(np.corrcoef(X[:, 0], X[:, 2])[0, 1]), 2))]
     assert [features["names"][rank] for rank, copied in enumerate(features["copies"]) if copied] == ["d"]
     assert [features["names"][rank] for rank, _ in of_b["nearest"]] == ["e"]
+
+
+def columns_left_out_in(page):
+    """The kinds, their numbers, reasons and columns, as they stand on the page."""
+    section = page[page.index('id="left-out"') :]
+    row = r'<tr><th scope="row">(.*?) \(([\d,]+)\)</th><td>(.*?)</td><td>(.*?)</td></tr>'
+    rows = re.findall(row, section, re.DOTALL)
+    return {kind: (int(count), reason, re.findall("<bdi>(.*?)</bdi>", names)) for kind, count, reason, names in rows}
+
+
+class Kind(NamedTuple):
+    name: str
+    role: str
+    reason: str
+    is_feature: bool
+
+
+def test_every_column_is_selected_or_left_out_for_a_reason():
+    X = make_planted_clusters(120, 4, 20, 40, random_state=0).X.copy()
+    X[:, 30] = 7.0
+    X[:, 31] = X[:, 0]
+    X[:, 32] = X[:, 1] + 1e-3 * X[:, 32]
+    names = [f"gene {column}" for column in range(60)]
+    selector = KernelFSASL(12, keep=[0, 1], exclude=[40, 41], fdr=0.05).fit(X)
+    roles = [
+        Kind("gene 3", "amount", "", True),
+        Kind("row", "id", "counts the rows", False),
+        Kind("name", "text", "free text", False),
+        Kind("<b>note", "text", "free text", False),
+        Kind("day", "date", "dates", False),
+        Kind("hour", "date", "times", False),
+    ]
+    page = render_page(Study(selector, X, names, "f", "c", roles=roles))
+    found = columns_left_out_in(page)
+    assert found.pop("id") == (1, "counts the rows", ["row"])
+    assert found.pop("text") == (2, "free text", ["name", "&lt;b&gt;note"])
+    assert found.pop("date") == (2, "", ["day (dates)", "hour (times)"])
+    assert found["excluded"][2] == ["gene 40", "gene 41"]
+    assert found["constant"][2] == ["gene 30"]
+    assert found["copy"][2] == ["gene 31 (gene 0)"]
+    assert "gene 32 (gene 1)" in found["near-copy"][2]
+    significance = selector.significance_
+    assert {int(name.split()[1]) for name in found["not found"][2]} <= set(np.flatnonzero(~significance.found))
+    left_out = [name.split(" (")[0] for _, _, several in found.values() for name in several]
+    chosen = [names[column] for column in selector.top_features()]
+    assert sorted(left_out + chosen) == sorted(names)
+    assert [count for count, *_ in found.values()] == [len(several) for *_, several in found.values()]
+    features = content_of(page)["features"]
+    assert [role for role in features["roles"] if role] == ["amount"]
+    ranks = selector.ranking_ - 1
+    assert features["alike"][str(ranks[31])] == [ranks[0], 1.0]
+    assert features["alike"][str(ranks[32])] == [ranks[1], 1.0]
+    assert content_of(render_page(Study(selector, X, names, "f", "c")))["features"]["roles"] is None
+
+
+def test_many_columns_that_are_not_selected_are_counted_and_all_that_are_no_features_are_named():
+    X = np.random.default_rng(0).standard_normal((20, 300))
+    roles = [SetAside(f"label {number}", "text") for number in range(150)]
+    page = render_page(Study(MaxVariance(5).fit(X), X, None, "f", "c", roles=roles))
+    found = columns_left_out_in(page)
+    assert {kind: (count, len(names)) for kind, (count, _, names) in found.items()} == {
+        "set aside": (150, 150),
+        "not selected": (295, 100),
+    }
+    assert "and 195 more in the table above" in page
+    everything = Study(MaxVariance(300).fit(X), X, None, "f", "c")
+    assert 'id="left-out"' not in render_page(everything)
+
+
+def test_equal_scores_are_ties_unless_columns_take_no_part():
+    X = np.random.default_rng(0).standard_normal((40, 9)) * np.arange(9, 0, -1)
+    X[:, 2], X[:, 3], X[:, 6], X[:, 7], X[:, 8] = X[::-1, 1], -X[:, 1], X[:, 5] + 4.0, 1.0, 2.0
+    features = content_of(render_page(Study(MaxVariance(4).fit(X), X, None, "f", "c")))["features"]
+    assert features["names"][1:4] == ["x1", "x2", "x3"]
+    assert features["ties"] == [[1, 3], [5, 6]]
+    assert features["alike"] == {"3": [1, 1.0]}  # x6 is like x5, which is not selected either
 
 
 def test_noise_stands_for_nothing():

@@ -35,7 +35,7 @@ from ufselect.cli.output import (
     time_and_memory,
     write_all,
 )
-from ufselect.cli.reading import LoadedTable, load_table
+from ufselect.cli.reading import LoadedTable, load_table, notes_on_aside
 from ufselect.cli.select_dask import refuse_with_dask, select_with_dask
 
 if TYPE_CHECKING:
@@ -146,7 +146,8 @@ def select(
         alignment = alignment_of(selector, loaded.X if batches is None else None)
         kept = [] if names and not report else [_note_on_neighbors(selector, loaded.X, fit_options)]
         if report:
-            of_page = loaded.without_source([*all_notes, *kept])  # what was read stands among the facts
+            aside = notes_on_aside(loaded.table.reasons)  # stands in a table, and what was read among the facts
+            of_page = [each for each in loaded.without_source([*all_notes, *kept]) if each not in aside]
             shown = {"image": pixels, "ordered": ordered, "command": shlex.join(["ufselect", *context.obj])}
             stability = _stability(selector, loaded.X, batches, fit_options.seed)
             pages[report] = _page(selector, loaded, notes=of_page, fit=fit, stability=stability, **shown)
@@ -210,7 +211,7 @@ def _note_on_neighbors(selector: BaseSelector, X: Any, fit_options: options.FitO
 def _page(selector: BaseSelector, loaded: LoadedTable, *, fit: str, **others: Any) -> str:
     import numpy as np
 
-    from ufselect.report import Study, render_page
+    from ufselect.report import SetAside, Study, render_page
 
     table = loaded.table
     n_missing = np.array([loaded.missing.get(name, 0) for name in table.names])
@@ -226,6 +227,7 @@ def _page(selector: BaseSelector, loaded: LoadedTable, *, fit: str, **others: An
                 for name, values in table.aside.items()
             },
             missing=n_missing / table.shape[0],
+            roles=[SetAside(name, reason) for name, reason in table.reasons.items()],
             facts={"Fit": fit, "Version": f"ufselect {__version__}"},
             **others,
         )

@@ -2,6 +2,6 @@
 
 from ufselect.report.comparison import render_comparison
 from ufselect.report.selection import render_page
-from ufselect.report.study import Study
+from ufselect.report.study import SetAside, Study
 
-__all__ = ["Study", "render_comparison", "render_page"]
+__all__ = ["SetAside", "Study", "render_comparison", "render_page"]

@@ -12,7 +12,7 @@ from scipy.spatial.distance import squareform
 from ufselect._utils.types import Float, Indices
 from ufselect.columns.moments import constant_columns
 from ufselect.columns.tabular import dense_part
-from ufselect.inspection import LearnedStructure, explain_features
+from ufselect.inspection import LearnedStructure, explain_features, gains_of
 from ufselect.inspection.explanation import prepared_as_fitted
 from ufselect.metrics import absolute_correlations
 from ufselect.report.samples import Map
@@ -23,6 +23,8 @@ MOST_ROWS = 2000  # samples from which what a column stands for is estimated
 MOST_MARKERS = 60  # selected columns whose means by cluster are shown
 N_CONTROLS = 3  # columns left out, chosen at random, that are shown beside them
 LEAST_SIMILAR = 0.5  # absolute correlation from which on a selected column stands for one that is left out
+NEAR_COPY = 0.9  # absolute correlation from which on two columns are near-copies, as in the stability
+_TIED = 1e-12
 _MOST_ENTRIES = 20_000_000
 _RANDOM_COLUMNS = 100
 _MOST_NOT_FOUND = 500
@@ -155,22 +157,59 @@ def _histogram(values: Float) -> Histogram:
     return Histogram(counts, low, high, len(np.unique(values)))
 
 
-def what_they_stand_for(study: Study) -> list[dict[str, Any]]:
-    """Return the columns left out that resemble a selected one most: their number, and ranks of the most similar."""
+class Substitutes(NamedTuple):
+    """Of every column after the best ``n_selected`` ones, by rank, the most similar of these and |ρ|."""
+
+    n_selected: int
+    nearest: Indices
+    similarity: Float
+    least: float  # smaller values of |ρ| may be chance
+
+
+def substitutes_of(study: Study) -> Substitutes:
+    """Return which selected column each of the others resembles most, over a subset of the samples if they are many."""
     order = study.best_first
     m = min(study.selector.n_features_, MOST_CORRELATED)
     rows = evenly_spaced(study.X.shape[0], MOST_ROWS)
-    left = order[m:]
-    nearest, similarity = _most_similar(part_of(study.X, rows, order[:m]), study.X, rows, left)
+    nearest, similarity = _most_similar(part_of(study.X, rows, order[:m]), study.X, rows, order[m:])
     # Of independent columns, the most similar of d has a correlation of about √(2 log d/n).
-    least = max(LEAST_SIMILAR, np.sqrt(2.0 * np.log(max(len(order), 2)) / len(rows)))
-    found = []
-    for index in range(m):
-        members = np.flatnonzero((nearest == index) & (similarity >= least))
-        members = members[np.argsort(-similarity[members], kind="stable")]
-        listed = [[int(m + member), round(float(similarity[member]), 4)] for member in members[:_MOST_LISTED]]
-        found.append({"count": len(members), "nearest": listed})
-    return found
+    least = max(LEAST_SIMILAR, float(np.sqrt(2.0 * np.log(max(len(order), 2)) / len(rows))))
+    return Substitutes(m, nearest, similarity, least)
+
+
+def what_they_stand_for(found: Substitutes) -> list[dict[str, Any]]:
+    """Return the columns left out that resemble a selected one most: their number, and ranks of the most similar."""
+    stands_for = []
+    for index in range(found.n_selected):
+        members = np.flatnonzero((found.nearest == index) & (found.similarity >= found.least))
+        best = members[np.argsort(-found.similarity[members], kind="stable")][:_MOST_LISTED]
+        listed = [[int(found.n_selected + member), round(float(found.similarity[member]), 4)] for member in best]
+        stands_for.append({"count": len(members), "nearest": listed})
+    return stands_for
+
+
+def near_copies(study: Study, correlations: Correlations, found: Substitutes) -> dict[int, tuple[int, float]]:
+    """Return which columns are copies or near-copies of a better one, by rank from 0: the rank of that one, and |ρ|."""
+    before = np.tril(correlations.values, -1)
+    best, similarity = before.argmax(axis=1), before.max(axis=1)
+    nearest = np.concatenate([best, found.nearest])
+    likeness = np.concatenate([similarity, found.similarity])
+    alike = {int(i): (int(nearest[i]), round(float(likeness[i]), 4)) for i in np.flatnonzero(likeness >= NEAR_COPY)}
+    ranks, copies = study.selector.ranking_ - 1, study.selector.copies_
+    return alike | {int(ranks[copy]): (int(ranks[copies[copy]]), 1.0) for copy in np.flatnonzero(copies >= 0)}
+
+
+def ties_of(study: Study) -> list[tuple[int, int]]:
+    """Return the first and the last rank, from 0, of columns that follow each other with equal gains or scores."""
+    selector, order, gains = study.selector, study.best_first, gains_of(study.selector)
+    values = selector.scores_[order] if gains is None else gains
+    in_fit = (selector.copies_ < 0) & ~study.constant
+    in_fit[study.not_found] = False
+    in_fit[study.excluded] = False
+    both = in_fit[order][: len(values)]
+    same = (np.abs(np.diff(values)) <= _TIED * np.abs(values[1:])) & both[1:] & both[:-1]
+    edges = np.diff(np.concatenate([[False], same, [False]]).astype(np.int8))
+    return list(zip(np.flatnonzero(edges > 0).tolist(), np.flatnonzero(edges < 0).tolist(), strict=True))
 
 
 def _most_similar(selected: Any, X: Any, rows: Indices, left: Indices) -> tuple[Indices, Float]:

@@ -19,13 +19,17 @@ from ufselect.inspection import gains_of
 from ufselect.report.columns import (
     Correlations,
     Markers,
+    Substitutes,
     alignment_of_all,
     alignment_of_not_found,
     curves_of,
     explanations,
     histograms,
     markers,
+    near_copies,
     selected_correlations,
+    substitutes_of,
+    ties_of,
     what_they_stand_for,
 )
 from ufselect.report.samples import Map, map_of_samples, robust_ranges
@@ -48,15 +52,18 @@ class Findings:
     map: Map
     markers: Markers | None
     correlations: Correlations
+    substitutes: Substitutes
+    near_copies: dict[int, tuple[int, float]]
     alignment_of_all: float | None
     alignment_of_not_found: Float | None
 
     @classmethod
     def of(cls, study: Study) -> Findings:
         """Compute the findings."""
-        shown = map_of_samples(study)
+        shown, correlations, substitutes = map_of_samples(study), selected_correlations(study), substitutes_of(study)
+        alike = near_copies(study, correlations, substitutes)
         aligned = alignment_of_all(study), alignment_of_not_found(study)
-        return cls(study, shown, markers(study, shown), selected_correlations(study), *aligned)
+        return cls(study, shown, markers(study, shown), correlations, substitutes, alike, *aligned)
 
 
 def data_of_figures(findings: Findings) -> dict[str, Any]:
@@ -93,6 +100,7 @@ def _features(findings: Findings) -> dict[str, Any]:
     """Return names and scores, best first, and what is known of the selected ones."""
     study = findings.study
     order, names = study.best_first, study.column_names
+    roles = {str(each.name): str(each.role) for each in study.roles if each.is_feature}
     distributions, gains, stability = histograms(study), gains_of(study.selector), study.stability
     return {
         "selected": int(study.selector.n_features_),
@@ -111,7 +119,10 @@ def _features(findings: Findings) -> dict[str, Any]:
         ],
         "ranges": [[each.low, each.high] for each in distributions],
         "distinct": [each.distinct for each in distributions],
-        "standsFor": what_they_stand_for(study),
+        "standsFor": what_they_stand_for(findings.substitutes),
+        "alike": findings.near_copies,
+        "ties": ties_of(study),
+        "roles": [roles.get(names[column]) for column in order] if roles else None,
         "copies": [int(study.selector.copies_[column]) >= 0 for column in order],
         "explanations": explanations(study),
     }

@@ -3,7 +3,7 @@
 const MAP_HEIGHT = 440;
 const BAND = 11;
 const CELL = { least: 11, most: 24, widest: 64 };
-const LABEL = { share: 0.34, widest: 170, gap: 8, size: 12, font: "system-ui, sans-serif" };
+const LABEL = { share: 0.42, widest: 240, gap: 8, size: 12, font: "system-ui, sans-serif" };
 const FURTHEST_MEAN = 2;
 
 /** Rows are columns of the data, and columns are clusters of samples. */
@@ -129,23 +129,16 @@ function frameOf({ rows, columns, rowNames, columnNames, bands, square }, width)
 function drawNames(context, { rowNames, columnNames, marked }, { left, top, across, down }) {
   context.font = `${Math.min(LABEL.size, down - 1)}px ${LABEL.font}`;
   context.textBaseline = "middle";
-  (left ? rowNames : []).forEach((name, i) => {
+  const fits = (width) => (text) => context.measureText(text).width <= width;
+  shortNames(left ? rowNames : [], fits(left - LABEL.gap)).forEach((name, i) => {
     context.fillStyle = color(marked?.row === i ? "accent" : "quiet");
     context.textAlign = "right";
-    context.fillText(shortened(context, name, left - LABEL.gap), left - LABEL.gap, top + (i + 0.5) * down);
+    context.fillText(name, left - LABEL.gap, top + (i + 0.5) * down);
   });
   context.font = `${LABEL.size}px ${LABEL.font}`;
   context.fillStyle = color("quiet");
   context.textAlign = "center";
-  (columnNames ?? []).forEach((name, i) => context.fillText(shortened(context, name, across), left + (i + 0.5) * across, 7));
-}
-
-/** The text, or its beginning and an ellipsis if it is wider than that. */
-function shortened(context, text, width) {
-  if (text.length < 200 && context.measureText(text).width <= width) return text;
-  let kept = Math.min(text.length, 60);
-  while (kept > 1 && context.measureText(`${text.slice(0, kept)}…`).width > width) kept--;
-  return `${text.slice(0, kept)}…`;
+  shortNames(columnNames ?? [], fits(across)).forEach((name, i) => context.fillText(name, left + (i + 0.5) * across, 7));
 }
 
 function cellAt({ rows, columns }, column, row) {

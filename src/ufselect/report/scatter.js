@@ -2,11 +2,12 @@
 
 const SHADES = 24;
 const SHAPES = ["circle", "square", "triangle"];
+const LONGEST_IN_LEGEND = 30;
 const SCATTER = { height: 400, margin: 18 };
 
-function drawSamples(samples, { names }) {
+function drawSamples(samples, { shorts }) {
   const plot = preparedPlot(samples);
-  plot.names = names;
+  plot.names = shorts;
   const drawing = byId("samples-drawing");
   const canvas = element("canvas", { "aria-hidden": true });
   const draw = () => {
@@ -152,7 +153,8 @@ function showLegend(plot, draw) {
   legend.dataset.of = state;
   legend.replaceChildren();
   if (shades) return addScaleLegend(legend, shortNumber(shades.low), shortNumber(shades.high), "shades");
-  if (plot.group.values.length > 1) legend.append(...plot.group.values.map((value, code) => legendButton(plot, value, code, draw)));
+  const shorts = shortNames(plot.group.values, (text) => text.length <= LONGEST_IN_LEGEND);
+  if (shorts.length > 1) legend.append(...shorts.map((short, code) => legendButton(plot, short, code, draw)));
 }
 
 /** The caption explains the colours: of clusters, of the column of groups above, or of the column of the data. */
@@ -160,14 +162,15 @@ function explainColoring(plot) {
   const sentence = byId("samples-coloring");
   plot.ofClusters ??= sentence.textContent;
   const ofGroups = plot.group === plot.groups[0] ? plot.ofClusters : "Colours and shapes show the values of the column chosen above.";
-  sentence.textContent = shadesOf(plot) ? `Colours show the values of ${plot.names[chosen].slice(0, 60)}.` : ofGroups;
+  sentence.textContent = shadesOf(plot) ? `Colours show the values of ${plot.names[chosen]}.` : ofGroups;
 }
 
-function legendButton(plot, value, code, draw) {
+function legendButton(plot, short, code, draw) {
   const picture = stamp(color(`group-${code % COLORS}`), SHAPES[Math.floor(code / COLORS) % SHAPES.length], 5);
   picture.setAttribute("aria-hidden", true);
-  const title = plot.group === plot.groups[0] ? `${/^\d+$/.test(value) ? "Cluster" : "Group"} ${value}` : value;
-  const button = element("button", { type: "button", "aria-pressed": plot.only === code, title: `Show only ${title}` }, picture, element("span", {}, title));
+  const value = plot.group.values[code];
+  const kind = plot.group === plot.groups[0] ? `${/^\d+$/.test(value) ? "Cluster" : "Group"} ` : "";
+  const button = element("button", { type: "button", "aria-pressed": plot.only === code, title: `Show only ${kind}${value}` }, picture, element("span", {}, `${kind}${short}`));
   button.addEventListener("click", () => {
     plot.only = plot.only === code ? null : code;
     [...byId("samples-legend").querySelectorAll("button")].forEach((each, i) => each.setAttribute("aria-pressed", i === plot.only));

@@ -1,6 +1,7 @@
 /* The page of a selection. */
 
 function drawPage(data) {
+  data.features.shorts = shortNames(data.features.names, (text) => text.length <= LONGEST_NAME);
   drawTable(data.features, data.download);
   drawScores(data.features);
   drawStructure(data.curves, data.features);

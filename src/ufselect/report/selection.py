@@ -7,10 +7,13 @@ from typing import Any
 from ufselect.report import captions
 from ufselect.report.columns import curves_of
 from ufselect.report.figures import Findings, data_of_figures
+from ufselect.report.left_out import columns_left_out
 from ufselect.report.study import Study, parameters, python_code
 from ufselect.report.template import filled_template
 
 _LISTED_WITHOUT_SCRIPTS = 20
+_COLUMNS_IN_PRINT, _KINDS_IN_PRINT = 10, 8  # rows of the tables of selected columns and of those left out, by page.css
+_MOST_LISTED_IN_PRINT = 80
 
 
 def render_page(study: Study) -> str:
@@ -37,7 +40,7 @@ def render_page(study: Study) -> str:
     True
     """
     findings = Findings.of(study)
-    best = study.best_first[: min(study.selector.n_features_, _LISTED_WITHOUT_SCRIPTS)]
+    selected = [study.column_names[column] for column in study.best_first[: study.selector.n_features_]]
     return filled_template(
         "selection.html",
         ("table.js", "scatter.js", "selection.js"),
@@ -46,7 +49,11 @@ def render_page(study: Study) -> str:
         verdict=captions.verdict(study),
         facts=captions.facts(study),
         notes=study.notes,
-        best=[study.column_names[column] for column in best],
+        best=selected[:_LISTED_WITHOUT_SCRIPTS],
+        further=selected[_COLUMNS_IN_PRINT:_MOST_LISTED_IN_PRINT],
+        n_not_listed=max(len(selected) - _MOST_LISTED_IN_PRINT, 0),
+        left_out=columns_left_out(findings),
+        kinds_in_print=_KINDS_IN_PRINT,
         figures=_figures(findings),
         convergence=_named_figures([("convergence", "Convergence", captions.of_convergence(study))]),
         command=study.command,

@@ -12,7 +12,7 @@ function followTheme() {
   const button = byId("theme");
   const isDark = () => (document.documentElement.dataset.theme ?? (system.matches ? "dark" : "light")) === "dark";
   const refresh = () => {
-    if (document.documentElement.dataset.theme) byId("dark").media = isDark() ? "all" : "not all";
+    if (document.documentElement.dataset.theme) byId("dark").media = isDark() ? "screen" : "not all"; // paper is white
     button.setAttribute("aria-pressed", isDark());
     redrawAll();
   };
@@ -24,6 +24,7 @@ function followTheme() {
     refresh();
   });
   system.addEventListener("change", refresh);
+  window.matchMedia("print").addEventListener("change", redrawAll);
   refresh();
 }
 

@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -16,10 +16,41 @@ import ufselect
 from ufselect._utils.types import Float, Indices
 from ufselect._utils.wording import shown
 from ufselect.base import BaseSelector
+from ufselect.base.screening import keep_exclude_of
 from ufselect.base.significance import ColumnSignificance
 from ufselect.columns.moments import constant_columns
 from ufselect.columns.tabular import as_matrix, column_names
 from ufselect.inspection import Stability
+
+
+class Role(Protocol):
+    """What a column of the file is, such as an identifier, and whether it is a feature."""
+
+    @property
+    def name(self) -> str:
+        """Name of the column."""
+
+    @property
+    def role(self) -> str:
+        """What the column is, in a word."""
+
+    @property
+    def reason(self) -> str:
+        """Why it is that; may be empty."""
+
+    @property
+    def is_feature(self) -> bool:
+        """Whether it takes part in the selection."""
+
+
+class SetAside(NamedTuple):
+    """A column that is no feature, as a :class:`Role`."""
+
+    name: str
+    reason: str
+    role: str = "set aside"
+    is_feature: bool = False
+
 
 _WITHOUT_EFFECT = ("n_jobs", "verbose")  # on the result
 
@@ -61,6 +92,9 @@ class Study:
         The share of missing values that every column had in the file.
     ordered : bool
         Whether the order of the columns has a meaning, as in spectra: the page then shows the mean spectrum.
+    roles : sequence of Role
+        What the columns of the file are: objects with a ``name``, a ``role``, a ``reason`` and ``is_feature``, as
+        :class:`ufselect.report.SetAside`. Those that are no features are listed as left out.
 
     Raises
     ------
@@ -82,6 +116,7 @@ class Study:
     stability: Stability | None = None
     missing: Float | None = None
     ordered: bool = False
+    roles: Sequence[Role] = ()
 
     def __post_init__(self) -> None:
         names = column_names(self.X, self.selector) if self.names is None else self.names
@@ -129,6 +164,11 @@ class Study:
     def constant(self) -> npt.NDArray[np.bool_]:
         """Which columns are constant."""
         return np.asarray(constant_columns(self.X))
+
+    @cached_property
+    def excluded(self) -> Indices:
+        """The indices of the columns that the user excluded."""
+        return keep_exclude_of(self.selector, len(self.column_names), column_names(None, self.selector)).exclude
 
     @property
     def is_noise(self) -> bool:

@@ -1,8 +1,9 @@
 /* The table of columns: sorting, search, pages, download, and details. Columns of the data are identified by their rank, from 0. */
 
 const ROWS_A_PAGE = 25;
-const LONGEST_NAME = 30; // that the table surely shows as a whole on a wide screen
+const LONGEST_NAME = 120; // that the table shows as a whole
 const MOST_OF_A_NAME = 300;
+const SAME = 0.9995; // absolute correlation that rounds to 1.00 from here on
 const HISTOGRAM = { width: 84, height: 22 };
 
 function drawTable(features, download) {
@@ -37,17 +38,34 @@ function drawTable(features, download) {
   });
   byId("previous").addEventListener("click", () => turn(-1));
   byId("next").addEventListener("click", () => turn(1));
+  printWhole(view, search, turn);
   byId("download").addEventListener("click", () => save(rankingCsv(features), download));
   search();
 }
 
+/** Prints the best selected columns, whatever the table shows. */
+function printWhole(view, search, turn) {
+  let before = null;
+  window.addEventListener("beforeprint", () => {
+    before = { ...view };
+    Object.assign(view, { key: "rank", rising: true, query: "", selectedOnly: true });
+    search();
+  });
+  window.addEventListener("afterprint", () => {
+    Object.assign(view, before);
+    search();
+    turn(before.page);
+  });
+}
+
 /** The columns of the table: the value to sort by, and the text or the element to show. */
 function tableFields(features) {
-  const { names, scores, gains, significance, stability, missing, distinct, standsFor } = features;
+  const { names, scores, gains, significance, stability, missing, distinct, standsFor, roles } = features;
   const known = (values) => (i) => values[i] ?? null;
   return [
     { key: "rank", title: "Rank", value: (i) => i + 1, show: (i) => grouped.format(i + 1) },
     { key: "name", title: "Name", value: (i) => names[i], show: (i) => names[i] },
+    ...(roles ? [{ key: "role", title: "Role", hint: "What the column is", value: known(roles), show: (i) => roles[i] ?? "–" }] : []),
     { key: "values", title: "Values", hint: "Histogram from the smallest to the largest value", value: (i) => features.ranges[i]?.[1] ?? null,
       show: (i) => (features.histograms[i] ? histogram(features, i) : "–"), largestFirst: true },
     { key: "distinct", title: "Distinct", hint: "Number of distinct values", largestFirst: true, value: known(distinct),
@@ -63,7 +81,7 @@ function tableFields(features) {
     ...(stability ? [{ key: "stability", title: "Stability", hint: `Share of ${features.subsets} from which the column is selected, too; the mark is chance level`,
       largestFirst: true, value: known(stability), show: (i) => stabilityBar(features, i) }] : []),
     { key: "stands", title: "Stands for", hint: "Columns not selected whose most similar selected column is this one, with an absolute correlation of at least 0.5",
-      largestFirst: true, value: (i) => standsFor[i]?.count ?? null, show: (i) => standsForText(features, i) },
+      largestFirst: true, value: (i) => standsFor[i]?.count ?? null, show: (i) => element("span", {}, ...breakable(standsForText(features, i))) },
   ];
 }
 
@@ -98,7 +116,20 @@ function standsForText(features, i) {
   return `${similarText(features, nearest[0])}${more}`;
 }
 
-const similarText = ({ names, copies }, [rank, value]) => `${names[rank].slice(0, 60)} (${copies[rank] ? "copy" : value.toFixed(2)})`;
+const similarText = ({ shorts, copies }, [rank, value]) => `${shorts[rank]} (${copies[rank] ? "copy" : value.toFixed(2)})`;
+
+/** Which other column says the same as this one, and with which it is tied. */
+function notesOn({ shorts, copies, alike, ties, standsFor }, i) {
+  const notes = [];
+  const [like, value] = alike[i] ?? [];
+  if (like !== undefined) notes.push(copies[i] ? `exact copy of ${shorts[like]}` : `near-copy of ${shorts[like]} (${value.toFixed(2)})`);
+  const [twin, likeness] = standsFor[i]?.nearest?.[0] ?? [];
+  if (likeness >= SAME) notes.push(`${shorts[twin]} says the same`);
+  const [first, last] = ties.find(([first, last]) => first <= i && i <= last) ?? [];
+  if (last - first === 1) notes.push(`tied with rank ${grouped.format(i === first ? last + 1 : first + 1)}`);
+  else if (last) notes.push(`tied with ranks ${grouped.format(first + 1)} to ${grouped.format(last + 1)}`);
+  return notes;
+}
 
 function matching({ names, selected }, lowered, { query, selectedOnly }) {
   const found = [];
@@ -146,7 +177,7 @@ function showRows(shown, fields, features) {
   const body = byId("table").tBodies[0];
   body.replaceChildren();
   for (const i of shown) {
-    const row = element("tr", { class: i < features.selected ? "column selected" : "column left" }, ...fields.map((field) => cell(field, i)));
+    const row = element("tr", { class: i < features.selected ? "column selected" : "column left" }, ...fields.map((field) => cell(field, i, features)));
     row.addEventListener("click", () => toggle(row, i, fields, features));
     body.append(row);
     if (i === chosen) open(row, i, fields, features);
@@ -154,12 +185,15 @@ function showRows(shown, fields, features) {
 }
 
 /** A cell; that of the name is a button, so that the keyboard opens the row, too. */
-function cell(field, i) {
+function cell(field, i, features) {
   if (field.key !== "name") return element("td", { class: field.key }, field.show(i));
-  const button = element("button", { type: "button", "aria-expanded": false, dir: "auto" }, field.show(i));
-  if (field.show(i).length > LONGEST_SPOKEN) button.setAttribute("aria-label", `${field.show(i).slice(0, LONGEST_SPOKEN)}…`);
-  return element("td", { class: "name", title: field.show(i) }, button);
+  const button = element("button", { type: "button", "aria-expanded": false, dir: "auto" }, ...breakable(features.shorts[i]));
+  const notes = notesOn(features, i);
+  return element("td", { class: "name", title: field.show(i) }, button, ...(notes.length ? [element("span", { class: "note" }, ...breakable(notes.join("; ")))] : []));
 }
+
+/** A text whose lines may break within names, after an underscore and the like. */
+const breakable = (text) => text.split(/(?<=_)|(?<=[./:-])(?=[A-Za-z])/).flatMap((part, k) => (k ? [element("wbr"), part] : [part]));
 
 /** Opens what explains a column below its row, closes it if it is open, and highlights the column in all figures. */
 function toggle(row, i, fields, features) {
@@ -180,7 +214,7 @@ function open(row, i, fields, features) {
 
 function details(fields, features, i) {
   const { names, explanations, standsFor, selected } = features;
-  const sentences = explanations[i] ?? [`${i < selected ? "S" : "Not s"}elected. What it contributes is shown by: ufselect explain … '${names[i].slice(0, 60)}'`];
+  const sentences = explanations[i] ?? [`${i < selected ? "S" : "Not s"}elected. What it contributes is shown by: ufselect explain … '${names[i].slice(0, MOST_OF_A_NAME)}'`];
   const facts = fields.filter(({ key }) => ["gain", "score", "distinct", "missing"].includes(key)).map((field) => `${field.title} ${field.show(i)}`);
   const { count, nearest } = standsFor[i] ?? { count: 0 };
   const more = count > (nearest?.length ?? 0) ? ` and ${grouped.format(count - nearest.length)} more` : "";

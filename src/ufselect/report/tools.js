@@ -65,6 +65,65 @@ function shortNumber(value) {
   return /^-?[\d.]+$/.test(text) ? String(Number(text)) : text;
 }
 
+/**
+ * Names, with an ellipsis in the middle of those that do not fit. Names that would read the same show where they differ.
+ */
+function shortNames(names, fits) {
+  const texts = [...names];
+  const settle = (places, shorten) => {
+    const groups = new Map();
+    for (const i of places) {
+      texts[i] = shorten(names[i]);
+      if (!groups.has(texts[i])) groups.set(texts[i], []);
+      groups.get(texts[i]).push(i);
+    }
+    for (const group of groups.values()) {
+      const start = group.length > 1 ? commonLength(group.map((i) => names[i])) : Infinity;
+      if (group.some((i) => names[i].length > start)) settle(group, (name) => shortenedAt(name, start, fits));
+    }
+  };
+  settle([...names.keys()], (name) => shortenedInTheMiddle(name, fits));
+  const taken = new Map();
+  return texts.map((text, i) => {
+    const unlike = taken.has(text) && taken.get(text) !== names[i] ? `${text} (${i + 1})` : text;
+    taken.set(unlike, names[i]);
+    return unlike;
+  });
+}
+
+const LONGEST_MEASURED = 200;
+const LONGEST_WORD = 12;
+
+function shortenedInTheMiddle(name, fits) {
+  if (name.length <= LONGEST_MEASURED && fits(name)) return name;
+  return fitting(Math.min(name.length - 1, LONGEST_MEASURED), fits, (kept) =>
+    `${name.slice(0, Math.ceil(kept / 2))}…${name.slice(name.length - Math.floor(kept / 2))}`);
+}
+
+/** The part of a name from the word at a place on, with an ellipsis on each side where something is missing. */
+function shortenedAt(name, place, fits) {
+  const before = name.slice(Math.max(0, place - LONGEST_WORD), place);
+  const first = place - before.match(/[^\s_./:-]*$/)[0].length;
+  const least = place - first + 4; // else the names would still read the same
+  return fitting(Math.min(name.length - first, LONGEST_MEASURED), fits, (kept) =>
+    `${first ? "…" : ""}${name.slice(first, first + kept)}${first + kept < name.length ? "…" : ""}`, least);
+}
+
+/** The longest text that fits; that of the least number of letters if none does. */
+function fitting(most, fits, text, least = 4) {
+  let kept = most;
+  while (kept > least && !fits(text(kept))) kept--;
+  return text(kept);
+}
+
+/** The number of letters at which all texts begin alike. */
+function commonLength(texts) {
+  const [first, ...others] = texts;
+  let length = 0;
+  while (length < first.length && others.every((other) => other[length] === first[length])) length++;
+  return length;
+}
+
 /** The colour of a name in the current theme. */
 function color(name) {
   return getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
