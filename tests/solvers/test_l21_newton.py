@@ -7,8 +7,6 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from problems import worst_violation
 
-from ufselect.columns.dense import Columns
-from ufselect.solvers.l21 import l21_regression
 from ufselect.solvers.l21_newton import (
     _factor_of_upper,
     _Point,
@@ -16,7 +14,6 @@ from ufselect.solvers.l21_newton import (
     _step_up_to_first_bound,
     l21_solution_by_norms,
 )
-from ufselect.solvers.penalties import smallest_penalty_for_zero
 
 
 def problem(n, d, c, seed=0):
@@ -40,14 +37,6 @@ def test_optimality_conditions_hold_from_any_start(n, d, c, ratio, seed):
     for start in (np.zeros((d, c)), np.random.default_rng(seed).standard_normal((d, c))):
         W = l21_solution_by_norms(gram, target, start, half, 1e-6)
         assert worst_violation(target - gram @ W, W, half) <= 1e-5
-
-
-@pytest.mark.parametrize("ratio", [0.01, 0.1, 0.5])
-def test_the_solution_is_that_of_the_regression(ratio):
-    X, Y = problem(60, 30, 4)
-    penalty = ratio * smallest_penalty_for_zero(Columns(X), Y)
-    found = l21_solution_by_norms(X.T @ X, X.T @ Y, np.zeros((30, 4)), penalty / 2.0, 1e-8)
-    assert_allclose(found, l21_regression(Columns(X), Y, penalty, tol=1e-8).coef, rtol=0, atol=1e-6)
 
 
 def test_rows_of_zero_are_exactly_zero_and_may_enter_again():
