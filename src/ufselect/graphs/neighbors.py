@@ -68,12 +68,6 @@ class NeighborSearch:
     expand ‖xᵢ−xⱼ‖², which cancels for samples far from the origin. Here they only provide candidates, a few more than
     needed. Distances are computed again from differences, and more candidates are fetched as long as ties or rounding
     leave it open which samples are the nearest.
-
-    Parameters
-    ----------
-    X : Columns, ndarray or sparse array of shape (n, d)
-    n_jobs : int, optional
-        Number of threads.
     """
 
     def __init__(self, X: Columns | Any, *, n_jobs: int | None = None) -> None:
@@ -319,16 +313,9 @@ def _tied_beyond(
 def neighbor_graph(X: Columns, nearest: Neighbors, *, weights: str = "heat", width: float = 1.0) -> sp.csr_array:
     """Connect samples if one is among the nearest of the other; the graph is symmetric with a zero diagonal.
 
-    Parameters
-    ----------
-    X : Columns of shape (n, d)
-    nearest : Neighbors
-        The neighbours to connect.
-    weights : {"heat", "binary", "cosine"}
-        exp(−‖xᵢ−xⱼ‖²/(2t²)), 1, or the cosine of the angle between the two samples.
-        Weights are at least 1e-10, so that no sample drops out.
-    width : float
-        t of "heat", as a multiple of the root mean square distance between samples.
+    The weights "heat", "binary" and "cosine" are exp(−‖xᵢ−xⱼ‖²/(2t²)), 1, or the cosine of the angle between the two
+    samples, and at least 1e-10, so that no sample drops out. ``width`` is t, as a multiple of the root mean square
+    distance between samples.
     """
     n, k = nearest.index.shape
     here, there = np.repeat(np.arange(n), k), nearest.index.ravel()
