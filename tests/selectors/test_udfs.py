@@ -58,7 +58,7 @@ def published_iterations(problem, d, gamma, count, n_iter=20):
 
 def routes(X, M):
     """The problem with A formed, and with M in its place."""
-    return DiscriminantProblem(Columns(X), X.T @ M @ X, None), DiscriminantProblem(Columns(X), None, sp.csr_array(M))
+    return tuple(DiscriminantProblem(Columns(X), sp.csr_array(M), A) for A in (X.T @ M @ X, None))
 
 
 # The matrix of local discriminants

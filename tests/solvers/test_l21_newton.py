@@ -11,7 +11,6 @@ from ufselect.solvers.l21_newton import (
     _factor_of_upper,
     _Point,
     _step_to_least,
-    _step_up_to_first_bound,
     l21_solution_by_norms,
 )
 
@@ -106,10 +105,6 @@ def quadratic(d, seed, pull=1.0):
     return A @ A.T, pull * rng.standard_normal(d), rng.random(d) * (rng.random(d) < 0.8)
 
 
-def decrease(hessian, gradient, step):
-    return 0.5 * step @ hessian @ step + gradient @ step
-
-
 @given(d=st.integers(1, 12), seed=st.integers(0, 2**16))
 def test_what_is_positive_has_no_slope_and_nothing_is_negative(d, seed):
     hessian, gradient, now = quadratic(d, seed)
@@ -117,15 +112,6 @@ def test_what_is_positive_has_no_slope_and_nothing_is_negative(d, seed):
     assert np.all(now + step >= 0.0)
     slope = gradient + hessian @ step
     assert_allclose(slope[now + step > 1e-15], 0.0, atol=1e-8 * (1.0 + np.abs(hessian).max()))
-
-
-@given(d=st.integers(1, 12), seed=st.integers(0, 2**16))
-def test_a_step_up_to_the_first_bound_decreases_and_stays_within(d, seed):
-    hessian, gradient, now = quadratic(d, seed)
-    step = _step_up_to_first_bound(np.triu(hessian), gradient, now)
-    assert np.all(now + step >= -1e-12)
-    assert_array_equal(step[now == 0.0], 0.0)
-    assert decrease(hessian, gradient, step) <= 1e-12
 
 
 def test_an_indefinite_matrix_is_an_error():

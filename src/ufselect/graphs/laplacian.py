@@ -44,12 +44,6 @@ class Laplacian(LinearOperator):  # type: ignore[misc]
     def __init__(self, n: int) -> None:
         super().__init__(dtype=np.dtype(np.float64), shape=(n, n))
 
-    def _matvec(self, b: Float) -> Float:
-        return self._matmat(b.reshape(-1, 1))
-
-    def _adjoint(self) -> Laplacian:
-        return self
-
     def in_order_of_neighbors(self, dtype: Any) -> tuple[Laplacian, Indices | slice]:
         """Return L, in the order of the samples in which neighbours are near to each other, and that order."""
         return self, slice(None)

@@ -135,10 +135,6 @@ def alignment_blocks(centered: Float, dimension: int) -> Float:
     They come from the inner products of the centred neighbourhoods.
     """
     _, k, _ = centered.shape
-    if dimension > k - 2:
-        raise ValueError(
-            f"tangent spaces of dimension {dimension} need neighbourhoods of at least {dimension + 2} samples, got {k}."
-        )
     # The constant vector is excluded; a neighbourhood of lower rank has fewer tangent coordinates.
     trace = np.einsum("ijj->i", centered)
     apart = np.where(trace > 0.0, trace, 1.0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -117,11 +117,11 @@ class NeighborSearch:
         return Neighbors(distances, index)
 
     @cached_property
-    def _thorough(self) -> _Search:
+    def _thorough(self) -> _SearchOfSklearn:
         """The search among sparse samples, and for the few that need many candidates."""
         return _SearchOfSklearn(self._near_origin, self.n_jobs)
 
-    def _search(self, count: int) -> _Search:
+    def _search(self, count: int) -> _SearchOfSklearn | BlockedSearch:
         return self._thorough if self._blocked is None or count > _MOST_IN_BLOCKS else self._blocked
 
     def _are_certain(self, rows: Indices, distances: Float, count: int) -> npt.NDArray[np.bool_]:
@@ -129,7 +129,8 @@ class NeighborSearch:
         if distances.shape[1] == self.points.shape[0] - 1:
             return np.ones(len(rows), dtype=bool)
         farthest = distances[:, count - 1]
-        # A sample as near as that is at most ‖xᵢ‖ + √farthest away from the origin.
+        # A sample as near as that is at most ‖xᵢ‖ + √farthest away from the origin, and squared distances have an error
+        # of ``rounding`` times (‖xᵢ‖ + ‖xⱼ‖)², plus ``underflow``.
         search = self._search(distances.shape[1])
         doubt = search.underflow + search.rounding * (2.0 * self._lengths[rows] + np.sqrt(farthest)) ** 2
         return np.asarray(distances[:, -1] > farthest * (1.0 + SAME_DISTANCE) + 2.0 * doubt)
@@ -152,16 +153,6 @@ def centered_points(X: Columns | Any) -> Any:
     return points - mean.astype(points.dtype)
 
 
-class _Search(Protocol):
-    """A search whose squared distances have an error of ``rounding`` times (‖xᵢ‖ + ‖xⱼ‖)², plus ``underflow``."""
-
-    rounding: float
-    underflow: float
-
-    def candidates(self, rows: Indices, count: int) -> Indices:
-        """Return the indices of the ``count`` nearest others of some samples, in any order."""
-
-
 class _SearchOfSklearn:
     """A tree in few dimensions, and products in double precision otherwise."""
 
@@ -174,6 +165,7 @@ class _SearchOfSklearn:
         self.rounding = 0.0 if in_a_tree else points.shape[1] * float(np.finfo(np.float64).eps)
 
     def candidates(self, rows: Indices, count: int) -> Indices:
+        """Return the indices of the ``count`` nearest others of some samples, in any order."""
         # Threads under any joblib backend: every process would get a copy of the points.
         operations = 2.0 * len(rows) * self._points.size
         with threads_for(operations), parallel_config("threading", n_jobs=number_of_threads(self._n_jobs)):

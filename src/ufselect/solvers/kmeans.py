@@ -26,15 +26,6 @@ def kmeans_labels(X: Float, starts: Indices, *, max_iter: int = 100) -> Labels:
 
     ``starts`` of shape (r, c) has the indices of the samples that are the initial centres of every run. The result of
     shape (r, n) has the cluster of every sample, 0 … c − 1, in every run.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from ufselect.solvers.kmeans import kmeans_labels
-    >>> X = np.array([[0.0], [1.0], [9.0], [10.0]])
-    >>> kmeans_labels(X, np.array([[0, 1], [3, 2]]))
-    array([[0, 0, 1, 1],
-           [1, 1, 0, 0]])
     """
     X = np.ascontiguousarray(X, dtype=np.float64)
     if starts.size and not 0 <= starts.min() <= starts.max() < len(X):

@@ -63,10 +63,26 @@ def permutation_p_values(
     Benjamini–Hochberg procedure asks of as many units as are left, and p = (1 + c)/(1 + b) for c such permutations. The
     fewer are left, the more permutations each of them takes, so the work in all depends little on their number.
 
-    ``unit_starts`` is the first column of every unit, whose columns are next to each other and permuted together: xᵀKx
-    of a unit is the sum over them. They need not be centred. Each unit belongs to one of the hypotheses, whose T, of
-    shape (n, q), sums to zero in every stratum. ``fdr`` is the false discovery rate at which units are called
-    significant; ``advance`` is called with the number of units that have stopped since the last call.
+    Parameters
+    ----------
+    X : ndarray or sparse array of shape (n, d)
+        Columns, those of a unit next to each other. They need not be centred.
+    hypotheses : sequence of Hypothesis
+        Each unit belongs to one of them. The columns of T, of shape (n, q), sum to zero in every stratum.
+    unit_starts : ndarray of shape (n_units,)
+        The first column of every unit. xᵀKx of a unit is the sum over its columns, which are permuted together.
+    fdr : float
+        The false discovery rate at which units are called significant.
+    rng : Generator
+        Draws the permutations.
+    n_jobs : int, optional
+        Number of threads, for a sparse X. The result does not depend on it.
+    advance : callable, optional
+        Called with the number of units that have stopped since the last call.
+
+    Returns
+    -------
+    PermutationPValues
 
     Examples
     --------
