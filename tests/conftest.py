@@ -37,13 +37,8 @@ class LearnedSpace(NamedTuple):
 
 
 def load_reference(name):
-    """The arrays of ``tests/reference/NAME.npz`` by name; those made of benchmark data lie beside that data."""
-    path = REFERENCE / f"{name}.npz"
-    if not path.is_file():
-        path = Path(os.environ.get("UFSELECT_DATA", ""), "..", "reference", "fsasl", path.name)
-    if not path.is_file():
-        pytest.skip(f"{path.name} is not part of the project, nor in reference/fsasl beside UFSELECT_DATA")
-    with np.load(path) as stored:
+    """The arrays of ``tests/reference/NAME.npz`` by name."""
+    with np.load(REFERENCE / f"{name}.npz") as stored:
         return dict(stored)
 
 

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from scipy.stats import wilcoxon
 
 from ufselect.benchmark import tables as comparisons
-from ufselect.benchmark.cells import comparison_cells, gain_cells, hour_cells, rank_cells, thinned_cells
 
 DATA = ("a", "b", "c", "d", "e", "f", "g")
 
@@ -89,7 +88,6 @@ def test_means_and_ranks_are_over_the_data_sets_that_all_methods_have():
     assert table["rank_in_paper"].dropna().to_dict() == pytest.approx({"ours": 3.5 / 3, "mid": 5.5 / 3, "low": 3.0})
     assert table["published"].dropna().to_dict() == pytest.approx({"ours": 69.0, "mid": 61.0, "low": 21.0})
     assert table["published_rank"].dropna().to_dict() == pytest.approx({"ours": 5 / 3, "mid": 2.0, "low": 7 / 3})
-    assert rank_cells(table).loc["own"].tolist() == ["38.33", "3.00", "", "", ""]
 
 
 @pytest.fixture
@@ -115,45 +113,6 @@ def test_the_reference_is_compared_with_every_other_by_the_signed_rank_test(seve
     assert table.loc["median", "other"].tolist()[1:] == [7, 0, 0.0, 1.0]
 
 
-def test_data_sets_without_enough_random_rankings_are_left_out_of_that_reading(seven):
-    seven.loc[(seven.method == "other") & seven.data.isin(["a", "b"]), "above_random"] = np.nan
-    seven.loc[seven.method == "third", "above_random"] = np.nan
-    table = comparisons.comparisons(seven, "acc", ["ours", "other", "third"], "ours")
-    found = table.set_index(["reading", "method"]).n_data
-    assert (found["mean", "other"], found["above_random", "other"], found["above_random", "third"]) == (7, 5, 0)
-    cells = comparison_cells(table, {"above_random": "as many", "mean": "best"})
-    assert list(cells.columns) == ["as many", "best"]
-    assert cells.loc["third", "as many"] == ""
-    assert " of 5<br>p " in cells.loc["other", "as many"]
-
-
 def test_differences_of_zero_or_of_rounding_are_no_differences():
     assert comparisons.signed_rank_p_value([0.0, 1e-12, -1e-12]) == 1.0
     assert comparisons.signed_rank_p_value([1.0, 2.0, 0.0, 3.0]) == pytest.approx(2 / 2**3)
-
-
-# Cells
-
-
-def test_gains_have_a_sign_and_their_mean_says_how_many_data_sets_there_are():
-    table = summary_of({"x": [42.0, 37.5, 44.0], "y": [41.0, 39.0, 38.0], "z": [1.0, 1.0, 1.0]})
-    table.loc[(table.method == "y") & (table.data == "c"), "above_random"] = np.nan
-    table.loc[table.method == "z", "above_random"] = np.nan
-    cells = gain_cells(table, {"x": 0.25, "y": 0.5})
-    assert cells.loc["x"].tolist() == ["+2.00", "−2.50", "+4.00", "+1.17", "0.250"]
-    assert cells.loc["y"].tolist() == ["+1.00", "−1.00", "", "+0.00 (2 of 3)", "0.500"]
-    assert cells.loc["z"].tolist() == ["", "", "", "", ""]
-
-
-def test_core_hours_have_totals_and_grids_that_are_not_whole_their_reason_and_cost():
-    index = pd.MultiIndex.from_tuples([("b", "m"), ("a", "m"), ("b", "n")], names=["data", "method"])
-    cells = hour_cells(pd.Series([1.5, 0.25, 0.001], index=index))
-    assert cells.columns.tolist() == ["b", "a", "total"]
-    assert cells.to_numpy().tolist() == [["1.50", "0.25", "1.75"], ["< 0.01", "", "< 0.01"], ["1.50", "0.25", "1.75"]]
-    rows = [("a", "m", 11, 121), ("a", "n", 7, 7), ("b", "m", 40, 121)]
-    summary = pd.DataFrame(rows, columns=["data", "method", "settings", "grid"])
-    hours = pd.Series({("a", "m"): 0.5, ("a", "n"): 0.1, ("b", "m"): 4.0})
-    cells = thinned_cells(summary, hours, {("a", "m"): None, ("a", "n"): None, ("b", "m"): 40})
-    assert cells.index.tolist() == ["m, a", "m, b"]
-    assert cells.loc["m, a"].tolist() == ["11 of 121", "0.50", "5.50", "not all were run"]
-    assert cells.loc["m, b"].tolist() == ["40 of 121", "4.00", "12.10", "thinned in the experiment's file"]

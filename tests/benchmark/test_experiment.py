@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from ufselect.benchmark.data import Preparation
-from ufselect.benchmark.experiment import Experiment, Method, Quick, identity, read_experiment, varied_values
+from ufselect.benchmark.experiment import Experiment, Quick, identity, read_experiment, varied_values
 from ufselect.benchmark.fits import parameters_of, selector_named, with_values
 from ufselect.datasets import dataset_names
 
@@ -156,14 +156,6 @@ def test_thinned_settings_are_so_many_and_spread_from_first_to_last(whole, wante
         assert states[-1] == 9
         gaps = [after - before for before, after in pairwise(states)]
         assert max(gaps) - min(gaps) <= 1
-
-
-@pytest.mark.parametrize(("few", "more"), [(3, 5), (20, 58)])
-def test_deeper_runs_contain_those_of_fewer_settings_if_their_steps_are_multiples(whole, few, more):
-    grid = Method("grid", "RUFS", grid={name: range(11) for name in "abc"})
-    thin, deep = (whole.narrowed(settings=number).settings(grid, "wine") for number in (few, more))
-    assert all(setting in deep for setting in thin)
-    assert (more - 1) % (few - 1) == 0
 
 
 def test_a_method_may_have_a_limit_of_its_own_and_one_for_a_data_set(write):

@@ -4,7 +4,6 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
-from problems import samples
 from scipy.spatial.distance import cdist
 
 from ufselect import KernelFSASL
@@ -173,22 +172,3 @@ def test_of_too_many_equal_samples_those_with_the_lowest_indices_share(monkeypat
     assert_array_equal(np.count_nonzero(P, axis=1), np.repeat([3, 8, 4], [4, 9, 12]))
     assert_array_equal(np.flatnonzero(P[20]), [13, 14, 15, 16])
     assert_allclose(P.sum(axis=1), 1.0, rtol=0, atol=1e-12)
-
-
-@pytest.mark.parametrize("name", ["syn", "digits200nc"])
-def test_probabilities_of_the_published_program_are_met(reference, name):
-    stored = reference(f"fsasl_blocks_{name}")
-    X = samples(reference, name)
-    found = adaptive_neighbors(X, 5, spread="mean")
-    assert_allclose(found.spread, stored["mu_estimateReg"].item(), rtol=1e-10)
-    assert_allclose(found.P.toarray(), stored["P_full"], rtol=0, atol=1e-10)
-    explicit = adaptive_neighbors(X, 5, spread=np.full(len(X), stored["mu_estimateReg"].item())).P
-    assert_allclose(explicit.toarray(), stored["P_full"], rtol=0, atol=1e-10)
-
-
-@pytest.mark.parametrize("name", ["syn60x40_a", "syn60x40_c", "syn60x40_m3", "JAFFE_a"])
-def test_neighbours_of_the_published_program_are_the_same_sets(reference, name):
-    stored = reference(f"ref_{name}")
-    for step in range(1, stored["P"].shape[2]):
-        P = adaptive_neighbors(stored["X"] @ stored["W"][:, :, step - 1], 5).P
-        assert_array_equal(P.toarray() > 0.0, stored["P"][:, :, step] > 0.0)

@@ -53,7 +53,6 @@ def test_the_operator_applies_the_formula(n, part, weight, seed):
     assert_allclose(L.toarray(), expected, rtol=0, atol=atol)
     assert_allclose(L @ B, expected @ B, rtol=0, atol=10 * n * atol)
     assert_allclose(L @ B[:, 0], expected @ B[:, 0], rtol=0, atol=10 * n * atol)
-    assert_allclose(L.T @ B, expected @ B, rtol=0, atol=10 * n * atol)
 
 
 def test_the_quadratic_form_is_that_of_the_objective():

@@ -7,7 +7,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.testing import assert_allclose, assert_array_equal
-from problems import on_every_data_set, samples
 from scipy.spatial import cKDTree
 from scipy.spatial.distance import cdist
 from sklearn import config_context
@@ -121,22 +120,6 @@ def test_centring_a_sparse_matrix_does_not_change_its_distances():
 # The graphs
 
 
-@on_every_data_set
-@pytest.mark.parametrize("layout", LAYOUTS)
-def test_graphs_are_those_of_the_authors(reference, name, layout):
-    X, stored = Columns(LAYOUTS[layout](samples(reference, name))), reference(f"graph_{name}")
-    nearest = nearest_others(X, int(stored["k"]))
-    unit = np.sqrt(X.mean_squared_distance())
-    graphs = {
-        "W_heat": neighbor_graph(X, nearest, width=stored["t_mean"] / unit),
-        "W_heat_s2": neighbor_graph(X, nearest, width=stored["t_median"] ** 2 / unit),
-        "W_bin": neighbor_graph(X, nearest, weights="binary"),
-        "W_cos": neighbor_graph(X, nearest, weights="cosine"),
-    }
-    for key, graph in graphs.items():
-        assert_allclose(graph.toarray(), stored[key], rtol=0, atol=1e-12, err_msg=key)
-
-
 @settings(max_examples=20)
 @given(
     n=st.integers(4, 40),
@@ -153,6 +136,7 @@ def test_two_samples_are_joined_where_one_is_near_the_other(n, d, weights, seed)
     np.put_along_axis(directed, nearest.index, True, axis=1)
     assert sp.issparse(A)
     assert_array_equal(A.toarray() > 0.0, directed | directed.T)
+    assert weights != "binary" or set(A.data) == {1.0}
     assert_array_equal(A.toarray(), A.toarray().T)
     assert_array_equal(A.diagonal(), np.zeros(n))
 
@@ -233,15 +217,6 @@ def test_neighbours_of_many_samples_are_exact(kind):
     expected = cKDTree(X).query(X, k=9)[1][:, 1:]
     compared = slice(N - 1)  # to the outlier, the last one, all others are at the same distance up to rounding
     assert_array_equal(np.sort(nearest_others(X, 8).index, axis=1)[compared], np.sort(expected, axis=1)[compared])
-
-
-def test_copies_of_a_sample_are_neighbours_in_the_order_of_their_indices():
-    X = CLUSTERED.copy()
-    X[100:200] = X[100]
-    found = nearest_others(X, 8)
-    assert_array_equal(found.index[100], np.arange(101, 109))
-    assert_array_equal(found.index[150], np.arange(100, 108))
-    assert_array_equal(found.squared_distances[100:200], np.zeros((100, 8)))
 
 
 def test_whole_numbers_with_many_ties_have_the_neighbours_of_lowest_index():

@@ -3,7 +3,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
-from problems import DATA, samples
 
 from ufselect.columns.dense import Columns
 from ufselect.graphs.laplacian import NormalizedLaplacian
@@ -11,27 +10,6 @@ from ufselect.selectors.cgssl import StructuredPrediction
 from ufselect.selectors.ndfs import Prediction
 from ufselect.solvers.nonnegative import unit_columns
 from ufselect.solvers.reweighted import inverse_weights
-
-may_stop_early = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-
-
-def stored_problem(reference, name):
-    """The problem of the stored runs, whose graph of digits is the same with and without constant columns."""
-    stored = reference(f"cgssl_own_{name}")
-    graph = reference("graph_" + name.removesuffix("nc").replace("digits200", "digits200nc"))
-    alpha, beta, gamma, r = (stored[key].item() for key in ("alpha", "beta", "gamma", "r"))
-    X = Columns(samples(reference, name))
-    return StructuredPrediction(X, NormalizedLaplacian(graph["W_heat_s2"]), alpha, beta, gamma, r)
-
-
-def run(problem, F, z, n_iter):
-    """F, W and the objectives, from a ridge regression."""
-    W = problem.first_weights(F, np.ones(problem.X.shape[1]))
-    values = []
-    for _ in range(n_iter):
-        F, W = problem.step(F, W, z)
-        values.append(problem.objective(F, W, z))
-    return F, W, np.array(values)
 
 
 def random_problem(n, d, c, seed, *, centered=False, gamma=None, rank=None):
@@ -57,23 +35,6 @@ def dense_weights(problem, F, W):
     d = X.shape[1]
     H = problem.alpha * X.T @ X + problem.beta * np.diag(1.0 / h) + problem.gamma * (np.eye(d) - Q @ Q.T)
     return problem.alpha * np.linalg.solve(H, X.T @ problem.X.centered_like(F))
-
-
-# Against an independent program; there is none by the authors
-
-
-@pytest.mark.parametrize("name", [*DATA, "digits200"])
-def test_steps_end_where_an_independent_program_does(reference, name):
-    stored = reference(f"cgssl_own_{name}")
-    F, W, values = run(stored_problem(reference, name), stored["F_init"], stored["zeta"].item(), int(stored["iters"]))
-    assert np.all(np.diff(values) <= 1e-9 * values[:-1])
-    # It begins with other weights of the rows, and so takes another way, to much the same place.
-    for update in ("svd", "joint"):
-        assert np.all(np.diff(stored[f"obj_{update}"]) <= 0.0)
-        assert values[-1] <= 1.001 * stored[f"obj_{update}"][-1]
-        assert_allclose(F, stored[f"F_{update}"], rtol=0, atol=1e-4)
-    norms = np.linalg.norm(W, axis=1)
-    assert_allclose(norms, stored["scores_svd"], rtol=0, atol=5e-3 * norms.max())
 
 
 # One step

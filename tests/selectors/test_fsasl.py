@@ -53,23 +53,14 @@ def test_the_defaults_are_the_choices_of_the_paper():
 @pytest.mark.parametrize("structure", ["both", "local", "global"])
 @pytest.mark.parametrize("data", DESCENT_DATA)
 def test_exact_route_lowers_its_fixed_objective_at_every_step(data, structure, spread):
-    for seed in range(2):
-        selector = FSASL(
-            5,
-            n_clusters=4,
-            structure=structure,
-            spread=spread,
-            w_solver="eigen",
-            recalibrate=False,
-            max_iter=12,
-            tol=0,
-        ).fit(DESCENT_DATA[data](seed))
-        history = selector.half_step_history_.ravel()
-        assert len(history) == 3 * 12
-        assert history[-1] < history[0]
-        assert np.all(np.diff(history) <= 1e-9 * np.abs(history[:-1]))
-        Z = selector.embedding_
-        assert_allclose(Z.T @ Z, np.eye(4), rtol=0, atol=1e-8)
+    params = {"structure": structure, "spread": spread, "w_solver": "eigen", "recalibrate": False}
+    selector = FSASL(5, n_clusters=4, max_iter=12, tol=0, **params).fit(DESCENT_DATA[data](0))
+    history = selector.half_step_history_.ravel()
+    assert len(history) == 3 * 12
+    assert history[-1] < history[0]
+    assert np.all(np.diff(history) <= 1e-9 * np.abs(history[:-1]))
+    Z = selector.embedding_
+    assert_allclose(Z.T @ Z, np.eye(4), rtol=0, atol=1e-8)
 
 
 @may_stop_early
@@ -85,17 +76,6 @@ def test_embedding_is_the_image_of_the_data_under_the_weights(w_solver):
     X = easy().X
     selector = FSASL(5, n_clusters=4, w_solver=w_solver).fit(X)
     assert_allclose(selector.embedding_, X @ selector.coef_, rtol=0, atol=1e-10)
-
-
-def test_neighbours_are_on_the_simplex_and_nobody_is_its_own():
-    selector = FSASL(5, n_clusters=4, n_neighbors=7, spread="row").fit(easy().X)
-    P, S = selector.neighbor_graph_, selector.self_expression_
-    assert S.nnz > 0
-    assert np.all(S.diagonal() == 0.0)
-    assert_array_equal(np.diff(P.indptr), np.full(200, 7))
-    assert_allclose(P.sum(axis=1), 1.0, rtol=0, atol=1e-12)
-    assert P.min() >= 0.0
-    assert np.all(P.diagonal() == 0.0)
 
 
 @may_stop_early

@@ -32,18 +32,6 @@ def test_scores_are_those_of_the_authors(reference, name):
         assert_array_equal(np.argsort(selector.ranking_), stored["ranking"])
 
 
-def test_constants_come_last_where_the_authors_rank_them_as_neutral(reference):
-    X, stored = samples(reference, "digits200"), reference("lapscore_digits200")
-    constant = np.flatnonzero(np.ptp(X, axis=0) == 0.0)
-    selector = on_raw_columns(X, stored["t"])
-    assert_array_equal(np.sort(selector.ranking_[constant]), np.arange(54, 65))
-    assert_array_equal(selector.scores_[constant], 0.0)
-    assert_array_equal(selector.laplacian_scores_[constant], 2.0)
-    assert_array_equal(stored["scores_1_minus_ls"][constant], 0.0)
-    assert np.all(np.isnan(stored["exact_ls"][constant]))
-    assert not np.isin(stored["ranking"][-3:], constant).any()
-
-
 # Identities
 
 

@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_allclose
 from problems import DATA, samples
 from scipy.sparse.csgraph import connected_components
 from sklearn.exceptions import ConvergenceWarning
@@ -120,48 +120,6 @@ def test_samples_without_mutual_neighbours_are_legal():
     assert 40 not in np.concatenate([part.rows for part in mutual_neighborhoods(index)])
     selector = LLCFS(3, n_clusters=2, n_neighbors=3, neighborhood="mutual", scale=None).fit(X)
     assert np.all(np.isfinite(selector.scores_))
-
-
-@pytest.mark.parametrize(
-    ("name", "beta"),
-    # With β = 1 rounding decides about a neighbour of wide on the way.
-    [("digits200nc", 0.01), ("digits200nc", 100), ("digits200", 1), ("wide", 0.01), ("wide", 100)],
-)
-def test_weights_after_twenty_iterations_are_those_of_the_authors(reference, name, beta):
-    stored = reference(f"llcfs_{name}")
-    tau, values = published_iterations(samples(reference, name), beta, int(stored["c"]), 20)
-    assert_allclose(tau, stored[f"tau_{key(beta)}"], rtol=0, atol=1e-9)
-    assert_allclose(values, stored[f"evH_{key(beta)}"], rtol=0, atol=1e-9)
-
-
-@pytest.mark.parametrize("beta", BETAS)
-def test_the_authors_second_iteration_rests_on_rounding_and_ours_is_not_made(reference, beta):
-    """The graph is in four parts: their indicators are predicted by constants, and all coefficients are zero."""
-    X, stored = samples(reference, "syn"), reference("llcfs_syn")
-    tau = stored[f"tau_it1_{key(beta)}"]
-    index = nearest_others(Columns(X * np.sqrt(tau)), 5).index
-    assert count_parts(index) == 4
-    model = regressions(Columns(X), index, tau, beta)
-    found = smallest_eigenvectors(SparseLaplacian(residual_laplacian(model.prediction)), 4)
-    assert_allclose(found.values, 0.0, rtol=0, atol=1e-14)
-    assert_allclose(stored[f"evH_{key(beta)}"][:, 1], 0.0, rtol=0, atol=1e-14)
-    assert np.max(np.abs(model.B @ found.vectors[index])) < 1e-13 * np.abs(model.B).max()
-    selector = with_absolute_parameters(X, beta, 4, max_iter=20).fit(X)
-    assert selector.n_iter_ == 1
-    assert_allclose(selector.scores_, tau, rtol=0, atol=1e-12)
-
-
-@pytest.mark.parametrize("beta", BETAS)
-def test_constant_columns_change_the_authors_weights_and_not_ours(reference, beta):
-    """As 1/d of the weight goes to each of them at the start."""
-    stored = reference("data_digits200")
-    X, kept = stored["X"].astype(float), stored["nonconstant"]
-    with_constants = reference("llcfs_digits200")[f"tau_it1_{key(beta)}"]
-    without = reference("llcfs_digits200nc")[f"tau_it1_{key(beta)}"]
-    assert np.max(np.abs(with_constants[kept] - without)) > 1e-6
-    selector = with_absolute_parameters(X[:, kept], beta, 10).fit(X)
-    assert_allclose(selector.scores_[kept], without, rtol=0, atol=1e-11)
-    assert_array_equal(np.sort(selector.top_features(64)[-11:]), np.setdiff1d(np.arange(64), kept))
 
 
 # The local regressions

@@ -37,15 +37,6 @@ def published_run(problem, F, n_iter):
     return F, W
 
 
-def monotone_run(problem, F, weights):
-    h, values = np.full(problem.X.shape[1], 2.0 * np.sqrt(F.shape[1])), []
-    for z in weights:
-        F, W = problem.monotone_step(F, h, z)
-        h = inverse_weights(W)
-        values.append(problem.objective(F, W, z))
-    return F, W, np.array(values)
-
-
 def random_problem(n, d, c, seed, *, centered=False):
     """Data, a connected graph and a positive F."""
     rng = np.random.default_rng(seed)
@@ -71,34 +62,6 @@ def test_published_updates_reach_the_indicators_and_weights_of_the_authors(refer
     norms = np.linalg.norm(W, axis=1)
     clear = np.count_nonzero(norms > 1e-6 * norms.max())  # the rest is left at the floor, in any order
     assert_array_equal(np.argsort(-norms, kind="stable")[:clear], stored[f"idx_{key(alpha, beta)}"][:clear])
-
-
-@on_every_data_set
-def test_rows_vanish_here_and_stop_at_a_floor_with_the_authors(reference, name):
-    stored = reference(f"ndfs_{name}")
-    problem = stored_problem(reference, name, 1, 10)
-    F, h = stored["F_init"], np.full(problem.X.shape[1], 2.0 * np.sqrt(stored["F_init"].shape[1]))
-    for _ in range(100):
-        F, W = problem.published_step(F, h, PUBLISHED_Z)
-        h = inverse_weights(W)
-    ours, theirs = np.linalg.norm(W, axis=1), np.linalg.norm(stored["W_a1_b10"], axis=1)
-    vanished = ours < 1e-12 * ours.max()
-    assert vanished.sum() >= 10
-    assert np.all(ours[vanished] < 1e-3 * theirs[vanished])
-    assert np.all(theirs[vanished] > 1e-12)
-
-
-@on_every_data_set
-@pytest.mark.parametrize(("alpha", "beta"), [(0.1, 0.1), (1, 10)])
-@pytest.mark.no_cover
-def test_monotone_updates_end_below_the_authors_objective(reference, name, alpha, beta):
-    stored = reference(f"ndfs_{name}")
-    problem = stored_problem(reference, name, alpha, beta)
-    theirs = problem.objective(stored[f"F_{key(alpha, beta)}"], stored[f"W_{key(alpha, beta)}"], PUBLISHED_Z)
-    # Their steps are longer: after as many of ours theirs is lower.
-    _, _, values = monotone_run(problem, unit_columns(stored["F_init"]), np.full(600, PUBLISHED_Z))
-    assert values[-1] < theirs
-    assert np.all(np.diff(values) <= 1e-9 * values[:-1])
 
 
 # One step

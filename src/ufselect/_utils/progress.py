@@ -16,15 +16,10 @@ from ufselect._utils.wording import visible
 Step = TypeVar("Step")
 
 
-def progress(steps: Iterable[int], verbose: int, description: str) -> Iterator[int]:
-    """Iterate over ``steps``; if ``verbose``, show a progress bar on standard error."""
-    return with_progress(steps, None, verbose, description, unit="it")
-
-
 def with_progress(
     steps: Iterable[Step], total: int | None, verbose: int, description: str, unit: str = "piece"
 ) -> Iterator[Step]:
-    """Iterate over ``steps``; if ``verbose``, show a progress bar, with their total number if it is known."""
+    """Iterate over ``steps``; if ``verbose``, show a progress bar on standard error."""
     if not verbose:
         yield from steps
         return
@@ -109,7 +104,7 @@ class Iterations:
     def __iter__(self) -> Iterator[int]:
         method = self._method
         name = type(method).__name__
-        for iteration in progress(range(method.max_iter), method.verbose, name):
+        for iteration in with_progress(range(method.max_iter), None, method.verbose, name, unit="it"):
             yield iteration
             if self._ends():
                 return

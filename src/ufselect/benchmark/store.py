@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from time import monotonic, sleep
 from typing import Any, Self
@@ -72,13 +72,10 @@ class Store:
 
 
 def _parsed(key: str, outcome: Any) -> dict[str, Any]:
-    try:
-        parsed = json.loads(outcome)
-    except (ValueError, TypeError) as error:
-        raise sqlite3.DatabaseError(f"the outcome with the key {key} is not JSON ({error})") from error
-    if not isinstance(parsed, dict):
-        raise sqlite3.DatabaseError(f"the outcome with the key {key} is not a JSON object")
-    return parsed
+    with suppress(ValueError, TypeError):
+        if isinstance(parsed := json.loads(outcome), dict):
+            return parsed
+    raise sqlite3.DatabaseError(f"the outcome with the key {key} is not a JSON object")
 
 
 def _open(path: Path) -> sqlite3.Connection:

@@ -261,13 +261,6 @@ def expected_best(values: Float, n_drawn: int) -> Float:
 
     Of N values in ascending order, the i-th is the largest of a draw with probability C(i − 1, m − 1) / C(N, m), so
     that no draw is simulated.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from ufselect.benchmark.tables import expected_best
-    >>> expected_best(np.array([[1.0], [2.0], [4.0]]), 2)  # of 1 2, 1 4 and 2 4
-    array([3.33333333])
     """
     n_values = len(values)
     places = np.arange(n_values, n_drawn, -1)
@@ -359,14 +352,7 @@ def comparisons(summary: pd.DataFrame, metric: str, methods: Sequence[str], refe
 
 
 def signed_rank_p_value(differences: Float) -> float:
-    """Return the exact two-sided p-value of Wilcoxon's signed-rank test; differences of zero are left out.
-
-    Examples
-    --------
-    >>> from ufselect.benchmark.tables import signed_rank_p_value
-    >>> signed_rank_p_value([3.0, 1.5, 0.5, 2.0, 4.0, 1.0, 2.5])  # the smallest of seven data sets: 2 / 2**7
-    0.015625
-    """
+    """Return the exact two-sided p-value of Wilcoxon's signed-rank test; differences of zero are left out."""
     differences = np.asarray(differences, dtype=float)
     different = differences[np.abs(differences) > _SAME]
     return float(wilcoxon(different, method="exact").pvalue) if len(different) else 1.0

@@ -56,13 +56,7 @@ def _keep_two_per_lane(
 
 
 class FusedSearch:
-    """A search for the nearest of points, which are given to the kernel as sums of two float16 numbers.
-
-    Parameters
-    ----------
-    points : Tensor of shape (n, q)
-        float32, on a GPU.
-    """
+    """A search for the nearest of float32 points on a GPU, given to the kernel as sums of two float16 numbers."""
 
     rounding = 2.0**-20
 

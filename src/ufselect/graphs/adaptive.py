@@ -55,21 +55,9 @@ def adaptive_neighbors(
     The exception is a sample with more than 4,000,000/n others at its smallest distance, of which those with the lowest
     indices share.
 
-    Parameters
-    ----------
-    Z : Columns, ndarray or tensor of shape (n, c)
-        Samples by rows.
-    n_neighbors : int
-        k, the number of neighbours.
-    spread : {"row", "mean"} or ndarray of shape (n,)
-        "row": μᵢ = ½(k·dᵢ₍k+1₎ − Σ_{j≤k} dᵢ₍j₎), which gives every sample k neighbours; "mean": the mean of these for
-        all rows, as in the paper; or the values themselves.
-    approximate : bool, default=False
-        Whether approximate neighbours will do; with spread="row" only.
-    n_jobs : int, optional
-        Number of threads.
-    random_state : int, RandomState instance or None
-        Start of an approximate search.
+    With the spread "row", μᵢ = ½(k·dᵢ₍k+1₎ − Σ_{j≤k} dᵢ₍j₎), which gives every sample k neighbours; with "mean" all
+    rows have the mean of these, as in the paper; or it is the values themselves. Neighbours may be approximate with
+    "row".
     """
     if is_tensor(Z):
         from ufselect.graphs.adaptive_cuda import adaptive_neighbors as on_device

@@ -45,17 +45,8 @@ def kernel_factor(X: Columns, width: float, *, count: int | None, random_state: 
     """Return Φ such that ΦΦᵀ is the Gaussian kernel, doubly centred if X is centred, or approximates it.
 
     The columns of Φ are orthogonal, and their norms are the square roots of the eigenvalues, in descending order. The
-    kernel of more than 3000 samples is approximated from random landmarks.
-
-    Parameters
-    ----------
-    X : Columns of shape (n, d)
-    width : float
-        As in :func:`gaussian_kernel`.
-    count : int or None
-        Number of columns of Φ; None for all whose eigenvalue is not negligible.
-    random_state : int, RandomState instance or None
-        Selects the landmarks.
+    kernel of more than 3000 samples is approximated from random landmarks. Φ has ``count`` columns; if that is None,
+    all whose eigenvalue is not negligible.
     """
     n = X.shape[0]
     if n > LARGEST_EXACT_KERNEL:

@@ -23,6 +23,8 @@ _ROWS_OF_TRIANGLE = 512
 _COLUMNS_AT_ONCE = 16
 _CERTAIN_DIGITS = 9  # of a sum of weights
 
+Weights = tuple[float, float, float]
+
 
 def neighbor_laplacian(P: sp.csr_array) -> sp.csr_array:
     """L_P = D − (P + Pᵀ)/2, where D holds the row sums of (P + Pᵀ)/2."""
@@ -36,37 +38,18 @@ class Laplacian(LinearOperator):  # type: ignore[misc]
     A subclass defines ``_matmat`` and, if it is known, the null space.
     """
 
+    has_single_precision: bool = False  # whether ``combination`` takes float32 arrays
+    is_crowded: bool = False  # whether there are many small eigenvalues, which no iteration tells apart
+
     def __init__(self, n: int) -> None:
         super().__init__(dtype=np.dtype(np.float64), shape=(n, n))
 
-    def _matvec(self, b: Float) -> Float:
-        return self._matmat(b.reshape(-1, 1))
-
-    def _adjoint(self) -> Laplacian:
-        return self
-
-    @property
-    def has_single_precision(self) -> bool:
-        """Whether :meth:`combination` takes float32 arrays."""
-        return False
-
-    @property
-    def is_crowded(self) -> bool:
-        """Whether there are many small eigenvalues, which no iteration tells apart."""
-        return False
-
-    def in_order_of_neighbors(self, dtype: Any) -> tuple[Laplacian, Indices | slice]:  # noqa: ARG002
+    def in_order_of_neighbors(self, dtype: Any) -> tuple[Laplacian, Indices | slice]:
         """Return L, in the order of the samples in which neighbours are near to each other, and that order."""
         return self, slice(None)
 
     def combination(
-        self,
-        now: Float,
-        before: Float,
-        weights: tuple[float, float, float],
-        n_jobs: int | None = None,  # noqa: ARG002
-        *,
-        overwrite: bool = False,  # noqa: ARG002
+        self, now: Float, before: Float, weights: Weights, n_jobs: int | None = None, *, overwrite: bool = False
     ) -> Float:
         """Return a·L·now + b·now + c·before for weights a, b, c: a step of a three-term recurrence.
 
@@ -88,7 +71,7 @@ class Laplacian(LinearOperator):  # type: ignore[misc]
         """Return the unit vector that carries no structure: the constant one."""
         return np.full(self.shape[0], self.shape[0] ** -0.5)
 
-    def null_vectors(self, most: int | None = None) -> Float:  # noqa: ARG002 - subclasses know more
+    def null_vectors(self, most: int | None = None) -> Float:
         """Return an orthonormal basis of the null space as far as it is known, at most ``most`` vectors."""
         return np.zeros((self.shape[0], 0))
 
@@ -96,19 +79,13 @@ class Laplacian(LinearOperator):  # type: ignore[misc]
 class StructureLaplacian(Laplacian):
     """L = (I−S)(I−S)ᵀ + βL_P, symmetric and positive semi-definite.
 
-    Parameters
-    ----------
-    S : sparse array of shape (n, n) or None
-        Self-expression, column i for sample i; None omits its term.
-    P : sparse array of shape (n, n) or None
-        Neighbour probabilities by rows; None omits its term.
-    local_weight : float
-        β.
+    S is the self-expression, column i for sample i, and P has neighbour probabilities by rows; None omits a term.
     """
 
     def __init__(self, S: sp.csc_array | None, P: sp.csr_array | None, local_weight: float) -> None:
         n = next(part.shape[0] for part in (S, P) if part is not None)
         super().__init__(n)
+        self.has_single_precision, self.is_crowded = S is None, S is not None
         # (I−S) and its transpose, both in CSR format for fast products.
         self.unexpressed: Any = None
         self.unexpressed_back: Any = None
@@ -117,11 +94,6 @@ class StructureLaplacian(Laplacian):
             self.unexpressed_back = sp.csr_array(self.unexpressed.T)
         self.local: Any = None if P is None else local_weight * neighbor_laplacian(P)
 
-    @property
-    def is_crowded(self) -> bool:
-        """Whether there are many small eigenvalues, as those of an S are."""
-        return self.unexpressed is not None
-
     def _matmat(self, B: Float) -> Float:
         image = np.zeros((self.shape[0], B.shape[1]))
         if self.unexpressed is not None:
@@ -129,11 +101,6 @@ class StructureLaplacian(Laplacian):
         if self.local is not None:
             image += self.local @ B
         return image
-
-    @property
-    def has_single_precision(self) -> bool:
-        """Whether :meth:`combination` takes float32 arrays."""
-        return self.unexpressed is None
 
     def in_order_of_neighbors(self, dtype: Any) -> tuple[Laplacian, Indices | slice]:
         """Return a large L without S with neighbours near to each other, in a precision; others as they are."""
@@ -145,13 +112,7 @@ class StructureLaplacian(Laplacian):
         return result, order
 
     def combination(
-        self,
-        now: Float,
-        before: Float,
-        weights: tuple[float, float, float],
-        n_jobs: int | None = None,
-        *,
-        overwrite: bool = False,
+        self, now: Float, before: Float, weights: Weights, n_jobs: int | None = None, *, overwrite: bool = False
     ) -> Float:
         """Return a·L·now + b·now + c·before for weights a, b, c, in the precision of ``now``."""
         if self.unexpressed is not None:
@@ -178,11 +139,7 @@ class StructureLaplacian(Laplacian):
         return dense
 
     def null_vectors(self, most: int | None = None) -> Float:
-        """Return an orthonormal basis of the null space as far as it is known.
-
-        Without S it consists of the indicators of the connected components of the neighbour graph, the largest
-        component first.
-        """
+        """Return the indicators of the connected components, the largest first; nothing is known with an S."""
         if self.unexpressed is not None or self.local is None:
             return np.zeros((self.shape[0], 0))
         return _indicators(self.local, np.ones(self.shape[0]), most)
@@ -208,12 +165,7 @@ def _combine_rows(
 class NormalizedLaplacian(Laplacian):
     """Lₙ = I − D^(-1/2) A D^(-1/2) of a symmetric affinity A with positive row sums.
 
-    Its eigenvectors are u = D^(1/2)y for the generalised problem (D − A)y = λDy.
-
-    Parameters
-    ----------
-    A : sparse or dense array of shape (n, n)
-        A dense one is assumed to be connected.
+    Its eigenvectors are u = D^(1/2)y for the generalised problem (D − A)y = λDy. A dense A is assumed to be connected.
     """
 
     def __init__(self, A: Any) -> None:

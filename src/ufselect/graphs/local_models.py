@@ -20,28 +20,13 @@ _FEWEST_SAMPLES = 16  # rows of a sparse X are slow to get one by one
 
 
 def local_laplacian(
-    X: Columns,
-    nearest: Neighbors,
-    model: str,
-    *,
-    width: float = 1.0,
-    dimension: int = 2,
-    n_jobs: int | None = None,
+    X: Columns, nearest: Neighbors, model: str, *, width: float = 1.0, dimension: int = 2, n_jobs: int | None = None
 ) -> sp.csr_array:
     """Return L, symmetric and positive semi-definite with L1 = 0, that is small on functions that fit a local model.
 
-    Parameters
-    ----------
-    X : Columns of shape (n, d)
-    nearest : Neighbors
-        Neighbours of every sample.
-    model : {"lpp", "lle", "ltsa"}
-        Laplacian of the neighbour graph, locally linear embedding, or local tangent space alignment.
-    width : float
-        Width of the heat kernel of "lpp".
-    dimension : int
-        Dimension of the tangent spaces of "ltsa". Its neighbourhoods are a sample and all neighbours but the farthest;
-        the dimension is at most two less than their size.
+    "lpp" is the Laplacian of the neighbour graph with a heat kernel of this width, "lle" locally linear embedding, and
+    "ltsa" local tangent space alignment. Neighbourhoods of "ltsa" are a sample and all neighbours but the farthest; the
+    dimension of tangent spaces is at most two less than their size.
     """
     X = X.for_distances()
     if model == "lpp":
@@ -151,10 +136,6 @@ def alignment_blocks(centered: Float, dimension: int) -> Float:
     They come from the inner products of the centred neighbourhoods.
     """
     _, k, _ = centered.shape
-    if dimension > k - 2:
-        raise ValueError(
-            f"tangent spaces of dimension {dimension} need neighbourhoods of at least {dimension + 2} samples, got {k}."
-        )
     # The constant vector is excluded; a neighbourhood of lower rank has fewer tangent coordinates.
     trace = np.einsum("ijj->i", centered)
     apart = np.where(trace > 0.0, trace, 1.0)

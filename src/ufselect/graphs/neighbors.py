@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -68,12 +68,6 @@ class NeighborSearch:
     expand ‖xᵢ−xⱼ‖², which cancels for samples far from the origin. Here they only provide candidates, a few more than
     needed. Distances are computed again from differences, and more candidates are fetched as long as ties or rounding
     leave it open which samples are the nearest.
-
-    Parameters
-    ----------
-    X : Columns, ndarray or sparse array of shape (n, d)
-    n_jobs : int, optional
-        Number of threads.
     """
 
     def __init__(self, X: Columns | Any, *, n_jobs: int | None = None) -> None:
@@ -124,11 +118,11 @@ class NeighborSearch:
         return Neighbors(distances, index)
 
     @cached_property
-    def _thorough(self) -> _Search:
+    def _thorough(self) -> _SearchOfSklearn:
         """The search among sparse samples, and for the few that need many candidates."""
         return _SearchOfSklearn(self._near_origin, self.n_jobs)
 
-    def _search(self, count: int) -> _Search:
+    def _search(self, count: int) -> _SearchOfSklearn | BlockedSearch:
         return self._thorough if self._blocked is None or count > _MOST_IN_BLOCKS else self._blocked
 
     def _are_certain(self, rows: Indices, distances: Float, count: int) -> npt.NDArray[np.bool_]:
@@ -136,7 +130,8 @@ class NeighborSearch:
         if distances.shape[1] == self.points.shape[0] - 1:
             return np.ones(len(rows), dtype=bool)
         farthest = distances[:, count - 1]
-        # A sample as near as that is at most ‖xᵢ‖ + √farthest away from the origin.
+        # A sample as near as that is at most ‖xᵢ‖ + √farthest away from the origin, and squared distances have an error
+        # of ``rounding`` times (‖xᵢ‖ + ‖xⱼ‖)², plus ``underflow``.
         search = self._search(distances.shape[1])
         doubt = search.underflow + search.rounding * (2.0 * self._lengths[rows] + np.sqrt(farthest)) ** 2
         return np.asarray(distances[:, -1] > farthest * (1.0 + SAME_DISTANCE) + 2.0 * doubt)
@@ -159,16 +154,6 @@ def centered_points(X: Columns | Any) -> Any:
     return points - mean.astype(points.dtype)
 
 
-class _Search(Protocol):
-    """A search whose squared distances have an error of ``rounding`` times (‖xᵢ‖ + ‖xⱼ‖)², plus ``underflow``."""
-
-    rounding: float
-    underflow: float
-
-    def candidates(self, rows: Indices, count: int) -> Indices:
-        """Return the indices of the ``count`` nearest others of some samples, in any order."""
-
-
 class _SearchOfSklearn:
     """A tree in few dimensions, and products in double precision otherwise."""
 
@@ -181,6 +166,7 @@ class _SearchOfSklearn:
         self.rounding = 0.0 if in_a_tree else points.shape[1] * float(np.finfo(np.float64).eps)
 
     def candidates(self, rows: Indices, count: int) -> Indices:
+        """Return the indices of the ``count`` nearest others of some samples, in any order."""
         # Threads under any joblib backend: every process would get a copy of the points.
         operations = 2.0 * len(rows) * self._points.size
         with threads_for(operations), parallel_config("threading", n_jobs=number_of_threads(self._n_jobs)):
@@ -320,16 +306,9 @@ def _tied_beyond(
 def neighbor_graph(X: Columns, nearest: Neighbors, *, weights: str = "heat", width: float = 1.0) -> sp.csr_array:
     """Connect samples if one is among the nearest of the other; the graph is symmetric with a zero diagonal.
 
-    Parameters
-    ----------
-    X : Columns of shape (n, d)
-    nearest : Neighbors
-        The neighbours to connect.
-    weights : {"heat", "binary", "cosine"}
-        exp(−‖xᵢ−xⱼ‖²/(2t²)), 1, or the cosine of the angle between the two samples.
-        Weights are at least 1e-10, so that no sample drops out.
-    width : float
-        t of "heat", as a multiple of the root mean square distance between samples.
+    The weights "heat", "binary" and "cosine" are exp(−‖xᵢ−xⱼ‖²/(2t²)), 1, or the cosine of the angle between the two
+    samples, and at least 1e-10, so that no sample drops out. ``width`` is t, as a multiple of the root mean square
+    distance between samples.
     """
     n, k = nearest.index.shape
     here, there = np.repeat(np.arange(n), k), nearest.index.ravel()

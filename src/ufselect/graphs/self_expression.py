@@ -30,22 +30,10 @@ def sparse_self_expression(
     tol: float = 1e-4,
     n_jobs: int | None = None,
 ) -> SelfExpression:
-    """Minimise ‖zᵢ − Zᵀsᵢ‖² + αᵢ‖sᵢ‖₁ with Sᵢᵢ = 0, for every sample i.
+    """Minimise ‖zᵢ − Zᵀsᵢ‖² + αᵢ‖sᵢ‖₁ with Sᵢᵢ = 0, for every sample i, starting from an S of a similar problem.
 
-    Parameters
-    ----------
-    Z : Columns or ndarray of shape (n, c)
-        Samples by rows.
-    penalty_ratio : float
-        a in αᵢ = a · 2 max_{j≠i}|zᵢ·zⱼ|; every sᵢ is zero if a = 1.
-    penalties : ndarray of shape (n,), optional
-        The αᵢ themselves, instead of the ratio.
-    warm_start : sparse array of shape (n, n), optional
-        Initial value of S, such as that of the last iteration.
-    tol : float
-        Duality gap of every column of S, relative to its objective.
-    n_jobs : int, optional
-        Number of threads.
+    Penalties are αᵢ = a · 2 max_{j≠i}|zᵢ·zⱼ| with the ratio a, unless they are given; every sᵢ is zero if a = 1.
+    ``tol`` is the duality gap of every column of S, relative to its objective.
     """
     X = Z.for_distances() if isinstance(Z, Columns) else Columns(np.ascontiguousarray(Z))
     n = X.shape[0]

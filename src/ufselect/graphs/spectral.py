@@ -64,30 +64,11 @@ def smallest_eigenvectors(
     If the null space is known and larger than ``count``, these are the indicators of the largest connected components:
     any other choice would be arbitrary.
 
-    Parameters
-    ----------
-    L : Laplacian of shape (n, n)
-    count : int
-        At most n, or n − 1 if ``nontrivial``.
-    nontrivial : bool
-        Only consider vectors orthogonal to the trivial one of L. If that is constant, these sum to zero, like all
-        combinations of centred columns.
-    warm_start : ndarray of shape (n, m), optional
-        Vectors near the solution, such as those of a similar L; only used by the iterative solver.
-    dense : bool, optional
-        Whether to use a dense or the iterative solver; by default the size decides.
-    tol : float
-        Residual ‖Ly − λy‖ of the iterative solver, relative to the largest eigenvalue. If it is 1e-4 or more, many
-        samples are treated in single precision.
-    n_jobs : int, optional
-        Number of threads of the iterative solver.
-    random_state : int, RandomState instance or None
-        Start of the iterative solver.
-
-    Returns
-    -------
-    Spectrum
-        The largest entry of every vector is positive.
+    With ``nontrivial`` only vectors orthogonal to the trivial one of L are considered; if that is constant, these sum
+    to zero, like all combinations of centred columns. The size decides between a dense and the iterative solver, unless
+    ``dense`` does. For the iterative one, ``warm_start`` has vectors near the solution, such as those of a similar L,
+    and ``tol`` is the residual ‖Ly − λy‖ relative to the largest eigenvalue; if it is 1e-4 or more, many samples are
+    treated in single precision. The largest entry of every vector is positive.
     """
     n = L.shape[0]
     known = L.null_vectors(count + nontrivial)

@@ -11,7 +11,7 @@ import torch
 from ufselect._utils.policy import LARGEST_DENSE_SPECTRUM
 from ufselect._utils.warnings import warn_not_converged
 from ufselect.columns.arrays import fill_with_normal
-from ufselect.graphs.laplacian import StructureLaplacian, structure_laplacian
+from ufselect.graphs.laplacian import StructureLaplacian, Weights, structure_laplacian
 from ufselect.graphs.spectral import Spectrum
 from ufselect.graphs.spectral import smallest_eigenvectors as smallest_in_memory
 from ufselect.graphs.subspace_iteration import MOST_FILTERINGS, iterate
@@ -40,13 +40,7 @@ class TensorLaplacian:
         self.device = values.device
 
     def combination(
-        self,
-        now: torch.Tensor,
-        before: torch.Tensor,
-        weights: tuple[float, float, float],
-        n_jobs: int | None = None,  # noqa: ARG002 - as in memory
-        *,
-        overwrite: bool = False,
+        self, now: Any, before: Any, weights: Weights, n_jobs: int | None = None, *, overwrite: bool = False
     ) -> torch.Tensor:
         """Return a·L·now + b·now + c·before for weights a, b, c."""
         of_image, of_now, of_before = weights
@@ -69,7 +63,7 @@ class TensorLaplacian:
         residual = torch.linalg.vector_norm(following) * vectors[-1, -1].abs()
         return float(values[-1] + residual)
 
-    def in_order_of_neighbors(self, dtype: Any) -> tuple[TensorLaplacian, slice]:  # noqa: ARG002 - as in memory
+    def in_order_of_neighbors(self, dtype: Any) -> tuple[TensorLaplacian, slice]:
         """Return L as it is."""
         return self, slice(None)
 

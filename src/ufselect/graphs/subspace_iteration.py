@@ -15,8 +15,7 @@ from sklearn.utils import check_random_state, gen_batches
 from ufselect._utils.threads import threads_for
 from ufselect._utils.types import Float, Indices
 from ufselect.columns.arrays import beside, fill_with_normal, in_memory, namespace
-
-Weights = tuple[float, float, float]
+from ufselect.graphs.laplacian import Weights
 
 _ABOVE_ESTIMATE = 1.02
 MOST_FILTERINGS = 60
@@ -28,13 +27,7 @@ _ROWS_AT_ONCE = 2**16
 
 
 def iterate(
-    L: Any,
-    count: int,
-    avoided: Any,
-    warm_start: Any,
-    tol: float,
-    n_jobs: int | None,
-    random_state: Any,
+    L: Any, count: int, avoided: Any, warm_start: Any, tol: float, n_jobs: int | None, random_state: Any
 ) -> tuple[Float, Any, bool]:
     """Subspace iteration with a Chebyshev filter, in the complement of some orthonormal vectors.
 

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from ufselect._utils.progress import progress
+from ufselect._utils.progress import with_progress
 from ufselect._utils.types import Float
 from ufselect.base import CHOICE_OF_EDGES, ClusterSelector, Constraints, affordable_gram, with_parameters
 from ufselect.base.ranking import Ranking, rank_by_explanation
@@ -160,6 +160,6 @@ class MCFS(ClusterSelector):
         if gram is not None:
             first = np.flatnonzero(first_of_opposites(gram))
             X, gram = X.subset(first), gram[np.ix_(first, first)]
-        for l in progress(range(Y.shape[1]), self.verbose, "MCFS"):
+        for l in with_progress(range(Y.shape[1]), None, self.verbose, "MCFS", unit="it"):
             W[first, l] = lasso_of_size(X, Y[:, l], size, gram=gram)
         return W

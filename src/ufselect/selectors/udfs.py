@@ -187,30 +187,29 @@ class UDFS(ClusterSelector):
 
 @dataclass(frozen=True)
 class DiscriminantProblem:
-    """A = XᵀMX, formed if there are no more features than samples; otherwise M is used."""
+    """The problem of A = XᵀMX, which is formed if there are no more features than samples."""
 
     X: Columns
+    M: sp.csr_array
     A: Float | None
-    M: sp.csr_array | None
 
     @classmethod
     def of(cls, X: Columns, M: sp.csr_array) -> DiscriminantProblem:
-        """Form whichever is smaller."""
+        """Form A if it is smaller than M."""
         n, d = X.shape
         size = min(n, d)
         ensure_fits(24 * size**2, f"UDFS of {n} samples and {d} features", "reduce the smaller of the two numbers")
-        return cls(X, column_smoothness(X, M), None) if d <= n else cls(X, None, M)
+        return cls(X, M, column_smoothness(X, M) if d <= n else None)
 
     @property
     def is_free(self) -> bool:
         """Whether A = 0."""
-        return not (np.any(self.A) if self.A is not None else self.M is not None and self.M.nnz)
+        return not (self.M.nnz if self.A is None else np.any(self.A))
 
     def penalty_for_no_entry(self) -> float:
         """2 maxⱼ‖Aⱼ‖ ≥ 2‖(AW)ⱼ‖, the smallest γ at which a zero row of W stays zero for every W with WᵀW = I."""
         if self.A is not None:
             return 2.0 * float(np.linalg.norm(self.A, axis=1).max())
-        assert self.M is not None
         # ‖Aⱼ‖² = ‖XᵀMxⱼ‖² = (Mxⱼ)ᵀXXᵀ(Mxⱼ)
         gram = self.X.row_gram()
         squares = [dense_energies(gram, self.M @ columns).max() for _, columns in wide_column_blocks(self.X)]
@@ -244,7 +243,6 @@ class DiscriminantProblem:
         KM has the eigenvalues of M^(1/2)KM^(1/2), none of which is negative.
         """
         X, M = self.X, self.M
-        assert M is not None
         small = (M @ X.scaled(weights**-0.5).row_gram()).T
         small[np.diag_indices(len(small))] += gamma
         factor = lu_factor(small, overwrite_a=True, check_finite=False)

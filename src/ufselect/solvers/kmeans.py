@@ -24,32 +24,8 @@ def kmeans_labels(X: Float, starts: Indices, *, max_iter: int = 100) -> Labels:
     each iteration a product in single precision estimates the distances to all centres that moved; only undecided
     samples are measured again in double precision.
 
-    Parameters
-    ----------
-    X : ndarray of shape (n, m)
-    starts : ndarray of shape (r, c)
-        Indices of the samples that are the initial c centres of every run.
-    max_iter : int
-        Maximum number of iterations of a run.
-
-    Returns
-    -------
-    ndarray of shape (r, n)
-        The cluster of every sample, 0 … c − 1, in every run.
-
-    Raises
-    ------
-    ValueError
-        If a start is not the index of a sample.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from ufselect.solvers.kmeans import kmeans_labels
-    >>> X = np.array([[0.0], [1.0], [9.0], [10.0]])
-    >>> kmeans_labels(X, np.array([[0, 1], [3, 2]]))
-    array([[0, 0, 1, 1],
-           [1, 1, 0, 0]])
+    ``starts`` of shape (r, c) has the indices of the samples that are the initial centres of every run. The result of
+    shape (r, n) has the cluster of every sample, 0 … c − 1, in every run.
     """
     X = np.ascontiguousarray(X, dtype=np.float64)
     if starts.size and not 0 <= starts.min() <= starts.max() < len(X):

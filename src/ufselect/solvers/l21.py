@@ -9,10 +9,7 @@ alone needs thousands of sweeps on correlated columns.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
-from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -24,6 +21,7 @@ from ufselect.solvers.l21_newton import l21_solution_by_norms
 
 _SMALLEST_WORKING_SET = 64
 _INNER_PRECISION = 0.01
+_MOST_ROUNDS = 100
 _MOST_BATCHES = 1000
 _SWEEPS, _SWEEPS_OF_FEW_TARGETS, _FEW_TARGETS = 3, 10, 5  # sweeps over few targets cost little beside a Newton step
 _SWEEPS_PER_SOLUTION = 2
@@ -32,19 +30,11 @@ _MANY_CORRELATED = 10
 _UNRESOLVED = math.sqrt(np.finfo(np.float64).eps)  # cosine below which the Gram matrix, which squares it, is rounding
 
 
-@dataclass(frozen=True)
-class Solution:
-    """A solution, how to evaluate its objective, the number of iterations, and whether the solver converged."""
+class Solution(NamedTuple):
+    """W, and whether it meets its optimality conditions."""
 
     coef: Float
-    evaluate: Callable[[], float]
-    n_iter: int
     converged: bool
-
-    @cached_property
-    def objective(self) -> float:
-        """The objective value; it is computed when it is asked for, because it takes a product with X."""
-        return self.evaluate()
 
 
 def l21_regression(
@@ -57,47 +47,36 @@ def l21_regression(
     products: Float | None = None,
     warm_start: Float | None = None,
     tol: float = 1e-4,
-    max_iter: int = 100,
     most_rows: int | None = None,
 ) -> Solution:
     """Minimise ‖Y − XW‖² + γ‖W‖₂,₁ over W.
 
-    With a metric M it is ‖Y‖² − 2tr(YᵀXW) + tr(WᵀXᵀMXW) + γ‖W‖₂,₁; M = I + rL adds r tr(WᵀXᵀLXW).
+    With a metric M, symmetric and positive semi-definite, it is ‖Y‖² − 2tr(YᵀXW) + tr(WᵀXᵀMXW) + γ‖W‖₂,₁; M = I + rL
+    adds r tr(WᵀXᵀLXW).
 
-    Parameters
-    ----------
-    X : Columns of shape (n, d)
-    Y : ndarray of shape (n, c)
-    penalty : float
-        γ.
-    metric : sparse array of shape (n, n), optional
-        M, symmetric and positive semi-definite; the identity by default.
-    gram : ndarray of shape (d, d), optional
-        XᵀX, or XᵀMX, if available; it replaces all products with X.
-    products : ndarray of shape (d, c), optional
-        XᵀY, if available.
-    warm_start : ndarray of shape (d, c), optional
-        Initial W, such as the solution for a similar Y.
-    tol : float
-        Largest allowed violation of an optimality condition, as a share of γ/2.
-    max_iter : int
-        Maximum number of rounds, each with a larger working set.
-    most_rows : int, optional
-        Stop as soon as more rows than this are nonzero: the solution has about as many or more.
-
-    Returns
-    -------
-    Solution
-        Its ``coef`` has shape (d, c). It has not converged if there are more than ``most_rows`` nonzero rows. It is
-        zero if Y is orthogonal to all columns up to rounding, as it can be beside an enormous outlier.
+    ``gram`` is XᵀX, or XᵀMX, which replaces all products with X, and ``products`` are XᵀY, if they are available.
+    ``tol`` is the largest allowed violation of an optimality condition, as a share of γ/2. The solver stops as soon as
+    more rows than ``most_rows`` are nonzero, as the solution has about as many or more; it has not converged then. W is
+    zero if Y is orthogonal to all columns up to rounding, as it can be beside an enormous outlier.
     """
     target = X.transposed_matmul(Y) if products is None else products
     if _is_orthogonal(X, gram, Y, target):
-        return Solution(np.zeros_like(target), lambda: float(np.sum(Y**2)), 0, True)
-    W, n_iter, converged = _solve(
-        _Products(X, metric, gram), target, penalty / 2.0, warm_start, tol, max_iter, most_rows
-    )
-    return Solution(W, lambda: l21_objective(X, Y, W, penalty, metric=metric), n_iter, converged)
+        return Solution(np.zeros_like(target), True)
+    of_columns, half = _Products(X, metric, gram), penalty / 2.0
+    W = np.zeros_like(target) if warm_start is None else warm_start.astype(np.float64)
+    working: Indices = np.flatnonzero(W.any(axis=1))
+    for _ in range(_MOST_ROUNDS):
+        slope = target - of_columns.fitted(W, working)
+        worst = _worst_violation(slope, W, half)
+        if worst <= tol:
+            return Solution(W, True)
+        working = _grown_working_set(slope, W, half)
+        # The next columns will change the solution, so a higher precision would be wasted.
+        inner_tol = max(tol / 2.0, _INNER_PRECISION * worst)
+        W[working] = _solve_on_working_set(of_columns.gram(working), target[working], W[working], half, inner_tol)
+        if most_rows is not None and np.count_nonzero(W.any(axis=1)) > most_rows:
+            break
+    return Solution(W, False)
 
 
 def _is_orthogonal(X: Columns, gram: Float | None, Y: Float, target: Float) -> bool:
@@ -130,42 +109,6 @@ class _Products:
             return self._X.gram(working)
         columns = np.asarray(self._X.columns(working), dtype=np.float64)
         return columns.T @ (self._metric @ columns)
-
-
-def _solve(
-    products: _Products,
-    target: Float,
-    half: float,
-    warm_start: Float | None,
-    tol: float,
-    max_iter: int,
-    most_rows: int | None,
-) -> tuple[Float, int, bool]:
-    """Return W, the number of rounds and whether W meets its conditions."""
-    W = np.zeros_like(target) if warm_start is None else warm_start.astype(np.float64)
-    working: Indices = np.flatnonzero(W.any(axis=1))
-    n_iter, converged = 0, False
-    while n_iter < max_iter:
-        n_iter += 1
-        slope = target - products.fitted(W, working)
-        worst = _worst_violation(slope, W, half)
-        converged = worst <= tol
-        if converged:
-            break
-        working = _grown_working_set(slope, W, half)
-        # The next columns will change the solution, so a higher precision would be wasted.
-        inner_tol = max(tol / 2.0, _INNER_PRECISION * worst)
-        W[working] = _solve_on_working_set(products.gram(working), target[working], W[working], half, inner_tol)
-        if most_rows is not None and np.count_nonzero(W.any(axis=1)) > most_rows:
-            break
-    return W, n_iter, converged
-
-
-def l21_objective(X: Columns, Y: Float, W: Float, penalty: float, *, metric: Any = None) -> float:
-    """Return the objective of ``l21_regression`` at W."""
-    fitted = X @ W
-    value = float(np.sum((Y - fitted) ** 2)) + penalty * float(np.linalg.norm(W, axis=1).sum())
-    return value if metric is None else value + float(np.sum(fitted * (metric @ fitted - fitted)))
 
 
 def _grown_working_set(slope: Float, W: Float, half: float) -> Indices:

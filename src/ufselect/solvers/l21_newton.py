@@ -40,18 +40,9 @@ _SHORTEST_STEP = 1e-3  # if not even such a step decreases f, the Hessian is of 
 def l21_solution_by_norms(gram: Float, target: Float, W: Float, half: float, tol: float) -> Float:
     """Minimise ½tr(WᵀGW) − tr(WᵀC) + λ Σ‖wⱼ‖ by Newton steps in the norms of the rows.
 
-    They begin at the norms of the rows of a W. The result may miss ``tol``, the largest violation of an optimality
-    condition as a share of λ, by rounding or after 50 steps; its objective is never higher than that of the start.
-
-    Parameters
-    ----------
-    gram : ndarray of shape (d, d)
-        G, positive semi-definite.
-    target, W : ndarrays of shape (d, c)
-        C, and the start.
-    half : float
-        λ.
-    tol : float
+    ``gram`` is G, ``target`` is C and ``half`` is λ. The steps begin at the norms of the rows of a W. The result may
+    miss ``tol``, the largest violation of an optimality condition as a share of λ, by rounding or after 50 steps; its
+    objective is never higher than that of the start.
     """
     norms = np.linalg.norm(W, axis=1)
     if not norms.any():

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -38,7 +38,7 @@ def lasso_of_size(X: Columns, y: Float, size: int, *, gram: Float | None = None)
     if gram is None:
         return unit * _screened(X, y / unit, size)
     inner = inner / unit
-    path_of = partial(_path_from_gram, inner, gram, X.shape[0])
+    path_of = partial(_path, partial(lars_path_gram, inner, gram, n_samples=X.shape[0]))
     return unit * _up_to_size(path_of, size, min(X.shape), size + size // 4 + _SPARE_STEPS)[:, -1]
 
 
@@ -65,13 +65,13 @@ def _screened(X: Columns, y: Float, size: int) -> Float:
     start = np.abs(X.transposed_matmul(y[:, None])[:, 0])
     candidates = np.sort(np.argsort(-start, kind="stable")[: max(_CANDIDATES * size, _FEWEST_CANDIDATES)])
     columns = np.asarray(X.columns(candidates), dtype=np.float64)
-    first = _path_from_columns(columns, y, size + size // 4)
+    first = _path(partial(lars_path, columns, y), size + size // 4)
     steps = first.shape[1] * (size + 1) // max(int(np.count_nonzero(first[:, -1])), 1) + _SPARE_STEPS
     some_knots = first[:, ::_KNOTS_APART]
     candidates = np.flatnonzero(_nearness(X, y[:, None] - columns @ some_knots, candidates) > _NEAR)
     while True:
         columns = np.asarray(X.columns(candidates), dtype=np.float64)
-        path = _up_to_size(partial(_path_from_columns, columns, y), size, min(columns.shape), steps)
+        path = _up_to_size(partial(_path, partial(lars_path, columns, y)), size, min(columns.shape), steps)
         nearness = _nearness(X, y[:, None] - columns @ path, candidates)
         if not (np.delete(nearness, candidates) > 1.0 + _ROUNDING).any():
             break
@@ -105,21 +105,9 @@ def _up_to_size(path_of: Callable[[int], Float], size: int, most_nonzero: int, s
         steps = min(steps + steps // 2, most_steps)
 
 
-def _path_from_gram(inner: Float, gram: Float, n_samples: int, steps: int) -> Float:
-    with _dependent_columns_allowed():
-        _, _, path = lars_path_gram(inner, gram, n_samples=n_samples, max_iter=steps, method="lasso")
-    return path
-
-
-def _path_from_columns(columns: Float, y: Float, steps: int) -> Float:
-    with _dependent_columns_allowed():
-        _, _, path = lars_path(columns, y, max_iter=steps, method="lasso")
-    return path
-
-
-@contextmanager
-def _dependent_columns_allowed() -> Iterator[None]:
-    """Silence the warning that dependent columns end a path early: what it has reached by then is a solution."""
+def _path(solve: Callable[..., Any], steps: int) -> Float:
+    """Return the knots of a path; dependent columns end it early, but what it has reached by then is a solution."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        yield
+        _, _, path = solve(max_iter=steps, method="lasso")
+    return path

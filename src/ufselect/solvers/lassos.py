@@ -123,15 +123,7 @@ class LassoSolutions(NamedTuple):
 def lassos_without_self(targets: Targets, penalties: Float, guess: sp.csc_array | None, tol: float) -> LassoSolutions:
     """Minimise ½‖zₜ − Zᵀs‖² + λₜ‖s‖₁, s zero at t, for every target t, to a duality gap relative to the objective.
 
-    Parameters
-    ----------
-    targets : Targets
-    penalties : ndarray of shape (b,)
-        λₜ of every target.
-    guess : sparse array of shape (n, b), optional
-        Initial coefficients, one column per target.
-    tol : float
-        The gap; ``n_unsolved`` of the solutions did not reach it.
+    ``guess`` of shape (n, b) has initial coefficients, one column per target; ``n_unsolved`` did not reach the gap.
     """
     working = WorkingSets(targets, guess)
     # Without correlations and penalty, s = 0 is a solution to which no slope leads.

@@ -25,14 +25,6 @@ def project_rows_onto_simplex(A: Float) -> Float:
 
     p = (a + τ)₊ with τ = (1 − Σ_{j≤ρ} a₍j₎)/ρ, where a₍1₎ ≥ a₍2₎ ≥ … and ρ is the largest j with
     a₍j₎ + (1 − Σ_{i≤j} a₍i₎)/j > 0.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from ufselect.solvers.nonnegative import project_rows_onto_simplex
-    >>> project_rows_onto_simplex(np.array([[0.5, 0.5, -3.0], [2.0, 0.0, 0.0]]))
-    array([[0.5, 0.5, 0. ],
-           [1. , 0. , 0. ]])
     """
     # Only differences within a row matter; subtracting the largest value keeps their digits.
     A = A - A.max(axis=1, keepdims=True)

@@ -47,21 +47,10 @@ def even_row_norms(X: Columns, count: int) -> Float:
 
 
 class ReweightedRidge:
-    """W(F) = argmin_W Σᵢ ‖fᵢ − xᵢᵀW‖²/eᵢ + γ Σⱼ ‖wⱼ‖²/hⱼ for any F, by one factorisation of order min(n, d).
+    """W(F) = argmin_W ‖F − XW‖² + γ Σⱼ ‖wⱼ‖²/hⱼ for any F, h ≥ 0, by one factorisation of order min(n, d).
 
-    Parameters
-    ----------
-    X : Columns of shape (n, d)
-    inverse_weights : ndarray of shape (d,)
-        h, non-negative.
-    penalty : float
-        γ, positive.
-    gram : ndarray of shape (d, d), optional
-        XᵀX, if d ≤ n and it is available.
-    noise : ndarray of shape (n,), optional
-        e, positive; 1 by default.
-    shared : SharedColumns, optional
-        What regressions on the same X have in common, if n < d.
+    ``gram`` is XᵀX, if d ≤ n and it is available; ``shared`` is what regressions on the same X have in common, if n <
+    d.
     """
 
     def __init__(
@@ -71,24 +60,18 @@ class ReweightedRidge:
         penalty: float,
         *,
         gram: Float | None = None,
-        noise: Float | None = None,
         shared: SharedColumns | None = None,
     ) -> None:
-        self.X, self.h, self.penalty, self.noise = X, inverse_weights, penalty, noise
+        self.X, self.h, self.penalty = X, inverse_weights, penalty
         n, d = X.shape
         self.by_samples = n < d
-        size = min(n, d)
-        ensure_fits(
-            16 * size**2, f"A regression of {n} samples on {d} features", "reduce the smaller number of the two"
-        )
+        n_bytes = 16 * min(n, d) ** 2
+        ensure_fits(n_bytes, f"A regression of {n} samples on {d} features", "reduce the smaller number of the two")
         if self.by_samples:
-            # W = HXᵀ(XHXᵀ + γE)⁻¹F
-            shift = penalty * (np.ones(n) if noise is None else noise)
-            self.system = KernelSystem(X, inverse_weights, shift, shared=shared)
+            # W = HXᵀ(XHXᵀ + γI)⁻¹F
+            self.system = KernelSystem(X, inverse_weights, np.full(n, penalty), shared=shared)
         else:
-            # W = S(SXᵀE⁻¹XS + γI)⁻¹SXᵀE⁻¹F, S = H^(1/2)
-            if noise is not None:
-                gram = X.gram(weights=1.0 / noise)
+            # W = S(SXᵀXS + γI)⁻¹SXᵀF, S = H^(1/2)
             root = np.sqrt(inverse_weights)
             system = root[:, None] * (X.gram() if gram is None else gram)
             system *= root
@@ -103,35 +86,23 @@ class ReweightedRidge:
             W = self.coef(F)
             return W, self.X @ W
         dual = self.system.solve(F)
-        return self._coef_of_dual(dual), F - self._residual_of_dual(dual)
+        return self._coef_of_dual(dual), F - self.penalty * dual
 
     def coef(self, F: Float) -> Float:
         """W(F)."""
-        if self.by_samples:
-            return self._coef_of_dual(self.system.solve(F))
-        root = np.sqrt(self.h)[:, None]
-        target = self.X.transposed_matmul(F if self.noise is None else F / self.noise[:, None])
-        return root * cho_solve(self.factor, root * target, check_finite=False)
+        return self._coef_of_dual(self.system.solve(F)) if self.by_samples else self.solve(self.X.transposed_matmul(F))
 
     def solve(self, V: Float) -> Float:
-        """(XᵀE⁻¹X + γH⁻¹)⁻¹V, which for n < d is (HV − HXᵀ(XHXᵀ + γE)⁻¹XHV)/γ."""
-        if self.by_samples:
-            weighted = self.h[:, None] * V
-            return (weighted - self._coef_of_dual(self.system.solve(self.X @ weighted))) / self.penalty
+        """(XᵀX + γH⁻¹)⁻¹V, for d ≤ n."""
         root = np.sqrt(self.h)[:, None]
         return root * cho_solve(self.factor, root * V, check_finite=False)
 
     def residual(self, F: Float) -> Float:
-        """F − XW(F), which for n < d is γE(XHXᵀ + γE)⁻¹F."""
-        if not self.by_samples:
-            return F - self.X @ self.coef(F)
-        return self._residual_of_dual(self.system.solve(F))
+        """F − XW(F), which for n < d is γ(XHXᵀ + γI)⁻¹F."""
+        return self.penalty * self.system.solve(F) if self.by_samples else F - self.X @ self.coef(F)
 
     def _coef_of_dual(self, dual: Float) -> Float:
         return self.h[:, None] * self.X.transposed_matmul(dual)
-
-    def _residual_of_dual(self, dual: Float) -> Float:
-        return self.penalty * (dual if self.noise is None else self.noise[:, None] * dual)
 
 
 class KernelSystem:
@@ -142,17 +113,8 @@ class KernelSystem:
     by δ², less than rounding. Columns that together change the solution by less are left out: if D are those with
     Σ hⱼ‖xⱼ‖² ≤ δ min γᵢ, then X_D H_D X_Dᵀ ≼ δ min γᵢ I ≼ δ(XHXᵀ + Γ).
 
-    Parameters
-    ----------
-    X : Columns of shape (n, d)
-    weights : ndarray of shape (d,)
-        Diagonal of H, non-negative.
-    shift : ndarray of shape (n,)
-        Diagonal of Γ, positive.
-    shared : SharedColumns, optional
-        What systems with the same X have in common.
-    intercept : bool, default=False
-        Whether solutions have an intercept; see :meth:`solve_with_intercept`.
+    ``weights`` and ``shift`` are the diagonals of H and Γ, ``shared`` is what systems with the same X have in common,
+    and ``intercept`` says whether :meth:`solve_with_intercept` will be called.
     """
 
     def __init__(
@@ -253,24 +215,12 @@ def smoother_projection(
 ) -> Float:
     """Take one majorisation step for W, which never raises tr(WᵀXᵀLXW) + γ‖W‖₂,₁.
 
-    The W returned has (XW)ᵀXW = I, and ``count`` columns or as many as the rank of X.
-
-    Parameters
-    ----------
-    X : Columns of shape (n, d)
-    L : operator of shape (n, n)
-    row_norms : ndarray of shape (d,)
-        ‖vⱼ‖ of the current W.
-    penalty : float
-        γ, positive.
-    count : int
-    gram : ndarray of shape (d, d), optional
-        XᵀX, if n ≥ d and it is available.
+    ``row_norms`` are the ‖vⱼ‖ of the current W, and ``gram`` is XᵀX, if n ≥ d and it is available. The W returned has
+    (XW)ᵀXW = I, and ``count`` columns or as many as the rank of X.
     """
-    inverse_weights = 2.0 * row_norms
-    n, d = X.shape
-    step = _by_features if n >= d else _by_samples
-    return step(X, L, inverse_weights, penalty, count, gram)
+    if X.shape[0] < X.shape[1]:
+        return _by_samples(X, L, 2.0 * row_norms, penalty, count)
+    return _by_features(X, L, 2.0 * row_norms, penalty, count, gram)
 
 
 def _by_features(X: Columns, L: Any, inverse_weights: Float, penalty: float, count: int, gram: Float | None) -> Float:
@@ -294,7 +244,7 @@ def column_smoothness(X: Columns, L: Any) -> Float:
     return (product + product.T) / 2.0
 
 
-def _by_samples(X: Columns, L: Any, inverse_weights: Float, penalty: float, count: int, _gram: Float | None) -> Float:
+def _by_samples(X: Columns, L: Any, inverse_weights: Float, penalty: float, count: int) -> Float:
     """For d > n: with XD⁻¹Xᵀ = QΛQᵀ, Σ = Λ^½ and w = D⁻¹XᵀQΣ⁻¹u, solve Λu = θ(ΣQᵀLQΣ + γI)u for the largest θ."""
     squares, Q = np.linalg.eigh(X.row_gram(inverse_weights))
     kept = squares > _RANK_TOLERANCE * squares[-1]

@@ -45,16 +45,7 @@ class RobustRidge:
     If D are those with Σ hⱼ‖pⱼ‖² ≤ δγ min eᵢ, then P_D H_D P_Dᵀ ≼ δγE.
 
     If a W is known, conjugate gradients go from there to the solution, but for 1 % of the way. They are preconditioned
-    by the factor of an earlier system as long as that takes less time than another factor.
-
-    Parameters
-    ----------
-    P : Columns of shape (n, d)
-        If they are centred, there is an intercept b; otherwise it is zero.
-    penalty : float
-        γ, positive.
-    shared : SharedColumns
-        Those of P.
+    by the factor of an earlier system as long as that takes less time than another factor. If P is not centred, b = 0.
     """
 
     def __init__(self, P: Columns, penalty: float, shared: SharedColumns) -> None:
