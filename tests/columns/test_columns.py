@@ -61,6 +61,8 @@ def products(X, dense, seed=0):
         "rows of a slice": (X.rows(slice(1, 3)), dense[1:3]),
         "gram": (X.gram(), dense.T @ dense),
         "gram of some": (X.gram(some), part.T @ part),
+        "kept_gram": (X.kept_gram(some), part.T @ part),
+        "kept_gram of overlapping sets": (X.kept_gram(np.arange(X.shape[1])[::-1]), (dense.T @ dense)[::-1, ::-1]),
         "gram(weights)": (X.gram(weights=row_weights), dense.T @ np.diag(row_weights) @ dense),
         "gram(some, weights)": (X.gram(some, row_weights), part.T @ np.diag(row_weights) @ part),
         "row_gram": (X.row_gram(weights), dense @ np.diag(weights) @ dense.T),

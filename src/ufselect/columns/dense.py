@@ -60,6 +60,7 @@ class Columns:
     """
 
     batches: Batches | None = None
+    _kept_products: tuple[Indices, Float] | None = None
     distance_weights: Float | None = None
     """What each column is multiplied by in distances between samples, such as 1/√m in a group of m; None for 1."""
 
@@ -212,6 +213,33 @@ class Columns:
             weighted = weights[None] if self.batches is None else self.batches.indicator * weights
             cross = (weighted @ part).T @ offset
             product = product - cross - cross.T + (offset.T * self._of_batches(weights)) @ offset
+        return np.asarray(product, dtype=np.float64)
+
+    def kept_gram(self, index: Indices) -> Float:
+        """XᵀX of some columns, as ``gram`` returns it; products are kept for the next sets, which mostly overlap."""
+        known, kept = self._kept_products or (np.empty(0, dtype=np.intp), np.empty((0, 0)))
+        new = np.setdiff1d(index, known)
+        if len(known) + len(new) > max(LARGEST_DENSE_SYSTEM, len(index)):
+            known, kept, new = known[:0], kept[:0, :0], np.unique(index)
+        if len(new):
+            beside = self._products_between(known, new)
+            kept = np.block([[kept, beside], [beside.T, self.gram(new)]])
+            known = np.concatenate([known, new])
+            self._kept_products = known, kept
+        order = np.argsort(known)
+        places = order[np.searchsorted(known, index, sorter=order)]
+        return kept[np.ix_(places, places)]
+
+    def _products_between(self, index: Indices, others: Indices) -> Float:
+        """XᵀX between two sets of columns."""
+        one, other = self.values[:, index], self.values[:, others]
+        with threads_for(2.0 * self.shape[0] * len(index) * len(others)):
+            product = _filled_in(one.T @ other)
+        if self.offset is not None:
+            sums = [_filled_in(self._of_batches(each)) for each in (one, other)]
+            shifts = self.offset[:, index], self.offset[:, others]
+            sizes = self._of_batches(np.ones(self.shape[0]))
+            product = product - sums[0].T @ shifts[1] - shifts[0].T @ sums[1] + (shifts[0].T * sizes) @ shifts[1]
         return np.asarray(product, dtype=np.float64)
 
     def row_gram(self, weights: Float | None = None) -> Float:

@@ -106,7 +106,7 @@ class _Products:
         if self._gram is not None:
             return self._gram[np.ix_(working, working)]
         if self._metric is None:
-            return self._X.gram(working)
+            return self._X.kept_gram(working)
         columns = np.asarray(self._X.columns(working), dtype=np.float64)
         return columns.T @ (self._metric @ columns)
 
