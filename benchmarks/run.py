@@ -77,7 +77,7 @@ def significance(options: argparse.Namespace) -> str:
         say(f"significance: {kind}")
         test, fit = (in_fresh_process("significance", kind=kind, tested=tested, threads=2) for tested in (True, False))
         memory = [f"{each['before_mb']:.0f} → {each['peak_mb']:.0f}" for each in (test, fit)]
-        times = [number(test["seconds"]), str(limit), number(fit["seconds"])]
+        times = [number(test["seconds"]), f"≤ {limit}", number(fit["seconds"])]
         rows.append([kind, f"{test['found']:,}", *times, *memory])
     return table(["data", "found", "test, s", "required", "fit, s", "test, MB", "fit, MB"], rows)
 
