@@ -238,8 +238,8 @@ HOSTILE = {
         "n_features_to_select": 15,
         "exclude": [0],
     },
-    "n_features_to_select=1 selects 1 groups, but keep contains 2.": {"n_features_to_select": 1, "keep": ["a", "b"]},
-    "Column 0 is in keep and in exclude, or others of group 'a' are.": {"keep": [0], "exclude": [2]},
+    "n_features_to_select=1 selects 1 group, but keep contains 2.": {"n_features_to_select": 1, "keep": ["a", "b"]},
+    "keep and exclude both contain columns of group 'a'.": {"keep": [0], "exclude": [2]},
     "keep: there is no column named 'z': the columns of X have no names.": {"keep": ["z"]},
     "keep contains column 9, a constant column.": {"keep": ["d"]},
 }

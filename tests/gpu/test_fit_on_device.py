@@ -149,9 +149,11 @@ def test_data_that_are_streamed_by_blocks_give_the_same(monkeypatch):
     assert_allclose(found.scores_, expected.scores_, rtol=0, atol=PRECISION)
 
 
-def test_columns_to_keep_and_to_exclude_are_respected():
+@pytest.mark.parametrize(
+    "params", [{"keep": [79, 3], "exclude": [0, 1], "min_distance": 2}, {"keep": [5], "groups": np.arange(80) // 4}]
+)
+def test_columns_to_keep_and_to_exclude_and_groups_are_respected(params):
     X = planted(300)
-    params = {"keep": [X.shape[1] - 1, 3], "exclude": [0, 1], "min_distance": 2}
     expected, found = KernelFSASL(8, **params).fit(X), KernelFSASL(8, **params).fit(torch.from_numpy(X))
     assert_array_equal(found.top_features(), expected.top_features())
 

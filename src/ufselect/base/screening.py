@@ -31,9 +31,9 @@ class KeepExclude(NamedTuple):
         return {"keep": self.keep.tolist() or None, "exclude": self.exclude.tolist() or None, "groups": self.groups}
 
     @property
-    def what(self) -> str:
-        """What is selected: features, or groups of them."""
-        return "features" if self.groups is None else "groups"
+    def unit(self) -> str:
+        """What is counted: features, or groups of them."""
+        return "feature" if self.groups is None else "group"
 
     def count(self, columns: Indices) -> int:
         """Return the number of columns, or of groups if there are any."""
@@ -51,8 +51,10 @@ def keep_exclude_of(selector: Any, n_features: int, names: Sequence[str] | None)
     )
     both = np.intersect1d(keep, exclude)
     if len(both):
-        whose = "" if groups is None else f", or others of group '{shown(groups.names[groups.codes[both[0]]])}' are"
-        raise ValueError(f"Column {called(both[0], names)} is in keep and in exclude{whose}.")
+        code = 0 if groups is None else groups.codes[both[0]]
+        if groups is not None and np.count_nonzero(groups.codes == code) > 1:
+            raise ValueError(f"keep and exclude both contain columns of group '{shown(groups.names[code])}'.")
+        raise ValueError(f"Column {called(both[0], names)} is in keep and in exclude.")
     if len(exclude) == n_features:
         raise ValueError(f"exclude contains all {n_features} columns.")
     return KeepExclude(keep, exclude, groups)

@@ -21,6 +21,7 @@ from ufselect._utils.progress import waiting
 from ufselect._utils.threads import one_thread
 from ufselect._utils.types import Float, Indices
 from ufselect._utils.warnings import warn_not_converged
+from ufselect._utils.wording import counted
 from ufselect.base.groups import ColumnGroups
 from ufselect.base.ranking import Ranking
 from ufselect.base.screening import KeepExclude, Screening, keep_exclude_of
@@ -307,14 +308,16 @@ class BaseSelector(SelectorMixin, BaseEstimator, metaclass=ABCMeta):  # type: ig
         wanted = self.n_features_to_select
         if isinstance(wanted, str):
             return None
-        what, n_kept = keep_exclude.what, keep_exclude.count(keep_exclude.keep)
+        unit, n_kept = keep_exclude.unit, keep_exclude.count(keep_exclude.keep)
         most = keep_exclude.count(np.arange(n_features)) - keep_exclude.count(keep_exclude.exclude)
         count = int(wanted) if isinstance(wanted, Integral) else max(1, round(wanted * most))
         if count > most:
             of_which = " that are not excluded" if len(keep_exclude.exclude) else ""
-            raise ValueError(f"n_features_to_select={wanted} must not exceed the number of {what}{of_which}, {most}.")
+            raise ValueError(f"n_features_to_select={wanted} must not exceed the number of {unit}s{of_which}, {most}.")
         if count < n_kept:
-            raise ValueError(f"n_features_to_select={wanted} selects {count} {what}, but keep contains {n_kept}.")
+            raise ValueError(
+                f"n_features_to_select={wanted} selects {counted(count, unit)}, but keep contains {n_kept}."
+            )
         return count
 
     def _store(self, ranking: Ranking, screening: Screening, count: int | None, dtype: np.dtype[Any]) -> None:
