@@ -23,6 +23,7 @@ from ufselect.columns.moments import (
     divisors_of_moments,
     dtype_beside_offsets,
     powers_of_two,
+    sums_of_fourth_powers,
 )
 from ufselect.columns.tabular import is_missing
 
@@ -124,7 +125,13 @@ def sparse_within_batches(X: Any, batches: Batches, *, center: bool, scale: str 
     unit = powers_of_two(deviations.max(axis=0))
     deviation = unit * np.sqrt(shares @ (deviations / unit) ** 2)
     overall = shares @ means
-    divisor = divisors_of_moments(overall, deviation, center=center, scale=scale)
+
+    def amplitude() -> Float:
+        parts = zip(batches.parts(X), means, strict=True)
+        fourth = sum(sums_of_fourth_powers(part, mean, deviation) for part, mean in parts)
+        return deviation * np.sqrt(fourth / X.shape[0])
+
+    divisor = divisors_of_moments(overall, deviation, amplitude, center=center, scale=scale)
     heavy = np.flatnonzero(np.any(np.abs(means) > MEAN_TO_SHIFT * deviation, axis=0))
     offsets = means if center else means - overall
     if len(heavy):  # a difference of large products would leave few digits

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -14,12 +14,12 @@ from sklearn.utils.sparsefuncs import inplace_column_scale
 from ufselect._utils.memory import affordable_rows, ensure_fits
 from ufselect._utils.policy import LARGEST_DENSE_SYSTEM, MEAN_TO_SHIFT, SMALLEST_SINGLE_PRECISION_SPECTRUM
 from ufselect._utils.threads import threads_for
-from ufselect._utils.types import Float, Indices
+from ufselect._utils.types import Float, Indices, Mask
 from ufselect.columns.moments import (
+    amplitudes,
     column_extremes,
     column_moments,
     column_spreads,
-    common_scale,
     common_unit,
     divisors,
     divisors_of_moments,
@@ -82,19 +82,25 @@ class Columns:
         self.dtype: np.dtype[Any] = values.dtype
 
     @classmethod
-    def prepared(cls, X: Any, *, center: bool, scale: str | None) -> Columns:
+    def prepared(cls, X: Any, *, center: bool, scale: str | None, among: Mask | slice = slice(None)) -> Columns:
         """Centre the columns of X and divide each by its scale.
 
         With a standard deviation s_j, the scale is s_j ("standard"), s_j + s̃ with s̃ the median of all s_j ("moderate":
         columns that hardly vary stay small), or the same for all columns (None). The common scale is a power of two
         that brings the root mean square of the result near to 1: it changes no digit of the data and keeps their
         squares within the range of float32.
+
+        If units differ, "moderate" divides by the amplitude s_j√κ_j instead, with the kurtosis κ_j: columns whose
+        variance comes from few samples stay small. The variance of a column is then 1/κ_j = (Σx²)²/(nΣx⁴), the share
+        of samples that it comes from. ``among`` says which columns tell s̃ and whether units differ.
         """
         if sp.issparse(X):
             mean, deviation = column_spreads(X)
-            divisor = divisors_of_moments(mean, deviation, center=center, scale=scale)
+            values = X.tocsc(copy=True)
+            amplitude = partial(amplitudes, values, mean, deviation)
+            divisor = divisors_of_moments(mean, deviation, amplitude, center=center, scale=scale, among=among)
             shift = np.where(np.abs(mean) > MEAN_TO_SHIFT * deviation, mean, 0.0)
-            values = _shifted_columns(X.tocsc(copy=True), shift)
+            values = _shifted_columns(values, shift)
             inplace_column_scale(values, 1.0 / divisor)
             offset = ((mean if center else 0.0) - shift) / divisor
             return cls(values, offset if offset.any() else None, centered=center, unit=common_unit(divisor, scale))
@@ -102,7 +108,7 @@ class Columns:
             X = X.astype(dtype_beside_offsets(X), copy=False)
         deviations = X - X.mean(axis=0, dtype=np.float64) if center or scale else X
         roots = root_mean_squares(deviations)
-        divisor = divisors(roots, scale) if scale else common_scale(roots)
+        divisor = divisors(roots, scale, partial(amplitudes, deviations, 0.0, roots), among)
         values = np.divide(deviations, divisor, out=deviations) if center else X / divisor
         return cls(np.ascontiguousarray(values, dtype=X.dtype), centered=center, unit=common_unit(divisor, scale))
 

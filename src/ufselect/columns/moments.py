@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
+from sklearn.utils import gen_batches
 from sklearn.utils.sparsefuncs import mean_variance_axis, min_max_axis
 
 from ufselect._utils.policy import (
     LARGEST_VALUE,
     MEAN_TO_SHIFT,
+    OCTAVES_OF_ONE_UNIT,
     ROUNDING_OF_DOUBLES,
     ROUNDING_OF_SINGLES,
     SMALLEST_SAFE_SQUARE,
@@ -21,15 +23,22 @@ from ufselect._utils.types import Float, Mask
 from ufselect._utils.warnings import warn_user
 from ufselect._utils.wording import shown
 
+_VALUES_AT_ONCE = 2**18
+
 
 class ColumnMoments(NamedTuple):
-    """Smallest and largest value, mean and standard deviation of every column, in float64; which are whole numbers."""
+    """Extremes and moments of every column, in float64; which are whole numbers.
+
+    Skewness and kurtosis are the means of z³ and z⁴, where z has mean 0 and variance 1.
+    """
 
     smallest: Float
     largest: Float
     mean: Float
     deviation: Float
     whole: Mask
+    skewness: Float
+    kurtosis: Float
 
     @classmethod
     def of_rows(cls, values: npt.NDArray[Any]) -> ColumnMoments:
@@ -37,21 +46,38 @@ class ColumnMoments(NamedTuple):
         smallest, largest = (ends.astype(np.float64) for ends in (values.min(axis=0), values.max(axis=0)))
         with np.errstate(invalid="ignore", over="ignore"):  # NaN and infinite values are reported later
             mean = values.mean(axis=0, dtype=np.float64)
-            return cls(smallest, largest, mean, root_mean_squares(values - mean), whole_columns(values))
+            deviation = root_mean_squares(values - mean)
+            z = (values - mean) / np.where(deviation > 0.0, deviation, 1.0)
+            squares = z * z
+            skewness, kurtosis = (np.einsum("ij,ij->j", squares, each) / len(z) for each in (z, squares))
+            return cls(smallest, largest, mean, deviation, whole_columns(values), skewness, kurtosis)
 
     @classmethod
     def joined(cls, parts: Sequence[ColumnMoments], lengths: Sequence[int]) -> ColumnMoments:
         """The moments of all rows, given those of blocks of some lengths."""
-        smallest, largest, means, deviations, whole = (np.array(each) for each in zip(*parts, strict=True))
+        smallest, largest, means, deviations, whole, skewness, kurtosis = (
+            np.array(each) for each in zip(*parts, strict=True)
+        )
         shares = np.asarray(lengths, dtype=np.float64)[:, None] / sum(lengths)
         with np.errstate(invalid="ignore", over="ignore"):
             mean = np.sum(shares * means, axis=0)
             # σ² = Σ sᵇ(σᵇ² + (mᵇ − m)²), in units that keep the squares from underflowing.
             unit = powers_of_two(np.maximum(deviations.max(axis=0), np.abs(means - mean).max(axis=0)))
-            variance = np.sum(shares * ((deviations / unit) ** 2 + ((means - mean) / unit) ** 2), axis=0)
-        return cls(
-            smallest.min(axis=0), largest.max(axis=0), mean, unit * np.sqrt(variance), np.asarray(whole.all(axis=0))
-        )
+            s, shift = deviations / unit, (means - mean) / unit
+            variance = np.sum(shares * (s**2 + shift**2), axis=0)
+            third = s**3 * skewness + 3.0 * s**2 * shift + shift**3
+            fourth = s**4 * kurtosis + 4.0 * s**3 * skewness * shift + 6.0 * s**2 * shift**2 + shift**4
+            safe = np.where(variance > 0.0, variance, 1.0)
+            return cls(
+                smallest.min(axis=0), largest.max(axis=0), mean, unit * np.sqrt(variance),
+                np.asarray(whole.all(axis=0)), np.sum(shares * third, axis=0) / safe**1.5,
+                np.sum(shares * fourth, axis=0) / safe**2,
+            )  # fmt: skip
+
+    @property
+    def amplitude(self) -> Float:
+        """The amplitude of every column, see :func:`amplitudes`."""
+        return self.deviation * np.sqrt(self.kurtosis)
 
     def constant_columns(
         self, n: int, limits: Any, scale: str | None, *, computed_in: Any = None, names: Sequence[str] | None = None
@@ -74,8 +100,8 @@ class ColumnMoments(NamedTuple):
         rounded = (spread > 0.0) & differs_by_rounding(self.deviation, size, self.whole, limits)
         constant = (spread == 0.0) | rounded
         smallest_square = float((limits if computed_in is None else computed_in).tiny)
-        least = np.sqrt(smallest_square) * common_spread(spread[~constant], scale)
-        constant |= spread <= max(float(limits.tiny), least)
+        constant |= spread <= float(limits.tiny)
+        constant |= _too_faint(spread, constant, scale, smallest_square, lambda: (self.deviation, self.amplitude))
         if constant.all():
             raise ValueError(why_nothing_is_informative(size, spread > 0.0, n, limits))
         warn_of_rounding(rounded, size, limits, names)
@@ -115,14 +141,32 @@ def constant_columns(
 ) -> npt.NDArray[np.bool_]:
     """Return which columns hold only one value, up to rounding.
 
-    Unless each gets a scale of its own ("standard"), a column is also constant if it varies so little compared to the
-    others that the squares of its scaled values underflow.
+    Unless each gets a scale of its own ("standard", or "moderate" if units differ), a column is also constant if it
+    varies so little compared to the others that the squares of its scaled values underflow.
     """
     smallest, largest = column_extremes(X) if extremes is None else extremes
     constant = (smallest == largest) | rounded_columns(X, (smallest, largest))
     spread = largest.astype(np.float64) - smallest
     tiny = float(np.finfo(X.dtype).tiny)
-    return np.asarray(constant | (spread <= max(tiny, np.sqrt(tiny) * common_spread(spread[~constant], scale))))
+    constant |= spread <= tiny
+
+    def moments() -> tuple[Float, Float]:
+        mean, deviation = column_spreads(X)
+        return deviation, amplitudes(X, mean, deviation)
+
+    return constant | _too_faint(spread, constant, scale, tiny, moments)
+
+
+def _too_faint(
+    spread: Float, constant: Mask, scale: str | None, smallest_square: float, moments: Callable[[], tuple[Float, Float]]
+) -> Mask:
+    """Return which columns vary so little, compared to those not constant, that their scaled squares underflow."""
+    faint = spread <= np.sqrt(smallest_square) * common_spread(spread[~constant], scale)
+    if scale == "moderate" and np.any(faint & ~constant):
+        deviation, amplitude = moments()
+        if units_differ(deviation[~constant], amplitude[~constant]):
+            return np.zeros_like(faint)
+    return np.asarray(faint)
 
 
 def rounded_columns(X: Any, extremes: tuple[Any, Any]) -> npt.NDArray[np.bool_]:
@@ -189,16 +233,69 @@ def common_spread(spread: Float, scale: str | None) -> float:
     return float(np.median(spread) if scale == "moderate" else spread.max())
 
 
-def divisors(deviation: Float, scale: str | None) -> Float:
-    """Return the scale of every centred column, none of which is constant."""
+def amplitudes(X: Any, mean: Any, deviation: Float) -> Float:
+    """Return √(Σx⁴/Σx²) of every column x less its mean: the size of the deviations that make up its variance.
+
+    It is s√κ, with the kurtosis κ. That of a rare event is nearly the height of the event, however rare it is, while
+    its standard deviation is small.
+    """
+    unit = np.where(deviation > 0.0, deviation, 1.0)
+    return deviation * np.sqrt(sums_of_fourth_powers(X, mean, unit) / X.shape[0])
+
+
+def sums_of_fourth_powers(X: Any, mean: Any, unit: Float) -> Float:
+    """Return the sum of ((X − mean)/unit)⁴ of every column."""
+    if sp.issparse(X):
+        return _sums_of_fourth_powers_sparse(X, mean, unit)
+    total = np.zeros(X.shape[1])
+    for rows in gen_batches(X.shape[0], max(1, _VALUES_AT_ONCE // X.shape[1])):
+        squares = ((X[rows] - mean) / unit) ** 2
+        total += np.einsum("ij,ij->j", squares, squares, dtype=np.float64)
+    return total
+
+
+def _sums_of_fourth_powers_sparse(X: Any, mean: Float, unit: Float) -> Float:
+    X = X.tocsc()
+    n, d = X.shape
+    lengths = np.diff(X.indptr)
+    total = (n - lengths) * (mean / unit) ** 4
+    for block in gen_batches(d, max(1, _VALUES_AT_ONCE // n)):
+        column = np.repeat(np.arange(block.start, block.stop), lengths[block])
+        values = X.data[X.indptr[block.start] : X.indptr[block.stop]]
+        squares = ((values - mean[column]) / unit[column]) ** 2
+        total[block] += np.bincount(column - block.start, squares * squares, block.stop - block.start)
+    return np.asarray(total)
+
+
+def units_differ(deviation: Float, amplitude: Float) -> bool:
+    """Return whether columns have different units: their amplitudes differ by more than those of one unit do.
+
+    Columns that were standardised have units of their own: their standard deviations hardly differ, and say nothing.
+    """
+    octaves = np.std(np.log2([deviation, amplitude]), axis=1).round(6)  # the digits that rounding leaves
+    return bool(octaves[1] > min(OCTAVES_OF_ONE_UNIT, 2.0 * octaves[0]))
+
+
+def divisors(
+    deviation: Float, scale: str | None, amplitude: Callable[[], Float], among: Mask | slice = slice(None)
+) -> Float:
+    """Return the scale of every centred column, none of which is constant, as :meth:`Columns.prepared` describes it."""
     if scale is None:
         return common_scale(deviation)
-    return deviation if scale == "standard" else deviation + np.median(deviation)
+    if scale == "standard":
+        return deviation
+    unit = amplitude()
+    return unit if units_differ(deviation[among], unit[among]) else deviation + np.median(deviation[among])
 
 
-def divisors_of_moments(mean: Float, deviation: Float, *, center: bool, scale: str | None) -> Float:
-    """Return the scale of every column, centred or not, as :meth:`Columns.prepared` describes it."""
-    return divisors(deviation, scale) if scale or center else common_scale(np.hypot(mean, deviation))
+def divisors_of_moments(
+    mean: Float, deviation: Float, amplitude: Callable[[], Float], *, center: bool, scale: str | None,
+    among: Mask | slice = slice(None),
+) -> Float:  # fmt: skip
+    """Return the scale of every column, centred or not."""
+    if scale or center:
+        return divisors(deviation, scale, amplitude, among)
+    return common_scale(np.hypot(mean, deviation))
 
 
 def common_unit(divisor: Float, scale: str | None) -> float:

@@ -49,7 +49,7 @@ class StreamedColumns(Columns):
     ) -> Self:
         """Columns with the given indices, centred and scaled as :meth:`Columns.prepared` does."""
         mean, deviation = moments.mean[index], moments.deviation[index]
-        divisor = divisors_of_moments(mean, deviation, center=center, scale=scale)
+        divisor = divisors_of_moments(mean, deviation, lambda: moments.amplitude[index], center=center, scale=scale)
         prepare = Preparation(index, mean if center else np.zeros_like(mean), divisor, np.dtype(dtype))
         return cls(source, prepare, mean, centered=center, unit=common_unit(divisor, scale))
 

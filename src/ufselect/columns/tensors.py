@@ -184,12 +184,21 @@ def column_moments(matrix: TensorRows) -> ColumnMoments:
     ]
     smallest, largest, total, whole = (torch.stack(each) for each in zip(*parts, strict=True))
     mean = total.sum(dim=0) / matrix.shape[0]
-    squares: Any = 0.0
+    lowest, highest = smallest.amin(dim=0), largest.amax(dim=0)
+    farthest = torch.maximum(highest - mean, mean - lowest)  # from the mean: powers of shares of it cannot overflow
+    unit = torch.where(farthest > 0.0, farthest, 1.0)
+    second, third, fourth = (torch.zeros_like(mean) for _ in range(3))
     for _, part in matrix.blocks():
-        squares = squares + (part.double() - mean).square().sum(dim=0)
-    found = smallest.amin(dim=0), largest.amax(dim=0), mean, (squares / matrix.shape[0]).sqrt()
-    lowest, highest, means, deviations = (np.asarray(value.double().cpu().numpy()) for value in found)
-    return ColumnMoments(lowest, highest, means, deviations, np.asarray(whole.all(dim=0).cpu().numpy()))
+        shifted = part.double() - mean
+        second += shifted.square().sum(dim=0)
+        shifted /= unit
+        third += shifted.pow(3).sum(dim=0)
+        fourth += shifted.pow(4).sum(dim=0)
+    deviation = (second / matrix.shape[0]).sqrt()
+    ratio = torch.where(deviation > 0.0, unit / deviation, 0.0)
+    skewness, kurtosis = third / matrix.shape[0] * ratio**3, fourth / matrix.shape[0] * ratio**4
+    found = lowest.double(), highest.double(), mean, deviation, whole.all(dim=0), skewness, kurtosis
+    return ColumnMoments(*(np.asarray(each.cpu().numpy()) for each in found))
 
 
 def _digests(matrix: TensorRows) -> list[int]:

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
 from ufselect._utils import wording
-from ufselect._utils.types import Float, Indices, Mask
+from ufselect._utils.types import Float, Indices
 from ufselect._utils.wording import percent, shown
 from ufselect.base import BaseSelector
 from ufselect.base.screening import keep_exclude_of
@@ -285,20 +285,13 @@ class LearnedStructure:
 
 def prepared_as_fitted(selector: BaseSelector, X: Any, columns: Indices) -> Columns:
     """Centre and scale columns as a fit did, which may have been to those of them that were found or are kept."""
-    prepared: Columns = selector._prepared(X)
     significance = getattr(selector, "significance_", None)
     if significance is None or not significance.n_found or getattr(selector, "scale", None) != "moderate":
-        return prepared
+        return selector._prepared(X)
     names = getattr(selector, "feature_names_in_", None)
     kept = keep_exclude_of(selector, selector.n_features_in_, None if names is None else list(names)).keep
-    return _moderately_scaled_by(significance.found[columns] | np.isin(columns, kept), prepared)
-
-
-def _moderately_scaled_by(in_fit: Mask, X: Columns) -> Columns:
-    """Scale columns as in a fit to some of them: by s + s̃ with s̃ the median of their standard deviations s."""
-    roots = np.sqrt(X.squared_norms() / X.shape[0])  # s/(s + m) with m the median of all of them
-    spreads = roots / np.maximum(1.0 - roots, np.finfo(np.float64).tiny)  # s/m
-    return X.scaled((spreads + 1.0) / (spreads + np.median(spreads[in_fit])))
+    in_fit = significance.found[columns] | np.isin(columns, kept)
+    return Columns.prepared(X, center=selector.center, scale="moderate", among=in_fit)
 
 
 def no_structure(selector: Any) -> ValueError:
