@@ -18,7 +18,6 @@ from ufselect.cli.options import ColumnOptions
 if TYPE_CHECKING:
     from ufselect.base import BaseSelector
     from ufselect.cli.reading import LoadedTable
-    from ufselect.files import Table
 
 _ACTIONS = {"keep": "Kept regardless of their score", "exclude": "Excluded"}
 _MOST_NAMED = 3
@@ -121,10 +120,10 @@ def matching_columns(texts: Sequence[str], names: Sequence[str], aside: Mapping[
     return list(dict.fromkeys(column for columns in found.values() for column in columns))
 
 
-def why_not_a_column(name: str, names: Sequence[str], aside: Mapping[str, Any]) -> str:
+def why_not_a_column(name: str, names: Sequence[str], aside: Mapping[str, str]) -> str:
     """Return why a name is not that of a column, and which name may have been meant."""
     if name in aside:
-        return f"column '{shown(name)}' is set aside and takes no part in the selection"
+        return f"column '{shown(name)}' is set aside ({aside[name]}) and takes no part in the selection"
     return f"there is no column '{shown(name)}'{guess_at(name, names)}"
 
 
@@ -157,43 +156,43 @@ class ColumnList:
 
 
 def column_lists(
-    lines: Mapping[Path, Sequence[str]], table: Table, reserved: Sequence[str], option: str
+    lines: Mapping[Path, Sequence[str]], loaded: LoadedTable, reserved: Sequence[str], option: str
 ) -> dict[str, ColumnList]:
     """Return the columns listed in files, by the name of the file; by its path if another row would have that name."""
     names = [path.name for path in lines]
     taken = {*reserved, *(name for name in names if names.count(name) > 1)}
     return {
-        str(path.absolute()) if path.name in taken else path.name: _column_list(several, path, table, option)
+        str(path.absolute()) if path.name in taken else path.name: _column_list(several, path, loaded, option)
         for path, several in lines.items()
     }
 
 
-def _column_list(lines: Sequence[str], path: Path, table: Table, option: str) -> ColumnList:
+def _column_list(lines: Sequence[str], path: Path, loaded: LoadedTable, option: str) -> ColumnList:
     """Return the columns that lines of one name, or of several separated by commas, stand for."""
-    index = {name: column for column, name in enumerate(table.names)}
-    numbered, numbers = [_NUMBERED.fullmatch(name) for name in table.names], {}
+    index, aside = loaded.columns_of_variables, loaded.aside
+    numbered, numbers = [_NUMBERED.fullmatch(name) for name in index], {}
     if all(numbered) and len({match[1] for match in numbered if match}) == 1:  # the file has no names
         numbers = {match[2]: match[0] for match in numbered if match}
-    names = [numbers.get(name, name) for line in lines for name in _names_in_line(line, index)]
+    given = [[line] if line in index else names_in_line(line) for line in lines]  # a name may have commas
+    names = [numbers.get(name, name) for several in given for name in several]
     if not names:
         raise typer.BadParameter(f"{shown(str(path))} contains no names", param_hint=option)
     different = dict.fromkeys(names)
     unknown = [name for name in different if name not in index]
-    aside = [name for name in unknown if name in table.aside]
-    if aside or len(unknown) == len(different):
-        refused = aside or unknown
-        if len(refused) == 1 or aside:
-            reason = why_not_a_column(refused[0], table.names, table.aside)
+    refused = [name for name in unknown if name in aside]
+    if refused or len(unknown) == len(different):
+        if len(unknown) == 1 or refused:
+            reason = why_not_a_column((refused or unknown)[0], list(index), aside)
         else:
-            named = listed(refused, _MOST_NAMED, quoted=True)
-            reason = f"none of {counted(len(refused), 'name')} is a column: {named}{guess_at(refused[0], table.names)}"
+            named = listed(unknown, _MOST_NAMED, quoted=True)
+            reason = f"none of {counted(len(unknown), 'name')} is a column: {named}{guess_at(unknown[0], list(index))}"
         raise typer.BadParameter(f"{shown(str(path))}: {reason}", param_hint=option)
-    return ColumnList([index[name] for name in different if name in index], len(names) - len(different), unknown)
+    columns = [column for name in different for column in index.get(name, ())]
+    return ColumnList(columns, len(names) - len(different), unknown)
 
 
-def _names_in_line(line: str, known: Mapping[str, int]) -> Sequence[str]:
-    if line in known:  # a name may have commas
-        return [line]
+def names_in_line(line: str) -> Sequence[str]:
+    """Return the names in a line, which are separated by commas."""
     try:
         parts = next(csv.reader([line], skipinitialspace=True))
     except csv.Error:  # longer than any name
