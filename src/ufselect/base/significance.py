@@ -24,7 +24,7 @@ from ufselect.base.structures_of_columns import FEW_UNITS, random_splits, struct
 from ufselect.columns.dense import Columns
 from ufselect.columns.in_memory import Matrix, MatrixInMemory
 from ufselect.columns.ranks import centered_ranks
-from ufselect.solvers.permutation_test import Hypothesis, benjamini_hochberg, permutation_p_values
+from ufselect.solvers.permutation_test import RESOLUTION, Hypothesis, benjamini_hochberg, permutation_p_values
 
 LIMITS = "The test cannot see what only one column carries, nor whether the structure is the one you have in mind."
 """What the test cannot see."""
@@ -39,6 +39,7 @@ _FIRST_SHARE = 0.9  # of the errors that are allowed in all tests together
 _MOST_VALUES = 300_000_000  # of a larger sample, on which nothing may be found either
 _FEW_SAMPLES = 500  # up to which halves of the columns are split more often: their structures vary more
 _SPLITS, _SPLITS_OF_FEW_SAMPLES = 3, 6
+_RESOLUTION_IF_ADAPTED = 2.0  # a tenth of the errors is left for this test, which would take ten times as long
 _DIRECTIONS = 60  # of a sum of kernels
 _FEWEST_COLUMNS_WITH_DEPTH = 200
 _FEWEST_ZEROS = 0.25  # share of zeros from which the number of nonzero values measures depth
@@ -305,8 +306,8 @@ class _Tests:
         starts = np.flatnonzero(np.diff(sample.units, prepend=-1))
         with counting(sample.n_units, test.verbose, "Permutation tests", "column") as advance:
             found = permutation_p_values(
-                sample.X.values, hypotheses, unit_starts=starts, fdr=fdr, rng=self._rng, n_jobs=test.n_jobs,
-                advance=advance,
+                sample.X.values, hypotheses, unit_starts=starts, fdr=fdr, rng=self._rng,
+                resolution=_RESOLUTION_IF_ADAPTED if self._adapted else RESOLUTION, n_jobs=test.n_jobs, advance=advance,
             )  # fmt: skip
         self.n_permutations = found.n_permutations
         return found.values

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
+from joblib import Parallel, delayed
 
 from ufselect._utils.compiling import compiled, compiled_in_order
-from ufselect._utils.threads import map_row_blocks, threads_for
+from ufselect._utils.threads import number_of_threads, threads_for
 from ufselect._utils.types import Float, Indices
 
 ENOUGH_EXCEEDANCES = 10
 """Permutations at least as large as the data after which a test stops: p is then known to 32 % of itself."""
 
 RESOLUTION = 4.0
-"""Smallest p-values are this much smaller than what the Benjamini–Hochberg procedure needs."""
+"""Smallest p-values are by default this much smaller than what the Benjamini–Hochberg procedure needs."""
 
 _FIRST_BATCH = 50
 _FEWEST_PERMUTATIONS = 200
@@ -53,13 +53,14 @@ def permutation_p_values(
     unit_starts: Indices,
     fdr: float,
     rng: np.random.Generator,
+    resolution: float = RESOLUTION,
     n_jobs: int | None = None,
     advance: Callable[[int], None] = lambda _: None,
 ) -> PermutationPValues:
     """Return how often xᵀKx is at least as large with the values of x permuted within strata.
 
     A unit stops after 10 such permutations, b of them in all: p = 10/b is exact whatever the distribution of its values
-    (Besag and Clifford, 1991). Units that do not get there go on until 1/b is a quarter of what the
+    (Besag and Clifford, 1991). Units that do not get there go on until 1/b is ``resolution`` times less than what the
     Benjamini–Hochberg procedure asks of as many units as are left, and p = (1 + c)/(1 + b) for c such permutations. The
     fewer are left, the more permutations each of them takes, so the work in all depends little on their number.
 
@@ -75,6 +76,8 @@ def permutation_p_values(
         The false discovery rate at which units are called significant.
     rng : Generator
         Draws the permutations.
+    resolution : float, default=4.0
+        How much smaller than the Benjamini–Hochberg procedure needs the smallest p-values are.
     n_jobs : int, optional
         Number of threads, for a sparse X. The result does not depend on it.
     advance : callable, optional
@@ -96,18 +99,20 @@ def permutation_p_values(
     array([ True, False])
     """
     ends = np.append(unit_starts, X.shape[1])
-    tests = [_Test(X, each, ends, n_jobs) for each in hypotheses]
+    tests = [_Test(X, each, ends) for each in hypotheses]
+    # Products of a dense X have threads of their own.
+    parallel = Parallel(n_jobs=number_of_threads(n_jobs) if sp.issparse(X) else 1, require="sharedmem")
     n_units, total, size = len(unit_starts), 0, _FIRST_BATCH
     n_open = sum(test.n_open for test in tests)
-    while n_open and total + 1 < max(RESOLUTION * n_units / (fdr * n_open), _FEWEST_PERMUTATIONS):
+    while n_open and total + 1 < max(resolution * n_units / (fdr * n_open), _FEWEST_PERMUTATIONS):
         size = min(size, max(1, _BATCH_BYTES // (8 * X.shape[0])))
         drawn: dict[bytes, Indices] = {}  # hypotheses with the same strata share their permutations
-        for test in tests:
-            if test.n_open:
-                key = test.sizes.tobytes()
-                if key not in drawn:
-                    drawn[key] = permutations_within(test.sizes, size, rng)
-                test.compare(drawn[key])
+        unfinished = [test for test in tests if test.n_open]
+        for test in unfinished:
+            key = test.sizes.tobytes()
+            if key not in drawn:
+                drawn[key] = permutations_within(test.sizes, size, rng)
+        parallel(delayed(test.compare)(drawn[test.sizes.tobytes()]) for test in unfinished)
         total, size, before = total + size, 2 * size, n_open
         n_open = sum(test.n_open for test in tests)
         advance(before - n_open)
@@ -169,7 +174,7 @@ def _shuffled(draws: Any, ends: Any) -> Any:
 class _Test:
     """The units of one hypothesis: how many permutations were drawn for each, and how many reached its statistic."""
 
-    def __init__(self, X: Any, hypothesis: Hypothesis, ends: Indices, n_jobs: int | None) -> None:
+    def __init__(self, X: Any, hypothesis: Hypothesis, ends: Indices) -> None:
         self.units = hypothesis.units
         order = np.argsort(hypothesis.strata, kind="stable")  # strata are contiguous from here on
         self.sizes = np.bincount(hypothesis.strata)
@@ -179,7 +184,6 @@ class _Test:
         part = X[:, columns]
         self._X = (part.tocsr()[order].tocsc() if sp.issparse(part) else part[order]).astype(np.float32)
         self._T = np.ascontiguousarray(hypothesis.T[order], dtype=np.float32)
-        self._n_jobs = n_jobs
         self._exceeding = np.zeros(len(self.units), dtype=np.intp)
         self.drawn = np.zeros(len(self.units), dtype=np.intp)
         squares = np.sum((self._X.T @ self._T) ** 2, axis=1, dtype=np.float64)
@@ -199,8 +203,10 @@ class _Test:
     def compare(self, permutations: Indices) -> None:
         """Count the permutations that reach the statistic of each open unit, until there are enough of them."""
         if sp.issparse(self._X):
-            counted = map_row_blocks(partial(self._counted, permutations), len(self.units), 1, self._n_jobs)
-            self._exceeding, drawn = np.concatenate(counted).T
+            self._exceeding, drawn = _count_exceeding(
+                self._X.indptr, self._X.indices, self._X.data, self._ends, self._T, permutations, self._least,
+                self._exceeding, ENOUGH_EXCEEDANCES,
+            ).T  # fmt: skip
             self.drawn += drawn
             return
         n, q = self._T.shape
@@ -235,14 +241,6 @@ class _Test:
             np.put_along_axis(inverse, permutations, np.arange(n, dtype=inverse.dtype)[None, :], axis=1)
             products = (X.T[:, inverse].reshape(-1, n) @ self._T).reshape(d, count, q)
             return np.einsum("dbq,dbq->db", products, products, dtype=np.float64)
-
-    def _counted(self, permutations: Indices, units: slice) -> Indices:
-        ends, X = self._ends[units.start : units.stop + 1], self._X
-        found: Indices = _count_exceeding(
-            X.indptr, X.indices, X.data, ends, self._T, permutations, self._least[units], self._exceeding[units],
-            ENOUGH_EXCEEDANCES,
-        )  # fmt: skip
-        return found
 
 
 def _squared_norms(X: Any) -> Float:
