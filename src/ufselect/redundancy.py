@@ -144,7 +144,7 @@ def redundant_columns(
     if called is not None and len(called) != X.shape[1]:
         raise ValueError(f"names has {len(called)} names, but X has {X.shape[1]} columns.")
     kept = columns_named(keep, "keep", X.shape[1], called)
-    return _redundancy(X, float(above), kept, called, n_jobs, verbose)
+    return redundancy_of(X, float(above), kept, called, n_jobs, verbose)
 
 
 class DropRedundant(SelectorMixin, BaseEstimator):  # type: ignore[misc]
@@ -221,7 +221,7 @@ class DropRedundant(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         X = validate_data(self, X, accept_sparse=("csr", "csc"), dtype=[np.float64, np.float32])
         names = column_names(None, self)
         kept = columns_named(self.keep, "keep", X.shape[1], names)
-        self.redundancy_ = _redundancy(X, float(self.above), kept, names, self.n_jobs, self.verbose)
+        self.redundancy_ = redundancy_of(X, float(self.above), kept, names, self.n_jobs, self.verbose)
         return self
 
     def _get_support_mask(self) -> Mask:
@@ -236,9 +236,16 @@ class DropRedundant(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         return tags
 
 
-def _redundancy(
-    X: Any, above: float, keep: Indices, names: Sequence[str] | None, n_jobs: int | None, verbose: int
+def redundancy_of(
+    X: Any,
+    above: float,
+    keep: Indices,
+    names: Sequence[str] | None,
+    n_jobs: int | None,
+    verbose: int,
+    n_missing: Indices | None = None,
 ) -> Redundancy:
+    """Find the columns that say the same; of these, those with the fewest values filled in come first."""
     d = X.shape[1]
     n_threads = number_of_threads(n_jobs)
     with one_thread():
@@ -246,6 +253,8 @@ def _redundancy(
         workers = Parallel(n_jobs=n_threads, require="sharedmem", return_as="generator")
         degree, centrality = _neighbours(columns, workers, verbose)
         order = _order(columns, degree, centrality, keep, names)
+        if n_missing is not None:
+            order = order[np.lexsort((n_missing[order], ~np.isin(order, keep)))]
         representative_of = _representatives(columns, order, keep, workers, verbose)
         correlations = np.ones(d)
         others = np.flatnonzero(representative_of != np.arange(d))

@@ -1,7 +1,9 @@
-"""Variables of a table as columns of numbers."""
+"""Levels of a column of any values, and categories as columns of zeros and ones."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -13,7 +15,22 @@ from ufselect._utils.types import Float, Indices
 from ufselect.columns.tabular import is_missing
 
 OTHER = "other"
-_RAREST = 0.01  # share of the values, below which levels are pooled
+_RAREST = 0.01  # share of the values
+_FEWEST = 2  # values; levels that have fewer or are rarer are pooled
+_COVERED = 0.5  # share of the values that have levels of their own in a category
+_MISSING = {"", "na", "n/a", "nan", "-nan", "null", "#n/a", "?", "."}
+_MISSING_NUMBERS = _MISSING | {"-", "--", "*", "none", "missing", "unknown"}
+_NUMBER = re.compile(r"[+-]?(?:(?:0|[1-9]\d*)\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$")
+_MONTH = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*"
+_TIME = r"\d{1,2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:\s*[ap]m)?(?:\s*(?:z|utc|[+-]\d{2}:?\d{2}))?"
+_DATE = re.compile(
+    rf"(?:(?:\d{{4}}[-/.]\d{{1,2}}(?:[-/.]\d{{1,2}})?|\d{{1,2}}[-/.]\d{{1,2}}[-/.]\d{{2,4}}"
+    rf"|(?:\d{{1,2}}[-\s.]+)?{_MONTH}[-\s.,]+(?:\d{{1,2}},?\s+)?(?:\d{{4}}|\d{{2}})|\d{{4}}[-\s]{_MONTH}(?:[-\s]\d{{1,2}})?)"
+    rf"(?:[t\s]+{_TIME})?|{_TIME})$"
+)
+_NEARLY_ALL = 0.95
+_MOST = 0.8
+_LONGEST_CODE = 40
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,6 +39,7 @@ class Levels:
 
     names: tuple[str, ...]
     codes: Indices  # −1 if missing
+    has_marks: bool = False  # some are missing that are written as a text, such as NA or ?
 
     @classmethod
     def of(cls, values: npt.NDArray[Any]) -> Levels:
@@ -32,16 +50,55 @@ class Levels:
             different = dict.fromkeys(keys)
         except TypeError:  # lists, say
             return cls.of(np.array([None if value is None else str(value) for value in listed], dtype=object))
-        texts = {key: None if is_missing(key[1]) else _text(key[1]) for key in different}
-        names = sorted({text for text in texts.values() if text is not None})
-        places: dict[str | None, int] = {None: -1, **{name: place for place, name in enumerate(names)}}
+        texts = {key: "" if is_missing(key[1]) else _text(key[1]) for key in different}
+        marks = {text for text in texts.values() if text.lower() in _MISSING}
+        names = sorted(set(texts.values()) - marks)
+        places = dict.fromkeys(marks, -1) | {name: place for place, name in enumerate(names)}
         by_key = {key: places[text] for key, text in texts.items()}
-        return cls(tuple(names), np.fromiter(map(by_key.__getitem__, keys), np.intp, len(keys)))
+        codes = np.fromiter(map(by_key.__getitem__, keys), np.intp, len(keys))
+        return cls(tuple(names), codes, bool(marks - {""}))
 
     @cached_property
     def counts(self) -> Indices:
         """How often each level occurs."""
         return np.bincount(self.codes[self.codes >= 0], minlength=len(self.names))
+
+    @property
+    def n_missing(self) -> int:
+        """Number of missing values."""
+        return len(self.codes) - int(self.counts.sum())
+
+    @cached_property
+    def numbers(self) -> Float | None:
+        """The values as numbers if all levels are numbers or texts such as "missing"; None if they are not.
+
+        Numbers with leading zeros are codes.
+        """
+        known = [name.lower() not in _MISSING_NUMBERS for name in self.names]
+        pairs = list(zip(self.names, known, strict=True))
+        if not any(known) or not all(_NUMBER.match(name) for name, is_known in pairs if is_known):
+            return None
+        return np.array([*(float(name) if is_known else np.nan for name, is_known in pairs), np.nan])[self.codes]
+
+    @property
+    def are_numbers(self) -> bool:
+        """Whether the values are numbers, rather than a category whose levels are numbered."""
+        if self.numbers is None:
+            return False
+        return self.has_marks or np.isnan(self.numbers).sum() > self.n_missing or not is_category(self)
+
+    @property
+    def are_dates(self) -> bool:
+        """Whether nearly all levels are dates, months of years or times."""
+        return _share(self.names, lambda name: bool(_DATE.match(name.lower()))) >= _NEARLY_ALL
+
+    @property
+    def look_like_codes(self) -> bool:
+        """Whether the levels look like those of an identifier: without blanks, with digits or of one length."""
+        if _share(self.names, lambda name: " " in name or len(name) > _LONGEST_CODE) > 1.0 - _NEARLY_ALL:
+            return False
+        with_digits = _share(self.names, lambda name: any(map(str.isdigit, name)) or "@" in name)
+        return with_digits >= _MOST or len({len(name) for name in self.names}) == 1
 
 
 @dataclass(frozen=True)
@@ -57,7 +114,7 @@ class Category:
         """Return the levels that a column has, rare ones pooled."""
         counts = dict(zip(found.names, found.counts.tolist(), strict=True))
         total = sum(counts.values())
-        rare = [level for level, count in counts.items() if count < _RAREST * total]
+        rare = [level for level, count in counts.items() if count < _least(total)]
         pools = len(rare) > 1
         if pools:
             pooled = sum(counts.pop(level) for level in rare)
@@ -79,5 +136,20 @@ class Category:
         return np.asarray(rows[row[found.codes]][:, -len(self.encoded) :])
 
 
+def is_category(found: Levels) -> bool:
+    """Whether levels that are not rare cover most of the values."""
+    total = int(found.counts.sum())
+    return int(found.counts[found.counts >= _least(total)].sum()) >= _COVERED * total
+
+
+def _least(total: int) -> float:
+    return max(_FEWEST, _RAREST * total)
+
+
+def _share(names: Iterable[str], test: Any) -> float:
+    passed = [bool(test(name)) for name in names]
+    return sum(passed) / max(1, len(passed))
+
+
 def _text(value: Any) -> str:
-    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value).strip()

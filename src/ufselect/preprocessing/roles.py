@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from ufselect._utils.wording import percent
-from ufselect.preprocessing.encoding import Levels
+from ufselect._utils.types import Float
+from ufselect._utils.wording import percent, shown
+from ufselect.preprocessing.amounts import amounts_among
+from ufselect.preprocessing.column_names import says_code, says_date, says_id, says_kind, says_number, says_time
+from ufselect.preprocessing.encoding import Levels, is_category
+from ufselect.preprocessing.near_copies import Numbers, near_copies
+from ufselect.preprocessing.number_summary import NumberSummary, known_values, summary_of
 
-_MOST_LEVELS = 50
+_FEWEST_ROWS = 5  # by which row numbers are told
+_FEWEST_ROWS_WITH_GAPS = 30
+_FEWEST_ROWS_IN_ANY_ORDER = 100
+_NEARLY_ALL = 0.99
+_WIDEST_SPAN = 3  # of row numbers and ranks, in numbers of rows: of counts of this span, many would be equal
+_FIRST_DAY, _LAST_DAY = 19_000_101, 21_001_231
+_FEWEST_CODES = 3
 
 
 class Role(StrEnum):
@@ -49,50 +59,137 @@ class ColumnRole:
         return self.role.is_feature
 
 
-def column_roles(
-    X: npt.NDArray[Any],
-    names: Sequence[str],
-    others: Mapping[str, npt.NDArray[Any]],
-    *,
-    roles: Mapping[str, str] | None = None,
-    keep: Sequence[str] | None = None,
-    max_missing: float = 0.5,
+@dataclass(frozen=True)
+class Rules:
+    """What the caller wants of the roles."""
+
+    roles: Mapping[str, Role]
+    keep: frozenset[str]
+    max_missing: float = 0.5
+    near_copies: float | None = 0.999
+    logarithms: bool | str = "auto"
+
+
+def roles_of(
+    X: npt.NDArray[np.floating], names: Sequence[str], others: Mapping[str, Levels], rules: Rules
 ) -> dict[str, ColumnRole]:
-    """Return the role of each numeric column, then of each of the others."""
-    found = _roles_of_numbers(X, names, max_missing) | {
-        name: _role_of_others(name, values, max_missing) for name, values in others.items()
-    }
-    for name, role in (roles or {}).items():
-        found[name] = ColumnRole(name, Role(role), "requested")
-    for name in keep or ():
+    """Return the role of every column, given the numeric ones as a matrix, the others by their levels."""
+    summary = summary_of(X)
+    found = {each.name: each for each in _roles_of_numbers(X, names, summary, rules)}
+    found |= {name: _role_of_levels(name, levels, rules.max_missing) for name, levels in others.items()}
+    for name in rules.keep:
         if not found[name].is_feature:
-            found[name] = ColumnRole(name, Role.category if name in others else Role.numeric, "requested")
+            role = Role.category if name in others else Role.numeric
+            found[name] = ColumnRole(name, role, f"kept, although it is {found[name].reason}")
+    for name, role in rules.roles.items():
+        found[name] = ColumnRole(name, role, "requested")
+    if rules.near_copies is not None:
+        for name, reason in _copies(X, names, others, summary, found, rules).items():
+            found[name] = ColumnRole(name, Role.copy, reason)
+    if rules.logarithms:
+        index = [j for j, name in enumerate(names) if found[name].role is Role.numeric and name not in rules.roles]
+        amounts = amounts_among(X, np.array(index, dtype=np.intp), summary, any_units=rules.logarithms is True)
+        for column, reason in amounts.items():
+            found[names[column]] = ColumnRole(names[column], Role.amount, reason)
     return found
 
 
-def _roles_of_numbers(X: npt.NDArray[Any], names: Sequence[str], max_missing: float) -> dict[str, ColumnRole]:
-    missing = np.isnan(X).mean(axis=0)
-    constant = np.fmin.reduce(X, axis=0) == np.fmax.reduce(X, axis=0)
-    found = {}
-    for name, share, same in zip(names, missing.tolist(), constant.tolist(), strict=True):
-        if share > max_missing:
-            found[name] = ColumnRole(name, Role.incomplete, f"{percent(share)} missing")
-        elif same:
-            found[name] = ColumnRole(name, Role.constant, "constant")
+def _roles_of_numbers(
+    X: npt.NDArray[np.floating], names: Sequence[str], summary: NumberSummary, rules: Rules
+) -> Iterator[ColumnRole]:
+    n = len(X)
+    shares, constant = (summary.n_missing / n).tolist(), summary.constant.tolist()
+    span = summary.largest - summary.smallest
+    may_differ = summary.whole & (span >= _NEARLY_ALL * (n - summary.n_missing) - 1.0)
+    for j, name in enumerate(names):
+        if shares[j] > rules.max_missing:
+            yield ColumnRole(name, Role.incomplete, f"{percent(shares[j])} missing")
+        elif constant[j]:
+            yield ColumnRole(name, Role.constant, "constant")
+        elif not summary.whole[j]:
+            yield (
+                ColumnRole(name, Role.date, "date, by its name") if says_date(name) else ColumnRole(name, Role.numeric)
+            )
         else:
-            found[name] = ColumnRole(name, Role.numeric)
-    return found
+            yield _role_of_whole_numbers(name, X[:, j], bool(may_differ[j]))
 
 
-def _role_of_others(name: str, values: npt.NDArray[Any], max_missing: float) -> ColumnRole:
-    if values.dtype.kind == "M":
+def _role_of_whole_numbers(name: str, column: npt.NDArray[np.floating], may_differ: bool) -> ColumnRole:
+    """Return the role of whole numbers: ids, days such as 20240131, codes of a category, or numbers."""
+    if says_id(name):
+        return ColumnRole(name, Role.id, "identifier, by its name")
+    if may_differ and (reason := _why_row_number(name, known_values(column))):
+        return ColumnRole(name, Role.id, reason)
+    if says_date(name) or _are_days(column):
         return ColumnRole(name, Role.date, "dates")
-    levels = Levels.of(values)
-    share = float(np.mean(levels.codes < 0))
+    if says_kind(name):
+        levels = Levels.of(column)
+        if len(levels.names) >= _FEWEST_CODES and is_category(levels):
+            return ColumnRole(name, Role.category, "codes, by its name")
+        if len(levels.names) >= _FEWEST_CODES and says_code(name):
+            return ColumnRole(name, Role.id, f"code with {len(levels.names):,} values")
+    return ColumnRole(name, Role.numeric)
+
+
+def _why_row_number(name: str, values: Float) -> str:
+    """Return why whole numbers look like row numbers or ids, nearly all of which differ; nothing if they do not."""
+    n, n_different = len(values), len(np.unique(values))
+    if n < _FEWEST_ROWS or n_different < _NEARLY_ALL * n:
+        return ""
+    steps = np.diff(values)
+    is_sorted = bool((steps >= 0.0).all() or (steps <= 0.0).all())
+    span = float(np.ptp(values))
+    is_dense = span == n - 1 or (n >= _FEWEST_ROWS_WITH_GAPS and span < _WIDEST_SPAN * n)
+    if is_sorted and is_dense and not says_time(name):
+        return "row number"
+    if says_number(name) or says_code(name):
+        return f"number of a row, by its name: {n_different:,} different ones"
+    if n >= _FEWEST_ROWS_IN_ANY_ORDER and span < _WIDEST_SPAN * n and not says_time(name):
+        return f"number of a row: {n_different:,} different ones up to {values.max():,.0f}"
+    return ""
+
+
+def _are_days(column: npt.NDArray[np.floating]) -> bool:
+    """Whether whole numbers are all days written as 20240131."""
+    low, high = np.fmin.reduce(column), np.fmax.reduce(column)
+    if not _FIRST_DAY <= low < high <= _LAST_DAY:
+        return False
+    month, day = np.divmod(known_values(column) % 10_000, 100)
+    return bool(((month >= 1) & (month <= 12) & (day >= 1) & (day <= 31)).all())
+
+
+def _role_of_levels(name: str, levels: Levels, max_missing: float) -> ColumnRole:
+    """Return the role of a column that holds no numbers."""
+    share, n_levels = levels.n_missing / len(levels.codes), len(levels.names)
     if share > max_missing:
         return ColumnRole(name, Role.incomplete, f"{percent(share)} missing")
-    if len(levels.names) < 2:
+    if n_levels < 2:
         return ColumnRole(name, Role.constant, "constant")
-    if len(levels.names) <= _MOST_LEVELS:
+    if says_id(name):
+        return ColumnRole(name, Role.id, "identifier, by its name")
+    if levels.are_dates:
+        return ColumnRole(name, Role.date, f"dates such as {shown(levels.names[0])}")
+    if is_category(levels):
         return ColumnRole(name, Role.category)
-    return ColumnRole(name, Role.text, f"{len(levels.names):,} different values")
+    if levels.look_like_codes:
+        return ColumnRole(name, Role.id, f"code with {n_levels:,} values")
+    return ColumnRole(name, Role.text, f"{n_levels:,} different texts")
+
+
+def _copies(
+    X: npt.NDArray[np.floating],
+    names: Sequence[str],
+    others: Mapping[str, Levels],
+    summary: NumberSummary,
+    found: Mapping[str, ColumnRole],
+    rules: Rules,
+) -> dict[str, str]:
+    """Return which features are near copies of others, and of which."""
+    assert rules.near_copies is not None
+    varies = ~summary.constant
+    numeric = [j for j, name in enumerate(names) if found[name].role in (Role.numeric, Role.amount) and varies[j]]
+    categories = {name: levels for name, levels in others.items() if found[name].role is Role.category}
+    categories |= {name: Levels.of(X[:, j]) for j, name in enumerate(names) if found[name].role is Role.category}
+    requested = frozenset(name for name, role in rules.roles.items() if role.is_feature)
+    some = Numbers(X, np.array(numeric, dtype=np.intp), names, summary)
+    return near_copies(some, categories, rules.near_copies, rules.keep | requested)

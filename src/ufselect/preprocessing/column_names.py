@@ -1,0 +1,59 @@
+"""What the name of a column says about it."""
+
+from __future__ import annotations
+
+import re
+
+_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\d_]+")
+_IDS = {"id", "ids", "uid", "uuid", "guid", "pid", "sid", "rowid", "rowname", "rownames", "rownum", "rowno"}
+_IDS |= {"rownumber", "unnamed", "isbn", "iban", "ssn"}
+_OWNERS = "account|case|client|contract|customer|device|employee|household|invoice|item|loan|member|order|participant"
+_OWNERS += "|passenger|patient|person|product|record|respondent|row|sample|session|student|subject|transaction|user"
+_ID = re.compile(rf"(?:{_OWNERS})ids?$")
+_NUMBER = re.compile(rf"(?:{_OWNERS})(?:no|nr|num|number|key|index|idx|ref|reference)$")
+_NUMBERED = {"no", "nr", "num", "number", "key", "index", "idx", "ref", "reference", "serial", "barcode", "phone"}
+_CODES = {"code", "zip", "zipcode", "postcode", "fips", "iso"}
+_KINDS = _CODES | {"type", "class", "zone", "segment", "cluster", "category", "region", "district", "department"}
+_KINDS |= {"species", "country", "brand", "gender", "sex", "race", "ethnicity", "religion", "occupation", "industry"}
+_KIND = re.compile(r"(?:type|code|class|zone|segment|cluster|category)$")
+_TIMES = {"time", "year", "date", "day", "month", "week", "hour", "minute", "second", "timestamp", "datetime", "t"}
+_TIMES |= {"times", "years", "days", "months", "weeks", "hours", "minutes", "seconds", "yr", "age", "wavelength"}
+_DATES = {"date", "datetime", "timestamp"}
+
+
+def words_of(name: str) -> list[str]:
+    """Return the words of a name in lower case, as in customerID, customer_id, Customer Id or customer.id.1."""
+    return [word.lower() for word in _WORD.findall(name)]
+
+
+def says_id(name: str) -> bool:
+    """Whether a name is that of an identifier: ID, customer_id, rownames, Unnamed: 0."""
+    words = words_of(name)
+    return bool(words) and (words[0] in _IDS or words[-1] in _IDS or bool(_ID.search("".join(words))))
+
+
+def says_number(name: str) -> bool:
+    """Whether a name may be that of a running number: no, order_number, index."""
+    words = words_of(name)
+    return bool(words) and (words[-1] in _NUMBERED or bool(_NUMBER.search("".join(words))))
+
+
+def says_code(name: str) -> bool:
+    """Whether a name is that of a code, which has any number of values."""
+    return not _CODES.isdisjoint(words_of(name)[-1:]) or name.lower().endswith("code")
+
+
+def says_kind(name: str) -> bool:
+    """Whether a name is that of a category: area_code, MSSubClass, customer_type."""
+    words = words_of(name)
+    return bool(words) and (words[-1] in _KINDS or bool(_KIND.search(words[-1])))
+
+
+def says_time(name: str) -> bool:
+    """Whether a name is that of a quantity by which tables are sorted."""
+    return not _TIMES.isdisjoint(words_of(name))
+
+
+def says_date(name: str) -> bool:
+    """Whether a name is that of a point in time."""
+    return not _DATES.isdisjoint(words_of(name)[-1:])
