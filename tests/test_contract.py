@@ -60,6 +60,7 @@ ORDER = [
     "selection",
     "keep",
     "exclude",
+    "groups",
     "min_distance",
     "fdr",
     "max_iter",

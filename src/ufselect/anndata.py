@@ -140,8 +140,8 @@ def select_genes(
     keep_exclude = _kept_and_excluded(names, keep, exclude)
     _check_number(n_genes, keep_exclude, len(names))
     shared = {"fdr": fdr, "n_jobs": n_jobs, "random_state": random_state, "verbose": verbose}
-    kept_and_excluded = {key: indices.tolist() for key, indices in keep_exclude._asdict().items() if len(indices)}
-    selector = _selector(method, n_genes, shared, params | kept_and_excluded)
+    of_columns = {key: each for key, each in keep_exclude.parameters.items() if each is not None}
+    selector = _selector(method, n_genes, shared, params | of_columns)
     batch = None if batch_key is None else _batches(adata, batch_key)
     X, are_counts = _numbers(adata, names, layer, counts)
     kept = keep_exclude.keep
@@ -158,6 +158,8 @@ def recorded_selection(selector: BaseSelector, names: Sequence[str], settings: M
     """Return the result of a fitted selector, with a record of how it was made; ``settings`` precede the fit."""
     params = selector.get_params()
     keep_exclude = {key: params.pop(key, None) for key in ("keep", "exclude")}
+    given = params.pop("groups", None)
+    groups = None if given is None else selector.group_names_[selector.groups_].tolist()
     significance = getattr(selector, "significance_", None)
     record: dict[str, Any] = {
         "version": __version__,
@@ -165,6 +167,7 @@ def recorded_selection(selector: BaseSelector, names: Sequence[str], settings: M
         "params": {key: value for key, value in params.items() if key not in _WITHOUT_EFFECT},
         "n_selected": int(selector.n_features_),
         **{key: indices and [names[index] for index in indices] for key, indices in keep_exclude.items()},
+        "groups": groups,
         **settings,
         "alignment_curve": getattr(selector, "alignment_curve_", None),
         "test": significance and _record_of(significance, selector.get_support(indices=True)),
@@ -214,7 +217,7 @@ def _numbers(adata: AnnData, names: Sequence[str], layer: str | None, counts: bo
 def _kept_and_excluded(names: Sequence[str], keep: Any, exclude: Any) -> KeepExclude:
     """Return the genes to keep and to exclude, by index."""
     keep_exclude = KeepExclude(_genes(keep, names, "keep"), _genes(exclude, names, "exclude"))
-    if len(both := np.intersect1d(*keep_exclude)):
+    if len(both := np.intersect1d(keep_exclude.keep, keep_exclude.exclude)):
         raise ValueError(f"Gene {called(both[0], names)} is in keep and in exclude.")
     repeated = {name for name, count in Counter(names).items() if count > 1}
     if unclear := [names[index] for index in keep_exclude.keep if names[index] in repeated]:

@@ -96,6 +96,14 @@ class Ranking:
             changed["alignments"][np.sort(others)] = self.alignments_of(X)
         return replace(self, **changed)
 
+    def of_whole_groups(self, constraints: Constraints) -> Ranking:
+        """The same ranking with the columns of each group next to each other, and a sufficient number of groups."""
+        if constraints.groups is None:
+            return self
+        order = in_groups(self.order, self.scores, constraints.groups)
+        ends = constraints.ends(order)
+        return replace(self, order=order, n_sufficient=int(ends[np.searchsorted(ends, self.n_sufficient)]))
+
     def with_attributes(self, **attributes: Any) -> Ranking:
         """The same ranking with further fitted attributes."""
         return replace(self, attributes={**self.attributes, **attributes})
@@ -110,6 +118,25 @@ def from_best_to_worst(scores: Float, *also: Float, relative: bool = False) -> I
     tied_rank = np.empty(len(scores), dtype=np.intp)
     tied_rank[order] = np.concatenate([[0], np.cumsum(falls)])
     return np.lexsort((*(-further for further in reversed(also)), tied_rank))
+
+
+def in_groups(order: Indices, scores: Float, groups: Indices | None, scores_of_groups: Float | None = None) -> Indices:
+    """Put the columns of each group next to each other, the best one first.
+
+    Groups are ordered by the mean score of their columns, unless they have scores of their own, then by mean rank. An
+    order of whole groups is left as it is.
+    """
+    if groups is None or np.count_nonzero(np.diff(groups[order])) == groups.max():
+        return order
+    sizes = np.bincount(groups)
+    ranks = np.empty(len(order))
+    ranks[order] = np.arange(len(order))
+    if scores_of_groups is None:
+        scores_of_groups = np.bincount(groups, scores) / sizes
+    best = from_best_to_worst(scores_of_groups, -np.bincount(groups, ranks) / sizes)
+    places = np.empty(len(best))
+    places[best] = np.arange(len(best))
+    return order[np.argsort(places[groups[order]], kind="stable")]
 
 
 def rank_by_score(scores: Float, *, relative: bool = False) -> Ranking:
@@ -164,19 +191,26 @@ def rank_by_explanation(
     if also is None:
         residual = target if coef is None else target - X @ coef
         also = np.linalg.norm(X.transposed_matmul(residual), axis=1)
-    order, n_open = constraints.arranged(from_best_to_worst(scores, also))
+    order = in_groups(from_best_to_worst(scores, also), scores, constraints.groups)
+    order, n_open = constraints.arranged(order)
     # The order is given, so columns beyond those looked at need not be touched.
-    looked_at = order[: min(steps_to_show(constraints.count), n_open)]
+    looked_at = order[: min(_columns_to_show(order, constraints), n_open)]
     part = X.subset(looked_at)
     gram = part.gram() if part.shape[1] <= min(part.shape[0], LARGEST_DENSE_SYSTEM) else None
     path = alignment_path(
-        part, target, len(looked_at), order=np.arange(len(looked_at)), past_peak=constraints.count is None, gram=gram
+        part,
+        target,
+        len(looked_at),
+        order=np.arange(len(looked_at)),
+        past_peak=constraints.count is None and constraints.groups is None,
+        gram=gram,
     )
     shown = slice(len(path.curve))
+    ends = constraints.ends(looked_at[shown])
     return Ranking(
         order,
         scores,
-        n_sufficient=peak_of(path.curve),
+        n_sufficient=int(ends[peak_of(path.curve[ends - 1]) - 1]),
         coef=coef,
         embedding=embedding,
         alignment_curve=path.curve,
@@ -189,6 +223,13 @@ def rank_by_explanation(
 def steps_to_show(count: int | None) -> int:
     """Length of an alignment curve: it continues past the selected columns to show what more would change."""
     return MOST_SUFFICIENT if count is None else count + min(count, _MOST_TO_SHOW)
+
+
+def _columns_to_show(order: Indices, constraints: Constraints) -> int:
+    """Length of an alignment curve, which is of whole groups."""
+    ends, steps = constraints.ends(order), steps_to_show(constraints.count)
+    last = np.searchsorted(ends, steps) if constraints.count is None else steps - 1
+    return int(ends[min(last, len(ends) - 1)])
 
 
 def peak_of(curve: Float) -> int:
@@ -240,22 +281,33 @@ def rank_by_alignment(
         gram=gram,
         constraints=constraints,
     )
-    curve = path.curve if constraints.count is not None else _beyond_chance(X, structures, path, random_state)
+    ends = constraints.ends(path.order)
+    curve = path.curve[ends - 1]
+    if constraints.count is None:
+        curve = curve - _by_chance(X, structures, len(ends), constraints.groups, random_state)
     r2 = r2_curve(X, Z, path.order, gram=None if gram is None else gram[np.ix_(path.order, path.order)])
-    ranked = rank_along(path, r2, len(constraints.first))
+    ranked = rank_along(path, r2, constraints)
     alignments_of = partial(alignments_with, structures=[each.T for each in structures])
-    return replace(ranked, n_sufficient=peak_of(curve), coef=W, embedding=Z, alignments_of=alignments_of)
+    sufficient = int(ends[peak_of(curve) - 1])
+    return replace(ranked, n_sufficient=sufficient, coef=W, embedding=Z, alignments_of=alignments_of)
 
 
-def rank_along(path: AlignmentPath, r2: Float, n_first: int = 0) -> Ranking:
+def rank_along(path: AlignmentPath, r2: Float, constraints: Constraints) -> Ranking:
     """Rank columns in the order of a path; those beyond its end by what they have in common with those on it.
 
-    The first ``n_first`` come first whatever their gain. The columns up to the peak of the alignment are sufficient.
+    The first ones come first whatever their gain; after them gains do not rise, with groups within each group. The
+    columns up to the peak of the alignment are sufficient.
     """
-    gains = falling_after(path.gains, n_first)
-    scores = np.minimum(path.rest, gains[-1]) if len(gains) > n_first else path.rest.copy()
+    groups, n_first = constraints.groups, len(constraints.first)
+    if groups is None:
+        gains = falling_after(path.gains, n_first)
+        scores = np.minimum(path.rest, gains[-1]) if len(gains) > n_first else path.rest.copy()
+    else:
+        ends = constraints.ends(path.order)
+        gains = np.concatenate([np.minimum.accumulate(part) for part in np.split(path.gains, ends[:-1])])
+        scores = path.rest.copy()
     scores[path.order] = gains
-    rest = from_best_to_worst(path.rest)
+    rest = in_groups(from_best_to_worst(path.rest), path.rest, groups, path.rest_of_groups)
     return Ranking(
         np.concatenate([path.order, rest[~np.isin(rest, path.order)]]),
         scores,
@@ -271,16 +323,17 @@ def falling_after(gains: Float, n_first: int) -> Float:
     return np.concatenate([gains[:n_first], np.minimum.accumulate(gains[n_first:])])
 
 
-def _beyond_chance(X: Columns, structures: Sequence[StructureFactor], path: AlignmentPath, random_state: Any) -> Float:
-    """Return the alignment curve; if d > n, minus what the best of shuffled columns reach on average."""
+def _by_chance(
+    X: Columns, structures: Sequence[StructureFactor], length: int, groups: Indices | None, random_state: Any
+) -> Float | float:
+    """Return what the best shuffled columns, or groups of them, reach on average if d > n; 0 if not."""
     n, d = X.shape
     if d <= n:
-        return path.curve
-    rng = check_random_state(random_state)
-    length = len(path.curve)
+        return 0.0
+    rng, free = check_random_state(random_state), Constraints(groups=groups)
     T = X.centered_like(np.hstack([each.T / np.linalg.norm(each.T) for each in structures]))
-    by_chance = [alignment_path(X.shuffled(rng), T, length).curve for _ in range(_N_SHUFFLED)]
-    return path.curve - np.mean(by_chance, axis=0)
+    paths = [alignment_path(X.shuffled(rng), T, length, constraints=free) for _ in range(_N_SHUFFLED)]
+    return np.asarray(np.mean([path.curve[free.ends(path.order) - 1] for path in paths], axis=0))
 
 
 def rank_by_row_norm(

@@ -11,6 +11,7 @@ import numpy as np
 
 from ufselect._utils.types import Indices, Mask
 from ufselect._utils.wording import shown
+from ufselect.base.groups import ColumnGroups
 from ufselect.columns.constraints import Constraints
 from ufselect.columns.in_memory import first_equal_columns
 from ufselect.columns.moments import column_extremes, constant_columns
@@ -18,27 +19,52 @@ from ufselect.columns.tabular import column_indices
 
 
 class KeepExclude(NamedTuple):
-    """Columns that must be selected and columns that must not, by index."""
+    """Columns that must be selected and columns that must not, by index, and the groups of columns if there are any."""
 
     keep: Indices
     exclude: Indices
+    groups: ColumnGroups | None = None
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """The parameters of a selector."""
+        return {"keep": self.keep.tolist() or None, "exclude": self.exclude.tolist() or None, "groups": self.groups}
+
+    @property
+    def what(self) -> str:
+        """What is selected: features, or groups of them."""
+        return "features" if self.groups is None else "groups"
+
+    def count(self, columns: Indices) -> int:
+        """Return the number of columns, or of groups if there are any."""
+        return len(columns if self.groups is None else np.unique(self.groups.codes[columns]))
 
 
 def keep_exclude_of(selector: Any, n_features: int, names: Sequence[str] | None) -> KeepExclude:
-    """Return the columns that a selector keeps and excludes; raise an error if it cannot do both."""
+    """Return the columns that a selector keeps and excludes, and its groups, which are kept and excluded as a whole.
+
+    Raise an error if columns are both kept and excluded.
+    """
+    groups = ColumnGroups.of(getattr(selector, "groups", None), n_features, names)
     keep, exclude = (
-        columns_named(getattr(selector, name, None), name, n_features, names) for name in ("keep", "exclude")
+        columns_named(getattr(selector, name, None), name, n_features, names, groups) for name in ("keep", "exclude")
     )
     both = np.intersect1d(keep, exclude)
     if len(both):
-        raise ValueError(f"Column {called(both[0], names)} is in keep and in exclude.")
+        whose = "" if groups is None else f", or others of group '{shown(groups.names[groups.codes[both[0]]])}' are"
+        raise ValueError(f"Column {called(both[0], names)} is in keep and in exclude{whose}.")
     if len(exclude) == n_features:
         raise ValueError(f"exclude contains all {n_features} columns.")
-    return KeepExclude(keep, exclude)
+    return KeepExclude(keep, exclude, groups)
 
 
-def columns_named(given: Any, parameter: str, n_features: int, names: Sequence[str] | None) -> Indices:
-    """Return the columns that a parameter names, by index; raise an error that names the parameter."""
+def columns_named(
+    given: Any, parameter: str, n_features: int, names: Sequence[str] | None, groups: ColumnGroups | None = None
+) -> Indices:
+    """Return the columns that a parameter names, by index, with all columns of their groups.
+
+    Raise an error that names the parameter.
+    """
     if given is None:
         return np.empty(0, dtype=np.intp)
     if isinstance(given, str):
@@ -46,7 +72,9 @@ def columns_named(given: Any, parameter: str, n_features: int, names: Sequence[s
     if not isinstance(given, Iterable):
         raise ValueError(f"{parameter}={given!r} is no list of columns.")
     try:
-        return np.unique(column_indices(given, n_features, names))
+        if groups is None:
+            return np.unique(column_indices(given, n_features, names))
+        return groups.with_members_of(column_indices(groups.replacing_names(given, names), n_features, names))
     except ValueError as error:
         raise ValueError(f"{parameter}: {error}") from None
 
@@ -82,7 +110,10 @@ class Screening:
     left_out: Mask | None = None
 
     def __post_init__(self) -> None:
-        kept = self.keep_exclude.keep
+        kept, groups = self.keep_exclude.keep, self.groups
+        if groups is not None:  # of a group it is enough that one column takes part
+            takes_part = kept[~self.constant[kept] & (self.originals[kept] == kept)]
+            kept = kept[~np.isin(groups[kept], groups[takes_part])]
         if self.constant[kept].any():
             raise ValueError(f"keep contains {self._called(kept[self.constant[kept]][0])}, a constant column.")
         copies = kept[self.originals[kept] != kept]
@@ -91,6 +122,11 @@ class Screening:
             raise ValueError(f"keep contains {self._called(copies[0])}, an exact copy of {original}: keep one of them.")
         if not len(self.informative):
             raise ValueError("All columns that are not excluded are constant.")
+
+    @property
+    def groups(self) -> Indices | None:
+        """The group of every column, if there are groups."""
+        return None if self.keep_exclude.groups is None else self.keep_exclude.groups.codes
 
     @cached_property
     def originals(self) -> Indices:
@@ -132,8 +168,12 @@ class Screening:
     def constraints(self, count: int | None, min_distance: int) -> Constraints:
         """Return what a ranking of the informative columns has to respect."""
         kept = np.flatnonzero(np.isin(self.informative, self.keep_exclude.keep))
-        most = None if count is None else min(count, len(self.informative))
-        return Constraints(most, kept, self.informative, min_distance)
+        groups, n_units = None, len(self.informative)
+        if self.groups is not None:
+            names, codes = np.unique(self.groups[self.informative], return_inverse=True)
+            n_units, groups = len(names), None if len(names) == n_units else codes
+        most = None if count is None else min(count, n_units)
+        return Constraints(most, kept, self.informative, min_distance, groups)
 
     def ranks(self, order: Indices) -> Indices:
         """Return the ranks of all columns, given the order of the informative ones.
@@ -149,6 +189,19 @@ class Screening:
         rest = rest[~np.isin(rest, self.keep_exclude.exclude)]
         ranks[np.concatenate([rest, self.keep_exclude.exclude])] = np.arange(len(order), d)
         return ranks + 1
+
+    def length_of(self, ranks: Indices, n_groups: int) -> int:
+        """Return how many columns the best groups have that take part, given the ranks of all columns.
+
+        If there are not so many groups with such columns, copies and constant columns follow, up to the first of the
+        last group.
+        """
+        assert self.groups is not None
+        codes = self.groups[np.argsort(ranks)]
+        firsts = np.sort(np.unique(codes, return_index=True)[1])
+        if n_groups < len(firsts) and firsts[n_groups] <= len(self.informative):
+            return int(firsts[n_groups])
+        return max(int(firsts[n_groups - 1]) + 1, len(self.informative))
 
     def _called(self, column: Any) -> str:
         return f"column {called(int(column), self.names)}"

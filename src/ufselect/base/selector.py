@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABCMeta, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from numbers import Integral, Real
@@ -21,6 +21,7 @@ from ufselect._utils.progress import waiting
 from ufselect._utils.threads import one_thread
 from ufselect._utils.types import Float, Indices
 from ufselect._utils.warnings import warn_not_converged
+from ufselect.base.groups import ColumnGroups
 from ufselect.base.ranking import Ranking
 from ufselect.base.screening import KeepExclude, Screening, keep_exclude_of
 from ufselect.base.significance import ColumnSignificance, SignificanceTest
@@ -118,6 +119,7 @@ class BaseSelector(SelectorMixin, BaseEstimator, metaclass=ABCMeta):  # type: ig
         "center": ["boolean"],
         "keep": [None, str, "array-like"],
         "exclude": [None, str, "array-like"],
+        "groups": [None, str, Mapping, ColumnGroups, "array-like"],
         "min_distance": COUNT,
         "fdr": [None, *SHARE],
         "verbose": ["verbose"],
@@ -174,6 +176,8 @@ class BaseSelector(SelectorMixin, BaseEstimator, metaclass=ABCMeta):  # type: ig
             constant = data.constant_columns(getattr(self, "scale", "standard"), names)
             screening = Screening(constant, data.first_equal_columns(), keep_exclude, names)
             min_distance = getattr(self, "min_distance", 1)
+            if keep_exclude.groups is not None and min_distance > 1:
+                raise ValueError(f"min_distance={min_distance} holds columns apart, so it cannot go with groups.")
             constraints = screening.constraints(count, min_distance)
             _refuse_near_columns(constraints, count, len(screening.informative))
             if significance is None:
@@ -181,11 +185,13 @@ class BaseSelector(SelectorMixin, BaseEstimator, metaclass=ABCMeta):  # type: ig
             elif len(significance.q_values) != data.shape[1]:
                 tested = len(significance.q_values)
                 raise ValueError(f"significance is of {tested} columns, but X has {data.shape[1]} columns.")
+            elif screening.groups is not None:
+                significance = significance.of_groups(screening.groups)
             found = screening if significance is None else screening.among(significance.found)
             # Methods without iterations have no progress bar, but the elapsed time.
             with waiting(type(self).__name__) if self.verbose else nullcontext(), data.computing():
                 columns, wanted = self._columns(data, found.informative), found.constraints(count, min_distance)
-                ranking = self._of_columns_as_they_are(self._learn(columns, wanted), columns.unit)
+                ranking = self._learned(columns, wanted).of_whole_groups(wanted)
                 sufficient = max(ranking.n_sufficient, len(constraints.first))
                 sufficient = min(sufficient, wanted.arranged(ranking.order).n_open)
                 if significance is not None:
@@ -194,6 +200,15 @@ class BaseSelector(SelectorMixin, BaseEstimator, metaclass=ABCMeta):  # type: ig
             self._store(ranking, screening, count, data.dtype)
         return self
 
+    def _learned(self, X: Columns, constraints: Constraints) -> Ranking:
+        """Rank columns, those of a group of m divided by √m, so that it counts like one column in what is learned."""
+        unit, roots = X.unit, constraints.roots_of_sizes()
+        if roots is None:
+            return self._of_columns_as_they_are(self._learn(X, constraints), unit)
+        ranking = self._of_columns_as_they_are(self._learn(X.scaled(1.0 / roots), constraints), unit)
+        # XD⁻¹W = X(D⁻¹W)
+        return ranking if ranking.coef is None else replace(ranking, coef=ranking.coef / roots[:, None])
+
     def _significance(self, data: Matrix, screening: Screening) -> ColumnSignificance | None:
         """Test which columns share structure with others, if a false discovery rate is given."""
         fdr = getattr(self, "fdr", None)
@@ -201,7 +216,7 @@ class BaseSelector(SelectorMixin, BaseEstimator, metaclass=ABCMeta):  # type: ig
             return None
         random_state, n_jobs = getattr(self, "random_state", 0), getattr(self, "n_jobs", None)
         test = SignificanceTest(fdr=fdr, n_jobs=n_jobs, random_state=random_state, verbose=self.verbose)
-        return test.of_columns(data, screening)
+        return test.of_columns(data, screening, screening.groups)
 
     def _followed_by_the_others(
         self, ranking: Ranking, data: Matrix, screening: Screening, found: Screening, significance: ColumnSignificance
@@ -210,7 +225,11 @@ class BaseSelector(SelectorMixin, BaseEstimator, metaclass=ABCMeta):  # type: ig
         informative = screening.informative
         others = np.setdiff1d(informative, found.informative)
         X = self._columns(data, others) if len(others) else None
-        by_p_value = others[np.argsort(significance.p_values[others], kind="stable")]
+        p_values = significance.p_values[others]
+        order = np.argsort(p_values, kind="stable")
+        if screening.groups is not None:  # those of a group have one p-value
+            order = np.lexsort((screening.groups[others], p_values))
+        by_p_value = others[order]
         ranking = ranking.followed_by(np.searchsorted(informative, by_p_value), X)
         return ranking.with_attributes(significance_=significance, q_values_=significance.q_values)
 
@@ -289,15 +308,14 @@ class BaseSelector(SelectorMixin, BaseEstimator, metaclass=ABCMeta):  # type: ig
         wanted = self.n_features_to_select
         if isinstance(wanted, str):
             return None
-        most = n_features - len(keep_exclude.exclude)
+        what, n_kept = keep_exclude.what, keep_exclude.count(keep_exclude.keep)
+        most = keep_exclude.count(np.arange(n_features)) - keep_exclude.count(keep_exclude.exclude)
         count = int(wanted) if isinstance(wanted, Integral) else max(1, round(wanted * most))
         if count > most:
             of_which = " that are not excluded" if len(keep_exclude.exclude) else ""
-            raise ValueError(f"n_features_to_select={wanted} must not exceed the number of features{of_which}, {most}.")
-        if count < len(keep_exclude.keep):
-            raise ValueError(
-                f"n_features_to_select={wanted} selects {count} features, but keep contains {len(keep_exclude.keep)}."
-            )
+            raise ValueError(f"n_features_to_select={wanted} must not exceed the number of {what}{of_which}, {most}.")
+        if count < n_kept:
+            raise ValueError(f"n_features_to_select={wanted} selects {count} {what}, but keep contains {n_kept}.")
         return count
 
     def _store(self, ranking: Ranking, screening: Screening, count: int | None, dtype: np.dtype[Any]) -> None:
@@ -311,6 +329,11 @@ class BaseSelector(SelectorMixin, BaseEstimator, metaclass=ABCMeta):  # type: ig
         self.copies_ = screening.copies
         self.ranking_ = screening.ranks(ranking.order)
         self.n_features_ = ranking.n_sufficient if count is None else count
+        if (groups := screening.keep_exclude.groups) is not None:
+            if count is not None:
+                self.n_features_ = screening.length_of(self.ranking_, count)
+            self.groups_, self.group_names_ = groups.codes, np.asarray(groups.names)
+            self.n_groups_ = len(np.unique(groups.codes[self._get_support_mask()]))
         if ranking.coef is not None:
             self.coef_ = np.zeros((d, ranking.coef.shape[1]), dtype=holding_dtype(ranking.coef, dtype))
             self.coef_[informative] = ranking.coef

@@ -9,7 +9,7 @@ splits count alike: their kernels are added, and each column is tested once, on 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -107,6 +107,23 @@ class ColumnSignificance:
     def verdict(self) -> str:
         """One sentence on the whole table."""
         return f"{self._finding}."
+
+    def of_groups(self, groups: Indices) -> ColumnSignificance:
+        """The same result with one p-value and one q-value for the columns of each group.
+
+        Unless columns were tested in these groups, p is the smallest one times the number of tested columns in a group
+        (Bonferroni).
+        """
+        names, codes = np.unique(groups[self.tested], return_inverse=True)
+        smallest, largest = np.ones(len(names)), np.zeros(len(names))
+        np.minimum.at(smallest, codes, self.p_values[self.tested])
+        np.maximum.at(largest, codes, self.p_values[self.tested])
+        if np.array_equal(smallest, largest):
+            return self
+        by_group = np.minimum(smallest * np.bincount(codes), 1.0)
+        p_values, q_values = self.p_values.copy(), self.q_values.copy()
+        p_values[self.tested], q_values[self.tested] = by_group[codes], benjamini_hochberg(by_group)[codes]
+        return replace(self, p_values=p_values, q_values=q_values)
 
     def verdict_on(self, chosen: Indices) -> str:
         """One sentence on a selection: how many columns are found, and how many of the selected ones are among them.

@@ -33,6 +33,7 @@ OPTIONS_OF_PARAMETERS = {  # that most methods share; every other parameter has 
     "scale": "scale",
     "keep": "keep",
     "exclude": "exclude",
+    "groups": "groups",
     "fdr": "fdr",
     "verbose": "",
 }

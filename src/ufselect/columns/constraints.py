@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ufselect._utils.types import Indices
+from ufselect._utils.types import Float, Indices
 
 
 class Arrangement(NamedTuple):
@@ -35,6 +35,9 @@ class Constraints:
         Ascending positions of the columns, between which distances are measured; by default 0, 1, …
     min_distance : int
         Smallest distance between two selected columns, except between two of ``first``.
+    groups : ndarray of int of shape (d,), optional
+        The group of each column, from 0 on, if some have several columns. Then ``count`` is of groups, and the columns
+        of a group follow each other.
 
     Examples
     --------
@@ -48,6 +51,27 @@ class Constraints:
     first: Indices = field(default_factory=lambda: np.empty(0, dtype=np.intp))
     positions: Indices | None = None
     min_distance: int = 1
+    groups: Indices | None = None
+
+    @property
+    def n_columns(self) -> int | None:
+        """Number of columns to select, of groups of mean size if there are any; None if the data decide."""
+        if self.count is None or self.groups is None:
+            return self.count
+        return round(self.count * len(self.groups) / (int(self.groups.max()) + 1))
+
+    def roots_of_sizes(self) -> Float | None:
+        """Return √m of every column of a group of m; None if there are no groups."""
+        if self.groups is None:
+            return None
+        return np.asarray(np.sqrt(np.bincount(self.groups)[self.groups]))
+
+    def ends(self, order: Indices) -> Indices:
+        """Return the numbers of columns, in an order, that are of whole groups."""
+        if self.groups is None:
+            return np.arange(1, len(order) + 1)
+        codes = self.groups[order]
+        return np.flatnonzero(np.append(codes[1:] != codes[:-1], True)) + 1
 
     def choosing(self, d: int) -> Choosing:
         """Return a choice among d columns, none of which is taken yet."""

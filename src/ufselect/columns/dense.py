@@ -325,6 +325,17 @@ def wide_column_blocks(X: Columns) -> Iterator[tuple[slice, Float]]:
         yield block, np.asarray(X.columns(block), dtype=np.float64)
 
 
+def squared_norm_of_products(X: Columns) -> float:
+    """Return ‖XᵀX‖² or ‖XXᵀ‖², which are equal, by blocks of the smaller product."""
+    n, d = X.shape
+    if d <= n:
+        products = (X.transposed_matmul(values) for _, values in wide_column_blocks(X))
+    else:
+        rows = gen_batches(n, min(n, affordable_rows(8 * d)))
+        products = (X.inner_products(X.rows(block)) for block in rows)
+    return sum(float(np.sum(product**2)) for product in products)
+
+
 def holding_dtype(values: Float, dtype: np.dtype[Any]) -> np.dtype[Any]:
     """Return ``dtype``, or float64 if the largest of the values would overflow or underflow in it."""
     largest = float(np.abs(values).max())

@@ -85,6 +85,11 @@ class StreamedColumns(Columns):
             part._gram = self.gram(index)
         return part
 
+    def scaled(self, weights: Float) -> Self:
+        """X diag(w)."""
+        prepare = replace(self._prepare, divisor=self._prepare.divisor / weights)
+        return type(self)(self._source, prepare, self._means, centered=self.centered, unit=self.unit)
+
     def less_means(self, weights: Float | None = None) -> Self:
         """Subtract the means of the columns."""
         if weights is not None:

@@ -8,16 +8,14 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils import gen_batches
 from sklearn.utils.validation import check_is_fitted
 
 from ufselect._utils import wording
-from ufselect._utils.memory import affordable_rows
 from ufselect._utils.types import Float, Indices, Mask
 from ufselect._utils.wording import percent, shown
 from ufselect.base import BaseSelector
 from ufselect.base.screening import keep_exclude_of
-from ufselect.columns.dense import Columns, canonical, wide_column_blocks
+from ufselect.columns.dense import Columns, canonical, squared_norm_of_products
 from ufselect.columns.moments import constant_columns
 from ufselect.columns.tabular import as_matrix, column_indices, column_names, dense_part, fitted_column_names
 
@@ -271,7 +269,7 @@ class LearnedStructure:
             if len(index := index[index >= 0]):
                 part = self._X.subset(index)
                 carried = float(self._alignments[index] @ part.squared_norms())
-                found[number] = carried / np.sqrt(_squared_norm_of_products(part))
+                found[number] = carried / np.sqrt(squared_norm_of_products(part))
         return found
 
     def alignments_of_random(self, columns: Indices, most: int) -> Float:
@@ -279,7 +277,7 @@ class LearnedStructure:
         index = self._index[columns]
         part = self._X.subset(index := index[index >= 0])
         squares, counts, d = part.squared_norms(), np.arange(1, min(most, len(index)) + 1), len(index)
-        of_pairs = (_squared_norm_of_products(part) - np.sum(squares**2)) / max(d * (d - 1), 1)
+        of_pairs = (squared_norm_of_products(part) - np.sum(squares**2)) / max(d * (d - 1), 1)
         norms = np.sqrt(counts * np.mean(squares**2) + counts * (counts - 1) * of_pairs)
         alignments: Float = counts * np.mean(self._alignments[index] * squares) / norms
         return alignments
@@ -309,14 +307,3 @@ def no_structure(selector: Any) -> ValueError:
         f"{type(selector).__name__} learns no structure to align columns with; "
         "use KernelFSASL, or another method that learns an embedding."
     )
-
-
-def _squared_norm_of_products(X: Columns) -> float:
-    """Return ‖XᵀX‖² or ‖XXᵀ‖², which are equal, by blocks of the smaller product."""
-    n, d = X.shape
-    if d <= n:
-        products = (X.transposed_matmul(values) for _, values in wide_column_blocks(X))
-    else:
-        rows = gen_batches(n, min(n, affordable_rows(8 * d)))
-        products = (X.inner_products(X.rows(block)) for block in rows)
-    return sum(float(np.sum(product**2)) for product in products)

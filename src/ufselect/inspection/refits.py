@@ -30,12 +30,13 @@ def clone_with(selector: BaseSelector, **params: Any) -> BaseSelector:
 
 def clone_as_fitted(selector: BaseSelector, **params: Any) -> BaseSelector:
     """Return a silent clone with the numbers of features and clusters of the fit, the same for all subsets."""
-    numbers = {"n_features_to_select": selector.n_features_, "n_clusters": getattr(selector, "n_clusters_", None)}
+    count = getattr(selector, "n_groups_", selector.n_features_)
+    numbers = {"n_features_to_select": count, "n_clusters": getattr(selector, "n_clusters_", None)}
     return clone_with(selector, verbose=0, **{key: n for key, n in numbers.items() if n is not None}, **params)
 
 
 def clone_by_index(selector: BaseSelector, n_columns: int, names: Sequence[str] | None) -> BaseSelector:
-    """Return a clone that keeps and excludes columns by index: matrices and subsets of the samples have no names."""
+    """Return a clone with columns and groups by index: matrices and subsets of the samples have no names."""
     return _keeping(selector, keep_exclude_of(selector, n_columns, names))
 
 
@@ -50,7 +51,7 @@ def clone_for_subset(selector: BaseSelector, points: Any, columns: KeepExclude) 
 
 
 def _keeping(selector: BaseSelector, columns: KeepExclude) -> BaseSelector:
-    return clone_with(selector, **{key: each if len(each) else None for key, each in columns._asdict().items()})
+    return clone_with(selector, **columns.parameters)
 
 
 def fit_within(

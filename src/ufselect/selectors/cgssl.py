@@ -77,6 +77,9 @@ class CGSSL(ClusterSelector):
         Features to select before all others, by name or number. The others follow by score.
     exclude : list of str or int, or None, default=None
         Features that take no part and rank last.
+    groups : list, dict, str or None, default=None
+        Groups of features that are selected as a whole and count as one each: a label for each feature, a dict from
+        names to labels, or "prefix:=" for the part of the names before "=".
     min_distance : int, default=1
         Smallest distance between the indices of two selected features, for features in an order, such as wavelengths.
     fdr : float or None, default=None
@@ -150,6 +153,7 @@ class CGSSL(ClusterSelector):
     center: bool = True
     keep: Any = None
     exclude: Any = None
+    groups: Any = None
     min_distance: int = 1
     fdr: float | None = None
     max_iter: int = 500

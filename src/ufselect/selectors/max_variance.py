@@ -10,7 +10,7 @@ from ufselect.base.ranking import Ranking, rank_by_score
 from ufselect.columns.dense import Columns
 from ufselect.columns.moments import column_spreads, powers_of_two
 
-_PARAMETERS = ("n_features_to_select", "keep", "exclude", "min_distance", "fdr", "verbose")
+_PARAMETERS = ("n_features_to_select", "keep", "exclude", "groups", "min_distance", "fdr", "verbose")
 
 
 @with_parameters
@@ -28,6 +28,9 @@ class MaxVariance(BaseSelector):
         Features to select before all others, by name or number. The others follow by score.
     exclude : list of str or int, or None, default=None
         Features that take no part and rank last.
+    groups : list, dict, str or None, default=None
+        Groups of features that are selected as a whole and count as one each: a label for each feature, a dict from
+        names to labels, or "prefix:=" for the part of the names before "=".
     min_distance : int, default=1
         Smallest distance between the indices of two selected features, for features in an order, such as wavelengths.
     fdr : float or None, default=None
@@ -64,6 +67,7 @@ class MaxVariance(BaseSelector):
     _: KW_ONLY
     keep: Any = None
     exclude: Any = None
+    groups: Any = None
     min_distance: int = 1
     fdr: float | None = None
     verbose: int = 0

@@ -60,6 +60,9 @@ class MCFS(ClusterSelector):
         Features to select before all others, by name or number. The others follow by score.
     exclude : list of str or int, or None, default=None
         Features that take no part and rank last.
+    groups : list, dict, str or None, default=None
+        Groups of features that are selected as a whole and count as one each: a label for each feature, a dict from
+        names to labels, or "prefix:=" for the part of the names before "=".
     min_distance : int, default=1
         Smallest distance between the indices of two selected features, for features in an order, such as wavelengths.
     fdr : float or None, default=None
@@ -119,6 +122,7 @@ class MCFS(ClusterSelector):
     center: bool = True
     keep: Any = None
     exclude: Any = None
+    groups: Any = None
     min_distance: int = 1
     fdr: float | None = None
     n_jobs: int | None = None
@@ -139,7 +143,7 @@ class MCFS(ClusterSelector):
         target = X.centered_like(Y)
         size = self.n_nonzero
         if isinstance(size, str):
-            size = max(round((constraints.count or _USUAL_NONZERO) / Y.shape[1]), 1)
+            size = max(round((constraints.n_columns or _USUAL_NONZERO) / Y.shape[1]), 1)
         W = self._sparse_regressions(X, target, size, affordable_gram(X))
         left = np.linalg.norm(X.transposed_matmul(target - X @ W), axis=1)
         W /= np.maximum(np.linalg.norm(W, axis=0), np.finfo(float).tiny)

@@ -47,6 +47,9 @@ class MRSF(ClusterSelector):
         Features to select before all others, by name or number. The others follow by score.
     exclude : list of str or int, or None, default=None
         Features that take no part and rank last.
+    groups : list, dict, str or None, default=None
+        Groups of features that are selected as a whole and count as one each: a label for each feature, a dict from
+        names to labels, or "prefix:=" for the part of the names before "=".
     min_distance : int, default=1
         Smallest distance between the indices of two selected features, for features in an order, such as wavelengths.
     fdr : float or None, default=None
@@ -105,6 +108,7 @@ class MRSF(ClusterSelector):
     center: bool = True
     keep: Any = None
     exclude: Any = None
+    groups: Any = None
     min_distance: int = 1
     fdr: float | None = None
     n_jobs: int | None = None
@@ -119,6 +123,6 @@ class MRSF(ClusterSelector):
     def _learn(self, X: Columns, constraints: Constraints) -> Ranking:
         n_clusters = self._count_clusters(X)
         Y = kernel_factor(X, self.width, count=self._dimension(n_clusters), random_state=self.random_state)
-        path = l21_path(X, Y, min(constraints.count or _USUAL_ROWS, X.shape[1]), gram=affordable_gram(X))
+        path = l21_path(X, Y, min(constraints.n_columns or _USUAL_ROWS, X.shape[1]), gram=affordable_gram(X))
         ranking = rank_by_explanation(X, path.entries, Y, constraints, coef=checked_coef(path))
         return ranking.with_attributes(n_clusters_=n_clusters)

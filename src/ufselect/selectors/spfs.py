@@ -55,6 +55,9 @@ class SPFS(ClusterSelector):
         Features to select before all others, by name or number. The others follow by score.
     exclude : list of str or int, or None, default=None
         Features that take no part and rank last.
+    groups : list, dict, str or None, default=None
+        Groups of features that are selected as a whole and count as one each: a label for each feature, a dict from
+        names to labels, or "prefix:=" for the part of the names before "=".
     min_distance : int, default=1
         Smallest distance between the indices of two selected features, for features in an order, such as wavelengths.
     fdr : float or None, default=None
@@ -114,6 +117,7 @@ class SPFS(ClusterSelector):
     center: bool = True
     keep: Any = None
     exclude: Any = None
+    groups: Any = None
     min_distance: int = 1
     fdr: float | None = None
     n_jobs: int | None = None
@@ -132,7 +136,7 @@ class SPFS(ClusterSelector):
         return self._ranking(X, Y, constraints).with_attributes(n_clusters_=n_clusters)
 
     def _ranking(self, X: Columns, Y: Float, constraints: Constraints) -> Ranking:
-        n_rows = min(constraints.count or _USUAL_ROWS, X.shape[1])
+        n_rows = min(constraints.n_columns or _USUAL_ROWS, X.shape[1])
         if self.solver == "sfs":
             gains = similarity_gains(*_on_one_scale(X, Y, n_rows), n_rows)
             return rank_by_explanation(X, gains, Y, constraints)

@@ -47,6 +47,9 @@ class TraceRatio(GraphSelector):
         Features to select before all others, by name or number. The others follow by score.
     exclude : list of str or int, or None, default=None
         Features that take no part and rank last.
+    groups : list, dict, str or None, default=None
+        Groups of features that are selected as a whole and count as one each: a label for each feature, a dict from
+        names to labels, or "prefix:=" for the part of the names before "=".
     min_distance : int, default=1
         Smallest distance between the indices of two selected features, for features in an order, such as wavelengths.
     fdr : float or None, default=None
@@ -93,6 +96,7 @@ class TraceRatio(GraphSelector):
     center: bool = True
     keep: Any = None
     exclude: Any = None
+    groups: Any = None
     min_distance: int = 1
     fdr: float | None = None
     n_jobs: int | None = None
@@ -103,7 +107,7 @@ class TraceRatio(GraphSelector):
     def _learn(self, X: Columns, constraints: Constraints) -> Ranking:
         A = neighbor_graph(X, self._neighbors(X), weights=self.weights, width=self.width)
         between, within = neighbor_scatters(X, A)
-        count = constraints.count
+        count = constraints.n_columns
         if count is None:
             count = max(int(np.count_nonzero(between * within.sum() > within * between.sum())), 1)
         # The ratio of a feature that never varies between neighbours is bounded by rounding only.

@@ -11,7 +11,7 @@ denominator, so that three copies of a column are aligned as well as one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,7 +22,7 @@ from ufselect._utils.policy import LARGEST_DENSE_SYSTEM
 from ufselect._utils.types import Float, Indices
 from ufselect.columns.arrays import column_means, frobenius_norm, in_memory, sum_of_squares
 from ufselect.columns.constraints import Constraints
-from ufselect.columns.dense import Columns
+from ufselect.columns.dense import Columns, squared_norm_of_products
 
 POWER = 2.2
 """Greedy selection maximises (Σ a)^p/Σ H: the squared alignment times the structure carried, to the power p − 2.
@@ -43,7 +43,8 @@ class AlignmentPath(NamedTuple):
     """Columns in the order of selection, and what is known of them.
 
     ``curve`` holds the alignment of the first 1, 2, … columns, ``alone`` that of every column by itself, and ``rest``
-    that of every column discounted by what it has in common with the selected columns.
+    that of every column discounted by what it has in common with the selected columns; ``rest_of_groups`` that of every
+    group of columns, if there are any.
     """
 
     order: Indices
@@ -51,6 +52,7 @@ class AlignmentPath(NamedTuple):
     alone: Float
     rest: Float
     gains: Float
+    rest_of_groups: Float | None = None
 
 
 class StructureFactor(NamedTuple):
@@ -83,6 +85,7 @@ def alignment_path(
     order: Indices | None = None,
     past_peak: bool = False,
     gram: Float | None = None,
+    constraints: Constraints = _FREE,
 ) -> AlignmentPath:
     """Select columns of X one by one, each time the one that raises (Σ_F a)^p / Σ_{F×F} H most, p = 2.2.
 
@@ -92,12 +95,16 @@ def alignment_path(
 
     T is a factor of the structure K = TTᵀ. There are ``n_steps``; with ``past_peak`` fewer, if the alignment has not
     risen for as many steps as led to its peak, and 32 more. An ``order`` of at least so many columns replaces the
-    choice. ``gram`` is XᵀX, if available.
+    choice. ``gram`` is XᵀX, if available. ``constraints`` says which columns come first and how far apart others have
+    to be.
+
+    If it has groups, they are chosen one by one, with aᵤ = Σ_{j∈u} aⱼ in place of a_s, and ‖XᵤᵀXᵤ‖² of the columns of
+    the group in place of ‖x_s‖⁴; the columns of a group are added one by one as well, before those of the next. Then
+    there are ``n_steps`` groups, or so many columns at least with ``past_peak``.
     """
     a = np.sum(X.transposed_matmul(T) ** 2, axis=1)
     structure = float(np.linalg.norm(T.T @ T))
-    choice = _Choice(n_steps, order, past_peak)
-    return _path(a, X.squared_norms(), structure, _GramColumns(X, gram).column, choice)
+    return _path(X, a, structure, gram, _Choice(n_steps, order, past_peak, constraints))
 
 
 def alignment_path_of_several(
@@ -112,13 +119,11 @@ def alignment_path_of_several(
     """Select columns one by one as :func:`alignment_path` does, by the structure Σ TTᵀ/‖T‖².
 
     The factors are never joined: of many samples, that would take more memory than all else. If X is centred, only what
-    is left of the factors without their means counts. ``constraints`` says which columns come first and how
-    far apart others have to be.
+    is left of the factors without their means counts.
     """
     a = _carried(structures)
     structure = _norm_of_sum(X, [each.T for each in structures])
-    choice = _Choice(n_steps, None, past_peak, constraints)
-    return _path(a, X.squared_norms(), structure, _GramColumns(X, gram).column, choice)
+    return _path(X, a, structure, gram, _Choice(n_steps, None, past_peak, constraints))
 
 
 def alignments_with(X: Columns, structures: Sequence[Any]) -> Float:
@@ -170,26 +175,38 @@ class _Choice(NamedTuple):
             merits = np.full(len(carried), -np.inf)
             merits[self.order[n_taken:]] = -np.arange(len(self.order) - n_taken, dtype=np.float64)
             return merits
-        merits = carried**POWER / np.maximum(total, _TINY)
-        merits[~may_follow] = -np.inf
-        return merits
+        return _merits(carried, total, may_follow)
 
 
-def _path(
-    a: Float, squared: Float, structure: float, gram_column: Callable[[int, Float], Float], choice: _Choice
-) -> AlignmentPath:
+def _merits(carried: Any, total: Any, may_follow: npt.NDArray[np.bool_]) -> Float:
+    """Return (Σ a)^p/Σ H with each of the columns, or of the groups; −∞ for those that may not follow."""
+    merits: Float = carried**POWER / np.maximum(total, _TINY)
+    merits[~may_follow] = -np.inf
+    return merits
+
+
+def _best(merits: Float) -> int:
+    """Return the index of the largest merit, the first of those that differ by rounding."""
+    return int(np.argmax(merits >= merits.max() * (1.0 - _ROUNDING)))
+
+
+def _path(X: Columns, a: Float, structure: float, gram: Float | None, choice: _Choice) -> AlignmentPath:
+    squared, gram_column = X.squared_norms(), _GramColumns(X, gram).column
     overlap = np.zeros(len(a))
     carried = total = 0.0
-    choosing = choice.constraints.choosing(len(a))
+    whole = choice.constraints.groups is not None and choice.order is None
+    choosing = _ChoosingGroups(X, a, gram, choice) if whole else choice.constraints.choosing(len(a))
     taken: list[int] = []
     curve: list[float] = []
     gains: list[float] = []
-    while choice.goes_on(curve, len(a)):
+    while choosing.goes_on(curve) if isinstance(choosing, _ChoosingGroups) else choice.goes_on(curve, len(a)):
+        if isinstance(choosing, _ChoosingGroups):
+            choosing.open_next(carried, total, overlap)
         added = 2.0 * overlap + squared**2
         merits = choice.merits(carried + a, total + added, len(taken), choosing.open)
         if np.isneginf(merits.max()):
             break
-        best = int(np.argmax(merits >= merits.max() * (1.0 - _ROUNDING)))
+        best = _best(merits)
         carried, total = carried + a[best], total + added[best]
         gains.append(a[best] / (np.sqrt(max(added[best], _TINY)) * structure))
         overlap += gram_column(best, merits) ** 2
@@ -203,7 +220,66 @@ def _path(
         a / (np.maximum(squared, _TINY) * structure),
         rest,
         np.array(gains),
+        choosing.rest(overlap) / structure if isinstance(choosing, _ChoosingGroups) else None,
     )
+
+
+class _ChoosingGroups:
+    """Groups taken one by one, those that are to come first before all others, and within them their columns.
+
+    ``open`` holds the columns of the last group that are not taken yet.
+    """
+
+    def __init__(self, X: Columns, a: Float, gram: Float | None, choice: _Choice) -> None:
+        assert choice.constraints.groups is not None
+        self._choice, self._codes = choice, choice.constraints.groups
+        self._carried, self._own = np.bincount(self._codes, a), _own_products(X, self._codes, gram)
+        first = np.unique(self._codes[choice.constraints.first])
+        self._choosing = Constraints(first=first).choosing(len(self._own))
+        self.open = np.zeros(len(a), dtype=bool)
+        self._ends: list[int] = []
+        self._n_taken = 0
+
+    def goes_on(self, curve: list[float]) -> bool:
+        """Whether another column is to be chosen: the rest of a group, or one of another group."""
+        if self.open.any() or not self._n_taken:
+            return True
+        if self._choice.past_peak and self._n_taken >= self._choice.n_steps:
+            return False
+        return self._choice.goes_on([curve[end - 1] for end in self._ends], len(self._own))
+
+    def open_next(self, carried: float, total: float, overlap: Float) -> None:
+        """Choose another group if all columns of the last one are taken."""
+        if self.open.any():
+            return
+        added = 2.0 * np.bincount(self._codes, overlap) + self._own
+        best = _best(_merits(carried + self._carried, total + added, self._choosing.open))
+        self._choosing.take(best)
+        self.open = self._codes == best
+
+    def take(self, column: int) -> None:
+        """Take a column."""
+        self.open[column] = False
+        self._n_taken += 1
+        if not self.open.any():
+            self._ends.append(self._n_taken)
+
+    def rest(self, overlap: Float) -> Float:
+        """Return Σa/√ΣH of every group, discounted by what it has in common with the columns that are taken."""
+        added = 2.0 * np.bincount(self._codes, overlap) + self._own
+        return np.asarray(self._carried / np.sqrt(np.maximum(added, _TINY)))
+
+
+def _own_products(X: Columns, groups: Indices, gram: Float | None) -> Float:
+    """Return ‖XᵤᵀXᵤ‖² of the columns of every group u."""
+    order = np.argsort(groups, kind="stable")
+    found: Float = np.bincount(groups, X.squared_norms() ** 2).astype(np.float64)
+    for members in np.split(order, np.flatnonzero(np.diff(groups[order])) + 1):
+        if len(members) > 1:
+            own = None if gram is None else gram[np.ix_(members, members)]
+            products = squared_norm_of_products(X.subset(members)) if own is None else float(np.sum(own**2))
+            found[groups[members[0]]] = products
+    return found
 
 
 def _is_past_peak(curve: list[float]) -> bool:
