@@ -19,6 +19,7 @@ from ufselect.significance import column_significance
 IN_A_PROCESS = "sparse.h5ad"
 PLAIN = [
     "method",
+    "baseline",
     "columns",
     "found",
     "redundancy",
@@ -43,7 +44,7 @@ def check_compared(folder, source, outcome, methods):
     """The printed table is complete, and the figures written are those of the library."""
     assert {path.name for path in folder.iterdir()} == {source.path.name, "figures.csv"}
     assert "\x1b" not in outcome.stdout
-    assert [row[0] for row in table_in(outcome.stdout, "method")] == [*methods, "random"]
+    assert [row[0] for row in table_in(outcome.stdout, "method")] == [*methods, "baseline: random"]
     figures = pd.read_csv(folder / "figures.csv", float_precision="round_trip").set_index("method")
     for method in methods:
         chosen = fitted(method, source.X).top_features()
@@ -105,7 +106,7 @@ def test_the_table_and_what_its_columns_mean(cells):
     header = next(line for line in outcome.stdout.splitlines() if line.startswith("method"))
     assert header.split() == ["method", "found", "redundancy", "neighbours", "stability", "seconds", "ACC", "NMI"]
     rows = table_in(outcome.stdout, "method")
-    assert [row[0] for row in rows] == ["MCFS", "MaxVariance", "random"]
+    assert [row[0] for row in rows] == ["MCFS", "MaxVariance", "baseline: random"]
     assert rows[-1][4:6] == ["–", "–"]
     assert all(len(row) == 8 for row in rows)
     for word in ("found", "redundancy", "neighbours", "stability", "ACC, NMI", "random"):
@@ -124,7 +125,7 @@ def test_the_page_has_the_same_table_and_the_command(cells, tmp_path):
     lines = [re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", line) for line in page.splitlines() if line.startswith("<tr")]
     table = pd.read_csv("figures.csv")
     for line, row in zip(lines, table.to_dict("records"), strict=True):
-        assert line[0] == row["method"]
+        assert line[0].partition(" <")[0] == row["method"]
         shares = [row[key] for key in ("found", "redundancy", "neighbours_kept", "ACC", "NMI")]
         assert [line[index] for index in (1, 2, 3, 6, 7)] == [f"{100 * share:.0f}\u00a0%" for share in shares]
     assert "compare cells.csv -m 4 --methods MCFS,MaxVariance --labels kind --report page.html" in page
@@ -168,8 +169,42 @@ def test_without_a_number_all_take_as_many_as_the_first(cells):
 def test_the_usual_methods(cells):
     outcome = invoke("compare", "cells.csv", "-m", "4", "--repeats", "0", "-o", "figures.csv")
     assert outcome.code == 0, outcome.stderr
-    usual = ["KernelFSASL", "MCFS", "FSSL", "SPFS", "LaplacianScore", "MaxVariance", "random"]
-    assert pd.read_csv("figures.csv")["method"].tolist() == usual
+    usual = ["KernelFSASL", "MCFS", "FSSL", "SPFS", "LaplacianScore", "MaxVariance"]
+    baselines = ["UncorrelatedVariance", "PivotedQR", "random"]
+    table = pd.read_csv("figures.csv")
+    assert table["method"].tolist() == [*usual, *baselines]
+    assert table["baseline"].tolist() == [False] * 6 + [True] * 3
+    assert [row[0] for row in table_in(outcome.stdout, "method")][6:] == [f"baseline: {name}" for name in baselines]
+    for name in baselines:
+        assert re.search(rf"^{name}: .*\.$", outcome.stdout, flags=re.MULTILINE), name
+
+
+def test_baselines_are_named_in_any_order_and_come_last(cells):
+    methods = ["--methods", "pivotedqr,LaplacianScore,UncorrelatedVariance"]
+    outcome = invoke("compare", "cells.csv", *methods, "--repeats", "0", "-o", "figures.csv")
+    assert outcome.code == 0, outcome.stderr
+    table = pd.read_csv("figures.csv").set_index("method")
+    assert table.index.tolist() == ["LaplacianScore", "PivotedQR", "UncorrelatedVariance", "random"]
+    count = fitted("LaplacianScore", cells.X, "auto").n_features_
+    assert "as many as LaplacianScore selects.\n" in outcome.stdout
+    for name in ("PivotedQR", "UncorrelatedVariance"):
+        chosen = getattr(ufselect.inspection, name)(count).fit(cells.X).top_features()
+        assert table.loc[name, "redundancy"] == redundancy(cells.X[:, chosen])
+    alone = invoke("compare", "cells.csv", "--methods", "PivotedQR", "-m", "3", "--report", "page.html")
+    assert alone.code == 0, alone.stderr
+    assert "<h1>1 baseline, 3 of 12 columns each: " in (cells.path.parent / "page.html").read_text(encoding="utf-8")
+
+
+def test_baselines_respect_batches_and_what_is_kept_and_excluded(cells):
+    arguments = ["-m", "3", "--methods", "MaxVariance,PivotedQR,UncorrelatedVariance", "--ordered", "--repeats", "0"]
+    panel = ["--keep", "gene 7", "--exclude", "gene 0", "--batch", "kind"]
+    outcome = invoke("compare", "cells.csv", *arguments, *panel, "-o", "figures.csv")
+    assert (outcome.code, outcome.stderr) == (0, "")
+    table = pd.read_csv("figures.csv").set_index("method")
+    for name, row in (("PivotedQR",) * 2, ("UncorrelatedVariance",) * 2, ("EvenSpacing", "evenly spaced")):
+        selector = getattr(ufselect.inspection, name)(3, keep=[7], exclude=[0]).fit(cells.X, batch=KINDS)
+        assert table.loc[row, "redundancy"] == redundancy(cells.X[:, selector.top_features()])
+    assert "random: mean of 10 random selections of all columns.\n" in outcome.stdout
 
 
 # Methods that do not converge
@@ -222,7 +257,7 @@ def test_columns_in_an_order_are_compared_with_evenly_spaced_ones(tmp_path, monk
     monkeypatch.chdir(tmp_path)
     np.save("spectra.npy", np.random.default_rng(0).standard_normal((40, 20)).cumsum(axis=1))
     told = invoke("compare", "spectra.npy", "--methods", "MaxVariance", "-m", "4", "--repeats", "0", "--ordered").stdout
-    line = next(line for line in told.splitlines() if line.startswith("evenly spaced "))
+    line = next(line for line in told.splitlines() if line.startswith("baseline: evenly spaced "))
     (expected,) = neighborhoods_kept(np.load("spectra.npy"), [[2, 7, 12, 17]])
     assert f"{100 * expected:.0f} %" in line
     assert "evenly spaced: columns at equal distances." in told

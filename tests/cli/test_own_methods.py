@@ -93,14 +93,14 @@ def test_a_class_in_the_current_folder_selects_and_its_parameters_are_options(ce
         assert outcome.code == 0, outcome.stderr
         assert outcome.stdout.splitlines() == spread_names(power, 5)
     assert spread_names(3.0, 5) != spread_names(1.0, 5)
-    text = " ".join(invoke("select", "--method", "mine:Spread", "--help").stdout.split())
+    text = " ".join(invoke("select", "--method", "mine:Spread", "--help-all").stdout.split())
     assert "--power <float> Exponent of the absolute values. [default: 1.0]" in text
     assert "--own-layer <odd|even> A parameter with the name of an option. [default: odd]" in text
     assert "parameters of Spread" in text
 
 
 def test_a_class_without_a_docstring_has_options_too(cells):
-    text = " ".join(invoke("select", "--method", "mine:Bare", "--help").stdout.split())
+    text = " ".join(invoke("select", "--method", "mine:Bare", "--help-all").stdout.split())
     assert "--power <float|None> [default: None]" in text
     assert "--turned / --no-turned [default: no-turned]" in text
     assert re.search(r"--shape \S+ \[default: \(1, 2\)\]", text)

@@ -59,9 +59,48 @@ def test_every_command_has_help_and_the_program_a_version():
     assert invoke("--version") == (0, f"ufselect {ufselect.__version__}\n", "")
 
 
+def options_shown(*arguments):
+    outcome = invoke(*arguments)
+    assert (outcome.code, outcome.stderr) == (0, ""), arguments
+    return re.findall(r"^  (?:-\w, )?--([\w-]+)", outcome.stdout, flags=re.MULTILINE), in_one_line(outcome.stdout)
+
+
+@pytest.mark.parametrize("command", ["select", "compare", "explain", "evaluate", "dedupe"])
+def test_help_shows_the_options_that_people_use_and_help_all_every_one(command):
+    (few, text), (every, _) = options_shown(command, "--help"), options_shown(command, "--help-all")
+    assert few == [name for name in every if name in few]
+    assert 8 <= len(few) <= 15 < len(every)
+    assert {"aside", "impute", "jobs", "help-all", "help"} <= set(few)
+    assert {"counts", "delimiter", "encoding", "sheet", "debug"} <= set(every) - set(few)
+    assert f"ufselect {command} --help-all lists all {len(every)} options" in text
+
+
+def test_every_option_on_the_page_of_the_command_line_is_in_help_all():
+    page = (Path(__file__).parents[2] / "docs/command_line.md").read_text("utf-8")
+    named = set(re.findall(r"(?<![\w-])--([a-z][a-z-]+)", page))
+    shown = {option for command in COMMANDS[:5] for option in options_shown(command, "--help-all")[0]}
+    of_others = {"from-results"}  # of bench
+    of_methods = {option for name in ufselect.__all__ for option in own_parameters(getattr(ufselect, name))}
+    assert named - shown - of_others - {option.replace("_", "-") for option in of_methods} == set()
+
+
+def test_options_that_help_does_not_show_work_and_are_named_in_errors(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write_source(tmp_path, "cells.csv")
+    assert invoke("select", "cells.csv", "-m", "3", "--no-test", "--n-neighbors", "4", "--names").code == 0
+    wrong = invoke("select", "cells.csv", "--fdr", "2")
+    assert wrong == (
+        2,
+        "",
+        "Error: Invalid value for '--fdr': 2 is not strictly between 0 and 1. See ufselect select --help.\n",
+    )
+    after = invoke("explain", "cells.csv", "--no-test", "--", "--help-all")
+    assert (after.code, "there is no column '--help-all'" in after.stderr) == (2, True)
+
+
 @pytest.mark.parametrize("method", ufselect.__all__)
 def test_every_parameter_is_an_option_with_its_default_and_is_shown(method):
-    text = in_one_line(invoke("select", "--method", method, "--help").stdout)
+    text = in_one_line(invoke("select", "--method", method, "--help-all").stdout)
     for name, default in own_parameters(getattr(ufselect, method)).items():
         option = name.replace("_", "-")
         shown = option if default is True else f"no-{option}" if default is False else str(default)
@@ -77,7 +116,7 @@ def test_every_parameter_is_an_option_with_its_default_and_is_shown(method):
 
 
 def test_options_stand_for_the_parameters_that_methods_share():
-    text = in_one_line(invoke("select", "--help").stdout)
+    text = in_one_line(invoke("select", "--help-all").stdout)
     defaults = {"-m, --features": "auto", "-c, --clusters": "the method's own", "--seed": "0", "-j, --jobs": "1"}
     for option, default in defaults.items():
         assert re.search(rf"{option} (?:(?! --).)*\[default: \(?{default}[],;)]", text), option
@@ -183,7 +222,7 @@ def test_without_docstrings_everything_is_described_as_with_them(tmp_path, monke
     write_source(tmp_path, "cells.npy")
     lines = [
         "--help",
-        "select --method MCFS --help",
+        "select --method MCFS --help-all",
         "methods",
         "methods KernelFSASL",
         "select cells.npy --method MCFS --n-neighbors 7 -m 3 --names",

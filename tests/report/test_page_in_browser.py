@@ -350,8 +350,8 @@ def test_methods_stand_side_by_side(open_page):
     page = open_page("comparison")
     assert page.locator("h1").inner_text().startswith("3 methods, 10 of 40 columns each: ")
     rows = page.locator(".measures tbody th").all_inner_texts()
-    assert rows == ["KernelFSASL", "MCFS", "<b>variance", "random"]
-    assert page.locator(".measures .baseline th").inner_text() == "random"
+    assert rows == ["KernelFSASL", "MCFS", "<b>variance", "random baseline"]
+    assert page.locator(".measures .baseline th").inner_text() == "random baseline"
     assert page.locator(".measures thead th").nth(1).inner_text() == "found"
     shares = [int(text.rstrip("\u00a0%")) for text in page.locator(".measures td:nth-child(2)").all_inner_texts()]
     assert shares[:3] == [100, 100, 100]

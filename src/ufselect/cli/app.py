@@ -24,7 +24,15 @@ from ufselect.cli.dedupe import dedupe
 from ufselect.cli.demo import demo
 from ufselect.cli.evaluate import evaluate
 from ufselect.cli.explain import explain
-from ufselect.cli.methods import as_program, class_named, docstring_of, method_in, methods, options_in
+from ufselect.cli.methods import (
+    as_program,
+    class_named,
+    docstring_of,
+    method_in,
+    methods,
+    number_of_options,
+    options_in,
+)
 from ufselect.cli.output import note, raise_on_signals, say
 from ufselect.cli.select import select
 
@@ -88,19 +96,28 @@ def program_for(arguments: Sequence[str]) -> typer.Typer:
         context_settings={"help_option_names": ["-h", "--help"]},
     )
     program.callback()(_version)
+    shows_all = "--help-all" in options_in(arguments)
     for command in (select, compare, explain, evaluate, dedupe, methods, demo, bench):
-        described = docstring_of(command)
+        described, name = docstring_of(command), command.__name__
         if command in (methods, demo, bench):
             program.command(help=described)(command)
-        elif command in (compare, dedupe):
-            program.command(help=described)(as_program(command))
-        else:
-            # Only if this command is in use: importing the method would make the others wait.
-            cls = class_named(method_in(arguments)) if command.__name__ in arguments[:1] else None
-            name = "the method" if cls is None else cls.__name__
-            epilog = f"The options after --debug are parameters of {name}; use --method NAME --help for another method."
-            program.command(help=described, epilog=epilog)(as_program(command, cls))
+            continue
+        # Only if this command is in use: importing the method would make the others wait.
+        takes_method = command not in (compare, dedupe) and name in arguments[:1]
+        cls = class_named(method_in(arguments)) if takes_method else None
+        built = as_program(command, cls, shows_all=shows_all)
+        program.command(help=described, epilog=_where_others_are(name, built, cls, shows_all=shows_all))(built)
     return program
+
+
+def _where_others_are(name: str, program: Any, cls: type | None, *, shows_all: bool) -> str | None:
+    """Return the end of the help of a command: where further options are shown."""
+    if not shows_all:
+        of_method = f", among them the parameters of {cls.__name__}" if cls else ""
+        return f"ufselect {name} --help-all lists all {number_of_options(program)} options{of_method}."
+    if cls is None:
+        return None
+    return f"The options after --help-all are parameters of {cls.__name__}; --method NAME lists those of another."
 
 
 def _print_version(wanted: bool) -> None:

@@ -25,7 +25,14 @@ if TYPE_CHECKING:
     from ufselect.inspection import ComparedSelection, Comparison, Stability
 
 N_RANDOM = 10  # random selections
-_DEFAULT_METHODS = "KernelFSASL,MCFS,FSSL,SPFS,LaplacianScore,MaxVariance"
+_BASELINES = {  # those that --methods may name
+    "UncorrelatedVariance": "the largest variance among columns of which no two have an absolute correlation of 0.8 or "
+    "more.",
+    "PivotedQR": "the pivots of a QR decomposition: each column has the largest variance that those before it do not "
+    "explain.",
+}
+_EVENLY_SPACED = "evenly spaced"
+_DEFAULT_METHODS = ",".join(["KernelFSASL", "MCFS", "FSSL", "SPFS", "LaplacianScore", "MaxVariance", *_BASELINES])
 
 
 def compare(
@@ -37,7 +44,8 @@ def compare(
         typer.Option(
             "--methods",
             metavar="NAMES",
-            help="Methods to compare, separated by commas, or all; module:Class for a selector of your own.",
+            help="Methods and baselines to compare, separated by commas, or all; module:Class for a selector of your "
+            "own.",
         ),
     ] = _DEFAULT_METHODS,
     features: Annotated[
@@ -75,7 +83,8 @@ def compare(
     if repeats == 1:
         raise typer.BadParameter("stability needs at least two fits", param_hint="--repeats")
     selectors = {
-        name: make_selector(name, fit_options, features=features, strict=False) for name in _methods_in(methods)
+        name: make_selector(path, fit_options, features=features, strict=False)
+        for name, path in _methods_in(methods, ordered=ordered).items()
     }
     ensure_can_be_written(output, data, "--output", suffix=".csv")
     ensure_can_be_written(report, data, "--report", suffix=".html")
@@ -100,7 +109,6 @@ def compare(
             labels=classes,
             n_repeats=repeats,
             n_random=N_RANDOM,
-            ordered=ordered,
             standardize=fit_options.scale is not options.Scale.none,
             random_state=fit_options.seed,
             verbose=1,
@@ -113,7 +121,7 @@ def compare(
     if compared.counted_by is not None:
         count = len(compared.rows[0].chosen)
         notes.append(f"Columns: {count:,} for every method, as many as {compared.counted_by} selects.")
-    legend = _legend(compared.rows, bool(labels), fit_options.scale, ordered=ordered)
+    legend = _legend(compared.rows, bool(labels), fit_options.scale, of_all=bool(choice.keep or choice.exclude))
     pages = {output: _as_csv(compared.rows, bool(labels))} if output else {}
     if report:
         pages[report] = _page(compared, loaded, notes, legend, shlex.join(["ufselect", *context.obj]))
@@ -178,14 +186,19 @@ def _page(compared: Comparison, loaded: LoadedTable, notes: Sequence[str], legen
     )
 
 
-def _methods_in(text: str) -> list[str]:
+def _methods_in(text: str, *, ordered: bool) -> dict[str, str]:
+    """Return the methods and baselines that a text names, and which class each of them is."""
     import ufselect
 
-    given = ufselect.__all__ if text.strip().casefold() == "all" else filter(None, map(str.strip, text.split(",")))
-    names = list(dict.fromkeys(method_named(name, "--methods") for name in given))
+    every = [*ufselect.__all__, *_BASELINES]
+    given = every if text.strip().casefold() == "all" else filter(None, map(str.strip, text.split(",")))
+    baselines = {name.casefold(): name for name in _BASELINES}
+    names = [baselines.get(name.casefold()) or method_named(name, "--methods") for name in given]
     if not names:
         raise typer.BadParameter("no method is given", param_hint="--methods")
-    return names
+    room = "ufselect.inspection.baselines"
+    paths = {name: f"{room}:{name}" if name in _BASELINES else name for name in names}
+    return paths | ({_EVENLY_SPACED: f"{room}:EvenSpacing"} if ordered else {})
 
 
 def _print_comparison(rows: Sequence[ComparedSelection], legend: Sequence[str]) -> None:
@@ -211,21 +224,23 @@ def _cells(row: ComparedSelection, repeats: bool) -> list[str]:
     seconds = "–" if row.seconds is None else f"{row.seconds:.2f}"
     found = [] if row.found is None else [percent(row.found)]
     measured = [*found, percent(row.redundancy), percent(row.neighborhoods), *stability, seconds]
-    return [row.method, *measured, *(percent(value, 1) for value in row.agreement.values())]
+    name = f"baseline: {row.method}" if row.is_baseline else row.method
+    return [name, *measured, *(percent(value, 1) for value in row.agreement.values())]
 
 
 def _legend(
-    rows: Sequence[ComparedSelection], labelled: bool, scale: options.Scale | None, *, ordered: bool
+    rows: Sequence[ComparedSelection], labelled: bool, scale: options.Scale | None, *, of_all: bool
 ) -> list[str]:
     stability = explained_stability({row.method: row.stability for row in rows if row.stability is not None})
     missed = [row for row in rows if row.n_not_converged]
     counts = [f"{row.method} in {row.n_not_converged} of {counted(row.n_fits, 'fit')}" for row in missed]
     tested = any(row.found is not None for row in rows)
+    explained = {**_BASELINES, _EVENLY_SPACED: "columns at equal distances."}
     return [
         *(["found: share of the selected columns that share structure with others."] if tested else []),
         *explained_measures("selected", *stability, labelled=labelled, scale=scale),
-        *(["evenly spaced: columns at equal distances."] if ordered else []),
-        f"random: mean of {N_RANDOM} random selections.",
+        *(f"{row.method}: {explained[row.method]}" for row in rows if row.method in explained),
+        f"random: mean of {N_RANDOM} random selections{' of all columns' if of_all else ''}.",
         *([f"not converged: {', '.join(counts)}."] if counts else []),
     ]
 
@@ -240,6 +255,7 @@ def _as_csv(rows: Sequence[ComparedSelection], labelled: bool) -> str:
     table = csv.writer(text, lineterminator="\n")
     plain = [
         "method",
+        "baseline",
         "columns",
         "found",
         "redundancy",
@@ -263,5 +279,12 @@ def _as_csv(rows: Sequence[ComparedSelection], labelled: bool) -> str:
             *fits,
             *row.agreement.values(),
         ]
-        table.writerow([row.method, len(row.chosen), *("" if figure is None else repr(figure) for figure in figures)])
+        table.writerow(
+            [
+                row.method,
+                row.is_baseline,
+                len(row.chosen),
+                *("" if figure is None else repr(figure) for figure in figures),
+            ]
+        )
     return text.getvalue()

@@ -8,16 +8,18 @@ import os
 import sys
 import textwrap
 from collections.abc import Callable, Sequence
+from copy import copy
 from dataclasses import fields, is_dataclass
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, get_args, get_type_hints
 
 import typer
+from typer.models import OptionInfo
 
 import ufselect
 from ufselect._utils.naming import names_a_module, object_named
 from ufselect._utils.wording import in_one_line
-from ufselect.cli.options import Debug
+from ufselect.cli.options import USUAL, Debug, HelpAll
 from ufselect.cli.output import print_table, say
 
 if TYPE_CHECKING:
@@ -160,11 +162,12 @@ def own_parameters(cls: type) -> dict[str, Any]:
     return {name: signature[name].default for name in described_parameters(cls) if name not in OPTIONS_OF_PARAMETERS}
 
 
-def as_program(command: Callable[..., None], cls: type | None = None) -> Callable[..., None]:
+def as_program(command: Callable[..., None], cls: type | None = None, *, shows_all: bool = True) -> Callable[..., None]:
     """Return a command as typer takes it.
 
     A parameter of ``command`` that is a dataclass becomes an option for each of its fields. A parameter called
-    ``parameters`` becomes an option for each parameter of ``cls``. All get ``--debug``, which is read beforehand.
+    ``parameters`` becomes an option for each parameter of ``cls``. All get ``--debug``, which is read beforehand, and
+    ``--help-all``; unless ``shows_all``, only the usual options are shown by ``--help``.
     """
     hints = get_type_hints(command, include_extras=True)
     groups: dict[str, Any] = {name: hint for name, hint in hints.items() if is_dataclass(hint)}
@@ -176,11 +179,11 @@ def as_program(command: Callable[..., None], cls: type | None = None) -> Callabl
             taken += [_keyword(each.name, each.default, of_fields[each.name]) for each in fields(group)]
         elif parameter.name != "parameters":
             taken.append(parameter.replace(annotation=hints[parameter.name]))
-    taken.append(_keyword("debug", False, Debug))
+    taken += [_keyword("debug", False, Debug), _keyword("help_all", False, HelpAll)]
     own = {} if cls is None else _own_options(cls, {parameter.name for parameter in taken})
 
     def program(**values: Any) -> None:
-        del values["debug"]
+        del values["debug"], values["help_all"]
         # Defaults are left to the class: not every value survives the conversion to text and back.
         given = {name: values.pop(option.name) for name, option in own.items()}
         changed = {name: as_literal(value) for name, value in given.items() if value != own[name].default}
@@ -191,10 +194,29 @@ def as_program(command: Callable[..., None], cls: type | None = None) -> Callabl
         command(**values, **grouped, **({"parameters": changed} if "parameters" in hints else {}))
 
     program.__name__ = command.__name__
-    signature = inspect.Signature([*taken, *own.values()])
+    every = [*taken, *own.values()]
+    signature = inspect.Signature(every if shows_all else [_hidden_unless_usual(parameter) for parameter in every])
     program.__signature__ = signature  # type: ignore[attr-defined]
     program.__annotations__ = {name: parameter.annotation for name, parameter in signature.parameters.items()}
     return program
+
+
+def _option_of(parameter: inspect.Parameter) -> OptionInfo | None:
+    """Return the option that a parameter of a program is; None if it is an argument or the context."""
+    return next((each for each in get_args(parameter.annotation) if isinstance(each, OptionInfo)), None)
+
+
+def number_of_options(program: Callable[..., None]) -> int:
+    """Return how many options a program has, ``--help`` included."""
+    return 1 + sum(_option_of(parameter) is not None for parameter in inspect.signature(program).parameters.values())
+
+
+def _hidden_unless_usual(parameter: inspect.Parameter) -> inspect.Parameter:
+    option = copy(_option_of(parameter))
+    if option is None or parameter.name in USUAL:
+        return parameter
+    option.hidden = True
+    return parameter.replace(annotation=Annotated[get_args(parameter.annotation)[0], option])
 
 
 def _keyword(name: str, default: Any, annotation: Any) -> inspect.Parameter:

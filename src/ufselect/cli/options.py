@@ -127,6 +127,25 @@ Jobs = Annotated[
 Debug = Annotated[bool, typer.Option("--debug", help="Show the full traceback of an error.")]
 
 
+def _show_help(context: typer.Context, wanted: bool) -> None:
+    if wanted:
+        typer.echo(context.get_help())
+        raise typer.Exit
+
+
+HelpAll = Annotated[
+    bool, typer.Option("--help-all", help="Show all options and exit.", callback=_show_help, is_eager=True)
+]
+
+USUAL = frozenset(
+    [
+        *("features", "output", "report", "names", "method", "keep", "exclude", "batch", "aside", "impute", "jobs"),
+        *("methods", "labels", "repeats", "columns", "above", "help_all"),
+    ]
+)
+"""Options that ``--help`` shows, by the names of their parameters; ``--help-all`` shows all of them."""
+
+
 @dataclass(frozen=True)
 class FitOptions:
     """Parameters that most methods share."""

@@ -1,6 +1,7 @@
 """What a selection contains, and what it is worth without labels."""
 
 from ufselect._utils.seeds import draws_of_samples
+from ufselect.inspection.baselines import Baseline, EvenSpacing, PivotedQR, UncorrelatedVariance
 from ufselect.inspection.comparison import ComparedSelection, Comparison, compare_selectors
 from ufselect.inspection.evaluation import EvaluatedColumns, Evaluation, evaluate
 from ufselect.inspection.explanation import (
@@ -15,13 +16,17 @@ from ufselect.inspection.measures import neighborhoods_kept, selection_overlap
 from ufselect.inspection.stability import Stability, stability_of
 
 __all__ = [
+    "Baseline",
     "ComparedSelection",
     "Comparison",
     "EvaluatedColumns",
     "Evaluation",
+    "EvenSpacing",
     "Explanation",
     "LearnedStructure",
+    "PivotedQR",
     "Stability",
+    "UncorrelatedVariance",
     "alignment_of_selection",
     "compare_selectors",
     "dense_columns",

@@ -19,11 +19,10 @@ from ufselect.base.significance import ColumnSignificance
 from ufselect.columns.batches import Batches
 from ufselect.columns.tabular import as_matrix, column_names
 from ufselect.inspection.adapter import as_selector
+from ufselect.inspection.baselines import Baseline
 from ufselect.inspection.measures import RANDOM, WITH_LABELS, classes_in, means_of, measure_selections
 from ufselect.inspection.refits import CountedFits, clone_by_index
 from ufselect.inspection.stability import Stability, stability_of
-
-_EVEN = "evenly spaced"  # the name of the row for columns at equal distances, if the columns have an order
 
 
 @dataclass(frozen=True)
@@ -53,6 +52,8 @@ class ComparedSelection:
         Number of fits, and how many of them did not converge.
     curve : ndarray or None
         The ``alignment_curve_`` of the fit on all samples; None if the method learns no embedding.
+    is_baseline : bool
+        Whether it is a :class:`Baseline` or random.
     """
 
     method: str
@@ -66,6 +67,7 @@ class ComparedSelection:
     n_fits: int = 0
     n_not_converged: int = 0
     curve: Float | None = field(default=None, repr=False)
+    is_baseline: bool = False
 
 
 @dataclass(frozen=True)
@@ -75,8 +77,8 @@ class Comparison:
     Attributes
     ----------
     rows : list of ComparedSelection
-        One for every selector that could be fitted, in the order given; then one for evenly spaced columns, if the
-        columns have an order, and one for random selections.
+        One for every selector that could be fitted: first the methods, in the order given, then the baselines, and
+        last the random selections.
     failures : dict of str to str
         Why the other selectors could not be fitted.
     counted_by : str or None
@@ -98,7 +100,6 @@ def compare_selectors(
     labels: npt.ArrayLike | None = None,
     n_repeats: int = 5,
     n_random: int = 10,
-    ordered: bool = False,
     standardize: bool = True,
     random_state: Any = 0,
     verbose: int = 0,
@@ -112,23 +113,22 @@ def compare_selectors(
     ----------
     selectors : dict of str to selector
         Selectors by name; clones of them are fitted. Other objects can take part if their ``fit(X)``, which gets X as a
-        matrix, sets ``ranking_`` (1 is best) or ``scores_`` (larger is better).
+        matrix, sets ``ranking_`` (1 is best) or ``scores_`` (larger is better). Baselines, such as :class:`PivotedQR`,
+        come after all others.
     X : array-like, data frame or sparse matrix of shape (n_samples, n_features)
     n_features_to_select : int, float or "auto", default="auto"
-        Number of features that every selector selects. "auto" takes the number that the first selector chooses.
+        Number of features that every selector selects. "auto" takes the number that the first method chooses.
     batch : array-like of shape (n_samples,), optional
         Batch of each sample, for every fit. Batches do not change what is measured.
     significance : ColumnSignificance, optional
-        From :func:`ufselect.significance.column_significance`: all selectors of ufselect select among the columns found
-        in it, in every fit. Other objects and random selections take all columns.
+        From :func:`ufselect.significance.column_significance`: all methods of ufselect select among the columns found
+        in it, in every fit. Other objects, baselines and random selections take all columns.
     labels : array-like of shape (n_samples,), optional
         Classes to compare k-means on the selected columns with; they are not seen by any selector.
     n_repeats : int, default=5
         Number of fits on random subsets of 80 % of the samples, for the stability; 0 for none.
     n_random : int, default=10
         Number of random selections to compare with.
-    ordered : bool, default=False
-        Whether the columns have an order, such as wavelengths. If so, evenly spaced columns are compared as well.
     standardize : bool, default=True
         Whether neighbourhoods and clusters are those of columns scaled to unit variance.
     random_state : int, RandomState instance or None, default=0
@@ -150,19 +150,20 @@ def compare_selectors(
     --------
     >>> from ufselect import LaplacianScore, MaxVariance
     >>> from ufselect.datasets import make_planted_clusters
-    >>> from ufselect.inspection import compare_selectors
+    >>> from ufselect.inspection import PivotedQR, compare_selectors
     >>> X = make_planted_clusters(random_state=0).X
-    >>> selectors = {"variance": MaxVariance(), "Laplacian": LaplacianScore()}
+    >>> selectors = {"variance": MaxVariance(), "Laplacian": LaplacianScore(), "QR": PivotedQR()}
     >>> compared = compare_selectors(selectors, X, n_features_to_select=20, n_repeats=2)
-    >>> [row.method for row in compared.rows]
-    ['variance', 'Laplacian', 'random']
+    >>> [row.method for row in compared.rows if not row.is_baseline]
+    ['variance', 'Laplacian']
+    >>> [row.method for row in compared.rows if row.is_baseline]
+    ['QR', 'random']
     """
     check_scalar(n_repeats, "n_repeats", Integral, min_val=0)
     if n_repeats == 1:
         raise ValueError("n_repeats=1 is too few: stability is the agreement of at least two fits.")
-    for name, what in {RANDOM: "random selections", _EVEN: "evenly spaced columns"}.items():
-        if name in selectors:
-            raise ValueError(f"a selector cannot be named {name!r}: the row for {what} has that name.")
+    if RANDOM in selectors:
+        raise ValueError(f"a selector cannot be named {RANDOM!r}: the row for random selections has that name.")
     seed = seed_of(random_state)
     names, X = column_names(X), as_matrix(X)
     n, d = X.shape
@@ -171,10 +172,13 @@ def compare_selectors(
     count, counted_by = n_features_to_select, None
     fits: dict[str, dict[str, Any]] = {}
     failures: dict[str, str] = {}
-    for name, selector in {name: as_selector(each, name) for name, each in selectors.items()}.items():
+    methods = {name: as_selector(each, name) for name, each in selectors.items()}
+    baselines = {RANDOM, *(name for name, each in methods.items() if isinstance(each, Baseline))}
+    for name in sorted(methods, key=lambda name: name in baselines):
         try:
-            selector = clone_by_index(selector, d, names).set_params(n_features_to_select=count)
-            fits[name] = _fit(name, selector, X, batches, significance, n_repeats, seed, verbose)
+            selector = clone_by_index(methods[name], d, names).set_params(n_features_to_select=count)
+            among = None if name in baselines else significance
+            fits[name] = _fit(name, selector, X, batches, among, n_repeats, seed, verbose)
         except (ValueError, MemoryError) as error:
             failures[name] = str(error) or "there is not enough memory."
             continue
@@ -186,9 +190,6 @@ def compare_selectors(
         raise ValueError(f"no method could be fitted: {reasons.pop() if len(reasons) == 1 else several}")
     n_chosen = len(next(iter(fits.values()))["chosen"])
     selections = {name: [fit.pop("chosen")] for name, fit in fits.items()}
-    if ordered:
-        # The first and the last are half as far from the ends as from the next one.
-        selections[_EVEN] = [((np.arange(n_chosen) + 0.5) * d / n_chosen).astype(np.intp)]
     if random := random_selections(d, n_chosen, n_random, seed):
         selections[RANDOM] = random
     every = [chosen for several in selections.values() for chosen in several]
@@ -199,6 +200,7 @@ def compare_selectors(
             several[0],
             **_means([next(measured) for _ in several]),
             found=None if significance is None else float(np.mean([significance.found[each] for each in several])),
+            is_baseline=name in baselines,
             **fits.get(name, {}),
         )
         for name, several in selections.items()

@@ -59,40 +59,40 @@ def render_comparison(
     >>> "2 methods, 5 of 20 columns each" in render_comparison(compared, 20, source="table.csv", command="…")
     True
     """
-    methods = _fitted(compared.rows)
+    fitted = [row for row in compared.rows if row.seconds is not None]
     return filled_template(
         "comparison.html",
         ("comparison.js",),
-        _content(methods),
+        _content(fitted),
         source=source,
         headline=_headline(compared.rows, n_columns),
         facts={"Source": source, **(facts or {})},
         notes=[*notes, *(f"{name} was skipped: {reason}" for name, reason in compared.failures.items())],
         heads=_measures(compared.rows[0], compared.rows),
-        rows=[(row.method, row.seconds is None, _measures(row, compared.rows)) for row in compared.rows],
+        rows=[(row.method, row.is_baseline, _measures(row, compared.rows)) for row in compared.rows],
         explained=explained,
-        figures=_figures(methods, n_columns),
+        figures=_figures(fitted, n_columns),
         command=command,
     )
 
 
-def _fitted(rows: Sequence[ComparedSelection]) -> list[ComparedSelection]:
-    """Return the methods, without the baselines: random and evenly spaced columns, which are not fitted."""
-    return [row for row in rows if row.seconds is not None]
-
-
 def _headline(rows: Sequence[ComparedSelection], n_columns: int) -> tuple[str, str]:
-    """Return what was compared, and which method preserves the neighbours of the samples best."""
-    methods = _fitted(rows)
-    random = next((row.neighborhoods for row in rows if row.method == RANDOM), None)
-    best = max(methods, key=lambda row: row.neighborhoods)
-    count = f"{counted(len(methods), 'method')}, {len(best.chosen):,} of {counted(n_columns, 'column')} each"
+    """Return what was compared, and how well the best method and the best baseline preserve nearest neighbours."""
+    noun, methods = "method", {row.method: row for row in rows if not row.is_baseline}
+    if not methods:
+        noun, methods = "baseline", {row.method: row for row in rows if row.seconds is not None}
+    best = max(methods.values(), key=lambda row: row.neighborhoods)
+    count = f"{counted(len(methods), noun)}, {len(best.chosen):,} of {counted(n_columns, 'column')} each"
     found = f"{best.method} preserves {percent(best.neighborhoods)} of the samples' nearest neighbours"
-    if random is None:
+    baselines = [row for row in rows if row.is_baseline and row.method not in methods]
+    if not baselines:
         return count, found
-    if best.neighborhoods <= random:
-        return count, f"none preserves more of the samples' nearest neighbours than random columns, {percent(random)}"
-    return count, f"{found}, random columns {percent(random)}"
+    beside = max(baselines, key=lambda row: row.neighborhoods)
+    name = "random columns" if beside.method == RANDOM else f"the baseline {beside.method}"
+    if best.neighborhoods > beside.neighborhoods:
+        return count, f"{found}, {name} {percent(beside.neighborhoods)}"
+    share = percent(beside.neighborhoods)
+    return count, f"none preserves more of the samples' nearest neighbours than {name}, {share}"
 
 
 def _measures(row: ComparedSelection, rows: Sequence[ComparedSelection]) -> dict[str, str]:
