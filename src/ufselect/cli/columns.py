@@ -55,9 +55,15 @@ class ColumnChoice:
         """Return the columns to keep and to exclude, if given; raise an error if they contradict each other."""
         from ufselect.base.screening import why_useless
 
-        names, aside = loaded.table.names, loaded.table.aside
-        given = {"keep": self.keep, "exclude": self.exclude}
-        found = {each: matching_columns(texts, names, aside, f"--{each}") for each, texts in given.items() if texts}
+        names, columns = loaded.names, loaded.columns_of_variables
+        variables, known, aside = list(columns), set(columns), loaded.aside
+        found = {}
+        for option, texts in {"keep": self.keep, "exclude": self.exclude}.items():
+            # To exclude a column that is set aside changes nothing.
+            texts = [text for text in texts if option == "keep" or text in known or text not in aside]
+            if texts:
+                matching = matching_columns(texts, variables, aside, f"--{option}")
+                found[option] = [column for variable in matching for column in columns[variables[variable]]]
         keep = found.get("keep", [])
         if both := sorted(set(keep) & set(found.get("exclude", ()))):
             reason = f"column '{shown(names[both[0]])}' is in --exclude as well"
@@ -71,6 +77,8 @@ class ColumnChoice:
         found = self.indices(loaded)
         if (lacking := _first_lacking(selector, found)) is not None:
             raise typer.BadParameter(_why_refused(selector, lacking), param_hint=f"--{lacking}")
+        if loaded.groups is not None and "groups" in selector.get_params():
+            selector.set_params(groups=loaded.groups)
         if found:
             selector.set_params(**found)
         return notes_on_choice(found)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ufselect._utils.wording import counted, listed, occurrences, percent, shown
 from ufselect.cli.options import Counts, ReadOptions
-from ufselect.cli.output import print_table
+from ufselect.cli.output import print_table, say
 
 if TYPE_CHECKING:
     from ufselect.files import Selection, Table
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 COUNTS_REQUESTED = "Values are log-normalised as raw counts, as requested."
 _MOST_CODES = 3
 _LONGEST_REASON = 250
-_LONGEST_LIST = 100
+_MOST_OF_A_ROLE, _LONGEST_LIST = 3, 150
 _MOST_COMPARED = 5000  # columns among which near copies are looked for
-_HOW = {"amount": "amount, as its logarithm", "category": "category, as a whole"}
+_HOW = {"numeric": "numeric", "amount": "amount: its logarithm", "category": "category: as a whole"}
 
 
 @dataclass(frozen=True)
@@ -236,15 +236,16 @@ def _notes_on_codes(table: Table) -> list[str]:
 
 def print_roles(loaded: LoadedTable) -> None:
     """Print how many columns have each role, and which, unless all are plain numbers."""
-    if all(each.role == "numeric" for each in loaded.roles) and not loaded.table.aside:
+    if all(each.role == "numeric" for each in loaded.roles):
         return
     rows = []
     for role in dict.fromkeys(each.role for each in sorted(loaded.roles, key=lambda each: not each.is_feature)):
         of_role = [each for each in loaded.roles if each.role == role]
-        what = _HOW.get(role, role) if of_role[0].is_feature else f"{role}: set aside"
-        named = [f"{each.name} ({each.reason})" if each.reason else each.name for each in of_role]
-        rows.append([what, f"{len(of_role):,}", "" if role == "numeric" else listed(named, longest=_LONGEST_LIST)])
-    print_table(["role", "columns", ""], rows, left=[0, 2], longest=2 * _LONGEST_LIST)
+        named = [each.name if each.is_feature else f"{each.name} ({each.reason})" for each in of_role]
+        rows.append([_HOW.get(role, f"{role}: set aside"), f"{len(of_role):,}", listed(named, _MOST_OF_A_ROLE)])
+    rows[0][2] = "" if rows[0][0] == _HOW["numeric"] else rows[0][2]
+    print_table(["role", "columns", ""], rows, left=[0, 2], longest=_LONGEST_LIST)
+    say(["--roles prints all of them; --role changes them.", ""])
 
 
 def print_all_roles(loaded: LoadedTable) -> None:
