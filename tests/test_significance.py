@@ -389,8 +389,8 @@ def test_the_verdict_is_one_sentence_with_an_ending_on_a_selection(found, verdic
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"groups": [1, 2]}, r"groups has the shape \(2,\), but X has 8 columns\."),
-        ({"groups": [*"abcdefg", None]}, r"groups has missing values\."),
+        ({"groups": [1, 2]}, r"groups has 2 labels, but X has 8 columns\."),
+        ({"groups": [*"abcdefg", None]}, r"groups: the label of column 7 is missing\."),
         ({"strata": np.zeros((90, 1))}, r"strata has the shape \(90, 1\), but X has 90 samples\."),
         ({"strata": [np.nan] * 90}, r"strata has missing values\."),
         ({"strata": "depth"}, r"strata='depth' must be \"auto\", None, or the stratum of each sample\."),

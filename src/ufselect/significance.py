@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from numbers import Integral, Real
 from typing import Any
 
@@ -15,6 +14,7 @@ from ufselect._utils.threads import one_thread
 from ufselect._utils.types import Float
 from ufselect._utils.warnings import convergence_warnings
 from ufselect.base import BaseSelector
+from ufselect.base.groups import ColumnGroups
 from ufselect.base.screening import KeepExclude, Screening, columns_named, keep_exclude_of
 from ufselect.base.significance import MAX_SAMPLES, ColumnSignificance, Learner, SignificanceTest
 from ufselect.columns.in_memory import MatrixInMemory
@@ -33,7 +33,7 @@ def column_significance(
     fdr: float = 0.05,
     batch: Any = None,
     exclude: Any = None,
-    groups: Sequence[Any] | None = None,
+    groups: Any = None,
     strata: Any = "auto",
     max_samples: int | None = MAX_SAMPLES,
     n_jobs: int | None = None,
@@ -68,9 +68,9 @@ def column_significance(
         Batch of each sample. Columns are centred, and permuted, within batches.
     exclude : list of str or int, optional
         Columns that take no part, by name or number, besides those that ``selector`` excludes.
-    groups : sequence of shape (n_features,), optional
-        Group of each column, such as the category of an indicator. Columns of one group are tested as one, on the
-        structure of the others.
+    groups : list, dict or str, optional
+        Groups of columns, such as the indicators of a category, as all selectors take them; by default those of
+        ``selector``. Columns of one group are tested as one, on the structure of the others.
     strata : "auto", None or array-like of shape (n_samples,), default="auto"
         Strata within which values are permuted. If 200 or more columns without negative values are zero for a quarter
         or more, as counts are, "auto" takes ranges of the number of nonzero values of a sample: depth, which all counts
@@ -124,14 +124,14 @@ def column_significance(
     n, d = X.shape
     empty = np.empty(0, dtype=np.intp)
     left_out = columns_named(exclude, "exclude", d, names)
+    of_columns = ColumnGroups.of(groups, d, names)
     if selector is not None:
-        left_out = np.union1d(left_out, keep_exclude_of(selector, d, names).exclude)
+        wanted = keep_exclude_of(selector, d, names)
+        left_out, of_columns = np.union1d(left_out, wanted.exclude), of_columns or wanted.groups
     if len(left_out) == d:
         raise ValueError(f"exclude contains all {d} columns.")
-    if groups is not None:
-        groups = _labels(groups, "groups", d, "columns")
     if not (strata is None or isinstance(strata, str)):
-        strata = _labels(strata, "strata", n, "samples")
+        strata = _labels_of_samples(strata, n)
     elif strata not in (None, "auto"):
         raise ValueError(f'strata={strata!r} must be "auto", None, or the stratum of each sample.')
     test = SignificanceTest(
@@ -148,7 +148,7 @@ def column_significance(
         data = MatrixInMemory(X, batch)
         constant = data.constant_columns("standard", names)
         screening = Screening(constant, data.first_equal_columns(), KeepExclude(empty, left_out), names)
-        return test.of_columns(data, screening, groups)
+        return test.of_columns(data, screening, None if of_columns is None else of_columns.codes)
 
 
 def fit_tested(selector: BaseSelector, X: Any, fdr: float | None, *, batch: Any = None, verbose: int = 0) -> None:
@@ -158,7 +158,7 @@ def fit_tested(selector: BaseSelector, X: Any, fdr: float | None, *, batch: Any 
     """
     params, given, significance = selector.get_params(), {} if batch is None else {"batch": batch}, None
     if fdr is not None and "fdr" not in params:
-        shared = {name: params[name] for name in ("exclude", "n_jobs", "random_state") if name in params}
+        shared = {name: params[name] for name in ("exclude", "groups", "n_jobs", "random_state") if name in params}
         significance = column_significance(X, fdr=fdr, batch=batch, verbose=verbose, **shared)
         if has_fit_parameter(selector, "significance"):
             given["significance"] = significance
@@ -167,24 +167,23 @@ def fit_tested(selector: BaseSelector, X: Any, fdr: float | None, *, batch: Any 
         selector.significance_, selector.q_values_ = significance, significance.q_values
 
 
-def _labels(given: Any, parameter: str, count: int, of_what: str) -> Any:
-    """Return labels as an array; raise an error that names the parameter unless there is one for each."""
-    labels = np.asarray(given)
-    if labels.shape != (count,):
-        raise ValueError(f"{parameter} has the shape {labels.shape}, but X has {count} {of_what}.")
+def _labels_of_samples(strata: Any, n: int) -> Any:
+    """Return the stratum of each sample as an array; raise an error unless there is one for each."""
+    labels = np.asarray(strata)
+    if labels.shape != (n,):
+        raise ValueError(f"strata has the shape {labels.shape}, but X has {n} samples.")
     if any(map(is_missing, labels)):
-        raise ValueError(f"{parameter} has missing values.")
+        raise ValueError("strata has missing values.")
     return labels if labels.dtype != object else labels.astype(str)
 
 
 def _learner(selector: BaseSelector) -> Learner:
     """Return a function that learns a structure from some columns by clones of a selector."""
     name = type(selector).__name__
-    of_all_columns = {"n_features_to_select": 1.0, "keep": None, "exclude": None, "min_distance": 1, "fdr": None}
+    plain: dict[str, Any] = {"keep": None, "exclude": None, "groups": None, "min_distance": 1, "fdr": None}
+    plain |= {"n_features_to_select": 1.0, "verbose": 0}
     known = selector.get_params(deep=False)
-    silent = clone(selector).set_params(
-        **{key: each for key, each in of_all_columns.items() if key in known}, verbose=0
-    )
+    silent = clone(selector).set_params(**{key: each for key, each in plain.items() if key in known})
 
     def learned(X: Any, batch: Any) -> Float:
         if batch is not None and not has_fit_parameter(silent, "batch"):

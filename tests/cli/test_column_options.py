@@ -26,6 +26,9 @@ def folder(tmp_path_factory):
     frame.to_csv(path / "cells.csv", index=False)
     (path / "ribosomal.txt").write_text("# ribosomal genes\nRPL0\nRPL1\n\nRPL[2-4]\n")
     (path / "nothing.txt").write_text("\n# none\n")
+    (path / "kinds.csv").write_text("column,group\nCD0,surface\nCD1,surface\nRPL0, ribosome\nRPL1,ribosome\ndonor,x\n")
+    (path / "twice.csv").write_text("CD0,surface\nCD0,ribosome\n")
+    (path / "unknown.csv").write_text("CD33,surface\n")
     return path
 
 
@@ -76,6 +79,30 @@ def test_what_is_kept_is_explained_and_a_report_draws_columns_in_their_order(her
     outcome = invoke(*SELECT, "--aside", "plate", "--aside", "single", "--ordered", "--report", "page.html")
     assert outcome.code == 0, outcome.stderr
     assert ">Spectrum<" in Path("page.html").read_text(encoding="utf-8")
+
+
+def test_groups_come_from_a_prefix_or_from_a_file_and_can_be_named(here):
+    mitochondrial = {f"MT-{j}" for j in range(5)}
+    assert mitochondrial < set(chosen("--groups", "prefix:-", "--keep", "MT", "-m", "2"))
+    assert len(chosen("--groups", "prefix:-", "--keep", "MT-3", "-m", "3")) == 7
+    assert not mitochondrial & set(chosen("--groups", "prefix:-", "--exclude", "MT", "-m", "8"))
+    options = [
+        "--aside",
+        "plate",
+        "--aside",
+        "single",
+        "--groups",
+        "kinds.csv",
+        "--keep",
+        "surface",
+        "--exclude",
+        "rib*",
+    ]
+    outcome = invoke(*SELECT, *options)
+    assert "Selected as a whole: 2 groups of columns." in outcome.stdout, outcome.stderr
+    assert "Kept regardless of their score: 2 columns.\nExcluded: 2 columns.\n" in outcome.stdout
+    explained = invoke("explain", "cells.csv", "CD1", *options[:-2], "-m", "3")
+    assert "CD1: selected, rank" in explained.stdout, explained.stderr
 
 
 def compared(*options):
@@ -137,6 +164,18 @@ HOSTILE = {
     "Invalid value for --keep-file: missing.txt cannot be read: No such file or directory.": [
         "--keep-file",
         "missing.txt",
+    ],
+    "Invalid value for --groups: twice.csv has two groups for 'CD0'.": ["--groups", "twice.csv"],
+    "Invalid value for --groups: nothing.txt contains no names.": ["--groups", "nothing.txt"],
+    "Invalid value for --groups: ribosomal.txt has the line 'RPL0' instead of COLUMN,GROUP.": [
+        "--groups",
+        "ribosomal.txt",
+    ],
+    "Invalid value for --groups: missing.csv cannot be read: No such file or directory.": ["--groups", "missing.csv"],
+    "Invalid value for --groups: there is no column named 'CD33'; did you mean 'CD3'?": ["--groups", "unknown.csv"],
+    "Invalid value for --groups: groups='prefix:=' finds no group: no column has '=' within its name.": [
+        "--groups",
+        "prefix:=",
     ],
     "All samples are in batch 'one': fit without batch.": ["--batch", "donor"],
     "Batch '9' has only one sample, which leaves nothing within it": ["--batch", "single"],

@@ -107,6 +107,14 @@ class BaseSelector(SelectorMixin, BaseEstimator, metaclass=ABCMeta):  # type: ig
 
     Subclasses implement ``_learn``. It receives the columns that are not constant, centred and scaled, and returns a
     :class:`Ranking` with everything that was learned; ``fit`` turns it into fitted attributes of all columns.
+
+    With ``groups``, columns are selected by whole groups, of which ``n_features_to_select`` is the number, and those of
+    a group follow each other in ``ranking_``, the best one first. Unless a method chooses groups itself, as
+    :class:`ufselect.KernelFSASL` does, they are ordered by the mean score of their columns. Constant columns and exact
+    copies rank last, whatever their group. In distances between samples, and so in every graph and kernel of them, the
+    columns of a group of m count as one: they are divided by √m there. Weights (``coef_``) and scores are those of the
+    columns as they are. A fit sets ``groups_``, the number of the group of each column, ``group_names_`` and
+    ``n_groups_``, the number of selected groups; ``n_features_`` is that of their columns.
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -191,7 +199,9 @@ class BaseSelector(SelectorMixin, BaseEstimator, metaclass=ABCMeta):  # type: ig
             # Methods without iterations have no progress bar, but the elapsed time.
             with waiting(type(self).__name__) if self.verbose else nullcontext(), data.computing():
                 columns, wanted = self._columns(data, found.informative), found.constraints(count, min_distance)
-                ranking = self._learned(columns, wanted).of_whole_groups(wanted)
+                columns.distance_weights = wanted.distance_weights()
+                ranking = self._of_columns_as_they_are(self._learn(columns, wanted), columns.unit)
+                ranking = ranking.of_whole_groups(wanted)
                 sufficient = max(ranking.n_sufficient, len(constraints.first))
                 sufficient = min(sufficient, wanted.arranged(ranking.order).n_open)
                 if significance is not None:
@@ -199,15 +209,6 @@ class BaseSelector(SelectorMixin, BaseEstimator, metaclass=ABCMeta):  # type: ig
             ranking = replace(ranking, order=constraints.arranged(ranking.order).order, n_sufficient=sufficient)
             self._store(ranking, screening, count, data.dtype)
         return self
-
-    def _learned(self, X: Columns, constraints: Constraints) -> Ranking:
-        """Rank columns, those of a group of m divided by √m, so that it counts like one column in what is learned."""
-        unit, roots = X.unit, constraints.roots_of_sizes()
-        if roots is None:
-            return self._of_columns_as_they_are(self._learn(X, constraints), unit)
-        ranking = self._of_columns_as_they_are(self._learn(X.scaled(1.0 / roots), constraints), unit)
-        # XD⁻¹W = X(D⁻¹W)
-        return ranking if ranking.coef is None else replace(ranking, coef=ranking.coef / roots[:, None])
 
     def _significance(self, data: Matrix, screening: Screening) -> ColumnSignificance | None:
         """Test which columns share structure with others, if a false discovery rate is given."""

@@ -17,6 +17,7 @@ from ufselect.cli.options import ColumnOptions
 
 if TYPE_CHECKING:
     from ufselect.base import BaseSelector
+    from ufselect.base.groups import ColumnGroups
     from ufselect.cli.reading import LoadedTable
 
 _ACTIONS = {"keep": "Kept regardless of their score", "exclude": "Excluded"}
@@ -26,11 +27,12 @@ _NUMBERED = re.compile(r"(x|column )(\d+)")  # names of columns in files without
 
 @dataclass(frozen=True)
 class ColumnChoice:
-    """Names and patterns of the columns to keep and to exclude, and the column of batches."""
+    """Names and patterns of the columns to keep and to exclude, the column of batches, and groups of columns."""
 
     keep: Sequence[str] = ()
     exclude: Sequence[str] = ()
     batch: str = ""
+    groups: str | Mapping[str, str] = ""
 
     @classmethod
     def of(cls, options: ColumnOptions) -> ColumnChoice:
@@ -40,7 +42,8 @@ class ColumnChoice:
             keep += names_in_file(options.keep_file, "--keep-file")
         if options.exclude_file is not None:
             exclude += names_in_file(options.exclude_file, "--exclude-file")
-        return cls(keep, exclude, options.batch)
+        is_file = options.groups and not options.groups.startswith("prefix:")
+        return cls(keep, exclude, options.batch, groups_in_file(Path(options.groups)) if is_file else options.groups)
 
     @property
     def aside(self) -> tuple[str, ...]:
@@ -51,61 +54,93 @@ class ColumnChoice:
         """Return the batch of every sample, or None."""
         return loaded.table.aside[self.batch] if self.batch else None
 
-    def indices(self, loaded: LoadedTable) -> dict[str, list[int]]:
-        """Return the columns to keep and to exclude, if given; raise an error if they contradict each other."""
+    def groups_of(self, loaded: LoadedTable) -> ColumnGroups | None:
+        """Return the groups of the variables, if given."""
+        from ufselect.base.groups import ColumnGroups
+
+        variables, given = list(loaded.columns_of_variables), self.groups
+        if not isinstance(given, str):
+            given = {name: group for name, group in given.items() if name not in loaded.aside}
+        try:
+            return ColumnGroups.of(given or None, len(variables), variables)
+        except ValueError as error:
+            reason = str(error).removeprefix("groups: ").rstrip(".")
+            raise typer.BadParameter(reason, param_hint="--groups") from error
+
+    def indices(self, loaded: LoadedTable) -> dict[str, Any]:
+        """Return the columns to keep and to exclude, and the groups by column, each if given.
+
+        The columns of a category are a group. Raise an error if wishes contradict each other.
+        """
         from ufselect.base.screening import why_useless
 
-        names, columns = loaded.names, loaded.columns_of_variables
-        variables, known, aside = list(columns), set(columns), loaded.aside
-        found = {}
+        names, columns, groups = loaded.names, loaded.columns_of_variables, self.groups_of(loaded)
+        variables, aside = list(columns), loaded.aside
+        found: dict[str, Any] = {}
         for option, texts in {"keep": self.keep, "exclude": self.exclude}.items():
             # To exclude a column that is set aside changes nothing.
-            texts = [text for text in texts if option == "keep" or text in known or text not in aside]
-            if texts:
-                matching = matching_columns(texts, variables, aside, f"--{option}")
+            wanted = [text for text in texts if option == "keep" or text in columns or text not in aside]
+            if wanted:
+                matching = _with_whole_groups(wanted, variables, aside, groups, f"--{option}")
                 found[option] = [column for variable in matching for column in columns[variables[variable]]]
         keep = found.get("keep", [])
         if both := sorted(set(keep) & set(found.get("exclude", ()))):
             reason = f"column '{shown(names[both[0]])}' is in --exclude as well"
             raise typer.BadParameter(reason, param_hint="--keep")
-        if keep and (useless := why_useless(loaded.X[:, keep], [names[column] for column in keep])):
+        if groups is not None or loaded.groups is not None:  # whose columns need not all vary
+            codes = range(len(variables)) if groups is None else groups.codes
+            of_variables = {name: variables[code] if groups is None else groups.names[code]
+                            for name, code in zip(variables, codes, strict=True)}  # fmt: skip
+            found["groups"] = {
+                j: of_variables[name] for j, name in enumerate(loaded.variables) if of_variables[name] != names[j]
+            }
+        elif keep and (useless := why_useless(loaded.X[:, keep], [names[column] for column in keep])):
             raise typer.BadParameter(useless, param_hint="--keep")
         return found
 
     def apply(self, selector: BaseSelector, loaded: LoadedTable) -> list[str]:
         """Set the parameters of a selector, and return sentences on what they do."""
         found = self.indices(loaded)
-        if (lacking := _first_lacking(selector, found)) is not None:
+        if (lacking := self._first_lacking(selector, found)) is not None:
             raise typer.BadParameter(_why_refused(selector, lacking), param_hint=f"--{lacking}")
-        if loaded.groups is not None and "groups" in selector.get_params():
-            selector.set_params(groups=loaded.groups)
-        if found:
-            selector.set_params(**found)
-        return notes_on_choice(found)
+        _set_known(selector, found)
+        return self._notes(found)
 
     def apply_to_all(self, selectors: Mapping[str, Any], loaded: LoadedTable) -> tuple[list[str], dict[str, str]]:
         """Set the parameters of all selectors that have them; return sentences, and why the others cannot take part."""
         found = self.indices(loaded)
         refused = {}
         for name, selector in selectors.items():
-            if (lacking := _first_lacking(selector, found)) is not None:
+            if (lacking := self._first_lacking(selector, found)) is not None:
                 refused[name] = f"{_why_refused(selector, lacking)}."
-            elif found:
-                selector.set_params(**found)
+            else:
+                _set_known(selector, found)
         if len(refused) == len(selectors):
             raise ValueError(f"no method could be fitted: {' '.join(dict.fromkeys(refused.values()))}")
-        return notes_on_choice(found), refused
+        return self._notes(found), refused
+
+    def _first_lacking(self, selector: Any, found: Mapping[str, Any]) -> str | None:
+        """Return the first parameter asked for that a selector, or any other object that is fitted, does not have."""
+        asked = [name for name in found if name != "groups" or self.groups]  # not those of categories
+        return next((name for name in asked if name not in _parameters(selector)), None)
+
+    def _notes(self, found: Mapping[str, Any]) -> list[str]:
+        """Return sentences on how many columns are kept and excluded, and are in groups."""
+        notes = [f"{_ACTIONS[name]}: {counted(len(found[name]), 'column')}." for name in _ACTIONS if name in found]
+        if self.groups:
+            n_groups = len(set(found["groups"].values()))
+            notes.append(f"Selected as a whole: {counted(n_groups, 'group')} of columns.")
+        return notes
 
 
-def notes_on_choice(found: Mapping[str, Sequence[int]]) -> list[str]:
-    """Return sentences on how many columns are kept and excluded."""
-    return [f"{_ACTIONS[option]}: {counted(len(columns), 'column')}." for option, columns in found.items()]
+def _parameters(selector: Any) -> Mapping[str, Any]:
+    return selector.get_params() if hasattr(selector, "get_params") else {}
 
 
-def _first_lacking(selector: Any, found: Mapping[str, Any]) -> str | None:
-    """Return the first parameter that a selector, or any other object that is fitted, does not have."""
-    known = selector.get_params() if hasattr(selector, "get_params") else ()
-    return next((name for name in found if name not in known), None)
+def _set_known(selector: Any, found: Mapping[str, Any]) -> None:
+    known = _parameters(selector)
+    if given := {name: value for name, value in found.items() if name in known}:
+        selector.set_params(**given)
 
 
 def _why_refused(selector: Any, parameter: str) -> str:
@@ -126,6 +161,18 @@ def matching_columns(texts: Sequence[str], names: Sequence[str], aside: Mapping[
     if not found:
         raise typer.BadParameter("no column is given", param_hint=option)
     return list(dict.fromkeys(column for columns in found.values() for column in columns))
+
+
+def _with_whole_groups(
+    texts: Sequence[str], names: Sequence[str], aside: Mapping[str, Any], groups: ColumnGroups | None, option: str
+) -> list[int]:
+    """Return the indices of columns and of those in their groups, which may be named as well."""
+    if groups is None:
+        return matching_columns(texts, names, aside, option)
+    matching = matching_columns(texts, [*names, *groups.names], aside, option)
+    codes = groups.codes.tolist()
+    chosen = {(codes[index] if index < len(names) else index - len(names)) for index in matching}
+    return [column for column, code in enumerate(codes) if code in chosen]
 
 
 def why_not_a_column(name: str, names: Sequence[str], aside: Mapping[str, str]) -> str:
@@ -152,6 +199,22 @@ def names_in_file(path: Path, option: str) -> list[str]:
     if not names:
         raise typer.BadParameter(f"{shown(str(path))} contains no names", param_hint=option)
     return names
+
+
+def groups_in_file(path: Path) -> dict[str, str]:
+    """Return the group of each column in a file with lines COLUMN,GROUP; a first line of just that does not count."""
+    rows = list(csv.reader(names_in_file(path, "--groups"), skipinitialspace=True))
+    if [field.casefold() for field in rows[0]] == ["column", "group"]:
+        del rows[0]
+    groups: dict[str, str] = {}
+    for row in rows:
+        name, group = row if len(row) == 2 else ("", "")
+        if not (name and group):
+            reason = f"{shown(str(path))} has the line '{shown(','.join(row))}' instead of COLUMN,GROUP"
+            raise typer.BadParameter(reason, param_hint="--groups")
+        if groups.setdefault(name, group) != group:
+            raise typer.BadParameter(f"{shown(str(path))} has two groups for '{shown(name)}'", param_hint="--groups")
+    return groups
 
 
 @dataclass(frozen=True)

@@ -240,6 +240,16 @@ class ColumnOptions:
             help="Same as --exclude, from a file with one name per line.",
         ),
     ] = None
+    groups: Annotated[
+        str,
+        typer.Option(
+            "--groups",
+            metavar="FILE.csv|prefix:_",
+            help="Groups of columns that are selected as a whole and count as one each: a file with lines COLUMN,GROUP "
+            "or what stands before _ in the names of columns.",
+            show_default="none",
+        ),
+    ] = ""
     batch: Annotated[
         str,
         typer.Option(

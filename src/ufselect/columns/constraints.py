@@ -60,11 +60,11 @@ class Constraints:
             return self.count
         return round(self.count * len(self.groups) / (int(self.groups.max()) + 1))
 
-    def roots_of_sizes(self) -> Float | None:
-        """Return √m of every column of a group of m; None if there are no groups."""
+    def distance_weights(self) -> Float | None:
+        """Return 1/√m for every column of a group of m, which then counts like one column; None without groups."""
         if self.groups is None:
             return None
-        return np.asarray(np.sqrt(np.bincount(self.groups)[self.groups]))
+        return np.asarray(1.0 / np.sqrt(np.bincount(self.groups)[self.groups]))
 
     def ends(self, order: Indices) -> Indices:
         """Return the numbers of columns, in an order, that are of whole groups."""

@@ -146,7 +146,7 @@ class DaskColumns(StreamedColumns):
         """The columns with their values in memory, which is for few of them."""
         if self.shape[1] > _MOST_COLUMNS_IN_MEMORY:
             return self.values
-        return Columns(self.columns(slice(None)), centered=self.centered)
+        return Columns(self.for_distances().columns(slice(None)), centered=self.centered)
 
 
 class RowBlocks:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -60,6 +60,8 @@ class Columns:
     """
 
     batches: Batches | None = None
+    distance_weights: Float | None = None
+    """What each column is multiplied by in distances between samples, such as 1/√m in a group of m; None for 1."""
 
     def __init__(
         self,
@@ -226,7 +228,15 @@ class Columns:
 
     def samples(self) -> Any:
         """The samples by rows, for distances between them: these columns, if they are in memory."""
-        return self
+        return self.for_distances()
+
+    def for_distances(self) -> Self:
+        """The columns as they count in distances between samples: these, unless some have weights."""
+        if self.distance_weights is None:
+            return self
+        weighted: Any = self.scaled(self.distance_weights)
+        weighted.distance_weights = None
+        return weighted
 
     def in_double_precision(self) -> Columns:
         """The same columns with float64 values."""
@@ -286,7 +296,9 @@ class Columns:
             inplace_column_scale(values, weights.astype(self.dtype))
         else:
             values = self.values * weights.astype(self.dtype)
-        return self._like(values, None if self.offset is None else self.offset * weights)
+        scaled = self._like(values, None if self.offset is None else self.offset * weights)
+        scaled.distance_weights = self.distance_weights
+        return scaled
 
     def shuffled(self, rng: np.random.RandomState) -> Columns:
         """Return every column with its values in a random order of its own, within batches if there are any."""

@@ -88,7 +88,11 @@ class StreamedColumns(Columns):
     def scaled(self, weights: Float) -> Self:
         """X diag(w)."""
         prepare = replace(self._prepare, divisor=self._prepare.divisor / weights)
-        return type(self)(self._source, prepare, self._means, centered=self.centered, unit=self.unit)
+        scaled = type(self)(self._source, prepare, self._means, centered=self.centered)
+        scaled.distance_weights = self.distance_weights
+        if "_gram" in vars(self):
+            scaled._gram = self._gram * np.outer(weights, weights)
+        return scaled
 
     def less_means(self, weights: Float | None = None) -> Self:
         """Subtract the means of the columns."""

@@ -142,7 +142,7 @@ class TensorColumns(StreamedColumns):
 
     def samples(self) -> torch.Tensor:
         """All values, on the device."""
-        return torch.cat([part for _, part in self.blocks()])
+        return torch.cat([part for _, part in self.for_distances().blocks()])
 
     def _summed(self, product: Callable[[slice, torch.Tensor], torch.Tensor]) -> Float:
         """Add up products over blocks of rows, in double precision."""

@@ -28,6 +28,9 @@ def principal_components(X: Columns, count: int, *, gram: Float | None = None, r
     random start. The result depends on the order of the features by rounding only. Exact ones include all components
     with the variance of the last one, as no choice among these is well defined, but none without variance.
     """
+    if X.distance_weights is not None:
+        gram = None if gram is None else gram * np.outer(X.distance_weights, X.distance_weights)
+        X = X.for_distances()
     if not X.centered:
         X, gram = X.less_means(), None
     n, d = X.shape

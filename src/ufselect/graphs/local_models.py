@@ -43,6 +43,7 @@ def local_laplacian(
         Dimension of the tangent spaces of "ltsa". Its neighbourhoods are a sample and all neighbours but the farthest;
         the dimension is at most two less than their size.
     """
+    X = X.for_distances()
     if model == "lpp":
         return neighbor_laplacian(neighbor_graph(X, nearest, width=width))
     if model == "lle":

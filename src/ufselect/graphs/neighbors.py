@@ -77,6 +77,7 @@ class NeighborSearch:
     """
 
     def __init__(self, X: Columns | Any, *, n_jobs: int | None = None) -> None:
+        X = X.for_distances() if isinstance(X, Columns) else X
         self.points = X.by_row if isinstance(X, Columns) else sp.csr_array(X) if sp.issparse(X) else np.asarray(X)
         self.n_jobs = n_jobs
         self._near_origin = centered_points(X)
@@ -146,7 +147,7 @@ def centered_points(X: Columns | Any) -> Any:
 
     A sparse X is returned as it is stored: ``Columns.prepared`` leaves no large means in it.
     """
-    points = X.by_row if isinstance(X, Columns) else X
+    points = X.for_distances().by_row if isinstance(X, Columns) else X
     if sp.issparse(points):
         return sp.csr_array(points)
     points = np.asarray(points)
@@ -344,10 +345,12 @@ def neighbor_graph(X: Columns, nearest: Neighbors, *, weights: str = "heat", wid
 
 def squared_width(X: Columns, width: float) -> float:
     """Return t², where t is ``width`` times the root mean square distance between samples."""
-    return width**2 * X.mean_squared_distance()
+    return width**2 * X.for_distances().mean_squared_distance()
 
 
 def _cosines(X: Columns, index: Indices) -> Float:
+    X = X.for_distances()
+
     def of_block(block: slice) -> Float:
         here = X.rows(block)
         there = X.rows(index[block].ravel()).reshape(*index[block].shape, -1)

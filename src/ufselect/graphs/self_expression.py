@@ -47,7 +47,7 @@ def sparse_self_expression(
     n_jobs : int, optional
         Number of threads.
     """
-    X = Z if isinstance(Z, Columns) else Columns(np.ascontiguousarray(Z))
+    X = Z.for_distances() if isinstance(Z, Columns) else Columns(np.ascontiguousarray(Z))
     n = X.shape[0]
 
     def solve(block: slice) -> _Block:
@@ -69,7 +69,7 @@ def sparse_self_expression(
 
 def fixed_size_self_expression(Z: Columns | Float, n_nonzero: int, *, n_jobs: int | None = None) -> sp.csc_array:
     """Express every sample by ``n_nonzero`` others, selected by orthogonal matching pursuit."""
-    X = Z if isinstance(Z, Columns) else Columns(np.ascontiguousarray(Z))
+    X = Z.for_distances() if isinstance(Z, Columns) else Columns(np.ascontiguousarray(Z))
 
     def pursue(block: slice) -> _Block:
         targets = Targets(X, np.arange(block.start, block.stop))

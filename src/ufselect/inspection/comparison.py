@@ -183,7 +183,7 @@ def compare_selectors(
             failures[name] = str(error) or "there is not enough memory."
             continue
         if count == "auto":
-            count, counted_by = len(fits[name]["chosen"]), name
+            count, counted_by = getattr(selector, "n_groups_", len(fits[name]["chosen"])), name
     if not fits:
         reasons = set(failures.values())
         several = " ".join(f"{name}: {reason}" for name, reason in failures.items())

@@ -106,11 +106,12 @@ class KernelFSASL(GraphSelector):
     ----------
     scores_ : ndarray of shape (n_features,)
         Larger is better: the alignment of the feature, discounted by what it has in common with those ranked before it,
-        and lowered to the score of the feature before it where it is higher, so that neighbours in the ranking may tie.
+        and lowered to the score of the feature before it (of the same group, if there are groups) where it is higher,
+        so that neighbours in the ranking may tie.
         It is not what the feature adds to the alignment, which is a difference of ``alignment_curve_``
         (:func:`ufselect.inspection.gains_of`).
     ranking_ : ndarray of shape (n_features,)
-        Rank of each feature; 1 is best. Constant features rank last.
+        Rank of each feature; 1 is best. Constant features rank last. Features of a group follow each other.
     n_features_ : int
         Number of selected features.
     copies_ : ndarray of shape (n_features,)
@@ -139,6 +140,12 @@ class KernelFSASL(GraphSelector):
         Which features share structure with others; only if ``fdr`` is given.
     q_values_ : ndarray of shape (n_features,)
         The smallest false discovery rate at which each feature is found; only if ``fdr`` is given.
+    groups_ : ndarray of shape (n_features,)
+        Number of the group of each feature; only if ``groups`` is given.
+    group_names_ : ndarray of str
+        Name of each group, which is that of its feature if it is alone; only if ``groups`` is given.
+    n_groups_ : int
+        Number of selected groups; only if ``groups`` is given.
 
     See Also
     --------

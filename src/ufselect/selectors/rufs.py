@@ -207,6 +207,7 @@ class RUFS(ClusterSelector):
 
     def _local_learning(self, X: Columns, nearest: Neighbors) -> sp.csr_array:
         """T = (I−A)ᵀ(I−A), A the weights of kernel ridge regression from neighbours."""
+        X = X.for_distances()
         _, grams = with_self(nearest.index, difference_grams(X, nearest.index, n_jobs=self.n_jobs))
         kernels = gaussian_of_grams(grams, squared_width(X, self.width))
         return residual_laplacian(weights_as_matrix(nearest.index, kernel_prediction_weights(kernels, _LOCAL_RIDGE)))

@@ -149,7 +149,8 @@ class UDFS(ClusterSelector):
 
     def _learn(self, X: Columns, constraints: Constraints) -> Ranking:
         nearest, n_clusters = self._neighborhood(X)
-        index, grams = with_self(nearest.index, difference_grams(X, nearest.index, n_jobs=self.n_jobs))
+        differences = difference_grams(X.for_distances(), nearest.index, n_jobs=self.n_jobs)
+        index, grams = with_self(nearest.index, differences)
         local = centered_grams(grams)
         mean_eigenvalue = float(np.einsum("ijj->", local)) / local[..., 0].size
         ridge = self.ridge * (mean_eigenvalue or X.mean_squared_distance())

@@ -11,17 +11,16 @@ denominator, so that three copies of a column are aligned as well as one.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from scipy.linalg import solve_triangular
 
 from ufselect._utils.policy import LARGEST_DENSE_SYSTEM
-from ufselect._utils.types import Float, Indices
+from ufselect._utils.types import Float, Indices, Mask
 from ufselect.columns.arrays import column_means, frobenius_norm, in_memory, sum_of_squares
-from ufselect.columns.constraints import Constraints
+from ufselect.columns.constraints import Choosing, Constraints
 from ufselect.columns.dense import Columns, squared_norm_of_products
 
 POWER = 2.2
@@ -104,7 +103,8 @@ def alignment_path(
     """
     a = np.sum(X.transposed_matmul(T) ** 2, axis=1)
     structure = float(np.linalg.norm(T.T @ T))
-    return _path(X, a, structure, gram, _Choice(n_steps, order, past_peak, constraints))
+    choice = _choice(X, a, n_steps, past_peak, gram, constraints, order)
+    return _path(a, X.squared_norms(), structure, _GramColumns(X, gram).column, choice)
 
 
 def alignment_path_of_several(
@@ -123,7 +123,8 @@ def alignment_path_of_several(
     """
     a = _carried(structures)
     structure = _norm_of_sum(X, [each.T for each in structures])
-    return _path(X, a, structure, gram, _Choice(n_steps, None, past_peak, constraints))
+    choice = _choice(X, a, n_steps, past_peak, gram, constraints)
+    return _path(a, X.squared_norms(), structure, _GramColumns(X, gram).column, choice)
 
 
 def alignments_with(X: Columns, structures: Sequence[Any]) -> Float:
@@ -157,19 +158,22 @@ def _inner_products(X: Columns, T: Any, other: Any) -> Float:
     return product
 
 
-class _Choice(NamedTuple):
-    """How the columns of a path are chosen."""
+class _Choice:
+    """How the columns of a path are chosen: one by one, or in a given order."""
 
-    n_steps: int
-    order: Indices | None
-    past_peak: bool
-    constraints: Constraints = _FREE
+    def __init__(self, n_steps: int, order: Indices | None, past_peak: bool, choosing: Choosing) -> None:
+        self.n_steps, self.order, self.past_peak, self.choosing = n_steps, order, past_peak, choosing
 
-    def goes_on(self, curve: list[float], d: int) -> bool:
+    def goes_on(self, curve: list[float]) -> bool:
         """Whether another column is to be chosen."""
-        return len(curve) < min(self.n_steps, d) and not (self.past_peak and _is_past_peak(curve))
+        most = min(self.n_steps, len(self.choosing.open))
+        return len(curve) < most and not (self.past_peak and _is_past_peak(curve))
 
-    def merits(self, carried: Float, total: Float, n_taken: int, may_follow: npt.NDArray[np.bool_]) -> Float:
+    def open(self, carried: float, total: float, overlap: Float) -> Mask:  # noqa: ARG002 - groups depend on it
+        """Return which columns may follow those taken."""
+        return self.choosing.open
+
+    def merits(self, carried: Float, total: Float, n_taken: int, may_follow: Mask) -> Float:
         """Return (Σ a)^p/Σ H with each of the columns; −∞ for those that may not follow, and ranks of a given order."""
         if self.order is not None:
             merits = np.full(len(carried), -np.inf)
@@ -177,97 +181,70 @@ class _Choice(NamedTuple):
             return merits
         return _merits(carried, total, may_follow)
 
+    def take(self, column: int) -> None:
+        """Take a column."""
+        self.choosing.take(column)
 
-def _merits(carried: Any, total: Any, may_follow: npt.NDArray[np.bool_]) -> Float:
-    """Return (Σ a)^p/Σ H with each of the columns, or of the groups; −∞ for those that may not follow."""
-    merits: Float = carried**POWER / np.maximum(total, _TINY)
-    merits[~may_follow] = -np.inf
-    return merits
-
-
-def _best(merits: Float) -> int:
-    """Return the index of the largest merit, the first of those that differ by rounding."""
-    return int(np.argmax(merits >= merits.max() * (1.0 - _ROUNDING)))
+    def rest_of_groups(self, overlap: Float) -> Float | None:  # noqa: ARG002
+        """Return Σa/√ΣH of every group, discounted by what it has in common with the columns that are taken."""
+        return None
 
 
-def _path(X: Columns, a: Float, structure: float, gram: Float | None, choice: _Choice) -> AlignmentPath:
-    squared, gram_column = X.squared_norms(), _GramColumns(X, gram).column
-    overlap = np.zeros(len(a))
-    carried = total = 0.0
-    whole = choice.constraints.groups is not None and choice.order is None
-    choosing = _ChoosingGroups(X, a, gram, choice) if whole else choice.constraints.choosing(len(a))
-    taken: list[int] = []
-    curve: list[float] = []
-    gains: list[float] = []
-    while choosing.goes_on(curve) if isinstance(choosing, _ChoosingGroups) else choice.goes_on(curve, len(a)):
-        if isinstance(choosing, _ChoosingGroups):
-            choosing.open_next(carried, total, overlap)
-        added = 2.0 * overlap + squared**2
-        merits = choice.merits(carried + a, total + added, len(taken), choosing.open)
-        if np.isneginf(merits.max()):
-            break
-        best = _best(merits)
-        carried, total = carried + a[best], total + added[best]
-        gains.append(a[best] / (np.sqrt(max(added[best], _TINY)) * structure))
-        overlap += gram_column(best, merits) ** 2
-        taken.append(best)
-        choosing.take(best)
-        curve.append(carried / (np.sqrt(max(total, _TINY)) * structure))
-    rest = a / (np.sqrt(np.maximum(2.0 * overlap + squared**2, _TINY)) * structure)
-    return AlignmentPath(
-        np.array(taken, dtype=np.intp),
-        np.array(curve),
-        a / (np.maximum(squared, _TINY) * structure),
-        rest,
-        np.array(gains),
-        choosing.rest(overlap) / structure if isinstance(choosing, _ChoosingGroups) else None,
-    )
+class _ChoiceOfGroups(_Choice):
+    """Groups chosen one by one, and after each of them its columns."""
 
-
-class _ChoosingGroups:
-    """Groups taken one by one, those that are to come first before all others, and within them their columns.
-
-    ``open`` holds the columns of the last group that are not taken yet.
-    """
-
-    def __init__(self, X: Columns, a: Float, gram: Float | None, choice: _Choice) -> None:
-        assert choice.constraints.groups is not None
-        self._choice, self._codes = choice, choice.constraints.groups
-        self._carried, self._own = np.bincount(self._codes, a), _own_products(X, self._codes, gram)
-        first = np.unique(self._codes[choice.constraints.first])
-        self._choosing = Constraints(first=first).choosing(len(self._own))
-        self.open = np.zeros(len(a), dtype=bool)
-        self._ends: list[int] = []
-        self._n_taken = 0
+    def __init__(
+        self, n_steps: int, past_peak: bool, constraints: Constraints, groups: Indices, carried: Float, own: Float
+    ) -> None:
+        first = Constraints(first=np.unique(groups[constraints.first]))
+        super().__init__(n_steps, None, past_peak, first.choosing(len(own)))
+        self._groups, self._carried, self._own = groups, carried, own
+        self._left = np.zeros(len(groups), dtype=bool)  # columns of the last group that are not taken yet
+        self._n_taken, self._ends = 0, list[int]()
 
     def goes_on(self, curve: list[float]) -> bool:
-        """Whether another column is to be chosen: the rest of a group, or one of another group."""
-        if self.open.any() or not self._n_taken:
-            return True
-        if self._choice.past_peak and self._n_taken >= self._choice.n_steps:
-            return False
-        return self._choice.goes_on([curve[end - 1] for end in self._ends], len(self._own))
+        """Whether there are more columns of a group, or another group is to be chosen."""
+        if self._left.any() or (self.past_peak and self._n_taken >= self.n_steps):
+            return bool(self._left.any())
+        return super().goes_on([curve[end - 1] for end in self._ends])
 
-    def open_next(self, carried: float, total: float, overlap: Float) -> None:
-        """Choose another group if all columns of the last one are taken."""
-        if self.open.any():
-            return
-        added = 2.0 * np.bincount(self._codes, overlap) + self._own
-        best = _best(_merits(carried + self._carried, total + added, self._choosing.open))
-        self._choosing.take(best)
-        self.open = self._codes == best
+    def open(self, carried: float, total: float, overlap: Float) -> Mask:
+        """Return the columns that are left of a group, or those of the best of the other groups."""
+        if not self._left.any():
+            best = _best(_merits(carried + self._carried, total + self._added(overlap), self.choosing.open))
+            self.choosing.take(best)
+            self._left = self._groups == best
+        return self._left
 
     def take(self, column: int) -> None:
         """Take a column."""
-        self.open[column] = False
+        self._left[column] = False
         self._n_taken += 1
-        if not self.open.any():
+        if not self._left.any():
             self._ends.append(self._n_taken)
 
-    def rest(self, overlap: Float) -> Float:
+    def rest_of_groups(self, overlap: Float) -> Float:
         """Return Σa/√ΣH of every group, discounted by what it has in common with the columns that are taken."""
-        added = 2.0 * np.bincount(self._codes, overlap) + self._own
-        return np.asarray(self._carried / np.sqrt(np.maximum(added, _TINY)))
+        return np.asarray(self._carried / np.sqrt(np.maximum(self._added(overlap), _TINY)))
+
+    def _added(self, overlap: Float) -> Float:
+        return np.asarray(2.0 * np.bincount(self._groups, overlap) + self._own)
+
+
+def _choice(
+    X: Columns,
+    a: Float,
+    n_steps: int,
+    past_peak: bool,
+    gram: Float | None,
+    constraints: Constraints,
+    order: Indices | None = None,
+) -> _Choice:
+    groups = constraints.groups
+    if groups is None or order is not None:
+        return _Choice(n_steps, order, past_peak, constraints.choosing(len(a)))
+    own = _own_products(X, groups, gram)
+    return _ChoiceOfGroups(n_steps, past_peak, constraints, groups, np.bincount(groups, a).astype(np.float64), own)
 
 
 def _own_products(X: Columns, groups: Indices, gram: Float | None) -> Float:
@@ -280,6 +257,49 @@ def _own_products(X: Columns, groups: Indices, gram: Float | None) -> Float:
             products = squared_norm_of_products(X.subset(members)) if own is None else float(np.sum(own**2))
             found[groups[members[0]]] = products
     return found
+
+
+def _merits(carried: Any, total: Any, may_follow: Mask) -> Float:
+    """Return (Σ a)^p/Σ H with each of the columns, or of the groups; −∞ for those that may not follow."""
+    merits: Float = carried**POWER / np.maximum(total, _TINY)
+    merits[~may_follow] = -np.inf
+    return merits
+
+
+def _best(merits: Float) -> int:
+    """Return the index of the largest merit, the first of those that differ by rounding."""
+    return int(np.argmax(merits >= merits.max() * (1.0 - _ROUNDING)))
+
+
+def _path(
+    a: Float, squared: Float, structure: float, gram_column: Callable[[int, Float], Float], choice: _Choice
+) -> AlignmentPath:
+    overlap = np.zeros(len(a))
+    carried = total = 0.0
+    taken: list[int] = []
+    curve: list[float] = []
+    gains: list[float] = []
+    while choice.goes_on(curve):
+        added = 2.0 * overlap + squared**2
+        merits = choice.merits(carried + a, total + added, len(taken), choice.open(carried, total, overlap))
+        if np.isneginf(merits.max()):
+            break
+        best = _best(merits)
+        carried, total = carried + a[best], total + added[best]
+        gains.append(a[best] / (np.sqrt(max(added[best], _TINY)) * structure))
+        overlap += gram_column(best, merits) ** 2
+        taken.append(best)
+        choice.take(best)
+        curve.append(carried / (np.sqrt(max(total, _TINY)) * structure))
+    rest = a / (np.sqrt(np.maximum(2.0 * overlap + squared**2, _TINY)) * structure)
+    return AlignmentPath(
+        np.array(taken, dtype=np.intp),
+        np.array(curve),
+        a / (np.maximum(squared, _TINY) * structure),
+        rest,
+        np.array(gains),
+        choice.rest_of_groups(overlap),
+    )
 
 
 def _is_past_peak(curve: list[float]) -> bool:
