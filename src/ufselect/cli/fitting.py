@@ -140,7 +140,7 @@ def notes_on_fit(selector: BaseSelector, *, significant: bool = False) -> list[s
         how = _automatic_number(selector)
     elif _is_default(selector, "n_features_to_select"):
         how = "the default of the method"
-    notes = [f"Columns: {selector.n_features_:,}, {how}."]
+    notes = [f"Columns: {getattr(selector, 'n_groups_', selector.n_features_):,}, {how}."]
     if getattr(selector, "n_clusters_", None) is not None:
         how = "as requested"
         if selector.get_params().get("n_clusters") == "auto":

@@ -201,9 +201,11 @@ def _select_all_found(selector: BaseSelector) -> None:
         raise ValueError(significance.verdict)
     chosen = significance.found & significance.tested
     chosen[selector.get_params().get("keep") or []] = True
-    count = int(chosen.sum())
+    groups = getattr(selector, "groups_", None)
+    selector.n_features_ = count = int(chosen.sum())
+    if groups is not None:
+        selector.n_groups_ = count = len(set(groups[chosen]))
     selector.set_params(n_features_to_select=count)
-    selector.n_features_ = count
 
 
 def _note_on_neighbors(selector: BaseSelector, X: Any, fit_options: options.FitOptions) -> str:
