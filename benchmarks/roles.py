@@ -2,16 +2,16 @@
 
     python benchmarks/roles.py [--all]
 
-The expected roles are those of ``tests/preprocessing/expected_roles.csv``, which were written down from the documentation
-of the tables before there was any rule. Columns that are not listed there are numeric. Conventions:
+The expected roles are in ``tests/preprocessing/expected_roles.csv``. They were written down from the documentation of the
+tables before there was any rule. Columns that are not listed there are numeric. Conventions:
 
 - Zeros and ones, and other numbers of two values, are numeric: as a category, they would be encoded in the same way.
 - Grades in words are categories, numbered grades and years are numeric, numbers of nominal answers are categories.
-- Amounts are money, concentrations, intensities, volumes and other skewed quantities whose largest value is at least ten
-  times the median.
+- Amounts are money, concentrations, intensities, volumes and other skewed quantities whose largest value is at least
+  ten times the median.
 - Blanks, and the dots that ``opt`` documents as missing, are missing.
-- Near copies have |r| ≥ 0.999 over the rows where both are known, computed for all pairs, or divide the rows into the same
-  groups. They share the name in the column ``copies``. One of each group has its own role, no matter which.
+- Near copies have |r| ≥ 0.999 over the rows where both are known, computed for all pairs, or divide the rows into the
+  same groups. They share the name in the column ``copies``. One of each group has its own role, no matter which.
 """
 
 from __future__ import annotations
@@ -86,7 +86,9 @@ def compared(roles: list[ColumnRole], expected: dict[str, tuple[Role, str]]) -> 
         counts[f"{role} right"] += is_right and not group
         counts[f"{each.role} wrong"] += not is_right and not group
         if not is_right:
-            differ.append(f"{each.name} is {role}{f', copies {group}' * bool(group)}; found {each.role} ({each.reason})")
+            differ.append(
+                f"{each.name} is {role}{f', copies {group}' * bool(group)}; found {each.role} ({each.reason})"
+            )
     return counts, differ
 
 
@@ -94,7 +96,9 @@ def row(name: str, counts: Counter[str]) -> str:
     """A line of the table: found of expected, and wrongly found ones."""
 
     def cell(*kinds: str) -> str:
-        right, expected, wrong = (sum(counts[f"{kind} {what}"] for kind in kinds) for what in ("right", "expected", "wrong"))
+        right, expected, wrong = (
+            sum(counts[f"{kind} {what}"] for kind in kinds) for what in ("right", "expected", "wrong")
+        )
         return (f"{right}/{expected}" if expected else "") + (f" +{wrong}" if wrong else "")
 
     kinds = [["id"], ["copies"], ["incomplete"], ["constant"], ["text", "date"], ["category"], ["amount"]]

@@ -10,9 +10,9 @@ import numpy.typing as npt
 from ufselect._utils.types import Float, Indices, Mask
 from ufselect.preprocessing.number_summary import NumberSummary, known_values
 
-# Figures of eleven tables and of the public sets, found without labels. In data of one unit (pixels, spectra, expression)
-# at most 1 % of the columns differ from the others in being whole or not, and the standard deviations of 95 % and 5 % of
-# the columns have a ratio of 170 or less. Tables with amounts are mixed by 9 % or more, or that ratio is 1,400 or more.
+# Figures of eleven tables and of the public sets, without labels. In data of one unit (pixels, spectra, expression) at
+# most 1 % of the columns differ from the others in being whole or not, and the standard deviations of 95 % and 5 % of the
+# columns have a ratio of 170 or less. Tables with amounts are mixed by 9 % or more, or that ratio is 1,400 or more.
 _UNLIKE_UNITS = 300.0
 _SIMILAR_UNITS = 10.0  # at least, if whole numbers and others are mixed
 _MIXED = 0.05
@@ -47,6 +47,7 @@ def amounts_among(
     X: npt.NDArray[np.floating], index: Indices, summary: NumberSummary, *, any_units: bool
 ) -> dict[int, str]:
     """Return the columns that are amounts, and why; none if all columns have similar units, unless ``any_units``."""
+    index = index[~summary.constant[index]]
     whole, largest = summary.whole[index], summary.largest[index]
     rich = index[~whole | (largest - summary.smallest[index] >= _LARGEST_GRADE)]
     if not any_units and not _units_differ(summary.deviation[rich], summary.whole[rich]):

@@ -5,20 +5,22 @@ from __future__ import annotations
 import re
 
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\d_]+")
-_IDS = {"id", "ids", "uid", "uuid", "guid", "pid", "sid", "rowid", "rowname", "rownames", "rownum", "rowno"}
-_IDS |= {"rownumber", "unnamed", "isbn", "iban", "ssn"}
-_OWNERS = "account|case|client|contract|customer|device|employee|household|invoice|item|loan|member|order|participant"
-_OWNERS += "|passenger|patient|person|product|record|respondent|row|sample|session|student|subject|transaction|user"
+_IDS = {"id", "ids", "uid", "uuid", "guid", "rowid", "rowname", "rownames", "rownum", "rowno", "rownumber", "unnamed"}
+_OWNERS = "account|band|case|client|contract|customer|device|employee|flight|house|household|invoice|item|loan|member"
+_OWNERS += "|order|participant|passenger|patient|person|product|pupil|record|respondent|row|sample|seq|serial|session"
+_OWNERS += "|student|subject|transaction|user"
 _ID = re.compile(rf"(?:{_OWNERS})ids?$")
-_NUMBER = re.compile(rf"(?:{_OWNERS})(?:no|nr|num|number|key|index|idx|ref|reference)$")
-_NUMBERED = {"no", "nr", "num", "number", "key", "index", "idx", "ref", "reference", "serial", "barcode", "phone"}
+_NUMBER = re.compile(rf"(?:{_OWNERS})(?:no|nr|num|number|key|index|idx|ref|reference|code)$")
+_NUMBERED = {"pid", "no", "nr", "idx", "index", "key", "reference", "serial", "barcode", "phone", "isbn", "iban", "ssn"}
+_ROWS = {"obs", "observation", "case", "individual", "number", *_OWNERS.split("|")}
 _CODES = {"code", "zip", "zipcode", "postcode", "fips", "iso"}
 _KINDS = _CODES | {"type", "class", "zone", "segment", "cluster", "category", "region", "district", "department"}
-_KINDS |= {"species", "country", "brand", "gender", "sex", "race", "ethnicity", "religion", "occupation", "industry"}
-_KIND = re.compile(r"(?:type|code|class|zone|segment|cluster|category)$")
+_KINDS |= {"species", "country", "brand", "race", "ethnicity", "religion", "occupation", "industry"}
+_KIND = re.compile(r"(?:type|code|class|segment|cluster|category)$")
 _TIMES = {"time", "year", "date", "day", "month", "week", "hour", "minute", "second", "timestamp", "datetime", "t"}
 _TIMES |= {"times", "years", "days", "months", "weeks", "hours", "minutes", "seconds", "yr", "age", "wavelength"}
 _DATES = {"date", "datetime", "timestamp"}
+_RANKS = {"rank", "ranking", "position", "place", "score", "count"}
 
 
 def words_of(name: str) -> list[str]:
@@ -33,9 +35,15 @@ def says_id(name: str) -> bool:
 
 
 def says_number(name: str) -> bool:
-    """Whether a name may be that of a running number: no, order_number, index."""
+    """Whether a name is that of a number by which rows are known: order_no, index, FlightNumber."""
     words = words_of(name)
     return bool(words) and (words[-1] in _NUMBERED or bool(_NUMBER.search("".join(words))))
+
+
+def says_row(name: str) -> bool:
+    """Whether a name is that of what the rows are: obs, case, patient."""
+    words = words_of(name)
+    return len(words) == 1 and words[0] in _ROWS
 
 
 def says_code(name: str) -> bool:
@@ -52,6 +60,11 @@ def says_kind(name: str) -> bool:
 def says_time(name: str) -> bool:
     """Whether a name is that of a quantity by which tables are sorted."""
     return not _TIMES.isdisjoint(words_of(name))
+
+
+def says_rank(name: str) -> bool:
+    """Whether a name is that of a quantity that may be different in all rows."""
+    return not _RANKS.isdisjoint(words_of(name))
 
 
 def says_date(name: str) -> bool:

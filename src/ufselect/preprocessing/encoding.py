@@ -44,18 +44,15 @@ class Levels:
     @classmethod
     def of(cls, values: npt.NDArray[Any]) -> Levels:
         """Return the levels of any values; 1.0 is the level 1, as whole numbers are that have missing ones."""
-        listed = values.tolist()
-        try:
-            keys = list(zip(map(type, listed), listed, strict=True))  # True is not 1
-            different = dict.fromkeys(keys)
-        except TypeError:  # lists, say
-            return cls.of(np.array([None if value is None else str(value) for value in listed], dtype=object))
-        texts = {key: "" if is_missing(key[1]) else _text(key[1]) for key in different}
+        listed = values.astype("datetime64[s]").tolist() if values.dtype.kind == "M" else values.tolist()
+        if not set(map(type, listed)) <= {str, float, type(None)}:  # True equals 1, and lists have no hash
+            listed = [None if is_missing(value) else _text(value) for value in listed]
+        texts = {value: "" if is_missing(value) else _text(value) for value in dict.fromkeys(listed)}
         marks = {text for text in texts.values() if text.lower() in _MISSING}
         names = sorted(set(texts.values()) - marks)
         places = dict.fromkeys(marks, -1) | {name: place for place, name in enumerate(names)}
-        by_key = {key: places[text] for key, text in texts.items()}
-        codes = np.fromiter(map(by_key.__getitem__, keys), np.intp, len(keys))
+        by_value = {value: places[text] for value, text in texts.items()}
+        codes = np.fromiter(map(by_value.__getitem__, listed), np.intp, len(listed))
         return cls(tuple(names), codes, bool(marks - {""}))
 
     @cached_property

@@ -18,7 +18,7 @@ _SLACK = 10.0  # 1 − |r| of two sketches is at most ten times that of the colu
 _TILE = 2048
 _TILE_OF_PAIRS = 256
 _LEAST_OVERLAP = 0.5  # share of the samples in which the values of both columns have to be known
-_MOST_OPERATIONS = 5e11  # beyond, missing values are replaced by the mean to find copies
+_MOST_OPERATIONS = 5e11  # beyond, columns with missing values are compared with the mean in their place
 _LEAST_VARIANCE = 1e-9  # of the known values of both, in units of that of all
 _LARGEST_RANGE = 1000  # of whole numbers that may be the codes of a category
 _LEAST_ASSOCIATION = 0.9  # Cramér's V, since categories with one frequent level agree in most samples by chance
@@ -72,8 +72,9 @@ def _copies_of_numbers(
         parts = [X[:, own[index[is_number]]], as_numbers[:, index[~is_number] - len(own)]]
         return np.hstack([part.astype(np.float64) for part in parts])
 
-    alike = _with_similar_sketch(sketch, n_missing == 0, above)
-    pairs = _pairs_by_known_values(columns, len(X), n_missing, above)
+    is_large = 12.0 * len(X) * np.count_nonzero(n_missing) * len(called) > _MOST_OPERATIONS
+    alike = _with_similar_sketch(sketch, (n_missing == 0) | is_large, above)
+    pairs = [] if is_large else _pairs_by_known_values(columns, len(X), n_missing, above)
     for pair in pairs:
         alike[list(pair)] = True
     index = np.flatnonzero(alike)
@@ -111,8 +112,6 @@ def _pairs_by_known_values(columns: Columns, n: int, n_missing: Indices, above: 
     """Return the pairs of columns that correlate by so much where both are known, and one has missing values."""
     pairs: list[tuple[int, int]] = []
     some, d = np.flatnonzero((n_missing > 0) & (n_missing < n)), len(n_missing)
-    if 12.0 * n * len(some) * d > _MOST_OPERATIONS:
-        return pairs
     for start in range(0, len(some), _TILE_OF_PAIRS):
         first = some[start : start + _TILE_OF_PAIRS]
         Z, M = _standardized(columns(first))
@@ -151,23 +150,31 @@ def _correlations_of_known(Z: Float, M: Float, W: Float, N: Float) -> Float:
 
 
 def _filled(values: Float, n_missing: Indices, pairs: Sequence[tuple[int, int]], names: Sequence[str]) -> Float:
-    """Replace missing values by what a copy with fewer of them says, or else by the mean."""
-    order = sorted(np.flatnonzero(n_missing).tolist(), key=lambda column: (n_missing[column], names[column]))
-    place = dict.fromkeys(np.flatnonzero(n_missing == 0).tolist(), -1) | {j: number for number, j in enumerate(order)}
-    copies: dict[int, list[int]] = {}
+    """Replace missing values by what copies say, those with fewer of them first, and where none is known by the mean."""
+    order = sorted(range(len(names)), key=lambda column: (n_missing[column], names[column]))
+    place = {column: number for number, column in enumerate(order)}
+    copies: dict[int, list[int]] = {column: [] for column in order}
     for i, j in pairs:
-        before, after = (i, j) if place[i] < place[j] else (j, i)
-        copies.setdefault(after, []).append(before)
+        copies[i].append(j)
+        copies[j].append(i)
+    filled = values.copy()
     for column in order:
-        own = values[:, column]
-        missing = np.isnan(own)
-        own[missing] = own[~missing].mean()
-        if column in copies:
-            best = values[:, min(copies[column], key=lambda j: (place[j], names[j]))]
-            x, y = best[~missing], own[~missing]
-            centred = x - x.mean()
-            own[missing] = y.mean() + (best[missing] - x.mean()) * (centred @ (y - y.mean()) / (centred @ centred))
-    return values
+        missing, own = np.isnan(values[:, column]), filled[:, column]
+        said_by = sorted(copies[column], key=lambda j: place[j])
+        for source in [*(values[:, j] for j in said_by), *(filled[:, j] for j in said_by if place[j] < place[column])]:
+            rows = np.isnan(own) & ~np.isnan(source)
+            if rows.any():
+                own[rows] = _predicted(source, values[:, column], ~missing & ~np.isnan(source), rows)
+        own[np.isnan(own)] = values[~missing, column].mean()
+    return filled
+
+
+def _predicted(x: Float, y: Float, known: Mask, rows: Mask) -> Float:
+    """Return y in some rows, by a line through known values of both."""
+    dx, dy = x[known] - x[known].mean(), y[known] - y[known].mean()
+    x_unit, y_unit = np.abs(dx).max(), np.abs(dy).max()  # so that no square overflows
+    slope = (dx / x_unit) @ (dy / y_unit) / np.sum((dx / x_unit) ** 2)
+    return np.asarray(y[known].mean() + y_unit * slope * ((x[rows] - x[known].mean()) / x_unit))
 
 
 def _shown(r: float) -> str:

@@ -12,18 +12,29 @@ import numpy.typing as npt
 from ufselect._utils.types import Float
 from ufselect._utils.wording import percent, shown
 from ufselect.preprocessing.amounts import amounts_among
-from ufselect.preprocessing.column_names import says_code, says_date, says_id, says_kind, says_number, says_time
+from ufselect.preprocessing.column_names import (
+    says_code,
+    says_date,
+    says_id,
+    says_kind,
+    says_number,
+    says_rank,
+    says_row,
+    says_time,
+)
 from ufselect.preprocessing.encoding import Levels, is_category
 from ufselect.preprocessing.near_copies import Numbers, near_copies
 from ufselect.preprocessing.number_summary import NumberSummary, known_values, summary_of
 
-_FEWEST_ROWS = 5  # by which row numbers are told
-_FEWEST_ROWS_WITH_GAPS = 30
+_FEWEST_ROWS = 5  # by which row numbers are told: 1, 2, …
+_FEWEST_ROWS_WITH_GAPS = 30  # of which some may be missing
+_FEWEST_ROWS_FROM_ANYWHERE = 200  # that need not start with 1
 _FEWEST_ROWS_IN_ANY_ORDER = 100
 _NEARLY_ALL = 0.99
 _WIDEST_SPAN = 3  # of row numbers and ranks, in numbers of rows: of counts of this span, many would be equal
+_FIRST_YEAR, _LAST_YEAR = 1500, 2100
 _FIRST_DAY, _LAST_DAY = 19_000_101, 21_001_231
-_FEWEST_CODES = 3
+_FLAGS = 2  # different values, which say yes or no
 
 
 class Role(StrEnum):
@@ -80,7 +91,7 @@ def roles_of(
     for name in rules.keep:
         if not found[name].is_feature:
             role = Role.category if name in others else Role.numeric
-            found[name] = ColumnRole(name, role, f"kept, although it is {found[name].reason}")
+            found[name] = ColumnRole(name, role, f"kept ({found[name].reason})")
     for name, role in rules.roles.items():
         found[name] = ColumnRole(name, role, "requested")
     if rules.near_copies is not None:
@@ -107,16 +118,22 @@ def _roles_of_numbers(
         elif constant[j]:
             yield ColumnRole(name, Role.constant, "constant")
         elif not summary.whole[j]:
-            yield (
-                ColumnRole(name, Role.date, "date, by its name") if says_date(name) else ColumnRole(name, Role.numeric)
-            )
+            yield _role_of_fractions(name, X[:, j])
         else:
             yield _role_of_whole_numbers(name, X[:, j], bool(may_differ[j]))
 
 
+def _role_of_fractions(name: str, column: npt.NDArray[np.floating]) -> ColumnRole:
+    if says_date(name):
+        return ColumnRole(name, Role.date, "date, by its name")
+    if says_id(name) and _nearly_all_differ(known_values(column)):
+        return ColumnRole(name, Role.id, "identifier, by its name")
+    return ColumnRole(name, Role.numeric)
+
+
 def _role_of_whole_numbers(name: str, column: npt.NDArray[np.floating], may_differ: bool) -> ColumnRole:
     """Return the role of whole numbers: ids, days such as 20240131, codes of a category, or numbers."""
-    if says_id(name):
+    if says_id(name) and len(np.unique(known_values(column))) > _FLAGS:
         return ColumnRole(name, Role.id, "identifier, by its name")
     if may_differ and (reason := _why_row_number(name, known_values(column))):
         return ColumnRole(name, Role.id, reason)
@@ -124,29 +141,36 @@ def _role_of_whole_numbers(name: str, column: npt.NDArray[np.floating], may_diff
         return ColumnRole(name, Role.date, "dates")
     if says_kind(name):
         levels = Levels.of(column)
-        if len(levels.names) >= _FEWEST_CODES and is_category(levels):
+        if len(levels.names) > _FLAGS and is_category(levels):
             return ColumnRole(name, Role.category, "codes, by its name")
-        if len(levels.names) >= _FEWEST_CODES and says_code(name):
+        if len(levels.names) > _FLAGS and says_code(name):
             return ColumnRole(name, Role.id, f"code with {len(levels.names):,} values")
     return ColumnRole(name, Role.numeric)
 
 
 def _why_row_number(name: str, values: Float) -> str:
-    """Return why whole numbers look like row numbers or ids, nearly all of which differ; nothing if they do not."""
-    n, n_different = len(values), len(np.unique(values))
-    if n < _FEWEST_ROWS or n_different < _NEARLY_ALL * n:
+    """Return why whole numbers are row numbers or ids, nearly all of which differ; nothing if they are not."""
+    n = len(values)
+    if n < _FEWEST_ROWS or not _nearly_all_differ(values):
         return ""
+    is_time = says_time(name) or bool(_FIRST_YEAR <= values.min() and values.max() <= _LAST_YEAR)
     steps = np.diff(values)
     is_sorted = bool((steps >= 0.0).all() or (steps <= 0.0).all())
     span = float(np.ptp(values))
-    is_dense = span == n - 1 or (n >= _FEWEST_ROWS_WITH_GAPS and span < _WIDEST_SPAN * n)
-    if is_sorted and is_dense and not says_time(name):
-        return "row number"
+    if is_sorted and not is_time:
+        is_one_by_one = span == n - 1 or (n >= _FEWEST_ROWS_WITH_GAPS and span < _WIDEST_SPAN * n)
+        starts = values.min() == 1.0 or n >= _FEWEST_ROWS_FROM_ANYWHERE or says_row(name)
+        if is_one_by_one and starts:
+            return "row number"
     if says_number(name) or says_code(name):
-        return f"number of a row, by its name: {n_different:,} different ones"
-    if n >= _FEWEST_ROWS_IN_ANY_ORDER and span < _WIDEST_SPAN * n and not says_time(name):
-        return f"number of a row: {n_different:,} different ones up to {values.max():,.0f}"
+        return "a different number in nearly all rows, by its name"
+    if n >= _FEWEST_ROWS_IN_ANY_ORDER and span < _WIDEST_SPAN * n and not (is_time or says_rank(name)):
+        return f"a different number in nearly all rows, up to {values.max():,.0f}"
     return ""
+
+
+def _nearly_all_differ(values: Float) -> bool:
+    return len(np.unique(values)) >= _NEARLY_ALL * len(values)
 
 
 def _are_days(column: npt.NDArray[np.floating]) -> bool:
@@ -165,7 +189,7 @@ def _role_of_levels(name: str, levels: Levels, max_missing: float) -> ColumnRole
         return ColumnRole(name, Role.incomplete, f"{percent(share)} missing")
     if n_levels < 2:
         return ColumnRole(name, Role.constant, "constant")
-    if says_id(name):
+    if says_id(name) and n_levels > _FLAGS:
         return ColumnRole(name, Role.id, "identifier, by its name")
     if levels.are_dates:
         return ColumnRole(name, Role.date, f"dates such as {shown(levels.names[0])}")

@@ -67,8 +67,9 @@ def columns_of(X: Any, fewest: int = 1) -> TableColumns:
 
 def _columns_of_frame(X: Any, fewest: int) -> TableColumns:
     names = unique_names([str(name) for name in X.columns])
-    if len(X) < fewest:
-        raise ValueError(f"Found a table with {len(X)} sample(s) while a minimum of {fewest} is required.")
+    for count, least, what in ((len(X), fewest, "sample"), (len(names), 1, "feature")):
+        if count < least:
+            raise ValueError(f"Found a table with {count} {what}(s) while a minimum of {least} is required.")
     dtypes = list(X.dtypes)
     if dtypes and all(isinstance(dtype, np.dtype) and dtype.kind in "iuf" for dtype in dtypes):
         return TableColumns(_as_floats(X.to_numpy()), names, {}, names)
@@ -125,7 +126,7 @@ def _numbers(name: str, column: npt.NDArray[Any]) -> npt.NDArray[Any] | None:
         raise ValueError(f"Complex data not supported: column '{shown(name)}'.")
     if column.dtype.kind in "iuf":
         return column
-    if column.dtype.kind != "O":
+    if column.dtype.kind != "O" or str in set(map(type, column)):
         return None
     values = [None if is_missing(value) else value for value in column.tolist()]
     known = [value for value in values if value is not None]

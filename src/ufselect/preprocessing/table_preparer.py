@@ -268,14 +268,13 @@ class TablePreparer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return columns
 
     def _rules(self, names: Sequence[str]) -> Rules:
-        roles = dict(self.roles or {})
-        columns_named(list(roles), "roles", len(names), names)
-        unknown = [str(role) for role in roles.values() if role not in list(Role)]
-        if unknown:
-            raise ValueError(f"roles: there is no role {unknown[0]!r}; the roles are {', '.join(Role)}.")
+        roles = {}
+        for name, role in (self.roles or {}).items():
+            if role not in list(Role):
+                raise ValueError(f"roles: there is no role {role!r}; the roles are {', '.join(Role)}.")
+            roles |= {names[j]: Role(role) for j in columns_named([name], "roles", len(names), names)}
         keep = frozenset(names[j] for j in columns_named(self.keep, "keep", len(names), names))
-        named = {str(name): Role(role) for name, role in roles.items()}
-        return Rules(named, keep, self.max_missing, self.near_copies, self.logarithms)
+        return Rules(roles, keep, self.max_missing, self.near_copies, self.logarithms)
 
     def _fit(self, columns: TableColumns) -> npt.NDArray[Any]:
         """Decide how the columns are encoded, and return the features, NaN where numbers are missing."""
@@ -296,7 +295,7 @@ class TablePreparer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             reasons = [f"{each.name} ({each.reason})" for each in self.roles_]
             raise ValueError(f"No column is a feature: {listed(reasons)}; use roles or keep.")
         self._learn_encoding(columns, found, levels)
-        encoded = self._encoded(columns)
+        encoded = self._encoded(columns, levels)
         self._missing = MissingValues().fit(encoded)
         return encoded
 
@@ -316,8 +315,9 @@ class TablePreparer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.groups_ = np.repeat(np.array(self._variables, dtype=object), widths)
         self.levels_ = {name: category.levels for name, category in self._categories.items()}
 
-    def _encoded(self, columns: TableColumns) -> npt.NDArray[Any]:
-        """Return the features as numbers, NaN where numbers are missing."""
+    def _encoded(self, columns: TableColumns, levels: Mapping[str, Levels] | None = None) -> npt.NDArray[Any]:
+        """Return the features as numbers, NaN where numbers are missing; levels that are known are not computed."""
+        known = levels or {}
         absent = sorted(set(self._variables) - {*columns.names, *columns.others})
         if absent:
             raise ValueError(f"X has no column named {listed(absent, quoted=True)}, which fit found to be features.")
@@ -337,7 +337,7 @@ class TablePreparer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         for name, logarithm in self._logarithms.items():
             encoded[:, first[name]] = logarithm(encoded[:, first[name]])
         for name, category in self._categories.items():
-            indicators = category.indicators(Levels.of(columns.values(name)))
+            indicators = category.indicators(known[name] if name in known else Levels.of(columns.values(name)))
             encoded[:, first[name] : first[name] + indicators.shape[1]] = indicators
         return encoded
 
