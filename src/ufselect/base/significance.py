@@ -72,6 +72,8 @@ class ColumnSignificance:
         Number of strata within which values were permuted: batches, ranges of depth, or both; 1 if there are none.
     n_permutations : int
         Largest number of permutations of a column in the last test.
+    groups : ndarray of shape (n_features,), optional
+        Group of each column, if columns were tested in groups: sentences count groups.
     """
 
     p_values: Float
@@ -84,6 +86,7 @@ class ColumnSignificance:
     n_folds: int
     n_strata: int
     n_permutations: int
+    groups: Indices | None = field(default=None, repr=False)
 
     def __repr__(self) -> str:
         return f"ColumnSignificance({self.verdict})"
@@ -95,13 +98,16 @@ class ColumnSignificance:
 
     @property
     def n_found(self) -> int:
-        """Number of columns that are found, without exact copies."""
-        return int(np.count_nonzero(self.found & self.tested))
+        """Number of columns, or of groups, that are found, without exact copies."""
+        return self._count(self.found & self.tested)
 
     @property
     def n_tested(self) -> int:
-        """Number of columns that took part."""
-        return int(np.count_nonzero(self.tested))
+        """Number of columns, or of groups, that took part."""
+        return self._count(self.tested)
+
+    def _count(self, columns: Mask) -> int:
+        return int(np.count_nonzero(columns)) if self.groups is None else len(np.unique(self.groups[columns]))
 
     @property
     def verdict(self) -> str:
@@ -119,11 +125,11 @@ class ColumnSignificance:
         np.minimum.at(smallest, codes, self.p_values[self.tested])
         np.maximum.at(largest, codes, self.p_values[self.tested])
         if np.array_equal(smallest, largest):
-            return self
+            return replace(self, groups=groups)
         by_group = np.minimum(smallest * np.bincount(codes), 1.0)
         p_values, q_values = self.p_values.copy(), self.q_values.copy()
         p_values[self.tested], q_values[self.tested] = by_group[codes], benjamini_hochberg(by_group)[codes]
-        return replace(self, p_values=p_values, q_values=q_values)
+        return replace(self, p_values=p_values, q_values=q_values, groups=groups)
 
     def verdict_on(self, chosen: Indices) -> str:
         """One sentence on a selection: how many columns are found, and how many of the selected ones are among them.
@@ -133,7 +139,9 @@ class ColumnSignificance:
         chosen : ndarray of int
             Indices of the selected columns.
         """
-        n_chosen, n_among = len(chosen), int(np.count_nonzero(self.found[chosen]))
+        selected = np.zeros(len(self.found), dtype=bool)
+        selected[chosen] = True
+        n_chosen, n_among = self._count(selected), self._count(selected & self.found)
         if not self.n_found:
             verb = "may be" if self.n_samples < self.n_all_samples else "is"
             return f"{self._finding}: the selection of {n_chosen:,} {verb} arbitrary."
@@ -227,6 +235,7 @@ class SignificanceTest:
         return ColumnSignificance(
             p_values, q_values, tested, self.fdr, len(tests.sample.strata), tests.sample.n_all_samples, tests.n_splits,
             tests.n_folds, tests.n_strata, tests.n_permutations,
+            labels if len(names) < len(informative) else None,
         )  # fmt: skip
 
     def _sizes(self, n: int, d: int) -> list[int]:

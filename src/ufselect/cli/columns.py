@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from ufselect.base import BaseSelector
     from ufselect.base.groups import ColumnGroups
     from ufselect.cli.reading import LoadedTable
-    from ufselect.files import Table
 
 _ACTIONS = {"keep": "Kept regardless of their score", "exclude": "Excluded"}
 _MOST_NAMED = 3
@@ -56,14 +55,14 @@ class ColumnChoice:
         return loaded.table.aside[self.batch] if self.batch else None
 
     def groups_of(self, loaded: LoadedTable) -> ColumnGroups | None:
-        """Return the groups of the columns, if given."""
+        """Return the groups of the variables, if given."""
         from ufselect.base.groups import ColumnGroups
 
-        names, given = loaded.table.names, self.groups
+        variables, given = list(loaded.columns_of_variables), self.groups
         if not isinstance(given, str):
-            given = {name: group for name, group in given.items() if name not in loaded.table.aside}
+            given = {name: group for name, group in given.items() if name not in loaded.aside}
         try:
-            return ColumnGroups.of(given or None, len(names), names)
+            return ColumnGroups.of(given or None, len(variables), variables)
         except ValueError as error:
             reason = str(error).removeprefix("groups: ").rstrip(".")
             raise typer.BadParameter(reason, param_hint="--groups") from error
@@ -71,21 +70,30 @@ class ColumnChoice:
     def indices(self, loaded: LoadedTable) -> dict[str, Any]:
         """Return the columns to keep and to exclude, and the groups by column, each if given.
 
-        Raise an error if they contradict each other.
+        The columns of a category are a group. Raise an error if wishes contradict each other.
         """
         from ufselect.base.screening import why_useless
 
-        names, aside, groups = loaded.table.names, loaded.table.aside, self.groups_of(loaded)
-        given = {"keep": self.keep, "exclude": self.exclude}
-        found: dict[str, Any] = {
-            each: _with_whole_groups(texts, names, aside, groups, f"--{each}") for each, texts in given.items() if texts
-        }
+        names, columns, groups = loaded.names, loaded.columns_of_variables, self.groups_of(loaded)
+        variables, aside = list(columns), loaded.aside
+        found: dict[str, Any] = {}
+        for option, texts in {"keep": self.keep, "exclude": self.exclude}.items():
+            # To exclude a column that is set aside changes nothing.
+            wanted = [text for text in texts if option == "keep" or text in columns or text not in aside]
+            if wanted:
+                matching = _with_whole_groups(wanted, variables, aside, groups, f"--{option}")
+                found[option] = [column for variable in matching for column in columns[variables[variable]]]
         keep = found.get("keep", [])
         if both := sorted(set(keep) & set(found.get("exclude", ()))):
             reason = f"column '{shown(names[both[0]])}' is in --exclude as well"
             raise typer.BadParameter(reason, param_hint="--keep")
-        if groups is not None:  # whose columns need not all vary
-            found["groups"] = {j: groups.names[c] for j, c in enumerate(groups.codes) if groups.names[c] != names[j]}
+        if groups is not None or loaded.groups is not None:  # whose columns need not all vary
+            codes = range(len(variables)) if groups is None else groups.codes
+            of_variables = {name: variables[code] if groups is None else groups.names[code]
+                            for name, code in zip(variables, codes, strict=True)}  # fmt: skip
+            found["groups"] = {
+                j: of_variables[name] for j, name in enumerate(loaded.variables) if of_variables[name] != names[j]
+            }
         elif keep and (useless := why_useless(loaded.X[:, keep], [names[column] for column in keep])):
             raise typer.BadParameter(useless, param_hint="--keep")
         return found
@@ -93,40 +101,46 @@ class ColumnChoice:
     def apply(self, selector: BaseSelector, loaded: LoadedTable) -> list[str]:
         """Set the parameters of a selector, and return sentences on what they do."""
         found = self.indices(loaded)
-        if (lacking := _first_lacking(selector, found)) is not None:
+        if (lacking := self._first_lacking(selector, found)) is not None:
             raise typer.BadParameter(_why_refused(selector, lacking), param_hint=f"--{lacking}")
-        if found:
-            selector.set_params(**found)
-        return notes_on_choice(found)
+        _set_known(selector, found)
+        return self._notes(found)
 
     def apply_to_all(self, selectors: Mapping[str, Any], loaded: LoadedTable) -> tuple[list[str], dict[str, str]]:
         """Set the parameters of all selectors that have them; return sentences, and why the others cannot take part."""
         found = self.indices(loaded)
         refused = {}
         for name, selector in selectors.items():
-            if (lacking := _first_lacking(selector, found)) is not None:
+            if (lacking := self._first_lacking(selector, found)) is not None:
                 refused[name] = f"{_why_refused(selector, lacking)}."
-            elif found:
-                selector.set_params(**found)
+            else:
+                _set_known(selector, found)
         if len(refused) == len(selectors):
             raise ValueError(f"no method could be fitted: {' '.join(dict.fromkeys(refused.values()))}")
-        return notes_on_choice(found), refused
+        return self._notes(found), refused
+
+    def _first_lacking(self, selector: Any, found: Mapping[str, Any]) -> str | None:
+        """Return the first parameter asked for that a selector, or any other object that is fitted, does not have."""
+        asked = [name for name in found if name != "groups" or self.groups]  # not those of categories
+        return next((name for name in asked if name not in _parameters(selector)), None)
+
+    def _notes(self, found: Mapping[str, Any]) -> list[str]:
+        """Return sentences on how many columns are kept and excluded, and are in groups."""
+        notes = [f"{_ACTIONS[name]}: {counted(len(found[name]), 'column')}." for name in _ACTIONS if name in found]
+        if self.groups:
+            n_groups = len(set(found["groups"].values()))
+            notes.append(f"Selected as a whole: {counted(n_groups, 'group')} of columns.")
+        return notes
 
 
-def notes_on_choice(found: Mapping[str, Any]) -> list[str]:
-    """Return sentences on how many columns are kept and excluded, and are in groups."""
-    return [
-        f"Selected as a whole: {counted(len(set(found[option].values())), 'group')} of columns."
-        if option == "groups"
-        else f"{_ACTIONS[option]}: {counted(len(columns), 'column')}."
-        for option, columns in found.items()
-    ]
+def _parameters(selector: Any) -> Mapping[str, Any]:
+    return selector.get_params() if hasattr(selector, "get_params") else {}
 
 
-def _first_lacking(selector: Any, found: Mapping[str, Any]) -> str | None:
-    """Return the first parameter that a selector, or any other object that is fitted, does not have."""
-    known = selector.get_params() if hasattr(selector, "get_params") else ()
-    return next((name for name in found if name not in known), None)
+def _set_known(selector: Any, found: Mapping[str, Any]) -> None:
+    known = _parameters(selector)
+    if given := {name: value for name, value in found.items() if name in known}:
+        selector.set_params(**given)
 
 
 def _why_refused(selector: Any, parameter: str) -> str:
@@ -161,10 +175,10 @@ def _with_whole_groups(
     return [column for column, code in enumerate(codes) if code in chosen]
 
 
-def why_not_a_column(name: str, names: Sequence[str], aside: Mapping[str, Any]) -> str:
+def why_not_a_column(name: str, names: Sequence[str], aside: Mapping[str, str]) -> str:
     """Return why a name is not that of a column, and which name may have been meant."""
     if name in aside:
-        return f"column '{shown(name)}' is set aside and takes no part in the selection"
+        return f"column '{shown(name)}' is set aside ({aside[name]}) and takes no part in the selection"
     return f"there is no column '{shown(name)}'{guess_at(name, names)}"
 
 
@@ -213,43 +227,43 @@ class ColumnList:
 
 
 def column_lists(
-    lines: Mapping[Path, Sequence[str]], table: Table, reserved: Sequence[str], option: str
+    lines: Mapping[Path, Sequence[str]], loaded: LoadedTable, reserved: Sequence[str], option: str
 ) -> dict[str, ColumnList]:
     """Return the columns listed in files, by the name of the file; by its path if another row would have that name."""
     names = [path.name for path in lines]
     taken = {*reserved, *(name for name in names if names.count(name) > 1)}
     return {
-        str(path.absolute()) if path.name in taken else path.name: _column_list(several, path, table, option)
+        str(path.absolute()) if path.name in taken else path.name: _column_list(several, path, loaded, option)
         for path, several in lines.items()
     }
 
 
-def _column_list(lines: Sequence[str], path: Path, table: Table, option: str) -> ColumnList:
+def _column_list(lines: Sequence[str], path: Path, loaded: LoadedTable, option: str) -> ColumnList:
     """Return the columns that lines of one name, or of several separated by commas, stand for."""
-    index = {name: column for column, name in enumerate(table.names)}
-    numbered, numbers = [_NUMBERED.fullmatch(name) for name in table.names], {}
+    index, aside = loaded.columns_of_variables, loaded.aside
+    numbered, numbers = [_NUMBERED.fullmatch(name) for name in index], {}
     if all(numbered) and len({match[1] for match in numbered if match}) == 1:  # the file has no names
         numbers = {match[2]: match[0] for match in numbered if match}
-    names = [numbers.get(name, name) for line in lines for name in _names_in_line(line, index)]
+    given = [[line] if line in index else names_in_line(line) for line in lines]  # a name may have commas
+    names = [numbers.get(name, name) for several in given for name in several]
     if not names:
         raise typer.BadParameter(f"{shown(str(path))} contains no names", param_hint=option)
     different = dict.fromkeys(names)
     unknown = [name for name in different if name not in index]
-    aside = [name for name in unknown if name in table.aside]
-    if aside or len(unknown) == len(different):
-        refused = aside or unknown
-        if len(refused) == 1 or aside:
-            reason = why_not_a_column(refused[0], table.names, table.aside)
+    refused = [name for name in unknown if name in aside]
+    if refused or len(unknown) == len(different):
+        if len(unknown) == 1 or refused:
+            reason = why_not_a_column((refused or unknown)[0], list(index), aside)
         else:
-            named = listed(refused, _MOST_NAMED, quoted=True)
-            reason = f"none of {counted(len(refused), 'name')} is a column: {named}{guess_at(refused[0], table.names)}"
+            named = listed(unknown, _MOST_NAMED, quoted=True)
+            reason = f"none of {counted(len(unknown), 'name')} is a column: {named}{guess_at(unknown[0], list(index))}"
         raise typer.BadParameter(f"{shown(str(path))}: {reason}", param_hint=option)
-    return ColumnList([index[name] for name in different if name in index], len(names) - len(different), unknown)
+    columns = [column for name in different for column in index.get(name, ())]
+    return ColumnList(columns, len(names) - len(different), unknown)
 
 
-def _names_in_line(line: str, known: Mapping[str, int]) -> Sequence[str]:
-    if line in known:  # a name may have commas
-        return [line]
+def names_in_line(line: str) -> Sequence[str]:
+    """Return the names in a line, which are separated by commas."""
     try:
         parts = next(csv.reader([line], skipinitialspace=True))
     except csv.Error:  # longer than any name

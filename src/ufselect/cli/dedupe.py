@@ -75,7 +75,7 @@ def dedupe(
     from ufselect.redundancy import redundant_columns
 
     ensure_table_can_be_written(output, data)
-    loaded = load_table(data, read_options, keep_values=needs_values(output, data))
+    loaded = load_table(data, read_options, keep_values=needs_values(output, data), prepare=False)
     table = loaded.table
     kept = matching_columns(keep, table.names, table.aside, "--keep") if keep else []
     with modest_resources(loaded.X, jobs):

@@ -37,19 +37,21 @@ def explain(
 
     selector = make_selector(method, fit_options, features=features, fdr=test_options.rate, parameters=parameters)
     choice = ColumnChoice.of(column_options)
-    loaded = load_table(data, read_options, aside=choice.aside)
-    names = loaded.table.names
-    index = {name: number for number, name in enumerate(names)}
+    loaded = load_table(data, read_options, aside=choice.aside, keep=(*choice.keep, *columns))
+    variables = loaded.columns_of_variables
     for column in columns:
-        if column not in index:
-            raise typer.BadParameter(why_not_a_column(column, names, loaded.table.aside))
+        if column not in variables:
+            raise typer.BadParameter(why_not_a_column(column, list(variables), loaded.aside))
     notes = [*loaded.notes, *choice.apply(selector, loaded)]
     fit_with_notes(selector, loaded.X, batch=choice.batches(loaded), fdr=test_options.rate)
     say([*verdict_of(selector), *notes, *notes_on_fit(selector)])
+    # Of a category, the level that ranks best stands for all.
+    best = [min(variables[column], key=selector.ranking_.__getitem__) for column in columns]
     with config_context(assume_finite=True):  # the fit has validated X
-        explained = explain_features(selector, loaded.X, [index[column] for column in columns])
-    for each in explained:
+        explained = explain_features(selector, loaded.X, best)
+    for column, each in zip(columns, explained, strict=True):
         verdict = "selected" if each.selected else "not selected"
-        head = f"{shown(names[each.feature])}: {verdict}, rank {each.rank:,} of {len(names):,}, score {each.score:.4g}."
-        sentences = each.sentences(names, int(selector.copies_[each.feature]))
-        say(["", head, *(f"  {sentence}" for sentence in sentences)])
+        place = f"rank {each.rank:,} of {len(loaded.names):,}, score {each.score:.4g}."
+        level = f" by {shown(loaded.names[each.feature])}" if len(variables[column]) > 1 else ""
+        sentences = each.sentences(loaded.names, int(selector.copies_[each.feature]))
+        say(["", f"{shown(column)}: {verdict}{level}, {place}", *(f"  {sentence}" for sentence in sentences)])

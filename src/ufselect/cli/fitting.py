@@ -16,6 +16,7 @@ from ufselect.cli.output import note, print_table, say
 
 if TYPE_CHECKING:
     from ufselect.base import BaseSelector
+    from ufselect.cli.reading import LoadedTable
     from ufselect.significance import ColumnSignificance
 
 _ABOVE_THE_MEAN = ("EVSC", "LaplacianScore", "MaxVariance", "SPEC")  # select columns whose scores are above the mean
@@ -139,7 +140,7 @@ def notes_on_fit(selector: BaseSelector, *, significant: bool = False) -> list[s
         how = _automatic_number(selector)
     elif _is_default(selector, "n_features_to_select"):
         how = "the default of the method"
-    notes = [f"Columns: {selector.n_features_:,}, {how}."]
+    notes = [f"Columns: {getattr(selector, 'n_groups_', selector.n_features_):,}, {how}."]
     if getattr(selector, "n_clusters_", None) is not None:
         how = "as requested"
         if selector.get_params().get("n_clusters") == "auto":
@@ -205,29 +206,33 @@ def alignment_of(selector: BaseSelector, X: Any = None) -> list[str]:
     return [f"Alignment of the {which} with the learned structure: {selected:.2f} of 1{beside}."]
 
 
-def selected_names(selector: BaseSelector, names: Sequence[str]) -> list[str]:
-    """Return the names of the selected columns, best first, given those of all columns."""
-    return [names[column] for column in selector.ranking_.argsort(kind="stable")[: selector.n_features_]]
+def selected_names(selector: BaseSelector, variables: Sequence[str]) -> list[str]:
+    """Return the selected variables, best first, given the variable of each column."""
+    best = selector.ranking_.argsort(kind="stable")[: selector.n_features_]
+    return list(dict.fromkeys(variables[column] for column in best))
 
 
-def print_ranking(selector: BaseSelector, names: Sequence[str], *, further: str) -> None:
-    """Print the best of the selected columns and their gains or scores; ``further`` says where to find the others."""
-    from ufselect.inspection import gains_of
+def print_ranking(selector: BaseSelector, loaded: LoadedTable, *, further: str) -> None:
+    """Print the best of the selected variables and their gains or scores; ``further`` says where to find the others."""
+    import numpy as np
 
-    count = min(selector.n_features_, _MOST_ROWS)
-    best, gains = selector.ranking_.argsort(kind="stable")[:count], gains_of(selector)
-    if gains is None:
-        figures = {"score": [f"{selector.scores_[column]:.4g}" for column in best]}
+    best = selector.ranking_.argsort(kind="stable")[: selector.n_features_]
+    variables = [loaded.variables[column] for column in best]
+    names = list(dict.fromkeys(variables))
+    shown, columns = names[:_MOST_ROWS], loaded.columns_of_variables
+    curve = getattr(selector, "alignment_curve_", None)
+    if curve is None:
+        figures = {"score": [f"{selector.scores_[columns[name]].max():.4g}" for name in shown]}
     else:
-        known = {"gain": (gains, 4), "alignment": (selector.alignment_curve_, 3)}
-        texts = {
-            title: [f"{value:.{digits}f}" for value in values[:count]] for title, (values, digits) in known.items()
-        }
-        figures = {title: each + ["–"] * (count - len(each)) for title, each in texts.items()}
+        ends = [len(variables) - variables[::-1].index(name) for name in shown]  # one past the last column of each
+        aligned = [float(curve[end - 1]) for end in ends if end <= len(curve)]
+        gains = np.diff(aligned, prepend=0.0)
+        texts = {"gain": [f"{value:.4f}" for value in gains], "alignment": [f"{value:.3f}" for value in aligned]}
+        figures = {title: each + ["–"] * (len(shown) - len(each)) for title, each in texts.items()}
     if hasattr(selector, "q_values_"):
-        figures["q"] = [q_value(selector.q_values_[column]) for column in best]
-    ranked = [[str(rank), names[column]] for rank, column in enumerate(best, start=1)]
+        figures["q"] = [q_value(selector.q_values_[columns[name][0]]) for name in shown]
+    ranked = [[str(rank), name] for rank, name in enumerate(shown, start=1)]
     rows = [[*row, *each] for row, each in zip(ranked, zip(*figures.values(), strict=True), strict=True)]
     print_table(["rank", "column", *figures], rows, left=[1])
-    if selector.n_features_ > count:
-        say([f"… and {selector.n_features_ - count:,} more; {further}."])
+    if len(names) > len(shown):
+        say([f"… and {len(names) - len(shown):,} more; {further}."])

@@ -47,6 +47,7 @@ class Header(StrEnum):
     no = "no"
 
 
+_ROLES = ("numeric", "amount", "category", "id", "date", "text")
 _SPELLED_OUT = {"tab": "\t", "\\t": "\t", "space": " "}
 
 
@@ -139,7 +140,7 @@ HelpAll = Annotated[
 USUAL = frozenset(
     [
         *("features", "output", "report", "names", "method", "keep", "exclude", "batch", "aside", "impute", "jobs"),
-        *("methods", "labels", "repeats", "columns", "above", "help_all"),
+        *("methods", "labels", "repeats", "columns", "above", "help_all", "role", "roles", "save"),
     ]
 )
 """Options that ``--help`` shows, by the names of their parameters; ``--help-all`` shows all of them."""
@@ -259,6 +260,14 @@ class ColumnOptions:
     ] = ""
 
 
+def _roles(given: list[str] | None) -> list[str] | None:
+    for text in given or ():
+        role, separator, names = text.partition("=")
+        if not separator or not names.strip(",") or role.strip() not in _ROLES:
+            raise typer.BadParameter(f"{text!r} is not ROLE=NAMES with one of the roles {', '.join(_ROLES)}")
+    return given
+
+
 @dataclass(frozen=True)
 class ReadOptions:
     """How DATA is read and prepared."""
@@ -280,6 +289,16 @@ class ReadOptions:
             "--aside",
             metavar="COLUMN",
             help="Do not use this column as a feature but copy it to the output, as is done with text. Repeatable.",
+        ),
+    ] = None
+    role: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--role",
+            metavar="ROLE=NAMES",
+            help="Give columns this role, whatever they look like: numeric, amount (a number, taken as its logarithm), "
+            "category, id, date or text; the last three are set aside. Names are separated by commas. Repeatable.",
+            callback=_roles,
         ),
     ] = None
     layer: Annotated[
@@ -337,6 +356,12 @@ class ReadOptions:
             show_default="detected",
         ),
     ] = None
+
+    @property
+    def roles_of_columns(self) -> dict[str, str] | None:
+        """The roles that columns are given, by name."""
+        given = [text.partition("=") for text in self.role or ()]
+        return {name.strip(): role.strip() for role, _, names in given for name in names.split(",") if name} or None
 
     @property
     def of_text(self) -> dict[str, Any]:

@@ -35,7 +35,7 @@ from ufselect.cli.output import (
     time_and_memory,
     write_all,
 )
-from ufselect.cli.reading import LoadedTable, load_table, notes_on_aside
+from ufselect.cli.reading import LoadedTable, load_table, notes_on_aside, print_all_roles, print_roles
 from ufselect.cli.select_dask import refuse_with_dask, select_with_dask
 
 if TYPE_CHECKING:
@@ -79,6 +79,9 @@ def select(
     ] = False,
     names: Annotated[
         bool, typer.Option("--names", help="Print only the names of the selected columns, best first.")
+    ] = False,
+    roles: Annotated[
+        bool, typer.Option("--roles", help="Print the role of every column, and why, and select nothing.")
     ] = False,
     significant: Annotated[
         bool,
@@ -127,7 +130,19 @@ def select(
     ensure_can_be_written(report, data, "--report", suffix=".html")
     if pixels and read_options.counts is None:
         read_options = replace(read_options, counts=options.Counts.no)
-    loaded = load_table(data, read_options, aside=choice.aside, keep_values=needs_values(output, data))
+    in_order = ordered or parameters.get("min_distance", 1) != 1  # of which neighbours may be alike
+    loaded = load_table(
+        data,
+        read_options,
+        aside=choice.aside,
+        keep=choice.keep,
+        keep_values=needs_values(output, data),
+        near_copies=not in_order,
+        prepare=not pixels,
+    )
+    if roles:
+        print_all_roles(loaded)
+        return
     if pixels and pixels[0] * pixels[1] != (d := loaded.X.shape[1]):
         reason = f"{pixels[0]} × {pixels[1]} is {pixels[0] * pixels[1]:,} pixels, but there are {d:,} columns"
         raise typer.BadParameter(reason, param_hint="--image")
@@ -146,7 +161,8 @@ def select(
         alignment = alignment_of(selector, loaded.X if batches is None else None)
         kept = [] if names and not report else [_note_on_neighbors(selector, loaded.X, fit_options)]
         if report:
-            aside = notes_on_aside(loaded.table.reasons)  # stands in a table, and what was read among the facts
+            # What was read stands among the facts, and what is set aside in a table.
+            aside = notes_on_aside(loaded.table.reasons)
             of_page = [each for each in loaded.without_source([*all_notes, *kept]) if each not in aside]
             shown = {"image": pixels, "ordered": ordered, "command": shlex.join(["ufselect", *context.obj])}
             stability = _stability(selector, loaded.X, batches, fit_options.seed)
@@ -157,10 +173,11 @@ def select(
     write_all({output: _table_writer(selector, loaded, record)} if output else {}, pages)
     if names:
         say([*verdict_of(selector), *notes], err=True)
-        say(selected_names(selector, loaded.table.names))
+        say(selected_names(selector, loaded.variables))
         return
     say([*verdict_of(selector), *all_notes, ""])
-    print_ranking(selector, loaded.table.names, further="--names lists all, -o writes them")
+    print_roles(loaded)
+    print_ranking(selector, loaded, further="--names lists all, -o writes them")
     written = [f"Wrote {path}." for path in (output, report) if path]
     say(["", *alignment, *kept, *written, f"Took {time_and_memory(start)}; the fit {fit}."])
 
@@ -186,9 +203,11 @@ def _select_all_found(selector: BaseSelector) -> None:
         raise ValueError(significance.verdict)
     chosen = significance.found & significance.tested
     chosen[selector.get_params().get("keep") or []] = True
-    count = int(chosen.sum())
+    groups = getattr(selector, "groups_", None)
+    selector.n_features_ = count = int(chosen.sum())
+    if groups is not None:
+        selector.n_groups_ = count = len(set(groups[chosen]))
     selector.set_params(n_features_to_select=count)
-    selector.n_features_ = count
 
 
 def _note_on_neighbors(selector: BaseSelector, X: Any, fit_options: options.FitOptions) -> str:
@@ -211,15 +230,15 @@ def _note_on_neighbors(selector: BaseSelector, X: Any, fit_options: options.FitO
 def _page(selector: BaseSelector, loaded: LoadedTable, *, fit: str, **others: Any) -> str:
     import numpy as np
 
-    from ufselect.report import SetAside, Study, render_page
+    from ufselect.report import Study, render_page
 
     table = loaded.table
-    n_missing = np.array([loaded.missing.get(name, 0) for name in table.names])
+    n_missing = np.array([loaded.missing.get(name, 0) for name in loaded.variables])
     return render_page(
         Study(
             selector=selector,
             X=loaded.X,
-            names=table.names,
+            names=loaded.names,
             source=table.path.name,
             samples=None if table.samples is None else table.samples.tolist(),
             groups={  # dates as dates, not as nanoseconds
@@ -227,11 +246,22 @@ def _page(selector: BaseSelector, loaded: LoadedTable, *, fit: str, **others: An
                 for name, values in table.aside.items()
             },
             missing=n_missing / table.shape[0],
-            roles=[SetAside(name, reason) for name, reason in table.reasons.items()],
+            roles=_roles_on_page(loaded),
             facts={"Fit": fit, "Version": f"ufselect {__version__}"},
             **others,
         )
     )
+
+
+def _roles_on_page(loaded: LoadedTable) -> list[Any]:
+    """Return the roles of the columns of X, then those of columns that are set aside."""
+    from ufselect.report import SetAside
+
+    known = {each.name: each for each in loaded.roles}
+    of_columns = zip(loaded.names, loaded.variables, strict=True)
+    features = [replace(known[variable], name=name) for name, variable in of_columns if variable in known]
+    aside = [each for each in loaded.roles if not each.is_feature]
+    return [*features, *aside, *(SetAside(name, why) for name, why in loaded.aside.items() if name not in known)]
 
 
 def _stability(selector: BaseSelector, X: Any, batch: Any, seed: int) -> Stability | None:
@@ -253,8 +283,9 @@ def _table_writer(selector: BaseSelector, loaded: LoadedTable, settings: Mapping
     from ufselect.anndata import recorded_selection
     from ufselect.files import write_table
 
-    selection = recorded_selection(selector, loaded.table.names, settings)
-    return lambda path: write_table(path, loaded.table, selection)
+    selection = recorded_selection(selector, loaded.names, settings)
+    table, selection = loaded.as_written(selection)
+    return lambda path: write_table(path, table, selection)
 
 
 def _height_and_width(image: str) -> tuple[int, int] | None:
