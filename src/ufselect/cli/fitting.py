@@ -16,7 +16,6 @@ from ufselect.cli.output import note, print_table, say
 
 if TYPE_CHECKING:
     from ufselect.base import BaseSelector
-    from ufselect.cli.reading import LoadedTable
     from ufselect.significance import ColumnSignificance
 
 _ABOVE_THE_MEAN = ("EVSC", "LaplacianScore", "MaxVariance", "SPEC")  # select columns whose scores are above the mean
@@ -212,19 +211,25 @@ def selected_names(selector: BaseSelector, variables: Sequence[str]) -> list[str
     return list(dict.fromkeys(variables[column] for column in best))
 
 
-def print_ranking(selector: BaseSelector, loaded: LoadedTable, *, further: str) -> None:
-    """Print the best of the selected variables and their gains or scores; ``further`` says where to find the others."""
+def print_ranking(selector: BaseSelector, variables: Sequence[str], *, further: str) -> None:
+    """Print the best of the selected variables, given that of each column, and their gains or scores.
+
+    ``further`` says where to find the others.
+    """
     import numpy as np
 
     best = selector.ranking_.argsort(kind="stable")[: selector.n_features_]
-    variables = [loaded.variables[column] for column in best]
-    names = list(dict.fromkeys(variables))
-    shown, columns = names[:_MOST_ROWS], loaded.columns_of_variables
+    in_order = [variables[column] for column in best]
+    columns: dict[str, list[int]] = {}
+    for column, name in zip(best.tolist(), in_order, strict=True):
+        columns.setdefault(name, []).append(column)
+    names = list(columns)
+    shown = names[:_MOST_ROWS]
     curve = getattr(selector, "alignment_curve_", None)
     if curve is None:
         figures = {"score": [f"{selector.scores_[columns[name]].max():.4g}" for name in shown]}
     else:
-        ends = [len(variables) - variables[::-1].index(name) for name in shown]  # one past the last column of each
+        ends = np.cumsum([len(columns[name]) for name in shown])  # one past the last column of each
         aligned = [float(curve[end - 1]) for end in ends if end <= len(curve)]
         gains = np.diff(aligned, prepend=0.0)
         texts = {"gain": [f"{value:.4f}" for value in gains], "alignment": [f"{value:.3f}" for value in aligned]}

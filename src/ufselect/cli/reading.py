@@ -152,7 +152,7 @@ def _prepared(table: Table, options: ReadOptions, keep: Sequence[str], near_copi
 
     missing = {*MISSING, *options.of_text.get("na", ())} - {"None"}  # which is a category of its own
     texts = {name: each for name, each in table.aside.items() if table.reasons[name] in ("text", LEADING_ZEROS)}
-    texts = {name: np.where(np.isin(values, list(missing)), None, values) for name, values in texts.items()}
+    texts = {name: np.array([None if each in missing else each for each in values]) for name, values in texts.items()}
     names = (*table.names, *texts)
     kept = [names[column] for columns in columns_matching(keep, names).values() for column in columns]
     are_few = len(names) <= _MOST_COMPARED

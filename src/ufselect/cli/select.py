@@ -177,7 +177,7 @@ def select(
         return
     say([*verdict_of(selector), *all_notes, ""])
     print_roles(loaded)
-    print_ranking(selector, loaded, further="--names lists all, -o writes them")
+    print_ranking(selector, loaded.variables, further="--names lists all, -o writes them")
     written = [f"Wrote {path}." for path in (output, report) if path]
     say(["", *alignment, *kept, *written, f"Took {time_and_memory(start)}; the fit {fit}."])
 
