@@ -86,7 +86,7 @@ def significance(options: argparse.Namespace) -> str:
     return table(["data", "found", "test, s", "required", "test, MB", "fit, s", "fit, MB"], rows)
 
 
-def _grown(measured: dict[str, Any]) -> str:
+def _grown(measured: dict[str, float]) -> str:
     return f"{measured['before_mb']:.0f} → {measured['peak_mb']:.0f}"
 
 
