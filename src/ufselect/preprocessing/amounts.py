@@ -11,8 +11,8 @@ from ufselect._utils.types import Float, Indices, Mask
 from ufselect.preprocessing.number_summary import NumberSummary, known_values
 
 # Figures of eleven tables and of the public sets, without labels. In data of one unit (pixels, spectra, expression) at
-# most 1 % of the columns differ from the others in being whole or not, and the standard deviations of 95 % and 5 % of the
-# columns have a ratio of 170 or less. Tables with amounts are mixed by 9 % or more, or that ratio is 1,400 or more.
+# most 1 % of the columns differ from the others in being whole or not, and the standard deviations of 95 % and 5 % of
+# the columns have a ratio of 180 or less. In tables with amounts, 9 % or more differ, or that ratio is 2,500 or more.
 _UNLIKE_UNITS = 300.0
 _SIMILAR_UNITS = 10.0  # at least, if whole numbers and others are mixed
 _MIXED = 0.05

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 import numpy as np
@@ -38,7 +38,14 @@ _FLAGS = 2  # different values, which say yes or no
 
 
 class Role(StrEnum):
-    """What a column of a table is."""
+    """What a column of a table is; :class:`TablePreparer` describes the roles.
+
+    Examples
+    --------
+    >>> from ufselect.preprocessing import Role
+    >>> [str(role) for role in Role if role.is_feature]
+    ['numeric', 'amount', 'category']
+    """
 
     numeric = "numeric"
     amount = "amount"
@@ -58,11 +65,30 @@ class Role(StrEnum):
 
 @dataclass(frozen=True)
 class ColumnRole:
-    """What a column of a table is, and why; the reason of a feature may be empty."""
+    """What a column of a table is, and why.
+
+    Attributes
+    ----------
+    name : str
+        Name of the column.
+    role : Role
+        What it is, such as "numeric" or "id".
+    reason : str
+        Why, in a few words; may be empty for features.
+    original : str
+        Of a near copy, the column that stands for it; empty for all others.
+
+    Examples
+    --------
+    >>> from ufselect.preprocessing import ColumnRole, Role
+    >>> ColumnRole("customer_id", Role.id, "identifier, by its name").is_feature
+    False
+    """
 
     name: str
     role: Role
     reason: str = ""
+    original: str = field(default="", repr=False)
 
     @property
     def is_feature(self) -> bool:
@@ -95,8 +121,8 @@ def roles_of(
     for name, role in rules.roles.items():
         found[name] = ColumnRole(name, role, "requested")
     if rules.near_copies is not None:
-        for name, reason in _copies(X, names, others, summary, found, rules).items():
-            found[name] = ColumnRole(name, Role.copy, reason)
+        for name, (original, how) in _copies(X, names, others, summary, found, rules).items():
+            found[name] = ColumnRole(name, Role.copy, f"near copy of {original}{how}", original)
     if rules.logarithms:
         index = [j for j, name in enumerate(names) if found[name].role is Role.numeric and name not in rules.roles]
         amounts = amounts_among(X, np.array(index, dtype=np.intp), summary, any_units=rules.logarithms is True)
@@ -153,7 +179,7 @@ def _why_row_number(name: str, values: Float) -> str:
     n = len(values)
     if n < _FEWEST_ROWS or not _nearly_all_differ(values):
         return ""
-    is_time = says_time(name) or bool(_FIRST_YEAR <= values.min() and values.max() <= _LAST_YEAR)
+    is_time = says_time(name) or bool(values.min() >= _FIRST_YEAR and values.max() <= _LAST_YEAR)
     steps = np.diff(values)
     is_sorted = bool((steps >= 0.0).all() or (steps <= 0.0).all())
     span = float(np.ptp(values))
@@ -207,8 +233,8 @@ def _copies(
     summary: NumberSummary,
     found: Mapping[str, ColumnRole],
     rules: Rules,
-) -> dict[str, str]:
-    """Return which features are near copies of others, and of which."""
+) -> dict[str, tuple[str, str]]:
+    """Return which features are near copies of others, of which, and how."""
     assert rules.near_copies is not None
     varies = ~summary.constant
     numeric = [j for j, name in enumerate(names) if found[name].role in (Role.numeric, Role.amount) and varies[j]]

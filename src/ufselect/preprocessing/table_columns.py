@@ -28,7 +28,9 @@ class TableColumns:
     order: tuple[str, ...]
 
     def __post_init__(self) -> None:
-        infinite = np.isinf(self.X).any(axis=0) if self.X.size else np.zeros(0, dtype=np.bool_)
+        if not self.X.size:
+            return
+        infinite = np.isinf(np.fmin.reduce(self.X, axis=0)) | np.isinf(np.fmax.reduce(self.X, axis=0))
         if infinite.any():
             names = [self.names[j] for j in np.flatnonzero(infinite)]
             raise ValueError(f"X contains infinity in {listed(names, quoted=True)}; replace these values beforehand.")

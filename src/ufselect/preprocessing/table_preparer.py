@@ -71,6 +71,8 @@ class TablePreparer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         Name of the column of the table from which each column of the result comes.
     levels_ : dict
         Levels of every category.
+    missing_ : dict
+        Number of missing values of every column that has any.
     n_features_in_ : int
         Number of columns seen in ``fit``.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -107,6 +109,7 @@ class TablePreparer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     roles_: list[ColumnRole]
     groups_: npt.NDArray[Any]
     levels_: dict[str, tuple[str, ...]]
+    missing_: dict[str, int]
 
     def __init__(
         self,
@@ -252,14 +255,14 @@ class TablePreparer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """
         check_is_fitted(self)
         known = dict(zip(self._names, _check_feature_names_in(self, input_features), strict=True))
-        names: list[str] = []
+        names: dict[str, None] = {}
         for name in self._variables:
             for level in self._categories[name].encoded if name in self._categories else (None,):
                 called = str(known[name]) if level is None else f"{known[name]}={level}"
                 while called in names:
                     called += "_1"
-                names.append(called)
-        return np.array(names, dtype=object)
+                names[called] = None
+        return np.array(list(names), dtype=object)
 
     def _seen(self, X: Any) -> TableColumns:
         columns = columns_of(X, fewest=2)
@@ -268,7 +271,7 @@ class TablePreparer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return columns
 
     def _rules(self, names: Sequence[str]) -> Rules:
-        roles = {}
+        roles: dict[str, Role] = {}
         for name, role in (self.roles or {}).items():
             if role not in list(Role):
                 raise ValueError(f"roles: there is no role {role!r}; the roles are {', '.join(Role)}.")
@@ -288,6 +291,8 @@ class TablePreparer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         columns = columns.with_numbers(numbers)
         levels = {name: each for name, each in levels.items() if name not in numbers}
         found = roles_of(columns.X, columns.names, levels, rules)
+        missing = _numbers_missing(columns, levels)
+        self.missing_ = {name: missing[name] for name in columns.order if missing[name]}
         self._names = columns.order
         self.roles_ = [found[name] for name in columns.order]
         self._variables = [each.name for each in self.roles_ if each.is_feature]
@@ -355,3 +360,12 @@ def _is_numeric(name: str, values: npt.NDArray[Any], levels: Levels, rules: Rule
     if name in rules.roles:
         return rules.roles[name] in (Role.numeric, Role.amount)
     return levels.are_numbers or (name in rules.keep and values.dtype.kind == "M")
+
+
+def _numbers_missing(columns: TableColumns, levels: Mapping[str, Levels]) -> dict[str, int]:
+    """Return the number of missing values of every column."""
+    known = np.zeros(columns.X.shape[1], dtype=np.intp)
+    for rows in gen_batches(len(columns.X), max(1, _BLOCK // max(1, len(known)))):
+        known += np.count_nonzero(columns.X[rows] == columns.X[rows], axis=0)
+    missing = dict(zip(columns.names, (len(columns.X) - known).tolist(), strict=True))
+    return missing | {name: each.n_missing for name, each in levels.items()}
