@@ -33,8 +33,12 @@ def some_samples(n: int, most: int, random_state: Any) -> Indices:
     return np.arange(n) if most >= n else np.sort(np.random.default_rng(seed).choice(n, size=most, replace=False))
 
 
-def random_selections(n_columns: int, count: int, n_random: int, random_state: int) -> list[Indices]:
-    """Draw ``n_random`` selections of ``count`` columns."""
+def random_selections(
+    n_columns: int, count: int, n_random: int, random_state: int, groups: Indices | None = None
+) -> list[Indices]:
+    """Draw ``n_random`` selections of ``count`` columns, or of whole groups given the number of the group of each."""
     check_scalar(n_random, "n_random", Integral, min_val=0)
     rng = np.random.default_rng(random_state)
-    return [rng.choice(n_columns, size=count, replace=False) for _ in range(n_random)]
+    n_units = n_columns if groups is None else int(groups.max()) + 1
+    drawn = [rng.choice(n_units, size=count, replace=False) for _ in range(n_random)]
+    return drawn if groups is None else [np.flatnonzero(np.isin(groups, each)) for each in drawn]

@@ -46,9 +46,9 @@ def q_value(q: float) -> str:
     return "< 0.001" if q < 0.0005 else f"{q:.3f}"
 
 
-def occurrences(kind: str, counts: Mapping[str, int]) -> str:
-    """Return how many values of a kind there are, and in which columns."""
-    columns = listed([f"{name} ({count:,})" for name, count in counts.items()])
+def occurrences(kind: str, counts: Mapping[str, int], most: int = _MOST_NAMES) -> str:
+    """Return how many values of a kind there are, and in which columns, at most ``most`` of them by name."""
+    columns = listed([f"{name} ({count:,})" for name, count in counts.items()], most)
     return f"{counted(sum(counts.values()), f'{kind} value')} in {columns}"
 
 

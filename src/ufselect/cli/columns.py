@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
@@ -147,13 +147,19 @@ def _why_refused(selector: Any, parameter: str) -> str:
     return f"{type(selector).__name__} has no parameter {parameter}"
 
 
+def by_variable(variables: Sequence[str]) -> dict[str, list[int]]:
+    """Return the columns of each variable, given the variable of each column."""
+    found: dict[str, list[int]] = {}
+    for column, variable in enumerate(variables):
+        found.setdefault(variable, []).append(column)
+    return found
+
+
 def matching_columns(texts: Sequence[str], names: Sequence[str], aside: Mapping[str, Any], option: str) -> list[int]:
     """Return the indices of the columns that names or shell patterns, also several separated by commas, stand for."""
     from ufselect.columns.tabular import columns_matching, is_pattern
 
-    known = set(names)
-    parts = [part.strip() for text in texts for part in ([text] if text in known else text.split(","))]
-    found = columns_matching([part for part in parts if part], names)
+    found = columns_matching(parts_of(texts, names), names)
     for text, columns in found.items():
         if not columns:
             reason = f"no column matches '{shown(text)}'" if is_pattern(text) else why_not_a_column(text, names, aside)
@@ -161,6 +167,13 @@ def matching_columns(texts: Sequence[str], names: Sequence[str], aside: Mapping[
     if not found:
         raise typer.BadParameter("no column is given", param_hint=option)
     return list(dict.fromkeys(column for columns in found.values() for column in columns))
+
+
+def parts_of(texts: Sequence[str], names: Iterable[str]) -> list[str]:
+    """Return the names and patterns that texts hold, separated by commas unless a text is a name with commas."""
+    known = set(names)
+    parts = [part.strip() for text in texts for part in ([text] if text in known else text.split(","))]
+    return [part for part in parts if part]
 
 
 def _with_whole_groups(

@@ -90,7 +90,7 @@ def compare(
     ensure_can_be_written(report, data, "--report", suffix=".html")
     choice = ColumnChoice.of(column_options)
     aside = (*choice.aside, *([labels] if labels else ()))
-    loaded = load_table(data, read_options, aside=aside, keep=choice.keep, near_copies=not ordered)
+    loaded = load_table(data, read_options, aside=aside, keep=choice.keep, in_order=ordered)
     classes = classes_of(loaded, labels)
     notes, refused = choice.apply_to_all(selectors, loaded)
     batch, significance = choice.batches(loaded), None

@@ -10,7 +10,7 @@ import typer
 
 from ufselect._utils.wording import counted, listed, percent, shown
 from ufselect.cli import options
-from ufselect.cli.columns import ColumnList, column_lists, guess_at, names_in_file, names_in_line
+from ufselect.cli.columns import ColumnList, column_lists, guess_at, names_in_file
 from ufselect.cli.compare import N_RANDOM, explained_measures, explained_stability
 from ufselect.cli.fitting import make_selector, modest_resources, significance_of_columns
 from ufselect.cli.methods import DEFAULT_METHOD
@@ -58,8 +58,7 @@ def evaluate(
         raise typer.BadParameter("a standard deviation needs at least two fits", param_hint="--repeats")
     selector = make_selector(method, fit_options, parameters=parameters)
     lines = {path: names_in_file(path, "--columns") for path in columns}  # before the table is read
-    kept = [name for several in lines.values() for line in several for name in (line, *names_in_line(line))]
-    loaded = load_table(data, read_options, aside=[labels] if labels else [], keep=kept)
+    loaded = load_table(data, read_options, aside=[labels] if labels else [])
     lists = column_lists(lines, loaded, (RANDOM, type(selector).__name__), "--columns")
     classes = classes_of(loaded, labels)
     significance = None

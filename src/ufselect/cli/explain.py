@@ -37,7 +37,7 @@ def explain(
 
     selector = make_selector(method, fit_options, features=features, fdr=test_options.rate, parameters=parameters)
     choice = ColumnChoice.of(column_options)
-    loaded = load_table(data, read_options, aside=choice.aside, keep=(*choice.keep, *columns))
+    loaded = load_table(data, read_options, aside=choice.aside, keep=choice.keep)
     variables = loaded.columns_of_variables
     for column in columns:
         if column not in variables:

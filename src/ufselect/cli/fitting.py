@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from ufselect._utils.wording import counted, percent, q_value
+from ufselect.cli.columns import by_variable
 from ufselect.cli.methods import OPTIONS_OF_PARAMETERS, as_literal, check_parameters, class_named
 from ufselect.cli.options import FitOptions, Scale
 from ufselect.cli.output import note, print_table, say
@@ -150,7 +151,8 @@ def notes_on_fit(selector: BaseSelector, *, significant: bool = False) -> list[s
     recall = getattr(selector, "neighbor_recall_", 1.0)
     if recall < 1.0:
         notes.append(f"Neighbours: approximate, with a recall of {percent(recall, 1)} on 1,000 samples.")
-    n_copies = int((selector.copies_ >= 0).sum())
+    is_copy, groups = selector.copies_ >= 0, getattr(selector, "groups_", None)
+    n_copies = int(is_copy.sum()) if groups is None else len({*groups} - {*groups[~is_copy]})
     if n_copies == 1:
         notes.append("1 column is an exact copy of another and ranks behind it.")
     elif n_copies:
@@ -188,20 +190,27 @@ def verdict_of(selector: BaseSelector) -> list[str]:
 
 def alignment_of(selector: BaseSelector, X: Any = None) -> list[str]:
     """Return the alignment of the selected columns in a sentence; given X, also that of columns not found."""
+    import numpy as np
+
     from ufselect.inspection import LearnedStructure, alignment_of_selection
 
     selected = alignment_of_selection(selector)
     if selected is None:
         return []
     beside, significance = "", getattr(selector, "significance_", None)
+    best, count = selector.ranking_.argsort(kind="stable"), getattr(selector, "n_groups_", selector.n_features_)
+    units = getattr(selector, "groups_", np.arange(len(best)))
     if significance is not None and significance.n_found and X is not None:
-        best = selector.ranking_.argsort(kind="stable")
-        others = best[~significance.found[best] & significance.tested[best]][: selector.n_features_]
-        if len(others):
-            (reached,) = LearnedStructure(selector, X).alignments_of([others])
-            beside = f" ({counted(len(others), 'column')} not found: {reached:.2f})"
-    m, n_best = selector.n_features_, len(selector.alignment_curve_)  # which ends with the last column found
-    which = "selected columns" if m <= n_best else f"{n_best:,} best columns"
+        others = best[~significance.found[best] & significance.tested[best]]
+        first = list(dict.fromkeys(units[others]))[:count]
+        if first:
+            (reached,) = LearnedStructure(selector, X).alignments_of([others[np.isin(units[others], first)]])
+            beside = f" ({counted(len(first), 'column')} not found: {reached:.2f})"
+    n_best = len(selector.alignment_curve_)  # which ends with the last column found
+    which = "selected columns"
+    if selector.n_features_ > n_best:
+        n_units = len({*units[best[:n_best]]})
+        which = "best column" if n_units == 1 else f"{n_units:,} best columns"
     return [f"Alignment of the {which} with the learned structure: {selected:.2f} of 1{beside}."]
 
 
@@ -211,19 +220,18 @@ def selected_names(selector: BaseSelector, variables: Sequence[str]) -> list[str
     return list(dict.fromkeys(variables[column] for column in best))
 
 
-def print_ranking(selector: BaseSelector, variables: Sequence[str], *, further: str) -> None:
-    """Print the best of the selected variables, given that of each column, and their gains or scores.
+def print_ranking(
+    selector: BaseSelector, variables: Sequence[str], *, further: str, missing: Mapping[str, float] | None = None
+) -> None:
+    """Print the best of the selected variables and their gains or scores; ``further`` says where to find the others.
 
-    ``further`` says where to find the others.
+    If shares of missing values are given, they stand beside.
     """
     import numpy as np
 
-    best = selector.ranking_.argsort(kind="stable")[: selector.n_features_]
-    in_order = [variables[column] for column in best]
-    columns: dict[str, list[int]] = {}
-    for column, name in zip(best.tolist(), in_order, strict=True):
-        columns.setdefault(name, []).append(column)
-    names = list(columns)
+    columns, best = by_variable(variables), selector.ranking_.argsort(kind="stable")[: selector.n_features_]
+    variables = [variables[column] for column in best]
+    names = list(dict.fromkeys(variables))
     shown = names[:_MOST_ROWS]
     curve = getattr(selector, "alignment_curve_", None)
     if curve is None:
@@ -236,6 +244,8 @@ def print_ranking(selector: BaseSelector, variables: Sequence[str], *, further: 
         figures = {title: each + ["–"] * (len(shown) - len(each)) for title, each in texts.items()}
     if hasattr(selector, "q_values_"):
         figures["q"] = [q_value(selector.q_values_[columns[name][0]]) for name in shown]
+    if missing and any(name in missing for name in shown):
+        figures["missing"] = [percent(missing[name]) if name in missing else "" for name in shown]
     ranked = [[str(rank), name] for rank, name in enumerate(shown, start=1)]
     rows = [[*row, *each] for row, each in zip(ranked, zip(*figures.values(), strict=True), strict=True)]
     print_table(["rank", "column", *figures], rows, left=[1])

@@ -281,14 +281,18 @@ class ReadOptions:
         ),
     ] = None
     impute: Annotated[
-        Impute | None, typer.Option("--impute", help="Replace missing values, which are an error otherwise.")
+        Impute | None,
+        typer.Option(
+            "--impute", help="Replace missing values by the median of their column, not by what other columns say."
+        ),
     ] = None
     aside: Annotated[
         list[str] | None,
         typer.Option(
             "--aside",
             metavar="COLUMN",
-            help="Do not use this column as a feature but copy it to the output, as is done with text. Repeatable.",
+            help="Do not use this column as a feature but copy it to the output, as is done with ids, dates and free "
+            "text. Repeatable.",
         ),
     ] = None
     role: Annotated[
@@ -358,10 +362,10 @@ class ReadOptions:
     ] = None
 
     @property
-    def roles_of_columns(self) -> dict[str, str] | None:
+    def roles_of_columns(self) -> dict[str, str]:
         """The roles that columns are given, by name."""
         given = [text.partition("=") for text in self.role or ()]
-        return {name.strip(): role.strip() for role, _, names in given for name in names.split(",") if name} or None
+        return {name.strip(): role.strip() for role, _, names in given for name in names.split(",") if name.strip()}
 
     @property
     def of_text(self) -> dict[str, Any]:

@@ -1,16 +1,21 @@
-"""What a command reads: a table, with notes on what was done to it, and the classes in one of its columns."""
+"""What a command reads: a table, the roles of its columns, notes on what was done, and the classes in a column."""
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import typer
+
 from ufselect._utils.wording import counted, listed, occurrences, percent, shown
+from ufselect.cli.columns import by_variable
 from ufselect.cli.options import Counts, ReadOptions
 from ufselect.cli.output import print_table, say
+from ufselect.cli.preparing import Features, prepared
 
 if TYPE_CHECKING:
     from ufselect.files import Selection, Table
@@ -19,9 +24,22 @@ if TYPE_CHECKING:
 COUNTS_REQUESTED = "Values are log-normalised as raw counts, as requested."
 _MOST_CODES = 3
 _LONGEST_REASON = 250
-_MOST_OF_A_ROLE, _LONGEST_LIST = 3, 150
-_MOST_COMPARED = 5000  # columns among which near copies are looked for
-_HOW = {"numeric": "numeric", "amount": "amount: its logarithm", "category": "category: as a whole"}
+_LONGEST_LIST = 120
+_MOST_MISSING = 3  # columns that are named
+_FEATURES = ("numeric", "amount", "category")
+_COUNTED = {  # columns of a role, one and several
+    "numeric": ("number", "numbers"),
+    "amount": ("amount (as logarithm)", "amounts (as logarithms)"),
+    "category": ("category", "categories"),
+    "id": ("id", "ids"),
+    "date": ("date", "dates"),
+    "text": ("text", "texts"),
+    "incomplete": ("incomplete", "incomplete"),
+    "constant": ("constant", "constant"),
+    "copy": ("copy", "copies"),
+    "other": ("other", "others"),
+}
+_REPEATING = ("near copy ", "identifier, ", "dates ", "constant")  # beginnings of reasons that the role says
 
 
 @dataclass(frozen=True)
@@ -32,11 +50,11 @@ class LoadedTable:
     X: Any
     source: str  # the note on what was read, which pages show elsewhere
     notes: list[str]
-    missing: Mapping[str, int]  # number of missing values in the file, by column
+    missing: Mapping[str, int]  # number of missing values in the file, by feature
     are_counts: bool = False
     names: Sequence[str] = ()  # of the columns of X
     variables: Sequence[str] = ()  # the column of the file that each of them comes from
-    roles: Sequence[ColumnRole] = ()  # of all columns of the file; none if they were not decided
+    roles: Sequence[ColumnRole] = ()  # of the columns of the file; none if they were not decided
 
     @property
     def groups(self) -> list[str] | None:
@@ -46,23 +64,48 @@ class LoadedTable:
     @property
     def columns_of_variables(self) -> dict[str, list[int]]:
         """The columns of X that each variable has."""
-        found: dict[str, list[int]] = {}
-        for column, variable in enumerate(self.variables):
-            found.setdefault(variable, []).append(column)
-        return found
+        return by_variable(self.variables)
 
     @property
     def aside(self) -> dict[str, str]:
         """Why columns are no features, by name."""
-        reasons = {each.name: each.reason for each in self.roles if not each.is_feature}
-        given = {name: why for name, why in self.table.reasons.items() if name not in self.columns_of_variables}
-        return given | reasons
+        return {each.name: each.reason for each in self.roles if not each.is_feature} | self._others
 
-    def as_written(self, selection: Selection) -> tuple[Table, Selection]:
+    @property
+    def originals(self) -> dict[str, str]:
+        """The column that stands for each near copy, by name."""
+        return {each.name: each.original for each in self.roles if each.original}
+
+    @property
+    def _others(self) -> dict[str, str]:
+        """Why columns are set aside whose roles were not decided, such as those that the user named."""
+        decided = {each.name for each in self.roles}
+        return {name: reason for name, reason in self.table.reasons.items() if name not in decided}
+
+    @property
+    def by_role(self) -> dict[str, dict[str, str]]:
+        """The columns of each role and their reasons, features first; empty if all columns are plain numbers."""
+        found: dict[str, dict[str, str]] = {role: {} for role in _COUNTED}
+        for each in self.roles:
+            found[each.role][each.name] = each.reason
+        found = {role: columns for role, columns in (found | {"other": self._others}).items() if columns}
+        return found if self.roles and found.keys() != {"numeric"} else {}
+
+    @property
+    def summary(self) -> list[str]:
+        """A sentence on how many columns have each role; none if all are plain numbers."""
+        counts = {role: f"{len(each):,} {_COUNTED[role][len(each) > 1]}" for role, each in self.by_role.items()}
+        if not counts:
+            return []
+        aside = [text for role, text in counts.items() if role not in _FEATURES]
+        said = f" Set aside: {', '.join(aside)}; select --roles tells why." if aside else ""
+        return [f"Features: {', '.join(counts[role] for role in _FEATURES if role in counts)}.{said}"]
+
+    def as_written(self, selection: Selection, *, all_columns: bool = False) -> tuple[Table, Selection]:
         """Return the table and the selection of its numeric columns, given that of the columns of X.
 
-        Categories that are not selected, near copies and incomplete columns are left out, as columns are that are not
-        selected; ids, dates and text are set aside.
+        Unless ``all_columns``, categories that are not selected, near copies and incomplete columns are left out, as
+        columns are that are not selected; ids, dates and text are set aside.
         """
         import numpy as np
 
@@ -70,19 +113,22 @@ class LoadedTable:
 
         if not self.roles:
             return self.table, selection
-        columns, features = self.columns_of_variables, {each.name: each.is_feature for each in self.roles}
+        columns, known = self.columns_of_variables, {each.name for each in self.roles}
         selected = {name for name, index in columns.items() if selection.selected[index].any()}
-        others = {each.name for each in self.roles if each.role in ("id", "date", "text")}
-        left_out = [name for name in self.table.aside if name in features and name not in selected | others]
+        carried = {each.name for each in self.roles if each.role in ("id", "date", "text")}
+        left_out = set() if all_columns else known - selected - carried
         aside = {name: values for name, values in self.table.aside.items() if name not in left_out}
-        table = with_columns_aside(replace(self.table, aside=aside), [n for n in self.table.names if n in others])
+        table = with_columns_aside(replace(self.table, aside=aside), [n for n in self.table.names if n in carried])
         index = [columns.get(name, []) for name in table.names]
         best = np.array([min(selection.ranking[each], default=np.inf) for each in index])
         ranking = np.empty(len(best), dtype=np.intp)
         ranking[np.argsort(best, kind="stable")] = np.arange(1, len(best) + 1)
         scores = np.array([max(selection.scores[each], default=0.0) for each in index])
+        q_values = selection.q_values
+        if q_values is not None:
+            q_values = np.array([min(q_values[each], default=1.0) for each in index])
         count = sum(name in selected for name in table.names)
-        return table, replace(selection, scores=scores, ranking=ranking, n_features=count, q_values=None)
+        return table, replace(selection, scores=scores, ranking=ranking, n_features=count, q_values=q_values)
 
     def without_source(self, notes: Sequence[str]) -> list[str]:
         """Return notes less the one on what was read."""
@@ -96,38 +142,39 @@ def load_table(
     aside: Sequence[str] = (),
     keep: Sequence[str] = (),
     keep_values: bool = False,
-    near_copies: bool = True,
+    in_order: bool = False,
     prepare: bool = True,
 ) -> LoadedTable:
     """Read a file and decide the roles of its columns; raise an error that names the columns with infinite values.
 
     Columns in ``aside`` are no features, besides those in the options; those in ``keep`` are, whatever they hold.
-    Unless ``keep_values``, counts are normalised in place. Unless ``prepare``, columns are as they are.
+    Unless ``keep_values``, counts are normalised in place. Of columns ``in_order``, as wavelengths are, neighbours may
+    be alike, and text is no feature. Unless ``prepare``, columns are as they are.
     """
     from ufselect.files import infinite_values, missing_values, read_table, with_medians
 
     options = options or ReadOptions()
     aside = (*(options.aside or ()), *aside)
-    table = read_table(path, aside=aside, layer=options.layer or None, verbose=1, **options.of_text)
-    source = _what_was_read(table)
+    layer = options.layer or None
+    table = read_table(path, aside=aside, layer=layer, require_numbers=not prepare, verbose=1, **options.of_text)
     if infinite := infinite_values(table):
         raise ValueError(f"{occurrences('infinite', infinite)}; replace them, or set the columns aside with --aside.")
-    ready, notes, missing = table, [source, *table.notes], missing_values(table)
     # Judged by the table as read: medians of counts need not be whole numbers.
     counts = _notes_on_counts(table, options.counts)
-    prepare = prepare and not counts and _is_of_many_kinds(table)
-    if missing and not prepare and options.impute is None:
+    if prepare and not counts and _is_of_many_kinds(table):
+        return _with_features(table, prepared(table, options, keep, in_order), options)
+    if options.role:
+        raise typer.BadParameter(f"the columns of {table.path.name} are taken as they are", param_hint="--role")
+    ready, source, missing = table, _what_was_read(table), missing_values(table)
+    if missing and options.impute is None:
         raise ValueError(f"{occurrences('missing', missing)}; use --impute median to replace them.")
-    if missing and options.impute is not None:
+    notes = [*counts, source, *table.notes]
+    if missing:
         ready = with_medians(table)
-        notes.append(f"{occurrences('missing', missing)}, replaced by the median of the column.")
-    if prepare:
-        if missing and options.impute is None:
-            notes.append(f"{occurrences('missing', missing)}, filled in from the other columns.")
-        loaded = _prepared(ready, options, keep, near_copies)
-        return replace(loaded, table=table, source=source, notes=[*notes, *_notes_on_codes(table)], missing=missing)
+        notes.append(_note_on_missing(missing, options))
     X = _normalized(ready, in_place=not keep_values or ready is not table) if counts else ready.X
-    notes = [*counts, *notes, *notes_on_aside(table.reasons)]
+    notes += notes_on_aside(table.reasons)
+    notes += [] if counts else _notes_on_codes(table, table.names)
     return LoadedTable(table, X, source, notes, missing, bool(counts), table.names, table.names)
 
 
@@ -141,27 +188,20 @@ def _is_of_many_kinds(table: Table) -> bool:
     return not issparse(table.X) and not (known is not None and known.annotates)
 
 
-def _prepared(table: Table, options: ReadOptions, keep: Sequence[str], near_copies: bool) -> LoadedTable:
-    """Decide the roles of the columns, and encode those that are features."""
-    import numpy as np
-
-    from ufselect.columns.tabular import columns_matching
-    from ufselect.files.text_columns import LEADING_ZEROS
-    from ufselect.files.text_dialect import MISSING
-    from ufselect.preprocessing import TablePreparer
-
-    missing = {*MISSING, *options.of_text.get("na", ())} - {"None"}  # which is a category of its own
-    texts = {name: each for name, each in table.aside.items() if table.reasons[name] in ("text", LEADING_ZEROS)}
-    texts = {name: np.array([None if each in missing else each for each in values]) for name, values in texts.items()}
-    names = (*table.names, *texts)
-    kept = [names[column] for columns in columns_matching(keep, names).values() for column in columns]
-    are_few = len(names) <= _MOST_COMPARED
-    preparer = TablePreparer(
-        roles=options.roles_of_columns, keep=kept or None, near_copies=0.999 if near_copies and are_few else None
+def _with_features(table: Table, features: Features, options: ReadOptions) -> LoadedTable:
+    """Return a table of columns of many kinds with its features, and notes on them."""
+    source, missing, roles = _what_was_read(table, of_all=True), features.missing, features.roles
+    numbers = [each.name for each in roles if each.role == "numeric" and not each.reason]
+    notes = [source, *table.notes, *([_note_on_missing(missing, options)] if missing else [])]
+    notes += _notes_on_codes(table, numbers)
+    return LoadedTable(
+        table, features.X, source, notes, missing, names=features.names, variables=features.variables, roles=roles
     )
-    X = preparer.fit_columns(table.X, table.names, texts).transform_columns(table.X, table.names, texts)
-    encoded, variables = preparer.get_feature_names_out().tolist(), preparer.groups_.tolist()
-    return LoadedTable(table, X, "", [], {}, False, encoded, variables, preparer.roles_)
+
+
+def _note_on_missing(missing: Mapping[str, int], options: ReadOptions) -> str:
+    how = "filled in from the other columns" if options.impute is None else "replaced by the median of the column"
+    return f"{occurrences('missing', missing, _MOST_MISSING)}, {how}."
 
 
 def classes_of(loaded: LoadedTable, labels: str) -> Any:
@@ -197,15 +237,17 @@ def notes_on_aside(reasons: Mapping[str, str]) -> list[str]:
     return [f"Set aside: {listed(columns, longest=_LONGEST_REASON)}."]
 
 
-def _what_was_read(table: Table) -> str:
+def _what_was_read(table: Table, *, of_all: bool = False) -> str:
+    """Return a sentence on the size of a table, with the number of all columns or of the numeric ones."""
     from scipy.sparse import issparse
 
     from ufselect.files import is_pattern
 
     n, d = table.shape
     name = str(table.path) if is_pattern(table.path) else table.path.name
+    columns = counted(d + len(table.aside), "column") if of_all else counted(d, "numeric column")
     kind = "sparse, " if issparse(table.X) else ""
-    return f"{name}: {n:,} samples × {d:,} numeric columns ({kind}{table.memory / 1e6:,.1f} MB)."
+    return f"{name}: {n:,} samples × {columns} ({kind}{table.memory / 1e6:,.1f} MB)."
 
 
 def _notes_on_counts(table: Table, counts: Counts | None) -> list[str]:
@@ -219,11 +261,11 @@ def _notes_on_counts(table: Table, counts: Counts | None) -> list[str]:
     return [note_on_detected_counts(f"non-negative integers, {percent(share_of_zeros(table))} zeros")]
 
 
-def _notes_on_codes(table: Table) -> list[str]:
-    """Return a sentence on columns that may be codes rather than quantities; none if there are no such columns."""
+def _notes_on_codes(table: Table, names: Collection[str]) -> list[str]:
+    """Return a sentence on columns among these that may be codes rather than quantities; none if there are none."""
     from ufselect.files import codes_among
 
-    codes = codes_among(table)
+    codes = {name: count for name, count in codes_among(table).items() if name in names}
     if not codes:
         return []
     option = f"--role category={shlex.quote(','.join(map(shown, list(codes)[:_MOST_CODES])))}"
@@ -236,23 +278,28 @@ def _notes_on_codes(table: Table) -> list[str]:
 
 def print_roles(loaded: LoadedTable) -> None:
     """Print how many columns have each role, and which, unless all are plain numbers."""
-    if all(each.role == "numeric" for each in loaded.roles):
-        return
     rows = []
-    for role in dict.fromkeys(each.role for each in sorted(loaded.roles, key=lambda each: not each.is_feature)):
-        of_role = [each for each in loaded.roles if each.role == role]
-        named = [each.name if each.is_feature else f"{each.name} ({each.reason})" for each in of_role]
-        rows.append([_HOW.get(role, f"{role}: set aside"), f"{len(of_role):,}", listed(named, _MOST_OF_A_ROLE)])
-    rows[0][2] = "" if rows[0][0] == _HOW["numeric"] else rows[0][2]
-    print_table(["role", "columns", ""], rows, left=[0, 2], longest=_LONGEST_LIST)
-    say(["--roles prints all of them; --role changes them.", ""])
+    for role, columns in loaded.by_role.items():
+        said = {name: f" ({short})" if (short := _in_short(reason)) else "" for name, reason in columns.items()}
+        named = [shown(name) if role in _FEATURES else f"{shown(name)}{said[name]}" for name in columns]
+        n_shown = sum(length <= _LONGEST_LIST for length in accumulate(len(each) + 2 for each in named))
+        text = "" if role == "numeric" else listed(named, max(n_shown, 1), longest=_LONGEST_REASON)
+        rows.append([role if role in _FEATURES else f"set aside: {role}", f"{len(columns):,}", text])
+    if rows:
+        print_table(["role", "columns", ""], rows, left=[0, 2], longest=2 * _LONGEST_REASON)
+        say(["--roles lists all columns with the reasons, --role changes them.", ""])
+
+
+def _in_short(reason: str) -> str:
+    """Return a reason without what the role says already."""
+    return next((reason.removeprefix(start) for start in _REPEATING if reason.startswith(start)), reason)
 
 
 def print_all_roles(loaded: LoadedTable) -> None:
-    """Print the role of every column, and why."""
-    known = {each.name: [each.role, each.reason] for each in loaded.roles}
-    known |= {name: ["set aside", why] for name, why in loaded.aside.items() if name not in known}
-    print_table(["column", "role", "reason"], [[name, *each] for name, each in known.items()], left=[0, 1, 2])
+    """Print the role of every column, the share of missing values, and why."""
+    roles = loaded.by_role or {"numeric": dict.fromkeys(loaded.names, ""), "other": loaded.aside}
+    rows = [[name, role, reason] for role, columns in roles.items() for name, reason in columns.items()]
+    print_table(["column", "role", "reason"], rows, left=[0, 1, 2], longest=_LONGEST_REASON)
 
 
 def _normalized(table: Table, *, in_place: bool) -> Any:

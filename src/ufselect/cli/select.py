@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ufselect import __version__
-from ufselect._utils.wording import percent
+from ufselect._utils.wording import counted, percent
 from ufselect.cli import options
 from ufselect.cli.columns import ColumnChoice
 from ufselect.cli.fitting import (
@@ -109,8 +109,6 @@ def select(
     """
     from sklearn import config_context
 
-    from ufselect.columns.moments import constant_columns
-
     start = perf_counter()
     fdr = test_options.rate
     selector = make_selector(method, fit_options, features=features, fdr=fdr, parameters=parameters)
@@ -137,7 +135,7 @@ def select(
         aside=choice.aside,
         keep=choice.keep,
         keep_values=needs_values(output, data),
-        near_copies=not in_order,
+        in_order=in_order,
         prepare=not pixels,
     )
     if roles:
@@ -155,11 +153,9 @@ def select(
     fit = time_and_memory(before_fit)
     pages = {}
     with config_context(assume_finite=True):  # the fit has validated X
-        all_notes = [*notes, *notes_on_fit(selector, significant=significant)]
-        if n_constant := int(constant_columns(loaded.X[:, selector.top_features()]).sum()):
-            all_notes.append(f"{n_constant:,} of them are constant: there are too few informative columns.")
+        all_notes = [*notes, *notes_on_fit(selector, significant=significant), *_notes_on_constant(selector, loaded.X)]
         alignment = alignment_of(selector, loaded.X if batches is None else None)
-        kept = [] if names and not report else [_note_on_neighbors(selector, loaded.X, fit_options)]
+        kept = [] if names and not report else [_note_on_neighbors(selector, loaded, fit_options)]
         if report:
             # What was read stands among the facts, and what is set aside in a table.
             aside = notes_on_aside(loaded.table.reasons)
@@ -170,14 +166,15 @@ def select(
             kept += [] if stability is None else [stability.sentence]
     # Before anything is printed: a reader such as head may close the pipe early.
     record = {"layer": read_options.layer or None, "batch_key": choice.batch or None, "counts": loaded.are_counts}
-    write_all({output: _table_writer(selector, loaded, record)} if output else {}, pages)
+    write_all({output: _table_writer(output, selector, loaded, record)} if output else {}, pages)
     if names:
-        say([*verdict_of(selector), *notes], err=True)
+        say([*verdict_of(selector), *notes, *loaded.summary], err=True)
         say(selected_names(selector, loaded.variables))
         return
     say([*verdict_of(selector), *all_notes, ""])
     print_roles(loaded)
-    print_ranking(selector, loaded.variables, further="--names lists all, -o writes them")
+    shares = {name: count / loaded.table.shape[0] for name, count in loaded.missing.items()}
+    print_ranking(selector, loaded.variables, further="--names lists all, -o writes them", missing=shares)
     written = [f"Wrote {path}." for path in (output, report) if path]
     say(["", *alignment, *kept, *written, f"Took {time_and_memory(start)}; the fit {fit}."])
 
@@ -210,21 +207,31 @@ def _select_all_found(selector: BaseSelector) -> None:
     selector.set_params(n_features_to_select=count)
 
 
-def _note_on_neighbors(selector: BaseSelector, X: Any, fit_options: options.FitOptions) -> str:
+def _notes_on_constant(selector: BaseSelector, X: Any) -> list[str]:
+    """Return a sentence on selected columns that are constant; none if there are none."""
+    from ufselect.columns.moments import constant_columns
+
+    n_constant = int(constant_columns(X[:, selector.top_features()]).sum())
+    verb = "is" if n_constant == 1 else "are"
+    return [f"{n_constant:,} of them {verb} constant: there are too few informative columns."] if n_constant else []
+
+
+def _note_on_neighbors(selector: BaseSelector, loaded: LoadedTable, fit_options: options.FitOptions) -> str:
     """Return a sentence on how well the selected columns preserve nearest neighbours, beside random columns."""
     from ufselect._utils.seeds import random_selections
     from ufselect.inspection import neighborhoods_kept
 
-    m, d = selector.n_features_, X.shape[1]
-    random = random_selections(d, m, _N_RANDOM, fit_options.seed)
+    count, groups = getattr(selector, "n_groups_", selector.n_features_), getattr(selector, "groups_", None)
+    random = random_selections(loaded.X.shape[1], count, _N_RANDOM, fit_options.seed, groups)
     standardize = fit_options.scale is not options.Scale.none
-    kept, *by_chance = neighborhoods_kept(X, [selector.top_features(), *random], standardize=standardize)
+    kept, *by_chance = neighborhoods_kept(loaded.X, [selector.top_features(), *random], standardize=standardize)
     baseline = sum(by_chance) / len(by_chance)
     digits = 1 if min(kept, baseline) < _FEW else 0
     preserved = (
         f"{percent(kept, digits)} of the samples' nearest neighbours (random columns: {percent(baseline, digits)})"
     )
-    return f"{m:,} of {d:,} columns preserve {preserved}."
+    m, d = len(selected_names(selector, loaded.variables)), len(loaded.columns_of_variables)
+    return f"{m:,} of {counted(d, 'column')} {'preserves' if m == 1 else 'preserve'} {preserved}."
 
 
 def _page(selector: BaseSelector, loaded: LoadedTable, *, fit: str, **others: Any) -> str:
@@ -279,13 +286,16 @@ def _stability(selector: BaseSelector, X: Any, batch: Any, seed: int) -> Stabili
         return None
 
 
-def _table_writer(selector: BaseSelector, loaded: LoadedTable, settings: Mapping[str, Any]) -> Callable[[Path], None]:
+def _table_writer(
+    output: Path, selector: BaseSelector, loaded: LoadedTable, settings: Mapping[str, Any]
+) -> Callable[[Path], None]:
     from ufselect.anndata import recorded_selection
     from ufselect.files import write_table
+    from ufselect.files.registry import known_format
 
-    selection = recorded_selection(selector, loaded.names, settings)
-    table, selection = loaded.as_written(selection)
-    return lambda path: write_table(path, table, selection)
+    known, selection = known_format(output), recorded_selection(selector, loaded.names, settings)
+    written = loaded.as_written(selection, all_columns=known is not None and known.annotates)
+    return lambda path: write_table(path, *written)
 
 
 def _height_and_width(image: str) -> tuple[int, int] | None:

@@ -35,6 +35,7 @@ def read_table(
     encoding: str | None = None,
     sheet: str | None = None,
     header: bool | None = None,
+    require_numbers: bool = True,
     verbose: int = 0,
 ) -> Table:
     r"""Read a table, its numeric columns apart from the others.
@@ -69,6 +70,8 @@ def read_table(
     header : bool, optional
         Whether the first line of a text file or a sheet holds the column names. By default this is recognised. If
         ``transpose``, whether it holds the labels of the samples.
+    require_numbers : bool, default=True
+        Whether a file without a numeric column is an error.
     verbose : int, default=0
         If 1, a text file that takes longer than a second shows a progress bar on standard error.
 
@@ -132,9 +135,9 @@ def read_table(
         "verbose": verbose,
     }
     if str(path) != "-":
-        return _read(Path(path), str(path), tuple(aside), options)
+        return _read(Path(path), str(path), tuple(aside), require_numbers, options)
     with stored_standard_input() as stored:
-        table = _read(stored, _STANDARD_INPUT, tuple(aside), options)
+        table = _read(stored, _STANDARD_INPUT, tuple(aside), require_numbers, options)
     return replace(table, path=Path(_STANDARD_INPUT))
 
 
@@ -176,7 +179,7 @@ def is_pattern(path: str | Path) -> bool:
     return has_magic(str(path)) and not os.path.lexists(path)
 
 
-def _read(path: Path, name: str, aside: tuple[str, ...], options: Mapping[str, Any]) -> Table:
+def _read(path: Path, name: str, aside: tuple[str, ...], require_numbers: bool, options: Mapping[str, Any]) -> Table:
     """Read a file or several; messages call it by that name."""
     known = None if is_pattern(path) else format_of(path)
     _check_options(name, options, known)
@@ -187,7 +190,7 @@ def _read(path: Path, name: str, aside: tuple[str, ...], options: Mapping[str, A
         with errors_named(path, name):
             table = imported(known.reader)(path, aside, **{name: options[name] for name in known.options})
     with errors_named(path, name):
-        if not table.names:
+        if require_numbers and not table.names:
             reasons = "; ".join(f"{shortened(name)!r}: {reason}" for name, reason in list(table.reasons.items())[:3])
             raise UnreadableError(f"has no numeric column{f' ({reasons})' if reasons else ''}.")
         if not table.shape[0]:

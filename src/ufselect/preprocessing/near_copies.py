@@ -38,8 +38,8 @@ class Numbers:
 
 def near_copies(
     numbers: Numbers, categories: Mapping[str, Levels], above: float, keep: frozenset[str]
-) -> dict[str, str]:
-    """Return which columns say the same as another that stays, and which one that is, in a few words.
+) -> dict[str, tuple[str, str]]:
+    """Return which columns say the same as another that stays, which one that is, and how, as the end of a phrase.
 
     Of near copies, the one with the fewest missing values stays, then the one that ``redundant_columns`` would choose.
     """
@@ -57,7 +57,7 @@ def near_copies(
 
 def _copies_of_numbers(
     numbers: Numbers, flags: Mapping[str, Levels], above: float, keep: frozenset[str]
-) -> dict[str, str]:
+) -> dict[str, tuple[str, str]]:
     """Compare columns of numbers, and categories of two levels as zeros and ones, by correlation."""
     X, summary, own = numbers.X, numbers.summary, numbers.index
     indicators = [np.where(levels.codes < 0, np.nan, levels.codes) for levels in flags.values()]
@@ -87,7 +87,7 @@ def _copies_of_numbers(
     kept = np.flatnonzero([name in keep for name in some])
     result = redundancy_of(filled, above, kept, some, 1, 0, n_missing[index])
     return {
-        some[copy]: f"near copy of {some[result.representative_of[copy]]}, r = {_shown(result.correlations[copy])}"
+        some[copy]: (some[result.representative_of[copy]], f", r = {_shown(result.correlations[copy])}")
         for copy in np.flatnonzero(result.representative_of != np.arange(len(some))).tolist()
     }
 
@@ -226,7 +226,7 @@ class _Codes:
         return bool(association >= _LEAST_ASSOCIATION**2)
 
 
-def _copies_of_categories(columns: Sequence[_Codes], above: float, keep: frozenset[str]) -> dict[str, str]:
+def _copies_of_categories(columns: Sequence[_Codes], above: float, keep: frozenset[str]) -> dict[str, tuple[str, str]]:
     """Compare categories with each other and with whole numbers, by the groups into which they divide the samples."""
     order = sorted(columns, key=lambda each: (each.name not in keep, each.n_missing, each.is_number, each.name))
     stay: list[_Codes] = []
@@ -237,5 +237,5 @@ def _copies_of_categories(columns: Sequence[_Codes], above: float, keep: frozens
         if same is None or column.name in keep:
             stay.append(column)
         else:
-            found[column.name] = f"near copy of {same.name}: the same groups"
+            found[column.name] = same.name, ": the same groups"
     return found

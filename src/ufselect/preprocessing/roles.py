@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 import numpy as np
@@ -75,6 +75,8 @@ class ColumnRole:
         What it is, such as "numeric" or "id".
     reason : str
         Why, in a few words; may be empty for features.
+    original : str
+        Of a near copy, the column that stands for it; empty for all others.
 
     Examples
     --------
@@ -86,6 +88,7 @@ class ColumnRole:
     name: str
     role: Role
     reason: str = ""
+    original: str = field(default="", repr=False)
 
     @property
     def is_feature(self) -> bool:
@@ -118,8 +121,8 @@ def roles_of(
     for name, role in rules.roles.items():
         found[name] = ColumnRole(name, role, "requested")
     if rules.near_copies is not None:
-        for name, reason in _copies(X, names, others, summary, found, rules).items():
-            found[name] = ColumnRole(name, Role.copy, reason)
+        for name, (original, how) in _copies(X, names, others, summary, found, rules).items():
+            found[name] = ColumnRole(name, Role.copy, f"near copy of {original}{how}", original)
     if rules.logarithms:
         index = [j for j, name in enumerate(names) if found[name].role is Role.numeric and name not in rules.roles]
         amounts = amounts_among(X, np.array(index, dtype=np.intp), summary, any_units=rules.logarithms is True)
@@ -230,8 +233,8 @@ def _copies(
     summary: NumberSummary,
     found: Mapping[str, ColumnRole],
     rules: Rules,
-) -> dict[str, str]:
-    """Return which features are near copies of others, and of which."""
+) -> dict[str, tuple[str, str]]:
+    """Return which features are near copies of others, of which, and how."""
     assert rules.near_copies is not None
     varies = ~summary.constant
     numeric = [j for j, name in enumerate(names) if found[name].role in (Role.numeric, Role.amount) and varies[j]]
