@@ -27,7 +27,7 @@ MODULE = [sys.executable, "-m", "ufselect"]
 _PROGRESS_BAR = re.compile(r"[^\n]*\r[^\n]*\n?")
 
 CLASSES = np.repeat([0, 1, 2], 20)
-KINDS = np.array(["round", "flat", "long"])[CLASSES].tolist()
+KINDS = np.array(["2021-03-01", "2021-03-02", "2021-03-03"])[CLASSES].tolist()  # dates are no features
 CELLS = [f"cell {row}" for row in range(60)]
 NAMES = [f"gene {column}" for column in range(12)]
 
