@@ -60,7 +60,11 @@ def judged_choices(name: str) -> list[dict[str, object]]:
     frame = raw_table(name)
     _, label, spelled = TABLES[name]
     frame, classes = frame.drop(columns=[label, *spelled]), frame[label].astype(str)
-    chosen = {"ufselect": by_ufselect(frame), "variance": by_variance(frame), "feature-engine": by_feature_engine(frame)}
+    chosen = {
+        "ufselect": by_ufselect(frame),
+        "variance": by_variance(frame),
+        "feature-engine": by_feature_engine(frame),
+    }
     chosen |= {"variance, with dummies": by_variance_with_dummies(frame)}
     rows = []
     for how, variables in chosen.items():

@@ -215,23 +215,22 @@ def customers(here):
     ids=["select", "compare", "explain"],
 )
 def test_a_column_that_may_be_a_code_is_asked_about(customers, command):
-    customers.assign(segment=np.resize(range(1, 6), 60)).to_csv("customers.csv", index=False)
+    customers.assign(lane=np.resize(range(1, 6), 60)).to_csv("customers.csv", index=False)
     name, *arguments = command
     found = invoke(name, "customers.csv", *arguments)
     assert found.code == 0, found.stderr
-    question = "segment has only 5 distinct integer values: if it is a code, set it aside (--aside segment).\n"
+    question = "lane has only 5 distinct integer values: if it is a code, use --role category=lane.\n"
     assert question in found.stdout
-    answered = invoke(name, "customers.csv", *arguments, "--aside", "segment")
-    assert "distinct integer values" not in answered.stdout
-    assert "Set aside: segment (requested)." in answered.stdout
+    for answer in (["--aside", "lane"], ["--role", "category=lane"]):
+        answered = invoke(name, "customers.csv", *arguments, *answer)
+        assert answered.code == 0, answered.stderr
+        assert "distinct integer values" not in answered.stdout
 
 
 def test_several_codes_are_named_as_a_shell_takes_them(customers):
-    codes = {"post code": np.resize([101, 102, 103], 60), "plan": np.resize(range(4), 60)}
+    codes = {"last lane": np.resize([101, 102, 103], 60), "wave": np.resize(range(4), 60)}
     customers.assign(**codes).to_csv("customers.csv", index=False)
     found = invoke("select", "customers.csv", "--names", "-m", "2", "--method", "MaxVariance")
-    assert found.stderr.splitlines()[-1] == (
-        "Few distinct integer values in post code (3), plan (4): if these columns are codes, set them aside "
-        "(--aside 'post code' --aside plan)."
-    )
+    question = "Few distinct integer values in last lane (3), wave (4): if these columns are codes, use --role "
+    assert f"{question}category='last lane,wave'.\n" in found.stderr
     assert len(found.stdout.splitlines()) == 2

@@ -34,7 +34,7 @@ def test_groups_and_the_table_that_is_left(folder):
     assert first == "3 of 16 columns say the same as another (|r| ≥ 0.95); 13 are left."
     assert "1 column is constant: it correlates with no other and is left." in lines
     assert any(line.startswith("cells.csv: 60 samples × 16 numeric columns (") for line in lines)
-    assert "Set aside: cell (text), kind (text)." in lines
+    assert "Set aside: cell (text), kind (dates)." in lines
     rows = [line.split(maxsplit=1) for line in lines if line.startswith(("falling", "gene 7"))]
     assert [row[0] for row in rows] == ["falling", "gene"]
     assert "gene 3 (-1.000), near (-0.99" in rows[0][1]

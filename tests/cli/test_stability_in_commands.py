@@ -16,7 +16,7 @@ from ufselect.inspection import stability_of
 def test_it_is_the_same_in_all_commands_and_that_of_the_library(tmp_path, monkeypatch, test):
     monkeypatch.chdir(tmp_path)
     data = make_planted_clusters(200, 4, 10, 60, random_state=4)
-    twins = data.X[:, data.informative] + 0.05 * np.random.default_rng(0).standard_normal((200, 10))
+    twins = data.X[:, data.informative] + 0.25 * np.random.default_rng(0).standard_normal((200, 10))
     X = np.hstack([data.X, twins])
     pd.DataFrame(X).add_prefix("c").to_csv("table.csv", index=False)
     (tmp_path / "list.txt").write_text("c0\nc1\nc2\nc3\nc4\nc5\n")

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 _ACTIONS = {"keep": "Kept regardless of their score", "exclude": "Excluded"}
 _MOST_NAMED = 3
+_CONSTANT = "constant"  # columns that are, in lists, are ignored
 _NUMBERED = re.compile(r"(x|column )(\d+)")  # names of columns in files without names
 
 
@@ -263,7 +264,7 @@ def _column_list(lines: Sequence[str], path: Path, loaded: LoadedTable, option: 
         raise typer.BadParameter(f"{shown(str(path))} contains no names", param_hint=option)
     different = dict.fromkeys(names)
     unknown = [name for name in different if name not in index]
-    refused = [name for name in unknown if name in aside]
+    refused = [name for name in unknown if aside.get(name, _CONSTANT) != _CONSTANT]
     if refused or len(unknown) == len(different):
         if len(unknown) == 1 or refused:
             reason = why_not_a_column((refused or unknown)[0], list(index), aside)

@@ -100,9 +100,12 @@ def _notes_on_lists(lists: Mapping[str, ColumnList], loaded: LoadedTable) -> lis
     for name, each in lists.items():
         if each.n_duplicates:
             notes.append(f"{name}: {counted(each.n_duplicates, 'duplicate name')} ignored.")
-        if each.unknown:
-            guess = guess_at(each.unknown[0], list(loaded.columns_of_variables)) or "."
-            notes.append(f"{name}: ignored names that are not columns: {listed(each.unknown, quoted=True)}{guess}")
+        constant = [unknown for unknown in each.unknown if unknown in loaded.aside]
+        if constant:
+            notes.append(f"{name}: ignored constant columns: {listed(constant, quoted=True)}.")
+        if unknown := [text for text in each.unknown if text not in constant]:
+            guess = guess_at(unknown[0], list(loaded.columns_of_variables)) or "."
+            notes.append(f"{name}: ignored names that are not columns: {listed(unknown, quoted=True)}{guess}")
         constant = int(constant_columns(loaded.X[:, each.columns]).sum())
         if constant:
             verb = "is" if constant == 1 else "are"

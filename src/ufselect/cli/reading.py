@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from ufselect.files import Selection, Table
     from ufselect.preprocessing import ColumnRole
 
+_TABLES = ("csv", "tsv", "parquet", "xlsx")
 COUNTS_REQUESTED = "Values are log-normalised as raw counts, as requested."
 _MOST_CODES = 3
 _LONGEST_REASON = 250
@@ -179,13 +180,13 @@ def load_table(
 
 
 def _is_of_many_kinds(table: Table) -> bool:
-    """Whether columns may be of different kinds: not those of a matrix with annotations, nor of a sparse one."""
+    """Whether columns may be of different kinds: those of files of arrays, of AnnData too, are of one."""
     from scipy.sparse import issparse
 
     from ufselect.files.registry import known_format
 
     known = known_format(table.path)
-    return not issparse(table.X) and not (known is not None and known.annotates)
+    return not issparse(table.X) and (known is None or known.name in _TABLES)  # None if there are several files
 
 
 def _with_features(table: Table, features: Features, options: ReadOptions) -> LoadedTable:
