@@ -241,7 +241,7 @@ def test_options_that_make_no_sense(folder, arguments, code, sentence):
         ("explain cells.csv gene99 --method MCFS", "there is no column 'gene99'; did you mean '"),
         (
             "explain cells.csv kind --method MCFS",
-            "column 'kind' is set aside (dates such as 2021-03-01) and takes no part",
+            "column 'kind' is set aside (dates such as 2021-03-01)",
         ),
         ("explain cells.csv", "Missing argument"),
         ("select", "Missing argument 'DATA'. See ufselect select --help."),
