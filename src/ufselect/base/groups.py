@@ -53,6 +53,15 @@ class ColumnGroups:
         """Return all columns of the groups of some columns."""
         return np.flatnonzero(np.isin(self.codes, self.codes[columns]))
 
+    def count(self, columns: Indices) -> int:
+        """Return of how many groups some columns are."""
+        return len(np.unique(self.codes[columns]))
+
+    def first(self, order: Indices, count: int) -> Indices:
+        """Return the columns of the groups that come first in an order of all columns."""
+        some = list(dict.fromkeys(self.codes[order].tolist()))[:count]
+        return order[np.isin(self.codes[order], some)]
+
     def replacing_names(self, given: Iterable[Any], names: Sequence[str] | None) -> Any:
         """Return columns that a user gives, with masks in place of the names of groups."""
         columns = given if hasattr(given, "ndim") else list(given)

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 _ACTIONS = {"keep": "Kept regardless of their score", "exclude": "Excluded"}
 _MOST_NAMED = 3
-_CONSTANT = "constant"  # columns that are, in lists, are ignored
 _NUMBERED = re.compile(r"(x|column )(\d+)")  # names of columns in files without names
 
 
@@ -233,11 +232,16 @@ def groups_in_file(path: Path) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class ColumnList:
-    """The different columns of a list, in its order; the number of duplicates; names that are no columns."""
+    """The different columns of a list, in its order; the number of duplicates; names that are no columns or features.
+
+    For near copies in it, other columns stand.
+    """
 
     columns: list[int]
     n_duplicates: int
     unknown: Sequence[str] = ()
+    aside: Sequence[str] = ()
+    copies: Sequence[str] = ()
 
 
 def column_lists(
@@ -254,7 +258,7 @@ def column_lists(
 
 def _column_list(lines: Sequence[str], path: Path, loaded: LoadedTable, option: str) -> ColumnList:
     """Return the columns that lines of one name, or of several separated by commas, stand for."""
-    index, aside = loaded.columns_of_variables, loaded.aside
+    index, aside, originals = loaded.columns_of_variables, loaded.aside, loaded.originals
     numbered, numbers = [_NUMBERED.fullmatch(name) for name in index], {}
     if all(numbered) and len({match[1] for match in numbered if match}) == 1:  # the file has no names
         numbers = {match[2]: match[0] for match in numbered if match}
@@ -263,17 +267,21 @@ def _column_list(lines: Sequence[str], path: Path, loaded: LoadedTable, option: 
     if not names:
         raise typer.BadParameter(f"{shown(str(path))} contains no names", param_hint=option)
     different = dict.fromkeys(names)
-    unknown = [name for name in different if name not in index]
-    refused = [name for name in unknown if aside.get(name, _CONSTANT) != _CONSTANT]
-    if refused or len(unknown) == len(different):
-        if len(unknown) == 1 or refused:
-            reason = why_not_a_column((refused or unknown)[0], list(index), aside)
+    features = dict.fromkeys(meant for name in different if (meant := originals.get(name, name)) in index)
+    unknown = [name for name in different if name not in index and name not in aside]
+    if not features:
+        if len(different) == 1 or not unknown:
+            reason = why_not_a_column(next(iter(different)), list(index), aside)
         else:
-            named = listed(unknown, _MOST_NAMED, quoted=True)
-            reason = f"none of {counted(len(unknown), 'name')} is a column: {named}{guess_at(unknown[0], list(index))}"
+            named = listed(list(different), _MOST_NAMED, quoted=True)
+            reason = (
+                f"none of {counted(len(different), 'name')} is a column: {named}{guess_at(unknown[0], list(index))}"
+            )
         raise typer.BadParameter(f"{shown(str(path))}: {reason}", param_hint=option)
-    columns = [column for name in different for column in index.get(name, ())]
-    return ColumnList(columns, len(names) - len(different), unknown)
+    columns = [column for name in features for column in index[name]]
+    copies = [name for name in different if originals.get(name) in index]
+    others = [name for name in different if name in aside and name not in copies]
+    return ColumnList(columns, len(names) - len(different), unknown, others, copies)
 
 
 def names_in_line(line: str) -> Sequence[str]:

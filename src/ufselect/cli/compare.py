@@ -93,11 +93,12 @@ def compare(
     loaded = load_table(data, read_options, aside=aside, keep=choice.keep, in_order=ordered)
     classes = classes_of(loaded, labels)
     notes, refused = choice.apply_to_all(selectors, loaded)
+    found = choice.indices(loaded)
+    groups = found.get("groups")
     batch, significance = choice.batches(loaded), None
     if test_options.rate is not None:
-        exclude = choice.indices(loaded).get("exclude")
         significance = significance_of_columns(
-            loaded.X, test_options.rate, batch=batch, exclude=exclude, options=fit_options
+            loaded.X, test_options.rate, batch=batch, exclude=found.get("exclude"), groups=groups, options=fit_options
         )
     with modest_resources(loaded.X, fit_options.jobs):
         compared = compare_selectors(
@@ -107,6 +108,7 @@ def compare(
             batch=batch,
             significance=significance,
             labels=classes,
+            groups=groups,
             n_repeats=repeats,
             n_random=N_RANDOM,
             standardize=fit_options.scale is not options.Scale.none,
@@ -117,9 +119,9 @@ def compare(
     for name, reason in compared.failures.items():
         note(f"{name} was skipped: {reason}")
     tested = [] if significance is None else [significance.verdict, LIMITS]
-    notes = [*tested, *loaded.notes, *notes]
+    notes = [*tested, *loaded.notes, *notes, *loaded.summary]
     if compared.counted_by is not None:
-        count = len(compared.rows[0].chosen)
+        count = len(compared.rows[0].units)
         notes.append(f"Columns: {count:,} for every method, as many as {compared.counted_by} selects.")
     legend = _legend(compared.rows, bool(labels), fit_options.scale, of_all=bool(choice.keep or choice.exclude))
     pages = {output: _as_csv(compared.rows, bool(labels))} if output else {}
@@ -173,7 +175,7 @@ def explained_stability(found: Mapping[str, Stability]) -> list[str]:
 def _page(compared: Comparison, loaded: LoadedTable, notes: Sequence[str], legend: Sequence[str], command: str) -> str:
     from ufselect.report import render_comparison
 
-    n, d = loaded.X.shape
+    n, d = loaded.X.shape[0], len(loaded.columns_of_variables)
     explained = (line.partition(": ") for line in legend)
     return render_comparison(
         compared,
@@ -204,7 +206,7 @@ def _methods_in(text: str, *, ordered: bool) -> dict[str, str]:
 def _print_comparison(rows: Sequence[ComparedSelection], legend: Sequence[str]) -> None:
     from ufselect.inspection import selection_overlap
 
-    say(["", f"{counted(len(rows[0].chosen), 'column')} selected by each method:", ""])
+    say(["", f"{counted(len(rows[0].units), 'column')} selected by each method:", ""])
     repeats = any(row.stability is not None for row in rows)
     found = ["found"] if any(row.found is not None for row in rows) else []
     headers = ["method", *found, "redundancy", "neighbours", *(["stability"] if repeats else []), "seconds"]
@@ -213,7 +215,7 @@ def _print_comparison(rows: Sequence[ComparedSelection], legend: Sequence[str]) 
     say(["", *legend])
     fitted = [row for row in rows if row.seconds is not None]
     if len(fitted) > 1:
-        overlap = selection_overlap([row.chosen for row in fitted])
+        overlap = selection_overlap([row.units for row in fitted])
         say(["", "Overlap between the selections of two methods (Jaccard index):", ""])
         shares = [[row.method, *map(percent, line)] for row, line in zip(fitted, overlap, strict=True)]
         print_table(["", *(row.method for row in fitted)], shares, left=[0])
@@ -283,7 +285,7 @@ def _as_csv(rows: Sequence[ComparedSelection], labelled: bool) -> str:
             [
                 row.method,
                 row.is_baseline,
-                len(row.chosen),
+                len(row.units),
                 *("" if figure is None else repr(figure) for figure in figures),
             ]
         )

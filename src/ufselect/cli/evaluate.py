@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from ufselect.inspection import EvaluatedColumns, Evaluation
 
 _DIGITS = 3
+_LONGEST = 250  # name and reason of a column that is set aside
 
 
 def evaluate(
@@ -63,12 +64,13 @@ def evaluate(
     classes = classes_of(loaded, labels)
     significance = None
     if test_options.rate is not None:
-        significance = significance_of_columns(loaded.X, test_options.rate, options=fit_options)
+        significance = significance_of_columns(loaded.X, test_options.rate, groups=loaded.groups, options=fit_options)
     with modest_resources(loaded.X, fit_options.jobs):
         found = evaluate_columns(
             loaded.X,
             {name: each.columns for name, each in lists.items()},
             labels=classes,
+            groups=loaded.groups,
             selector=selector,
             significance=significance,
             n_random=N_RANDOM,
@@ -78,7 +80,7 @@ def evaluate(
             verbose=1,
         )
     tested = [] if significance is None else [significance.verdict, LIMITS]
-    say([*tested, *loaded.notes, *_notes_on_lists(lists, loaded), ""])
+    say([*tested, *loaded.notes, *loaded.summary, *_notes_on_lists(lists, loaded), ""])
     headers = [
         "list",
         "columns",
@@ -93,19 +95,21 @@ def evaluate(
 
 
 def _notes_on_lists(lists: Mapping[str, ColumnList], loaded: LoadedTable) -> list[str]:
-    """Return sentences on duplicate, unknown and constant columns of lists."""
+    """Return sentences on duplicate and unknown names in lists, on columns set aside, and on constant ones."""
     from ufselect.columns.moments import constant_columns
 
     notes = []
     for name, each in lists.items():
         if each.n_duplicates:
             notes.append(f"{name}: {counted(each.n_duplicates, 'duplicate name')} ignored.")
-        constant = [unknown for unknown in each.unknown if unknown in loaded.aside]
-        if constant:
-            notes.append(f"{name}: ignored constant columns: {listed(constant, quoted=True)}.")
-        if unknown := [text for text in each.unknown if text not in constant]:
-            guess = guess_at(unknown[0], list(loaded.columns_of_variables)) or "."
-            notes.append(f"{name}: ignored names that are not columns: {listed(unknown, quoted=True)}{guess}")
+        if each.unknown:
+            guess = guess_at(each.unknown[0], list(loaded.columns_of_variables)) or "."
+            notes.append(f"{name}: ignored names that are not columns: {listed(each.unknown, quoted=True)}{guess}")
+        ignored, copies = "ignored columns that are set aside", "near copies count as the columns they copy"
+        for what, columns in {ignored: each.aside, copies: each.copies}.items():
+            if columns:
+                named = listed([f"{shown(column)} ({loaded.aside[column]})" for column in columns], longest=_LONGEST)
+                notes.append(f"{name}: {what}: {named}.")
         constant = int(constant_columns(loaded.X[:, each.columns]).sum())
         if constant:
             verb = "is" if constant == 1 else "are"
@@ -116,7 +120,7 @@ def _notes_on_lists(lists: Mapping[str, ColumnList], loaded: LoadedTable) -> lis
 def _cells(row: EvaluatedColumns) -> list[str]:
     return [
         row.name,
-        f"{len(row.columns):,}",
+        f"{row.count:,}",
         *([] if row.found is None else [percent(row.found)]),
         _with_spread(row, _DIGITS),
         *_on_subsets(row),
@@ -150,7 +154,7 @@ def _legend(found: Evaluation, repeats: int, labelled: bool, scale: options.Scal
     method, missed = found.selector, found.n_not_converged
     several = sum(row.stability is not None for row in found.rows) > 1
     stabilities = {
-        counted(len(row.columns), "column") if several else method: row.stability
+        counted(row.count, "column") if several else method: row.stability
         for row in found.rows
         if row.stability is not None
     }
@@ -174,16 +178,16 @@ def _legend(found: Evaluation, repeats: int, labelled: bool, scale: options.Scal
 def _verdicts(found: Evaluation, lists: Mapping[str, ColumnList]) -> list[str]:
     from ufselect.inspection.measures import RANDOM
 
-    beside = {(row.name, len(row.columns)): row for row in found.rows if row.name in (RANDOM, found.selector)}
+    beside = {(row.name, row.count): row for row in found.rows if row.name in (RANDOM, found.selector)}
     return [
-        _verdict(row, found.selector, *(beside.get((name, len(row.columns))) for name in (found.selector, RANDOM)))
+        _verdict(row, found.selector, *(beside.get((name, row.count)) for name in (found.selector, RANDOM)))
         for row in found.rows
         if row.name in lists
     ]
 
 
 def _verdict(row: EvaluatedColumns, method: str, own: EvaluatedColumns | None, random: EvaluatedColumns | None) -> str:
-    count, name = len(row.columns), shown(row.name)
+    count, name = row.count, shown(row.name)
     sentences = []
     if row.found is not None:
         verb = "shares" if round(row.found * count) == 1 else "share"

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -13,7 +14,10 @@ from ufselect.cli.columns import ColumnChoice, why_not_a_column
 from ufselect.cli.fitting import fit_with_notes, make_selector, notes_on_fit, verdict_of
 from ufselect.cli.methods import DEFAULT_METHOD
 from ufselect.cli.output import say
-from ufselect.cli.reading import load_table
+from ufselect.cli.reading import LoadedTable, load_table
+
+if TYPE_CHECKING:
+    from ufselect.base import BaseSelector
 
 
 def explain(
@@ -33,25 +37,45 @@ def explain(
     """Explain what columns contribute, and which selected columns resemble them."""
     from sklearn import config_context
 
-    from ufselect.inspection import explain_features
-
     selector = make_selector(method, fit_options, features=features, fdr=test_options.rate, parameters=parameters)
     choice = ColumnChoice.of(column_options)
     loaded = load_table(data, read_options, aside=choice.aside, keep=choice.keep)
-    variables = loaded.columns_of_variables
+    variables, aside = loaded.columns_of_variables, loaded.aside
+    # Of a near copy, the column that stands for it is explained.
+    meant = {column: loaded.originals.get(column, column) for column in columns}
     for column in columns:
-        if column not in variables:
-            raise typer.BadParameter(why_not_a_column(column, list(variables), loaded.aside))
-    notes = [*loaded.notes, *choice.apply(selector, loaded)]
-    fit_with_notes(selector, loaded.X, batch=choice.batches(loaded), fdr=test_options.rate)
-    say([*verdict_of(selector), *notes, *notes_on_fit(selector)])
-    # Of a category, the level that ranks best stands for all.
-    best = [min(variables[column], key=selector.ranking_.__getitem__) for column in columns]
-    with config_context(assume_finite=True):  # the fit has validated X
-        explained = explain_features(selector, loaded.X, best)
-    for column, each in zip(columns, explained, strict=True):
+        if column not in variables and column not in aside:
+            raise typer.BadParameter(why_not_a_column(column, list(variables), aside))
+    notes = [*loaded.notes, *choice.apply(selector, loaded), *loaded.summary]
+    features_meant = list(dict.fromkeys(name for name in meant.values() if name in variables))
+    explained = {}
+    if features_meant:
+        fit_with_notes(selector, loaded.X, batch=choice.batches(loaded), fdr=test_options.rate)
+        notes = [*verdict_of(selector), *notes, *notes_on_fit(selector)]
+        with config_context(assume_finite=True):  # the fit has validated X
+            explained = _explained(selector, loaded, features_meant)
+    say(notes)
+    for column, name in meant.items():
+        if name in variables:
+            verdict, *sentences = explained[name]
+            like = "" if column == name else f"{aside[column]}, which is "
+            say(["", f"{shown(column)}: {like}{verdict}", *(f"  {sentence}" for sentence in sentences)])
+        else:
+            is_decided = any(each.name == column for each in loaded.roles)
+            advice = f"; --keep {shlex.quote(column)} makes it a feature" if is_decided else ""
+            say(["", f"{shown(column)}: set aside ({aside[column]}){advice}."])
+
+
+def _explained(selector: BaseSelector, loaded: LoadedTable, names: list[str]) -> dict[str, list[str]]:
+    """Return sentences on some variables: whether they are selected, and what they contribute."""
+    from ufselect.inspection import explain_features
+
+    columns = loaded.columns_of_variables
+    ranked = list(dict.fromkeys(loaded.variables[column] for column in selector.ranking_.argsort(kind="stable")))
+    explained = {}
+    for name, each in zip(names, explain_features(selector, loaded.X, [columns[n] for n in names]), strict=True):
         verdict = "selected" if each.selected else "not selected"
-        place = f"rank {each.rank:,} of {len(loaded.names):,}, score {each.score:.4g}."
-        level = f" by {shown(loaded.names[each.feature])}" if len(variables[column]) > 1 else ""
-        sentences = each.sentences(loaded.names, int(selector.copies_[each.feature]))
-        say(["", f"{shown(column)}: {verdict}{level}, {place}", *(f"  {sentence}" for sentence in sentences)])
+        place = f"rank {ranked.index(name) + 1:,} of {len(ranked):,}, score {each.score:.4g}."
+        original = int(selector.copies_[each.feature])
+        explained[name] = [f"{verdict}, {place}", *each.sentences(loaded.names, original)]
+    return explained

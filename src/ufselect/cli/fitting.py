@@ -98,15 +98,22 @@ def fit_with_notes(
 
 
 def significance_of_columns(
-    X: Any, fdr: float, *, batch: Any = None, exclude: Any = None, options: FitOptions | None = None
+    X: Any,
+    fdr: float,
+    *,
+    batch: Any = None,
+    exclude: Any = None,
+    groups: Any = None,
+    options: FitOptions | None = None,
 ) -> ColumnSignificance:
     """Test which columns share structure with others."""
     from ufselect.significance import column_significance
 
     options = options or FitOptions()
-    with modest_resources(X, options.jobs):
+    jobs, seed = options.jobs, options.seed
+    with modest_resources(X, jobs):
         return column_significance(
-            X, fdr=fdr, batch=batch, exclude=exclude, n_jobs=options.jobs, random_state=options.seed, verbose=1
+            X, fdr=fdr, batch=batch, exclude=exclude, groups=groups, n_jobs=jobs, random_state=seed, verbose=1
         )
 
 

@@ -38,9 +38,16 @@ _COUNTED = {  # columns of a role, one and several
     "incomplete": ("incomplete", "incomplete"),
     "constant": ("constant", "constant"),
     "copy": ("copy", "copies"),
+    "requested": ("as requested", "as requested"),
     "other": ("other", "others"),
 }
-_REPEATING = ("near copy ", "identifier, ", "dates ", "constant")  # beginnings of reasons that the role says
+_REPEATING = (
+    "near copy ",
+    "identifier, ",
+    "dates ",
+    "constant",
+    "requested",
+)  # beginnings of reasons that the role says
 
 
 @dataclass(frozen=True)
@@ -86,11 +93,15 @@ class LoadedTable:
     @property
     def by_role(self) -> dict[str, dict[str, str]]:
         """The columns of each role and their reasons, features first; empty if all columns are plain numbers."""
+        if not self.roles:
+            return {}
         found: dict[str, dict[str, str]] = {role: {} for role in _COUNTED}
         for each in self.roles:
             found[each.role][each.name] = each.reason
-        found = {role: columns for role, columns in (found | {"other": self._others}).items() if columns}
-        return found if self.roles and found.keys() != {"numeric"} else {}
+        for name, reason in self._others.items():
+            found[reason if reason == "requested" else "other"][name] = reason
+        found = {role: columns for role, columns in found.items() if columns}
+        return {} if found.keys() == {"numeric"} else found
 
     @property
     def summary(self) -> list[str]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from ufselect._utils.types import Float
 from ufselect.base import BaseSelector, Constraints, with_parameters
-from ufselect.base.ranking import MOST_SUFFICIENT, Ranking, from_best_to_worst
+from ufselect.base.ranking import MOST_SUFFICIENT, Ranking, from_best_to_worst, in_groups
 from ufselect.columns.dense import Columns
 from ufselect.redundancy import redundant_columns
 from ufselect.selectors.kernel_fsasl import KernelFSASL
@@ -17,7 +17,9 @@ from ufselect.selectors.kernel_fsasl import KernelFSASL
 _ROUNDINGS = 100  # of the largest variance: less is not left of a column
 _TIED = 1e-12
 
-_SHARED = {name: BaseSelector._parameter_constraints[name] for name in ("n_features_to_select", "keep", "exclude")}
+_SHARED = {
+    name: BaseSelector._parameter_constraints[name] for name in ("n_features_to_select", "keep", "exclude", "groups")
+}
 _SHARED |= {"verbose": ["verbose"]}
 
 
@@ -44,6 +46,8 @@ class UncorrelatedVariance(Baseline):
     keep, exclude : list of str or int, or None, default=None
         Features to select before all others, and features that take no part. What correlates with a kept feature is
         dropped.
+    groups : list, dict, "prefix:=" or None, default=None
+        Groups of features that are selected as a whole and count as one each.
     verbose : int, default=0
         If 1, show the elapsed time on a terminal.
 
@@ -61,6 +65,7 @@ class UncorrelatedVariance(Baseline):
     scale: str | None = KernelFSASL.scale
     keep: Any = None
     exclude: Any = None
+    groups: Any = None
     verbose: int = 0
 
     center = True
@@ -80,7 +85,10 @@ class UncorrelatedVariance(Baseline):
         is_left = np.isin(np.arange(X.shape[1]), left)
         order = from_best_to_worst(variances, relative=True)
         order = np.concatenate([order[is_left[order]], order[~is_left[order]]])
-        return Ranking(order, np.where(is_left, variances, 0.0), n_sufficient=len(left))
+        enough = (
+            len(left) if constraints.groups is None else np.isin(constraints.groups, constraints.groups[left]).sum()
+        )
+        return Ranking(order, np.where(is_left, variances, 0.0), n_sufficient=int(enough))
 
 
 @with_parameters
@@ -99,6 +107,8 @@ class PivotedQR(Baseline):
         As in :class:`ufselect.KernelFSASL`.
     keep, exclude : list of str or int, or None, default=None
         Features to select before all others, and features that take no part.
+    groups : list, dict, "prefix:=" or None, default=None
+        Groups of features that are selected as a whole and count as one each.
     verbose : int, default=0
         If 1, show the elapsed time on a terminal.
 
@@ -121,19 +131,23 @@ class PivotedQR(Baseline):
     scale: str | None = KernelFSASL.scale
     keep: Any = None
     exclude: Any = None
+    groups: Any = None
     verbose: int = 0
 
     center = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = UncorrelatedVariance._parameter_constraints
 
     def _learn(self, X: Columns, constraints: Constraints) -> Ranking:
-        n, d = X.shape
-        count = constraints.count or min(n, d, MOST_SUFFICIENT)
+        (n, d), groups = X.shape, constraints.groups
+        count = constraints.count if groups is None else None
+        count = count or min(n, d, MOST_SUFFICIENT)
         left = X.squared_norms()  # ‖(I − QQᵀ)xⱼ‖²
         least = _ROUNDINGS * np.finfo(X.dtype).eps * left.max()
         Q, scores = np.zeros((n, count)), np.zeros(d)
         order: list[int] = []
         for step in range(count):
+            if groups is not None and len(np.unique(groups[order])) == constraints.count:
+                break
             pivot = _largest(left) if step >= len(constraints.first) else int(constraints.first[step])
             if left[pivot] > least:
                 q = X.columns(np.array([pivot]))[:, 0].astype(np.float64)
@@ -148,8 +162,12 @@ class PivotedQR(Baseline):
             left[order] = -1.0
         others = np.setdiff1d(np.arange(d), order)
         scores[others] = left[others]
-        ranked = [*order, *others[from_best_to_worst(left[others])]] if len(others) else order
-        return Ranking(np.array(ranked, dtype=np.intp), scores / (n - 1), n_sufficient=len(order))
+        ranked = np.array([*order, *others[from_best_to_worst(left[others])]] if len(others) else order, dtype=np.intp)
+        if groups is not None:  # each comes where its first column does
+            ranked = in_groups(
+                ranked, scores, groups, -np.unique(groups[ranked], return_index=True)[1].astype(np.float64)
+            )
+        return Ranking(ranked, scores / (n - 1), n_sufficient=len(order))
 
 
 def _largest(values: Float) -> int:
@@ -168,6 +186,8 @@ class EvenSpacing(Baseline):
     keep, exclude : list of str or int, or None, default=None
         Features to select before all others, and features that take no part. The distances are those between all
         others.
+    groups : list, dict, "prefix:=" or None, default=None
+        Groups of features that are selected as a whole and count as one each.
     verbose : int, default=0
         If 1, show the elapsed time on a terminal.
 
@@ -184,6 +204,7 @@ class EvenSpacing(Baseline):
     _: KW_ONLY
     keep: Any = None
     exclude: Any = None
+    groups: Any = None
     verbose: int = 0
 
     center = True

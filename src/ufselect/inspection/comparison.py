@@ -15,13 +15,14 @@ from sklearn.utils import check_scalar
 from ufselect._utils.seeds import random_selections, seed_of
 from ufselect._utils.types import Float, Indices
 from ufselect.base import BaseSelector
+from ufselect.base.groups import ColumnGroups
 from ufselect.base.significance import ColumnSignificance
 from ufselect.columns.batches import Batches
 from ufselect.columns.tabular import as_matrix, column_names
 from ufselect.inspection.adapter import as_selector
 from ufselect.inspection.baselines import Baseline
-from ufselect.inspection.measures import RANDOM, WITH_LABELS, classes_in, means_of, measure_selections
-from ufselect.inspection.refits import CountedFits, clone_by_index
+from ufselect.inspection.measures import RANDOM, WITH_LABELS, classes_in, means_of, measure_selections, share_found
+from ufselect.inspection.refits import CountedFits, clone_by_index, clone_with
 from ufselect.inspection.stability import Stability, stability_of
 
 
@@ -39,9 +40,12 @@ class ComparedSelection:
         Mean absolute correlation of the selected columns.
     neighborhoods : float
         See :func:`ufselect.inspection.neighborhoods_kept`.
+    units : ndarray of int
+        The groups of the selected columns, by number in the order of first appearance; these columns themselves if
+        there are no groups.
     found : float or None
-        Share of the selected columns that are found to share structure with others; None if ``significance`` is not
-        given. Of random selections it is the mean.
+        Share of the selected columns, or groups, that are found to share structure with others; None if
+        ``significance`` is not given. Of random selections it is the mean.
     stability : Stability or None
         See :func:`ufselect.inspection.stability_of`; None without repeats, and for random selections.
     seconds : float or None
@@ -61,6 +65,7 @@ class ComparedSelection:
     redundancy: float
     neighborhoods: float
     agreement: Mapping[str, float]
+    units: Indices
     found: float | None = None
     stability: Stability | None = None
     seconds: float | None = None
@@ -98,6 +103,7 @@ def compare_selectors(
     batch: Any = None,
     significance: ColumnSignificance | None = None,
     labels: npt.ArrayLike | None = None,
+    groups: Any = None,
     n_repeats: int = 5,
     n_random: int = 10,
     standardize: bool = True,
@@ -117,7 +123,8 @@ def compare_selectors(
         come after all others.
     X : array-like, data frame or sparse matrix of shape (n_samples, n_features)
     n_features_to_select : int, float or "auto", default="auto"
-        Number of features that every selector selects. "auto" takes the number that the first method chooses.
+        Number of features, or of groups, that every selector selects. "auto" takes the number that the first method
+        chooses.
     batch : array-like of shape (n_samples,), optional
         Batch of each sample, for every fit. Batches do not change what is measured.
     significance : ColumnSignificance, optional
@@ -125,6 +132,9 @@ def compare_selectors(
         in it, in every fit. Other objects, baselines and random selections take all columns.
     labels : array-like of shape (n_samples,), optional
         Classes to compare k-means on the selected columns with; they are not seen by any selector.
+    groups : list, dict or str, optional
+        Groups of columns, such as the indicators of a category, as all selectors take them. Each counts as one:
+        selections have whole groups, and as many of them.
     n_repeats : int, default=5
         Number of fits on random subsets of 80 % of the samples, for the stability; 0 for none.
     n_random : int, default=10
@@ -169,28 +179,36 @@ def compare_selectors(
     n, d = X.shape
     classes = classes_in(labels, n)
     batches = None if batch is None else Batches.of(batch, n)
-    count, counted_by = n_features_to_select, None
+    count, counted_by, units = n_features_to_select, None, ColumnGroups.of(groups, d, names)
     fits: dict[str, dict[str, Any]] = {}
+    selected_by: dict[str, BaseSelector] = {}
     failures: dict[str, str] = {}
     methods = {name: as_selector(each, name) for name, each in selectors.items()}
     baselines = {RANDOM, *(name for name, each in methods.items() if isinstance(each, Baseline))}
     for name in sorted(methods, key=lambda name: name in baselines):
         try:
-            selector = clone_by_index(methods[name], d, names).set_params(n_features_to_select=count)
+            selector = clone_by_index(methods[name], d, names)
+            selector = selector if units is None else clone_with(selector, groups=units)
+            selector.set_params(n_features_to_select=count)
             among = None if name in baselines else significance
             fits[name] = _fit(name, selector, X, batches, among, n_repeats, seed, verbose)
+            selected_by[name] = selector
         except (ValueError, MemoryError) as error:
             failures[name] = str(error) or "there is not enough memory."
             continue
         if count == "auto":
-            count, counted_by = getattr(selector, "n_groups_", len(fits[name]["chosen"])), name
+            count, counted_by = getattr(selector, "n_groups_", selector.n_features_), name
     if not fits:
         reasons = set(failures.values())
         several = " ".join(f"{name}: {reason}" for name, reason in failures.items())
         raise ValueError(f"no method could be fitted: {reasons.pop() if len(reasons) == 1 else several}")
-    n_chosen = len(next(iter(fits.values()))["chosen"])
-    selections = {name: [fit.pop("chosen")] for name, fit in fits.items()}
-    if random := random_selections(d, n_chosen, n_random, seed):
+    rankings = {name: np.argsort(each.ranking_, kind="stable") for name, each in selected_by.items()}
+    first = next(iter(selected_by.values()))
+    n_chosen = first.n_features_ if units is None else getattr(first, "n_groups_", first.n_features_)
+    selections = {name: [best[: selected_by[name].n_features_]] for name, best in rankings.items()}
+    if units is not None:  # also of methods that rank columns
+        selections = {name: [units.first(best, n_chosen)] for name, best in rankings.items()}
+    if random := random_selections(d, n_chosen, n_random, seed, None if units is None else units.codes):
         selections[RANDOM] = random
     every = [chosen for several in selections.values() for chosen in several]
     measured = iter(measure_selections(X, every, standardize=standardize, classes=classes))
@@ -199,7 +217,8 @@ def compare_selectors(
             name,
             several[0],
             **_means([next(measured) for _ in several]),
-            found=None if significance is None else float(np.mean([significance.found[each] for each in several])),
+            units=several[0] if units is None else np.unique(units.codes[several[0]]),
+            found=share_found(significance, several, units),
             is_baseline=name in baselines,
             **fits.get(name, {}),
         )
@@ -218,7 +237,7 @@ def _fit(
     seed: int,
     verbose: int,
 ) -> dict[str, Any]:
-    """Fit a selector to all samples and to subsets of them; return the selection, and what it took."""
+    """Fit a selector to all samples and to subsets of them; return what it took."""
     fit = CountedFits()
     start = perf_counter()
     fit(selector, X, batches, significance)
@@ -235,7 +254,6 @@ def _fit(
             description=f"{name} on subsets",
         )
     return {
-        "chosen": np.argsort(selector.ranking_, kind="stable")[: selector.n_features_],
         "stability": stability,
         "seconds": seconds,
         "n_fits": fit.n_fits,

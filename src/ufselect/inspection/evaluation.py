@@ -17,11 +17,12 @@ from ufselect._utils.types import Float, Indices
 from ufselect._utils.warnings import warn_user
 from ufselect._utils.wording import listed
 from ufselect.base import BaseSelector
+from ufselect.base.groups import ColumnGroups
 from ufselect.base.significance import ColumnSignificance
 from ufselect.columns.tabular import as_mask, as_matrix, column_indices, column_names
 from ufselect.inspection.explanation import LearnedStructure
-from ufselect.inspection.measures import RANDOM, classes_in, means_of, measure_selections, spreads_of
-from ufselect.inspection.refits import CountedFits, clone_by_index
+from ufselect.inspection.measures import RANDOM, classes_in, means_of, measure_selections, share_found, spreads_of
+from ufselect.inspection.refits import CountedFits, clone_by_index, clone_with
 from ufselect.inspection.stability import Stability, stability_of
 from ufselect.selectors.kernel_fsasl import KernelFSASL
 
@@ -44,8 +45,11 @@ class EvaluatedColumns:
         Mean absolute correlation of the columns.
     neighborhoods : float
         See :func:`ufselect.inspection.neighborhoods_kept`.
+    count : int
+        Number of columns, or of groups if there are any.
     found : float or None
-        Share of the columns that are found to share structure with others; None if ``significance`` is not given.
+        Share of the columns, or groups, that are found to share structure with others; None if ``significance`` is not
+        given.
     acc, nmi : float or None
         Accuracy and mutual information of k-means on these columns with the labels; None without labels.
     alignment_on_subsets, spread_on_subsets : float or None
@@ -66,6 +70,7 @@ class EvaluatedColumns:
     alignment: float
     redundancy: float
     neighborhoods: float
+    count: int = 0
     found: float | None = None
     acc: float | None = None
     nmi: float | None = None
@@ -104,6 +109,7 @@ def evaluate(
     labels: npt.ArrayLike | None = None,
     selector: BaseSelector | None = None,
     significance: ColumnSignificance | None = None,
+    groups: Any = None,
     n_random: int = 10,
     n_draws: int = 5,
     standardize: bool = True,
@@ -132,6 +138,9 @@ def evaluate(
     significance : ColumnSignificance, optional
         From :func:`ufselect.significance.column_significance`: the selector learns and selects among the columns found
         in it, in every fit.
+    groups : list, dict or str, optional
+        Groups of columns, such as the indicators of a category, as all selectors take them. Each counts as one: lists
+        have all columns of their groups, and are compared with lists of as many groups.
     n_random : int, default=10
         Number of random lists.
     n_draws : int, default=5
@@ -170,30 +179,35 @@ def evaluate(
     seed = seed_of(random_state)
     names, X = column_names(X), as_matrix(X)
     n, d = X.shape
+    units = ColumnGroups.of(groups, d, names)
     lists = _lists(columns, d, names)
+    if units is not None:
+        lists = {name: units.with_members_of(each) for name, each in lists.items()}
+    sizes = {name: len(each) if units is None else units.count(each) for name, each in lists.items()}
     selector = KernelFSASL(random_state=seed) if selector is None else clone_by_index(selector, d, names)
+    selector = selector if units is None else clone_with(selector, groups=units)
     own = type(selector).__name__
     for name, what in ((RANDOM, "random lists"), (own, "the columns that it selects")):
         if name in lists:
             raise ValueError(f"a list cannot be named {name!r}: the row for {what} has that name.")
     classes = classes_in(labels, n)
-    fit, groups = CountedFits(), []
-    for size in dict.fromkeys(map(len, lists.values())):
+    fit, compared = CountedFits(), []
+    for size in dict.fromkeys(sizes.values()):
+        is_all = size == (d if units is None else len(units))
         # Of all columns only the structure is needed: ranking every one of them would take far longer.
-        # Of groups, there may be fewer than columns in a list.
-        count = size if size < d and getattr(selector, "groups", None) is None else "auto"
-        fitted = fit(clone(selector).set_params(n_features_to_select=count), X, None, significance)
-        group = {name: [chosen] for name, chosen in lists.items() if len(chosen) == size}
-        if size < d:
-            group[own] = [np.argsort(fitted.ranking_, kind="stable")[:size]]
-            random = random_selections(d, size, n_random, seed)
+        fitted = fit(clone(selector).set_params(n_features_to_select="auto" if is_all else size), X, None, significance)
+        group = {name: [chosen] for name, chosen in lists.items() if sizes[name] == size}
+        if not is_all:
+            best = np.argsort(fitted.ranking_, kind="stable")
+            group[own] = [best[:size] if units is None else units.first(best, size)]
+            random = random_selections(d, size, n_random, seed, None if units is None else units.codes)
             group |= {RANDOM: random} if random else {}
-        groups.append(_Group(group, own, fitted, X, significance))
+        compared.append(_Group(group, own, fitted, X, significance, size, units))
         if n_draws:
-            groups[-1].refit(fit, n_draws, seed, verbose)
-    every = [chosen for group in groups for chosen in group.flat]
+            compared[-1].refit(fit, n_draws, seed, verbose)
+    every = [chosen for each in compared for chosen in each.flat]
     measured = iter(measure_selections(X, every, standardize=standardize, classes=classes))
-    rows = [row for group in groups for row in group.rows([next(measured) for _ in group.flat])]
+    rows = [row for each in compared for row in each.rows([next(measured) for _ in each.flat])]
     return Evaluation(rows, own, fit.n_fits, fit.n_not_converged)
 
 
@@ -236,8 +250,10 @@ class _Group:
         fitted: BaseSelector,
         X: Any,
         significance: ColumnSignificance | None,
+        size: int,
+        units: ColumnGroups | None,
     ) -> None:
-        self._lists, self._own, self._significance = lists, own, significance
+        self._lists, self._own, self._significance, self._size, self._units = lists, own, significance, size, units
         self._fitted, self._X = fitted, X
         self.flat = [chosen for several in lists.values() for chosen in several]
         self._alignments = LearnedStructure(fitted, X).alignments_of(self.flat)
@@ -273,7 +289,8 @@ class _Group:
                 EvaluatedColumns(
                     name,
                     several[0],
-                    found=self._share_found(several),
+                    count=self._size,
+                    found=share_found(self._significance, several, self._units),
                     stability=self._stability if name == self._own else None,
                     n_random_below=int(np.count_nonzero(random < figures[0]["alignment"])) if is_compared else None,
                     spreads=spreads_of(figures),
@@ -281,12 +298,6 @@ class _Group:
                 )
             )
         return rows
-
-    def _share_found(self, several: Sequence[Indices]) -> float | None:
-        """Return the share of the columns that are found, the mean of several lists."""
-        return (
-            None if self._significance is None else float(np.mean([self._significance.found[each] for each in several]))
-        )
 
     def _with_alignments(self, index: int, figures: Mapping[str, float]) -> dict[str, float]:
         found = {"alignment": float(self._alignments[index]), **figures}

@@ -17,17 +17,19 @@ from ufselect.base import BaseSelector
 from ufselect.base.screening import keep_exclude_of
 from ufselect.columns.dense import Columns, canonical, squared_norm_of_products
 from ufselect.columns.moments import constant_columns
-from ufselect.columns.tabular import as_matrix, column_indices, column_names, dense_part, fitted_column_names
+from ufselect.columns.tabular import as_mask, as_matrix, column_indices, column_names, dense_part, fitted_column_names
 
 
 @dataclass(frozen=True)
 class Explanation:
     """What one feature contributes, and which selected features resemble it.
 
+    Several columns may be explained as one feature; then these are figures of all of them together.
+
     Attributes
     ----------
     feature, rank : int
-        Column index, and rank; 1 is best.
+        Column index, and rank; 1 is best. Of several columns, those of the best one.
     score : float
         Larger is better.
     selected : bool
@@ -41,12 +43,15 @@ class Explanation:
         Share of the variance of the feature that the other selected features explain (adjusted R²); None if there are
         about as many of them as samples.
     most_similar : tuple of (int, float)
-        The other selected features with the largest absolute correlation, and their correlations.
+        The other selected features with the largest absolute correlation, one of each group, and their correlations;
+        with several columns, the largest absolute ones.
     q_value : float or None
         The smallest false discovery rate at which the feature is found to share structure with others; None if features
         were not tested.
     found : bool
         Whether it is found at the rate of the test.
+    n_columns : int
+        Number of columns that are explained as one.
     """
 
     feature: int
@@ -59,6 +64,7 @@ class Explanation:
     most_similar: tuple[tuple[int, float], ...]
     q_value: float | None = None
     found: bool = False
+    n_columns: int = 1
 
     def sentences(self, names: Sequence[str], original: int = -1) -> list[str]:
         """Return the explanation in plain sentences, without rank and score.
@@ -88,12 +94,13 @@ class Explanation:
         if self.covered is not None:
             others = "The other selected columns" if self.selected else "The selected columns"
             sentences.append(f"{others} together explain {percent(self.covered)} of its variance.")
-        similar = ", ".join(f"{shown(names[column])} ({value:+.2f})" for column, value in self.most_similar)
+        sign = "+" if self.n_columns == 1 else ""
+        similar = ", ".join(f"{shown(names[column])} ({value:{sign}.2f})" for column, value in self.most_similar)
         return [*sentences, f"Most correlated selected columns: {similar}."]
 
 
 def explain_features(
-    selector: BaseSelector, X: Any, features: Sequence[int | str], n_similar: int = 3
+    selector: BaseSelector, X: Any, features: Sequence[int | str | Sequence[int | str]], n_similar: int = 3
 ) -> list[Explanation]:
     """Explain the rank of features: what they contribute, and which selected features resemble them.
 
@@ -102,8 +109,9 @@ def explain_features(
     selector : fitted selector
     X : array-like, data frame or sparse matrix of shape (n_samples, n_features)
         The data that the selector was fitted on.
-    features : sequence of int or str
-        Column indices, or names if X is a data frame or the selector was fitted on one.
+    features : sequence of int or str, or of lists of these
+        Column indices, or names if X is a data frame or the selector was fitted on one. Columns in a list are explained
+        as one feature, such as the indicators of a category.
     n_similar : int, default=3
         Number of similar selected features to return for each feature.
 
@@ -124,29 +132,52 @@ def explain_features(
     names, X = _names_and_matrix(selector, X)
     chosen = np.flatnonzero(selector.get_support())
     selected = dense_part(X, chosen, standardize=True)
-    alignments, gains = getattr(selector, "alignments_", None), gains_of(selector)
-    significance = getattr(selector, "significance_", None)
+    units = getattr(selector, "groups_", np.arange(X.shape[1]))[chosen]
+    gains, significance = gains_of(selector), getattr(selector, "significance_", None)
     explanations = []
-    for feature in column_indices(features, X.shape[1], names).tolist():
-        x = dense_part(X, [feature], standardize=True)[:, 0]
-        others, rank = chosen != feature, int(selector.ranking_[feature])
+    for columns in _columns_of_features(features, X.shape[1], names):
+        x, others = dense_part(X, columns, standardize=True), ~np.isin(chosen, columns)
+        ranks = np.sort(selector.ranking_[columns])
+        on_curve = ranks[ranks <= (0 if gains is None else len(gains))]
+        feature = int(columns[selector.ranking_[columns].argmin()])
         correlations = selected[:, others].T @ x / len(x)
-        nearest = np.argsort(-np.abs(correlations), kind="stable")[:n_similar]
+        largest = np.abs(correlations).max(axis=1) if len(columns) > 1 else correlations[:, 0]
+        nearest = np.argsort(-np.abs(largest), kind="stable")
+        nearest = nearest[np.sort(np.unique(units[others][nearest], return_index=True)[1])][:n_similar]
         explanations.append(
             Explanation(
                 feature,
-                rank,
-                score=float(selector.scores_[feature]),
-                selected=rank <= selector.n_features_,
-                alone=None if alignments is None else float(alignments[feature]),
-                gain=None if gains is None or rank > len(gains) else float(gains[rank - 1]),
+                int(ranks[0]),
+                score=float(selector.scores_[columns].max()),
+                selected=bool(ranks[0] <= selector.n_features_),
+                alone=_alone(selector, X, columns),
+                gain=float(gains[on_curve - 1].sum()) if gains is not None and len(on_curve) else None,
                 covered=_adjusted_r2(selected[:, others], x),
-                most_similar=tuple((int(chosen[others][index]), float(correlations[index])) for index in nearest),
+                most_similar=tuple((int(chosen[others][index]), float(largest[index])) for index in nearest),
                 q_value=None if significance is None else float(significance.q_values[feature]),
                 found=significance is not None and bool(significance.found[feature]),
+                n_columns=len(columns),
             )
         )
     return explanations
+
+
+def _columns_of_features(features: Any, n_columns: int, names: Sequence[str] | None) -> list[Indices]:
+    """Return the columns of each feature."""
+    if as_mask(features) is not None:
+        return list(column_indices(features, n_columns, names)[:, None])
+    several = (each if isinstance(each, (list, tuple, np.ndarray)) else [each] for each in features)
+    return [column_indices(each, n_columns, names) for each in several]
+
+
+def _alone(selector: BaseSelector, X: Any, columns: Indices) -> float | None:
+    """Return the alignment of columns by themselves with the learned structure; None if there is no structure."""
+    alignments = getattr(selector, "alignments_", None)
+    if alignments is None:
+        return None
+    return float(
+        alignments[columns[0]] if len(columns) == 1 else LearnedStructure(selector, X).alignments_of([columns])[0]
+    )
 
 
 def _names_and_matrix(selector: BaseSelector, X: Any) -> tuple[list[str] | None, Any]:
@@ -159,14 +190,17 @@ def _names_and_matrix(selector: BaseSelector, X: Any) -> tuple[list[str] | None,
 
 
 def _adjusted_r2(selected: Float, x: Float) -> float | None:
-    """Return 1 − (1 − R²)(n − 1)/(n − m − 1) of the regression of x on m columns, at least 0; None if m ≥ n − 1."""
+    """Return 1 − (1 − R²)(n − 1)/(n − m − 1) of the regression of x on m columns, at least 0; None if m ≥ n − 1.
+
+    If x has several columns, R² is their mean.
+    """
     n, m = selected.shape
     if m >= n - 1:
         return None
     if m == 0 or not x.any():
         return 0.0
     residual = x - selected @ np.linalg.lstsq(selected, x, rcond=None)[0]
-    return max(0.0, 1.0 - float(residual @ residual) / float(x @ x) * (n - 1) / (n - m - 1))
+    return max(0.0, 1.0 - float(np.sum(residual**2)) / float(np.sum(x**2)) * (n - 1) / (n - m - 1))
 
 
 def alignment_of_selection(selector: BaseSelector) -> float | None:

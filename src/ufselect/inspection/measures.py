@@ -12,6 +12,8 @@ import scipy.sparse as sp
 from ufselect._utils.policy import LARGEST_DENSE_SYSTEM
 from ufselect._utils.seeds import some_samples
 from ufselect._utils.types import Float, Indices
+from ufselect.base.groups import ColumnGroups
+from ufselect.base.significance import ColumnSignificance
 from ufselect.columns.batches import numbered_by_equality
 from ufselect.columns.dense import Columns, wide_column_blocks
 from ufselect.columns.moments import column_moments, constant_columns
@@ -50,6 +52,17 @@ def _redundancy(X: Any) -> float:
     products = ((block, columns.transposed_matmul(values)) for block, values in wide_column_blocks(columns))
     total = sum(float(np.sum(np.abs(each) / lengths[:, None] / lengths[block])) for block, each in products)
     return (total - len(varying)) / (m * (m - 1))
+
+
+def share_found(
+    significance: ColumnSignificance | None, several: Sequence[Indices], groups: ColumnGroups | None
+) -> float | None:
+    """Return the share of the columns, or of their groups, that a test found, the mean of several selections."""
+    if significance is None:
+        return None
+    codes = np.arange(len(significance.found)) if groups is None else groups.codes
+    counts = [(len(np.unique(codes[each[significance.found[each]]])), len(np.unique(codes[each]))) for each in several]
+    return float(np.mean([n_found / n for n_found, n in counts]))
 
 
 def means_of(several: Sequence[Mapping[str, float]]) -> dict[str, float]:

@@ -49,7 +49,7 @@ class Stability:
         ``value`` and ``by_chance`` if near-copies count as one column.
     candidates : ndarray of bool of shape (n_features,)
         The columns that the selector chooses among: of those found in its test, if it has one, all that are informative
-        and not kept anyway.
+        and not kept anyway; one for each group, if there are groups.
     n_draws : int
         Number of subsets.
     n_samples, n_all_samples : int
@@ -181,7 +181,7 @@ def stability_of(
         verbose=verbose,
         description=description,
     )
-    selected = np.array([each.get_support() for each, _ in refitted])
+    selected = np.array([_selected(each) for each, _ in refitted])
     candidates = _candidates(selector, data, names)
     chosen = [np.flatnonzero(each & candidates) for each in selected]
     sizes, among = [len(each) for each in chosen], np.flatnonzero(candidates)
@@ -211,9 +211,16 @@ def stability_of(
     )
 
 
+def _selected(selector: BaseSelector) -> Mask:
+    """Return which columns are selected, or are in a group of which some are."""
+    selected: Mask = selector.get_support()
+    groups = getattr(selector, "groups_", None)
+    return selected if groups is None else np.isin(groups, groups[selected])
+
+
 def _candidates(selector: BaseSelector, data: MatrixInMemory, names: Sequence[str] | None) -> Mask:
-    """Return which columns a selector chooses among."""
-    keep, exclude, _ = keep_exclude_of(selector, data.shape[1], names)
+    """Return which columns a selector chooses among; of a group, the first one."""
+    keep, exclude, groups = keep_exclude_of(selector, data.shape[1], names)
     candidates = np.ones(data.shape[1], dtype=bool)
     if hasattr(selector, "copies_"):  # methods of others may select any column
         candidates = (selector.copies_ < 0) & ~data.is_constant(getattr(selector, "scale", "standard"))
@@ -222,6 +229,10 @@ def _candidates(selector: BaseSelector, data: MatrixInMemory, names: Sequence[st
     if significance is not None and (candidates & significance.found).any():
         candidates &= significance.found
     candidates[keep] = False
+    if groups is not None:
+        index = np.flatnonzero(candidates)
+        candidates[:] = False
+        candidates[index[np.unique(groups.codes[index], return_index=True)[1]]] = True
     return candidates
 
 

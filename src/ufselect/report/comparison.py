@@ -82,7 +82,7 @@ def _headline(rows: Sequence[ComparedSelection], n_columns: int) -> tuple[str, s
     if not methods:
         noun, methods = "baseline", {row.method: row for row in rows if row.seconds is not None}
     best = max(methods.values(), key=lambda row: row.neighborhoods)
-    count = f"{counted(len(methods), noun)}, {len(best.chosen):,} of {counted(n_columns, 'column')} each"
+    count = f"{counted(len(methods), noun)}, {len(best.units):,} of {counted(n_columns, 'column')} each"
     found = f"{best.method} preserves {percent(best.neighborhoods)} of the samples' nearest neighbours"
     baselines = [row for row in rows if row.is_baseline and row.method not in methods]
     if not baselines:
@@ -110,13 +110,13 @@ def _content(methods: Sequence[ComparedSelection]) -> dict[str, Any]:
     return {
         "methods": [row.method for row in methods],
         "selected": len(methods[0].chosen),
-        "overlap": packed_shares(selection_overlap([row.chosen for row in methods])),
+        "overlap": packed_shares(selection_overlap([row.units for row in methods])),
         "curves": [{"method": name, "values": values} for name, values in curves],
     }
 
 
 def _figures(methods: Sequence[ComparedSelection], n_columns: int) -> list[dict[str, Any]]:
-    m = len(methods[0].chosen)
+    m = len(methods[0].units)
     learned = [row for row in methods if row.curve is not None]
     described = []
     if len(methods) > 1:
