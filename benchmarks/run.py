@@ -108,6 +108,13 @@ def dedupe(options: argparse.Namespace) -> str:
     return "\n\n".join(part for part in (beside, many_columns(sizes)) if part)
 
 
+def scales(options: argparse.Namespace) -> str | None:
+    """Selections by the scale of the columns."""
+    from scales import selections_by_scale
+
+    return selections_by_scale(*((1, 150) if options.quick else ()))
+
+
 def tool(options: argparse.Namespace) -> str:
     """The command line: start-up, large files and a large page."""
     files, page = (
@@ -133,7 +140,22 @@ def gpu(_: argparse.Namespace) -> str | None:
 
 PARTS: dict[str, Callable[[argparse.Namespace], str | None]] = {
     part.__name__: part
-    for part in (plain, kmeans, startup, peers, methods, samples, threads, dask, significance, cells, dedupe, tool, gpu)
+    for part in (
+        plain,
+        kmeans,
+        startup,
+        peers,
+        methods,
+        samples,
+        threads,
+        dask,
+        significance,
+        cells,
+        dedupe,
+        scales,
+        tool,
+        gpu,
+    )
 }
 
 

@@ -41,10 +41,10 @@ def set_jobs(folders: list[Path]) -> list[tuple[Path]]:
 
 def results_of_set(path: Path) -> dict[str, Any]:
     """Test the columns of a set twice, and judge selections among all columns and among the found ones."""
-    data, classes = _prepared(path)
+    data, classes = prepared_set(path)
     X = data.X
     d = X.shape[1]
-    counts = [count for count in ((10, 25, 50, 100, 150) if d > 2000 else (5, 10, 20, 30, 50)) if count <= d // 2]
+    counts = counts_of(d)
     with threadpool_limits(1):
         column_significance(X[:50, :50])  # compiles
         start = time.perf_counter()
@@ -57,14 +57,14 @@ def results_of_set(path: Path) -> dict[str, Any]:
         agreement = {}
         if classes is not None:
             for name, selector in (("all", among_all), ("found", among_found)):
-                found = [clustering_agreement(data.judged(_best(selector, m)), classes) for m in counts]
+                found = [clustering_agreement(data.judged(best_columns(selector, m)), classes) for m in counts]
                 agreement |= {f"{key}_{name}": float(np.mean([each[key] for each in found])) for key in ("acc", "nmi")}
     return {"set": path.stem, "n": X.shape[0], "d": d, "n_tested": tests[0].n_tested, "n_found": tests[0].n_found,
             "agreement": _agreement(*tests), **agreement, "seconds": seconds,
             "seconds_of_fit": seconds_of_fit}  # fmt: skip
 
 
-def _prepared(path: Path) -> tuple[Prepared, Any]:
+def prepared_set(path: Path) -> tuple[Prepared, Any]:
     """Return a set as ``experiments/real.toml`` prepares it, and its classes if it has any."""
     with np.load(path) as file:
         content = {key: file[key] for key in file.files}
@@ -81,7 +81,13 @@ def _prepared(path: Path) -> tuple[Prepared, Any]:
     return data, None if y is None else data.y
 
 
-def _best(selector: KernelFSASL, count: int) -> np.ndarray:
+def counts_of(d: int) -> list[int]:
+    """How many columns are selected from d of them."""
+    return [count for count in ((10, 25, 50, 100, 150) if d > 2000 else (5, 10, 20, 30, 50)) if count <= d // 2]
+
+
+def best_columns(selector: KernelFSASL, count: int) -> np.ndarray:
+    """Return the best columns of a fitted selector, in the order of the data."""
     return np.sort(np.argsort(selector.ranking_, kind="stable")[:count])
 
 

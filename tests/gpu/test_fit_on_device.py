@@ -46,6 +46,14 @@ def test_features_are_those_of_numpy(n, scale):
         assert found.scores_.dtype == np.float32
 
 
+def test_columns_of_unlike_units_are_scaled_as_those_of_numpy():
+    X = (planted(800) * 10.0 ** np.random.default_rng(0).integers(-6, 7, 80)).astype(np.float32)
+    expected = KernelFSASL(12).fit(X)
+    for found in fits(X, 12):
+        assert_array_equal(found.top_features(), expected.top_features())
+        assert_allclose(found.coef_, expected.coef_, rtol=0, atol=1e-3 * np.abs(expected.coef_).max())
+
+
 def test_the_first_graph_is_that_of_numpy():
     X = planted(700)
     settings = {"adaptive": False, "graph_components": None}

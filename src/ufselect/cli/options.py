@@ -155,7 +155,7 @@ class FitOptions:
         typer.Option(
             "--scale",
             help="Scaling of the columns: standard is unit variance, none leaves them unchanged, moderate is in "
-            "between.",
+            "between, and independent of units if they differ.",
             show_default="the method's own",
         ),
     ] = None

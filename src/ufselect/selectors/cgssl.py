@@ -70,7 +70,8 @@ class CGSSL(ClusterSelector):
     row_penalty : float, default=0.3
         β, as a share of the smallest β at which W = 0 for the first F.
     scale : {"moderate", "standard"} or None, default="moderate"
-        Divide each column by its standard deviation, plus the median of all if "moderate"; None leaves it as it is.
+        Divide each column by its standard deviation, plus the median of all if "moderate", which divides by amplitudes
+        instead if units differ; None leaves it as it is.
     center : bool, default=True
         Whether to centre the columns and regress with an intercept.
     keep : list of str or int, or None, default=None

@@ -51,8 +51,8 @@ class EVSC(ClusterSelector):
     normalized : bool, default=True
         Whether to solve Lu = λDu. If False, solve Lu = λu, and the term in λ above is absent.
     scale : {"moderate", "standard"} or None, default="moderate"
-        Divide each column by its standard deviation, plus the median of all if "moderate"; None leaves it as it is.
-        Without scaling, features of large variance score high.
+        Divide each column by its standard deviation, plus the median of all if "moderate", which divides by amplitudes
+        instead if units differ; None leaves it as it is. Without scaling, features of large variance score high.
     center : bool, default=True
         Whether to centre the columns. The score does not depend on it.
     keep : list of str or int, or None, default=None

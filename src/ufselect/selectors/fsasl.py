@@ -82,8 +82,8 @@ class FSASL(ClusterSelector):
     self_expression_penalty : float, default=0.01
         αᵢ, as a share of the smallest αᵢ at which no sample expresses sample i.
     scale : {"moderate", "standard"} or None, default=None
-        Divide each column by its standard deviation, plus the median of all if "moderate"; None leaves it as it is. The
-        default is None because the paper scales no columns.
+        Divide each column by its standard deviation, plus the median of all if "moderate", which divides by amplitudes
+        instead if units differ; None leaves it as it is. The default is None because the paper scales no columns.
     center : bool, default=False
         Whether to centre the columns. The default is False because the paper does not centre them.
     keep : list of str or int, or None, default=None

@@ -55,8 +55,9 @@ class FSSL(ClusterSelector):
     row_penalty : float, default=0.3
         1/μ, as a share of the smallest 1/μ at which A = 0. The larger it is, the fewer features span the subspace.
     scale : {"moderate", "standard"} or None, default="standard"
-        Divide each column by its standard deviation, plus the median of all if "moderate"; None leaves it as it is. The
-        default is "standard" because "moderate" scored lower here (see docs/methods.md).
+        Divide each column by its standard deviation, plus the median of all if "moderate", which divides by amplitudes
+        instead if units differ; None leaves it as it is. The default is "standard" because "moderate" scored lower here
+        (see docs/methods.md).
     center : bool, default=True
         Whether to centre the columns and the embedding, which amounts to an intercept.
     keep : list of str or int, or None, default=None

@@ -64,8 +64,9 @@ class GLSPFS(ClusterSelector):
     row_penalty : float, default=0.3
         r₁, as a share of the smallest r₁ at which W = 0. The larger it is, the fewer features are used.
     scale : {"moderate", "standard"} or None, default="standard"
-        Divide each column by its standard deviation, plus the median of all if "moderate"; None leaves it as it is. The
-        default is "standard" because "moderate" scored lower here (see docs/methods.md).
+        Divide each column by its standard deviation, plus the median of all if "moderate", which divides by amplitudes
+        instead if units differ; None leaves it as it is. The default is "standard" because "moderate" scored lower here
+        (see docs/methods.md).
     center : bool, default=True
         Whether to centre the columns and the kernel.
     keep : list of str or int, or None, default=None

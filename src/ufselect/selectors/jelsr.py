@@ -59,7 +59,8 @@ class JELSR(ClusterSelector):
     row_penalty : float, default=0.3
         α, as a share of the smallest α at which W = 0 whatever the embedding.
     scale : {"moderate", "standard"} or None, default="moderate"
-        Divide each column by its standard deviation, plus the median of all if "moderate"; None leaves it as it is.
+        Divide each column by its standard deviation, plus the median of all if "moderate", which divides by amplitudes
+        instead if units differ; None leaves it as it is.
     center : bool, default=True
         Whether to centre the columns. The columns of Y then sum to zero.
     keep : list of str or int, or None, default=None

@@ -66,8 +66,10 @@ class KernelFSASL(GraphSelector):
         more features than samples, and more than n of them (at least 500, at most 2000) would take part, γ is doubled
         until fewer do.
     scale : {"moderate", "standard"} or None, default="moderate"
-        Divide each column by its standard deviation, plus the median of all if "moderate"; None leaves it as it is.
-        "moderate" is the default because columns that hardly vary, which it leaves small, are mostly noise.
+        Divide each column by its standard deviation, plus the median of all if "moderate", which divides by amplitudes
+        instead if units differ; None leaves it as it is. "moderate" is the default because columns that hardly vary, or
+        only in a few samples, which it leaves small, are mostly noise. Where units differ, its result does not depend
+        on them.
     center : bool, default=True
         Whether to centre the columns. A sparse X is centred implicitly.
     keep : list of str or int, or None, default=None

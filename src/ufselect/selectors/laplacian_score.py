@@ -34,9 +34,9 @@ class LaplacianScore(GraphSelector):
         t, as a multiple of the root mean square distance between samples. The value in the paper is close to the mean
         distance.
     scale : {"moderate", "standard"} or None, default="standard"
-        Divide each column by its standard deviation, plus the median of all if "moderate"; None leaves it as it is.
-        Only the graph depends on it. The default is "standard" because "moderate" scored lower here (see
-        docs/methods.md).
+        Divide each column by its standard deviation, plus the median of all if "moderate", which divides by amplitudes
+        instead if units differ; None leaves it as it is. Only the graph depends on it. The default is "standard"
+        because "moderate" scored lower here (see docs/methods.md).
     center : bool, default=True
         Whether to centre the columns. Only the cosine similarity depends on it.
     keep : list of str or int, or None, default=None

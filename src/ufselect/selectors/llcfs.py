@@ -68,7 +68,8 @@ class LLCFS(ClusterSelector):
     fit_weight : float, default=0.1
         β, in units in which the samples have unit variance in the weighted space at the start.
     scale : {"moderate", "standard"} or None, default="moderate"
-        Divide each column by its standard deviation, plus the median of all if "moderate"; None leaves it as it is.
+        Divide each column by its standard deviation, plus the median of all if "moderate", which divides by amplitudes
+        instead if units differ; None leaves it as it is.
     center : bool, default=True
         Whether to centre the columns. The columns of Y then sum to zero.
     keep : list of str or int, or None, default=None

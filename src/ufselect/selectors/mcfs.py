@@ -51,9 +51,9 @@ class MCFS(ClusterSelector):
         that is "auto", among the eigenvectors. In the paper, each regression has as many as there are features to
         select.
     scale : {"moderate", "standard"} or None, default="standard"
-        Divide each column by its standard deviation, plus the median of all if "moderate"; None leaves it as it is.
-        Without scaling, features of large variance get small coefficients. The default is "standard" because "moderate"
-        scored lower here (see docs/methods.md).
+        Divide each column by its standard deviation, plus the median of all if "moderate", which divides by amplitudes
+        instead if units differ; None leaves it as it is. Without scaling, features of large variance get small
+        coefficients. The default is "standard" because "moderate" scored lower here (see docs/methods.md).
     center : bool, default=True
         Whether to centre the columns and the eigenvectors, which amounts to an intercept.
     keep : list of str or int, or None, default=None

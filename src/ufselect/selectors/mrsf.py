@@ -39,8 +39,8 @@ class MRSF(ClusterSelector):
         t of the Gaussian kernel exp(−‖xᵢ−xⱼ‖²/(2t²)), as a multiple of the root mean square distance between samples.
         Above 3000 samples the kernel is approximated from 1000 of them.
     scale : {"moderate", "standard"} or None, default="moderate"
-        Divide each column by its standard deviation, plus the median of all if "moderate"; None leaves it as it is. The
-        paper scales.
+        Divide each column by its standard deviation, plus the median of all if "moderate", which divides by amplitudes
+        instead if units differ; None leaves it as it is. The paper scales.
     center : bool, default=True
         Whether to centre the columns and the kernel.
     keep : list of str or int, or None, default=None

@@ -51,8 +51,9 @@ class SPEC(ClusterSelector):
     power : float, default=1.0
         r. Unless it is an integer, φ₁ and φ₂ need all eigenvectors.
     scale : {"moderate", "standard"} or None, default="standard"
-        Divide each column by its standard deviation, plus the median of all if "moderate"; None leaves it as it is. The
-        default is "standard" because "moderate" scored lower here (see docs/methods.md).
+        Divide each column by its standard deviation, plus the median of all if "moderate", which divides by amplitudes
+        instead if units differ; None leaves it as it is. The default is "standard" because "moderate" scored lower here
+        (see docs/methods.md).
     center : bool, default=True
         Whether to centre the columns. φ₁ and φ₃ depend on it; the paper does not centre.
     keep : list of str or int, or None, default=None

@@ -47,8 +47,8 @@ class SPFS(ClusterSelector):
         relaxation ½‖Y − XW‖² + λ‖W‖₂,₁: "nes" with λ such that about m rows of W are not zero, ranked by ‖wⱼ‖; "lar"
         follows the solutions from the largest λ down and ranks features by when they enter, as ``MRSF`` does.
     scale : {"moderate", "standard"} or None, default="moderate"
-        Divide each column by its standard deviation, plus the median of all if "moderate"; None leaves it as it is.
-        Without scaling, "sfs" prefers columns of small norm.
+        Divide each column by its standard deviation, plus the median of all if "moderate", which divides by amplitudes
+        instead if units differ; None leaves it as it is. Without scaling, "sfs" prefers columns of small norm.
     center : bool, default=True
         Whether to centre the columns and the kernel.
     keep : list of str or int, or None, default=None

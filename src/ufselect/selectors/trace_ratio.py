@@ -38,9 +38,10 @@ class TraceRatio(GraphSelector):
     width : float, default=1.0
         t, as a multiple of the root mean square distance between samples.
     scale : {"moderate", "standard"} or None, default="standard"
-        Divide each column by its standard deviation, plus the median of all if "moderate"; None leaves it as it is.
-        Without scaling, features of small variance come first once the good ones are exhausted. The default is
-        "standard" because "moderate" scored lower here (see docs/methods.md).
+        Divide each column by its standard deviation, plus the median of all if "moderate", which divides by amplitudes
+        instead if units differ; None leaves it as it is. Without scaling, features of small variance come first once
+        the good ones are exhausted. The default is "standard" because "moderate" scored lower here (see
+        docs/methods.md).
     center : bool, default=True
         Whether to centre the columns. Only the cosine similarity depends on it.
     keep : list of str or int, or None, default=None

@@ -53,9 +53,9 @@ class UDFS(ClusterSelector):
     ridge : float, default=1.0
         λ, as a multiple of the mean eigenvalue of X̃ᵢX̃ᵢᵀ.
     scale : {"moderate", "standard"} or None, default="standard"
-        Divide each column by its standard deviation, plus the median of all if "moderate"; None leaves it as it is.
-        Without scaling, features of small variance come first. The default is "standard" because "moderate" scored
-        lower here (see docs/methods.md).
+        Divide each column by its standard deviation, plus the median of all if "moderate", which divides by amplitudes
+        instead if units differ; None leaves it as it is. Without scaling, features of small variance come first. The
+        default is "standard" because "moderate" scored lower here (see docs/methods.md).
     center : bool, default=True
         Whether to centre the columns.
     keep : list of str or int, or None, default=None
