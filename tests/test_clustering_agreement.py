@@ -40,15 +40,6 @@ class TestStarts:
         assert_array_equal(kmeans_starts(*drawn), [draw_one_by_one(uniform, *drawn) for _ in range(20)])
         assert_array_equal(kmeans_starts(*drawn, n_runs), kmeans_starts(*drawn)[:n_runs])
 
-    @given(sizes())
-    def test_they_are_distinct_samples(self, drawn):
-        n, c = drawn
-        starts = kmeans_starts(n, c)
-        assert starts.shape == (20, c)
-        assert starts.min() >= 0
-        assert starts.max() < n
-        assert np.all(np.diff(np.sort(starts, axis=1), axis=1) > 0)
-
     def test_they_are_the_same_each_time_and_stay_so(self):
         starts = kmeans_starts(213, 10)
         kmeans_starts.cache_clear()
@@ -71,19 +62,3 @@ class TestClusteringAgreement:
         assert found == pytest.approx({name: np.mean(values) for name, values in expected.items()}, rel=0, abs=1e-14)
 
     # All features, in the table of the paper; that row of AR alone is over the larger entropy.
-    @pytest.mark.parametrize(
-        ("name", "printed"),
-        [
-            ("JAFFE", {"acc": 71.57, "nmi": 81.52}),
-            ("COIL", {"acc": 59.17, "nmi": 75.58}),
-            ("USPS49", {"acc": 77.70, "nmi": 23.51}),
-            ("MFEA", {"acc": 68.73, "nmi": 70.33}),
-            ("TOX", {"acc": 43.65, "nmi": 15.87}),
-            ("AR", {"acc": 30.26, "nmi_max": 65.48, "nmi": 67.32}),
-            ("UMIST", {"acc": 42.40, "nmi": 64.15}),  # nearly
-        ],
-    )
-    def test_the_published_figures_are_met(self, benchmark_set, name, printed):
-        found = clustering_agreement(*benchmark_set(name))
-        precision = 0.2 if name == "UMIST" else 0.01
-        assert {each: 100 * found[each] for each in printed} == pytest.approx(printed, rel=0, abs=precision)

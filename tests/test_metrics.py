@@ -52,15 +52,6 @@ class TestMatchedAccuracy:
         shares = [np.mean(np.array(of_cluster)[clusters] == classes) for of_cluster in permutations(range(4))]
         assert matched_accuracy(classes, clusters) == max(shares)
 
-    @given(labelings(), st.permutations(range(5)), st.permutations(range(5)))
-    def test_names_do_not_matter(self, both, of_classes, of_clusters):
-        classes, clusters = both
-        renamed = np.array(of_classes)[classes], 7 - 3 * np.array(of_clusters)[clusters]
-        assert matched_accuracy(*renamed) == matched_accuracy(classes, clusters)
-
-    def test_only_one_cluster_is_matched_to_a_class(self):
-        assert matched_accuracy([0, 0, 0, 0, 1], [0, 0, 1, 2, 3]) == 3 / 5
-
     def test_the_figures_of_the_published_program_are_met(self, reference):
         stored = reference("ref_single")
         both = stored["lab1"].ravel(), stored["lab2"].ravel()
@@ -88,12 +79,6 @@ class TestNormalizedMutualInformation:
         assert normalized_mutual_information([4, 4, 4], [0, 0, 0], average) == 1.0
         assert normalized_mutual_information([4, 4, 4], [0, 1, 0], average) == 0.0
         assert normalized_mutual_information([4, 5, 4], [1, 1, 1], average) == 0.0
-
-    def test_an_example_by_hand(self):
-        # Clusters split the first of two equal classes in halves: I = log 2, H(cluster) = 3/2 log 2.
-        classes, clusters = [0, 0, 0, 0, 1, 1, 1, 1], [0, 0, 1, 1, 2, 2, 2, 2]
-        found = [normalized_mutual_information(classes, clusters, average) for average in AVERAGES]
-        assert_allclose(found, [np.sqrt(2 / 3), 4 / 5, 2 / 3], rtol=0, atol=1e-15)
 
     def test_an_unknown_mean_is_refused(self):
         with pytest.raises(ValueError, match="average must be one of geometric, arithmetic, max, got 'min'"):
@@ -175,10 +160,6 @@ class TestRedundancy:
         X[:, 1] += X[:, 0]
         assert_allclose(redundancy(sp.csr_array(X)), redundancy(X), rtol=0, atol=1e-7)
 
-    @given(arrays(np.float64, (9, 4), elements=st.integers(-3, 3)), st.sampled_from([0.1, -7.3, 1e5]))
-    def test_neither_scale_nor_shift_nor_sign_matter(self, X, factor):
-        assert_allclose(redundancy(factor * X + np.arange(4)), redundancy(X), rtol=0, atol=1e-9)
-
     @pytest.mark.parametrize("container", [np.asarray, sp.csr_array])
     def test_a_constant_column_correlates_with_nothing(self, container):
         x = np.random.default_rng(0).standard_normal(50)
@@ -198,22 +179,6 @@ class TestRedundancy:
 
 
 class TestNeighborhoods:
-    def test_neighbours_are_the_nearest_others(self):
-        X = np.random.default_rng(0).standard_normal((40, 3))
-        distances = np.linalg.norm(X[:, None] - X, axis=2)
-        np.fill_diagonal(distances, np.inf)
-        assert_array_equal(nearest_neighbors(X, 7), np.argsort(distances, axis=1)[:, :7])
-
-    @pytest.mark.parametrize("width", [2, 40])
-    @pytest.mark.parametrize("copies", [2, 9])
-    def test_duplicates_are_neighbours_and_no_sample_is_its_own(self, width, copies):
-        X = np.repeat(np.random.default_rng(0).standard_normal((8, width)), copies, axis=0)
-        found = nearest_neighbors(X, 4)
-        assert found.shape == (8 * copies, 4)
-        assert not np.any(found == np.arange(8 * copies)[:, None])
-        near = min(4, copies - 1)
-        assert_array_equal(found[:, :near] // copies, np.repeat(np.arange(8), copies)[:, None].repeat(near, axis=1))
-
     @pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
     @pytest.mark.parametrize(("unit", "dtype"), [(1e-310, "d"), (1e200, "d"), (1e25, "f")])
     def test_the_unit_of_the_data_does_not_choose_neighbours(self, unit, dtype, form):
@@ -226,12 +191,6 @@ class TestNeighborhoods:
         X[np.abs(X) < 1.0] = 0.0
         assert_array_equal(nearest_neighbors(sp.csr_array(X), 5), nearest_neighbors(X, 5))
         assert neighborhood_preservation(sp.csr_array(X), X[:, :9]) == neighborhood_preservation(X, X[:, :9])
-
-    def test_noise_preserves_as_much_as_chance(self):
-        rng = np.random.default_rng(0)
-        found = neighborhood_preservation(rng.standard_normal((1000, 3)), rng.standard_normal((1000, 3)))
-        # 5 of 999 drawn twice share 25/999 on average, of 10.
-        assert_allclose(found, 25 / 999 / 10, rtol=0, atol=1e-3)
 
     @given(st.integers(1, 20), st.integers(1, 8), st.integers(1, 8), st.integers(0, 1000))
     def test_the_overlap_is_that_of_sets(self, n, k_before, k_after, seed):
@@ -301,13 +260,6 @@ class TestSelectionStability:
     def test_it_lies_between_its_bounds(self, drawn):
         selections, d = drawn
         assert -1.0 / (len(selections) - 1) - 1e-12 <= selection_stability(selections, d) <= 1.0
-
-    @given(selections_of_any_size(), st.randoms(use_true_random=False))
-    def test_neither_order_nor_names_of_features_matter(self, drawn, random):
-        selections, d = drawn
-        names = random.sample(range(d), d)
-        renamed = [[names[f] for f in reversed(chosen)] for chosen in reversed(selections)]
-        assert_allclose(selection_stability(renamed, d), selection_stability(selections, d), rtol=0, atol=1e-12)
 
     @pytest.mark.parametrize("sizes", [[8, 8, 8, 8, 8], [1, 5, 8, 12, 30]])
     def test_random_selections_are_at_chance_level(self, sizes):

@@ -3,9 +3,7 @@
 from functools import cache
 
 import joblib
-import numpy as np
 import pytest
-import scipy.sparse as sp
 from every_selector import METHODS, assert_identical, make
 
 from ufselect.datasets.planted import make_planted_clusters
@@ -63,12 +61,3 @@ def test_processes_and_any_number_of_jobs_give_the_plain_result(variant):
         found = fit(variant)
     assert_identical(found, plain_fit(variant))
     assert_identical(fit(variant, n_jobs=3), plain_fit(variant))
-
-
-@pytest.mark.parametrize("variant", ["KernelFSASL", "UDFS"])
-def test_every_backend_gives_the_plain_result_of_sparse_data(variant, backend):
-    X = sp.csr_array(np.where(PLANTED.X > 0.5, PLANTED.X, 0.0))
-    plain = fit(variant, X)
-    with joblib.parallel_config(backend, n_jobs=2):
-        found = fit(variant, X)
-    assert_identical(found, plain)

@@ -12,11 +12,10 @@ from sklearn.exceptions import NotFittedError
 
 from ufselect import SPFS, KernelFSASL, LaplacianScore, MaxVariance
 from ufselect.datasets import make_planted_clusters
-from ufselect.inspection import compare_selectors, draws_of_samples, evaluate, stability_of
+from ufselect.inspection import draws_of_samples, stability_of
 from ufselect.inspection.adapter import as_selector
 from ufselect.inspection.refits import fit_within
 from ufselect.metrics import selection_stability, stability_of_counts
-from ufselect.report import Study
 
 
 @pytest.fixture(scope="module")
@@ -216,20 +215,3 @@ def test_columns_that_cannot_be_chosen_do_not_count(planted):
     alone = np.delete(np.arange(40), [1, 2, 5])
     expected = stability_of(MaxVariance(7).fit(X[:, [*alone, 41]]), X[:, [*alone, 41]])
     assert (found.value, found.by_chance) == (pytest.approx(expected.value), expected.by_chance)
-
-
-# Wherever it is shown
-
-
-def test_it_is_the_same_in_a_comparison_an_evaluation_and_a_study(planted):
-    selector = KernelFSASL(6, random_state=3).fit(planted)
-    found = stability_of(selector, planted, n_draws=3, random_state=3)
-    (compared, _) = compare_selectors(
-        {"k": KernelFSASL(random_state=3)}, planted, n_features_to_select=6, n_repeats=3, random_state=3
-    ).rows
-    evaluated = evaluate(planted, range(6), n_draws=3, random_state=3).rows[1]
-    study = Study(selector, planted, None, "table.csv", "", stability=found)
-    for each in (compared, evaluated, study):
-        assert each.stability.sentence == found.sentence
-        assert each.stability.value == found.value
-        np.testing.assert_array_equal(each.stability.frequencies, found.frequencies)

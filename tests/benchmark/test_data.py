@@ -4,17 +4,15 @@ import os
 from dataclasses import replace
 
 import numpy as np
-import pandas as pd
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_array_equal
-from tried import RANDOM, experiment_of
+from tried import experiment_of
 
 from ufselect import MaxVariance
 from ufselect.benchmark.data import Preparation, current_version, load_version, prepared
 from ufselect.benchmark.experiment import Method
 from ufselect.benchmark.fits import evaluation_of, fit_of
-from ufselect.benchmark.output import write_results
 from ufselect.benchmark.runner import run_experiment
 from ufselect.benchmark.store import Store
 from ufselect.datasets.content import dataset_from
@@ -160,49 +158,3 @@ def test_work_refuses_a_file_that_changed_since_it_was_planned(tmp_path):
     for task in (fit_of(data, "MaxVariance", "{}", 2), evaluation_of(data, [0, 1], 1, ("acc",), 1)):
         with pytest.raises(ValueError, match=r"own\.npz changed during the run"):
             task.run()
-
-
-# The tables
-
-
-def test_the_tables_say_how_each_set_was_prepared_and_judged(counts, tmp_path, monkeypatch):
-    X, y = counts_of_three_classes()
-    unlike = str(tmp_path / "unlike.npz")
-    np.savez(unlike, X=X * np.logspace(0, 6, 12), y=y)
-    (tmp_path / "needs_another_package.py").write_text(
-        "class Absent:\n    def fit(self, X):\n        import a_package_that_is_not_installed\n", encoding="utf-8"
-    )
-    monkeypatch.syspath_prepend(tmp_path)
-    methods = (
-        RANDOM,
-        Method("variance", "MaxVariance"),
-        Method("variance of counts", "MaxVariance", values="raw", data=(counts,)),
-        Method("absent", "needs_another_package:Absent"),
-    )
-    prepared_as = {counts: Preparation("counts", smallest_class=3), unlike: Preparation("unlike", most_samples=40)}
-    experiment = experiment_of(
-        *methods,
-        data=prepared_as,
-        protocol="no-labels",
-        counts=(2, 4),
-        preparations=prepared_as,
-        unavailable=("LUNG",),
-    )
-    with Store(tmp_path / "store.sqlite") as store:
-        write_results(experiment, run_experiment(experiment, store), tmp_path / "out")
-    text = (tmp_path / "out" / "tables.md").read_text(encoding="utf-8")
-    for line in (
-        "LUNG was not available.",
-        f"| {counts} | 60 | 12 | 3 | divided by row sums (to the median row sum), log(1 + x) | the same, unscaled |",
-        f"| {unlike} | 40 | 12 | 3 | as they are | scaled to mean 0 and variance 1 |",
-        "These methods see the values of the file: variance of counts.",
-        f"Failed: absent on {counts} with {{}}: ModuleNotFoundError: No module named 'a_package_that_is_not_installed'",
-    ):
-        assert line in text
-    of_counts = [line for line in text.splitlines() if line.startswith("| variance of counts |")]
-    assert of_counts[0].startswith("| variance of counts | 1 of 2 |")
-    assert all(line.endswith(" (1 of 2) |") and " | – | " in line for line in of_counts[1:])
-    figures = pd.read_parquet(tmp_path / "out" / "figures.parquet")
-    assert set(figures.method) == {"random", "variance", "variance of counts"}
-    means = figures[figures.metric == "acc"].groupby(["method", "data"]).value.mean()
-    assert f"{100 * means['variance', unlike]:.1f}" in text

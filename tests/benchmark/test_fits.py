@@ -161,15 +161,6 @@ def test_what_has_no_fit_is_refused_before_it_is_called(name):
         selector_named(name)
 
 
-def test_the_best_features_come_first_by_ranking_or_else_by_scores():
-    ranked = RandomRanking(random_state=3).fit(np.zeros((2, 9)))
-    order = best_features(ranked, 9)
-    assert_array_equal(ranked.ranking_[order], np.arange(1, 10))
-    assert_array_equal(best_features(ranked, 4), order[:4])
-    scored = selector_named("logged_selectors:Scored")().fit(np.zeros((2, 5)))
-    assert best_features(scored, 2).tolist() == [4, 3]
-
-
 # Fits
 
 

@@ -74,20 +74,6 @@ def test_all_tables_are_made_again_from_the_files_alone(made, protocol, small_se
     assert ("on some of the samples: ValueError: too few samples" in text) == (protocol == "no-labels")
 
 
-def test_everything_that_was_found_is_restored(made):
-    experiment, results, folder = made("convergence")
-    part, again = read_results(folder)
-    without_methods = replace(experiment.narrowed(data=experiment.data[:2]), unavailable=("LUNG",), methods=())
-    assert replace(part, methods=()) == without_methods
-    assert [vars(method) for method in part.methods] == [vars(method) for method in experiment.methods]
-    assert again.rows == results.rows
-    assert (again.sizes, again.digests) == (results.sizes, results.digests)
-    for (trial, outcome), (trial_again, outcome_again) in zip(results.fits, again.fits, strict=True):
-        assert (trial_again.data, trial_again.setting, trial_again.counts) == (trial.data, trial.setting, trial.counts)
-        assert trial_again.method.name == trial.method.name
-        assert outcome_again == outcome
-
-
 def test_the_record_says_what_made_the_results(made, small_set):
     _, _, folder = made("no-labels", stability=Stability(0.9, 2))
     record = json.loads((folder / RECORD).read_text(encoding="utf-8"))

@@ -3,7 +3,7 @@
 import os
 import re
 from pathlib import Path
-from statistics import mean, median, stdev
+from statistics import mean, stdev
 
 import numpy as np
 import pandas as pd
@@ -106,45 +106,7 @@ def test_the_summary_has_the_best_setting_of_every_count_and_metric_apart(tried)
     assert {name for name in summary.index if summary.bold[name]} == {("acc", "best"), ("acc", "near"), ("nmi", "best")}
 
 
-def test_the_best_and_the_median_single_setting():
-    experiment = experiment_of(Method("a", "MCFS", grid={"width": [1, 2, 3]}), Method("b", "SPEC"))
-    figures = {
-        ("iris", "a", '{"width":1}'): {"acc": [0.9, 0.1, 0.2], "nmi": [0.1, 0.1, 0.1]},
-        ("iris", "a", '{"width":2}'): {"acc": [0.5, 0.5, 0.8], "nmi": [0.3, 0.3, 0.3]},
-        ("iris", "a", '{"width":3}'): {"acc": [0.5, 0.5, 0.6], "nmi": [0.2, 0.2, 0.2]},
-        ("iris", "b", "{}"): {"acc": [0.3, 0.4, 0.5], "nmi": [0.3, 0.4, 0.5]},
-    }
-    results = results_of(experiment, figures)
-    means = [mean(figures["iris", "a", f'{{"width":{width}}}']["acc"]) for width in (1, 2, 3)]
-    summary = by_name(tables.summary(experiment, results), "metric", "method")
-    single, blind = summary["single"], summary["median"]
-    assert single.to_dict() == pytest.approx(
-        {("acc", "a"): 100.0 * max(means), ("nmi", "a"): 30.0, ("acc", "b"): 40.0, ("nmi", "b"): 40.0}
-    )
-    assert blind["acc", "a"] == pytest.approx(100.0 * median(means))
-    assert blind["nmi", "a"] == pytest.approx(20.0)
-
-
 # Without labels
-
-
-def test_without_labels_rankings_at_random_have_mean_and_deviation_over_rankings():
-    methods = Method("random", "RandomRanking"), Method("b", "SPEC", grid={"n_clusters": ["classes", "auto"]})
-    experiment = experiment_of(*methods, measures=("acc",), protocol="no-labels")
-    figures = {
-        ("iris", "random", '{"random_state":0}'): {"acc": [0.1, 0.2, 0.3]},
-        ("iris", "random", '{"random_state":1}'): {"acc": [0.3, 0.4, 0.8]},
-        ("iris", "random", '{"random_state":2}'): {"acc": [0.4, 0.4, 0.4]},
-        ("iris", "b", '{"n_clusters":"classes"}'): {"acc": [0.5, 0.6, 0.7]},
-        ("iris", "b", '{"n_clusters":"auto"}'): {"acc": [0.3, 0.3, 0.6]},
-    }
-    summary = by_name(tables.no_label_summary(results_of(experiment, figures)), "method")
-    assert list(summary.index) == ["random", "b", "b, c unknown"]
-    assert summary["mean"].to_dict() == pytest.approx(
-        {"random": mean([20.0, 50.0, 40.0]), "b": 60.0, "b, c unknown": 40.0}
-    )
-    assert summary["std"]["random"] == pytest.approx(stdev([20.0, 50.0, 40.0]))
-    assert summary["std"][["b", "b, c unknown"]].isna().all()
 
 
 @pytest.mark.parametrize(

@@ -4,14 +4,12 @@ import os
 import re
 import subprocess
 import tempfile
-from functools import partial
 from pathlib import Path
 
-import anndata
 import numpy as np
 import pandas as pd
 import pytest
-from command_line import NAMES, contents, dense_numbers, frame, invoke, is_one_sentence, read_back
+from command_line import NAMES, contents, dense_numbers, frame, invoke, is_one_sentence
 from warm_python import warm_python
 
 FAILURE, WRONG_USE = 1, 2
@@ -332,24 +330,6 @@ def test_names_that_look_like_options_come_after_two_dashes(folder, name):
     assert f"\n{name}: " in outcome.stdout
     assert "\ngene 1: " in outcome.stdout
     refused(folder, "explain", "weird.csv", "--", name, "--debug me", code=WRONG_USE)
-
-
-@pytest.mark.parametrize("ending", ["csv", "parquet", "npz", "mat", "h5ad"])
-def test_strange_names_are_written_as_they_are(folder, ending):
-    X, names = write_strange(folder)
-    outcome = invoke("select", "strange.npz", "-m", "4", "--method", "MaxVariance", "-o", f"out.{ending}")
-    assert outcome.code == 0, outcome.stderr
-    if ending == "h5ad":
-        data = anndata.read_h5ad("out.h5ad")
-        assert data.var_names.tolist() == names
-        assert data.var_names[data.var["ufselect_selected"]].tolist() == STRANGE
-    elif ending in ("npz", "mat"):
-        assert read_back(folder / f"out.{ending}").names == STRANGE
-    else:
-        read = pd.read_parquet if ending == "parquet" else partial(pd.read_csv, float_precision="round_trip")
-        table = read(f"out.{ending}")
-        assert list(table.columns) == ["kind", *STRANGE]
-        np.testing.assert_array_equal(table[STRANGE].to_numpy(), X[:, :4])
 
 
 def test_markup_in_names_is_text_on_the_page(folder):

@@ -172,7 +172,7 @@ def test_the_numbers_of_columns_and_clusters_and_why(cells):
 
 def test_columns_asked_for_are_kept_aside(cells):
     outcome = invoke("select", "cells.csv", "-m", "2", "--method", "MaxVariance", "-o", "out.csv", "--aside", "gene 0")
-    assert "gene 0 (requested)" in outcome.stdout
+    assert re.search("^set aside: requested +1  gene 0 *$", outcome.stdout, flags=re.MULTILINE)
     table = pd.read_csv("out.csv")
     assert list(table.columns[:3]) == ["cell", "kind", "gene 0"]
     chosen = fitted("MaxVariance", cells.X[:, 1:], 2).top_features() + 1

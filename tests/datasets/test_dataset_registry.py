@@ -8,32 +8,8 @@ from ufselect.datasets import Dataset, content_digest, dataset_names, default_fe
 from ufselect.datasets.content import dataset_from
 from ufselect.datasets.registry import PublicSet
 
+
 # The paper's table: samples, features, classes, and selected from, to, in steps of.
-OF_THE_PAPER = {
-    "MFEA": (2000, 240, 10, 5, 50, 5),
-    "USPS49": (1673, 256, 2, 5, 50, 5),
-    "UMIST": (575, 644, 20, 5, 50, 5),
-    "JAFFE": (213, 676, 10, 5, 50, 5),
-    "AR": (840, 768, 120, 5, 50, 5),
-    "COIL": (1440, 1024, 20, 5, 50, 5),
-    "LUNG": (203, 3312, 5, 10, 150, 10),
-    "TOX": (171, 5748, 4, 10, 150, 10),
-}
-
-
-def test_the_sets_of_the_paper_come_first_in_its_order():
-    assert dataset_names()[:8] == tuple(OF_THE_PAPER)
-    assert dataset_names()[8:14] == ("USPS200", "digits", "wine", "breast_cancer", "iris", "planted")
-
-
-@pytest.mark.parametrize("name", OF_THE_PAPER)
-def test_sizes_and_counts_are_those_of_the_paper(name):
-    n_samples, n_features, n_classes, first, last, step = OF_THE_PAPER[name]
-    public = describe_dataset(name)
-    assert (public.n_samples, public.n_features, public.n_classes) == (n_samples, n_features, n_classes)
-    assert public.feature_counts == tuple(range(first, last + 1, step))
-
-
 @pytest.mark.parametrize("name", dataset_names())
 def test_facts_are_complete_and_in_order(name):
     public = describe_dataset(name)

@@ -45,20 +45,6 @@ def test_numbers_keep_their_form(cells, form, dtype):
     np.testing.assert_array_equal(table.X.toarray() if sp.issparse(table.X) else table.X, COUNTS)
 
 
-def test_annotations_of_cells_go_aside(cells):
-    table = read_table(cells())
-    assert table.names == ("g1", "g2", "g3")
-    assert table.samples.tolist() == ["c1", "c2", "c3", "c4"]
-    assert table.reasons == {"kind": "obs", "depth": "obs", "g1": "obs"}
-    assert table.aside["kind"].tolist() == ["t", "b", "t", "b"]
-    assert table.aside["depth"].tolist() == [1, 2, 3, 4]
-
-
-def test_a_layer_is_read_instead_of_x(cells):
-    table = read_table(cells(), layer="raw counts")
-    np.testing.assert_array_equal(table.X.toarray(), 2 * COUNTS)
-
-
 @pytest.mark.parametrize(
     ("changes", "layer", "message"),
     [

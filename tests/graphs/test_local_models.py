@@ -1,6 +1,5 @@
 import numpy as np
 import pytest
-import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
@@ -14,7 +13,6 @@ from ufselect.graphs.local_models import (
     centered_grams,
     difference_grams,
     discriminant_blocks,
-    kernel_prediction_weights,
     local_laplacian,
     reconstruction_weights,
     residual_laplacian,
@@ -100,18 +98,6 @@ def test_discriminant_blocks_are_accurate_however_small_the_ridge(reference, exp
     assert_allclose(blocks, expected, rtol=0, atol=1e-12 * np.abs(expected).max())
 
 
-@on_every_data_set
-def test_kernel_prediction_gives_the_stored_local_learning_matrix(reference, name):
-    stored, kernel = reference(f"rufs_{name}"), reference(f"graph_{name}")["W_heat"]
-    A = np.zeros_like(kernel)
-    for i, row in enumerate(kernel):  # their neighbours are those of the symmetric graph, a different number for each
-        others = np.flatnonzero(row)
-        members = np.append(i, others)
-        A[i, others] = kernel_prediction_weights(kernel[None, members[:, None], members], stored["rLambda"].item())[0]
-    T = residual_laplacian(sp.csr_array(A)).toarray()
-    assert_allclose(T, stored["L_code"], rtol=0, atol=1e-8)
-
-
 # Laplacians of all models
 
 
@@ -126,17 +112,6 @@ def test_kernel_prediction_gives_the_stored_local_learning_matrix(reference, nam
 @in_every_model
 def test_a_local_laplacian_is_positive_semi_definite_and_blind_to_a_constant(model, n, d, k, dimension, seed):
     assert_local_laplacian(laplacian_of(samples(n, d, seed), model, k, dimension))
-
-
-@in_every_model
-def test_sparse_columns_and_threads_do_not_matter(model):
-    values = np.where(samples(40, 8) > 0.3, samples(40, 8), 0.0)
-    nearest = nearest_others(Columns(values), 5)
-    expected = local_laplacian(Columns(values), nearest, model).toarray()
-    means = values.mean(axis=0)
-    for X in (Columns(sp.csc_array(values)), Columns(sp.csc_array(values), means, centered=True)):
-        found = local_laplacian(X, nearest, model, n_jobs=2).toarray()
-        assert_allclose(found, expected, rtol=0, atol=1e-10)
 
 
 # Reconstruction
@@ -187,17 +162,6 @@ def test_too_few_neighbours_for_a_tangent_space_are_refused():
 
 
 # Parts
-
-
-@pytest.mark.parametrize("weights", [None, np.array([0.0, 1.0, 2.0, 0.5])])
-def test_inner_products_are_those_of_differences(weights):
-    values = samples()
-    index = nearest_others(Columns(values), 4).index
-    grams = difference_grams(Columns(values), index, feature_weights=weights)
-    tau = np.ones(4) if weights is None else weights
-    for i, others in enumerate(index):
-        Z = values[others] - values[i]
-        assert_allclose(grams[i], Z @ np.diag(tau) @ Z.T, rtol=0, atol=1e-12)
 
 
 def test_inner_products_do_not_cancel_far_from_the_origin():

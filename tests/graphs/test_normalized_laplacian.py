@@ -185,16 +185,6 @@ def test_scatters_keep_their_digits_beside_a_large_offset(offset):
         assert_allclose(one, other, rtol=1e-15 * offset)
 
 
-def test_a_feature_that_is_constant_on_every_component_has_no_local_scatter():
-    A, group = components([9, 14, 11])
-    for seed in range(20):
-        X = np.random.default_rng(seed).standard_normal((3, 4))[group]
-        between, within = neighbor_scatters(Columns(X), A)
-        assert np.all(between > 0.0)
-        assert np.all(within >= 0.0)
-        assert_allclose(within, 0.0, rtol=0, atol=1e-14 * between.max())
-
-
 def test_a_small_local_scatter_keeps_its_digits():
     A, group = components([9, 14, 11])
     rng = np.random.default_rng(0)

@@ -63,13 +63,6 @@ def test_a_warm_start_in_a_learned_space_ends_where_a_cold_one_does(learned_spac
     assert_allclose(reached, objectives(Z, cold, penalties), rtol=1e-4)
 
 
-def test_towards_ratio_one_nothing_is_left():
-    Z = random_samples(50, 5)
-    assert sparse_self_expression(Z, 1.0).S.nnz == 0
-    weights = [abs(sparse_self_expression(Z, ratio, tol=1e-9).S).sum() for ratio in (0.9, 0.99, 0.999)]
-    assert weights[0] > 5 * weights[1] > 25 * weights[2] > 0.0
-
-
 def test_given_penalties_replace_the_ratio():
     Z = random_samples(40, 5)
     wanted = np.linspace(0.05, 1.2, 40) * 2.0 * largest_correlations(Z)

@@ -189,35 +189,8 @@ def test_the_start_of_iterations_does_not_matter(variant):
     assert_same(fitted(X, variant, random_state=1), original_fit_of_many(variant), rtol=ITERATIVE_PRECISION)
 
 
-@in_every_variant
-@pytest.mark.parametrize(("seed", "form"), [(0, np.asarray), (1, sp.csr_array)])
-def test_constant_columns_change_no_bit_of_the_others(variant, seed, form):
-    X = planted(seed)
-    constant = np.tile([0.0, 1.0, -0.1], (len(X), 1))
-    original = original_fit(variant, seed, form)
-    extended = fitted(form(np.hstack([constant[:, :2], X, constant[:, 2:]])), variant)
-    for name in ("scores_", "ranking_", "coef_"):
-        if hasattr(original, name):
-            assert np.array_equal(getattr(extended, name)[2:22], getattr(original, name)), name
-    assert_array_equal(extended.top_features(23)[20:], [0, 1, 22])
-    assert np.all(extended.scores_[[0, 1, 22]] <= extended.scores_.min())
-
-
 # Where a feature scores by itself, or by weights that start equal and stay so, its mirror image scores the same. A
 # lasso, a greedy choice and block descent may give all to the first.
-MIRRORED_SCORE_THE_SAME = [
-    "MaxVariance", "LaplacianScore", "SPEC", "SPEC kernel", "EVSC", "EVSC neighbors", "TraceRatio", "LLCFS", "JELSR",
-    "NDFS", "NDFS published", "CGSSL",
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("variant", MIRRORED_SCORE_THE_SAME)
-def test_a_mirrored_feature_scores_the_same(variant):
-    X = planted(0)
-    selector = fitted(np.hstack([X, -X[:, [0, 7]]]), variant)
-    assert_allclose(selector.scores_[20:], selector.scores_[[0, 7]], rtol=1e-6, atol=1e-9)
-
-
 @in_every_variant
 @pytest.mark.parametrize("form", [np.asarray, sp.csc_array])
 def test_copies_change_nothing_and_rank_behind_all_others(variant, form):
@@ -233,16 +206,6 @@ def test_copies_change_nothing_and_rank_behind_all_others(variant, form):
     if hasattr(once, "alignments_"):
         assert_array_equal(several.alignments_[1:], [*once.alignments_, *once.alignments_[[worst, best, best]]])
         assert several.alignments_[0] == 0.0
-
-
-@in_every_variant
-def test_ties_between_samples_are_settled_the_same_way_every_time(variant):
-    X = np.random.default_rng(0).integers(0, 3, size=(60, 8)).astype(float)
-    selector = fitted(X, variant)
-    assert np.all(np.isfinite(selector.scores_))
-    assert_identical(fitted(X, variant, n_jobs=2), selector)
-    # The same integers in another unit, exactly representable: every distance is scaled without rounding.
-    assert_array_equal(fitted(4.0 * X, variant).top_features(), selector.top_features())
 
 
 @pytest.mark.parametrize("variant", ["MaxVariance", "LaplacianScore", "SPEC", "TraceRatio"])

@@ -1,8 +1,6 @@
-import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.testing import assert_array_equal
 from problems import correlated_problem, worst_violation
 
 from ufselect.columns.dense import Columns
@@ -43,12 +41,3 @@ def test_optimality_conditions_hold(n, d, weight, ratio, with_gram, seed):
     solution = l21_regression(Columns(X), Y, penalty, metric=M, gram=X.T @ (M @ X) if with_gram else None)
     assert solution.converged
     assert violation(X, Y, solution.coef, M, penalty) <= 1e-4 * (1.0 + 1e-6)
-
-
-@pytest.mark.parametrize("shape", [(60, 20), (20, 60)])
-def test_the_penalty_from_which_all_is_zero_does_not_depend_on_the_metric(shape):
-    X, Y, L = problem(*shape)
-    largest = smallest_penalty_for_zero(Columns(X), Y)
-    M = metric_of(L, 5.0)
-    assert_array_equal(l21_regression(Columns(X), Y, largest, metric=M).coef, 0.0)
-    assert l21_regression(Columns(X), Y, 0.999 * largest, metric=M).coef.any()

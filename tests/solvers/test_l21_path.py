@@ -6,7 +6,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from problems import correlated_problem, on_every_data_set, samples, worst_violation
-from scipy.optimize import linprog
 
 from ufselect.columns.dense import Columns
 from ufselect.solvers.l21 import l21_regression
@@ -114,12 +113,6 @@ def test_the_exact_fit_is_optimal_by_a_certificate(seed):
     bound = certified_lower_bound(X, Y)
     # Reweighting comes to rest slowly: it stops at steps of 1e-8, some hundred of them before the end.
     assert bound * (1.0 - 1e-9) <= length(solution.coef) <= bound * (1.0 + 1e-5)
-
-
-def test_of_one_column_it_is_basis_pursuit():
-    X, Y = correlated_problem(6, 20, c=1)
-    program = linprog(np.ones(40), A_eq=np.hstack([X, -X]), b_eq=Y[:, 0])
-    assert_allclose(length(l21_interpolation(Columns(X), Y).coef), program.fun, rtol=1e-6)
 
 
 @settings(max_examples=20)
