@@ -13,7 +13,7 @@ import scipy.sparse as sp
 
 from ufselect._utils.compiling import compiled, compiled_in_order
 from ufselect._utils.threads import map_row_blocks, threads_for
-from ufselect._utils.types import Float, Indices
+from ufselect._utils.types import Float, Indices, Mask
 
 ENOUGH_EXCEEDANCES = 10
 """Permutations at least as large as the data after which a test stops: p is then known to 32 % of itself."""
@@ -53,6 +53,7 @@ def permutation_p_values(
     unit_starts: Indices,
     fdr: float,
     rng: np.random.Generator,
+    observed: Mask | None = None,
     n_jobs: int | None = None,
     advance: Callable[[int], None] = lambda _: None,
 ) -> PermutationPValues:
@@ -75,6 +76,9 @@ def permutation_p_values(
         The false discovery rate at which units are called significant.
     rng : Generator
         Draws the permutations.
+    observed : ndarray of bool of shape (n, d), optional
+        Which values of a dense X are observed. The others count as zero, and stay where they are: that columns are
+        missing in the same rows is no structure.
     n_jobs : int, optional
         Number of threads, for a sparse X. The result does not depend on it.
     advance : callable, optional
@@ -96,7 +100,7 @@ def permutation_p_values(
     array([ True, False])
     """
     ends = np.append(unit_starts, X.shape[1])
-    tests = [_Test(X, each, ends, n_jobs) for each in hypotheses]
+    tests = [_Test(X, each, ends, observed, n_jobs) for each in hypotheses]
     n_units, total, size = len(unit_starts), 0, _FIRST_BATCH
     n_open = sum(test.n_open for test in tests)
     while n_open and total + 1 < max(RESOLUTION * n_units / (fdr * n_open), _FEWEST_PERMUTATIONS):
@@ -169,7 +173,9 @@ def _shuffled(draws: Any, ends: Any) -> Any:
 class _Test:
     """The units of one hypothesis: how many permutations were drawn for each, and how many reached its statistic."""
 
-    def __init__(self, X: Any, hypothesis: Hypothesis, ends: Indices, n_jobs: int | None) -> None:
+    def __init__(
+        self, X: Any, hypothesis: Hypothesis, ends: Indices, observed: Mask | None, n_jobs: int | None
+    ) -> None:
         self.units = hypothesis.units
         order = np.argsort(hypothesis.strata, kind="stable")  # strata are contiguous from here on
         self.sizes = np.bincount(hypothesis.strata)
@@ -178,6 +184,9 @@ class _Test:
         columns = np.arange(self._ends[-1]) - np.repeat(self._ends[:-1] - ends[self.units], widths)
         part = X[:, columns]
         self._X = (part.tocsr()[order].tocsc() if sp.issparse(part) else part[order]).astype(np.float32)
+        self._observed = None if observed is None else observed[np.ix_(order, columns)]
+        if self._observed is not None:
+            self._X[~self._observed] = 0.0
         self._T = np.ascontiguousarray(hypothesis.T[order], dtype=np.float32)
         self._n_jobs = n_jobs
         self._exceeding = np.zeros(len(self.units), dtype=np.intp)
@@ -217,12 +226,27 @@ class _Test:
 
     def _statistics(self, units: Indices, permutations: Indices) -> Float:
         """Return Σ‖TᵀPx‖² over the columns x of units of a dense X, for every permutation P."""
-        if len(self.units) == self._X.shape[1]:
-            return self._squares(self._X[:, units], permutations)
         widths = self._ends[units + 1] - self._ends[units]
         starts = np.concatenate([[0], np.cumsum(widths)[:-1]])
         columns = np.arange(widths.sum()) - np.repeat(starts - self._ends[units], widths)
-        return np.add.reduceat(self._squares(self._X[:, columns], permutations), starts, axis=0)
+        if self._observed is None:
+            squares = self._squares(self._X[:, columns], permutations)
+        else:
+            squares = np.empty((len(columns), len(permutations)))
+            whole = self._observed[:, columns].all(axis=0)
+            squares[whole] = self._squares(self._X[:, columns[whole]], permutations)
+            for place in np.flatnonzero(~whole):
+                column = self._X[:, columns[place]]
+                squares[place] = self._squares_within(self._observed[:, columns[place]], column, permutations)
+        return squares if len(columns) == len(units) else np.add.reduceat(squares, starts, axis=0)
+
+    def _squares_within(self, observed: Mask, column: Single, permutations: Indices) -> Float:
+        """Permute the observed values of a column among their rows, in which each permutation has an order."""
+        rows = permutations[observed[permutations]].reshape(len(permutations), -1)
+        permuted = np.zeros(permutations.shape, dtype=np.float32)
+        np.put_along_axis(permuted, rows, column[None, observed], axis=1)
+        with threads_for(2.0 * permuted.size * self._T.shape[1]):
+            return np.asarray(np.sum((permuted @ self._T) ** 2, axis=1, dtype=np.float64))
 
     def _squares(self, X: Single, permutations: Indices) -> Float:
         """Permute the rows of T, or those of X if that has fewer columns."""
