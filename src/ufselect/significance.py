@@ -6,12 +6,13 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.base import clone
-from sklearn.utils import check_array, check_scalar
+from sklearn.utils import assert_all_finite, check_array, check_scalar
 from sklearn.utils.validation import has_fit_parameter
 
 from ufselect._utils.threads import one_thread
-from ufselect._utils.types import Float
+from ufselect._utils.types import Float, Mask
 from ufselect._utils.warnings import convergence_warnings
 from ufselect.base import BaseSelector
 from ufselect.base.groups import ColumnGroups
@@ -54,7 +55,8 @@ def column_significance(
     Parameters
     ----------
     X : array-like, data frame or sparse matrix of shape (n_samples, n_features)
-        A sparse X is never densified as a whole.
+        A sparse X is never densified as a whole. A dense one may have missing values (NaN): a column is compared with
+        the structure, and permuted, where it is observed, so no column is found for being missing where others are.
     selector : selector, optional
         A method that learns a neighbour graph or an embedding, such as FSASL; clones of it learn the structure. Columns
         that it excludes are not tested. By default, the structure is that of the nearest neighbours in 30 principal
@@ -120,7 +122,11 @@ def column_significance(
     if selector is not None and (isinstance(selector, type) or not hasattr(selector, "get_params")):
         raise TypeError(f"selector={selector!r} is no selector, such as FSASL().")
     names = column_names(X, selector)
-    X = check_array(X, accept_sparse=("csr", "csc"), dtype=[np.float64, np.float32], ensure_min_samples=3)
+    X = check_array(
+        X, accept_sparse=("csr", "csc"), dtype=[np.float64, np.float32], ensure_min_samples=3,
+        ensure_all_finite="allow-nan",
+    )  # fmt: skip
+    X, observed = _with_means(X)
     n, d = X.shape
     empty = np.empty(0, dtype=np.intp)
     left_out = columns_named(exclude, "exclude", d, names)
@@ -148,23 +154,45 @@ def column_significance(
         data = MatrixInMemory(X, batch)
         constant = data.constant_columns("standard", names)
         screening = Screening(constant, data.first_equal_columns(), KeepExclude(empty, left_out), names)
-        return test.of_columns(data, screening, None if of_columns is None else of_columns.codes)
+        return test.of_columns(data, screening, None if of_columns is None else of_columns.codes, observed)
 
 
-def fit_tested(selector: BaseSelector, X: Any, fdr: float | None, *, batch: Any = None, verbose: int = 0) -> None:
+def fit_tested(
+    selector: BaseSelector,
+    X: Any,
+    fdr: float | None,
+    *,
+    batch: Any = None,
+    missing: Mask | None = None,
+    verbose: int = 0,
+) -> None:
     """Fit a selector whose columns are to be tested, also if the class of an author lacks the parameter ``fdr``.
 
     If the ``fit`` of that class takes no test either, it selects among all columns, and is told what was found.
+    ``missing`` says which values of X were filled in: columns are tested where they are observed.
     """
     params, given, significance = selector.get_params(), {} if batch is None else {"batch": batch}, None
-    if fdr is not None and "fdr" not in params:
+    if fdr is not None and ("fdr" not in params or missing is not None):
+        tested = X if missing is None else np.where(missing, np.nan, X)
         shared = {name: params[name] for name in ("exclude", "groups", "n_jobs", "random_state") if name in params}
-        significance = column_significance(X, fdr=fdr, batch=batch, verbose=verbose, **shared)
+        significance = column_significance(tested, fdr=fdr, batch=batch, verbose=verbose, **shared)
         if has_fit_parameter(selector, "significance"):
             given["significance"] = significance
     selector.fit(X, **given)
     if significance is not None:
         selector.significance_, selector.q_values_ = significance, significance.q_values
+
+
+def _with_means(X: Any) -> tuple[Any, Mask | None]:
+    """Return X with means of columns in place of missing values, and what is observed; None if nothing is missing."""
+    if sp.issparse(X):
+        assert_all_finite(X.data)
+        return X, None
+    observed = ~np.isnan(X)
+    if observed.all():
+        return X, None
+    means = np.sum(X, axis=0, where=observed) / np.maximum(np.count_nonzero(observed, axis=0), 1)
+    return np.where(observed, X, means.astype(X.dtype)), observed
 
 
 def _labels_of_samples(strata: Any, n: int) -> Any:

@@ -186,8 +186,10 @@ class SignificanceTest:
     verbose: int = 0
     learner: Learner | None = None
 
-    def of_columns(self, data: Matrix, screening: Screening, groups: Any = None) -> ColumnSignificance:
-        """Test the columns that take part in a fit; those of one group are tested as one.
+    def of_columns(
+        self, data: Matrix, screening: Screening, groups: Any = None, observed: Mask | None = None
+    ) -> ColumnSignificance:
+        """Test the columns that take part in a fit, where they are observed; those of one group are tested as one.
 
         If few columns are found, they are tested again, on structures that adapt to them; if none is found, on more
         samples. Each test is allowed a share of the errors, by which its p-values are divided.
@@ -197,7 +199,7 @@ class SignificanceTest:
         labels = np.arange(d) if groups is None else np.unique(np.asarray(groups), return_inverse=True)[1]
         size, *larger = self._sizes(n, d)
         adapted = [False, True] if self.learner is None else [False]
-        sample = self._sample(data, screening.informative, labels, size, seed)
+        sample = self._sample(data, observed, screening.informative, labels, size, seed)
         p_values = np.ones(d)
         shares = _shares_of_errors(len(adapted) + len(larger))
         for is_adapted, share in zip(adapted, shares, strict=False):
@@ -207,7 +209,7 @@ class SignificanceTest:
         for more, share in zip(larger, shares[len(adapted) :], strict=True):
             if found.n_found:
                 return found
-            sample = self._sample(data, screening.informative, labels, more, seed)
+            sample = self._sample(data, observed, screening.informative, labels, more, seed)
             found = self._tested(p_values, sample, False, share, screening, labels)
         return found
 
@@ -249,13 +251,15 @@ class SignificanceTest:
             sizes.append(more)
         return sizes
 
-    def _sample(self, data: Matrix, informative: Indices, labels: Indices, size: int, seed: int) -> _Sample:
+    def _sample(
+        self, data: Matrix, observed: Mask | None, informative: Indices, labels: Indices, size: int, seed: int
+    ) -> _Sample:
         """Draw samples, or more of them if nearly all are single in their batch."""
         rows, batches = some_samples(data.shape[0], size, seed), getattr(data, "batches", None)
         if batches is not None:
             rows, batches = batches.among(rows)
             if len(rows) < _FEWEST_SAMPLES and size < data.shape[0]:
-                return self._sample(data, informative, labels, min(size * _MORE_SAMPLES, data.shape[0]), seed)
+                return self._sample(data, observed, informative, labels, min(size * _MORE_SAMPLES, data.shape[0]), seed)
             batches = batches if batches.codes.any() else None  # all of them may be of one batch
         part = MatrixInMemory(data.rows(rows), None if batches is None else batches.codes)
         strata = np.zeros(len(rows), dtype=np.intp) if batches is None else batches.codes
@@ -263,16 +267,19 @@ class SignificanceTest:
             strata = _crossed(strata, np.unique(np.asarray(self.strata)[rows], return_inverse=True)[1])
         index = informative[~part.is_constant("standard")[informative]]
         index = index[np.argsort(labels[index], kind="stable")]  # the columns of a group stand next to each other
-        return _Sample(part, index, np.unique(labels[index], return_inverse=True)[1], strata, data.shape[0], seed)
+        units = np.unique(labels[index], return_inverse=True)[1]
+        known = None if observed is None else observed[np.ix_(rows, index)]
+        return _Sample(part, index, units, strata, known, data.shape[0], seed)
 
 
 class _Sample:
     """The columns that are tested, on a sample of the rows."""
 
     def __init__(
-        self, part: MatrixInMemory, index: Indices, units: Indices, strata: Indices, n_all_samples: int, seed: int
-    ) -> None:
-        self.part, self.index, self.units, self.strata = part, index, units, strata
+        self, part: MatrixInMemory, index: Indices, units: Indices, strata: Indices, observed: Mask | None,
+        n_all_samples: int, seed: int,
+    ) -> None:  # fmt: skip
+        self.part, self.index, self.units, self.strata, self.observed = part, index, units, strata, observed
         self.n_all_samples, self.seed = n_all_samples, seed
         self.n_units = int(units[-1]) + 1 if len(units) else 0
         self.values = part.rows(np.arange(part.shape[0]))[:, index]
@@ -282,7 +289,8 @@ class _Sample:
             return
         # Ranks have no units and no outliers, but would make counts say little more than zero or not.
         strata = np.zeros(part.shape[0], dtype=np.intp) if part.batches is None else part.batches.codes
-        self.X = Columns.prepared(centered_ranks(self.values, strata), center=True, scale="standard")
+        known = self.values if observed is None else np.where(observed, self.values, np.nan)
+        self.X = Columns.prepared(centered_ranks(known, strata), center=True, scale="standard")
 
     def as_they_are(self) -> Columns:
         """The values, whose spread may say which columns tell more."""
@@ -332,7 +340,7 @@ class _Tests:
         starts = np.flatnonzero(np.diff(sample.units, prepend=-1))
         with counting(sample.n_units, test.verbose, "Permutation tests", "column") as advance:
             found = permutation_p_values(
-                sample.X.values, hypotheses, unit_starts=starts, fdr=fdr, rng=self._rng,
+                sample.X.values, hypotheses, unit_starts=starts, fdr=fdr, rng=self._rng, observed=sample.observed,
                 resolution=_RESOLUTION_IF_ADAPTED if self._adapted else RESOLUTION, n_jobs=test.n_jobs, advance=advance,
             )  # fmt: skip
         self.n_permutations = found.n_permutations

@@ -98,7 +98,12 @@ def compare(
     batch, significance = choice.batches(loaded), None
     if test_options.rate is not None:
         significance = significance_of_columns(
-            loaded.X, test_options.rate, batch=batch, exclude=found.get("exclude"), groups=groups, options=fit_options
+            loaded.as_observed,
+            test_options.rate,
+            batch=batch,
+            exclude=found.get("exclude"),
+            groups=groups,
+            options=fit_options,
         )
     with modest_resources(loaded.X, fit_options.jobs):
         compared = compare_selectors(

@@ -64,7 +64,9 @@ def evaluate(
     classes = classes_of(loaded, labels)
     significance = None
     if test_options.rate is not None:
-        significance = significance_of_columns(loaded.X, test_options.rate, groups=loaded.groups, options=fit_options)
+        significance = significance_of_columns(
+            loaded.as_observed, test_options.rate, groups=loaded.groups, options=fit_options
+        )
     with modest_resources(loaded.X, fit_options.jobs):
         found = evaluate_columns(
             loaded.X,

@@ -50,7 +50,7 @@ def explain(
     features_meant = list(dict.fromkeys(name for name in meant.values() if name in variables))
     explained = {}
     if features_meant:
-        fit_with_notes(selector, loaded.X, batch=choice.batches(loaded), fdr=test_options.rate)
+        fit_with_notes(selector, loaded.X, batch=choice.batches(loaded), fdr=test_options.rate, filled=loaded.filled)
         notes = [*verdict_of(selector), *notes, *notes_on_fit(selector)]
         with config_context(assume_finite=True):  # the fit has validated X
             explained = _explained(selector, loaded, features_meant)

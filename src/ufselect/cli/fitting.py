@@ -83,16 +83,17 @@ def fit_with_notes(
     *,
     batch: Any = None,
     fdr: float | None = None,
+    filled: Any = None,
 ) -> None:
     """Fit a selector, by its own method if no other is given; print a note if it did not converge.
 
-    With ``fdr``, columns are tested beforehand if the class of an author has no such parameter.
+    With ``fdr``, columns are tested beforehand if the class of an author has no such parameter, or values are filled.
     """
     from ufselect._utils.warnings import convergence_warnings
     from ufselect.significance import fit_tested
 
     with convergence_warnings() as messages, modest_resources(X, selector.get_params().get("n_jobs", 1)):
-        fit() if fit else fit_tested(selector, X, fdr, batch=batch, verbose=1)
+        fit() if fit else fit_tested(selector, X, fdr, batch=batch, missing=filled, verbose=1)
     for message in dict.fromkeys(messages):
         note(message)
 

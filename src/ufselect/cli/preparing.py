@@ -29,6 +29,7 @@ class Features:
     variables: Sequence[str]  # the column of the table that each of them comes from
     roles: Sequence[ColumnRole]  # of the columns of the table
     missing: Mapping[str, int]  # number of missing values, by feature, most first
+    filled: Any  # which values of X are filled in; None if none is
 
 
 def prepared(table: Table, options: ReadOptions, keep: Sequence[str], in_order: bool) -> Features:
@@ -56,7 +57,18 @@ def prepared(table: Table, options: ReadOptions, keep: Sequence[str], in_order: 
         preparer.groups_.tolist(),
         [_with_what_is_no_number(each, table) for each in preparer.roles_],
         missing,
+        _filled(preparer.groups_.tolist(), table, texts) if missing else None,
     )
+
+
+def _filled(variables: Sequence[str], table: Table, texts: Mapping[str, Any]) -> Any:
+    """Return which values of features are missing, given the column of the table that each comes from."""
+    import numpy as np
+
+    places = {name: column for column, name in enumerate(table.names)}
+    numbers = {name: np.isnan(table.X[:, places[name]]) for name in set(variables) & set(places)}
+    others = {name: np.array([value is None for value in texts[name]]) for name in set(variables) - set(places)}
+    return np.column_stack([(numbers | others)[name] for name in variables])
 
 
 def _requested_roles(table: Table, options: ReadOptions) -> dict[str, str]:

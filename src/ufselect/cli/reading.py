@@ -63,6 +63,14 @@ class LoadedTable:
     names: Sequence[str] = ()  # of the columns of X
     variables: Sequence[str] = ()  # the column of the file that each of them comes from
     roles: Sequence[ColumnRole] = ()  # of the columns of the file; none if they were not decided
+    filled: Any = None  # which values of X are filled in; None if none is
+
+    @property
+    def as_observed(self) -> Any:
+        """X with NaN where values are filled in, since columns are tested where they are observed."""
+        import numpy as np
+
+        return self.X if self.filled is None else np.where(self.filled, np.nan, self.X)
 
     @property
     def groups(self) -> list[str] | None:
@@ -207,7 +215,15 @@ def _with_features(table: Table, features: Features, options: ReadOptions) -> Lo
     notes = [source, *table.notes, *([_note_on_missing(missing, options)] if missing else [])]
     notes += _notes_on_codes(table, numbers)
     return LoadedTable(
-        table, features.X, source, notes, missing, names=features.names, variables=features.variables, roles=roles
+        table,
+        features.X,
+        source,
+        notes,
+        missing,
+        names=features.names,
+        variables=features.variables,
+        roles=roles,
+        filled=features.filled,
     )
 
 

@@ -147,7 +147,7 @@ def select(
     notes = [*loaded.notes, *choice.apply(selector, loaded)]
     batches = choice.batches(loaded)
     before_fit = perf_counter()
-    fit_with_notes(selector, loaded.X, batch=batches, fdr=fdr)
+    fit_with_notes(selector, loaded.X, batch=batches, fdr=fdr, filled=loaded.filled)
     if significant:
         _select_all_found(selector)
     fit = time_and_memory(before_fit)

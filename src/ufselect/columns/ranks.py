@@ -14,8 +14,8 @@ from ufselect._utils.types import Indices
 def centered_ranks(X: Any, strata: Indices) -> Any:
     """Return the ranks of the values of each column within strata, less their mean, as shares of a stratum.
 
-    Equal values share the mean of their ranks. A sparse X, for which there is a single stratum, stays sparse: zero is
-    the rank of its zeros.
+    Equal values share the mean of their ranks; missing values (NaN) have the mean of all, zero. A sparse X, for which
+    there is a single stratum, stays sparse: zero is the rank of its zeros.
 
     Examples
     --------
@@ -29,9 +29,9 @@ def centered_ranks(X: Any, strata: Indices) -> Any:
     ranks = np.empty(X.shape)
     for stratum in range(int(strata.max()) + 1):
         members = strata == stratum
-        size = np.count_nonzero(members)
-        ranks[members] = (rankdata(X[members], axis=0) - (size + 1) / 2.0) / size
-    return ranks
+        sizes = np.count_nonzero(~np.isnan(X[members]), axis=0)
+        ranks[members] = (rankdata(X[members], axis=0, nan_policy="omit") - (sizes + 1) / 2.0) / np.maximum(sizes, 1)
+    return np.nan_to_num(ranks, copy=False)
 
 
 def _sparse_ranks(X: sp.csc_array) -> sp.csc_array:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from ufselect.preprocessing.counts import LogNormalize, median_of_positive
+from ufselect.preprocessing.missing import MissingValues
 from ufselect.preprocessing.roles import ColumnRole, Role
 from ufselect.preprocessing.table_preparer import TablePreparer
 
-__all__ = ["ColumnRole", "LogNormalize", "Role", "TablePreparer", "median_of_positive"]
+__all__ = ["ColumnRole", "LogNormalize", "MissingValues", "Role", "TablePreparer", "median_of_positive"]

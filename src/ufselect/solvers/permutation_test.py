@@ -13,7 +13,7 @@ from joblib import Parallel, delayed
 
 from ufselect._utils.compiling import compiled, compiled_in_order
 from ufselect._utils.threads import number_of_threads, threads_for
-from ufselect._utils.types import Float, Indices
+from ufselect._utils.types import Float, Indices, Mask
 
 ENOUGH_EXCEEDANCES = 10
 """Permutations at least as large as the data after which a test stops: p is then known to 32 % of itself."""
@@ -54,6 +54,7 @@ def permutation_p_values(
     fdr: float,
     rng: np.random.Generator,
     resolution: float = RESOLUTION,
+    observed: Mask | None = None,
     n_jobs: int | None = None,
     advance: Callable[[int], None] = lambda _: None,
 ) -> PermutationPValues:
@@ -78,6 +79,9 @@ def permutation_p_values(
         Draws the permutations.
     resolution : float, default=4.0
         How much smaller than the Benjamini–Hochberg procedure needs the smallest p-values are.
+    observed : ndarray of bool of shape (n, d), optional
+        Which values of a dense X are observed. The others count as zero, and stay where they are: that columns are
+        missing in the same rows is no structure.
     n_jobs : int, optional
         Number of threads, for a sparse X. The result does not depend on it.
     advance : callable, optional
@@ -99,7 +103,7 @@ def permutation_p_values(
     array([ True, False])
     """
     ends = np.append(unit_starts, X.shape[1])
-    tests = [_Test(X, each, ends) for each in hypotheses]
+    tests = [_Test(X, each, ends, observed) for each in hypotheses]
     # Products of a dense X have threads of their own.
     parallel = Parallel(n_jobs=number_of_threads(n_jobs) if sp.issparse(X) else 1, require="sharedmem")
     n_units, total, size = len(unit_starts), 0, _FIRST_BATCH
@@ -174,7 +178,7 @@ def _shuffled(draws: Any, ends: Any) -> Any:
 class _Test:
     """The units of one hypothesis: how many permutations were drawn for each, and how many reached its statistic."""
 
-    def __init__(self, X: Any, hypothesis: Hypothesis, ends: Indices) -> None:
+    def __init__(self, X: Any, hypothesis: Hypothesis, ends: Indices, observed: Mask | None) -> None:
         self.units = hypothesis.units
         order = np.argsort(hypothesis.strata, kind="stable")  # strata are contiguous from here on
         self.sizes = np.bincount(hypothesis.strata)
@@ -183,6 +187,9 @@ class _Test:
         columns = np.arange(self._ends[-1]) - np.repeat(self._ends[:-1] - ends[self.units], widths)
         part = X[:, columns]
         self._X = (part.tocsr()[order].tocsc() if sp.issparse(part) else part[order]).astype(np.float32)
+        self._observed = None if observed is None else observed[np.ix_(order, columns)]
+        if self._observed is not None:
+            self._X[~self._observed] = 0.0
         self._T = np.ascontiguousarray(hypothesis.T[order], dtype=np.float32)
         self._exceeding = np.zeros(len(self.units), dtype=np.intp)
         self.drawn = np.zeros(len(self.units), dtype=np.intp)
@@ -223,12 +230,27 @@ class _Test:
 
     def _statistics(self, units: Indices, permutations: Indices) -> Float:
         """Return Σ‖TᵀPx‖² over the columns x of units of a dense X, for every permutation P."""
-        if len(self.units) == self._X.shape[1]:
-            return self._squares(self._X[:, units], permutations)
         widths = self._ends[units + 1] - self._ends[units]
         starts = np.concatenate([[0], np.cumsum(widths)[:-1]])
         columns = np.arange(widths.sum()) - np.repeat(starts - self._ends[units], widths)
-        return np.add.reduceat(self._squares(self._X[:, columns], permutations), starts, axis=0)
+        if self._observed is None:
+            squares = self._squares(self._X[:, columns], permutations)
+        else:
+            squares = np.empty((len(columns), len(permutations)))
+            whole = self._observed[:, columns].all(axis=0)
+            squares[whole] = self._squares(self._X[:, columns[whole]], permutations)
+            for place in np.flatnonzero(~whole):
+                column = self._X[:, columns[place]]
+                squares[place] = self._squares_within(self._observed[:, columns[place]], column, permutations)
+        return squares if len(columns) == len(units) else np.add.reduceat(squares, starts, axis=0)
+
+    def _squares_within(self, observed: Mask, column: Single, permutations: Indices) -> Float:
+        """Permute the observed values of a column among their rows, in which each permutation has an order."""
+        rows = permutations[observed[permutations]].reshape(len(permutations), -1)
+        permuted = np.zeros(permutations.shape, dtype=np.float32)
+        np.put_along_axis(permuted, rows, column[None, observed], axis=1)
+        with threads_for(2.0 * permuted.size * self._T.shape[1]):
+            return np.asarray(np.sum((permuted @ self._T) ** 2, axis=1, dtype=np.float64))
 
     def _squares(self, X: Single, permutations: Indices) -> Float:
         """Permute the rows of T, or those of X if that has fewer columns."""
