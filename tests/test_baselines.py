@@ -18,7 +18,7 @@ def table(seed, n=40, d=25, rank=8):
     """Columns of unlike size, most of which are nearly combinations of some others."""
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((n, rank)) @ rng.standard_normal((rank, d)) + 0.1 * rng.standard_normal((n, d))
-    return X * rng.uniform(0.1, 10.0, d)
+    return X * rng.uniform(0.5, 2.0, d)
 
 
 def scaled(X, scale):
