@@ -18,10 +18,12 @@ except ImportError as error:
 from ufselect import __version__
 from ufselect._utils.atomic_files import files_recorded
 from ufselect._utils.wording import in_one_line, listed
+from ufselect.cli.apply import apply
 from ufselect.cli.bench import bench
 from ufselect.cli.compare import compare
 from ufselect.cli.dedupe import dedupe
 from ufselect.cli.demo import demo
+from ufselect.cli.diff import diff
 from ufselect.cli.evaluate import evaluate
 from ufselect.cli.explain import explain
 from ufselect.cli.methods import as_program, class_named, docstring_of, method_in, methods, options_in
@@ -88,11 +90,11 @@ def program_for(arguments: Sequence[str]) -> typer.Typer:
         context_settings={"help_option_names": ["-h", "--help"]},
     )
     program.callback()(_version)
-    for command in (select, compare, explain, evaluate, dedupe, methods, demo, bench):
+    for command in (select, compare, explain, evaluate, dedupe, apply, diff, methods, demo, bench):
         described = docstring_of(command)
         if command in (methods, demo, bench):
             program.command(help=described)(command)
-        elif command in (compare, dedupe):
+        elif command in (compare, dedupe, apply, diff):
             program.command(help=described)(as_program(command))
         else:
             # Only if this command is in use: importing the method would make the others wait.

@@ -48,7 +48,7 @@ def load_table(
     options = options or ReadOptions()
     aside = (*(options.aside or ()), *aside)
     table = read_table(path, aside=aside, layer=options.layer or None, verbose=1, **options.of_text)
-    source = _what_was_read(table)
+    source = what_was_read(table)
     notes = [source, *table.notes, *notes_on_aside(table.reasons)]
     if infinite := infinite_values(table):
         raise ValueError(f"{occurrences('infinite', infinite)}; replace them, or set the columns aside with --aside.")
@@ -98,7 +98,8 @@ def notes_on_aside(reasons: Mapping[str, str]) -> list[str]:
     return [f"Set aside: {listed(columns, longest=_LONGEST_REASON)}."]
 
 
-def _what_was_read(table: Table) -> str:
+def what_was_read(table: Table) -> str:
+    """Return a sentence on the size of a table."""
     from scipy.sparse import issparse
 
     from ufselect.files import is_pattern

@@ -23,6 +23,7 @@ from ufselect.cli.fitting import (
     modest_resources,
     notes_on_fit,
     print_ranking,
+    select_all_found,
     selected_names,
     verdict_of,
 )
@@ -36,12 +37,12 @@ from ufselect.cli.output import (
     write_all,
 )
 from ufselect.cli.reading import LoadedTable, load_table
+from ufselect.cli.saving import choice_of
 from ufselect.cli.select_dask import refuse_with_dask, select_with_dask
 
 if TYPE_CHECKING:
     from ufselect.base import BaseSelector
     from ufselect.inspection import Stability
-    from ufselect.significance import ColumnSignificance
 
 _N_RANDOM = 5
 _FEW = 0.1
@@ -66,6 +67,15 @@ def select(
         ),
     ] = None,
     report: options.Report = None,
+    save: Annotated[
+        Path | None,
+        typer.Option(
+            "--save",
+            metavar="CHOICE.json",
+            readable=False,
+            help="Write the choice to this file, for apply and diff on the next one.",
+        ),
+    ] = None,
     image: Annotated[
         str, typer.Option("--image", metavar="HxW", help="The columns are the pixels of images of this size.")
     ] = "",
@@ -115,7 +125,7 @@ def select(
         _refuse_with_significant(selector, features, test_options)
     choice = ColumnChoice.of(column_options)
     if dask is not None:
-        of_one_file = {"output": output, "report": report, "image": image, "ordered": ordered}
+        of_one_file = {"output": output, "report": report, "save": save, "image": image, "ordered": ordered}
         of_one_file["significant"] = significant
         refuse_with_dask(of_one_file | vars(choice) | vars(read_options))
         select_with_dask(data, selector, read_options, scheduler=dask, names=names)
@@ -125,6 +135,7 @@ def select(
         raise typer.BadParameter("the order of columns is shown in a report only; add --report", param_hint="--ordered")
     ensure_table_can_be_written(output, data)
     ensure_can_be_written(report, data, "--report", suffix=".html")
+    ensure_can_be_written(save, data, "--save", suffix=".json")
     if pixels and read_options.counts is None:
         read_options = replace(read_options, counts=options.Counts.no)
     loaded = load_table(data, read_options, aside=choice.aside, keep_values=needs_values(output, data))
@@ -132,13 +143,13 @@ def select(
         reason = f"{pixels[0]} × {pixels[1]} is {pixels[0] * pixels[1]:,} pixels, but there are {d:,} columns"
         raise typer.BadParameter(reason, param_hint="--image")
     notes = [*loaded.notes, *choice.apply(selector, loaded)]
-    batches = choice.batches(loaded)
+    batches, command = choice.batches(loaded), shlex.join(["ufselect", *context.obj])
     before_fit = perf_counter()
     fit_with_notes(selector, loaded.X, batch=batches, fdr=fdr)
     if significant:
-        _select_all_found(selector)
+        select_all_found(selector)
     fit = time_and_memory(before_fit)
-    pages = {}
+    pages, stability = {}, None
     with config_context(assume_finite=True):  # the fit has validated X
         all_notes = [*notes, *notes_on_fit(selector, significant=significant)]
         if n_constant := int(constant_columns(loaded.X[:, selector.top_features()]).sum()):
@@ -147,12 +158,15 @@ def select(
         kept = [] if names and not report else [_note_on_neighbors(selector, loaded.X, fit_options)]
         if report:
             of_page = loaded.without_source([*all_notes, *kept])  # what was read stands among the facts
-            shown = {"image": pixels, "ordered": ordered, "command": shlex.join(["ufselect", *context.obj])}
+            shown = {"image": pixels, "ordered": ordered, "command": command}
             stability = _stability(selector, loaded.X, batches, fit_options.seed)
             pages[report] = _page(selector, loaded, notes=of_page, fit=fit, stability=stability, **shown)
             kept += [] if stability is None else [stability.sentence]
-    # Before anything is printed: a reader such as head may close the pipe early.
     record = {"layer": read_options.layer or None, "batch_key": choice.batch or None, "counts": loaded.are_counts}
+    saved = {"command": command, "stability": "" if stability is None else stability.sentence}
+    settings = record | {"significant": significant or None}
+    pages |= {save: _choice_text(selector, loaded, read_options, settings, batches, **saved)} if save else {}
+    # Before anything is printed: a reader such as head may close the pipe early.
     write_all({output: _table_writer(selector, loaded, record)} if output else {}, pages)
     if names:
         say([*verdict_of(selector), *notes], err=True)
@@ -160,7 +174,7 @@ def select(
         return
     say([*verdict_of(selector), *all_notes, ""])
     print_ranking(selector, loaded.table.names, further="--names lists all, -o writes them")
-    written = [f"Wrote {path}." for path in (output, report) if path]
+    written = [f"Wrote {path}." for path in (output, report, save) if path]
     say(["", *alignment, *kept, *written, f"Took {time_and_memory(start)}; the fit {fit}."])
 
 
@@ -176,18 +190,6 @@ def _refuse_with_significant(selector: BaseSelector, features: str | None, test_
     for what, is_given in refused.items():
         if is_given:
             raise typer.BadParameter(f"does not work with {what}", param_hint="--significant")
-
-
-def _select_all_found(selector: BaseSelector) -> None:
-    """Select the columns that are found, which come first in every ranking, and those that are kept."""
-    significance: ColumnSignificance = selector.significance_
-    if not significance.n_found:
-        raise ValueError(significance.verdict)
-    chosen = significance.found & significance.tested
-    chosen[selector.get_params().get("keep") or []] = True
-    count = int(chosen.sum())
-    selector.set_params(n_features_to_select=count)
-    selector.n_features_ = count
 
 
 def _note_on_neighbors(selector: BaseSelector, X: Any, fit_options: options.FitOptions) -> str:
@@ -247,9 +249,22 @@ def _stability(selector: BaseSelector, X: Any, batch: Any, seed: int) -> Stabili
         return None
 
 
+def _choice_text(
+    selector: BaseSelector,
+    loaded: LoadedTable,
+    read_options: options.ReadOptions,
+    settings: Mapping[str, Any],
+    batch: Any,
+    **known: Any,
+) -> str:
+    from ufselect.files import choice_as_json
+
+    return choice_as_json(replace(choice_of(selector, loaded, read_options, settings, batch=batch), **known))
+
+
 def _table_writer(selector: BaseSelector, loaded: LoadedTable, settings: Mapping[str, Any]) -> Callable[[Path], None]:
-    from ufselect.anndata import recorded_selection
     from ufselect.files import write_table
+    from ufselect.inspection.choices import recorded_selection
 
     selection = recorded_selection(selector, loaded.table.names, settings)
     return lambda path: write_table(path, loaded.table, selection)

@@ -1,7 +1,16 @@
 """What a selection contains, and what it is worth without labels."""
 
 from ufselect._utils.seeds import draws_of_samples
+from ufselect.inspection.choices import (
+    ChoiceComparison,
+    chance_in_words,
+    compare_choices,
+    recorded_choice,
+    resampled_selections,
+    selector_of,
+)
 from ufselect.inspection.comparison import ComparedSelection, Comparison, compare_selectors
+from ufselect.inspection.drift import ColumnDrift, Drift, column_drift
 from ufselect.inspection.evaluation import EvaluatedColumns, Evaluation, evaluate
 from ufselect.inspection.explanation import (
     Explanation,
@@ -15,14 +24,20 @@ from ufselect.inspection.measures import neighborhoods_kept, selection_overlap
 from ufselect.inspection.stability import Stability, stability_of
 
 __all__ = [
+    "ChoiceComparison",
+    "ColumnDrift",
     "ComparedSelection",
     "Comparison",
+    "Drift",
     "EvaluatedColumns",
     "Evaluation",
     "Explanation",
     "LearnedStructure",
     "Stability",
     "alignment_of_selection",
+    "chance_in_words",
+    "column_drift",
+    "compare_choices",
     "compare_selectors",
     "dense_columns",
     "draws_of_samples",
@@ -30,6 +45,9 @@ __all__ = [
     "explain_features",
     "gains_of",
     "neighborhoods_kept",
+    "recorded_choice",
+    "resampled_selections",
     "selection_overlap",
+    "selector_of",
     "stability_of",
 ]

@@ -1,0 +1,158 @@
+"""Choices in files: what ``select --save`` writes, and how the next file is read as the one before was."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, replace
+from enum import Enum
+from hashlib import file_digest
+from pathlib import Path
+from types import NoneType
+from typing import TYPE_CHECKING, Any, TypeVar, get_args, get_type_hints
+
+from ufselect._utils.wording import counted, q_value, shown
+from ufselect.cli.fitting import modest_resources
+from ufselect.cli.options import ReadOptions
+from ufselect.cli.output import print_table, say
+from ufselect.cli.reading import LoadedTable
+
+if TYPE_CHECKING:
+    from ufselect.base import BaseSelector
+    from ufselect.files import Choice
+    from ufselect.inspection import Drift
+
+_N_DRAWS = 10
+_MOST_VALUES_REFITTED = 10_000_000  # in ten fits to halves that take no longer than people wait
+_MOST_ROWS = 20
+_LONGEST_CELL = 200
+
+Read = TypeVar("Read")
+
+
+def choice_of(
+    selector: BaseSelector,
+    loaded: LoadedTable,
+    options: ReadOptions,
+    settings: Mapping[str, Any],
+    *,
+    batch: Any = None,
+    n_draws: int | None = None,
+    n_other: int | None = None,
+) -> Choice:
+    """Record a choice; unless ``n_draws`` is given, columns are selected again from subsets if that is quick."""
+    from sklearn import config_context
+
+    from ufselect.inspection import recorded_choice
+
+    table, X = loaded.table, loaded.X
+    if n_draws is None:
+        n_draws = _N_DRAWS if (X.nnz if hasattr(X, "nnz") else X.size) <= _MOST_VALUES_REFITTED else 0
+
+    def recorded(count: int) -> Choice:
+        return recorded_choice(
+            selector,
+            X,
+            values=table.X,
+            names=table.names,
+            settings=settings,
+            n_draws=count,
+            n_other=n_other,
+            batch=batch,
+            verbose=1,
+        )
+
+    with modest_resources(X, selector.get_params().get("n_jobs", 1)), config_context(assume_finite=True):
+        try:
+            choice = recorded(n_draws)
+        except ValueError:  # too few samples in a half
+            choice = recorded(0)
+    return replace(
+        choice,
+        aside={name: table.reasons.get(name, "") for name in table.aside},
+        roles=tuple(
+            {"name": each.name, "role": str(each.role), "reason": str(each.reason)}
+            for each in getattr(loaded, "roles", None) or ()
+        ),
+        settings=_settings(options),
+        source=table.path.name,
+        sha256=_digest(table.path),
+    )
+
+
+def _digest(path: Path) -> str:
+    """Return the SHA-256 of a file; empty for several files and for standard input."""
+    if not path.is_file():
+        return ""
+    with path.open("rb") as file:
+        return file_digest(file, "sha256").hexdigest()
+
+
+def _settings(options: ReadOptions) -> dict[str, Any]:
+    """Return the options that differ from their defaults, in the types of JSON."""
+    defaults = asdict(ReadOptions())
+    given = {name: value for name, value in asdict(options).items() if value != defaults[name]}
+    return {name: value.value if isinstance(value, Enum) else value for name, value in given.items()}
+
+
+def options_of(choice: Choice, given: ReadOptions, data: Path) -> ReadOptions:
+    """Return the options that a choice was read with, those that are given instead of them.
+
+    Options that do not apply to the format of ``data`` are left out; columns set aside by either are.
+    """
+    from ufselect.files.registry import OPTIONS, known_format
+
+    hints, known = get_type_hints(ReadOptions), known_format(data)
+    apply = {name for name in hints if known is None or name not in OPTIONS or name in known.options}
+    saved = {}
+    for name, value in choice.settings.items():
+        if name not in hints or not _has_type(value, hints[name]):
+            raise ValueError(f"The choice was read with {shown(name)}={shown(str(value))}, which is no such option.")
+        kind = get_args(hints[name])[:1]
+        saved[name] = kind[0](value) if kind and _is_enum(kind[0]) else value
+    own, defaults = vars(given), vars(ReadOptions())
+    overruled = {name: value for name, value in own.items() if value != defaults[name]}
+    aside = [*(saved.get("aside") or ()), *(own["aside"] or ())]
+    merged = {name: value for name, value in saved.items() if name in apply} | overruled
+    return ReadOptions(**merged | {"aside": list(dict.fromkeys(aside)) or None})
+
+
+def _is_enum(kind: Any) -> bool:
+    return isinstance(kind, type) and issubclass(kind, Enum)
+
+
+def _has_type(value: Any, hint: Any) -> bool:
+    """Whether a value of a file has the type of an option, a text, flag, list of texts or enumeration."""
+    kind = next((each for each in get_args(hint) if each is not NoneType), hint)
+    if _is_enum(kind):
+        return value in [each.value for each in kind]
+    if get_args(kind):
+        return isinstance(value, list) and all(isinstance(each, str) for each in value)
+    return isinstance(value, kind)
+
+
+def read_as_before(
+    read: Callable[[ReadOptions], Read], choice: Choice, given: ReadOptions, data: Path
+) -> tuple[Read, list[str]]:
+    """Read a file with the options of a choice; return the columns to set aside that it does not have."""
+    from ufselect.files.errors import UnknownColumnsError
+
+    options = options_of(choice, given, data)
+    try:
+        return read(options), []
+    except ValueError as error:
+        unknown = error.__cause__.unknown if isinstance(error.__cause__, UnknownColumnsError) else ()
+        if not unknown or set(unknown) & set(given.aside or ()) or str(data) == "-":
+            raise
+        return read(replace(options, aside=[name for name in options.aside or () if name not in unknown])), [*unknown]
+
+
+def print_drift(drift: Drift) -> None:
+    """Print the columns that have drifted, and how."""
+    drifted = drift.drifted
+    if not drifted:
+        return
+    rows = [[each.name, each.change, f"{each.difference:.2f}", q_value(each.q_value)] for each in drifted[:_MOST_ROWS]]
+    say([""])
+    print_table(["drifted column", "change", "difference", "q"], rows, left=[0, 1], longest=_LONGEST_CELL)
+    if (n_more := len(drifted) - _MOST_ROWS) > 0:
+        say([f"… and {counted(n_more, 'more column')}."])

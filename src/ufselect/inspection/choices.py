@@ -1,0 +1,459 @@
+"""Choices that are kept: how one is recorded, made again on other data, and compared with another."""
+
+from __future__ import annotations
+
+import inspect
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import permutations
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+import ufselect
+from ufselect._utils.seeds import draws_of_samples
+from ufselect._utils.types import Indices
+from ufselect._utils.wording import listed, shown
+from ufselect.base import BaseSelector
+from ufselect.base.significance import ColumnSignificance
+from ufselect.columns.in_memory import MatrixInMemory
+from ufselect.columns.tabular import as_matrix, column_names
+from ufselect.files.choice import Choice, Resampled, plain
+from ufselect.files.summaries import summaries_of
+from ufselect.files.table import Selection
+from ufselect.inspection.drift import Drift, column_drift
+from ufselect.inspection.refits import CountedFits, clone_as_fitted, fits_to_subsets
+from ufselect.inspection.stability import NearCopies
+
+MOST_SUMMARIZED = 3000  # columns
+_WITHOUT_EFFECT = {"n_jobs", "verbose"}  # on the result
+_FIGURES_OF_TEST = ("fdr", "n_found", "n_tested", "n_samples", "n_splits", "n_permutations", "n_strata")
+_MORE_THAN_CHANCE = 0.05
+
+
+def recorded_selection(selector: BaseSelector, names: Sequence[str], settings: Mapping[str, Any]) -> Selection:
+    """Return the result of a fitted selector, with a record of how it was made; ``settings`` precede the fit."""
+    params = selector.get_params()
+    keep_exclude = {key: params.pop(key, None) for key in ("keep", "exclude")}
+    significance = getattr(selector, "significance_", None)
+    record: dict[str, Any] = {
+        "version": ufselect.__version__,
+        "method": type(selector).__name__,
+        "params": {key: value for key, value in params.items() if key not in _WITHOUT_EFFECT},
+        "n_selected": int(selector.n_features_),
+        **{key: columns and _named(columns, names) for key, columns in keep_exclude.items()},
+        **settings,
+        "alignment_curve": getattr(selector, "alignment_curve_", None),
+        "test": significance and _record_of(significance, selector.get_support(indices=True)),
+    }
+    q_values = significance and significance.q_values
+    return Selection(selector.scores_, selector.ranking_, selector.n_features_, record, q_values)
+
+
+def _named(columns: Sequence[Any], names: Sequence[str]) -> list[str]:
+    return [column if isinstance(column, str) else names[column] for column in columns]
+
+
+def _record_of(significance: ColumnSignificance, chosen: Indices) -> dict[str, Any]:
+    figures = {name: getattr(significance, name) for name in _FIGURES_OF_TEST}
+    return {"verdict": significance.verdict_on(chosen), **figures}
+
+
+def recorded_choice(
+    selector: BaseSelector,
+    X: Any,
+    *,
+    values: Any = None,
+    names: Sequence[str] | None = None,
+    settings: Mapping[str, Any] | None = None,
+    n_draws: int = 0,
+    n_other: int | None = None,
+    batch: Any = None,
+    random_state: Any = 0,
+    verbose: int = 0,
+) -> Choice:
+    """Record what a fitted selector chose, and what is needed to compare it with a later choice.
+
+    Parameters
+    ----------
+    selector : fitted selector
+    X : array-like, data frame or sparse matrix of shape (n_samples, n_features)
+        The data that it was fitted to.
+    values : array or sparse matrix of shape (n_samples, n_features), optional
+        The values before they were prepared for the fit, of which summaries are made; missing ones are NaN.
+    names : sequence of str, optional
+        Names of the columns; by default those of a data frame, or ``x0``, ``x1`` and so on.
+    settings : dict, optional
+        How the data were read, for the record.
+    n_draws : int, default=0
+        Number of random subsets of the samples from which columns are selected again, at least 2; 0 for none. They say
+        how many columns two samples have in common by chance; :func:`resampled_selections` describes them.
+    n_other : int, optional
+        Number of samples of the data that the choice will be compared with, by default the same as of X.
+    batch : array-like of shape (n_samples,), optional
+        The batch of each sample, if the selector was fitted with batches.
+    random_state : int, RandomState instance or None, default=0
+        Seed of the subsets.
+    verbose : int, default=0
+        If 1, show a progress bar.
+
+    Returns
+    -------
+    Choice
+
+    Examples
+    --------
+    >>> from ufselect import MaxVariance
+    >>> from ufselect.datasets import make_planted_clusters
+    >>> from ufselect.inspection import recorded_choice
+    >>> X = make_planted_clusters(100, 4, 10, 40, random_state=0).X
+    >>> recorded_choice(MaxVariance(5).fit(X), X)
+    Choice(5 of 50 columns by MaxVariance)
+    """
+    check_is_fitted(selector, "ranking_")
+    called = list(names or column_names(X, selector) or (f"x{index}" for index in range(X.shape[1])))
+    X = as_matrix(X)
+    selection = recorded_selection(selector, called, settings or {})
+    best = np.argsort(selection.ranking, kind="stable")
+    chosen = best[: selection.n_features]
+    record = selection.record | {"method": _name_of(type(selector))}
+    record["params"] = {key: value for key, value in record["params"].items() if key != "device"}
+    if record["alignment_curve"] is not None:
+        record["alignment_curve"] = record["alignment_curve"][: len(chosen)]
+    copies, originals = NearCopies(MatrixInMemory(X, batch)).of(chosen)
+    resampled = None
+    if n_draws:
+        resampled = resampled_selections(
+            selector, X, n_draws=n_draws, n_other=n_other, batch=batch, random_state=random_state, verbose=verbose
+        )
+    return Choice(
+        selected=tuple(called[index] for index in chosen),
+        names=tuple(called),
+        ranking=selection.ranking,
+        scores=selection.scores,
+        q_values=selection.q_values,
+        record=plain({key: value for key, value in record.items() if value is not None}),
+        n_samples=X.shape[0],
+        near_copies={called[copy]: called[original] for copy, original in zip(copies, originals, strict=True)},
+        summaries=summaries_of(X if values is None else values, called, best[:MOST_SUMMARIZED].tolist()),
+        resampled=resampled,
+    )
+
+
+def _name_of(cls: type) -> str:
+    """Return the name by which a method is made again."""
+    is_known = getattr(ufselect, cls.__name__, None) is cls
+    return cls.__name__ if is_known else f"{cls.__module__}:{cls.__qualname__}"
+
+
+def selector_of(choice: Choice, names: Sequence[str], cls: type[BaseSelector] | None = None) -> BaseSelector:
+    """Make the selector of a choice, for data with these columns; ``cls`` is the method if it is not of ufselect.
+
+    Raises
+    ------
+    ValueError
+        If there is no such method, it has no such parameters, or a column that is to be kept is missing.
+    """
+    method, params = choice.record["method"], choice.record["params"]
+    if cls is None:
+        if method not in ufselect.__all__:
+            raise ValueError(f"The choice was made by {shown(method)}, which is no method of ufselect.")
+        cls = getattr(ufselect, method)
+    taken = inspect.signature(cls).parameters
+    if unknown := [name for name in params if name not in taken]:
+        raise ValueError(f"The choice has the parameter {shown(unknown[0])}, which {cls.__name__} has not.")
+    place = {name: index for index, name in enumerate(names)}
+    columns: dict[str, Any] = {}
+    for key in ("keep", "exclude"):
+        if named := choice.record.get(key):
+            columns[key] = [place[name] for name in named if name in place] or None
+            if key == "keep" and (lacking := [name for name in named if name not in place]):
+                raise ValueError(f"The choice keeps {listed(lacking, quoted=True)}, which the data do not have.")
+    selector = cls(**params, **columns)
+    try:
+        selector._validate_params()
+    except ValueError as error:
+        raise ValueError(f"The choice cannot be made again: {error}") from None
+    return selector
+
+
+def resampled_selections(
+    selector: BaseSelector,
+    X: Any,
+    *,
+    n_draws: int = 10,
+    n_other: int | None = None,
+    batch: Any = None,
+    random_state: Any = 0,
+    verbose: int = 0,
+) -> Resampled:
+    """Select columns again from random subsets of the samples, which differ as much as two independent samples do.
+
+    The variance of the difference between two independent samples of n and n' rows is σ²(1/n + 1/n'), that between two
+    random subsets of k of n rows 2σ²(1/k − 1/n). These are the same if 2/k = 3/n + 1/n': half of the rows if n' = n.
+    So the columns that selections from two subsets have in common are, to the first order, as many as selections from
+    two tables would have that do not differ by anything but chance. Columns are tested anew in each subset.
+
+    Parameters
+    ----------
+    selector : fitted selector
+        Clones of it are fitted.
+    X : array-like, data frame or sparse matrix of shape (n_samples, n_features)
+    n_draws : int, default=10
+        Number of subsets, at least 2.
+    n_other : int, optional
+        Number of samples n' of the other table, by default the same as of X.
+    batch : array-like of shape (n_samples,), optional
+        The batch of each sample, if the selector was fitted with batches.
+    random_state : int, RandomState instance or None, default=0
+        Seed of the subsets.
+    verbose : int, default=0
+        If 1, show a progress bar.
+
+    Returns
+    -------
+    Resampled
+
+    Examples
+    --------
+    >>> from ufselect import MaxVariance
+    >>> from ufselect.datasets import make_planted_clusters
+    >>> from ufselect.inspection import resampled_selections
+    >>> X = make_planted_clusters(200, 4, 10, 40, random_state=0).X
+    >>> found = resampled_selections(MaxVariance(5).fit(X), X, n_draws=4)
+    >>> found.n_samples, found.n_all_samples, len(found.selections)
+    (100, 200, 4)
+    """
+    if n_draws < 2:
+        raise ValueError(f"n_draws={n_draws} must be at least 2.")
+    names, X = column_names(X, selector), as_matrix(X)
+    n, d = X.shape
+    k = max(round(2.0 / (3.0 / n + 1.0 / (n_other or n))), 1)
+    fitted = fits_to_subsets(
+        clone_as_fitted(selector),
+        X,
+        draws_of_samples(n, n_draws, k / n, random_state),
+        names=names,
+        batches=MatrixInMemory(X, batch).batches,
+        fit=CountedFits(),
+        verbose=verbose,
+        description="Halves of the samples",
+    )
+    depth = min(2 * int(selector.n_features_), d)
+    selections = tuple(tuple(np.argsort(each.ranking_, kind="stable")[:depth].tolist()) for each, _ in fitted)
+    return Resampled(selections, k, n)
+
+
+@dataclass(frozen=True)
+class ChoiceComparison:
+    """The result of :func:`compare_choices`.
+
+    Attributes
+    ----------
+    before, after : Choice
+    missing : tuple of str
+        Columns selected before that the data have no more. They do not count as selected in what follows.
+    kept : tuple of str
+        Columns selected before and after.
+    replaced : dict of str
+        Columns selected before, and near-copies of them that are selected instead.
+    went_out, came_in : tuple of str
+        The other columns selected before only, and after only.
+    expected : float or None
+        Mean number of columns in common, near-copies as one, if nothing but chance makes the samples differ. None if
+        it is not known.
+    p_value : float or None
+        Share of pairs of subsets that have no more in common than the two choices.
+    drift : Drift
+        Which columns are distributed otherwise.
+    """
+
+    before: Choice
+    after: Choice
+    missing: tuple[str, ...]
+    kept: tuple[str, ...]
+    replaced: dict[str, str]
+    went_out: tuple[str, ...]
+    came_in: tuple[str, ...]
+    expected: float | None
+    p_value: float | None
+    drift: Drift
+
+    @property
+    def n_same(self) -> int:
+        """Number of columns in common, near-copies as one."""
+        return len(self.kept) + len(self.replaced)
+
+    @property
+    def is_more_than_chance(self) -> bool:
+        """Whether the choices have less in common than all but 5 % of pairs of subsets."""
+        return self.p_value is not None and self.p_value <= _MORE_THAN_CHANCE
+
+    @property
+    def sentence(self) -> str:
+        """How many columns are the same, beside how many would be by chance."""
+        m = self.n_same + len(self.went_out)
+        verb = "is" if 1 in (m, self.n_same) else "are"
+        how = f"{self.n_same:,} of {m:,} columns {verb} the same"
+        if self.replaced:
+            how += f", {len(self.replaced):,} of them as near-copies"
+        if len(self.after.selected) != m:
+            how += f" ({len(self.after.selected):,} are selected now)"
+        if self.expected is None:
+            return f"{how}; {_why_unknown(self.before, self.after)}."
+        chance = f"by chance from samples of this size alone {self.expected:.1f} would be"
+        more = f", so more has changed than by chance (p = {self.p_value:.2f})" if self.is_more_than_chance else ""
+        return f"{how}; {chance}{more}."
+
+    def __repr__(self) -> str:
+        return f"ChoiceComparison({self.sentence} {self.drift.sentence})"
+
+
+def compare_choices(before: Choice, after: Choice, *, drift: Drift | None = None) -> ChoiceComparison:
+    """Compare two choices of columns: what changed, whether it is more than chance, and whether the data have drifted.
+
+    Columns that are near-copies of each other (absolute correlation of 0.9 or more) by one of the choices count as one.
+
+    Parameters
+    ----------
+    before, after : Choice
+        As :func:`recorded_choice` returns them, or :func:`ufselect.files.read_choice`.
+    drift : Drift, optional
+        By default that between the summaries of both.
+
+    Returns
+    -------
+    ChoiceComparison
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ufselect import KernelFSASL
+    >>> from ufselect.datasets import make_planted_clusters
+    >>> from ufselect.inspection import compare_choices, recorded_choice
+    >>> X = make_planted_clusters(400, 4, 10, 40, random_state=0).X
+    >>> this_week, next_week = X[::2], X[1::2] + 2.0 * (np.arange(X.shape[1]) == 7)
+    >>> before, after = (
+    ...     recorded_choice(KernelFSASL(10).fit(each), each, n_draws=5) for each in (this_week, next_week)
+    ... )
+    >>> compared = compare_choices(before, after)
+    >>> compared.sentence
+    '10 of 10 columns are the same; by chance from samples of this size alone 10.0 would be.'
+    >>> compared.drift.sentence
+    '1 of 50 columns has drifted: x7.'
+    """
+    known = set(after.names)
+    missing = tuple(name for name in before.selected if name not in known)
+    old = [name for name in before.selected if name in known]
+    kept = tuple(name for name in old if name in after.selected)
+    gone, new = ([name for name in names if name not in kept] for names in (old, after.selected))
+    group_of = _groups(before, after)
+    replaced: dict[str, str] = {}
+    for name in gone:
+        if found := next((each for each in new if group_of(each) == group_of(name)), None):
+            replaced[name] = found
+            new.remove(found)
+    expected = p_value = None
+    if weights := _weights(before, after):
+        overlaps = [
+            (weight, _overlaps(each, known, group_of, len(old), len(after.selected)))
+            for weight, each in zip(weights, (before, after), strict=True)
+            if weight
+        ]
+        n_same = len(kept) + len(replaced)
+        expected = float(sum(weight * counts.mean() for weight, counts in overlaps))
+        p_value = float(sum(weight * (1 + np.sum(counts <= n_same)) / (1 + len(counts)) for weight, counts in overlaps))
+    return ChoiceComparison(
+        before=before,
+        after=after,
+        missing=missing,
+        kept=kept,
+        replaced=replaced,
+        went_out=tuple(name for name in gone if name not in replaced),
+        came_in=tuple(new),
+        expected=expected,
+        p_value=p_value,
+        drift=column_drift(before.summaries, after.summaries) if drift is None else drift,
+    )
+
+
+def _groups(before: Choice, after: Choice) -> Callable[[str], str]:
+    """Return a function from names to groups: near-copies by either choice are in one."""
+    parents: dict[str, str] = {}
+
+    def group_of(name: str) -> str:
+        while name in parents:
+            name = parents[name]
+        return name
+
+    for copy, original in (*before.near_copies.items(), *after.near_copies.items()):
+        if (first := group_of(copy)) != (second := group_of(original)):
+            parents[first] = second
+    return group_of
+
+
+def _weights(before: Choice, after: Choice) -> tuple[float, float] | None:
+    """Return the weights of the subsets of both, which together are to differ as samples of both sizes do.
+
+    None if there are none, or if chance is not all that may make the choices differ.
+    """
+    if _are_of_the_same_data(before, after) or not _are_made_alike(before, after):
+        return None
+    old, new = (_variance(each.resampled) for each in (before, after))
+    if old is None or new is None:
+        return None if old is new else (float(old is not None), float(new is not None))
+    wanted = 0.5 / before.n_samples + 0.5 / after.n_samples
+    share = 0.5 if np.isclose(old, new) else float(np.clip((wanted - old) / (new - old), 0.0, 1.0))
+    return 1.0 - share, share
+
+
+def _variance(resampled: Resampled | None) -> float | None:
+    """Return the variance of a sample that differs from another one as much as one subset from another."""
+    return None if resampled is None else 1.0 / resampled.n_samples - 1.0 / resampled.n_all_samples
+
+
+def _why_unknown(before: Choice, after: Choice) -> str:
+    if _are_of_the_same_data(before, after):
+        return "both were selected from the same data, so chance has no part in it"
+    if not _are_made_alike(before, after):
+        return "the methods or their parameters differ, so it is not a matter of chance alone"
+    return "how many would be by chance alone cannot be told, since nothing was selected from subsets of the samples"
+
+
+def _are_of_the_same_data(before: Choice, after: Choice) -> bool:
+    return bool(before.sha256) and before.sha256 == after.sha256
+
+
+def _are_made_alike(before: Choice, after: Choice) -> bool:
+    """Whether two choices were made in the same way; the number of columns does not count."""
+    common, ways = set(before.names) & set(after.names), []
+    for record in (before.record, after.record):
+        params = {key: value for key, value in record["params"].items() if key != "n_features_to_select"}
+        columns = [common & set(record.get(key) or ()) for key in ("keep", "exclude")]
+        ways.append((record["method"], params, columns, record.get("counts")))
+    return bool(ways[0] == ways[1])
+
+
+def _overlaps(choice: Choice, known: set[str], group_of: Callable[[str], str], m: int, m_other: int) -> Indices:
+    """Return how many columns the best from one subset and the best from another have in common."""
+    assert choice.resampled is not None
+    best = [
+        [group_of(name) for name in (choice.names[index] for index in selection) if name in known]
+        for selection in choice.resampled.selections
+    ]
+    counts = [(Counter(some[:m]) & Counter(others[:m_other])).total() for some, others in permutations(best, 2)]
+    return np.array(counts, dtype=np.intp)
+
+
+def chance_in_words(compared: ChoiceComparison) -> str:
+    """Return where the number of columns that are the same by chance comes from; empty if it is not known."""
+    parts = [
+        f"{each.resampled.n_samples:,} of the {each.n_samples:,} samples of {each.source or 'the data'}"
+        for weight, each in zip(
+            _weights(compared.before, compared.after) or (), (compared.before, compared.after), strict=False
+        )
+        if weight and each.resampled
+    ]
+    return f"By chance: mean over pairs of selections from random {' or '.join(parts)}." if parts else ""
