@@ -56,8 +56,9 @@ def apply(
     drift = column_drift(compared, column_summaries(chosen, compared))
     write_all({output: lambda path: write_table(path, chosen, selection)} if output else {}, {})
     notes = [*table.notes, *_notes_on_columns(saved, table, lacking)]
-    found = f"{counted(len(saved.selected), 'selected column')}"
-    say([f"{table.path.name} has all of {found}. {drift.sentence}", what_was_read(table), *notes])
+    m = len(saved.selected)
+    found = "The selected column is" if m == 1 else f"All {m:,} selected columns are"
+    say([f"{found} in {table.path.name}. {drift.sentence}", what_was_read(table), *notes])
     print_drift(drift)
     if output:
         say(["", f"Wrote {output}."])
@@ -73,5 +74,5 @@ def _notes_on_columns(choice: Choice, table: Table, lacking: list[str]) -> list[
     if missing := list(dict.fromkeys([*missing, *lacking])):
         sentences.append(f"Missing, but was only set aside: {listed(missing)}.")
     if new:
-        sentences.append(f"Ignored: {counted(len(new), 'column')} that {choice.source or 'the choice'} did not have.")
+        sentences.append(f"Ignored: {counted(len(new), 'column')} that {choice.origin} did not have.")
     return sentences

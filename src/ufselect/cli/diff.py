@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ufselect._utils.wording import counted, listed
+from ufselect._utils.naming import names_a_module
+from ufselect._utils.wording import counted, listed, shown
 from ufselect.cli import options
 from ufselect.cli.fitting import fit_with_notes, select_all_found
-from ufselect.cli.methods import class_named
+from ufselect.cli.methods import class_named, method_named
 from ufselect.cli.output import print_table, say
 from ufselect.cli.reading import LoadedTable, load_table
 from ufselect.cli.saving import choice_of, print_drift, read_as_before
@@ -38,9 +39,9 @@ def diff(
             "--repeats",
             min=0,
             metavar="N",
-            help="Number of random subsets of the data that are selected from, to say what changes by chance; 0 for "
-            "none.",
-            show_default="10; 0 for more than 10 million values",
+            help="Number of random splits of the data, from whose parts columns are selected to say what changes by "
+            "chance; 0 for none.",
+            show_default="5; 0 for more than 10 million values",
         ),
     ] = None,
     method: Annotated[
@@ -58,7 +59,7 @@ def diff(
     from ufselect.inspection import chance_in_words, column_drift, compare_choices
 
     if repeats == 1:
-        raise typer.BadParameter("pairs of selections need at least two fits", param_hint="--repeats")
+        raise typer.BadParameter("a deviation needs at least two splits", param_hint="--repeats")
     before = read_choice(choice)
     if other.suffix.casefold() == ".json":
         if method or repeats is not None or read_options != options.ReadOptions():
@@ -76,14 +77,22 @@ def diff(
 
 
 def _selected_anew(
-    before: Choice, data: Path, given: options.ReadOptions, method: str, n_draws: int | None, jobs: int
+    before: Choice, data: Path, given: options.ReadOptions, method: str, n_splits: int | None, jobs: int
 ) -> tuple[Choice, dict[str, Any], list[str]]:
     """Select from another file with the method and parameters of a choice."""
     from ufselect.files import column_summaries
     from ufselect.inspection import selector_of
 
     record = before.record
+    if method and method_named(method) != record["method"]:
+        reason = f"the choice was made by {shown(record['method'])}, not by {shown(method)}"
+        raise typer.BadParameter(reason, param_hint="--method")
     cls = class_named(method) if method else None
+    if cls is None and names_a_module(record["method"]):  # a file does not say what is run
+        which = shown(record["method"])
+        raise ValueError(
+            f"The choice was made by {which}, which is no method of ufselect; import it by --method {which}."
+        )
     batch = record.get("batch_key") or ""
     counts = options.Counts.yes if record.get("counts") else options.Counts.no
 
@@ -101,8 +110,7 @@ def _selected_anew(
     if record.get("significant"):
         select_all_found(selector)
     settings = {key: record.get(key) for key in ("layer", "batch_key", "significant")} | {"counts": loaded.are_counts}
-    n_other = before.n_samples
-    after = choice_of(selector, loaded, given, settings, batch=batches, n_draws=n_draws, n_other=n_other)
+    after = choice_of(selector, loaded, given, settings, batch=batches, n_splits=n_splits)
     return after, column_summaries(loaded.table, before.summaries), [*loaded.notes, *notes]
 
 
@@ -114,10 +122,10 @@ def _known_columns(before: Choice, loaded: LoadedTable) -> tuple[LoadedTable, li
     place = {name: index for index, name in enumerate(table.names)}
     names = tuple(name for name in before.names if name in place)
     if not names:
-        raise ValueError(f"{table.path} has none of the columns of {before.source or 'the choice'}.")
+        raise ValueError(f"{table.path} has none of the columns of {before.origin}.")
     columns = np.array([place[name] for name in names])
     new = [name for name in table.names if name not in set(names) and name not in before.aside]
-    notes = [f"Without part: {counted(len(new), 'column')} that {before.source} did not have."] if new else []
+    notes = [f"Without part: {counted(len(new), 'column')} that {before.origin} did not have."] if new else []
     if len(names) == len(table.names) and names == table.names:
         return loaded, notes
     values = table.X[:, columns]
@@ -127,8 +135,8 @@ def _known_columns(before: Choice, loaded: LoadedTable) -> tuple[LoadedTable, li
 
 def _sources(compared: ChoiceComparison) -> list[str]:
     return [
-        f"{when}: {len(each.selected):,} of {len(each.names):,} columns of {each.source or 'data'} "
-        f"({each.n_samples:,} samples), by {each.record['method']}."
+        f"{when}: {len(each.selected):,} of {len(each.names):,} columns of {each.origin} "
+        f"({each.n_samples:,} samples), by {shown(each.record['method'])}."
         for when, each in (("Before", compared.before), ("After", compared.after))
     ]
 

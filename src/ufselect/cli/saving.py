@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from ufselect.files import Choice
     from ufselect.inspection import Drift
 
-_N_DRAWS = 10
-_MOST_VALUES_REFITTED = 10_000_000  # in ten fits to halves that take no longer than people wait
+_N_SPLITS = 5
+_MOST_VALUES_REFITTED = 10_000_000  # in fits to ten halves and eight quarters that take no longer than people wait
 _MOST_ROWS = 20
 _LONGEST_CELL = 200
 
@@ -36,17 +36,16 @@ def choice_of(
     settings: Mapping[str, Any],
     *,
     batch: Any = None,
-    n_draws: int | None = None,
-    n_other: int | None = None,
+    n_splits: int | None = None,
 ) -> Choice:
-    """Record a choice; unless ``n_draws`` is given, columns are selected again from subsets if that is quick."""
+    """Record a choice; unless ``n_splits`` is given, columns are selected again from halves if that is quick."""
     from sklearn import config_context
 
     from ufselect.inspection import recorded_choice
 
     table, X = loaded.table, loaded.X
-    if n_draws is None:
-        n_draws = _N_DRAWS if (X.nnz if hasattr(X, "nnz") else X.size) <= _MOST_VALUES_REFITTED else 0
+    if n_splits is None:
+        n_splits = _N_SPLITS if (X.nnz if hasattr(X, "nnz") else X.size) <= _MOST_VALUES_REFITTED else 0
 
     def recorded(count: int) -> Choice:
         return recorded_choice(
@@ -55,16 +54,15 @@ def choice_of(
             values=table.X,
             names=table.names,
             settings=settings,
-            n_draws=count,
-            n_other=n_other,
+            n_splits=count,
             batch=batch,
             verbose=1,
         )
 
     with modest_resources(X, selector.get_params().get("n_jobs", 1)), config_context(assume_finite=True):
         try:
-            choice = recorded(n_draws)
-        except ValueError:  # too few samples in a half
+            choice = recorded(n_splits)
+        except ValueError:  # too few samples in a part
             choice = recorded(0)
     return replace(
         choice,

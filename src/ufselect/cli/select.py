@@ -138,7 +138,8 @@ def select(
     ensure_can_be_written(save, data, "--save", suffix=".json")
     if pixels and read_options.counts is None:
         read_options = replace(read_options, counts=options.Counts.no)
-    loaded = load_table(data, read_options, aside=choice.aside, keep_values=needs_values(output, data))
+    keep_values = save is not None or needs_values(output, data)
+    loaded = load_table(data, read_options, aside=choice.aside, keep_values=keep_values)
     if pixels and pixels[0] * pixels[1] != (d := loaded.X.shape[1]):
         reason = f"{pixels[0]} × {pixels[1]} is {pixels[0] * pixels[1]:,} pixels, but there are {d:,} columns"
         raise typer.BadParameter(reason, param_hint="--image")

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from itertools import pairwise
+from operator import le
 from pathlib import Path
 from typing import Any
 
@@ -30,19 +31,17 @@ _MOST_NAMED = 5
 
 @dataclass(frozen=True)
 class Resampled:
-    """What is selected from random subsets of the samples.
+    """What is selected from random halves and quarters of the samples.
 
     Attributes
     ----------
-    selections : tuple of tuple of int
-        The best columns of each subset, best first, twice as many as are selected.
-    n_samples, n_all_samples : int
-        Number of samples in a subset, and of all samples.
+    halves, quarters : tuple of tuple of tuple of int
+        For each split of the samples into two or four parts, and each part, the best columns, best first: twice as many
+        as are selected.
     """
 
-    selections: tuple[tuple[int, ...], ...]
-    n_samples: int
-    n_all_samples: int
+    halves: tuple[tuple[tuple[int, ...], ...], ...]
+    quarters: tuple[tuple[tuple[int, ...], ...], ...]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -68,7 +67,7 @@ class Choice:
     summaries : dict of ColumnSummary
         How the values of the best columns are distributed, by name.
     resampled : Resampled or None
-        What is selected from random subsets of the samples.
+        What is selected from random halves and quarters of the samples.
     stability : str
         A sentence on the stability of the selection; empty if it was not measured.
     aside : dict
@@ -101,6 +100,11 @@ class Choice:
     sha256: str = ""
     command: str = ""
     version: str = __version__
+
+    @property
+    def origin(self) -> str:
+        """What sentences call the data."""
+        return shown(self.source) or "the data"
 
     def __repr__(self) -> str:
         return f"Choice({len(self.selected)} of {len(self.names)} columns by {self.record['method']})"
@@ -221,7 +225,7 @@ def _content(path: Path) -> Any:
         raise UnreadableError(
             f"was saved by a newer ufselect (format {version}; version {__version__} reads {VERSION}); update ufselect."
         )
-    if version != VERSION:
+    if not _is_count(version) or version != VERSION:
         raise _damaged("version", "1")
     return content
 
@@ -252,6 +256,10 @@ _Test = Callable[[Any], bool]
 
 def _is_text(value: Any) -> bool:
     return isinstance(value, str)
+
+
+def _is_flag(value: Any) -> bool:
+    return isinstance(value, bool)
 
 
 def _is_count(value: Any) -> bool:
@@ -314,10 +322,18 @@ _ENTRIES: dict[str, tuple[_Test, str]] = {
     "roles": (_list_of(_dict_of(_is_text)), "a list of objects with texts"),
     "summaries": (_dict_of(lambda value: isinstance(value, dict)), "an object with objects"),
 }
+_IF_GIVEN: dict[str, tuple[_Test, str]] = {
+    "keep": (_list_of(_is_text), "a list of texts"),
+    "exclude": (_list_of(_is_text), "a list of texts"),
+    "batch_key": (_is_text, "a text"),
+    "layer": (_is_text, "a text"),
+    "counts": (_is_flag, "true or false"),
+    "significant": (_is_flag, "true or false"),
+    "test": (lambda value: isinstance(value, dict) and _is_share(value.get("fdr")), "an object with an fdr"),
+}
 _OF_RESAMPLED: dict[str, tuple[_Test, str]] = {
-    "selections": (_list_of(_list_of(_is_count)), "a list of lists of whole numbers"),
-    "n_samples": (_is_count, "a whole number"),
-    "n_all_samples": (_is_count, "a whole number"),
+    "halves": (_list_of(_list_of(_list_of(_is_count))), "a list of pairs of lists of columns"),
+    "quarters": (_list_of(_list_of(_list_of(_is_count))), "a list of fours of lists of columns"),
 }
 _OF_SUMMARIES: dict[str, tuple[_Test, str]] = {
     "kind": (lambda value: value in KINDS, f"one of {', '.join(KINDS)}"),
@@ -325,6 +341,7 @@ _OF_SUMMARIES: dict[str, tuple[_Test, str]] = {
     "counts": (_list_of(_is_count), "a list of whole numbers"),
     "n_rows": (_is_count, "a whole number"),
     "n_missing": (_is_count, "a whole number"),
+    "ties": (_list_of(_is_count), "a list of whole numbers"),
     "median": (_is_score, "null or a number"),
 }
 
@@ -346,8 +363,10 @@ def _entries(content: Any, expected: Mapping[str, tuple[_Test, str]], within: st
 
 def _choice(content: Any) -> Choice:
     found = _entries(content, _ENTRIES)
+    _entries(found["record"], {key: _IF_GIVEN[key] for key in _IF_GIVEN if key in found["record"]}, "record.")
     names, selected, q_values = found["columns.names"], found["selected"], found["columns.q_values"]
     known, d = set(names), len(names)
+    _ensure(found["source.samples"] > 0, "source.samples", "above 0")
     _ensure(len(known) == d > 0, "columns.names", "a list of different names")
     _ensure(0 < len(set(selected)) == len(selected), "selected", "a list of different names")
     for name in (*selected, *found["near_copies"].values()):
@@ -389,11 +408,12 @@ def _resampled(content: Any, d: int) -> Resampled | None:
     if content is None:
         return None
     found = _entries(content, _OF_RESAMPLED, "resampled.")
-    selections = found["selections"]
-    right = len(selections) > 1 and all(each and max(each) < d and len(set(each)) == len(each) for each in selections)
-    _ensure(right, "resampled.selections", "a list of several lists of columns")
-    _ensure(0 < found["n_samples"] < found["n_all_samples"], "resampled.n_samples", "less than n_all_samples")
-    return Resampled(tuple(map(tuple, selections)), found["n_samples"], found["n_all_samples"])
+    for (key, splits), count in zip(found.items(), (2, 4), strict=True):
+        parts = [part for split in splits for part in split]
+        right = all(part and max(part) < d and len(set(part)) == len(part) for part in parts)
+        is_split = bool(splits) and all(len(split) == count for split in splits)
+        _ensure(right and is_split, f"resampled.{key}", f"a list of splits into {count} lists of columns")
+    return Resampled(*(tuple(tuple(map(tuple, split)) for split in splits) for splits in found.values()))
 
 
 def _summary(name: str, content: Any) -> ColumnSummary:
@@ -409,10 +429,12 @@ def _summary(name: str, content: Any) -> ColumnSummary:
     right = len(found["counts"]) == len(points) and sum(found["counts"]) <= n_values
     _ensure(right, f"{within}counts", "a list of as many counts as points, none of them beyond the number of rows")
     if found["kind"] == QUANTILES:
+        right = len(found["ties"]) == len(points) and all(map(le, found["ties"], found["counts"]))
+        _ensure(right, f"{within}ties", "a list of at most as many values as counts")
         _ensure(found["median"] is not None, f"{within}median", "a number")
     if found["kind"] == VALUES:
         _ensure(sum(found["counts"]) == n_values, f"{within}counts", "a count of all values")
-    return ColumnSummary(**found | {"points": tuple(points), "counts": tuple(found["counts"])})
+    return ColumnSummary(**found | {key: tuple(found[key]) for key in ("points", "counts", "ties")})
 
 
 # Application
@@ -500,11 +522,11 @@ def _ensure_numeric(choice: Choice, table: Table) -> None:
         if reason == REQUESTED:
             raise ValueError(f"Column '{shown(changed)}' is one of the selected columns and cannot be set aside.")
         raise ValueError(
-            f"{table.path}: column '{shown(changed)}' was numeric in {choice.source or 'the choice'} and is not now "
-            f"({reason}): row {row:,} has '{shown(text)}'."
+            f"{table.path}: column '{shown(changed)}' was numeric in {choice.origin} and is not now: {reason}"
+            f"{'' if text in reason else f', {shown(text)!r} in row {row:,}'}."
         )
-    known = [*table.names, *table.aside]
-    named = [f"'{shown(name)}'{_guess(name, known)}" for name in lacking[:_MOST_NAMED]]
+    new = [name for name in (*table.names, *table.aside) if name not in choice.names]
+    named = [f"'{shown(name)}'{_guess(name, new)}" for name in lacking[:_MOST_NAMED]]
     raise ValueError(
         f"{table.path} lacks {len(lacking):,} of the {len(choice.selected):,} selected columns: "
         f"{listed(named + lacking[_MOST_NAMED:], _MOST_NAMED, longest=200)}."

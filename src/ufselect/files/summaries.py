@@ -16,7 +16,7 @@ from ufselect.files.table import dense_block
 
 QUANTILES, VALUES, CATEGORIES = KINDS = ("quantiles", "values", "categories")
 _SHARES = np.arange(21) / 20
-_MOST_VALUES = 20  # different numbers that are counted one by one
+_MOST_VALUES, _FEWEST_EACH = 20, 5  # different numbers that are counted one by one, and of each on average
 _MOST_CATEGORIES = 50
 _DIGITS = 6, 17  # of quantiles; all of them if fewer would make two equal
 _MOST_SUMMARIZED, _FEWEST_ROWS = 20_000_000, 10_000
@@ -39,6 +39,8 @@ class ColumnSummary:
         many are equal to it.
     n_rows, n_missing : int
         How many rows were looked at, and how many of them have no value.
+    ties : tuple of int
+        Of quantiles, how many values are equal to each point.
     median : float or None
         Of quantiles only.
     """
@@ -48,6 +50,7 @@ class ColumnSummary:
     counts: tuple[int, ...]
     n_rows: int
     n_missing: int
+    ties: tuple[int, ...] = ()
     median: float | None = None
 
     @property
@@ -68,8 +71,8 @@ def summarized(values: NDArray[Any], like: ColumnSummary | None = None) -> Colum
     --------
     >>> import numpy as np
     >>> from ufselect.files.summaries import summarized
-    >>> summarized(np.array([1.0, 0.0, 1.0, np.nan]))
-    ColumnSummary(kind='values', points=(0.0, 1.0), counts=(1, 2), n_rows=4, n_missing=1, median=None)
+    >>> summarized(np.repeat([1.0, 0.0, np.nan], [7, 4, 1]))
+    ColumnSummary(kind='values', points=(0.0, 1.0), counts=(4, 7), n_rows=12, n_missing=1, ties=(), median=None)
     """
     is_text = values.dtype.kind not in "biuf"
     if like and is_text != (like.kind == CATEGORIES):
@@ -81,15 +84,17 @@ def summarized(values: NDArray[Any], like: ColumnSummary | None = None) -> Colum
     sizes = len(values), len(values) - len(numbers)
     kind, points = (like.kind, np.array(like.points)) if like else _points_of(numbers)
     until = np.searchsorted(numbers, points, side="right")
-    since = np.searchsorted(numbers, points, side="left") if kind == VALUES else np.r_[0, until][: len(until)]
-    median = float(np.median(numbers)) if kind == QUANTILES and len(numbers) else None
-    return ColumnSummary(kind, tuple(points.tolist()), tuple((until - since).tolist()), *sizes, median)
+    equal = tuple((until - np.searchsorted(numbers, points, side="left")).tolist())
+    if kind == VALUES:
+        return ColumnSummary(kind, tuple(points.tolist()), equal, *sizes)
+    median = float(np.median(numbers)) if len(numbers) else None
+    return ColumnSummary(kind, tuple(points.tolist()), tuple(np.diff(until, prepend=0).tolist()), *sizes, equal, median)
 
 
 def _points_of(ascending: NDArray[np.float64]) -> tuple[str, NDArray[np.float64]]:
-    """Return all different numbers if they are few, else quantiles with few digits."""
+    """Return all different numbers if they are few and frequent, else quantiles with few digits."""
     starts = np.flatnonzero(np.r_[True, ascending[1:] > ascending[:-1]])[: len(ascending)]
-    if len(starts) <= _MOST_VALUES:
+    if len(starts) <= min(_MOST_VALUES, len(ascending) / _FEWEST_EACH):
         return VALUES, ascending[starts] + 0.0  # no negative zero
     places = np.maximum(np.ceil(_SHARES * len(ascending)).astype(np.intp) - 1, 0)
     exact = np.unique(ascending[places])

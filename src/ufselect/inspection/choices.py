@@ -6,15 +6,18 @@ import inspect
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import permutations
+from itertools import combinations
+from numbers import Integral
 from typing import Any
 
 import numpy as np
+from scipy.stats import t as student
+from sklearn.utils import check_scalar
 from sklearn.utils.validation import check_is_fitted
 
 import ufselect
-from ufselect._utils.seeds import draws_of_samples
-from ufselect._utils.types import Indices
+from ufselect._utils.seeds import seed_of
+from ufselect._utils.types import Float, Indices
 from ufselect._utils.wording import listed, shown
 from ufselect.base import BaseSelector
 from ufselect.base.significance import ColumnSignificance
@@ -31,6 +34,7 @@ MOST_SUMMARIZED = 3000  # columns
 _WITHOUT_EFFECT = {"n_jobs", "verbose"}  # on the result
 _FIGURES_OF_TEST = ("fdr", "n_found", "n_tested", "n_samples", "n_splits", "n_permutations", "n_strata")
 _MORE_THAN_CHANCE = 0.05
+_LEAST_DEVIATION = 0.5  # of the number of columns in common
 
 
 def recorded_selection(selector: BaseSelector, names: Sequence[str], settings: Mapping[str, Any]) -> Selection:
@@ -68,8 +72,7 @@ def recorded_choice(
     values: Any = None,
     names: Sequence[str] | None = None,
     settings: Mapping[str, Any] | None = None,
-    n_draws: int = 0,
-    n_other: int | None = None,
+    n_splits: int = 0,
     batch: Any = None,
     random_state: Any = 0,
     verbose: int = 0,
@@ -87,15 +90,13 @@ def recorded_choice(
         Names of the columns; by default those of a data frame, or ``x0``, ``x1`` and so on.
     settings : dict, optional
         How the data were read, for the record.
-    n_draws : int, default=0
-        Number of random subsets of the samples from which columns are selected again, at least 2; 0 for none. They say
-        how many columns two samples have in common by chance; :func:`resampled_selections` describes them.
-    n_other : int, optional
-        Number of samples of the data that the choice will be compared with, by default the same as of X.
+    n_splits : int, default=0
+        Number of random splits of the samples into halves, from which columns are selected again: they say how many
+        columns two choices have in common by chance. :func:`resampled_selections` describes them; 0 is for none.
     batch : array-like of shape (n_samples,), optional
         The batch of each sample, if the selector was fitted with batches.
     random_state : int, RandomState instance or None, default=0
-        Seed of the subsets.
+        Seed of the splits.
     verbose : int, default=0
         If 1, show a progress bar.
 
@@ -124,10 +125,9 @@ def recorded_choice(
         record["alignment_curve"] = record["alignment_curve"][: len(chosen)]
     copies, originals = NearCopies(MatrixInMemory(X, batch)).of(chosen)
     resampled = None
-    if n_draws:
-        resampled = resampled_selections(
-            selector, X, n_draws=n_draws, n_other=n_other, batch=batch, random_state=random_state, verbose=verbose
-        )
+    if n_splits:
+        splits = {"n_splits": n_splits, "batch": batch, "random_state": random_state, "verbose": verbose}
+        resampled = resampled_selections(selector, X, **splits)
     return Choice(
         selected=tuple(called[index] for index in chosen),
         names=tuple(called),
@@ -183,32 +183,28 @@ def resampled_selections(
     selector: BaseSelector,
     X: Any,
     *,
-    n_draws: int = 10,
-    n_other: int | None = None,
+    n_splits: int = 5,
     batch: Any = None,
     random_state: Any = 0,
     verbose: int = 0,
 ) -> Resampled:
-    """Select columns again from random subsets of the samples, which differ as much as two independent samples do.
+    """Select columns again from random halves and quarters of the samples.
 
-    The variance of the difference between two independent samples of n and n' rows is σ²(1/n + 1/n'), that between two
-    random subsets of k of n rows 2σ²(1/k − 1/n). These are the same if 2/k = 3/n + 1/n': half of the rows if n' = n.
-    So the columns that selections from two subsets have in common are, to the first order, as many as selections from
-    two tables would have that do not differ by anything but chance. Columns are tested anew in each subset.
+    Two halves have no sample in common, so that selections from them differ as those from two tables of half the size
+    do that do not differ by anything but chance. Quarters say how this changes with the number of samples. Columns are
+    tested anew in each part.
 
     Parameters
     ----------
     selector : fitted selector
         Clones of it are fitted.
     X : array-like, data frame or sparse matrix of shape (n_samples, n_features)
-    n_draws : int, default=10
-        Number of subsets, at least 2.
-    n_other : int, optional
-        Number of samples n' of the other table, by default the same as of X.
+    n_splits : int, default=5
+        Number of random splits into halves; into quarters there are half as many.
     batch : array-like of shape (n_samples,), optional
         The batch of each sample, if the selector was fitted with batches.
     random_state : int, RandomState instance or None, default=0
-        Seed of the subsets.
+        Seed of the splits.
     verbose : int, default=0
         If 1, show a progress bar.
 
@@ -222,28 +218,30 @@ def resampled_selections(
     >>> from ufselect.datasets import make_planted_clusters
     >>> from ufselect.inspection import resampled_selections
     >>> X = make_planted_clusters(200, 4, 10, 40, random_state=0).X
-    >>> found = resampled_selections(MaxVariance(5).fit(X), X, n_draws=4)
-    >>> found.n_samples, found.n_all_samples, len(found.selections)
-    (100, 200, 4)
+    >>> found = resampled_selections(MaxVariance(5).fit(X), X)
+    >>> len(found.halves), len(found.quarters)
+    (5, 2)
     """
-    if n_draws < 2:
-        raise ValueError(f"n_draws={n_draws} must be at least 2.")
+    check_scalar(n_splits, "n_splits", Integral, min_val=2)
     names, X = column_names(X, selector), as_matrix(X)
     n, d = X.shape
-    k = max(round(2.0 / (3.0 / n + 1.0 / (n_other or n))), 1)
+    rng = np.random.default_rng(seed_of(random_state))
+    n_parts = [2] * n_splits + [4] * (n_splits // 2)
+    splits = [[np.sort(part) for part in np.array_split(rng.permutation(n), count)] for count in n_parts]
     fitted = fits_to_subsets(
         clone_as_fitted(selector),
         X,
-        draws_of_samples(n, n_draws, k / n, random_state),
+        [part for split in splits for part in split],
         names=names,
         batches=MatrixInMemory(X, batch).batches,
         fit=CountedFits(),
         verbose=verbose,
-        description="Halves of the samples",
+        description="Parts of the samples",
     )
     depth = min(2 * int(selector.n_features_), d)
-    selections = tuple(tuple(np.argsort(each.ranking_, kind="stable")[:depth].tolist()) for each, _ in fitted)
-    return Resampled(selections, k, n)
+    best = (tuple(np.argsort(each.ranking_, kind="stable")[:depth].tolist()) for each, _ in fitted)
+    selections = [tuple(next(best) for _ in split) for split in splits]
+    return Resampled(tuple(selections[:n_splits]), tuple(selections[n_splits:]))
 
 
 @dataclass(frozen=True)
@@ -262,10 +260,11 @@ class ChoiceComparison:
     went_out, came_in : tuple of str
         The other columns selected before only, and after only.
     expected : float or None
-        Mean number of columns in common, near-copies as one, if nothing but chance makes the samples differ. None if
-        it is not known.
+        Number of columns in common, near-copies as one, if nothing but chance makes the samples differ: extrapolated
+        to their number from that of quarters and of halves. None if it is not known.
     p_value : float or None
-        Share of pairs of subsets that have no more in common than the two choices.
+        Probability of having so few columns in common by chance, for halves of the samples. Selections from all samples
+        have more in common, so it is rather too large.
     drift : Drift
         Which columns are distributed otherwise.
     """
@@ -288,7 +287,7 @@ class ChoiceComparison:
 
     @property
     def is_more_than_chance(self) -> bool:
-        """Whether the choices have less in common than all but 5 % of pairs of subsets."""
+        """Whether the choices have less in common than 95 % of the pairs of halves."""
         return self.p_value is not None and self.p_value <= _MORE_THAN_CHANCE
 
     @property
@@ -304,8 +303,11 @@ class ChoiceComparison:
         if self.expected is None:
             return f"{how}; {_why_unknown(self.before, self.after)}."
         chance = f"by chance from samples of this size alone {self.expected:.1f} would be"
-        more = f", so more has changed than by chance (p = {self.p_value:.2f})" if self.is_more_than_chance else ""
-        return f"{how}; {chance}{more}."
+        if self.p_value is None or self.n_same >= self.expected:
+            return f"{how}; {chance}."
+        verdict = "more has changed than by chance" if self.is_more_than_chance else "the change may be chance"
+        p_value = "< 0.01" if self.p_value < 0.005 else f"= {self.p_value:.2f}"
+        return f"{how}; {chance}, so {verdict} (p {p_value})."
 
     def __repr__(self) -> str:
         return f"ChoiceComparison({self.sentence} {self.drift.sentence})"
@@ -336,7 +338,7 @@ def compare_choices(before: Choice, after: Choice, *, drift: Drift | None = None
     >>> X = make_planted_clusters(400, 4, 10, 40, random_state=0).X
     >>> this_week, next_week = X[::2], X[1::2] + 2.0 * (np.arange(X.shape[1]) == 7)
     >>> before, after = (
-    ...     recorded_choice(KernelFSASL(10).fit(each), each, n_draws=5) for each in (this_week, next_week)
+    ...     recorded_choice(KernelFSASL(10).fit(each), each, n_splits=2) for each in (this_week, next_week)
     ... )
     >>> compared = compare_choices(before, after)
     >>> compared.sentence
@@ -347,34 +349,22 @@ def compare_choices(before: Choice, after: Choice, *, drift: Drift | None = None
     known = set(after.names)
     missing = tuple(name for name in before.selected if name not in known)
     old = [name for name in before.selected if name in known]
-    kept = tuple(name for name in old if name in after.selected)
-    gone, new = ([name for name in names if name not in kept] for names in (old, after.selected))
+    both = set(old) & set(after.selected)
+    gone = [name for name in old if name not in both]
+    new = [name for name in after.selected if name not in both]
     group_of = _groups(before, after)
-    replaced: dict[str, str] = {}
-    for name in gone:
-        if found := next((each for each in new if group_of(each) == group_of(name)), None):
-            replaced[name] = found
-            new.remove(found)
-    expected = p_value = None
-    if weights := _weights(before, after):
-        overlaps = [
-            (weight, _overlaps(each, known, group_of, len(old), len(after.selected)))
-            for weight, each in zip(weights, (before, after), strict=True)
-            if weight
-        ]
-        n_same = len(kept) + len(replaced)
-        expected = float(sum(weight * counts.mean() for weight, counts in overlaps))
-        p_value = float(sum(weight * (1 + np.sum(counts <= n_same)) / (1 + len(counts)) for weight, counts in overlaps))
+    replaced = _matched(gone, new, group_of)
+    chance = _Chance.of(before, after, group_of, len(old))
     return ChoiceComparison(
         before=before,
         after=after,
         missing=missing,
-        kept=kept,
+        kept=tuple(name for name in old if name in both),
         replaced=replaced,
         went_out=tuple(name for name in gone if name not in replaced),
-        came_in=tuple(new),
-        expected=expected,
-        p_value=p_value,
+        came_in=tuple(name for name in new if name not in set(replaced.values())),
+        expected=None if chance is None else chance.expected,
+        p_value=None if chance is None else chance.p_value(len(both) + len(replaced)),
         drift=column_drift(before.summaries, after.summaries) if drift is None else drift,
     )
 
@@ -394,24 +384,72 @@ def _groups(before: Choice, after: Choice) -> Callable[[str], str]:
     return group_of
 
 
-def _weights(before: Choice, after: Choice) -> tuple[float, float] | None:
-    """Return the weights of the subsets of both, which together are to differ as samples of both sizes do.
-
-    None if there are none, or if chance is not all that may make the choices differ.
-    """
-    if _are_of_the_same_data(before, after) or not _are_made_alike(before, after):
-        return None
-    old, new = (_variance(each.resampled) for each in (before, after))
-    if old is None or new is None:
-        return None if old is new else (float(old is not None), float(new is not None))
-    wanted = 0.5 / before.n_samples + 0.5 / after.n_samples
-    share = 0.5 if np.isclose(old, new) else float(np.clip((wanted - old) / (new - old), 0.0, 1.0))
-    return 1.0 - share, share
+def _matched(gone: Sequence[str], new: Sequence[str], group_of: Callable[[str], str]) -> dict[str, str]:
+    """Return for each column that is gone a new one of the same group, none of them twice, as far as there are any."""
+    free: dict[str, list[str]] = {}
+    for name in reversed(new):
+        free.setdefault(group_of(name), []).append(name)
+    return {name: free[group_of(name)].pop() for name in gone if free.get(group_of(name))}
 
 
-def _variance(resampled: Resampled | None) -> float | None:
-    """Return the variance of a sample that differs from another one as much as one subset from another."""
-    return None if resampled is None else 1.0 / resampled.n_samples - 1.0 / resampled.n_all_samples
+class _Chance:
+    """How many columns two choices have in common if nothing but chance makes their samples differ."""
+
+    def __init__(self, expected: float, counts: Float) -> None:
+        self.expected = expected
+        self._counts = counts  # of pairs of parts that vary at least as much as the samples
+
+    @classmethod
+    def of(cls, before: Choice, after: Choice, group_of: Callable[[str], str], m: int) -> _Chance | None:
+        """Return what parts of the samples say of the best m columns before; None if it does not apply or is unknown.
+
+        The number falls about linearly with the standard error of what columns are ranked by, which is proportional to
+        1/√n: the root mean square of that of both tables, and that of halves and of quarters.
+        """
+        if _are_of_the_same_data(before, after) or not _are_made_alike(before, after):
+            return None
+        known, m_after = set(before.names) & set(after.names), len(after.selected)
+        error = np.sqrt(0.5 / before.n_samples + 0.5 / after.n_samples)
+        expected, counts = [], []
+        for choice in (before, after):
+            if choice.resampled is None:
+                continue
+            halves, quarters = (
+                _in_common(choice, splits, known, group_of, m, m_after)
+                for splits in (choice.resampled.halves, choice.resampled.quarters)
+            )
+            of_halves, of_quarters = np.sqrt(2.0 / choice.n_samples), np.sqrt(4.0 / choice.n_samples)
+            slope = (halves.mean() - quarters.mean()) / (of_quarters - of_halves)
+            expected.append(halves.mean() + max(slope, 0.0) * (of_halves - error))
+            if of_halves >= error:
+                counts.append(halves)
+        if not expected:
+            return None
+        most = float(min(m, m_after))
+        return cls(float(np.clip(np.mean(expected), 0.0, most)), np.concatenate([*counts, np.empty(0)]))
+
+    def p_value(self, n_same: int) -> float | None:
+        """Return the probability of at most so many columns in common, by a t distribution for one more pair."""
+        if len(self._counts) < 2:
+            return None
+        deviation = max(float(self._counts.std(ddof=1)), _LEAST_DEVIATION) * np.sqrt(1.0 + 1.0 / len(self._counts))
+        return float(student.cdf((n_same + 0.5 - self._counts.mean()) / deviation, len(self._counts) - 1))
+
+
+def _in_common(
+    choice: Choice,
+    splits: Sequence[Sequence[Sequence[int]]],
+    known: set[str],
+    group_of: Callable[[str], str],
+    m: int,
+    m_other: int,
+) -> Float:
+    """Return how many columns the best m of one part and the best of another part of the same split have in common."""
+    counts = []
+    for split in splits:
+        best = [[group_of(name) for name in (choice.names[index] for index in part) if name in known] for part in split]
+        counts += [(Counter(some[:m]) & Counter(others[:m_other])).total() for some, others in combinations(best, 2)]
+    return np.array(counts, dtype=np.float64)
 
 
 def _why_unknown(before: Choice, after: Choice) -> str:
@@ -419,7 +457,7 @@ def _why_unknown(before: Choice, after: Choice) -> str:
         return "both were selected from the same data, so chance has no part in it"
     if not _are_made_alike(before, after):
         return "the methods or their parameters differ, so it is not a matter of chance alone"
-    return "how many would be by chance alone cannot be told, since nothing was selected from subsets of the samples"
+    return "how many would be by chance alone cannot be told, since nothing was selected from parts of the samples"
 
 
 def _are_of_the_same_data(before: Choice, after: Choice) -> bool:
@@ -436,24 +474,10 @@ def _are_made_alike(before: Choice, after: Choice) -> bool:
     return bool(ways[0] == ways[1])
 
 
-def _overlaps(choice: Choice, known: set[str], group_of: Callable[[str], str], m: int, m_other: int) -> Indices:
-    """Return how many columns the best from one subset and the best from another have in common."""
-    assert choice.resampled is not None
-    best = [
-        [group_of(name) for name in (choice.names[index] for index in selection) if name in known]
-        for selection in choice.resampled.selections
-    ]
-    counts = [(Counter(some[:m]) & Counter(others[:m_other])).total() for some, others in permutations(best, 2)]
-    return np.array(counts, dtype=np.intp)
-
-
 def chance_in_words(compared: ChoiceComparison) -> str:
     """Return where the number of columns that are the same by chance comes from; empty if it is not known."""
-    parts = [
-        f"{each.resampled.n_samples:,} of the {each.n_samples:,} samples of {each.source or 'the data'}"
-        for weight, each in zip(
-            _weights(compared.before, compared.after) or (), (compared.before, compared.after), strict=False
-        )
-        if weight and each.resampled
-    ]
-    return f"By chance: mean over pairs of selections from random {' or '.join(parts)}." if parts else ""
+    if compared.expected is None:
+        return ""
+    sources = [each.origin for each in (compared.before, compared.after) if each.resampled]
+    files = " and of ".join(dict.fromkeys(sources))
+    return f"By chance: what selections from disjoint quarters and halves of {files} have in common, extrapolated."

@@ -160,8 +160,8 @@ def _shares_up_to(points: Float, summary: ColumnSummary) -> tuple[Float, Float]:
     is_known = np.isin(points, own)
     if summary.kind != QUANTILES:
         is_known[:] = True
-    after = np.r_[until, summary.n_values][place + 1]
-    return until[place] / summary.n_values, np.where(is_known, until[place], after) / summary.n_values
+    before_next = np.r_[until[1:] - np.array(summary.ties or 0), summary.n_values][place]
+    return until[place] / summary.n_values, np.where(is_known, until[place], before_next) / summary.n_values
 
 
 def _median(summary: ColumnSummary) -> float:
