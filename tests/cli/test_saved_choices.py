@@ -193,6 +193,8 @@ def test_files_that_do_not_fit_are_refused_in_one_sentence(folder, change, messa
     assert (outcome.code, outcome.stdout) == (1, "")
     assert is_one_sentence(outcome.stderr)
     assert message.format(name=name, upper=name.upper()) in outcome.stderr
+    if "is not now" in message:
+        assert invoke("diff", "choice.json", "later.csv").stderr == outcome.stderr
     assert not (folder / "out.csv").exists()
 
 
@@ -247,16 +249,19 @@ def test_a_choice_is_compared_with_what_is_selected_from_the_next_file(folder):
     assert lines[0].endswith(". 1 of 12 columns has drifted: gene 5.")
     assert lines[1] == "Before: 5 of 12 columns of cells.csv (60 samples), by MaxVariance."
     assert lines[2] == "After: 5 of 12 columns of later.csv (300 samples), by MaxVariance."
-    assert "Without part: 1 column that cells.csv did not have." in lines
+    assert "Left out: 1 column that cells.csv did not have." in lines
     rows = [line.split() for line in lines if line.startswith("gene ")]
     assert next(row for row in rows if row[-1] == "in")[:2] == ["gene", "5"]
     assert sum(row[-1] == "out" for row in rows) == 1
     assert lines[-1].startswith(
-        "By chance: what selections from disjoint quarters and halves of cells.csv and of later"
+        "By chance: extrapolated from what selections from disjoint quarters and halves of cells.csv and of later"
     )
     unknown = invoke("diff", "choice.json", "later.csv", "--repeats", "0")
     assert unknown.code == 0
-    assert "By chance: what selections from disjoint quarters and halves of cells.csv have" in unknown.stdout
+    assert (
+        "By chance: extrapolated from what selections from disjoint quarters and halves of cells.csv have"
+        in unknown.stdout
+    )
 
 
 def test_two_choices_are_compared_without_data(folder):

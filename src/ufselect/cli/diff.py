@@ -73,14 +73,15 @@ def diff(
     say([f"{compared.sentence} {compared.drift.sentence}", *_sources(compared), *notes, *_notes(compared)])
     _print_changes(compared)
     print_drift(compared.drift)
-    say(["", *filter(None, [chance_in_words(compared)])])
+    if words := chance_in_words(compared):
+        say(["", words])
 
 
 def _selected_anew(
     before: Choice, data: Path, given: options.ReadOptions, method: str, n_splits: int | None, jobs: int
 ) -> tuple[Choice, dict[str, Any], list[str]]:
     """Select from another file with the method and parameters of a choice."""
-    from ufselect.files import column_summaries
+    from ufselect.files import check_still_numeric, column_summaries
     from ufselect.inspection import selector_of
 
     record = before.record
@@ -101,6 +102,7 @@ def _selected_anew(
         return load_table(data, settings, aside=(batch,) if batch else (), keep_values=True)
 
     loaded, _ = read_as_before(read, before, given, data)
+    check_still_numeric(before, loaded.table)
     loaded, notes = _known_columns(before, loaded)
     selector = selector_of(before, loaded.table.names, cls)
     known = selector.get_params()
@@ -110,7 +112,7 @@ def _selected_anew(
     if record.get("significant"):
         select_all_found(selector)
     settings = {key: record.get(key) for key in ("layer", "batch_key", "significant")} | {"counts": loaded.are_counts}
-    after = choice_of(selector, loaded, given, settings, batch=batches, n_splits=n_splits)
+    after = choice_of(selector, loaded, given, settings, batch=batches, n_splits=n_splits, known_digest=before.sha256)
     return after, column_summaries(loaded.table, before.summaries), [*loaded.notes, *notes]
 
 
@@ -125,7 +127,7 @@ def _known_columns(before: Choice, loaded: LoadedTable) -> tuple[LoadedTable, li
         raise ValueError(f"{table.path} has none of the columns of {before.origin}.")
     columns = np.array([place[name] for name in names])
     new = [name for name in table.names if name not in set(names) and name not in before.aside]
-    notes = [f"Without part: {counted(len(new), 'column')} that {before.origin} did not have."] if new else []
+    notes = [f"Left out: {counted(len(new), 'column')} that {before.origin} did not have."] if new else []
     if len(names) == len(table.names) and names == table.names:
         return loaded, notes
     values = table.X[:, columns]

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from ufselect.files.choice import (
         Choice,
         Resampled,
+        check_still_numeric,
         choice_as_json,
         chosen_from,
         column_summaries,
@@ -33,6 +34,7 @@ __all__ = [
     "Resampled",
     "Selection",
     "Table",
+    "check_still_numeric",
     "check_writable",
     "choice_as_json",
     "chosen_from",

@@ -452,8 +452,9 @@ def chosen_from(choice: Choice, table: Table, *, all_columns: bool = False) -> t
         If a selected column is missing, or is not numeric. The message is one sentence.
     """
     table = with_columns_aside(table, [name for name in choice.aside if name in set(table.names)])
+    check_still_numeric(choice, table)
     table = _with_empty_columns(choice, table)
-    _ensure_numeric(choice, table)
+    _check_present(choice, table)
     place = {name: index for index, name in enumerate(table.names)}
     wanted = set(choice.names if all_columns else choice.selected)
     kept = [index for index, name in enumerate(choice.names) if name in wanted and name in place]
@@ -509,13 +510,10 @@ def _known(values: NDArray[Any]) -> list[str]:
     return [text for text in as_texts(values) if text]
 
 
-def _ensure_numeric(choice: Choice, table: Table) -> None:
-    """Raise an error if a selected column is missing or is not numeric."""
-    present = set(table.names)
-    lacking = [name for name in choice.selected if name not in present]
-    if not lacking:
-        return
-    changed = next((name for name in lacking if name in table.aside), None)
+def check_still_numeric(choice: Choice, table: Table) -> None:
+    """Raise an error if a selected column has other values than numbers."""
+    aside = set(choice.selected) & set(table.aside)
+    changed = next((name for name in choice.selected if name in aside and any(_known(table.aside[name]))), None)
     if changed is not None:
         row, text = _first_text(table.aside[changed])
         reason = table.reasons.get(changed, "set aside")
@@ -525,6 +523,14 @@ def _ensure_numeric(choice: Choice, table: Table) -> None:
             f"{table.path}: column '{shown(changed)}' was numeric in {choice.origin} and is not now: {reason}"
             f"{'' if text in reason else f', {shown(text)!r} in row {row:,}'}."
         )
+
+
+def _check_present(choice: Choice, table: Table) -> None:
+    """Raise an error if a selected column is missing."""
+    present = set(table.names)
+    lacking = [name for name in choice.selected if name not in present]
+    if not lacking:
+        return
     new = [name for name in (*table.names, *table.aside) if name not in choice.names]
     named = [f"'{shown(name)}'{_guess(name, new)}" for name in lacking[:_MOST_NAMED]]
     raise ValueError(

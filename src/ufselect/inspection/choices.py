@@ -294,6 +294,8 @@ class ChoiceComparison:
     def sentence(self) -> str:
         """How many columns are the same, beside how many would be by chance."""
         m = self.n_same + len(self.went_out)
+        if not m:
+            return "No column that was selected before is among those of the other data."
         verb = "is" if 1 in (m, self.n_same) else "are"
         how = f"{self.n_same:,} of {m:,} columns {verb} the same"
         if self.replaced:
@@ -480,4 +482,4 @@ def chance_in_words(compared: ChoiceComparison) -> str:
         return ""
     sources = [each.origin for each in (compared.before, compared.after) if each.resampled]
     files = " and of ".join(dict.fromkeys(sources))
-    return f"By chance: what selections from disjoint quarters and halves of {files} have in common, extrapolated."
+    return f"By chance: extrapolated from what selections from disjoint quarters and halves of {files} have in common."
