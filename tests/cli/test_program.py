@@ -16,7 +16,7 @@ import ufselect
 from ufselect.cli.methods import own_parameters
 
 SLOW = {"pandas", "plotly", "torch", "dask", "sklearn", "pyarrow", "anndata", "h5py", "numba", "scipy", "matplotlib"}
-COMMANDS = ["select", "compare", "explain", "evaluate", "dedupe", "methods", "demo", "bench"]
+COMMANDS = ["select", "compare", "explain", "evaluate", "dedupe", "apply", "diff", "methods", "demo", "bench"]
 
 
 def in_one_line(text):

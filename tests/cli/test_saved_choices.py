@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 
 import anndata
 import numpy as np
@@ -10,7 +11,11 @@ import pytest
 import scipy.sparse as sp
 from command_line import NAMES, dense_numbers, frame, invoke, is_one_sentence, read_back, run_alone, write_source
 
-from ufselect.files import read_choice
+from ufselect import MaxVariance
+from ufselect.cli.options import ReadOptions
+from ufselect.cli.reading import load_table
+from ufselect.cli.saving import choice_of
+from ufselect.files import read_choice, write_choice
 
 
 @pytest.fixture
@@ -61,6 +66,26 @@ def test_the_file_holds_the_choice_and_how_it_was_made(folder):
         "select", "cells.csv", "-m", "5", "--no-test", "--aside", "gene 11", "--exclude", "gene 10", "--names"
     )
     assert named.stdout.splitlines() == content["selected"]
+
+
+def test_roles_are_kept_and_categories_summarized(folder):
+    write_source(folder, "cells.csv")
+    loaded = load_table(Path("cells.csv"))
+    roles = [
+        SimpleNamespace(name="kind", role="category", reason="3 values"),
+        SimpleNamespace(name="cell", role="id", reason="text"),
+    ]
+    object.__setattr__(loaded, "roles", roles)
+    choice = choice_of(MaxVariance(3).fit(loaded.X), loaded, ReadOptions(), {}, n_splits=0)
+    assert [each["role"] for each in choice.roles] == ["category", "id"]
+    assert choice.summaries["kind"].counts == (20, 20, 20)
+    assert len(choice.summaries) == 13
+    write_choice("choice.json", choice)
+    assert read_choice("choice.json").roles == choice.roles
+    frame().assign(kind=["flat"] * 50 + ["round"] * 10).to_csv("later.csv", index=False)
+    outcome = invoke("diff", "choice.json", "later.csv")
+    assert "1 of 13 columns has drifted: kind." in outcome.stdout
+    assert "'flat' 33 % → 83 %" in outcome.stdout
 
 
 def test_the_choice_is_written_with_the_other_files_or_not_at_all(folder):

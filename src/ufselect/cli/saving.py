@@ -45,6 +45,7 @@ def choice_of(
     """
     from sklearn import config_context
 
+    from ufselect.files.summaries import summarized
     from ufselect.inspection import recorded_choice
 
     table, X = loaded.table, loaded.X
@@ -71,13 +72,13 @@ def choice_of(
             choice = recorded(n_splits)
         except ValueError:  # too few samples in a part
             choice = recorded(0)
+    roles = getattr(loaded, "roles", None) or ()
+    categories = [each.name for each in roles if each.role == "category" and each.name in table.aside]
     return replace(
         choice,
+        summaries=choice.summaries | {name: summarized(table.aside[name]) for name in categories},
         aside={name: table.reasons.get(name, "") for name in table.aside},
-        roles=tuple(
-            {"name": each.name, "role": str(each.role), "reason": str(each.reason)}
-            for each in getattr(loaded, "roles", None) or ()
-        ),
+        roles=tuple({"name": each.name, "role": str(each.role), "reason": str(each.reason)} for each in roles),
         settings=_settings(options),
         source=table.path.name,
         sha256=digest,

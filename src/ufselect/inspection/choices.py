@@ -334,19 +334,16 @@ def compare_choices(before: Choice, after: Choice, *, drift: Drift | None = None
     Examples
     --------
     >>> import numpy as np
-    >>> from ufselect import KernelFSASL
-    >>> from ufselect.datasets import make_planted_clusters
+    >>> from ufselect import MaxVariance
     >>> from ufselect.inspection import compare_choices, recorded_choice
-    >>> X = make_planted_clusters(400, 4, 10, 40, random_state=0).X
-    >>> this_week, next_week = X[::2], X[1::2] + 2.0 * (np.arange(X.shape[1]) == 7)
-    >>> before, after = (
-    ...     recorded_choice(KernelFSASL(10).fit(each), each, n_splits=2) for each in (this_week, next_week)
-    ... )
-    >>> compared = compare_choices(before, after)
-    >>> compared.sentence
-    '10 of 10 columns are the same; by chance from samples of this size alone 10.0 would be.'
-    >>> compared.drift.sentence
-    '1 of 50 columns has drifted: x7.'
+    >>> rng, scales = np.random.default_rng(0), 1.5 ** np.arange(12)
+    >>> may, june = rng.normal(size=(200, 12)) * scales, rng.normal(size=(150, 12)) * scales
+    >>> june[:, 7] += 20.0
+    >>> before, after = (recorded_choice(MaxVariance(4).fit(each), each, n_splits=5) for each in (may, june))
+    >>> compare_choices(before, after).sentence
+    '4 of 4 columns are the same; by chance from samples of this size alone 4.0 would be.'
+    >>> compare_choices(before, after).drift.sentence
+    '1 of 12 columns has drifted: x7.'
     """
     known = set(after.names)
     missing = tuple(name for name in before.selected if name not in known)
