@@ -60,7 +60,7 @@ def test_the_file_holds_the_choice_and_how_it_was_made(folder):
     assert len(content["record"]["alignment_curve"]) == len(content["selected"]) == 5
     assert len(content["resampled"]["halves"]) == 5
     assert set(content["summaries"]) == set(NAMES[:11])
-    assert {each["role"] for each in content["roles"]} == {"numeric", "date", "id"}
+    assert {each["role"] for each in content["roles"]} == {"numeric", "date", "text"}
     named = invoke(
         "select", "cells.csv", "-m", "5", "--no-test", "--aside", "gene 11", "--exclude", "gene 10", "--names"
     )
