@@ -36,7 +36,7 @@ def test_the_commands_of_the_readme_run(tmp_path, monkeypatch):
         1
     ].splitlines()
     assert first.startswith("ufselect demo demo ")
-    assert len(commands) == 10
+    assert len(commands) == 13
     monkeypatch.chdir(tmp_path)
     write_digits(tmp_path / "demo" / "digits.csv")
     for command in commands:

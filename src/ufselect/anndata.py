@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ufselect import __version__
 from ufselect._utils.naming import object_named
 from ufselect._utils.types import Indices
 from ufselect._utils.wording import counted, listed, occurrences, shown
@@ -20,19 +19,17 @@ from ufselect.base import BaseSelector
 from ufselect.base.groups import ColumnGroups
 from ufselect.base.screening import KeepExclude, called, why_useless
 from ufselect.columns.tabular import as_mask, columns_matching, is_missing, is_pattern, marked_columns
-from ufselect.files import Selection, Table, infinite_values, looks_like_counts, missing_values, negative_values
+from ufselect.files import Table, infinite_values, looks_like_counts, missing_values, negative_values
 from ufselect.files.annotated import annotate, annotated_numbers
 from ufselect.files.errors import UnreadableError
+from ufselect.inspection.choices import recorded_selection
 from ufselect.preprocessing import LogNormalize
-from ufselect.significance import ColumnSignificance, fit_tested
+from ufselect.significance import fit_tested
 
 if TYPE_CHECKING:
     from anndata import AnnData
 
 __all__ = ["select_genes"]
-
-_WITHOUT_EFFECT = {"n_jobs", "verbose"}  # on the result
-_FIGURES_OF_TEST = ("fdr", "n_found", "n_tested", "n_samples", "n_splits", "n_permutations", "n_strata")
 
 
 def select_genes(
@@ -156,33 +153,6 @@ def select_genes(
     settings = {"layer": layer, "batch_key": batch_key, "counts": are_counts}
     annotate(annotated, recorded_selection(selector, names, settings), np.arange(len(names)))
     return annotated if copy else None
-
-
-def recorded_selection(selector: BaseSelector, names: Sequence[str], settings: Mapping[str, Any]) -> Selection:
-    """Return the result of a fitted selector, with a record of how it was made; ``settings`` precede the fit."""
-    params = selector.get_params()
-    keep_exclude = {key: params.pop(key, None) for key in ("keep", "exclude")}
-    given = params.pop("groups", None)
-    groups = None if given is None else selector.group_names_[selector.groups_].tolist()
-    significance = getattr(selector, "significance_", None)
-    record: dict[str, Any] = {
-        "version": __version__,
-        "method": type(selector).__name__,
-        "params": {key: value for key, value in params.items() if key not in _WITHOUT_EFFECT},
-        "n_selected": int(selector.n_features_),
-        **{key: indices and [names[index] for index in indices] for key, indices in keep_exclude.items()},
-        "groups": groups,
-        **settings,
-        "alignment_curve": getattr(selector, "alignment_curve_", None),
-        "test": significance and _record_of(significance, selector.get_support(indices=True)),
-    }
-    q_values = significance and significance.q_values
-    return Selection(selector.scores_, selector.ranking_, selector.n_features_, record, q_values)
-
-
-def _record_of(significance: ColumnSignificance, chosen: Indices) -> dict[str, Any]:
-    figures = {name: getattr(significance, name) for name in _FIGURES_OF_TEST}
-    return {"verdict": significance.verdict_on(chosen), **figures}
 
 
 def _check(adata: Any, copy: bool) -> None:

@@ -16,7 +16,7 @@ import ufselect
 from ufselect.cli.methods import own_parameters
 
 SLOW = {"pandas", "plotly", "torch", "dask", "sklearn", "pyarrow", "anndata", "h5py", "numba", "scipy", "matplotlib"}
-COMMANDS = ["select", "compare", "explain", "evaluate", "dedupe", "methods", "demo", "bench"]
+COMMANDS = ["select", "compare", "explain", "evaluate", "dedupe", "apply", "diff", "methods", "demo", "bench"]
 
 
 def in_one_line(text):
@@ -69,7 +69,7 @@ def options_shown(*arguments):
 def test_help_shows_the_options_that_people_use_and_help_all_every_one(command):
     (few, text), (every, _) = options_shown(command, "--help"), options_shown(command, "--help-all")
     assert few == [name for name in every if name in few]
-    assert 8 <= len(few) <= 15 < len(every)
+    assert 8 <= len(few) <= 16 < len(every)
     assert {"aside", "impute", "jobs", "help-all", "help"} <= set(few)
     assert {"counts", "delimiter", "encoding", "sheet", "debug"} <= set(every) - set(few)
     assert f"ufselect {command} --help-all lists all {len(every)} options" in text

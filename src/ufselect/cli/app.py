@@ -18,10 +18,12 @@ except ImportError as error:
 from ufselect import __version__
 from ufselect._utils.atomic_files import files_recorded
 from ufselect._utils.wording import in_one_line, listed
+from ufselect.cli.apply import apply
 from ufselect.cli.bench import bench
 from ufselect.cli.compare import compare
 from ufselect.cli.dedupe import dedupe
 from ufselect.cli.demo import demo
+from ufselect.cli.diff import diff
 from ufselect.cli.evaluate import evaluate
 from ufselect.cli.explain import explain
 from ufselect.cli.methods import (
@@ -97,13 +99,13 @@ def program_for(arguments: Sequence[str]) -> typer.Typer:
     )
     program.callback()(_version)
     shows_all = "--help-all" in options_in(arguments)
-    for command in (select, compare, explain, evaluate, dedupe, methods, demo, bench):
+    for command in (select, compare, explain, evaluate, dedupe, apply, diff, methods, demo, bench):
         described, name = docstring_of(command), command.__name__
         if command in (methods, demo, bench):
             program.command(help=described)(command)
             continue
         # Only if this command is in use: importing the method would make the others wait.
-        takes_method = command not in (compare, dedupe) and name in arguments[:1]
+        takes_method = command not in (compare, dedupe, apply, diff) and name in arguments[:1]
         cls = class_named(method_in(arguments)) if takes_method else None
         built = as_program(command, cls, shows_all=shows_all)
         program.command(help=described, epilog=_where_others_are(name, built, cls, shows_all=shows_all))(built)

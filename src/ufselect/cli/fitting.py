@@ -186,6 +186,20 @@ def _is_default(selector: BaseSelector, parameter: str) -> bool:
     return default is None or selector.get_params().get(parameter) == default.default
 
 
+def select_all_found(selector: BaseSelector) -> None:
+    """Select the columns that are found, which come first in every ranking, and those that are kept."""
+    significance: ColumnSignificance = selector.significance_
+    if not significance.n_found:
+        raise ValueError(significance.verdict)
+    chosen = significance.found & significance.tested
+    chosen[selector.get_params().get("keep") or []] = True
+    groups = getattr(selector, "groups_", None)
+    selector.n_features_ = count = int(chosen.sum())
+    if groups is not None:
+        selector.n_groups_ = count = len(set(groups[chosen]))
+    selector.set_params(n_features_to_select=count)
+
+
 def verdict_of(selector: BaseSelector) -> list[str]:
     """Return a sentence on how many columns are found and selected, and one on what the test cannot see."""
     from ufselect.base.significance import LIMITS

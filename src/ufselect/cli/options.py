@@ -84,6 +84,7 @@ Data = Annotated[
         readable=False,  # checked when the file is read
     ),
 ]
+SavedChoice = Annotated[Path, typer.Argument(metavar="CHOICE", help="File that select --save wrote.", readable=False)]
 Features = Annotated[
     str | None,
     typer.Option(

@@ -13,7 +13,7 @@ from ufselect.cli.columns import parts_of, why_not_a_column
 from ufselect.cli.options import ReadOptions
 
 if TYPE_CHECKING:
-    from ufselect.files import Table
+    from ufselect.files import Choice, Table
     from ufselect.preprocessing import ColumnRole, TablePreparer
 
 _MOST_COMPARED = 5000  # columns among which near copies are looked for
@@ -32,12 +32,18 @@ class Features:
     filled: Any  # which values of X are filled in; None if none is
 
 
-def prepared(table: Table, options: ReadOptions, keep: Sequence[str], in_order: bool) -> Features:
-    """Decide the roles of the columns, and encode those that are features; those in ``keep`` are."""
+def prepared(
+    table: Table, options: ReadOptions, keep: Sequence[str], in_order: bool, like: Choice | None = None
+) -> Features:
+    """Decide the roles of the columns, and encode those that are features; those in ``keep`` are.
+
+    Of columns ``like`` those of a choice, its features have the roles that they had, and no others are features.
+    """
     from ufselect.columns.tabular import columns_matching
     from ufselect.preprocessing import TablePreparer
 
     names, roles = [*table.names, *table.aside], _requested_roles(table, options)
+    roles = _known_roles(table, like) | roles if like else roles
     kept = {names[j] for columns in columns_matching(parts_of(keep, names), names).values() for j in columns}
     texts = _texts(table, options, {*roles, *kept}, in_order)
     preparer = TablePreparer(
@@ -81,6 +87,15 @@ def _requested_roles(table: Table, options: ReadOptions) -> dict[str, str]:
             reason = why_not_a_column(name, [*table.names, *table.aside], table.reasons)
             raise typer.BadParameter(reason, param_hint="--role")
     return roles
+
+
+def _known_roles(table: Table, choice: Choice) -> dict[str, str]:
+    """Return the roles of features in a choice, and of all other columns that they are set aside."""
+    from ufselect.files.table import REQUESTED
+
+    features = {each["name"]: each["role"] for each in choice.roles if each["name"] in choice.names}
+    names = [*table.names, *(name for name in table.aside if table.reasons[name] != REQUESTED)]
+    return {name: features.get(name, "text") for name in names}
 
 
 def _texts(table: Table, options: ReadOptions, wanted: set[str], in_order: bool) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from ufselect.cli.output import print_table, say
 from ufselect.cli.preparing import Features, prepared
 
 if TYPE_CHECKING:
-    from ufselect.files import Selection, Table
+    from ufselect.files import Choice, Selection, Table
     from ufselect.preprocessing import ColumnRole
 
 _TABLES = ("csv", "tsv", "parquet", "xlsx")
@@ -164,28 +164,31 @@ def load_table(
     keep_values: bool = False,
     in_order: bool = False,
     prepare: bool = True,
+    like: Choice | None = None,
 ) -> LoadedTable:
     """Read a file and decide the roles of its columns; raise an error that names the columns with infinite values.
 
     Columns in ``aside`` are no features, besides those in the options; those in ``keep`` are, whatever they hold.
     Unless ``keep_values``, counts are normalised in place. Of columns ``in_order``, as wavelengths are, neighbours may
-    be alike, and text is no feature. Unless ``prepare``, columns are as they are.
+    be alike, and text is no feature. Unless ``prepare``, columns are as they are. ``like`` gives columns their roles.
     """
-    from ufselect.files import infinite_values, missing_values, read_table, with_medians
+    from ufselect.files import check_still_numeric, infinite_values, missing_values, read_table, with_medians
 
     options = options or ReadOptions()
     aside = (*(options.aside or ()), *aside)
-    layer = options.layer or None
+    layer, prepare = options.layer or None, prepare and (like is None or bool(like.roles))
     table = read_table(path, aside=aside, layer=layer, require_numbers=not prepare, verbose=1, **options.of_text)
+    if like:
+        check_still_numeric(like, table)
     if infinite := infinite_values(table):
         raise ValueError(f"{occurrences('infinite', infinite)}; replace them, or set the columns aside with --aside.")
     # Judged by the table as read: medians of counts need not be whole numbers.
     counts = _notes_on_counts(table, options.counts)
     if prepare and not counts and _is_of_many_kinds(table):
-        return _with_features(table, prepared(table, options, keep, in_order), options)
+        return _with_features(table, prepared(table, options, keep, in_order, like), options)
     if options.role:
         raise typer.BadParameter(f"the columns of {table.path.name} are taken as they are", param_hint="--role")
-    ready, source, missing = table, _what_was_read(table), missing_values(table)
+    ready, source, missing = table, what_was_read(table), missing_values(table)
     if missing and options.impute is None:
         raise ValueError(f"{occurrences('missing', missing)}; use --impute median to replace them.")
     notes = [*counts, source, *table.notes]
@@ -210,7 +213,7 @@ def _is_of_many_kinds(table: Table) -> bool:
 
 def _with_features(table: Table, features: Features, options: ReadOptions) -> LoadedTable:
     """Return a table of columns of many kinds with its features, and notes on them."""
-    source, missing, roles = _what_was_read(table, of_all=True), features.missing, features.roles
+    source, missing, roles = what_was_read(table, of_all=True), features.missing, features.roles
     numbers = [each.name for each in roles if each.role == "numeric" and not each.reason]
     notes = [source, *table.notes, *([_note_on_missing(missing, options)] if missing else [])]
     notes += _notes_on_codes(table, numbers)
@@ -265,7 +268,7 @@ def notes_on_aside(reasons: Mapping[str, str]) -> list[str]:
     return [f"Set aside: {listed(columns, longest=_LONGEST_REASON)}."]
 
 
-def _what_was_read(table: Table, *, of_all: bool = False) -> str:
+def what_was_read(table: Table, *, of_all: bool = False) -> str:
     """Return a sentence on the size of a table, with the number of all columns or of the numeric ones."""
     from scipy.sparse import issparse
 

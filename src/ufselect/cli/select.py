@@ -23,6 +23,7 @@ from ufselect.cli.fitting import (
     modest_resources,
     notes_on_fit,
     print_ranking,
+    select_all_found,
     selected_names,
     verdict_of,
 )
@@ -36,12 +37,12 @@ from ufselect.cli.output import (
     write_all,
 )
 from ufselect.cli.reading import LoadedTable, load_table, notes_on_aside, print_all_roles, print_roles
+from ufselect.cli.saving import choice_of
 from ufselect.cli.select_dask import refuse_with_dask, select_with_dask
 
 if TYPE_CHECKING:
     from ufselect.base import BaseSelector
     from ufselect.inspection import Stability
-    from ufselect.significance import ColumnSignificance
 
 _N_RANDOM = 5
 _FEW = 0.1
@@ -66,6 +67,15 @@ def select(
         ),
     ] = None,
     report: options.Report = None,
+    save: Annotated[
+        Path | None,
+        typer.Option(
+            "--save",
+            metavar="CHOICE.json",
+            readable=False,
+            help="Write the choice to this file, for apply and diff on the next one.",
+        ),
+    ] = None,
     image: Annotated[
         str, typer.Option("--image", metavar="HxW", help="The columns are the pixels of images of this size.")
     ] = "",
@@ -116,7 +126,7 @@ def select(
         _refuse_with_significant(selector, features, test_options)
     choice = ColumnChoice.of(column_options)
     if dask is not None:
-        of_one_file = {"output": output, "report": report, "image": image, "ordered": ordered}
+        of_one_file = {"output": output, "report": report, "save": save, "image": image, "ordered": ordered}
         of_one_file["significant"] = significant
         refuse_with_dask(of_one_file | vars(choice) | vars(read_options))
         select_with_dask(data, selector, read_options, scheduler=dask, names=names)
@@ -126,6 +136,7 @@ def select(
         raise typer.BadParameter("the order of columns is shown in a report only; add --report", param_hint="--ordered")
     ensure_table_can_be_written(output, data)
     ensure_can_be_written(report, data, "--report", suffix=".html")
+    ensure_can_be_written(save, data, "--save", suffix=".json")
     if pixels and read_options.counts is None:
         read_options = replace(read_options, counts=options.Counts.no)
     in_order = ordered or parameters.get("min_distance", 1) != 1  # of which neighbours may be alike
@@ -134,7 +145,7 @@ def select(
         read_options,
         aside=choice.aside,
         keep=choice.keep,
-        keep_values=needs_values(output, data),
+        keep_values=save is not None or needs_values(output, data),
         in_order=in_order,
         prepare=not pixels,
     )
@@ -145,13 +156,13 @@ def select(
         reason = f"{pixels[0]} × {pixels[1]} is {pixels[0] * pixels[1]:,} pixels, but there are {d:,} columns"
         raise typer.BadParameter(reason, param_hint="--image")
     notes = [*loaded.notes, *choice.apply(selector, loaded)]
-    batches = choice.batches(loaded)
+    batches, command = choice.batches(loaded), shlex.join(["ufselect", *context.obj])
     before_fit = perf_counter()
     fit_with_notes(selector, loaded.X, batch=batches, fdr=fdr, filled=loaded.filled)
     if significant:
-        _select_all_found(selector)
+        select_all_found(selector)
     fit = time_and_memory(before_fit)
-    pages = {}
+    pages, stability = {}, None
     with config_context(assume_finite=True):  # the fit has validated X
         all_notes = [*notes, *notes_on_fit(selector, significant=significant), *_notes_on_constant(selector, loaded.X)]
         alignment = alignment_of(selector, loaded.X if batches is None else None)
@@ -160,12 +171,15 @@ def select(
             # What was read stands among the facts, and what is set aside in a table.
             aside = notes_on_aside(loaded.table.reasons)
             of_page = [each for each in loaded.without_source([*all_notes, *kept]) if each not in aside]
-            shown = {"image": pixels, "ordered": ordered, "command": shlex.join(["ufselect", *context.obj])}
+            shown = {"image": pixels, "ordered": ordered, "command": command}
             stability = _stability(selector, loaded.X, batches, fit_options.seed)
             pages[report] = _page(selector, loaded, notes=of_page, fit=fit, stability=stability, **shown)
             kept += [] if stability is None else [stability.sentence]
-    # Before anything is printed: a reader such as head may close the pipe early.
     record = {"layer": read_options.layer or None, "batch_key": choice.batch or None, "counts": loaded.are_counts}
+    saved = {"command": command, "stability": "" if stability is None else stability.sentence}
+    settings = record | {"significant": significant or None}
+    pages |= {save: _choice_text(selector, loaded, read_options, settings, batches, **saved)} if save else {}
+    # Before anything is printed: a reader such as head may close the pipe early.
     write_all({output: _table_writer(output, selector, loaded, record)} if output else {}, pages)
     if names:
         say([*verdict_of(selector), *notes, *loaded.summary], err=True)
@@ -175,7 +189,7 @@ def select(
     print_roles(loaded)
     shares = {name: count / loaded.table.shape[0] for name, count in loaded.missing.items()}
     print_ranking(selector, loaded.variables, further="--names lists all, -o writes them", missing=shares)
-    written = [f"Wrote {path}." for path in (output, report) if path]
+    written = [f"Wrote {path}." for path in (output, report, save) if path]
     say(["", *alignment, *kept, *written, f"Took {time_and_memory(start)}; the fit {fit}."])
 
 
@@ -191,20 +205,6 @@ def _refuse_with_significant(selector: BaseSelector, features: str | None, test_
     for what, is_given in refused.items():
         if is_given:
             raise typer.BadParameter(f"does not work with {what}", param_hint="--significant")
-
-
-def _select_all_found(selector: BaseSelector) -> None:
-    """Select the columns that are found, which come first in every ranking, and those that are kept."""
-    significance: ColumnSignificance = selector.significance_
-    if not significance.n_found:
-        raise ValueError(significance.verdict)
-    chosen = significance.found & significance.tested
-    chosen[selector.get_params().get("keep") or []] = True
-    groups = getattr(selector, "groups_", None)
-    selector.n_features_ = count = int(chosen.sum())
-    if groups is not None:
-        selector.n_groups_ = count = len(set(groups[chosen]))
-    selector.set_params(n_features_to_select=count)
 
 
 def _notes_on_constant(selector: BaseSelector, X: Any) -> list[str]:
@@ -286,12 +286,25 @@ def _stability(selector: BaseSelector, X: Any, batch: Any, seed: int) -> Stabili
         return None
 
 
+def _choice_text(
+    selector: BaseSelector,
+    loaded: LoadedTable,
+    read_options: options.ReadOptions,
+    settings: Mapping[str, Any],
+    batch: Any,
+    **known: Any,
+) -> str:
+    from ufselect.files import choice_as_json
+
+    return choice_as_json(replace(choice_of(selector, loaded, read_options, settings, batch=batch), **known))
+
+
 def _table_writer(
     output: Path, selector: BaseSelector, loaded: LoadedTable, settings: Mapping[str, Any]
 ) -> Callable[[Path], None]:
-    from ufselect.anndata import recorded_selection
     from ufselect.files import write_table
     from ufselect.files.registry import known_format
+    from ufselect.inspection.choices import recorded_selection
 
     known, selection = known_format(output), recorded_selection(selector, loaded.names, settings)
     written = loaded.as_written(selection, all_columns=known is not None and known.annotates)

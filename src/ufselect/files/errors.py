@@ -15,6 +15,14 @@ class UnreadableError(ValueError):
     """Why a file cannot be read, as the end of a sentence that starts with the name of the file."""
 
 
+class UnknownColumnsError(UnreadableError):
+    """Columns that are to be set aside are not in the file."""
+
+    def __init__(self, reason: str, unknown: tuple[str, ...]) -> None:
+        super().__init__(reason)
+        self.unknown = unknown
+
+
 class RaggedError(UnreadableError):
     """A row has more or fewer values than there are columns."""
 

@@ -14,7 +14,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from ufselect._utils.wording import listed, shortened
-from ufselect.files.errors import UnreadableError
+from ufselect.files.errors import UnknownColumnsError, UnreadableError
 from ufselect.files.registry import check_writable, format_of, imported, known_format
 
 REQUESTED = "requested"
@@ -110,12 +110,11 @@ def checked_names(names: Sequence[str]) -> tuple[str, ...]:
 def check_aside(aside: Sequence[str], names: Sequence[str]) -> None:
     """Raise an error if a column to set aside is not in the file."""
     known = set(names)
-    for name in aside:
-        if name not in known:
-            close = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
-            found = listed(close or names, quoted=True)
-            hint = f"the closest names are {found}" if close else f"its columns are {found}"
-            raise UnreadableError(f"has no column named {shortened(name)!r}; {hint}.")
+    if unknown := tuple(name for name in aside if name not in known):
+        close = difflib.get_close_matches(unknown[0], names, n=3, cutoff=0.5)
+        found = listed(close or names, quoted=True)
+        hint = f"the closest names are {found}" if close else f"its columns are {found}"
+        raise UnknownColumnsError(f"has no column named {shortened(unknown[0])!r}; {hint}.", unknown)
 
 
 def row_labels(aside: dict[str, NDArray[Any]]) -> NDArray[Any] | None:

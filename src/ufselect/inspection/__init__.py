@@ -2,7 +2,16 @@
 
 from ufselect._utils.seeds import draws_of_samples
 from ufselect.inspection.baselines import Baseline, EvenSpacing, PivotedQR, UncorrelatedVariance
+from ufselect.inspection.choices import (
+    ChoiceComparison,
+    chance_in_words,
+    compare_choices,
+    recorded_choice,
+    resampled_selections,
+    selector_of,
+)
 from ufselect.inspection.comparison import ComparedSelection, Comparison, compare_selectors
+from ufselect.inspection.drift import ColumnDrift, Drift, column_drift
 from ufselect.inspection.evaluation import EvaluatedColumns, Evaluation, evaluate
 from ufselect.inspection.explanation import (
     Explanation,
@@ -17,8 +26,11 @@ from ufselect.inspection.stability import Stability, stability_of
 
 __all__ = [
     "Baseline",
+    "ChoiceComparison",
+    "ColumnDrift",
     "ComparedSelection",
     "Comparison",
+    "Drift",
     "EvaluatedColumns",
     "Evaluation",
     "EvenSpacing",
@@ -28,6 +40,9 @@ __all__ = [
     "Stability",
     "UncorrelatedVariance",
     "alignment_of_selection",
+    "chance_in_words",
+    "column_drift",
+    "compare_choices",
     "compare_selectors",
     "dense_columns",
     "draws_of_samples",
@@ -35,6 +50,9 @@ __all__ = [
     "explain_features",
     "gains_of",
     "neighborhoods_kept",
+    "recorded_choice",
+    "resampled_selections",
     "selection_overlap",
+    "selector_of",
     "stability_of",
 ]

@@ -186,7 +186,7 @@ def stability_of(
     chosen = [np.flatnonzero(each & candidates) for each in selected]
     sizes, among = [len(each) for each in chosen], np.flatnonzero(candidates)
     by_chance = _values_by_chance(sizes, len(among))
-    near_copies, rng = _NearCopies(data), np.random.default_rng(0)
+    near_copies, rng = NearCopies(data), np.random.default_rng(0)
     grouped = near_copies.grouped(chosen, len(among))
     affordable = _MOST_PAIRS // max(len(grouped.members), 1) ** 2
     random = [
@@ -258,7 +258,7 @@ class _Grouped(NamedTuple):
     value: float
 
 
-class _NearCopies:
+class NearCopies:
     """Which columns are near-copies of each other, by some of the samples."""
 
     def __init__(self, data: MatrixInMemory) -> None:
@@ -267,6 +267,29 @@ class _NearCopies:
             rows, self._batches = self._batches.among(rows)
         points = data.rows(rows)
         self._points = points.tocsc() if sp.issparse(points) else points
+
+    def of(self, chosen: Indices) -> tuple[Indices, Indices]:
+        """Return the other columns that are near-copies of some columns, and the column that each is most like."""
+        data = MatrixInMemory(self._points, self._batches)
+        varying = np.flatnonzero(~data.is_constant("standard"))
+        places = np.flatnonzero(np.isin(varying, chosen))
+        if not len(places):
+            return places, places
+        X = data.prepared(varying, center=True, scale="standard")
+        lengths = np.sqrt(X.squared_norms())
+        best, original = np.zeros(len(varying)), np.zeros(len(varying), dtype=np.intp)
+        for block, values in wide_column_blocks(X):
+            some = np.flatnonzero(np.isin(np.arange(len(varying))[block], places))
+            if not len(some):
+                continue
+            among = np.arange(len(varying))[block][some]
+            likeness = np.abs(X.transposed_matmul(values[:, some])) / np.outer(lengths, lengths[among])
+            most = likeness.argmax(axis=1)
+            highest = likeness[np.arange(len(varying)), most]
+            is_better = highest > best
+            best[is_better], original[is_better] = highest[is_better], varying[among[most[is_better]]]
+        near = np.flatnonzero((best >= _NEAR_COPIES) & ~np.isin(varying, chosen))
+        return varying[near], original[near]
 
     def grouped(self, chosen: Sequence[Indices], n_columns: int) -> _Grouped:
         """Compare selections from so many columns by groups of near-copies among the selected ones."""
