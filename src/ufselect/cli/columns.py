@@ -72,30 +72,29 @@ class ColumnChoice:
 
         The columns of a category are a group. Raise an error if wishes contradict each other.
         """
-        from ufselect.base.screening import why_useless
-
         names, columns, groups = loaded.names, loaded.columns_of_variables, self.groups_of(loaded)
         variables, aside = list(columns), loaded.aside
-        found: dict[str, Any] = {}
-        for option, texts in {"keep": self.keep, "exclude": self.exclude}.items():
-            # To exclude a column that is set aside changes nothing.
-            wanted = [text for text in texts if option == "keep" or text in columns or text not in aside]
-            if wanted:
-                matching = _with_whole_groups(wanted, variables, aside, groups, f"--{option}")
-                found[option] = [column for variable in matching for column in columns[variables[variable]]]
-        keep = found.get("keep", [])
-        if both := sorted(set(keep) & set(found.get("exclude", ()))):
-            reason = f"column '{shown(names[both[0]])}' is in --exclude as well"
-            raise typer.BadParameter(reason, param_hint="--keep")
-        if groups is not None or loaded.groups is not None:  # whose columns need not all vary
+        wanted = {"keep": list(self.keep), "exclude": _not_only_aside(self.exclude, variables, aside)}
+        matching = {
+            option: [variables[j] for j in _with_whole_groups(texts, variables, aside, groups, f"--{option}")]
+            for option, texts in wanted.items()
+            if texts
+        }
+        found: dict[str, Any] = {
+            option: [column for name in matched for column in columns[name]] for option, matched in matching.items()
+        }
+        keep = matching.get("keep", [])
+        if both := sorted(set(keep) & set(matching.get("exclude", ()))):
+            raise typer.BadParameter(f"column '{shown(both[0])}' is in --exclude as well", param_hint="--keep")
+        if groups is None and (useless := _why_useless(keep, loaded)):
+            raise typer.BadParameter(useless, param_hint="--keep")
+        if groups is not None or loaded.groups is not None:
             codes = range(len(variables)) if groups is None else groups.codes
             of_variables = {name: variables[code] if groups is None else groups.names[code]
                             for name, code in zip(variables, codes, strict=True)}  # fmt: skip
             found["groups"] = {
                 j: of_variables[name] for j, name in enumerate(loaded.variables) if of_variables[name] != names[j]
             }
-        elif keep and (useless := why_useless(loaded.X[:, keep], [names[column] for column in keep])):
-            raise typer.BadParameter(useless, param_hint="--keep")
         return found
 
     def apply(self, selector: BaseSelector, loaded: LoadedTable) -> list[str]:
@@ -104,7 +103,8 @@ class ColumnChoice:
         if (lacking := self._first_lacking(selector, found)) is not None:
             raise typer.BadParameter(_why_refused(selector, lacking), param_hint=f"--{lacking}")
         _set_known(selector, found)
-        return self._notes(found)
+        self._ensure_enough(selector, found, loaded)
+        return self._notes(found, loaded)
 
     def apply_to_all(self, selectors: Mapping[str, Any], loaded: LoadedTable) -> tuple[list[str], dict[str, str]]:
         """Set the parameters of all selectors that have them; return sentences, and why the others cannot take part."""
@@ -115,18 +115,32 @@ class ColumnChoice:
                 refused[name] = f"{_why_refused(selector, lacking)}."
             else:
                 _set_known(selector, found)
+                self._ensure_enough(selector, found, loaded)
         if len(refused) == len(selectors):
             raise ValueError(f"no method could be fitted: {' '.join(dict.fromkeys(refused.values()))}")
-        return self._notes(found), refused
+        return self._notes(found, loaded), refused
 
     def _first_lacking(self, selector: Any, found: Mapping[str, Any]) -> str | None:
         """Return the first parameter asked for that a selector, or any other object that is fitted, does not have."""
         asked = [name for name in found if name != "groups" or self.groups]  # not those of categories
         return next((name for name in asked if name not in _parameters(selector)), None)
 
-    def _notes(self, found: Mapping[str, Any]) -> list[str]:
+    def _ensure_enough(self, selector: Any, found: Mapping[str, Any], loaded: LoadedTable) -> None:
+        """Raise an error if more variables are to be selected than there are."""
+        count = _parameters(selector).get("n_features_to_select")
+        n_excluded = len({loaded.variables[column] for column in found.get("exclude", ())})
+        n_left = len(set(loaded.variables)) - n_excluded
+        if self.groups or not isinstance(count, int) or count <= n_left:
+            return
+        apart = {"excluded": n_excluded, "set aside": len(loaded.aside)}
+        why = " and ".join(f"{n:,} {'is' if n == 1 else 'are'} {how}" for how, n in apart.items() if n)
+        reason = f"{count:,} is more than the {counted(n_left, 'column')} to select from{why and f'; {why}'}"
+        raise typer.BadParameter(reason, param_hint="--features")
+
+    def _notes(self, found: Mapping[str, Any], loaded: LoadedTable) -> list[str]:
         """Return sentences on how many columns are kept and excluded, and are in groups."""
-        notes = [f"{_ACTIONS[name]}: {counted(len(found[name]), 'column')}." for name in _ACTIONS if name in found]
+        counts = {name: len({loaded.variables[column] for column in found[name]}) for name in _ACTIONS if name in found}
+        notes = [f"{_ACTIONS[name]}: {counted(count, 'column')}." for name, count in counts.items()]
         if self.groups:
             n_groups = len(set(found["groups"].values()))
             notes.append(f"Selected as a whole: {counted(n_groups, 'group')} of columns.")
@@ -145,6 +159,29 @@ def _set_known(selector: Any, found: Mapping[str, Any]) -> None:
 
 def _why_refused(selector: Any, parameter: str) -> str:
     return f"{type(selector).__name__} has no parameter {parameter}"
+
+
+def _not_only_aside(texts: Sequence[str], variables: Sequence[str], aside: Mapping[str, Any]) -> list[str]:
+    """Return the names and patterns without those of columns that are set aside: to exclude these changes nothing."""
+    from ufselect.columns.tabular import columns_matching
+
+    names = [*variables, *aside]
+    found = columns_matching(parts_of(texts, names), names)
+    return [text for text, columns in found.items() if not columns or min(columns) < len(variables)]
+
+
+def _why_useless(keep: Sequence[str], loaded: LoadedTable) -> str | None:
+    """Return why some variables cannot be kept: one is constant, or a copy of another; None if they can."""
+    from ufselect.base.screening import why_useless
+
+    columns = loaded.columns_of_variables
+    single = [name for name in keep if len(columns[name]) == 1]
+    for each in loaded.roles:
+        if each.name in single and each.role == "category":
+            column = loaded.X[:, columns[each.name][0]]
+            if column.min() == column.max():
+                return f"column '{shown(each.name)}' is no category: its values are nearly all different"
+    return why_useless(loaded.X[:, [columns[name][0] for name in single]], single) if single else None
 
 
 def by_variable(variables: Sequence[str]) -> dict[str, list[int]]:

@@ -61,9 +61,14 @@ def explain(
             like = "" if column == name else f"{aside[column]}, which is "
             say(["", f"{shown(column)}: {like}{verdict}", *(f"  {sentence}" for sentence in sentences)])
         else:
-            is_decided = any(each.name == column for each in loaded.roles)
-            advice = f"; --keep {shlex.quote(column)} makes it a feature" if is_decided else ""
+            advice = f"; --keep {shlex.quote(column)} makes it a feature" if _can_be_kept(column, loaded) else ""
             say(["", f"{shown(column)}: set aside ({aside[column]}){advice}."])
+
+
+def _can_be_kept(column: str, loaded: LoadedTable) -> bool:
+    """Whether a column that is set aside can be a feature."""
+    roles = {each.name: each.role for each in loaded.roles}
+    return roles.get(column) == "incomplete" or (column in loaded.table.names and roles.get(column) != "constant")
 
 
 def _explained(selector: BaseSelector, loaded: LoadedTable, names: list[str]) -> dict[str, list[str]]:
