@@ -69,7 +69,7 @@ def test_as_many_neighbours_or_clusters_as_samples_are_refused(name, parameter):
 @of_every_selector
 def test_values_out_of_range_are_refused_by_the_name_of_their_parameter(name):
     for parameter in METHODS[name]().get_params():
-        if parameter not in {"keep", "exclude"}:  # for which a word is the name of a column
+        if parameter not in {"keep", "exclude", "groups"}:  # for which a word is the name of a column or a prefix
             selector = METHODS[name](**{parameter: "nonsense"})
             assert_refused(selector, PLANTED.X, rf"'{parameter}' parameter of {name} must be .* Got 'nonsense'")
         if parameter not in {"n_jobs", "center", "exact", "normalized"}:
