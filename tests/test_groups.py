@@ -296,7 +296,8 @@ def test_inspection_knows_groups():
     frequencies = pd.Series(stable.frequencies).groupby(GROUPS)
     assert (frequencies.nunique() == 1).all()
     assert frequencies.first().sum() == pytest.approx(4)
-    rows = evaluate(frame, {"five": names[:5]}, selector=KernelFSASL(groups="prefix:="), n_draws=2, n_random=2).rows
-    assert [len(row.columns) for row in rows] == [5, 5, 5]
+    lists = {"five": names[:5], "more than groups": names[:20]}
+    rows = evaluate(frame, lists, selector=KernelFSASL(groups="prefix:="), n_draws=2, n_random=2).rows
+    assert [len(row.columns) for row in rows] == [5, 5, 5, 20, 20, 20]
     compared = compare_selectors({"a": MaxVariance(groups="prefix:="), "b": selector}, frame, n_repeats=0)
     assert len({len(set(GROUPS[row.chosen])) for row in compared.rows[:2]}) == 1
