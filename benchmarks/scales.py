@@ -21,7 +21,7 @@ from significance_of_real_data import best_columns, counts_of, prepared_set
 from sklearn.base import clone
 
 from ufselect import KernelFSASL
-from ufselect.columns.moments import amplitudes, column_spreads
+from ufselect.columns.moments import amplitudes, column_spreads, constant_columns
 from ufselect.metrics import clustering_agreement
 
 DEFAULT, SPREAD, SPREAD_AND_MEDIAN, AMPLITUDE = "the default", "s", "s + s̃", "s√κ"
@@ -41,7 +41,7 @@ GROUPS = {
 
 @dataclass(frozen=True)
 class ColumnSizes:
-    """Sizes of the columns of X, without zeros."""
+    """Sizes of the columns of X, none of which is constant."""
 
     X: Any
 
@@ -57,26 +57,22 @@ class ColumnSizes:
     @cached_property
     def s(self) -> Any:
         """Standard deviations."""
-        return _without_zeros(self._moments[1])
+        return self._moments[1]
 
     @cached_property
     def span(self) -> Any:
         """Ranges."""
-        return _without_zeros(np.ptp(self.dense, axis=0).astype(np.float64))
+        return np.ptp(self.dense, axis=0).astype(np.float64)
 
     @cached_property
     def mean_deviation(self) -> Any:
         """Means of absolute deviations."""
-        return _without_zeros(np.abs(self.dense - self._moments[0]).mean(axis=0))
+        return np.abs(self.dense - self._moments[0]).mean(axis=0)
 
     @cached_property
     def amplitude(self) -> Any:
         """Amplitudes."""
-        return _without_zeros(amplitudes(self.X, *self._moments))
-
-
-def _without_zeros(values: Any) -> Any:
-    return np.where(values > 0.0, values, 1.0)
+        return amplitudes(self.X, *self._moments)
 
 
 def _plus_median(spread: Any) -> Any:
@@ -122,9 +118,10 @@ def selections_by_scale(n_tables: int = 10, most_columns: int | None = None) -> 
 
 def _of_set(folder: str, path: Path, most_columns: int | None) -> Result | None:
     data, classes = prepared_set(path)
-    X = data.X
-    if classes is None or (most_columns and X.shape[1] > most_columns):
+    if classes is None or (most_columns and data.X.shape[1] > most_columns):
         return None
+    X = data.X[:, ~constant_columns(data.X)]
+    data = data._replace(X=X)
     say(f"scales: {path.stem}")
 
     def judged(X: Any, divisor: str) -> tuple[float, float]:

@@ -51,7 +51,7 @@ def test_columns_of_unlike_units_are_scaled_as_those_of_numpy():
     expected = KernelFSASL(12).fit(X)
     for found in fits(X, 12):
         assert_array_equal(found.top_features(), expected.top_features())
-        assert_allclose(found.coef_, expected.coef_, rtol=0, atol=1e-3 * np.abs(expected.coef_).max())
+        assert_allclose(found.alignment_curve_, expected.alignment_curve_, rtol=0, atol=PRECISION)
 
 
 def test_constant_columns_and_copies_are_set_aside():
@@ -163,10 +163,13 @@ def test_very_few_samples_are_legal(n):
 
 def test_a_column_whose_squares_underflow_ranks_last():
     X = torch.from_numpy(planted(200).astype(np.float64))
+    expected = KernelFSASL(5).fit(X.numpy()).alignments_
     X[:, 4] *= 1e-27
-    for found in fits(X.numpy(), 5):
+    for found in fits(X.numpy(), 5, scale=None):
         assert found.ranking_[4] == X.shape[1]
         assert np.all(np.isfinite(found.alignments_))
+    for found in fits(X.numpy(), 5):  # a scale of its own, as units differ
+        assert found.alignments_[4] == pytest.approx(expected[4], rel=0.1)
 
 
 def test_settings_of_pytorch_do_not_matter():
