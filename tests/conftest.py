@@ -71,12 +71,6 @@ def reference():
 
 
 @pytest.fixture(scope="session")
-def reference_path():
-    """The folder of the stored reference numbers."""
-    return REFERENCE
-
-
-@pytest.fixture(scope="session")
 def benchmark_set():
     """Load (X, y) of a benchmark set by name; skips the test where the data are not at hand."""
     return load_benchmark_set

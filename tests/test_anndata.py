@@ -248,7 +248,6 @@ def with_value(value, at=(4, 2)):
     return X
 
 
-COPIED = with_value(COUNTS[:, 8], np.s_[:, 9])
 REFUSED = {
     "not cells": (lambda: COUNTS, {}, "adata has the type ndarray, not AnnData"),
     "no genes": (lambda: cells()[:, :0].copy(), {}, "adata has no genes"),

@@ -40,14 +40,6 @@ class Logged:
         return self
 
 
-class Scored:
-    """Sets scores but no ranking; the last column is best."""
-
-    def fit(self, X):
-        self.scores_ = np.arange(X.shape[1])
-        return self
-
-
 class Dividing:
     """Raises an error that nobody expects."""
 

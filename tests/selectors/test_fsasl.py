@@ -71,14 +71,6 @@ def test_exact_route_with_centring_has_a_dimension_less_than_clusters():
 
 
 @may_stop_early
-@pytest.mark.parametrize("w_solver", ["regression", "eigen"])
-def test_embedding_is_the_image_of_the_data_under_the_weights(w_solver):
-    X = easy().X
-    selector = FSASL(5, n_clusters=4, w_solver=w_solver).fit(X)
-    assert_allclose(selector.embedding_, X @ selector.coef_, rtol=0, atol=1e-10)
-
-
-@may_stop_early
 @pytest.mark.parametrize("size", [1, 3])
 def test_self_expression_size_is_the_number_of_nonzeros_of_every_column(size):
     S = FSASL(5, n_clusters=5, self_expression_size=size).fit(easy().X).self_expression_

@@ -127,22 +127,6 @@ def test_embedding_and_weights_are_the_best_for_given_row_weights(n, d, seed, al
     assert bound(state.Y, state.W) <= bound(other, state.W + 0.01 * rng.standard_normal(state.W.shape))
 
 
-def test_neither_a_gram_matrix_at_hand_nor_a_turn_of_the_embedding_matter():
-    X, L, h = small_problem(20, 8)
-    turn, _ = np.linalg.qr(np.random.default_rng(0).standard_normal((3, 3)))
-    plain, *others = (
-        embed_and_regress(Columns(X), SparseLaplacian(L), h, 0.3, 0.7, embedding, gram=gram)
-        for embedding, gram in (
-            (embedding_of(3), None),
-            (embedding_of(3), X.T @ X),
-            (lambda M, _: smallest_eigenvectors(M, 3).vectors @ turn, None),
-        )
-    )
-    for other in others:
-        assert_allclose(other.objective, plain.objective, rtol=1e-12)
-        assert_allclose(row_norms(other.W), row_norms(plain.W), rtol=0, atol=1e-9)
-
-
 # Fits
 
 

@@ -51,16 +51,6 @@ def test_w_is_the_row_sparse_regression_of_the_kernel_of_the_graph():
     assert easy().informative[in_use].all()
 
 
-def test_the_alignment_is_the_cosine_between_kernels():
-    selector = KernelFSASL(5).fit(easy().X)
-    used = moderately_scaled(easy().X)
-    alone = selector.alignments_
-    best = selector.top_features(2)
-    assert selector.alignment_curve_[0] == pytest.approx(alone[best[0]], rel=1e-9)
-    pair = np.corrcoef(used[:, best].T)[0, 1]
-    assert selector.alignment_curve_[1] >= alone[best].mean() / np.sqrt((1.0 + pair**2) / 2.0) * 0.9
-
-
 def test_a_settled_structure_takes_two_iterations_and_one_that_keeps_turning_all_of_them_in_silence():
     assert KernelFSASL(5).fit(easy().X).n_iter_ == 2
     noise = np.random.default_rng(1).standard_normal((300, 300))
@@ -115,16 +105,6 @@ def test_selection_passes_over_near_copies_of_what_it_has(n_copies):
     copies = X[:, [best]] + 1e-6 * rng.standard_normal((200, n_copies))
     selector = KernelFSASL(4).fit(np.hstack([X, copies]))
     assert np.isin(selector.top_features(), [best, *range(60, 60 + n_copies)]).sum() <= 1
-
-
-def test_verbose_shows_a_progress_bar_on_standard_error(capfd):
-    KernelFSASL(5).fit(easy().X)
-    assert capfd.readouterr() == ("", "")
-    KernelFSASL(5, verbose=1).fit(easy().X)
-    out, err = capfd.readouterr()
-    assert out == ""
-    assert "KernelFSASL" in err
-    assert "/4" in err
 
 
 @pytest.mark.parametrize(("noise_scale", "params"), [(1.0, {}), (10.0, {"scale": "standard"})])

@@ -100,19 +100,6 @@ def test_weights_of_mutual_neighbours_after_one_iteration_are_those_of_the_autho
     assert_allclose(values[:, 0], stored[f"evH_{key(beta, 1)}"][:, 0], rtol=0, atol=1e-8)
 
 
-def test_mutual_neighbours_are_those_that_are_neighbours_both_ways():
-    index = nearest_others(Columns(np.random.default_rng(0).standard_normal((40, 3))), 4).index
-    expected = {(i, int(j)) for i in range(40) for j in index[i] if i in index[j]}
-    found = [
-        (int(i), int(j))
-        for part in mutual_neighborhoods(index)
-        for i, row in zip(part.rows, part.index, strict=True)
-        for j in row
-    ]
-    assert len(found) == len(set(found))
-    assert set(found) == expected
-
-
 @may_stop_early
 def test_samples_without_mutual_neighbours_are_legal():
     X = np.vstack([np.random.default_rng(0).standard_normal((40, 6)), np.full((1, 6), 30.0)])

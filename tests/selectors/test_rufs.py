@@ -189,13 +189,6 @@ def test_terms_begin_at_the_number_of_clusters_and_the_penalty_at_a_share_of_its
 
 
 @may_stop_early
-def test_fewer_distinct_samples_than_clusters_are_legal():
-    X = np.repeat(np.random.default_rng(0).random((2, 6)), 10, axis=0)
-    selector = RUFS(3, n_clusters=4).fit(X)
-    assert np.all(np.isfinite(selector.scores_))
-
-
-@may_stop_early
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
 @pytest.mark.parametrize(("shape", "seed"), [((200, 6, 40, 100), 0), ((200, 4, 40, 400), 1)])
 def test_faint_clusters_are_found_in_any_order_of_the_samples(shape, seed, form):

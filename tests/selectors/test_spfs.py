@@ -14,11 +14,11 @@ from ufselect.graphs.kernel import kernel_factor
 from ufselect.selectors.spfs import similarity_gains
 
 
-def published_order(reference, name, turn=None):
+def published_order(reference, name):
     """Twenty greedy steps on raw columns and the whole kernel, as in the stored run."""
     X = Columns(samples(reference, name))
     factor = kernel_factor(X, relative_width(X.values, np.sqrt(reference(f"spfs_{name}")["t"] / 2.0)), count=None)
-    return from_best_to_worst(similarity_gains(X, factor if turn is None else factor @ turn, 20))[:20]
+    return from_best_to_worst(similarity_gains(X, factor, 20))[:20]
 
 
 def naive_greedy(X, K, n_steps):
