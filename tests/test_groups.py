@@ -298,6 +298,10 @@ def test_inspection_knows_groups():
     assert frequencies.first().sum() == pytest.approx(4)
     lists = {"five": names[:5], "more than groups": names[:20]}
     rows = evaluate(frame, lists, selector=KernelFSASL(groups="prefix:="), n_draws=2, n_random=2).rows
-    assert [len(row.columns) for row in rows] == [5, 5, 5, 20, 20, 20]
+    chosen = [set(GROUPS[row.columns]) for row in rows]
+    assert [len(groups) for groups in chosen] == [2] * 3 + [len(set(GROUPS[:20]))] * 3
+    assert all(
+        len(row.columns) == np.isin(GROUPS, list(groups)).sum() for row, groups in zip(rows, chosen, strict=True)
+    )
     compared = compare_selectors({"a": MaxVariance(groups="prefix:="), "b": selector}, frame, n_repeats=0)
     assert len({len(set(GROUPS[row.chosen])) for row in compared.rows[:2]}) == 1

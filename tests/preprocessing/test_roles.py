@@ -142,7 +142,8 @@ def test_roles_are_overruled():
 
 def test_dates_that_are_kept_are_days():
     frame = pd.DataFrame({"day": np.array(["1970-01-03", "NaT", "1970-01-02T12", "1970-01-09"], dtype="datetime64[s]")})
-    assert TablePreparer(keep=["day"]).fit_transform(frame).ravel().tolist() == [2.0, 2.0, 1.5, 8.0]
+    days = TablePreparer(keep=["day"]).fit_transform(frame).ravel()
+    np.testing.assert_allclose(days, [2.0, 11.5 / 3.0, 1.5, 8.0])  # the missing one is their mean
 
 
 @pytest.mark.parametrize(

@@ -180,7 +180,9 @@ def _why_useless(keep: Sequence[str], loaded: LoadedTable) -> str | None:
         if each.name in single and each.role == "category":
             column = loaded.X[:, columns[each.name][0]]
             if column.min() == column.max():
-                return f"column '{shown(each.name)}' is no category: its values are nearly all different"
+                few = len(set(loaded.table.aside.get(each.name, ()))) <= 1
+                why = "constant" if few else "no category: its values are nearly all different"
+                return f"column '{shown(each.name)}' is {why}"
     return why_useless(loaded.X[:, [columns[name][0] for name in single]], single) if single else None
 
 

@@ -179,7 +179,7 @@ def evaluate(
     seed = seed_of(random_state)
     names, X = column_names(X), as_matrix(X)
     n, d = X.shape
-    units = ColumnGroups.of(groups, d, names)
+    units = ColumnGroups.of(getattr(selector, "groups", None) if groups is None else groups, d, names)
     lists = _lists(columns, d, names)
     if units is not None:
         lists = {name: units.with_members_of(each) for name, each in lists.items()}
