@@ -19,14 +19,20 @@ from ufselect import FSASL, MCFS, KernelFSASL, LaplacianScore, MaxVariance
 from ufselect.base.screening import KeepExclude, Screening
 from ufselect.columns.dask import DaskMatrix
 from ufselect.datasets import make_planted_clusters
-from ufselect.preprocessing import LogNormalize
-from ufselect.significance import ColumnSignificance, column_significance
+from ufselect.preprocessing import LogNormalize, MissingValues
+from ufselect.significance import ColumnSignificance, column_significance, fit_tested
 
 rng = np.random.default_rng(0)
 GROUPED = rng.poisson(0.4, (90, 60)).astype(float)
 GROUPED[:45, :8] += rng.poisson(3.0, (45, 8))
 PLATE = np.arange(60) % 3
 FAMILY = np.arange(130) // 2
+
+
+def with_holes(X, rng, side=0.4):
+    """Up to four times the square of ``side`` is missing, in four blocks of rows and columns."""
+    blocks = [(rng.random(len(X)) < side)[:, None] & (rng.random(X.shape[1]) < side) for _ in range(4)]
+    return np.where(np.any(blocks, axis=0), np.nan, X)
 
 
 @pytest.fixture(scope="module")
@@ -51,6 +57,7 @@ NOISE = {
     "many": lambda rng: (rng.standard_normal((60, 130)), {"n_splits": 4}),
     "rare": lambda rng: ((rng.random((60, 40)) < 0.1) * 1.0, {}),
     "sparse counts": lambda rng: (sp.csr_array(rng.poisson(0.8, (60, 40)) * 1.0), {}),
+    "holes": lambda rng: (with_holes(rng.standard_t(2, (60, 40)) ** 2, rng), {}),
     "plates": lambda rng: (rng.standard_t(2, (60, 40)) + 9.0 * rng.standard_normal((3, 40))[PLATE], {"batch": PLATE}),
     "families": lambda rng: (
         rng.standard_normal((60, 130)) + 2.0 * rng.standard_normal((60, 65))[:, FAMILY],
@@ -84,6 +91,21 @@ def test_planted_columns_are_found_with_few_others():
         false_share.append(np.mean(~data.informative[found]))
     assert np.mean(power) >= 0.9
     assert np.mean(false_share) <= 0.05 + 4.0 * np.std(false_share) / np.sqrt(10)
+
+
+def test_columns_are_compared_where_they_are_observed(planted):
+    X = np.column_stack([with_holes(planted.X, np.random.default_rng(0), 0.25), np.full(120, np.nan)])
+    found = column_significance(X)
+    assert found.found[:50][planted.informative].mean() >= 0.9
+    assert found.found[:50][~planted.informative].mean() <= 0.05
+    assert not found.tested[50]
+    whole = ~np.isnan(X)
+    assert_array_equal(column_significance(np.where(whole, 2.0**20 * X, np.nan)).p_values, found.p_values)
+    filled = MissingValues().fit(X).transform(X)
+    for selector in (KernelFSASL(8, fdr=0.05), MCFS(8, n_clusters=4)):
+        fit_tested(selector, filled, 0.05, missing=~whole)
+        assert_array_equal(selector.significance_.p_values, found.p_values)
+        assert found.found[selector.get_support()].all()
 
 
 def counts_of_different_depth(seed):

@@ -26,6 +26,15 @@ def test_ranks_are_shares_of_a_stratum_less_their_mean_and_blind_to_increasing_f
     assert_array_equal(centered_ranks(np.cbrt(X) - 7.0, strata), found)
 
 
+@given(VALUES, arrays.arrays(np.bool_, (9, 3)))
+def test_missing_values_have_the_mean_of_the_ranks_of_the_others(X, missing):
+    found = centered_ranks(np.where(missing, np.nan, X), np.zeros(9, dtype=int))
+    assert_array_equal(found[missing], 0.0)
+    for j in np.flatnonzero(~missing.all(axis=0)):
+        known = X[~missing[:, j], j]
+        assert_allclose(found[~missing[:, j], j], centered_ranks(known[:, None], np.zeros(len(known), dtype=int))[:, 0])
+
+
 @given(VALUES)
 def test_sparse_ranks_are_dense_ones_less_that_of_zero(X):
     stored = sp.csr_array(X)

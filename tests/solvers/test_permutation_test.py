@@ -84,6 +84,24 @@ def test_p_values_are_the_shares_of_all_permutations(widths, strata, q, layout):
     assert np.all(np.abs(unbiased.mean(axis=0) - exact) <= 4.0 * error + 1e-12)
 
 
+@pytest.mark.parametrize("q", [2, 9])
+def test_observed_values_are_permuted_among_the_rows_where_there_are_any(q):
+    X, T, strata, starts = drawn([1] * 6, [0, 1, 1, 0, 1, 0, 0, 1], q)
+    observed = np.random.default_rng(2).random(X.shape) < 0.7
+    observed[:, 3] = True
+    known = np.where(observed, X, 0.0)
+    least = statistics(known, T, starts, np.arange(8)) * (1.0 - 1e-6)
+    exact = [
+        np.mean(
+            [statistics(known, T, starts, order)[j] >= least[j] for order in orders_within(2 * strata + observed[:, j])]
+        )
+        for j in range(6)
+    ]
+    found = np.array([p_values_of(X, T, strata, starts, seed=seed, observed=observed).values for seed in range(200)])
+    unbiased = 9.0 / (10.0 / found - 1.0)
+    assert np.all(np.abs(unbiased.mean(axis=0) - exact) <= 4.0 * unbiased.std(axis=0) / np.sqrt(200) + 1e-12)
+
+
 @LAYOUTS
 @pytest.mark.parametrize("widths", [[1] * 8, [1, 3, 2, 2]])
 def test_a_test_stops_after_ten_exceedances_and_others_count_themselves(widths, layout):
