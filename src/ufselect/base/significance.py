@@ -282,15 +282,20 @@ class _Sample:
         self.part, self.index, self.units, self.strata, self.observed = part, index, units, strata, observed
         self.n_all_samples, self.seed = n_all_samples, seed
         self.n_units = int(units[-1]) + 1 if len(units) else 0
-        self.values = part.rows(np.arange(part.shape[0]))[:, index]
-        self.has_depth = _has_depth(self.values)
-        if self.has_depth or (part.batches is not None and sp.issparse(self.values)):
+        values = self.values(slice(None))
+        self.has_depth = _has_depth(values)
+        if self.has_depth or (part.batches is not None and sp.issparse(values)):
             self.X = self.as_they_are()
             return
         # Ranks have no units and no outliers, but would make counts say little more than zero or not.
         strata = np.zeros(part.shape[0], dtype=np.intp) if part.batches is None else part.batches.codes
-        known = self.values if observed is None else np.where(observed, self.values, np.nan)
+        known = values if observed is None else np.where(observed, values, np.nan)
         self.X = Columns.prepared(centered_ranks(known, strata), center=True, scale="standard")
+
+    def values(self, columns: Any) -> Any:
+        """Some of the columns."""
+        X, index = self.part.rows(np.arange(self.part.shape[0])), self.index[columns]
+        return X if np.array_equal(index, np.arange(X.shape[1])) else X[:, index]
 
     def as_they_are(self) -> Columns:
         """The values, whose spread may say which columns tell more."""
@@ -298,8 +303,7 @@ class _Sample:
 
     def strata_without(self, columns: Mask) -> Indices:
         """Ranges of depth, the number of nonzero values of a sample, by all columns but some."""
-        others = self.values[:, ~columns]
-        return _crossed(self.strata, _ranges(_numbers_of_nonzeros(others), self.strata))
+        return _crossed(self.strata, _ranges(_numbers_of_nonzeros(self.values(~columns)), self.strata))
 
 
 class _Tests:
@@ -357,7 +361,7 @@ class _Tests:
         codes = None if sample.part.batches is None else sample.part.batches.codes
         parts = self._splits.outside_of_folds(sample.units)
         steps = with_progress(parts, len(parts), test.verbose, "Structures without some columns")
-        return [test.learner(sample.values[:, part], codes) for part in steps]
+        return [test.learner(sample.values(part), codes) for part in steps]
 
 
 def _shares_of_errors(n_tests: int) -> list[float]:

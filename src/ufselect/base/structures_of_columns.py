@@ -114,7 +114,9 @@ def structures_without_folds(
     -------
     list of ndarray of shape (n, q)
     """
-    parallel = Parallel(n_jobs=number_of_threads(n_jobs), require="sharedmem", return_as="generator")
+    # Adapting takes as much memory as a fit, so there is one at a time.
+    n_threads = 1 if adapted else number_of_threads(n_jobs)
+    parallel = Parallel(n_jobs=n_threads, require="sharedmem", return_as="generator")
 
     def of_each(function: Callable[..., Float], parts: Sequence[Indices], description: str) -> list[Float]:
         done = parallel(delayed(function)(X, columns, seed) for columns in parts)

@@ -26,6 +26,7 @@ from ufselect.columns.moments import (
     dtype_beside_offsets,
     root_mean_squares,
 )
+from ufselect.columns.sparse_products import sparse_product, sparse_self_product
 
 if TYPE_CHECKING:
     from ufselect.columns.batches import Batches
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 _BLOCK_BYTES = 2**19
 _FEWEST_COLUMNS = 32
 _WIDE_BLOCK = 1024
-_FILLED = 0.15  # share of nonzero values from which a dense product takes less time than a sparse one
+_MOST_KEPT = LARGEST_DENSE_SYSTEM // 2  # columns whose products are kept
 
 
 class Columns:
@@ -214,24 +215,31 @@ class Columns:
             product = sparse_self_product(half.T) if sp.issparse(half) else half.T @ half
         if self.offset is not None:
             # (V−EᵀO)ᵀ D (V−EᵀO) = VᵀDV − SᵀO − OᵀS + Oᵀ diag(ED1) O with S = EDV.
-            offset = self.offset[:, index]
             weights = np.ones(self.shape[0]) if weights is None else weights
             weighted = weights[None] if self.batches is None else self.batches.indicator * weights
-            cross = (weighted @ part).T @ offset
-            product = product - cross - cross.T + (offset.T * self._of_batches(weights)) @ offset
+            sums, offset = _filled_in(weighted @ part), self.offset[:, index]
+            _subtract_products(product, (sums, offset), (sums, offset), self._of_batches(weights))
         return np.asarray(product, dtype=np.float64)
 
     def kept_gram(self, index: Indices) -> Float:
         """XᵀX of some columns, as ``gram`` returns it; products are kept for the next sets, which mostly overlap."""
+        if len(index) > _MOST_KEPT:
+            return self.gram(index)
         known, kept = self._kept_products or (np.empty(0, dtype=np.intp), np.empty((0, 0)))
         new = np.setdiff1d(index, known)
-        if len(known) + len(new) > max(LARGEST_DENSE_SYSTEM, len(index)):
-            known, kept, new = known[:0], kept[:0, :0], np.unique(index)
+        if len(known) + len(new) > _MOST_KEPT:
+            known, new, self._kept_products = known[:0], np.unique(index), None
+            kept = np.empty((0, 0))
         if len(new):
-            beside = self._products_between(known, new)
-            kept = np.block([[kept, beside], [beside.T, self.gram(new)]])
+            products = self.gram(new)
+            if len(known):
+                beside = self._products_between(known, new)
+                products = np.block([[kept, beside], [beside.T, products]])
+            kept = products
             known = np.concatenate([known, new])
             self._kept_products = known, kept
+        if np.array_equal(known, index):
+            return kept
         order = np.argsort(known)
         places = order[np.searchsorted(known, index, sorter=order)]
         return kept[np.ix_(places, places)]
@@ -240,12 +248,11 @@ class Columns:
         """XᵀX between two sets of columns."""
         one, other = self.values[:, index], self.values[:, others]
         with threads_for(2.0 * self.shape[0] * len(index) * len(others)):
-            product = _filled_in(one.T @ other)
+            product = sparse_product(one.T, other) if sp.issparse(one) else one.T @ other
         if self.offset is not None:
-            sums = [_filled_in(self._of_batches(each)) for each in (one, other)]
-            shifts = self.offset[:, index], self.offset[:, others]
-            sizes = self._of_batches(np.ones(self.shape[0]))
-            product = product - sums[0].T @ shifts[1] - shifts[0].T @ sums[1] + (shifts[0].T * sizes) @ shifts[1]
+            left = _filled_in(self._of_batches(one)), self.offset[:, index]
+            right = _filled_in(self._of_batches(other)), self.offset[:, others]
+            _subtract_products(product, left, right, self._of_batches(np.ones(self.shape[0])))
         return np.asarray(product, dtype=np.float64)
 
     def row_gram(self, weights: Float | None = None) -> Float:
@@ -351,6 +358,14 @@ class Columns:
         return self._like(values, self.offset)
 
 
+def _subtract_products(product: Float, left: Any, right: Any, sizes: Float) -> None:
+    """Subtract SᵀO' + OᵀS' − Oᵀ diag(sizes) O' in place, for the sums S and offsets O of the left and right columns."""
+    (sums, offset), (other_sums, other_offset) = left, right
+    sums, other_sums = (S - 0.5 * sizes[:, None] * O for S, O in (left, right))
+    for rows in gen_batches(len(product), _WIDE_BLOCK):
+        product[rows] -= sums[:, rows].T @ other_offset + offset[:, rows].T @ other_sums
+
+
 def _filled_in(part: Any) -> Float:
     return np.asarray(part.toarray() if sp.issparse(part) else part)
 
@@ -427,19 +442,6 @@ def with_dense_columns(X: sp.csc_array, columns: Indices, dense: Float) -> sp.cs
     rows = np.tile(np.arange(n), len(columns))
     heavy = sp.csc_array((dense.ravel(order="F"), rows, _pointers(np.where(is_light, 0, n))), shape=X.shape)
     return _with_short_indices(sp.csc_array(light + heavy))
-
-
-def sparse_self_product(V: Any) -> Float:
-    """VVᵀ as a dense array, with a dense product for the columns that are filled most."""
-    V = V.tocsc()
-    filled = np.diff(V.indptr) > _FILLED * V.shape[0]
-    rest = V[:, np.flatnonzero(~filled)]
-    product = np.asarray((rest @ rest.T).toarray(), dtype=np.float64)
-    dense = np.flatnonzero(filled)
-    for start in range(0, len(dense), _WIDE_BLOCK):
-        part = V[:, dense[start : start + _WIDE_BLOCK]].toarray()
-        product += part @ part.T
-    return product
 
 
 def _pointers(lengths: Any) -> Indices:

@@ -7,8 +7,11 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from scipy.stats import rankdata
+from sklearn.utils import gen_batches
 
 from ufselect._utils.types import Indices
+
+_BLOCK_BYTES = 2**20  # of columns that are ranked together
 
 
 def centered_ranks(X: Any, strata: Indices) -> Any:
@@ -27,11 +30,14 @@ def centered_ranks(X: Any, strata: Indices) -> Any:
     if sp.issparse(X):
         return _sparse_ranks(sp.csc_array(X, copy=True, dtype=np.float64))
     ranks = np.empty(X.shape)
-    for stratum in range(int(strata.max()) + 1):
-        members = strata == stratum
-        sizes = np.count_nonzero(~np.isnan(X[members]), axis=0)
-        ranks[members] = (rankdata(X[members], axis=0, nan_policy="omit") - (sizes + 1) / 2.0) / np.maximum(sizes, 1)
-    return np.nan_to_num(ranks, copy=False)
+    for columns in gen_batches(X.shape[1], max(1, _BLOCK_BYTES // (8 * X.shape[0]))):
+        for stratum in range(int(strata.max()) + 1):
+            members = np.flatnonzero(strata == stratum)
+            part = X[members, columns]
+            sizes = np.count_nonzero(~np.isnan(part), axis=0)
+            found = rankdata(part, axis=0, nan_policy="omit") - (sizes + 1) / 2.0
+            ranks[members, columns] = np.nan_to_num(found / np.maximum(sizes, 1))
+    return ranks
 
 
 def _sparse_ranks(X: sp.csc_array) -> sp.csc_array:

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 from joblib import Parallel, delayed
+from sklearn.utils import gen_batches
 
 from ufselect._utils.compiling import compiled, compiled_in_order
 from ufselect._utils.threads import number_of_threads, threads_for
@@ -23,7 +24,7 @@ RESOLUTION = 4.0
 
 _FIRST_BATCH = 50
 _FEWEST_PERMUTATIONS = 200
-_BATCH_BYTES = 2**26
+_ROUND_BYTES, _BATCH_BYTES = 2**25, 2**23
 _ROUNDING = 1e-5  # relative difference of sums in single precision that are equal
 _NOTHING = 1e-10  # share of ‖x‖²‖T‖² that rounding makes of zero, which columns constant within strata have
 
@@ -109,13 +110,13 @@ def permutation_p_values(
     n_units, total, size = len(unit_starts), 0, _FIRST_BATCH
     n_open = sum(test.n_open for test in tests)
     while n_open and total + 1 < max(resolution * n_units / (fdr * n_open), _FEWEST_PERMUTATIONS):
-        size = min(size, max(1, _BATCH_BYTES // (8 * X.shape[0])))
+        size = min(size, max(1, _ROUND_BYTES // (8 * X.shape[0])))
         drawn: dict[bytes, Indices] = {}  # hypotheses with the same strata share their permutations
         unfinished = [test for test in tests if test.n_open]
         for test in unfinished:
             key = test.sizes.tobytes()
             if key not in drawn:
-                drawn[key] = permutations_within(test.sizes, size, rng)
+                drawn[key] = permutations_within(test.sizes, size, rng, parallel)
         parallel(delayed(test.compare)(drawn[test.sizes.tobytes()]) for test in unfinished)
         total, size, before = total + size, 2 * size, n_open
         n_open = sum(test.n_open for test in tests)
@@ -144,7 +145,9 @@ def benjamini_hochberg(p_values: Float) -> Float:
     return q_values
 
 
-def permutations_within(sizes: Indices, count: int, rng: np.random.Generator) -> Indices:
+def permutations_within(
+    sizes: Indices, count: int, rng: np.random.Generator, parallel: Parallel | None = None
+) -> Indices:
     """Draw permutations of consecutive strata of these sizes, each of which stays in its place.
 
     Examples
@@ -155,7 +158,10 @@ def permutations_within(sizes: Indices, count: int, rng: np.random.Generator) ->
     >>> drawn.shape, int(drawn[:, :2].max()), int(drawn[:, 2:].min())
     ((10, 5), 1, 2)
     """
-    return _shuffled(rng.random((count, int(sizes.sum()))), np.cumsum(sizes))
+    n, ends = int(sizes.sum()), np.cumsum(sizes)
+    blocks = gen_batches(count, max(1, _BATCH_BYTES // (8 * n)))  # drawn one after the other, shuffled in parallel
+    drawn = (delayed(_shuffled)(rng.random((block.stop - block.start, n)), ends) for block in blocks)
+    return np.vstack((parallel or Parallel(n_jobs=1))(drawn))
 
 
 @compiled_in_order
