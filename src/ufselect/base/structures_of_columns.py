@@ -32,6 +32,7 @@ _N_PAIRINGS = 3  # of four quarters
 _COMPONENTS = 30
 _RESIDUAL = 1e-2  # of eigenvectors; smaller ones find no more columns, larger ones lose the markers of rare cells
 _ROW_PENALTY = 0.2  # 0.1 finds the same columns in more time; 0.3 loses ten columns among 5,000
+_MOST_ADAPTED = 500  # columns that a structure adapts to: it does so where few are found
 _ALIGNED = 2.0  # standard deviations above the mean of columns without structure
 _FEWEST_ALIGNED = 10
 
@@ -114,9 +115,7 @@ def structures_without_folds(
     -------
     list of ndarray of shape (n, q)
     """
-    # Adapting takes as much memory as a fit, so there is one at a time.
-    n_threads = 1 if adapted else number_of_threads(n_jobs)
-    parallel = Parallel(n_jobs=n_threads, require="sharedmem", return_as="generator")
+    parallel = Parallel(n_jobs=number_of_threads(n_jobs), require="sharedmem", return_as="generator")
 
     def of_each(function: Callable[..., Float], parts: Sequence[Indices], description: str) -> list[Float]:
         done = parallel(delayed(function)(X, columns, seed) for columns in parts)
@@ -148,7 +147,7 @@ def _structure_by(X: Columns, columns: Indices, seed: int, *, adapted: bool = Fa
         points = X.columns(slice(None)) if few else principal_components(X, _COMPONENTS, random_state=seed)
         T = _kernel_of_neighbors(points, seed)
         if adapted:
-            W = expressive_weights(X, T, _ROW_PENALTY, gram=affordable_gram(X)).W
+            W = expressive_weights(X, T, _ROW_PENALTY, gram=affordable_gram(X), most_rows=_MOST_ADAPTED).W
             T = _kernel_of_neighbors(X.embedded(W), seed)
         return T
 

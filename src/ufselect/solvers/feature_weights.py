@@ -45,14 +45,17 @@ def weights_at_zero(X: Columns, Y: Any, share: float, start: Float | None = None
     return FeatureWeights(W, Y, products, share * smallest_penalty_of_products(products), share)
 
 
-def regressed_weights(X: Columns, start: FeatureWeights, *, gram: Float | None = None) -> FeatureWeights:
+def regressed_weights(
+    X: Columns, start: FeatureWeights, *, gram: Float | None = None, most_rows: int | None = None
+) -> FeatureWeights:
     """Regress a target on few columns, from the W and γ of a start; ``gram`` is XᵀX, if available.
 
-    If there are more columns than samples, γ is doubled while too many of them take part: many more than n would fit
-    any target.
+    γ is doubled while more columns than ``most_rows`` take part. By default there is a limit if there are more columns
+    than samples: many more than n would fit any target.
     """
     n, d = X.shape
-    most_rows = min(max(n, _ALWAYS_ALLOWED_ROWS), _MOST_ROWS) if d > n else None
+    if most_rows is None and d > n:
+        most_rows = min(max(n, _ALWAYS_ALLOWED_ROWS), _MOST_ROWS)
     W, Y, products, gamma, _ = start
     while True:
         found = l21_regression(X, Y, gamma, gram=gram, products=products, warm_start=W, most_rows=most_rows)
@@ -63,18 +66,20 @@ def regressed_weights(X: Columns, start: FeatureWeights, *, gram: Float | None =
         gamma, W = 2.0 * gamma, np.zeros_like(W)
 
 
-def expressive_weights(X: Columns, Y: Any, share: float, *, gram: Float | None = None) -> FeatureWeights:
+def expressive_weights(
+    X: Columns, Y: Any, share: float, *, gram: Float | None = None, most_rows: int | None = None
+) -> FeatureWeights:
     """Return the weights of enough columns to express a structure with factor Y, of shape (n, q).
 
     γ is halved until the embedding agrees with the structure. If a few halvings are not enough, or too many columns
     would take part, γ stays as it was: further columns would only fit noise.
     """
-    first = found = regressed_weights(X, weights_at_zero(X, Y, share), gram=gram)
+    first = found = regressed_weights(X, weights_at_zero(X, Y, share), gram=gram, most_rows=most_rows)
     for _ in range(MOST_HALVINGS):
         if _expresses(X, found):
             return found
         start = found._replace(penalty=found.penalty / 2.0, share=found.share / 2.0)
-        found = regressed_weights(X, start, gram=gram)
+        found = regressed_weights(X, start, gram=gram, most_rows=most_rows)
         if found.penalty > start.penalty:  # too many columns would take part
             return first
     return found if _expresses(X, found) else first

@@ -107,18 +107,21 @@ def permutation_p_values(
     tests = [_Test(X, each, ends, observed) for each in hypotheses]
     # Products of a dense X have threads of their own.
     parallel = Parallel(n_jobs=number_of_threads(n_jobs) if sp.issparse(X) else 1, require="sharedmem")
-    n_units, total, size = len(unit_starts), 0, _FIRST_BATCH
+    n_units, total, most = len(unit_starts), 0, max(1, _ROUND_BYTES // (8 * X.shape[0]))
+
+    def draw(sizes: dict[bytes, Indices], count: int) -> dict[bytes, Indices]:
+        return {key: permutations_within(each, count, rng) for key, each in sizes.items()}
+
+    size = min(_FIRST_BATCH, most)
     n_open = sum(test.n_open for test in tests)
+    drawn = draw({test.sizes.tobytes(): test.sizes for test in tests}, size)
     while n_open and total + 1 < max(resolution * n_units / (fdr * n_open), _FEWEST_PERMUTATIONS):
-        size = min(size, max(1, _ROUND_BYTES // (8 * X.shape[0])))
-        drawn: dict[bytes, Indices] = {}  # hypotheses with the same strata share their permutations
-        unfinished = [test for test in tests if test.n_open]
-        for test in unfinished:
-            key = test.sizes.tobytes()
-            if key not in drawn:
-                drawn[key] = permutations_within(test.sizes, size, rng, parallel)
-        parallel(delayed(test.compare)(drawn[test.sizes.tobytes()]) for test in unfinished)
-        total, size, before = total + size, 2 * size, n_open
+        unfinished, following = [test for test in tests if test.n_open], min(2 * size, most)
+        # Hypotheses with the same strata share their permutations; the next are drawn while these are compared.
+        sizes = {test.sizes.tobytes(): test.sizes for test in unfinished}
+        comparing = [delayed(test.compare)(drawn[test.sizes.tobytes()]) for test in unfinished]
+        drawn, *_ = parallel([delayed(draw)(sizes, following), *comparing])
+        total, size, before = total + size, following, n_open
         n_open = sum(test.n_open for test in tests)
         advance(before - n_open)
     advance(n_open)
@@ -145,9 +148,7 @@ def benjamini_hochberg(p_values: Float) -> Float:
     return q_values
 
 
-def permutations_within(
-    sizes: Indices, count: int, rng: np.random.Generator, parallel: Parallel | None = None
-) -> Indices:
+def permutations_within(sizes: Indices, count: int, rng: np.random.Generator) -> Indices:
     """Draw permutations of consecutive strata of these sizes, each of which stays in its place.
 
     Examples
@@ -159,17 +160,16 @@ def permutations_within(
     ((10, 5), 1, 2)
     """
     n, ends = int(sizes.sum()), np.cumsum(sizes)
-    blocks = gen_batches(count, max(1, _BATCH_BYTES // (8 * n)))  # drawn one after the other, shuffled in parallel
-    drawn = (delayed(_shuffled)(rng.random((block.stop - block.start, n)), ends) for block in blocks)
-    return np.vstack((parallel or Parallel(n_jobs=1))(drawn))
+    permutations: Indices = np.empty((count, n), dtype=np.int32)
+    for rows in gen_batches(count, max(1, _BATCH_BYTES // (8 * n))):
+        _shuffle(rng.random((rows.stop - rows.start, n)), ends, permutations[rows])
+    return permutations
 
 
 @compiled_in_order
-def _shuffled(draws: Any, ends: Any) -> Any:
+def _shuffle(draws: Any, ends: Any, permutations: Any) -> None:
     """Shuffle each stratum by numbers between 0 and 1 (Fisher and Yates): each position swaps with one before it."""
-    count, n = draws.shape
-    permutations = np.empty((count, n), dtype=np.int32)
-    for row in range(count):
+    for row in range(len(draws)):
         permutation = permutations[row]
         start = 0
         for end in ends:
@@ -178,7 +178,6 @@ def _shuffled(draws: Any, ends: Any) -> Any:
                 permutation[position] = permutation[other]
                 permutation[other] = position
             start = end
-    return permutations
 
 
 class _Test:
