@@ -161,7 +161,7 @@ def level_jobs() -> list[tuple[Any, ...]]:
 
 def power_jobs() -> list[tuple[Any, ...]]:
     """Arguments of all planted sets; the "n" of cells is the share of values that are not zero, in percent."""
-    jobs: list[tuple[Any, ...]] = [("cells", filled, seed) for filled in (8, 5) for seed in range(20)]
+    jobs: list[tuple[Any, ...]] = [("cells", filled, seed) for filled in (8, 5) for seed in range(50)]
     return jobs + [(kind, n, seed) for n in (400, 100) for kind in PLANTED for seed in range(50)]
 
 

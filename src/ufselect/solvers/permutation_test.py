@@ -10,7 +10,6 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 from joblib import Parallel, delayed
-from sklearn.utils import gen_batches
 
 from ufselect._utils.compiling import compiled, compiled_in_order
 from ufselect._utils.threads import number_of_threads, threads_for
@@ -161,8 +160,9 @@ def permutations_within(sizes: Indices, count: int, rng: np.random.Generator) ->
     """
     n, ends = int(sizes.sum()), np.cumsum(sizes)
     permutations: Indices = np.empty((count, n), dtype=np.int32)
-    for rows in gen_batches(count, max(1, _BATCH_BYTES // (8 * n))):
-        _shuffle(rng.random((rows.stop - rows.start, n)), ends, permutations[rows])
+    at_once = max(1, _BATCH_BYTES // (8 * n))
+    for some in (permutations[start : start + at_once] for start in range(0, count, at_once)):
+        _shuffle(rng.random(some.shape), ends, some)
     return permutations
 
 
