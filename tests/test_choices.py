@@ -12,6 +12,7 @@ from ufselect import KernelFSASL, MaxVariance
 from ufselect.files import read_choice, summaries_of, write_choice
 from ufselect.files.summaries import summarized
 from ufselect.inspection import column_drift, compare_choices, recorded_choice, resampled_selections, selector_of
+from ufselect.significance import fit_tested
 
 NAMES = ["normal", "skewed", "zeros", "flag", "code", "holes"]
 
@@ -195,6 +196,20 @@ def test_parts_of_the_samples_are_disjoint():
 
 
 # Again on other data
+
+
+def test_columns_are_tested_in_parts_where_they_are_observed():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((240, 20))
+    X[:, 6:12] += 3.0 * rng.integers(0, 2, (240, 1))
+    missing = np.zeros(X.shape, dtype=bool)
+    missing[np.ix_(rng.random(240) < 0.5, range(6))] = True
+    X[missing] = 4.0
+    selector = KernelFSASL(6, fdr=0.05)
+    fit_tested(selector, X, 0.05, missing=missing)
+    found = resampled_selections(selector, X, n_splits=2, missing=missing)
+    picks = [column for split in found.halves for part in split for column in part[:6]]
+    assert sum(column < 6 for column in picks) <= 1  # 14 of them where filled values count as observed
 
 
 def test_a_choice_is_made_again_from_its_file(tmp_path):

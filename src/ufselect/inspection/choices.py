@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 import ufselect
 from ufselect._utils.seeds import seed_of
-from ufselect._utils.types import Float, Indices
+from ufselect._utils.types import Float, Indices, Mask
 from ufselect._utils.wording import listed, shown
 from ufselect.base import BaseSelector
 from ufselect.base.significance import ColumnSignificance
@@ -78,6 +78,7 @@ def recorded_choice(
     settings: Mapping[str, Any] | None = None,
     n_splits: int = 0,
     batch: Any = None,
+    missing: Mask | None = None,
     random_state: Any = 0,
     verbose: int = 0,
 ) -> Choice:
@@ -102,6 +103,8 @@ def recorded_choice(
         columns two choices have in common by chance. :func:`resampled_selections` describes them; 0 is for none.
     batch : array-like of shape (n_samples,), optional
         The batch of each sample, if the selector was fitted with batches.
+    missing : ndarray of bool of shape (n_samples, n_features), optional
+        Which values of X were filled in; a selector that tests columns does so where they are observed.
     random_state : int, RandomState instance or None, default=0
         Seed of the splits.
     verbose : int, default=0
@@ -132,8 +135,8 @@ def recorded_choice(
     pairs = [(of[copy], of[original]) for copy, original in zip(copies, originals, strict=True)]
     resampled = None
     if n_splits:
-        splits = {"n_splits": n_splits, "batch": batch, "random_state": random_state, "verbose": verbose}
-        resampled = resampled_selections(selector, X, variables=of, **splits)
+        splits = {"n_splits": n_splits, "batch": batch, "missing": missing, "random_state": random_state}
+        resampled = resampled_selections(selector, X, variables=of, verbose=verbose, **splits)
     columns, q_values = list(_by_variable(of).values()), selection.q_values
     ranking = np.empty(len(columns), dtype=np.intp)
     ranking[np.argsort([selection.ranking[each].min() for each in columns])] = np.arange(1, len(columns) + 1)
@@ -228,6 +231,7 @@ def resampled_selections(
     n_splits: int = 5,
     variables: Sequence[str] | None = None,
     batch: Any = None,
+    missing: Mask | None = None,
     random_state: Any = 0,
     verbose: int = 0,
 ) -> Resampled:
@@ -248,6 +252,8 @@ def resampled_selections(
         The variable that each column encodes: selections are then of variables, numbered in order.
     batch : array-like of shape (n_samples,), optional
         The batch of each sample, if the selector was fitted with batches.
+    missing : ndarray of bool of shape (n_samples, n_features), optional
+        Which values of X were filled in; a selector that tests columns does so where they are observed.
     random_state : int, RandomState instance or None, default=0
         Seed of the splits.
     verbose : int, default=0
@@ -279,6 +285,7 @@ def resampled_selections(
         [part for split in splits for part in split],
         names=names,
         batches=MatrixInMemory(X, batch).batches,
+        missing=missing,
         fit=CountedFits(),
         verbose=verbose,
         description="Parts of the samples",
