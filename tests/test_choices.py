@@ -147,6 +147,19 @@ def test_chance_alone_is_rarely_more_than_chance():
     assert np.mean(expected) == pytest.approx(np.mean(same), abs=0.5)
 
 
+def test_as_many_columns_are_expected_as_of_random_selections_of_other_numbers():
+    """Of noise, the mean is that of a hypergeometric distribution: 3 × 15 of 25 columns."""
+    rng, expected, same = np.random.default_rng(0), [], []
+    for _ in range(40):
+        X, Y = rng.standard_normal((2, 40, 25))
+        before, after = (recorded_choice(MaxVariance(m).fit(Z), Z, n_splits=2) for m, Z in ((3, X), (15, Y)))
+        for found in (compare_choices(before, after), compare_choices(after, before)):
+            expected.append(found.expected)
+            same.append(found.n_same)
+    assert np.mean(same) == pytest.approx(1.8, abs=0.3)
+    assert np.mean(expected) == pytest.approx(1.8, abs=0.3)
+
+
 def test_another_structure_is_more_than_chance():
     rng = np.random.default_rng(0)
     scales = np.linspace(3.0, 1.0, 30)
@@ -190,7 +203,7 @@ def test_parts_of_the_samples_are_disjoint():
     X = np.random.default_rng(0).standard_normal((41, 8)) * np.arange(1, 9)
     found = resampled_selections(MaxVariance(3).fit(X), X, n_splits=4, random_state=1)
     assert [len(split) for split in (*found.halves, *found.quarters)] == [2] * 4 + [4] * 2
-    assert {len(part) for split in (*found.halves, *found.quarters) for part in split} == {6}
+    assert {len(part) for split in (*found.halves, *found.quarters) for part in split} == {8}
     with pytest.raises(ValueError, match="n_splits"):
         resampled_selections(MaxVariance(3).fit(X), X, n_splits=1)
 

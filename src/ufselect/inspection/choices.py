@@ -33,6 +33,7 @@ from ufselect.inspection.stability import NearCopies
 MOST_SUMMARIZED = 3000  # columns
 _WITHOUT_EFFECT = {"n_jobs", "verbose"}  # on the result
 _FIGURES_OF_TEST = ("fdr", "n_found", "n_tested", "n_samples", "n_splits", "n_permutations", "n_strata")
+_LEAST_DEPTH = 200  # to which rankings are kept: another choice may have more columns
 _MORE_THAN_CHANCE = 0.05
 _LEAST_DEVIATION = 0.5  # of the number of columns in common
 
@@ -292,7 +293,7 @@ def resampled_selections(
     )
     of = list(variables) if variables is not None else list(range(d))
     number = {variable: index for index, variable in enumerate(dict.fromkeys(of))}
-    depth = 2 * len({of[column] for column in selector.get_support(indices=True)})
+    depth = max(2 * len({of[column] for column in selector.get_support(indices=True)}), _LEAST_DEPTH)
     in_order = (np.argsort(each.ranking_, kind="stable") for each, _ in fitted)
     best = (tuple(dict.fromkeys(number[of[column]] for column in columns))[:depth] for columns in in_order)
     selections = [tuple(next(best) for _ in split) for split in splits]
@@ -318,8 +319,8 @@ class ChoiceComparison:
         Number of columns in common, near-copies as one, if nothing but chance makes the samples differ: extrapolated
         to their number from that of quarters and of halves. None if it is not known.
     p_value : float or None
-        Probability of having so few columns in common by chance, for halves of the samples. Selections from all samples
-        have more in common, so it is rather too large.
+        Probability of having so few columns in common by chance, whose variance is taken from halves of the samples.
+        None if it is not known.
     drift : Drift
         Which columns are distributed otherwise.
     """
@@ -342,7 +343,7 @@ class ChoiceComparison:
 
     @property
     def is_more_than_chance(self) -> bool:
-        """Whether the choices have less in common than 95 % of the pairs of halves."""
+        """Whether the choices have less in common than by chance, at a level of 5 %."""
         return self.p_value is not None and self.p_value <= _MORE_THAN_CHANCE
 
     @property
@@ -449,8 +450,9 @@ def _matched(gone: Sequence[str], new: Sequence[str], group_of: Callable[[str], 
 class _Chance:
     """How many columns two choices have in common if nothing but chance makes their samples differ."""
 
-    def __init__(self, expected: float, counts: Float) -> None:
+    def __init__(self, expected: float, uncertainty: float, counts: Float) -> None:
         self.expected = expected
+        self._uncertainty = uncertainty  # variance of the expected number, as a share of that of a pair
         self._counts = counts  # of pairs of parts that vary at least as much as the samples
 
     @classmethod
@@ -464,30 +466,42 @@ class _Chance:
             return None
         known, m_after = set(before.names) & set(after.names), len(after.selected)
         error = np.sqrt(0.5 / before.n_samples + 0.5 / after.n_samples)
-        expected, counts = [], []
-        for choice in (before, after):
-            if choice.resampled is None:
-                continue
+        expected, uncertainty, counts = [], [], []
+        several = [choice for choice in (before, after) if choice.resampled is not None]
+        deep = [choice for choice in several if _depth(choice) >= max(m, m_after)]
+        for choice in deep or several:
+            assert choice.resampled is not None
             halves, quarters = (
                 _in_common(choice, splits, known, group_of, m, m_after)
                 for splits in (choice.resampled.halves, choice.resampled.quarters)
             )
             of_halves, of_quarters = np.sqrt(2.0 / choice.n_samples), np.sqrt(4.0 / choice.n_samples)
-            slope = (halves.mean() - quarters.mean()) / (of_quarters - of_halves)
-            expected.append(halves.mean() + max(slope, 0.0) * (of_halves - error))
+            beyond = (of_halves - error) / (of_quarters - of_halves)
+            expected.append(halves.mean() + max(halves.mean() - quarters.mean(), 0.0) * beyond)
+            uncertainty.append((1.0 + beyond) ** 2 / len(halves) + beyond**2 / len(quarters))
             if of_halves >= error:
                 counts.append(halves)
         if not expected:
             return None
         most = float(min(m, m_after))
-        return cls(float(np.clip(np.mean(expected), 0.0, most)), np.concatenate([*counts, np.empty(0)]))
+        varies = float(np.mean(uncertainty)) / len(uncertainty)
+        return cls(float(np.clip(np.mean(expected), 0.0, most)), varies, np.concatenate([*counts, np.empty(0)]))
 
     def p_value(self, n_same: int) -> float | None:
-        """Return the probability of at most so many columns in common, by a t distribution for one more pair."""
+        """Return the probability of at most so many columns in common, by a t distribution about the expected number.
+
+        Whole tables are taken to vary as halves do.
+        """
         if len(self._counts) < 2:
             return None
-        deviation = max(float(self._counts.std(ddof=1)), _LEAST_DEVIATION) * np.sqrt(1.0 + 1.0 / len(self._counts))
-        return float(student.cdf((n_same + 0.5 - self._counts.mean()) / deviation, len(self._counts) - 1))
+        deviation = max(float(self._counts.std(ddof=1)), _LEAST_DEVIATION) * np.sqrt(1.0 + self._uncertainty)
+        return float(student.cdf((n_same + 0.5 - self.expected) / deviation, len(self._counts) - 1))
+
+
+def _depth(choice: Choice) -> int:
+    """Return how many columns the shortest ranking of a part of the samples has."""
+    assert choice.resampled is not None
+    return min(len(part) for split in choice.resampled.halves for part in split)
 
 
 def _in_common(
