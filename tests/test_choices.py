@@ -12,6 +12,7 @@ from ufselect import KernelFSASL, MaxVariance
 from ufselect.files import read_choice, summaries_of, write_choice
 from ufselect.files.summaries import summarized
 from ufselect.inspection import column_drift, compare_choices, recorded_choice, resampled_selections, selector_of
+from ufselect.significance import fit_tested
 
 NAMES = ["normal", "skewed", "zeros", "flag", "code", "holes"]
 
@@ -113,7 +114,7 @@ def test_categories_are_compared_by_their_shares():
     assert drift.drifted[0].difference == pytest.approx(0.33, abs=0.06)
     assert not column_drift(known, {"colour": summarized(before[:200], known["colour"])}).drifted
     new = {"colour": summarized(np.array(["blue"] * 50, dtype=object), known["colour"])}
-    assert column_drift(known, new).drifted
+    assert column_drift(known, new).drifted[0].change == "'blue' 0 % → 100 %"
     assert not column_drift(known, {"colour": summarized(np.arange(50.0))}).columns  # numbers beside texts
 
 
@@ -144,6 +145,19 @@ def test_chance_alone_is_rarely_more_than_chance():
         same.append(found.n_same)
     assert alike <= 4
     assert np.mean(expected) == pytest.approx(np.mean(same), abs=0.5)
+
+
+def test_as_many_columns_are_expected_as_of_random_selections_of_other_numbers():
+    """Of noise, the mean is that of a hypergeometric distribution: 3 × 15 of 25 columns."""
+    rng, expected, same = np.random.default_rng(0), [], []
+    for _ in range(40):
+        X, Y = rng.standard_normal((2, 40, 25))
+        before, after = (recorded_choice(MaxVariance(m).fit(Z), Z, n_splits=2) for m, Z in ((3, X), (15, Y)))
+        for found in (compare_choices(before, after), compare_choices(after, before)):
+            expected.append(found.expected)
+            same.append(found.n_same)
+    assert np.mean(same) == pytest.approx(1.8, abs=0.3)
+    assert np.mean(expected) == pytest.approx(1.8, abs=0.3)
 
 
 def test_another_structure_is_more_than_chance():
@@ -189,12 +203,26 @@ def test_parts_of_the_samples_are_disjoint():
     X = np.random.default_rng(0).standard_normal((41, 8)) * np.arange(1, 9)
     found = resampled_selections(MaxVariance(3).fit(X), X, n_splits=4, random_state=1)
     assert [len(split) for split in (*found.halves, *found.quarters)] == [2] * 4 + [4] * 2
-    assert {len(part) for split in (*found.halves, *found.quarters) for part in split} == {6}
+    assert {len(part) for split in (*found.halves, *found.quarters) for part in split} == {8}
     with pytest.raises(ValueError, match="n_splits"):
         resampled_selections(MaxVariance(3).fit(X), X, n_splits=1)
 
 
 # Again on other data
+
+
+def test_columns_are_tested_in_parts_where_they_are_observed():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((240, 20))
+    X[:, 6:12] += 3.0 * rng.integers(0, 2, (240, 1))
+    missing = np.zeros(X.shape, dtype=bool)
+    missing[np.ix_(rng.random(240) < 0.5, range(6))] = True
+    X[missing] = 4.0
+    selector = KernelFSASL(6, fdr=0.05)
+    fit_tested(selector, X, 0.05, missing=missing)
+    found = resampled_selections(selector, X, n_splits=2, missing=missing)
+    picks = [column for split in found.halves for part in split for column in part[:6]]
+    assert sum(column < 6 for column in picks) <= 1  # 14 of them where filled values count as observed
 
 
 def test_a_choice_is_made_again_from_its_file(tmp_path):

@@ -171,16 +171,30 @@ def fit_tested(
     If the ``fit`` of that class takes no test either, it selects among all columns, and is told what was found.
     ``missing`` says which values of X were filled in: columns are tested where they are observed.
     """
-    params, given, significance = selector.get_params(), {} if batch is None else {"batch": batch}, None
-    if fdr is not None and ("fdr" not in params or missing is not None):
-        tested = X if missing is None else np.where(missing, np.nan, X)
-        shared = {name: params[name] for name in ("exclude", "groups", "n_jobs", "random_state") if name in params}
-        significance = column_significance(tested, fdr=fdr, batch=batch, verbose=verbose, **shared)
+    given, significance = {} if batch is None else {"batch": batch}, None
+    if fdr is not None and ("fdr" not in selector.get_params() or missing is not None):
+        significance = significance_where_observed(selector, X, fdr, batch=batch, missing=missing, verbose=verbose)
         if has_fit_parameter(selector, "significance"):
             given["significance"] = significance
     selector.fit(X, **given)
     if significance is not None:
         selector.significance_, selector.q_values_ = significance, significance.q_values
+
+
+def significance_where_observed(
+    selector: BaseSelector,
+    X: Any,
+    fdr: float,
+    *,
+    batch: Any = None,
+    missing: Mask | None = None,
+    verbose: int = 0,
+) -> ColumnSignificance:
+    """Test the columns of X, in which ``missing`` says what was filled in, as for a selector."""
+    params = selector.get_params()
+    shared = {name: params[name] for name in ("exclude", "groups", "n_jobs", "random_state") if name in params}
+    tested = X if missing is None else np.where(missing, np.nan, X)
+    return column_significance(tested, fdr=fdr, batch=batch, verbose=verbose, **shared)
 
 
 def _with_means(X: Any) -> tuple[Any, Mask | None]:

@@ -189,6 +189,24 @@ def test_the_same_file_gives_the_same_output_as_select(folder, name):
     }
 
 
+def test_a_format_that_keeps_all_columns_has_those_of_a_table_of_many_kinds(folder):
+    of_all_kinds().to_csv("first.csv", index=False)
+    save("first.csv", "-m", "3", "--keep", "state", "-o", "selected.h5ad")
+    later = of_all_kinds()[of_all_kinds().columns[::-1]].assign(new=1.5)
+    for table in (of_all_kinds(), later):
+        table.to_csv("later.csv", index=False)
+        assert invoke("apply", "choice.json", "later.csv", "-o", "applied.h5ad").code == 0
+        expected, found = (anndata.read_h5ad(f"{each}.h5ad") for each in ("selected", "applied"))
+        assert {"income again", "flat"} <= {*expected.var_names}
+        pd.testing.assert_frame_equal(found.var, expected.var)
+        pd.testing.assert_frame_equal(found.obs.reset_index(drop=True), expected.obs.reset_index(drop=True))
+        np.testing.assert_array_equal(found.X, expected.X)
+    later.drop(columns=["flat", "colour"]).to_csv("later.csv", index=False)
+    assert invoke("apply", "choice.json", "later.csv", "-o", "applied.h5ad").code == 0
+    fewer = anndata.read_h5ad("applied.h5ad")
+    assert fewer.var_names.tolist() == [name for name in expected.var_names if name != "flat"]
+
+
 def test_other_rows_in_another_order_of_columns(folder):
     write_source(folder, "cells.csv")
     content = save()

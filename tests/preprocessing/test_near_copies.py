@@ -35,6 +35,27 @@ def test_linear_functions_are_copies_with_either_sign_and_the_reason_says_so():
     assert len(copies({"x": x, "far": x + 0.1 * noise}, near_copies=0.98)) == 1
 
 
+@pytest.mark.parametrize(
+    ("names", "are_bands"),
+    [
+        ([f"{1100 + 4 * j} nm" for j in range(12)], True),
+        ([f"{1699.95 - 2.5 * j:.1f}" for j in range(12)], True),
+        ([str(j) for j in range(12)], False),
+        ([str(j + 1) for j in range(12)], False),
+        ([f"band {1100 + 4 * j}" for j in range(12)], False),
+        ([str(1100 + j**2) for j in range(12)], False),
+    ],
+)
+def test_neighbouring_wavelengths_are_no_copies(names, are_bands):
+    _, (x, noise, other, _) = columns()
+    bands = {name: x + 0.001 * j * noise for j, name in enumerate(names)}
+    shuffled = {name: bands[name] for name in np.random.default_rng(0).permutation(names).tolist()}
+    for spectra in (bands, shuffled):
+        found = copies(spectra | {"water": other, "moisture": 2.0 * other})
+        assert len(found.keys() & {"water", "moisture"}) == 1
+        assert bool(found.keys() & set(names)) != are_bands
+
+
 def test_the_column_with_the_fewest_missing_values_stays():
     rng, (x, *_) = columns()
     few, more = rng.random((2, N)) < [[0.02], [0.3]]

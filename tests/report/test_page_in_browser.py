@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from browsers import LONGEST_WAIT, redrawn, resized, started_browser
 from sklearn.datasets import load_digits
+from test_report_content import customers_study
 
 from ufselect import MCFS, KernelFSASL, LaplacianScore, MaxVariance
 from ufselect.base.significance import LIMITS
@@ -143,6 +144,7 @@ EDGES = {
     "denormal": denormal_study,
     "clusters": many_clusters_study,
     "outliers": outliers_study,
+    "customers": customers_study,
 }
 TESTED = {"noise": noise_study, "few": few_found_study, "samples": some_samples_study}
 
@@ -331,6 +333,24 @@ def test_click_on_a_row_explains_the_column_and_marks_it_in_all_figures(open_pag
     second.locator("td.rank").click()
     assert details.count() == 0
     assert figures_of(page) == before
+
+
+def test_a_category_is_one_row_with_its_levels(open_page, studies):
+    page, selector = open_page("customers"), studies["customers"].selector
+    assert page.inner_text("#count") == "3 selected columns."
+    page.fill("#search", "gold")
+    row = page.locator("tr.column")
+    assert (row.count(), row.locator("td.name").inner_text()) == (1, "plan")
+    assert sorted(row.locator("td.values").inner_text().split(", ")) == ["basic", "gold", "plus"]
+    row.click()
+    assert "Levels: " in page.inner_text("tr.details")
+    best = selector.top_features()[["plan" in name for name in selector.top_features()].index(True)]
+    assert page.inner_text("#samples-coloring") == f"Colours show the values of {best}."
+    with page.expect_download() as download:
+        page.click("#download")
+    lines = download.value.path().read_text(encoding="utf-8").splitlines()
+    assert len(lines) == 12
+    assert sum("true" in line.split(",") for line in lines) == 3
 
 
 def test_enter_opens_a_row_and_closes_it_again(open_page, studies):

@@ -28,6 +28,7 @@ from ufselect.base.significance import LIMITS
 from ufselect.datasets import make_planted_clusters
 from ufselect.inspection import LearnedStructure, explain_features, stability_of
 from ufselect.metrics import absolute_correlations, matched_accuracy, redundancy
+from ufselect.preprocessing import TablePreparer
 from ufselect.report import SetAside, Study, render_page
 from ufselect.report.columns import alignment_of_all
 from ufselect.report.samples import MOST_GROUPS, grouped
@@ -695,3 +696,47 @@ def test_the_stability_of_other_columns_is_refused(tested):
     some = tested.X[:, :50]
     with pytest.raises(ValueError, match=r"There are 50 values of stability for 60 columns\."):
         replace(tested, stability=stability_of(MaxVariance(3).fit(some), some))
+
+
+def customers_study(**more):
+    """Three kinds of customers with a plan of three levels, and a region that says nothing."""
+    rng = np.random.default_rng(0)
+    kind = rng.integers(0, 3, 150)
+    spending = {f"spent on {what}": rng.normal(3.0 * rng.permutation(3)[kind]) for what in ("food", "toys", "books")}
+    plan, region = np.array(["basic", "gold", "plus"])[kind], rng.choice(["east", "north", "west"], 150)
+    noise = {f"noise {j}": rng.standard_normal(150) for j in range(6)}
+    preparer = TablePreparer().set_output(transform="pandas")
+    X = preparer.fit_transform(pd.DataFrame(spending | {"plan": plan, "region": region} | noise))
+    selector = KernelFSASL(3, groups="prefix:=", fdr=0.05).fit(X)
+    roles, variables = preparer.roles_, preparer.groups_.tolist()
+    return Study(selector, X, None, "customers.csv", "command", roles=roles, variables=variables, **more)
+
+
+def test_the_levels_of_a_category_are_one_row():
+    study = customers_study()
+    page = render_page(
+        replace(study, missing=np.full(study.X.shape[1], 0.25), stability=stability_of(study.selector, study.X))
+    )
+    features, selector = content_of(page)["features"], study.selector
+    shown, names = features["variables"], features["variables"]["names"]
+    assert sorted(names) == sorted(set(study.variables))
+    assert (shown["selected"], len(features["names"]), len(names)) == (3, 15, 11)
+    plan, columns = names.index("plan"), [j for j, name in enumerate(study.variables) if name == "plan"]
+    ranks = selector.ranking_[columns]
+    assert plan < 3
+    assert sorted(shown["levels"][plan]) == ["basic", "gold", "plus"]
+    assert [shown["levels"][names.index(name)] for name in ("spent on toys", "noise 1")] == [None, None]
+    assert shown["ranks"][plan] == ranks.min() - 1
+    assert shown["scores"][plan] == pytest.approx(selector.scores_[columns].max())
+    assert sum(shown["gains"][:3]) == pytest.approx(selector.alignment_curve_[selector.n_features_ - 1], abs=1e-5)
+    assert (features["histograms"][plan], features["distinct"][plan], features["roles"][plan]) == (None, 3, "category")
+    assert features["significance"]["q"][plan] == pytest.approx(selector.q_values_[columns[0]], rel=1e-3)
+    assert len(features["significance"]["q"]) == len(features["stability"]) == len(features["missing"]) == 11
+    assert features["explanations"][plan] == explain_features(selector, study.X, [columns])[0].sentences(study.names)
+    named = {name for _, _, several in columns_left_out_in(page).values() for name in several}
+    assert named == set(names[3:])
+    untested = replace(study, selector=KernelFSASL(3, groups=study.variables).fit(study.X), significance=None)
+    assert "3 of 11 columns selected" in render_page(untested)
+    assert content_of(render_page(replace(study, variables=None)))["features"]["variables"] is None
+    with pytest.raises(ValueError, match="There are 2 variables for 15 columns"):
+        replace(study, variables=["a", "b"])

@@ -327,7 +327,7 @@ def _in_short(reason: str) -> str:
 
 
 def print_all_roles(loaded: LoadedTable) -> None:
-    """Print the role of every column, the share of missing values, and why."""
+    """Print the role of every column, and why."""
     roles = loaded.by_role or {"numeric": dict.fromkeys(loaded.names, ""), "other": loaded.aside}
     rows = [[name, role, reason] for role, columns in roles.items() for name, reason in columns.items()]
     print_table(["column", "role", "reason"], rows, left=[0, 1, 2], longest=_LONGEST_REASON)

@@ -65,6 +65,7 @@ def choice_of(
             settings=settings,
             n_splits=count,
             batch=batch,
+            missing=loaded.filled,
             verbose=1,
         )
 

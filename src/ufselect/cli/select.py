@@ -253,22 +253,20 @@ def _page(selector: BaseSelector, loaded: LoadedTable, *, fit: str, **others: An
                 for name, values in table.aside.items()
             },
             missing=n_missing / table.shape[0],
-            roles=_roles_on_page(loaded),
+            roles=[*loaded.roles, *_further_aside(loaded)],
+            variables=None if loaded.variables == loaded.names else loaded.variables,
             facts={"Fit": fit, "Version": f"ufselect {__version__}"},
             **others,
         )
     )
 
 
-def _roles_on_page(loaded: LoadedTable) -> list[Any]:
-    """Return the roles of the columns of X, then those of columns that are set aside."""
+def _further_aside(loaded: LoadedTable) -> list[Any]:
+    """Return the columns that are set aside before roles are decided."""
     from ufselect.report import SetAside
 
-    known = {each.name: each for each in loaded.roles}
-    of_columns = zip(loaded.names, loaded.variables, strict=True)
-    features = [replace(known[variable], name=name) for name, variable in of_columns if variable in known]
-    aside = [each for each in loaded.roles if not each.is_feature]
-    return [*features, *aside, *(SetAside(name, why) for name, why in loaded.aside.items() if name not in known)]
+    known = {each.name for each in loaded.roles}
+    return [SetAside(name, why) for name, why in loaded.aside.items() if name not in known]
 
 
 def _stability(selector: BaseSelector, X: Any, batch: Any, seed: int) -> Stability | None:

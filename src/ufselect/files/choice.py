@@ -120,6 +120,12 @@ class Choice:
         plain = {name for name in self.aside if role_of.get(name, "text") in _CARRIED} - self.encoded
         return [name for name in self.aside if name in plain or name in self.selected]
 
+    @property
+    def unused(self) -> list[str]:
+        """Columns that are neither features nor carried: constants, copies and those that are mostly missing."""
+        role_of = {each["name"]: each["role"] for each in self.roles}
+        return [name for name in self.aside if role_of.get(name, "text") not in _CARRIED and name not in self.names]
+
     def __repr__(self) -> str:
         return f"Choice({len(self.selected)} of {len(self.names)} columns by {self.record['method']})"
 
@@ -459,7 +465,7 @@ def chosen_from(choice: Choice, table: Table, *, all_columns: bool = False) -> t
     """Return the selected columns of another table, in the order that they were chosen from, with those set aside.
 
     Columns that the choice does not know are left out. With ``all_columns``, those that were not selected are in the
-    table as well, for formats that keep them.
+    table as well, constants and copies behind all others, for formats that keep them.
 
     Raises
     ------
@@ -467,23 +473,28 @@ def chosen_from(choice: Choice, table: Table, *, all_columns: bool = False) -> t
         If a selected column is missing, or is not numeric. The message is one sentence.
     """
     check_still_numeric(choice, table)
-    table = with_columns_aside(table, [name for name in choice.aside if name in set(table.names)])
+    others = choice.unused if all_columns else []
+    table = with_columns_aside(table, [name for name in choice.aside if name in set(table.names) - set(others)])
     table = _with_empty_columns(choice, table)
     _check_present(choice, table)
     place = {name: index for index, name in enumerate(table.names)}
-    wanted = set(choice.names if all_columns else choice.selected)
-    order = {name: index for index, name in enumerate(choice.names)}
-    kept = [index for name, index in order.items() if name in wanted and name in place]
-    columns = [place[choice.names[index]] for index in kept]
+    known, in_file = [*choice.names, *others], {each["name"]: number for number, each in enumerate(choice.roles)}
+    wanted = set(known if all_columns else choice.selected) & place.keys()
+    in_order = sorted(range(len(known)), key=lambda index: in_file.get(known[index], index))
+    kept = [index for index in in_order if known[index] in wanted]
+    columns = [place[known[index]] for index in kept]
     X = table.X if columns == list(range(table.shape[1])) else _columns(table.X, columns)
-    aside = {name: table.aside[name] for name in choice.carried if name in table.aside}
-    names = tuple(choice.names[index] for index in kept)
-    q_values = None if choice.q_values is None else choice.q_values[kept]
+    carried = choice.aside if all_columns else choice.carried
+    aside = {name: table.aside[name] for name in carried if name in table.aside}
+    names = tuple(known[index] for index in kept)
+    scores = np.r_[choice.scores, np.zeros(len(others))][kept]
+    q_values = None if choice.q_values is None else np.r_[choice.q_values, np.ones(len(others))][kept]
     chosen = replace(table, X=X, names=names, aside=aside)
-    ranking, count = _ranking(choice)[kept], sum(name not in choice.encoded for name in choice.selected)
+    ranking = np.r_[_ranking(choice), len(choice.names) + 1 + np.arange(len(others))][kept]
+    count = sum(name not in choice.encoded for name in choice.selected)
     if choice.encoded:  # which are not ranked among the numbers
         ranking = np.argsort(np.argsort(ranking)) + 1
-    return chosen, Selection(choice.scores[kept], ranking, count, choice.record, q_values)
+    return chosen, Selection(scores, ranking, count, choice.record, q_values)
 
 
 def column_summaries(table: Table, like: Mapping[str, ColumnSummary]) -> dict[str, ColumnSummary]:

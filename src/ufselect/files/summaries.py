@@ -67,6 +67,8 @@ class ColumnSummary:
 def summarized(values: NDArray[Any], like: ColumnSummary | None = None) -> ColumnSummary:
     """Return how the values of a column are distributed, or how many there are at the points of another summary.
 
+    Categories that the other summary does not have are counted as well.
+
     Examples
     --------
     >>> import numpy as np
@@ -108,7 +110,7 @@ def _points_of(ascending: NDArray[np.float64]) -> tuple[str, NDArray[np.float64]
 def _of_texts(values: NDArray[Any], like: ColumnSummary | None) -> ColumnSummary:
     times = Counter(None if each is None or each != each else str(each) for each in values.tolist())
     n_missing = times.pop(None, 0)
-    points = like.points if like else tuple(text for text, _ in _most_frequent(times))
+    points = tuple(dict.fromkeys([*(like.points if like else ()), *(text for text, _ in _most_frequent(times))]))
     return ColumnSummary(CATEGORIES, points, tuple(times[point] for point in points), len(values), n_missing)
 
 

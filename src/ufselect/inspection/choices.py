@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 import ufselect
 from ufselect._utils.seeds import seed_of
-from ufselect._utils.types import Float, Indices
+from ufselect._utils.types import Float, Indices, Mask
 from ufselect._utils.wording import listed, shown
 from ufselect.base import BaseSelector
 from ufselect.base.significance import ColumnSignificance
@@ -33,6 +33,7 @@ from ufselect.inspection.stability import NearCopies
 MOST_SUMMARIZED = 3000  # columns
 _WITHOUT_EFFECT = {"n_jobs", "verbose"}  # on the result
 _FIGURES_OF_TEST = ("fdr", "n_found", "n_tested", "n_samples", "n_splits", "n_permutations", "n_strata")
+_LEAST_DEPTH = 200  # to which rankings are kept: another choice may have more columns
 _MORE_THAN_CHANCE = 0.05
 _LEAST_DEVIATION = 0.5  # of the number of columns in common
 
@@ -78,6 +79,7 @@ def recorded_choice(
     settings: Mapping[str, Any] | None = None,
     n_splits: int = 0,
     batch: Any = None,
+    missing: Mask | None = None,
     random_state: Any = 0,
     verbose: int = 0,
 ) -> Choice:
@@ -102,6 +104,8 @@ def recorded_choice(
         columns two choices have in common by chance. :func:`resampled_selections` describes them; 0 is for none.
     batch : array-like of shape (n_samples,), optional
         The batch of each sample, if the selector was fitted with batches.
+    missing : ndarray of bool of shape (n_samples, n_features), optional
+        Which values of X were filled in; a selector that tests columns does so where they are observed.
     random_state : int, RandomState instance or None, default=0
         Seed of the splits.
     verbose : int, default=0
@@ -132,8 +136,8 @@ def recorded_choice(
     pairs = [(of[copy], of[original]) for copy, original in zip(copies, originals, strict=True)]
     resampled = None
     if n_splits:
-        splits = {"n_splits": n_splits, "batch": batch, "random_state": random_state, "verbose": verbose}
-        resampled = resampled_selections(selector, X, variables=of, **splits)
+        splits = {"n_splits": n_splits, "batch": batch, "missing": missing, "random_state": random_state}
+        resampled = resampled_selections(selector, X, variables=of, verbose=verbose, **splits)
     columns, q_values = list(_by_variable(of).values()), selection.q_values
     ranking = np.empty(len(columns), dtype=np.intp)
     ranking[np.argsort([selection.ranking[each].min() for each in columns])] = np.arange(1, len(columns) + 1)
@@ -228,6 +232,7 @@ def resampled_selections(
     n_splits: int = 5,
     variables: Sequence[str] | None = None,
     batch: Any = None,
+    missing: Mask | None = None,
     random_state: Any = 0,
     verbose: int = 0,
 ) -> Resampled:
@@ -248,6 +253,8 @@ def resampled_selections(
         The variable that each column encodes: selections are then of variables, numbered in order.
     batch : array-like of shape (n_samples,), optional
         The batch of each sample, if the selector was fitted with batches.
+    missing : ndarray of bool of shape (n_samples, n_features), optional
+        Which values of X were filled in; a selector that tests columns does so where they are observed.
     random_state : int, RandomState instance or None, default=0
         Seed of the splits.
     verbose : int, default=0
@@ -279,13 +286,14 @@ def resampled_selections(
         [part for split in splits for part in split],
         names=names,
         batches=MatrixInMemory(X, batch).batches,
+        missing=missing,
         fit=CountedFits(),
         verbose=verbose,
         description="Parts of the samples",
     )
     of = list(variables) if variables is not None else list(range(d))
     number = {variable: index for index, variable in enumerate(dict.fromkeys(of))}
-    depth = 2 * len({of[column] for column in selector.get_support(indices=True)})
+    depth = max(2 * len({of[column] for column in selector.get_support(indices=True)}), _LEAST_DEPTH)
     in_order = (np.argsort(each.ranking_, kind="stable") for each, _ in fitted)
     best = (tuple(dict.fromkeys(number[of[column]] for column in columns))[:depth] for columns in in_order)
     selections = [tuple(next(best) for _ in split) for split in splits]
@@ -311,8 +319,8 @@ class ChoiceComparison:
         Number of columns in common, near-copies as one, if nothing but chance makes the samples differ: extrapolated
         to their number from that of quarters and of halves. None if it is not known.
     p_value : float or None
-        Probability of having so few columns in common by chance, for halves of the samples. Selections from all samples
-        have more in common, so it is rather too large.
+        Probability of having so few columns in common by chance, whose variance is taken from halves of the samples.
+        None if it is not known.
     drift : Drift
         Which columns are distributed otherwise.
     """
@@ -335,7 +343,7 @@ class ChoiceComparison:
 
     @property
     def is_more_than_chance(self) -> bool:
-        """Whether the choices have less in common than 95 % of the pairs of halves."""
+        """Whether the choices have less in common than by chance, at a level of 5 %."""
         return self.p_value is not None and self.p_value <= _MORE_THAN_CHANCE
 
     @property
@@ -442,8 +450,9 @@ def _matched(gone: Sequence[str], new: Sequence[str], group_of: Callable[[str], 
 class _Chance:
     """How many columns two choices have in common if nothing but chance makes their samples differ."""
 
-    def __init__(self, expected: float, counts: Float) -> None:
+    def __init__(self, expected: float, uncertainty: float, counts: Float) -> None:
         self.expected = expected
+        self._uncertainty = uncertainty  # variance of the expected number, as a share of that of a pair
         self._counts = counts  # of pairs of parts that vary at least as much as the samples
 
     @classmethod
@@ -457,30 +466,42 @@ class _Chance:
             return None
         known, m_after = set(before.names) & set(after.names), len(after.selected)
         error = np.sqrt(0.5 / before.n_samples + 0.5 / after.n_samples)
-        expected, counts = [], []
-        for choice in (before, after):
-            if choice.resampled is None:
-                continue
+        expected, uncertainty, counts = [], [], []
+        several = [choice for choice in (before, after) if choice.resampled is not None]
+        deep = [choice for choice in several if _depth(choice) >= max(m, m_after)]
+        for choice in deep or several:
+            assert choice.resampled is not None
             halves, quarters = (
                 _in_common(choice, splits, known, group_of, m, m_after)
                 for splits in (choice.resampled.halves, choice.resampled.quarters)
             )
             of_halves, of_quarters = np.sqrt(2.0 / choice.n_samples), np.sqrt(4.0 / choice.n_samples)
-            slope = (halves.mean() - quarters.mean()) / (of_quarters - of_halves)
-            expected.append(halves.mean() + max(slope, 0.0) * (of_halves - error))
+            beyond = (of_halves - error) / (of_quarters - of_halves)
+            expected.append(halves.mean() + max(halves.mean() - quarters.mean(), 0.0) * beyond)
+            uncertainty.append((1.0 + beyond) ** 2 / len(halves) + beyond**2 / len(quarters))
             if of_halves >= error:
                 counts.append(halves)
         if not expected:
             return None
         most = float(min(m, m_after))
-        return cls(float(np.clip(np.mean(expected), 0.0, most)), np.concatenate([*counts, np.empty(0)]))
+        varies = float(np.mean(uncertainty)) / len(uncertainty)
+        return cls(float(np.clip(np.mean(expected), 0.0, most)), varies, np.concatenate([*counts, np.empty(0)]))
 
     def p_value(self, n_same: int) -> float | None:
-        """Return the probability of at most so many columns in common, by a t distribution for one more pair."""
+        """Return the probability of at most so many columns in common, by a t distribution about the expected number.
+
+        Whole tables are taken to vary as halves do.
+        """
         if len(self._counts) < 2:
             return None
-        deviation = max(float(self._counts.std(ddof=1)), _LEAST_DEVIATION) * np.sqrt(1.0 + 1.0 / len(self._counts))
-        return float(student.cdf((n_same + 0.5 - self._counts.mean()) / deviation, len(self._counts) - 1))
+        deviation = max(float(self._counts.std(ddof=1)), _LEAST_DEVIATION) * np.sqrt(1.0 + self._uncertainty)
+        return float(student.cdf((n_same + 0.5 - self.expected) / deviation, len(self._counts) - 1))
+
+
+def _depth(choice: Choice) -> int:
+    """Return how many columns the shortest ranking of a part of the samples has."""
+    assert choice.resampled is not None
+    return min(len(part) for split in choice.resampled.halves for part in split)
 
 
 def _in_common(

@@ -11,7 +11,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import has_fit_parameter
 
 from ufselect._utils.progress import with_progress
-from ufselect._utils.types import Indices
+from ufselect._utils.types import Indices, Mask
 from ufselect._utils.warnings import convergence_warnings
 from ufselect.base import BaseSelector
 from ufselect.base.screening import KeepExclude, keep_exclude_of
@@ -19,6 +19,7 @@ from ufselect.base.significance import ColumnSignificance
 from ufselect.columns.batches import Batches
 from ufselect.columns.in_memory import first_equal_columns
 from ufselect.columns.moments import column_extremes, constant_columns
+from ufselect.significance import significance_where_observed
 
 
 def clone_with(selector: BaseSelector, **params: Any) -> BaseSelector:
@@ -99,17 +100,25 @@ def fits_to_subsets(
     names: Sequence[str] | None = None,
     batches: Batches | None = None,
     significance: ColumnSignificance | None = None,
+    missing: Mask | None = None,
     fit: Callable[..., BaseSelector] = fit_within,
     verbose: int = 0,
     description: str = "",
 ) -> Iterator[tuple[BaseSelector, Any]]:
-    """Fit a clone to each subset, without samples that are alone in their batch; yield the clone and the subset."""
-    by_row = rows_of(X)
+    """Fit a clone to each subset, without samples that are alone in their batch; yield the clone and the subset.
+
+    If columns are tested anew and ``missing`` says which values of X were filled in, they are where they are observed.
+    """
+    by_row, fdr = rows_of(X), getattr(selector, "fdr", None)
     columns = keep_exclude_of(selector, X.shape[1], names)
     for drawn in with_progress(draws, None, verbose, description, unit="fit"):
         rows, part = (drawn, None) if batches is None else batches.among(drawn)
         points = by_row[rows]
-        yield fit(clone_for_subset(selector, points, columns), points, part, significance), points
+        refitted, tested = clone_for_subset(selector, points, columns), significance
+        if tested is None and missing is not None and fdr is not None:
+            batch = None if part is None else part.codes
+            tested = significance_where_observed(refitted, points, fdr, batch=batch, missing=missing[rows])
+        yield fit(refitted, points, part, tested), points
 
 
 def rows_of(X: Any) -> Any:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
+from itertools import pairwise
 
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\d_]+")
 _IDS = {"id", "ids", "uid", "uuid", "guid", "rowid", "rowname", "rownames", "rownum", "rowno", "rownumber", "unnamed"}
@@ -20,6 +22,8 @@ _KIND = re.compile(r"(?:type|code|class|segment|cluster|category)$")
 _TIMES = {"time", "year", "date", "day", "month", "week", "hour", "minute", "second", "timestamp", "datetime", "t"}
 _TIMES |= {"times", "years", "days", "months", "weeks", "hours", "minutes", "seconds", "yr", "age", "wavelength"}
 _DATES = {"date", "datetime", "timestamp"}
+_POSITION = re.compile(r"(\d+(?:\.\d+)?)(\D*)")
+_FEWEST_POSITIONS, _EVEN = 10, 0.1  # share by which steps may differ: they are rounded
 _RANKS = {"rank", "ranking", "position", "place", "score", "count"}
 
 
@@ -65,6 +69,21 @@ def says_time(name: str) -> bool:
 def says_rank(name: str) -> bool:
     """Whether a name is that of a quantity that may be different in all rows."""
     return not _RANKS.isdisjoint(words_of(name))
+
+
+def positions_among(names: Iterable[str]) -> set[str]:
+    """Return the names that are positions at equal steps, such as 1100 nm, 1104 nm …; not those that count columns."""
+    by_unit: dict[str, dict[float, str]] = {}
+    for name in names:
+        if found := _POSITION.fullmatch(name.strip()):
+            by_unit.setdefault(found[2], {})[float(found[1])] = name
+    positions = set()
+    for called in by_unit.values():
+        steps = [second - first for first, second in pairwise(sorted(called))]
+        is_count = set(steps) == {1.0} and min(called) <= 1.0
+        if len(called) >= _FEWEST_POSITIONS and max(steps) <= (1.0 + _EVEN) * min(steps) and not is_count:
+            positions |= set(called.values())
+    return positions
 
 
 def says_date(name: str) -> bool:

@@ -13,6 +13,7 @@ from ufselect._utils.types import Float
 from ufselect._utils.wording import percent, shown
 from ufselect.preprocessing.amounts import amounts_among
 from ufselect.preprocessing.column_names import (
+    positions_among,
     says_code,
     says_date,
     says_id,
@@ -236,8 +237,12 @@ def _copies(
 ) -> dict[str, tuple[str, str]]:
     """Return which features are near copies of others, of which, and how."""
     assert rules.near_copies is not None
-    varies = ~summary.constant
-    numeric = [j for j, name in enumerate(names) if found[name].role in (Role.numeric, Role.amount) and varies[j]]
+    differs, positions = ~summary.constant, positions_among(names)  # neighbouring wavelengths are alike
+    numeric = [
+        j
+        for j, name in enumerate(names)
+        if found[name].role in (Role.numeric, Role.amount) and differs[j] and name not in positions
+    ]
     categories = {name: levels for name, levels in others.items() if found[name].role is Role.category}
     categories |= {name: Levels.of(X[:, j]) for j, name in enumerate(names) if found[name].role is Role.category}
     requested = frozenset(name for name, role in rules.roles.items() if role.is_feature)

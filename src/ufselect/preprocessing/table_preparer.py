@@ -59,7 +59,8 @@ class TablePreparer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         Columns with a larger share of missing values are incomplete.
     near_copies : float or None, default=0.999
         Absolute correlation from which two columns are near copies. Categories are, if they divide as large a share of
-        the samples into the same groups. If None, copies stay.
+        the samples into the same groups. If None, copies stay. Columns whose names are positions at equal steps, such
+        as wavelengths (1100 nm, 1104 nm, …), always do, since neighbours of these are alike.
     logarithms : bool or "auto", default="auto"
         Whether logarithms of amounts are taken. If "auto", only in tables of unlike units: not of pixels or spectra.
 

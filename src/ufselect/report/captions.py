@@ -41,7 +41,7 @@ def verdict(study: Study) -> Verdict:
     """Return how many columns are found to share structure, and how many of them are selected."""
     significance = study.significance
     if significance is None:
-        finding = f"{study.selector.n_features_:,} of {counted(study.X.shape[1], 'column')} selected"
+        finding = f"{len(study.selected_variables):,} of {counted(len(study.best_variables), 'column')} selected"
         return Verdict(finding, ": whether they share structure with others was not tested.", _stability(study), [])
     finding, bracket, evidence = significance.verdict_on(study.best_first[: study.selector.n_features_]).partition(" (")
     sure = [] if study.is_noise else _stability(study)
@@ -55,11 +55,10 @@ def _stability(study: Study) -> list[str]:
 
 def facts(study: Study) -> dict[str, str]:
     """Return short facts on the data and the method."""
-    n, d = study.X.shape
     found = {
         "Source": study.source,
         "Method": type(study.selector).__name__,
-        "Data": f"{counted(n, 'sample')} × {counted(d, 'column')}",
+        "Data": f"{counted(study.X.shape[0], 'sample')} × {counted(len(study.best_variables), 'column')}",
     }
     if getattr(study.selector, "n_clusters_", None) is not None:
         found["Clusters"] = f"{study.selector.n_clusters_:,}"

@@ -143,10 +143,13 @@ class Histogram(NamedTuple):
     distinct: int
 
 
-def histograms(study: Study) -> list[Histogram]:
-    """Return the distribution of each of the best selected columns."""
-    chosen = study.best_first[: min(study.selector.n_features_, MOST_CORRELATED)]
-    return [_histogram(dense_part(study.X, [column], standardize=False)[:, 0]) for column in chosen]
+def histograms(study: Study) -> list[Histogram | None]:
+    """Return the distribution of each of the best selected variables; None of those of several columns."""
+    count = min(study.selector.n_features_, MOST_CORRELATED)
+    chosen = [ranks for _, ranks in study.best_variables if ranks[0] < count]
+    of_columns = (study.best_first[ranks] for ranks in chosen)
+    return [_histogram(dense_part(study.X, each, standardize=False)[:, 0]) if len(each) == 1 else None
+            for each in of_columns]  # fmt: skip
 
 
 def _histogram(values: Float) -> Histogram:
@@ -177,14 +180,18 @@ def substitutes_of(study: Study) -> Substitutes:
     return Substitutes(m, nearest, similarity, least)
 
 
-def what_they_stand_for(found: Substitutes) -> list[dict[str, Any]]:
-    """Return the columns left out that resemble a selected one most: their number, and ranks of the most similar."""
-    stands_for = []
-    for index in range(found.n_selected):
-        members = np.flatnonzero((found.nearest == index) & (found.similarity >= found.least))
-        best = members[np.argsort(-found.similarity[members], kind="stable")][:_MOST_LISTED]
-        listed = [[int(found.n_selected + member), round(float(found.similarity[member]), 4)] for member in best]
-        stands_for.append({"count": len(members), "nearest": listed})
+def what_they_stand_for(study: Study, found: Substitutes) -> list[dict[str, Any]]:
+    """Return the variables left out that resemble a selected one most: their number, and the most similar of them."""
+    number, stands_for = study.variable_of_rank, []
+    for _, ranks in study.best_variables:
+        if ranks[0] >= found.n_selected:
+            break
+        members = np.flatnonzero(np.isin(found.nearest, ranks) & (found.similarity >= found.least))
+        best: dict[int, float] = {}
+        for member in members[np.argsort(-found.similarity[members], kind="stable")].tolist():
+            if (other := number[found.n_selected + member]) != number[ranks[0]]:
+                best.setdefault(other, round(float(found.similarity[member]), 4))
+        stands_for.append({"count": len(best), "nearest": [list(each) for each in best.items()][:_MOST_LISTED]})
     return stands_for
 
 
@@ -225,15 +232,16 @@ def _most_similar(selected: Any, X: Any, rows: Indices, left: Indices) -> tuple[
 
 
 def explanations(study: Study) -> list[list[str]]:
-    """Return what ``ufselect explain`` says of the best columns: the selected ones, and some that are not."""
+    """Return what ``ufselect explain`` says of the best variables: the selected ones, and some that are not."""
     n, d = study.X.shape
     m = study.selector.n_features_
     rows = evenly_spaced(n, MOST_ROWS)
     affordable = max(int(_MOST_WORK / (len(rows) * m**2)), _FEWEST_EXPLAINED)
-    best = study.best_first[: min(d, 2 * m + 20, affordable, _MOST_EXPLAINED)]
+    count = min(d, 2 * m + 20, affordable, _MOST_EXPLAINED)
+    best = [study.best_first[ranks].tolist() for _, ranks in study.best_variables if ranks[0] < count]
     part = part_of(study.X, rows, np.arange(d)) if len(rows) < n else study.X
     copies = study.selector.copies_
-    explained = explain_features(study.selector, part, best.tolist())
+    explained = explain_features(study.selector, part, best)
     return [each.sentences(study.column_names, int(copies[each.feature])) for each in explained]
 
 

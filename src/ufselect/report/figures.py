@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ufselect._utils.types import Float
+from ufselect._utils.types import Float, Indices
 from ufselect._utils.wording import percent
 from ufselect.columns.moments import column_moments
 from ufselect.columns.tabular import dense_part
@@ -97,40 +97,74 @@ def objective_values(study: Study) -> list[float | None] | None:
 
 
 def _features(findings: Findings) -> dict[str, Any]:
-    """Return names and scores, best first, and what is known of the selected ones."""
+    """Return names and scores, best first, and what is known of the variables that they encode."""
     study = findings.study
-    order, names = study.best_first, study.column_names
+    order, names, rows = study.best_first, study.column_names, study.best_variables
+    best = order[[ranks[0] for _, ranks in rows]]  # column of each variable
     roles = {str(each.name): str(each.role) for each in study.roles if each.is_feature}
     distributions, gains, stability = histograms(study), gains_of(study.selector), study.stability
+    number, alike = study.variable_of_rank, findings.near_copies
     return {
         "selected": int(study.selector.n_features_),
         "names": [names[column] for column in order],
         "scores": plain_numbers(study.selector.scores_[order]),
-        "stability": None if stability is None else _rounded(stability.frequencies[order]),
+        "stability": None if stability is None else _rounded(stability.frequencies[best]),
         "stabilityByChance": None if stability is None else stability.frequency_by_chance,
         "subsets": None if stability is None else stability.subsets,
         "gains": None if gains is None else _rounded(gains),
-        "significance": _significance(study),
-        "missing": None if study.missing is None or not study.missing.any() else _rounded(study.missing[order]),
+        "variables": _variables(study, gains),
+        "significance": _significance(study, best),
+        "missing": None if study.missing is None or not study.missing.any() else _rounded(study.missing[best]),
         # Bars from 0 to 255, of which those that are not empty stay visible
         "histograms": [
-            packed(np.where(bars > 0, np.maximum(np.rint(255 * bars / bars.max()), 12), 0), "u1")
-            for bars in (each.counts for each in distributions)
+            each
+            and packed(
+                np.where(each.counts > 0, np.maximum(np.rint(255 * each.counts / each.counts.max()), 12), 0), "u1"
+            )
+            for each in distributions
         ],
-        "ranges": [[each.low, each.high] for each in distributions],
-        "distinct": [each.distinct for each in distributions],
-        "standsFor": what_they_stand_for(findings.substitutes),
-        "alike": findings.near_copies,
-        "ties": ties_of(study),
-        "roles": [roles.get(names[column]) for column in order] if roles else None,
-        "copies": [int(study.selector.copies_[column]) >= 0 for column in order],
+        "ranges": [each and [each.low, each.high] for each in distributions],
+        "distinct": [
+            each.distinct if each else len(ranks) for each, (_, ranks) in zip(distributions, rows, strict=False)
+        ],
+        "standsFor": what_they_stand_for(study, findings.substitutes),
+        "alike": {
+            i: (number[alike[ranks[0]][0]], alike[ranks[0]][1])
+            for i, (_, ranks) in enumerate(rows)
+            if len(ranks) == 1 and ranks[0] in alike
+        },
+        "ties": [(number[i], number[j]) for i, j in ties_of(study) if number[i] < number[j]],
+        "roles": [roles.get(name) for name, _ in rows] if roles else None,
+        "copies": [int(study.selector.copies_[column]) >= 0 for column in best],
         "explanations": explanations(study),
     }
 
 
-def _significance(study: Study) -> dict[str, Any] | None:
-    """Return the q-value of every column, best first, and whether it was tested and found."""
-    tested, order = study.significance, study.best_first
+def _variables(study: Study, gains: Float | None) -> dict[str, Any] | None:
+    """Return what the table shows of variables instead of their columns, best first; None if each is one column."""
+    if study.variables is None:
+        return None
+    names, rows = [study.column_names[column] for column in study.best_first], study.best_variables
+    levels = [
+        [names[rank].removeprefix(f"{name}=") for rank in ranks] if len(ranks) > 1 else None for name, ranks in rows
+    ]
+    scores, sums = study.selector.scores_[study.best_first], None
+    if gains is not None:
+        on_curve = (np.array(ranks) for _, ranks in rows if ranks[0] < len(gains))
+        sums = _rounded(np.array([gains[ranks[ranks < len(gains)]].sum() for ranks in on_curve]))
+    return {
+        "names": [name for name, _ in rows],
+        "ranks": [ranks[0] for _, ranks in rows],
+        "levels": levels,
+        "selected": len(study.selected_variables),
+        "scores": plain_numbers(np.array([scores[ranks].max() for _, ranks in rows])),
+        "gains": sums,
+    }
+
+
+def _significance(study: Study, order: Indices) -> dict[str, Any] | None:
+    """Return the q-values of columns, and whether they were tested and found."""
+    tested = study.significance
     if tested is None:
         return None
     return {

@@ -46,9 +46,9 @@ def _of_role(role: str, reasons: dict[str, str]) -> LeftOut:
 
 def _features_left_out(findings: Findings) -> list[LeftOut]:
     study = findings.study
-    selector, names, order = study.selector, study.column_names, study.best_first
-    m, alike = selector.n_features_, findings.near_copies
-    ranks = np.arange(len(order))
+    selector, order, variables = study.selector, study.best_first, study.best_variables
+    m, alike, n_selected = selector.n_features_, findings.near_copies, len(study.selected_variables)
+    ranks, names = np.arange(len(order)), {rank: name for name, ranks in variables for rank in ranks}
     is_alike, constant, excluded = np.isin(ranks, list(alike)), study.constant[order], np.isin(order, study.excluded)
     reasons = [
         ("excluded", "as requested", excluded),
@@ -56,14 +56,14 @@ def _features_left_out(findings: Findings) -> list[LeftOut]:
         ("copy", "the same values as another column", selector.copies_[order] >= 0),
         ("near-copy", "|r| ≥ 0.9 with a selected column", is_alike),
         ("not found", "shares no structure with others, by the test", np.isin(order, study.not_found)),
-        ("not selected", f"ranked behind the {counted(m, 'selected column')}", np.ones(len(order), dtype=np.bool_)),
+        ("not selected", f"ranked behind the {counted(n_selected, 'selected column')}", np.ones(len(order), np.bool_)),
     ]
-    found, is_open = [], ranks >= m
+    found, is_open = [], np.isin(ranks, [of_columns[0] for _, of_columns in variables]) & (ranks >= m)
     for kind, reason, which in reasons:
         members = np.flatnonzero(is_open & which)
         is_open &= ~which
-        beside = {rank: f" ({names[order[alike[rank][0]]]})" for rank in members.tolist() if kind.endswith("copy")}
-        named = [f"{names[order[rank]]}{beside.get(rank, '')}" for rank in members[:_MOST_NAMED].tolist()]
+        beside = {rank: f" ({names[alike[rank][0]]})" for rank in members.tolist() if kind.endswith("copy")}
+        named = [f"{names[rank]}{beside.get(rank, '')}" for rank in members[:_MOST_NAMED].tolist()]
         if named:
             found.append(LeftOut(kind, reason, named, len(members) - len(named)))
     return found

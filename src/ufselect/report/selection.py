@@ -40,7 +40,7 @@ def render_page(study: Study) -> str:
     True
     """
     findings = Findings.of(study)
-    selected = [study.column_names[column] for column in study.best_first[: study.selector.n_features_]]
+    selected = study.selected_variables
     return filled_template(
         "selection.html",
         ("table.js", "scatter.js", "selection.js"),

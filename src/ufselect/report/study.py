@@ -95,11 +95,14 @@ class Study:
     roles : sequence of Role
         What the columns of the file are: objects with a ``name``, a ``role``, a ``reason`` and ``is_feature``, as
         :class:`ufselect.report.SetAside`. Those that are no features are listed as left out.
+    variables : sequence of str, optional
+        The column of the file that each column encodes, if several may encode one, as the levels of a category do: the
+        page lists these. By default, each column is one.
 
     Raises
     ------
     ValueError
-        If names, samples, groups, image, stability or missing do not match the data.
+        If names, samples, groups, image, stability, missing or variables do not match the data.
     """
 
     selector: BaseSelector
@@ -117,6 +120,7 @@ class Study:
     missing: Float | None = None
     ordered: bool = False
     roles: Sequence[Role] = ()
+    variables: Sequence[str] | None = None
 
     def __post_init__(self) -> None:
         names = column_names(self.X, self.selector) if self.names is None else self.names
@@ -139,6 +143,7 @@ class Study:
             "values of stability": None if self.stability is None else self.stability.frequencies,
             "q-values": None if self.significance is None else self.significance.q_values,
             "values of missing": self.missing,
+            "variables": self.variables,
         }
         of_samples = {"labels": self.samples}
         of_samples |= {f"values of {shown(str(name))}": values for name, values in self.groups.items()}
@@ -159,6 +164,26 @@ class Study:
     def best_first(self) -> Indices:
         """The indices of the columns by rank."""
         return np.argsort(self.selector.ranking_, kind="stable")
+
+    @cached_property
+    def best_variables(self) -> list[tuple[str, list[int]]]:
+        """The names of the variables, best first, and the ranks of their columns, from 0."""
+        names = self.column_names if self.variables is None else self.variables
+        found: dict[Any, tuple[str, list[int]]] = {}
+        for rank, column in enumerate(self.best_first.tolist()):
+            key = column if self.variables is None else names[column]
+            found.setdefault(key, (names[column], []))[1].append(rank)
+        return list(found.values())
+
+    @property
+    def selected_variables(self) -> list[str]:
+        """The names of the selected variables, best first."""
+        return [name for name, ranks in self.best_variables if ranks[0] < self.selector.n_features_]
+
+    @cached_property
+    def variable_of_rank(self) -> dict[int, int]:
+        """The number of the variable, best first, of the column of each rank, both from 0."""
+        return {rank: number for number, (_, ranks) in enumerate(self.best_variables) for rank in ranks}
 
     @cached_property
     def constant(self) -> npt.NDArray[np.bool_]:

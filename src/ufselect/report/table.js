@@ -6,11 +6,12 @@ const MOST_OF_A_NAME = 300;
 const SAME = 0.9995; // absolute correlation that rounds to 1.00 from here on
 const HISTOGRAM = { width: 84, height: 22 };
 
-function drawTable(features, download) {
+function drawTable(columns, download) {
+  const features = asShown(columns);
   const view = { key: "rank", rising: true, query: "", selectedOnly: true, page: 0 };
   const fields = tableFields(features);
   for (const key of ["found", "tested"]) if (features.significance) features.significance[key] = unpacked(features.significance[key], Uint8Array);
-  const lowered = features.names.map((name) => name.toLowerCase());
+  const lowered = features.names.map((name, i) => [name, ...(features.levels?.[i] ?? [])].join(" ").toLowerCase());
   let found = [];
 
   const search = () => {
@@ -43,6 +44,15 @@ function drawTable(features, download) {
   search();
 }
 
+/** The variables, if several columns encode one, with what is known of them; else the columns. */
+function asShown(columns) {
+  const { variables } = columns;
+  return variables ? { ...columns, ...variables, shorts: shortNames(variables.names, (text) => text.length <= LONGEST_NAME) } : columns;
+}
+
+/** The rank from 0 by which figures know what stands in a row. */
+const rankIn = ({ ranks }, i) => (ranks ? ranks[i] : i);
+
 /** Prints the best selected columns, whatever the table shows. */
 function printWhole(view, search, turn) {
   let before = null;
@@ -67,7 +77,7 @@ function tableFields(features) {
     { key: "name", title: "Name", value: (i) => names[i], show: (i) => names[i] },
     ...(roles ? [{ key: "role", title: "Role", hint: "What the column is", value: known(roles), show: (i) => roles[i] ?? "–" }] : []),
     { key: "values", title: "Values", hint: "Histogram from the smallest to the largest value", value: (i) => features.ranges[i]?.[1] ?? null,
-      show: (i) => (features.histograms[i] ? histogram(features, i) : "–"), largestFirst: true },
+      show: (i) => (features.histograms[i] ? histogram(features, i) : levelsText(features, i)), largestFirst: true },
     { key: "distinct", title: "Distinct", hint: "Number of distinct values", largestFirst: true, value: known(distinct),
       show: (i) => (distinct[i] === undefined ? "–" : grouped.format(distinct[i])) },
     ...(missing ? [{ key: "missing", title: "Missing", hint: "Share of missing values in the file", largestFirst: true, value: known(missing),
@@ -93,6 +103,12 @@ function histogram({ histograms, ranges }, i) {
   const title = `From ${shortNumber(ranges[i][0])} to ${shortNumber(ranges[i][1])}`;
   return svgElement("svg", { class: "histogram", width, height, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": title },
     svgElement("title", {}, title), svgElement("path", { d: bars.join("") }));
+}
+
+/** The levels of a category, as far as there is room. */
+function levelsText({ levels }, i) {
+  const text = levels?.[i]?.join(", ");
+  return text ? element("span", { class: "levels", title: text }, text) : "–";
 }
 
 /** The q-value, and a word if the column is not found. */
@@ -180,7 +196,7 @@ function showRows(shown, fields, features) {
     const row = element("tr", { class: i < features.selected ? "column selected" : "column left" }, ...fields.map((field) => cell(field, i, features)));
     row.addEventListener("click", () => toggle(row, i, fields, features));
     body.append(row);
-    if (i === chosen) open(row, i, fields, features);
+    if (rankIn(features, i) === chosen) open(row, i, fields, features);
   }
 }
 
@@ -203,7 +219,7 @@ function toggle(row, i, fields, features) {
   before?.classList.remove("open");
   before?.querySelector("button").setAttribute("aria-expanded", false);
   if (before !== row) open(row, i, fields, features);
-  choose(before === row ? null : i);
+  choose(before === row ? null : rankIn(features, i));
 }
 
 function open(row, i, fields, features) {
@@ -213,7 +229,7 @@ function open(row, i, fields, features) {
 }
 
 function details(fields, features, i) {
-  const { names, explanations, standsFor, selected } = features;
+  const { names, explanations, standsFor, selected, levels } = features;
   const sentences = explanations[i] ?? [`${i < selected ? "S" : "Not s"}elected. What it contributes is shown by: ufselect explain … '${names[i].slice(0, MOST_OF_A_NAME)}'`];
   const facts = fields.filter(({ key }) => ["gain", "score", "distinct", "missing"].includes(key)).map((field) => `${field.title} ${field.show(i)}`);
   const { count, nearest } = standsFor[i] ?? { count: 0 };
@@ -222,6 +238,7 @@ function details(fields, features, i) {
   return [
     element("p", { class: names[i].length > LONGEST_NAME ? "whole" : "whole narrow" }, names[i].slice(0, MOST_OF_A_NAME)),
     element("p", { class: "narrow" }, `${facts.join(", ")}.`),
+    ...(levels?.[i] ? [element("p", {}, `Levels: ${levels[i].join(", ")}.`)] : []),
     ...sentences.map((sentence) => element("p", {}, sentence)),
     ...similar.map((sentence) => element("p", { class: count > 1 ? "" : "narrow" }, sentence)),
   ];
