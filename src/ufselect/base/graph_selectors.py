@@ -7,12 +7,14 @@ from numbers import Integral
 from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.utils._param_validation import StrOptions
 
 from ufselect._utils.policy import FEWEST_CLUSTERS_TO_FIND, MOST_CLUSTERS_TO_FIND, NEIGHBORS_TO_COUNT_CLUSTERS
 from ufselect._utils.progress import Iterations
 from ufselect._utils.types import Float
 from ufselect.base.selector import COUNT, BaseSelector
+from ufselect.base.structure import GivenStructure
 from ufselect.columns.dense import Columns
 from ufselect.graphs.adaptive import neighbor_probabilities
 from ufselect.graphs.laplacian import NormalizedLaplacian, structure_laplacian
@@ -21,6 +23,7 @@ from ufselect.graphs.spectral import eigengap, smallest_eigenvectors, spectral_e
 from ufselect.solvers.nonnegative import GROWING, Tightening, cluster_indicators, unit_rows
 
 State = TypeVar("State")
+_SHAPE_OF_GRAPH = ("weights", "width")
 
 
 class GraphSelector(BaseSelector):
@@ -50,6 +53,13 @@ class GraphSelector(BaseSelector):
     def _neighbors(self, X: Columns) -> Neighbors:
         """The k nearest neighbours of each sample."""
         return nearest_others(X, self._count_neighbors(X.shape[0]), n_jobs=self.n_jobs)
+
+    def _graph_of(self, structure: GivenStructure) -> sp.csr_array:
+        """The graph that is given, or joins the samples of a group, or joins neighbours in an embedding."""
+        if structure.points is None:
+            return structure.affinity
+        X, shape = structure.samples, {name: getattr(self, name) for name in _SHAPE_OF_GRAPH if hasattr(self, name)}
+        return neighbor_graph(X, self._neighbors(X), **shape)
 
 
 class Neighborhood(NamedTuple):
@@ -85,6 +95,20 @@ class ClusterSelector(GraphSelector):
         nearest = nearest_others(X, count, with_ties=finds_clusters, n_jobs=self.n_jobs)
         return Neighborhood(nearest.first(k), self._clusters_among(nearest))
 
+    def _clusters_in(self, structure: GivenStructure) -> int:
+        """c as given, or the number of groups, or by the eigengap of the graph."""
+        n = structure.n_samples
+        if not isinstance(self.n_clusters, str):
+            return self._given_clusters(n, self.n_clusters)
+        if structure.points is not None:
+            return self._count_clusters(structure.samples)
+        return structure.n_groups or self._clusters_by_eigengap(structure.graph)
+
+    def _factor_of(self, structure: GivenStructure) -> Float:
+        """T of a structure; of a graph the leading directions."""
+        T = structure.factor
+        return T if structure.graph is None else T[:, : self._dimension(self._clusters_in(structure))]
+
     def _count_clusters(self, X: Columns | Float) -> int:
         """c as given; neighbours are searched only if it is "auto"."""
         n = X.shape[0]
@@ -108,8 +132,10 @@ class ClusterSelector(GraphSelector):
         n = len(nearest.index)
         if not isinstance(self.n_clusters, str):
             return self._given_clusters(n, self.n_clusters)
-        k = self._neighbors_to_count_clusters(n)
-        L = structure_laplacian(None, neighbor_probabilities(nearest, k), 1.0)
+        return self._clusters_by_eigengap(neighbor_probabilities(nearest, self._neighbors_to_count_clusters(n)))
+
+    def _clusters_by_eigengap(self, P: Any) -> int:
+        L, n = structure_laplacian(None, P, 1.0), P.shape[0]
         # Beyond √n clusters the gaps of a neighbour graph reflect its size rather than clusters.
         most = min(max(int(np.sqrt(n)), 2), MOST_CLUSTERS_TO_FIND)
         least = min(max(most // 2, 2), FEWEST_CLUSTERS_TO_FIND)

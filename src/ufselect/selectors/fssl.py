@@ -5,11 +5,15 @@ from __future__ import annotations
 from dataclasses import KW_ONLY
 from typing import Any, ClassVar
 
+import scipy.sparse as sp
+
+from ufselect._utils.types import Float
 from ufselect.base import (
     CHOICE_OF_EDGES,
     SHARE,
     ClusterSelector,
     Constraints,
+    GivenStructure,
     affordable_gram,
     checked_coef,
     with_parameters,
@@ -143,11 +147,22 @@ class FSSL(ClusterSelector):
     def _learn(self, X: Columns, constraints: Constraints) -> Ranking:
         nearest, n_clusters = self._neighborhood(X)
         graph = neighbor_graph(X, nearest, weights=self.weights, width=self.width)
+        return self._learn_from_graph(X, graph, n_clusters, constraints)
+
+    def _learn_from(self, X: Columns, structure: GivenStructure, constraints: Constraints) -> Ranking:
+        if structure.graph is None:
+            return self._regressed(X, structure.factor, constraints)
+        return self._learn_from_graph(X, structure.affinity, self._clusters_in(structure), constraints)
+
+    def _learn_from_graph(self, X: Columns, graph: sp.csr_array, n_clusters: int, constraints: Constraints) -> Ranking:
         Y = spectral_embedding(graph, self._dimension(n_clusters), random_state=self.random_state).vectors
+        return self._regressed(X, Y, constraints).with_attributes(n_clusters_=n_clusters)
+
+    def _regressed(self, X: Columns, Y: Float, constraints: Constraints) -> Ranking:
         target = X.centered_like(Y)
         if self.exact:
             found = l21_interpolation(X, target)
         else:
             found = l21_regression(X, target, penalty_of_share(X, target, self.row_penalty), gram=affordable_gram(X))
         A = checked_coef(found)
-        return rank_by_row_norm(X, A, Y, constraints).with_attributes(n_clusters_=n_clusters)
+        return rank_by_row_norm(X, A, Y, constraints)

@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import KW_ONLY
 from typing import Any, ClassVar
 
-from ufselect.base import CHOICE_OF_EDGES, Constraints, GraphSelector, with_parameters
+import scipy.sparse as sp
+
+from ufselect.base import CHOICE_OF_EDGES, Constraints, GivenStructure, GraphSelector, with_parameters
 from ufselect.base.ranking import Ranking, rank_by_score
 from ufselect.columns.dense import Columns
 from ufselect.graphs.laplacian import neighbor_scatters
@@ -101,6 +103,12 @@ class LaplacianScore(GraphSelector):
 
     def _learn(self, X: Columns, constraints: Constraints) -> Ranking:
         A = neighbor_graph(X, self._neighbors(X), weights=self.weights, width=self.width)
+        return self._learn_from_graph(X, A)
+
+    def _learn_from(self, X: Columns, structure: GivenStructure, constraints: Constraints) -> Ranking:
+        return self._learn_from_graph(X, self._graph_of(structure))
+
+    def _learn_from_graph(self, X: Columns, A: sp.csr_array) -> Ranking:
         between, within = neighbor_scatters(X, A)
         return rank_by_score(2.0 - within / between)
 

@@ -6,9 +6,10 @@ from dataclasses import KW_ONLY
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 
 from ufselect._utils.types import Float, Indices
-from ufselect.base import CHOICE_OF_EDGES, Constraints, GraphSelector, with_parameters
+from ufselect.base import CHOICE_OF_EDGES, Constraints, GivenStructure, GraphSelector, with_parameters
 from ufselect.base.ranking import Ranking, from_best_to_worst
 from ufselect.columns.dense import Columns
 from ufselect.graphs.laplacian import neighbor_scatters
@@ -107,6 +108,12 @@ class TraceRatio(GraphSelector):
 
     def _learn(self, X: Columns, constraints: Constraints) -> Ranking:
         A = neighbor_graph(X, self._neighbors(X), weights=self.weights, width=self.width)
+        return self._learn_from_graph(X, A, constraints)
+
+    def _learn_from(self, X: Columns, structure: GivenStructure, constraints: Constraints) -> Ranking:
+        return self._learn_from_graph(X, self._graph_of(structure), constraints)
+
+    def _learn_from_graph(self, X: Columns, A: sp.csr_array, constraints: Constraints) -> Ranking:
         between, within = neighbor_scatters(X, A)
         count = constraints.n_columns
         if count is None:
