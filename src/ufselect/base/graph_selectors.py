@@ -23,7 +23,6 @@ from ufselect.graphs.spectral import eigengap, smallest_eigenvectors, spectral_e
 from ufselect.solvers.nonnegative import GROWING, Tightening, cluster_indicators, unit_rows
 
 State = TypeVar("State")
-_SHAPE_OF_GRAPH = ("weights", "width")
 
 
 class GraphSelector(BaseSelector):
@@ -58,8 +57,13 @@ class GraphSelector(BaseSelector):
         """The graph that is given, or joins the samples of a group, or joins neighbours in an embedding."""
         if structure.points is None:
             return structure.affinity
-        X, shape = structure.samples, {name: getattr(self, name) for name in _SHAPE_OF_GRAPH if hasattr(self, name)}
-        return neighbor_graph(X, self._neighbors(X), **shape)
+        X = structure.samples
+        return neighbor_graph(X, self._neighbors(X), **self._shape_of_graph)
+
+    @property
+    def _shape_of_graph(self) -> dict[str, Any]:
+        """The parameters that weight the edges of a neighbour graph."""
+        return {name: getattr(self, name) for name in ("weights", "width") if hasattr(self, name)}
 
 
 class Neighborhood(NamedTuple):
@@ -150,15 +154,22 @@ class ClusterSelector(GraphSelector):
             raise ValueError(f"n_clusters={n_clusters} must be less than the number of samples, {n}.")
         return n_clusters
 
-    def _indicators_and_laplacian(
-        self, X: Columns, weights: str, width: float
-    ) -> tuple[int, NormalizedLaplacian, Float]:
-        """c, Lₙ of a neighbour graph with such edges, and the first F: indicators of its spectral clusters."""
+    def _graph_and_clusters(self, X: Columns) -> tuple[sp.csr_array, int]:
+        """The graph of the nearest neighbours, with edges as the parameters say, and the number of clusters."""
         nearest, n_clusters = self._neighborhood(X)
-        A = neighbor_graph(X, nearest, weights=weights, width=width)
+        return neighbor_graph(X, nearest, **self._shape_of_graph), n_clusters
+
+    def _graph_and_clusters_of(self, structure: GivenStructure) -> tuple[sp.csr_array, int]:
+        """The graph of a structure that is given, and the number of clusters."""
+        if structure.points is not None:
+            return self._graph_and_clusters(structure.samples)
+        return structure.affinity, self._clusters_in(structure)
+
+    def _indicators_and_laplacian(self, A: sp.csr_array, n_clusters: int) -> tuple[NormalizedLaplacian, Float]:
+        """Lₙ of a graph, and the first F: indicators of its spectral clusters."""
         Y = spectral_embedding(A, max(n_clusters - 1, 1), random_state=self.random_state).vectors
         F = cluster_indicators(unit_rows(Y), n_clusters, self.random_state)
-        return n_clusters, NormalizedLaplacian(A), F
+        return NormalizedLaplacian(A), F
 
     def _tighten(
         self,

@@ -26,7 +26,7 @@ from ufselect.columns.tabular import is_missing
 from ufselect.graphs.laplacian import structure_laplacian
 from ufselect.graphs.smooth_target import MOST_DIRECTIONS, smooth_target
 
-TAKING = "KernelFSASL, LaplacianScore, TraceRatio, SPEC, MCFS, FSSL, MRSF and SPFS"
+TAKING = "KernelFSASL, LaplacianScore, TraceRatio, SPEC, MCFS, FSSL, NDFS, CGSSL, JELSR, MRSF and SPFS"
 """The methods that take a structure, in the words of messages."""
 
 _MOST_PAIRS = 2**24  # within groups, as edges of a graph: 200 MB

@@ -20,7 +20,6 @@ from ufselect.base import (
 )
 from ufselect.base.ranking import Ranking, rank_by_row_norm
 from ufselect.columns.dense import Columns
-from ufselect.graphs.neighbors import neighbor_graph
 from ufselect.graphs.spectral import spectral_embedding
 from ufselect.solvers.l21 import l21_regression
 from ufselect.solvers.l21_path import l21_interpolation
@@ -145,9 +144,7 @@ class FSSL(ClusterSelector):
     }
 
     def _learn(self, X: Columns, constraints: Constraints) -> Ranking:
-        nearest, n_clusters = self._neighborhood(X)
-        graph = neighbor_graph(X, nearest, weights=self.weights, width=self.width)
-        return self._learn_from_graph(X, graph, n_clusters, constraints)
+        return self._learn_from_graph(X, *self._graph_and_clusters(X), constraints)
 
     def _learn_from(self, X: Columns, structure: GivenStructure, constraints: Constraints) -> Ranking:
         if structure.graph is None:

@@ -22,7 +22,6 @@ from ufselect.base import (
 )
 from ufselect.base.ranking import Ranking, rank_by_explanation
 from ufselect.columns.dense import Columns
-from ufselect.graphs.neighbors import neighbor_graph
 from ufselect.graphs.spectral import rotated_within_repeats, spectral_embedding
 from ufselect.solvers.lars import first_of_opposites, lasso_of_size
 
@@ -144,9 +143,7 @@ class MCFS(ClusterSelector):
     }
 
     def _learn(self, X: Columns, constraints: Constraints) -> Ranking:
-        nearest, n_clusters = self._neighborhood(X)
-        A = neighbor_graph(X, nearest, weights=self.weights, width=self.width)
-        return self._learn_from_graph(X, A, n_clusters, constraints)
+        return self._learn_from_graph(X, *self._graph_and_clusters(X), constraints)
 
     def _learn_from(self, X: Columns, structure: GivenStructure, constraints: Constraints) -> Ranking:
         if structure.graph is None:

@@ -107,7 +107,7 @@ class TraceRatio(GraphSelector):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {**GraphSelector._parameter_constraints, **CHOICE_OF_EDGES}
 
     def _learn(self, X: Columns, constraints: Constraints) -> Ranking:
-        A = neighbor_graph(X, self._neighbors(X), weights=self.weights, width=self.width)
+        A = neighbor_graph(X, self._neighbors(X), **self._shape_of_graph)
         return self._learn_from_graph(X, A, constraints)
 
     def _learn_from(self, X: Columns, structure: GivenStructure, constraints: Constraints) -> Ranking:
