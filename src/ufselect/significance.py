@@ -189,6 +189,8 @@ def fit_tested(
     If the ``fit`` of that class takes no test either, it selects among all columns, and is told what was found.
     ``missing`` says which values of X were filled in: columns are tested where they are observed.
     """
+    if structure is not None and not has_fit_parameter(selector, "structure"):
+        raise ValueError(f"the fit of {type(selector).__name__} takes no structure.")
     given = {key: each for key, each in {"batch": batch, "structure": structure}.items() if each is not None}
     params, significance = selector.get_params(), None
     if fdr is not None and ("fdr" not in params or missing is not None):

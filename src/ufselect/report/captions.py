@@ -8,7 +8,6 @@ import numpy as np
 
 from ufselect._utils import wording
 from ufselect._utils.wording import counted
-from ufselect.base.significance import LIMITS
 from ufselect.report.columns import MOST_CORRELATED, curves_of
 from ufselect.report.figures import MOST_CORRELATIONS_SHOWN, Findings, objective_values
 from ufselect.report.samples import MOST_COLUMNS_COMPARED
@@ -45,7 +44,7 @@ def verdict(study: Study) -> Verdict:
         return Verdict(finding, ": whether they share structure with others was not tested.", _stability(study), [])
     finding, bracket, evidence = significance.verdict_on(study.best_first[: study.selector.n_features_]).partition(" (")
     sure = [] if study.is_noise else _stability(study)
-    return Verdict(finding, bracket + evidence, sure, [significance.procedure, LIMITS])
+    return Verdict(finding, bracket + evidence, sure, [significance.procedure, significance.limits])
 
 
 def _stability(study: Study) -> list[str]:
