@@ -42,6 +42,7 @@ def markers_by_scanpy(X: Any, types: Any, count: int) -> Sequence[int]:
     import scanpy
     from anndata import AnnData
 
+    X = sp.csr_matrix(X) if sp.issparse(X) else X
     adata = AnnData(X, obs=pd.DataFrame({"type": pd.Categorical(types.astype(str))}, index=_texts(X.shape[0])))
     adata.var_names = _texts(X.shape[1])
     scanpy.tl.rank_genes_groups(adata, "type", method="wilcoxon", n_genes=count)
