@@ -117,6 +117,8 @@ def _recognized(structure: Any) -> GivenStructure:
     if sp.issparse(structure):
         return _graph(sp.csr_array(structure, copy=True))
     values = np.asarray(in_memory(structure))
+    if values.dtype.kind == "U" and not hasattr(structure, "dtype"):  # a list may have numbers among texts
+        values = np.asarray(structure, dtype=object)
     if values.ndim == 2 and values.shape[1] == 1 and values.dtype.kind not in "biuf":
         values = values[:, 0]
     if values.ndim not in (1, 2) or not values.size:
