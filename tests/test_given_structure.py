@@ -9,7 +9,7 @@ from every_selector import METHODS, assert_well_formed, make, may_stop_early
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import binom
 
-from ufselect import FSSL, MCFS, KernelFSASL, LaplacianScore
+from ufselect import FSSL, MCFS, SPEC, KernelFSASL, LaplacianScore
 from ufselect.base import BaseSelector, structure
 from ufselect.base.structure import TAKING, GivenStructure
 from ufselect.columns.batches import Batches
@@ -134,13 +134,18 @@ def test_only_the_leading_directions_of_a_wide_embedding_count():
 def test_samples_of_large_groups_are_joined_to_some_of_their_group(monkeypatch):
     data = make_planted_clusters(900, 3, 6, 18, random_state=2)
     exact = LaplacianScore(6).fit(data.X, structure=data.clusters)
+    parts = [data.X[data.clusters == each] for each in range(3)]
+    within = sum(len(part) * part.var(axis=0) for part in parts)
+    assert_allclose(exact.laplacian_scores_, within / (900 * data.X.var(axis=0)))
+    whole = SPEC(6, scale="standard", criterion="phi2").fit(data.X, structure=data.clusters)
+    assert_allclose(whole.scores_, exact.scores_)
     monkeypatch.setattr(structure, "_MOST_PAIRS", 1000)
     graph = GivenStructure.of(data.clusters, 900).affinity
     assert graph.nnz <= 900 * 100
     row, column = graph.nonzero()
     assert_array_equal(data.clusters[row], data.clusters[column])
-    close = LaplacianScore(6).fit(data.X, structure=data.clusters)
-    assert_allclose(close.laplacian_scores_, exact.laplacian_scores_, rtol=0.02)
+    close = SPEC(6, scale="standard", criterion="phi2").fit(data.X, structure=data.clusters)
+    assert_allclose(2.0 - close.scores_, exact.laplacian_scores_, rtol=0.02)
 
 
 def test_a_structure_goes_with_wishes_for_columns():

@@ -17,7 +17,7 @@ from ufselect.base.selector import COUNT, BaseSelector
 from ufselect.base.structure import GivenStructure
 from ufselect.columns.dense import Columns
 from ufselect.graphs.adaptive import neighbor_probabilities
-from ufselect.graphs.laplacian import NormalizedLaplacian, structure_laplacian
+from ufselect.graphs.laplacian import NormalizedLaplacian, group_scatters, neighbor_scatters, structure_laplacian
 from ufselect.graphs.neighbors import Neighbors, nearest_others, neighbor_graph, usual_neighbors
 from ufselect.graphs.spectral import eigengap, smallest_eigenvectors, spectral_embedding
 from ufselect.solvers.nonnegative import GROWING, Tightening, cluster_indicators, unit_rows
@@ -59,6 +59,12 @@ class GraphSelector(BaseSelector):
             return structure.affinity
         X = structure.samples
         return neighbor_graph(X, self._neighbors(X), **self._shape_of_graph)
+
+    def _scatters_of(self, X: Columns, structure: GivenStructure) -> tuple[Float, Float]:
+        """f̃ⱼᵀDf̃ⱼ and f̃ⱼᵀLf̃ⱼ of every column; those of groups need no graph."""
+        if structure.codes is not None:
+            return group_scatters(X, structure.codes)
+        return neighbor_scatters(X, self._graph_of(structure))
 
     @property
     def _shape_of_graph(self) -> dict[str, Any]:

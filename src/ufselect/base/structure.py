@@ -29,7 +29,7 @@ from ufselect.graphs.smooth_target import MOST_DIRECTIONS, smooth_target
 TAKING = "KernelFSASL, LaplacianScore, TraceRatio, SPEC, MCFS, FSSL, NDFS, CGSSL, JELSR, MRSF and SPFS"
 """The methods that take a structure, in the words of messages."""
 
-_MOST_PAIRS = 2**24  # within groups, as edges of a graph: 200 MB
+_MOST_PAIRS = 2**22  # within groups, as edges of a graph: 50 MB
 _CYCLES = 50  # through the samples of each group if there are more pairs
 _NOTHING = 1e-20  # share of the squares of a structure that rounding leaves within batches
 
@@ -95,10 +95,10 @@ class GivenStructure:
 
     @cached_property
     def affinity(self) -> sp.csr_array:
-        """A symmetric graph with a zero diagonal: that which was given, or one that joins the samples of a group.
+        """A symmetric graph: that which was given, or one that joins each sample to its whole group, itself included.
 
-        The weights of a sample sum to about one. In groups that have more than 2²⁴ pairs together, each sample is
-        joined to 100 others of its group at random, instead of all.
+        The weights of a sample of a group sum to one. If groups have more than 2²² pairs together, a sample is joined
+        to 100 others of its group at random.
         """
         if self.graph is not None:
             return sp.csr_array((self.graph + self.graph.T) / 2.0)
@@ -106,10 +106,8 @@ class GivenStructure:
         sizes = np.bincount(self.codes).astype(np.float64)
         if np.sum(sizes**2) <= _MOST_PAIRS:
             members = sp.csr_array((np.ones(self.n_samples), (np.arange(self.n_samples), self.codes)))
-            joined = sp.csr_array(members @ sp.diags_array(1.0 / sizes) @ members.T)
-        else:
-            joined = _random_cycles(self.codes)
-        return _without_loops(joined)
+            return sp.csr_array(members @ sp.diags_array(1.0 / sizes) @ members.T)
+        return _random_cycles(self.codes)
 
 
 def _recognized(structure: Any) -> GivenStructure:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import KW_ONLY
 from typing import Any, ClassVar
 
-import scipy.sparse as sp
-
+from ufselect._utils.types import Float
 from ufselect.base import CHOICE_OF_EDGES, Constraints, GivenStructure, GraphSelector, with_parameters
 from ufselect.base.ranking import Ranking, rank_by_score
 from ufselect.columns.dense import Columns
@@ -103,13 +102,12 @@ class LaplacianScore(GraphSelector):
 
     def _learn(self, X: Columns, constraints: Constraints) -> Ranking:
         A = neighbor_graph(X, self._neighbors(X), **self._shape_of_graph)
-        return self._learn_from_graph(X, A)
+        return self._ranked(*neighbor_scatters(X, A))
 
     def _learn_from(self, X: Columns, structure: GivenStructure, constraints: Constraints) -> Ranking:
-        return self._learn_from_graph(X, self._graph_of(structure))
+        return self._ranked(*self._scatters_of(X, structure))
 
-    def _learn_from_graph(self, X: Columns, A: sp.csr_array) -> Ranking:
-        between, within = neighbor_scatters(X, A)
+    def _ranked(self, between: Float, within: Float) -> Ranking:
         return rank_by_score(2.0 - within / between)
 
     @property

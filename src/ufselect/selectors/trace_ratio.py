@@ -6,7 +6,6 @@ from dataclasses import KW_ONLY
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 
 from ufselect._utils.types import Float, Indices
 from ufselect.base import CHOICE_OF_EDGES, Constraints, GivenStructure, GraphSelector, with_parameters
@@ -108,13 +107,12 @@ class TraceRatio(GraphSelector):
 
     def _learn(self, X: Columns, constraints: Constraints) -> Ranking:
         A = neighbor_graph(X, self._neighbors(X), **self._shape_of_graph)
-        return self._learn_from_graph(X, A, constraints)
+        return self._ranked(*neighbor_scatters(X, A), constraints)
 
     def _learn_from(self, X: Columns, structure: GivenStructure, constraints: Constraints) -> Ranking:
-        return self._learn_from_graph(X, self._graph_of(structure), constraints)
+        return self._ranked(*self._scatters_of(X, structure), constraints)
 
-    def _learn_from_graph(self, X: Columns, A: sp.csr_array, constraints: Constraints) -> Ranking:
-        between, within = neighbor_scatters(X, A)
+    def _ranked(self, between: Float, within: Float, constraints: Constraints) -> Ranking:
         count = constraints.n_columns
         if count is None:
             count = max(int(np.count_nonzero(between * within.sum() > within * between.sum())), 1)
