@@ -83,10 +83,7 @@ def _in_file(path: Path, table: Table) -> Any:
     from ufselect.files.reading import read_arrays
     from ufselect.files.registry import format_of
 
-    known = format_of(path)
-    if known.name == "npy":
-        return _array(path)
-    if known.arrays:
+    if format_of(path).arrays:
         arrays = {name: values for name, values in read_arrays(path).items() if values is not None}
         if len(arrays) != 1:
             raise ValueError(f"{path} has {counted(len(arrays), 'array')}: save the structure as the only one.")
@@ -102,15 +99,6 @@ def _in_file(path: Path, table: Table) -> Any:
     if texts:
         return _labels(next(iter(texts.values())))
     return found.X[:, 0] if found.X.shape[1] == 1 else found.X
-
-
-def _array(path: Path) -> Any:
-    import numpy as np
-
-    from ufselect.files.errors import errors_named
-
-    with errors_named(path):
-        return np.load(path, allow_pickle=False)
 
 
 def _check_order(found: Table, table: Table) -> None:
