@@ -85,6 +85,8 @@ def test_a_column_of_labels_is_set_aside_and_named_as_supervision_as_a_process(f
     assert "Alignment of the selected columns with the given structure: " in outcome.stdout
     page = (folder / "page.html").read_text()
     assert said in page
+    assert "Alignment with the given structure" in page
+    assert ".fit(X, structure=structure)" in page
     assert "Each column was compared with the given structure on 60 samples" in page
     assert invoke("apply", "choice.json", "cells.csv", "-o", "out.csv").code == 0
     outcome = invoke("diff", "choice.json", "cells.csv")
