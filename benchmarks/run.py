@@ -115,6 +115,13 @@ def scales(options: argparse.Namespace) -> str | None:
     return selections_by_scale(*((1, 150) if options.quick else ()))
 
 
+def own_structure(options: argparse.Namespace) -> str | None:
+    """Genes by given types of cells, beside scanpy's markers."""
+    from own_structure import SETS, genes_by_types
+
+    return genes_by_types(SETS[3:4] if options.quick else SETS)
+
+
 def tool(options: argparse.Namespace) -> str:
     """The command line: start-up, large files and a large page."""
     files, page = (
@@ -153,6 +160,7 @@ PARTS: dict[str, Callable[[argparse.Namespace], str | None]] = {
         cells,
         dedupe,
         scales,
+        own_structure,
         tool,
         gpu,
     )

@@ -20,7 +20,7 @@ from ufselect.base.groups import ColumnGroups
 from ufselect.base.screening import KeepExclude, called, why_useless
 from ufselect.columns.tabular import as_mask, columns_matching, is_missing, is_pattern, marked_columns
 from ufselect.files import Table, infinite_values, looks_like_counts, missing_values, negative_values
-from ufselect.files.annotated import annotate, annotated_numbers
+from ufselect.files.annotated import annotate, annotated_numbers, entry_of
 from ufselect.files.errors import UnreadableError
 from ufselect.inspection.choices import recorded_selection
 from ufselect.preprocessing import LogNormalize
@@ -38,6 +38,7 @@ def select_genes(
     *,
     layer: str | None = None,
     batch_key: str | None = None,
+    structure: Any = None,
     keep: Any = None,
     exclude: Any = None,
     counts: bool | str = "auto",
@@ -66,6 +67,11 @@ def select_genes(
     batch_key : str, optional
         Column of ``obs`` with the batch of each cell, such as its plate or its donor. Differences between batches are
         removed.
+    structure : str, array-like or sparse array, optional
+        A structure of the cells that genes are to explain, instead of one that is learned: ``"obsm:X_scVI"``,
+        ``"obsp:connectivities"``, a column of ``obs`` such as ``"leiden"``, or an array as ``fit`` of a selector takes
+        it. With labels this is a supervised selection. If the structure was computed from these genes, their p-values
+        are too small.
     keep : str, sequence of str or mask, optional
         Genes to select before all others, which complement them.
     exclude : str, sequence of str or mask, optional
@@ -148,9 +154,10 @@ def select_genes(
     kept = keep_exclude.keep
     if len(kept) and (reason := why_useless(X[:, kept], [names[index] for index in kept])):
         raise ValueError(f"keep: {reason}.")
-    fit_tested(selector, X, fdr, batch=batch, verbose=verbose)
+    fit_tested(selector, X, fdr, batch=batch, structure=_structure(adata, structure), verbose=verbose)
     annotated = adata.copy() if copy else adata
-    settings = {"layer": layer, "batch_key": batch_key, "counts": are_counts}
+    named = structure if structure is None or isinstance(structure, str) else "given"
+    settings = {"layer": layer, "batch_key": batch_key, "structure": named, "counts": are_counts}
     annotate(annotated, recorded_selection(selector, names, settings), np.arange(len(names)))
     return annotated if copy else None
 
@@ -255,8 +262,25 @@ def _selector(
     return selector
 
 
+def _structure(adata: AnnData, structure: Any) -> Any:
+    """Return the structure of the cells that a text names, or that is given as it is."""
+    if not isinstance(structure, str):
+        return structure
+    kind, separator, key = structure.partition(":")
+    if separator and kind in ("obsm", "obsp"):
+        try:
+            return entry_of(getattr(adata, kind), kind, key)
+        except UnreadableError as error:
+            raise ValueError(f"adata {error}") from error
+    return _column_of_obs(adata, structure)
+
+
 def _batches(adata: AnnData, key: str) -> Any:
     """Return the batch of each cell."""
+    return _column_of_obs(adata, key)
+
+
+def _column_of_obs(adata: AnnData, key: str) -> Any:
     if key not in adata.obs:
         columns = listed([str(name) for name in adata.obs.columns], quoted=True)
         raise ValueError(f"obs has no column {key!r}; its columns are {columns or 'none'}.")

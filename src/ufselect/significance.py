@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any
 
@@ -18,6 +19,7 @@ from ufselect.base import BaseSelector
 from ufselect.base.groups import ColumnGroups
 from ufselect.base.screening import KeepExclude, Screening, columns_named, keep_exclude_of
 from ufselect.base.significance import MAX_SAMPLES, ColumnSignificance, Learner, SignificanceTest
+from ufselect.base.structure import GivenStructure
 from ufselect.columns.in_memory import MatrixInMemory
 from ufselect.columns.tabular import column_names, is_missing
 from ufselect.graphs.laplacian import structure_laplacian
@@ -37,11 +39,12 @@ def column_significance(
     groups: Any = None,
     strata: Any = "auto",
     max_samples: int | None = MAX_SAMPLES,
+    structure: Any = None,
     n_jobs: int | None = None,
     random_state: Any = 0,
     verbose: int = 0,
 ) -> ColumnSignificance:
-    """Test which columns share structure with others.
+    """Test which columns share structure with others, or with a structure that is given.
 
     The columns are split at random into folds. The structure of the samples (a kernel of their neighbour graph) is
     learned from all folds but one, and each column of that fold is compared with it: if the column is independent of
@@ -81,6 +84,10 @@ def column_significance(
     max_samples : int or None, default=3000
         Number of samples that are tested, drawn at random from larger data. If nothing is found among them, four times
         as many are tested, and so on. None takes all of them.
+    structure : array-like or sparse array, optional
+        A structure of the samples that columns are compared with instead of that of other columns, as ``fit`` takes it:
+        an embedding, a sparse graph, or a label for each sample. Columns are not split then. p-values are exact if no
+        column had part in the structure; if it was computed from X, such as by PCA, they are too small.
     n_jobs : int, optional
         Number of threads. The result does not depend on it.
     random_state : int, RandomState instance or None, default=0
@@ -119,8 +126,7 @@ def column_significance(
     check_scalar(fdr, "fdr", Real, min_val=0, max_val=1, include_boundaries="neither")
     if max_samples is not None:
         check_scalar(max_samples, "max_samples", Integral, min_val=3)
-    if selector is not None and (isinstance(selector, type) or not hasattr(selector, "get_params")):
-        raise TypeError(f"selector={selector!r} is no selector, such as FSASL().")
+    _check_learner(selector, structure)
     names = column_names(X, selector)
     X = check_array(
         X, accept_sparse=("csr", "csc"), dtype=[np.float64, np.float32], ensure_min_samples=3,
@@ -152,9 +158,20 @@ def column_significance(
     )
     with one_thread(), np.errstate(under="ignore"):
         data = MatrixInMemory(X, batch)
+        given = None if structure is None else GivenStructure.of(structure, n, data.batches)
         constant = data.constant_columns("standard", names)
         screening = Screening(constant, data.first_equal_columns(), KeepExclude(empty, left_out), names)
-        return test.of_columns(data, screening, None if of_columns is None else of_columns.codes, observed)
+        return replace(test, structure=given).of_columns(
+            data, screening, None if of_columns is None else of_columns.codes, observed
+        )
+
+
+def _check_learner(selector: Any, structure: Any) -> None:
+    """Raise an error unless one thing at most says what structure columns are tested on."""
+    if selector is not None and (isinstance(selector, type) or not hasattr(selector, "get_params")):
+        raise TypeError(f"selector={selector!r} is no selector, such as FSASL().")
+    if selector is not None and structure is not None:
+        raise ValueError("selector learns a structure, so it cannot go with structure, which gives one.")
 
 
 def fit_tested(
@@ -164,6 +181,7 @@ def fit_tested(
     *,
     batch: Any = None,
     missing: Mask | None = None,
+    structure: Any = None,
     verbose: int = 0,
 ) -> None:
     """Fit a selector whose columns are to be tested, also if the class of an author lacks the parameter ``fdr``.
@@ -171,9 +189,12 @@ def fit_tested(
     If the ``fit`` of that class takes no test either, it selects among all columns, and is told what was found.
     ``missing`` says which values of X were filled in: columns are tested where they are observed.
     """
-    given, significance = {} if batch is None else {"batch": batch}, None
+    if structure is not None and not has_fit_parameter(selector, "structure"):
+        raise ValueError(f"the fit of {type(selector).__name__} takes no structure.")
+    given = {key: each for key, each in {"batch": batch, "structure": structure}.items() if each is not None}
+    significance = None
     if fdr is not None and ("fdr" not in selector.get_params() or missing is not None):
-        significance = significance_where_observed(selector, X, fdr, batch=batch, missing=missing, verbose=verbose)
+        significance = significance_where_observed(selector, X, fdr, missing=missing, verbose=verbose, **given)
         if has_fit_parameter(selector, "significance"):
             given["significance"] = significance
     selector.fit(X, **given)
@@ -188,13 +209,14 @@ def significance_where_observed(
     *,
     batch: Any = None,
     missing: Mask | None = None,
+    structure: Any = None,
     verbose: int = 0,
 ) -> ColumnSignificance:
     """Test the columns of X, in which ``missing`` says what was filled in, as for a selector."""
     params = selector.get_params()
     shared = {name: params[name] for name in ("exclude", "groups", "n_jobs", "random_state") if name in params}
     tested = X if missing is None else np.where(missing, np.nan, X)
-    return column_significance(tested, fdr=fdr, batch=batch, verbose=verbose, **shared)
+    return column_significance(tested, fdr=fdr, batch=batch, structure=structure, verbose=verbose, **shared)
 
 
 def _with_means(X: Any) -> tuple[Any, Mask | None]:

@@ -19,6 +19,7 @@ from ufselect.base.selector import (
     checked_coef,
     with_parameters,
 )
+from ufselect.base.structure import GivenStructure
 from ufselect.columns.constraints import Constraints
 from ufselect.columns.dense import Columns, affordable_gram, column_blocks, gram_is_affordable
 
@@ -33,6 +34,7 @@ __all__ = [
     "ClusterSelector",
     "Columns",
     "Constraints",
+    "GivenStructure",
     "GraphSelector",
     "Iterations",
     "Ranking",

@@ -7,15 +7,17 @@ from numbers import Integral
 from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.utils._param_validation import StrOptions
 
 from ufselect._utils.policy import FEWEST_CLUSTERS_TO_FIND, MOST_CLUSTERS_TO_FIND, NEIGHBORS_TO_COUNT_CLUSTERS
 from ufselect._utils.progress import Iterations
 from ufselect._utils.types import Float
 from ufselect.base.selector import COUNT, BaseSelector
+from ufselect.base.structure import GivenStructure
 from ufselect.columns.dense import Columns
 from ufselect.graphs.adaptive import neighbor_probabilities
-from ufselect.graphs.laplacian import NormalizedLaplacian, structure_laplacian
+from ufselect.graphs.laplacian import NormalizedLaplacian, group_scatters, neighbor_scatters, structure_laplacian
 from ufselect.graphs.neighbors import Neighbors, nearest_others, neighbor_graph, usual_neighbors
 from ufselect.graphs.spectral import eigengap, smallest_eigenvectors, spectral_embedding
 from ufselect.solvers.nonnegative import GROWING, Tightening, cluster_indicators, unit_rows
@@ -51,6 +53,24 @@ class GraphSelector(BaseSelector):
         """The k nearest neighbours of each sample."""
         return nearest_others(X, self._count_neighbors(X.shape[0]), n_jobs=self.n_jobs)
 
+    def _graph_of(self, structure: GivenStructure) -> sp.csr_array:
+        """The graph that is given, or joins the samples of a group, or joins neighbours in an embedding."""
+        if structure.points is None:
+            return structure.affinity
+        X = structure.samples
+        return neighbor_graph(X, self._neighbors(X), **self._shape_of_graph)
+
+    def _scatters_of(self, X: Columns, structure: GivenStructure) -> tuple[Float, Float]:
+        """f̃ⱼᵀDf̃ⱼ and f̃ⱼᵀLf̃ⱼ of every column; those of groups need no graph."""
+        if structure.codes is not None:
+            return group_scatters(X, structure.codes)
+        return neighbor_scatters(X, self._graph_of(structure))
+
+    @property
+    def _shape_of_graph(self) -> dict[str, Any]:
+        """The parameters that weight the edges of a neighbour graph."""
+        return {name: getattr(self, name) for name in ("weights", "width") if hasattr(self, name)}
+
 
 class Neighborhood(NamedTuple):
     """The k nearest neighbours of each sample, and the number of clusters."""
@@ -85,6 +105,20 @@ class ClusterSelector(GraphSelector):
         nearest = nearest_others(X, count, with_ties=finds_clusters, n_jobs=self.n_jobs)
         return Neighborhood(nearest.first(k), self._clusters_among(nearest))
 
+    def _clusters_in(self, structure: GivenStructure) -> int:
+        """c as given, or the number of groups, or by the eigengap of the graph."""
+        n = structure.n_samples
+        if not isinstance(self.n_clusters, str):
+            return self._given_clusters(n, self.n_clusters)
+        if structure.points is not None:
+            return self._count_clusters(structure.samples)
+        return structure.n_groups or self._clusters_by_eigengap(structure.graph)
+
+    def _factor_of(self, structure: GivenStructure) -> Float:
+        """T of a structure; of a graph the leading directions."""
+        T = structure.factor
+        return T if structure.graph is None else T[:, : self._dimension(self._clusters_in(structure))]
+
     def _count_clusters(self, X: Columns | Float) -> int:
         """c as given; neighbours are searched only if it is "auto"."""
         n = X.shape[0]
@@ -108,8 +142,10 @@ class ClusterSelector(GraphSelector):
         n = len(nearest.index)
         if not isinstance(self.n_clusters, str):
             return self._given_clusters(n, self.n_clusters)
-        k = self._neighbors_to_count_clusters(n)
-        L = structure_laplacian(None, neighbor_probabilities(nearest, k), 1.0)
+        return self._clusters_by_eigengap(neighbor_probabilities(nearest, self._neighbors_to_count_clusters(n)))
+
+    def _clusters_by_eigengap(self, P: Any) -> int:
+        L, n = structure_laplacian(None, P, 1.0), P.shape[0]
         # Beyond √n clusters the gaps of a neighbour graph reflect its size rather than clusters.
         most = min(max(int(np.sqrt(n)), 2), MOST_CLUSTERS_TO_FIND)
         least = min(max(most // 2, 2), FEWEST_CLUSTERS_TO_FIND)
@@ -124,15 +160,22 @@ class ClusterSelector(GraphSelector):
             raise ValueError(f"n_clusters={n_clusters} must be less than the number of samples, {n}.")
         return n_clusters
 
-    def _indicators_and_laplacian(
-        self, X: Columns, weights: str, width: float
-    ) -> tuple[int, NormalizedLaplacian, Float]:
-        """c, Lₙ of a neighbour graph with such edges, and the first F: indicators of its spectral clusters."""
+    def _graph_and_clusters(self, X: Columns) -> tuple[sp.csr_array, int]:
+        """The graph of the nearest neighbours, with edges as the parameters say, and the number of clusters."""
         nearest, n_clusters = self._neighborhood(X)
-        A = neighbor_graph(X, nearest, weights=weights, width=width)
+        return neighbor_graph(X, nearest, **self._shape_of_graph), n_clusters
+
+    def _graph_and_clusters_of(self, structure: GivenStructure) -> tuple[sp.csr_array, int]:
+        """The graph of a structure that is given, and the number of clusters."""
+        if structure.points is not None:
+            return self._graph_and_clusters(structure.samples)
+        return structure.affinity, self._clusters_in(structure)
+
+    def _indicators_and_laplacian(self, A: sp.csr_array, n_clusters: int) -> tuple[NormalizedLaplacian, Float]:
+        """Lₙ of a graph, and the first F: indicators of its spectral clusters."""
         Y = spectral_embedding(A, max(n_clusters - 1, 1), random_state=self.random_state).vectors
         F = cluster_indicators(unit_rows(Y), n_clusters, self.random_state)
-        return n_clusters, NormalizedLaplacian(A), F
+        return NormalizedLaplacian(A), F
 
     def _tighten(
         self,

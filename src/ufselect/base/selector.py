@@ -26,6 +26,7 @@ from ufselect.base.groups import ColumnGroups
 from ufselect.base.ranking import Ranking
 from ufselect.base.screening import KeepExclude, Screening, keep_exclude_of
 from ufselect.base.significance import ColumnSignificance, SignificanceTest
+from ufselect.base.structure import TAKING, GivenStructure
 from ufselect.columns.arrays import in_memory, is_dask_collection, is_tensor, validate_features
 from ufselect.columns.constraints import Constraints
 from ufselect.columns.dense import Columns, holding_dtype
@@ -143,7 +144,15 @@ class BaseSelector(SelectorMixin, BaseEstimator, metaclass=ABCMeta):  # type: ig
     center: bool
     verbose: int
 
-    def fit(self, X: Any, y: Any = None, *, batch: Any = None, significance: ColumnSignificance | None = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        batch: Any = None,
+        significance: ColumnSignificance | None = None,
+        structure: Any = None,
+    ) -> Self:
         """Rank the columns of X.
 
         Parameters
@@ -159,13 +168,19 @@ class BaseSelector(SelectorMixin, BaseEstimator, metaclass=ABCMeta):  # type: ig
         significance : ColumnSignificance, optional
             Result of :func:`ufselect.significance.column_significance` for the same columns: the fit selects among
             those found in it, whatever ``fdr`` is, and does not test them again.
+        structure : array-like or sparse array, optional
+            A structure of the samples that columns are to explain, instead of one that is learned from X: an embedding
+            of shape (n_samples, n_dimensions), dense; a graph of shape (n_samples, n_samples), sparse, with weights
+            that are larger for more similar samples; or a grouping, a label for each sample. Numbers in one dimension
+            are labels if all are whole, else an embedding. With labels this is a supervised selection. If the structure
+            was computed from X, the p-values of the test (``fdr``) are too small.
 
         Returns
         -------
         self : object
             The fitted selector.
         """
-        return self._fit(X, batch, significance=significance)
+        return self._fit(X, batch, significance=significance, structure=structure)
 
     def _fit(
         self,
@@ -173,12 +188,14 @@ class BaseSelector(SelectorMixin, BaseEstimator, metaclass=ABCMeta):  # type: ig
         batch: Any,
         names: Sequence[str] | None = None,
         significance: ColumnSignificance | None = None,
+        structure: Any = None,
     ) -> Self:
         """Fit to data in memory, on a device or in the blocks of a Dask array, whose columns may be given names."""
         self._validate_params()
         # What underflows is negligible: weights that vanish, or squares that are computed again on another scale.
         with one_thread(), np.errstate(under="ignore"):
             data = self._matrix(X, batch, names)
+            given = self._given_structure(structure, data)
             names = list(self.feature_names_in_) if hasattr(self, "feature_names_in_") else None
             keep_exclude = keep_exclude_of(self, data.shape[1], names)
             count = self._wanted_features(data.shape[1], keep_exclude)
@@ -190,7 +207,7 @@ class BaseSelector(SelectorMixin, BaseEstimator, metaclass=ABCMeta):  # type: ig
             constraints = screening.constraints(count, min_distance)
             _refuse_near_columns(constraints, count, len(screening.informative))
             if significance is None:
-                significance = self._significance(data, screening)
+                significance = self._significance(data, screening, given)
             elif len(significance.q_values) != data.shape[1]:
                 tested = len(significance.q_values)
                 raise ValueError(f"significance is of {tested} columns, but X has {data.shape[1]} columns.")
@@ -201,21 +218,38 @@ class BaseSelector(SelectorMixin, BaseEstimator, metaclass=ABCMeta):  # type: ig
             with waiting(type(self).__name__) if self.verbose else nullcontext(), data.computing():
                 columns, wanted = self._columns(data, found.informative), found.constraints(count, min_distance)
                 columns.distance_weights = wanted.distance_weights()
-                ranking = self._of_columns_as_they_are(self._learn(columns, wanted), columns.unit)
+                found_ranking = (
+                    self._learn(columns, wanted) if given is None else self._learn_from(columns, given, wanted)
+                )
+                ranking = self._of_columns_as_they_are(found_ranking, columns.unit)
                 ranking = ranking.of_whole_groups(wanted)
                 if significance is not None:
                     ranking = self._followed_by_the_others(ranking, data, screening, found, significance)
             ranking = replace(ranking, order=constraints.arranged(ranking.order).order)
+            if given is not None:
+                ranking = ranking.with_attributes(given_structure_=given.description)
             self._store(ranking, screening, count, data.dtype)
         return self
 
-    def _significance(self, data: Matrix, screening: Screening) -> ColumnSignificance | None:
+    def _given_structure(self, structure: Any, data: Matrix) -> GivenStructure | None:
+        """The structure that the user gives, checked, if there is one."""
+        if structure is None:
+            return None
+        if type(self)._learn_from is BaseSelector._learn_from:
+            raise ValueError(f"{type(self).__name__} takes no structure; the methods that do are {TAKING}.")
+        if not isinstance(data, MatrixInMemory):
+            raise ValueError("structure needs an array in memory, not a tensor or a Dask array, and device=None.")
+        return GivenStructure.of(structure, data.shape[0], data.batches)
+
+    def _significance(
+        self, data: Matrix, screening: Screening, given: GivenStructure | None
+    ) -> ColumnSignificance | None:
         """Test which columns share structure with others, if a false discovery rate is given."""
         fdr = getattr(self, "fdr", None)
         if fdr is None:
             return None
         random_state, n_jobs = getattr(self, "random_state", 0), getattr(self, "n_jobs", None)
-        test = SignificanceTest(fdr=fdr, n_jobs=n_jobs, random_state=random_state, verbose=self.verbose)
+        test = SignificanceTest(fdr, n_jobs=n_jobs, random_state=random_state, verbose=self.verbose, structure=given)
         return test.of_columns(data, screening, screening.groups)
 
     def _followed_by_the_others(
@@ -299,6 +333,19 @@ class BaseSelector(SelectorMixin, BaseEstimator, metaclass=ABCMeta):  # type: ig
         Ranking
             Everything that was learned. A subclass sets no attributes itself.
         """
+
+    def _learn_from(self, X: Columns, structure: GivenStructure, constraints: Constraints) -> Ranking:
+        """Rank the columns of X by a structure that is given. A method that cannot has no ``_learn_from`` of its own.
+
+        Parameters
+        ----------
+        X, constraints
+            As in ``_learn``.
+        structure : GivenStructure
+            Its ``factor`` is T of a kernel TTᵀ; its ``affinity`` is a symmetric graph, unless it is an embedding, which
+            has ``samples`` among which to search for neighbours.
+        """
+        raise NotImplementedError
 
     def _of_columns_as_they_are(self, ranking: Ranking, unit: float) -> Ranking:
         """Return the ranking with the weights that go with undivided columns: (X/u)W = X(W/u)."""

@@ -20,6 +20,7 @@ from ufselect._utils.seeds import seed_of, some_samples
 from ufselect._utils.types import Float, Indices, Mask
 from ufselect._utils.wording import counted, percent
 from ufselect.base.screening import Screening
+from ufselect.base.structure import GivenStructure
 from ufselect.base.structures_of_columns import FEW_UNITS, random_splits, structures_without_folds
 from ufselect.columns.dense import Columns
 from ufselect.columns.in_memory import Matrix, MatrixInMemory
@@ -28,6 +29,8 @@ from ufselect.solvers.permutation_test import RESOLUTION, Hypothesis, benjamini_
 
 LIMITS = "The test cannot see what only one column carries, nor whether the structure is the one you have in mind."
 """What the test cannot see."""
+
+_LIMITS_IF_GIVEN = "If the structure was computed from these columns, or some of them, p-values are too small."
 
 MAX_SAMPLES = 3000
 """Default number of samples that are tested at first."""
@@ -67,7 +70,7 @@ class ColumnSignificance:
     n_samples, n_all_samples : int
         Number of samples that were tested, and of all samples.
     n_splits, n_folds : int
-        Number of random splits of the columns, and of folds in each.
+        Number of random splits of the columns, and of folds in each; 0 if the structure was given.
     n_strata : int
         Number of strata within which values were permuted: batches, ranges of depth, or both; 1 if there are none.
     n_permutations : int
@@ -108,6 +111,16 @@ class ColumnSignificance:
 
     def _count(self, columns: Mask) -> int:
         return int(np.count_nonzero(columns)) if self.groups is None else len(np.unique(self.groups[columns]))
+
+    @property
+    def of_given_structure(self) -> bool:
+        """Whether columns were tested on a structure that was given, not on that of other columns."""
+        return self.n_splits == 0
+
+    @property
+    def limits(self) -> str:
+        """One sentence on what the test cannot see."""
+        return _LIMITS_IF_GIVEN if self.of_given_structure else LIMITS
 
     @property
     def verdict(self) -> str:
@@ -157,6 +170,9 @@ class ColumnSignificance:
         if self.n_samples < self.n_all_samples:
             samples = f"{self.n_samples:,} of {self.n_all_samples:,} samples"
         strata = f" within {self.n_strata:,} strata" if self.n_strata > 1 else ""
+        if self.of_given_structure:
+            permutations = f"up to {self.n_permutations:,} permutations{strata}"
+            return f"Each column was compared with the given structure on {samples}: {permutations}."
         splits = f"{counted(self.n_splits, 'split')} of the columns into {self.n_folds} parts"
         permutations = f"up to {self.n_permutations:,} permutations{strata}"
         return f"Each column was compared with the structure of the others on {samples}: {splits}, {permutations}."
@@ -164,11 +180,16 @@ class ColumnSignificance:
     @property
     def _finding(self) -> str:
         tested, rate = counted(self.n_tested, "column"), f"false discovery rate {percent(self.fdr)}"
+        of_given = self.of_given_structure
         if not self.n_found:
             some = f"{self.n_samples:,} of {self.n_all_samples:,} samples"
             on = f" on {some}" if self.n_samples < self.n_all_samples else ""
-            return f"No structure was found in {tested}{on} ({rate})"
+            return (
+                f"{'The given' if of_given else 'No'} structure was {'not ' * of_given}found in {tested}{on} ({rate})"
+            )
         verb = "shares" if self.n_found == 1 else "share"
+        if of_given:
+            return f"{self.n_found:,} of {tested} {verb} the given structure ({rate})"
         others = "the others" if self.n_found == self.n_tested else "others"
         return f"{self.n_found:,} of {tested} {verb} structure with {others} ({rate})"
 
@@ -185,6 +206,7 @@ class SignificanceTest:
     random_state: Any = 0
     verbose: int = 0
     learner: Learner | None = None
+    structure: GivenStructure | None = None
 
     def of_columns(
         self, data: Matrix, screening: Screening, groups: Any = None, observed: Mask | None = None
@@ -198,7 +220,7 @@ class SignificanceTest:
         seed = seed_of(self.random_state)
         labels = np.arange(d) if groups is None else np.unique(np.asarray(groups), return_inverse=True)[1]
         size, *larger = self._sizes(n, d)
-        adapted = [False, True] if self.learner is None else [False]
+        adapted = [False, True] if self.learner is None and self.structure is None else [False]
         sample = self._sample(data, observed, screening.informative, labels, size, seed)
         p_values = np.ones(d)
         shares = _shares_of_errors(len(adapted) + len(larger))
@@ -217,7 +239,7 @@ class SignificanceTest:
         self, p_values: Float, sample: _Sample, adapted: bool, share: float, screening: Screening, labels: Indices
     ) -> ColumnSignificance:
         """Lower p-values by those of a sample, with this share of the errors; return the result."""
-        tests = _Tests(self, sample, adapted)
+        tests = _Tests(self, sample, adapted) if self.structure is None else _TestsOfGiven(self, sample)
         if sample.n_units > 1:
             by_unit = tests.p_values(self.fdr * share)[sample.units]
             p_values[sample.index] = np.minimum(p_values[sample.index], by_unit / share)
@@ -269,7 +291,7 @@ class SignificanceTest:
         index = index[np.argsort(labels[index], kind="stable")]  # the columns of a group stand next to each other
         units = np.unique(labels[index], return_inverse=True)[1]
         known = None if observed is None else observed[np.ix_(rows, index)]
-        return _Sample(part, index, units, strata, known, data.shape[0], seed)
+        return _Sample(part, index, units, strata, known, data.shape[0], seed, rows)
 
 
 class _Sample:
@@ -277,8 +299,9 @@ class _Sample:
 
     def __init__(
         self, part: MatrixInMemory, index: Indices, units: Indices, strata: Indices, observed: Mask | None,
-        n_all_samples: int, seed: int,
+        n_all_samples: int, seed: int, rows: Indices,
     ) -> None:  # fmt: skip
+        self.rows = rows
         self.part, self.index, self.units, self.strata, self.observed = part, index, units, strata, observed
         self.n_all_samples, self.seed = n_all_samples, seed
         self.n_units = int(units[-1]) + 1 if len(units) else 0
@@ -330,16 +353,8 @@ class _Tests:
 
     def p_values(self, fdr: float) -> Float:
         """Return the p-value of every unit, small enough for discoveries at this rate."""
-        test, sample, folds = self._test, self.sample, self._splits.folds
-        structures = dict(zip(self._splits.pieces, self._structures(), strict=True))
-        hypotheses = []
-        for membership in np.unique(folds, axis=1).T:
-            units = np.flatnonzero(np.all(folds == membership[:, None], axis=0))
-            T = np.hstack([structures[split, fold] for split, fold in enumerate(membership)])
-            strata = sample.strata
-            if isinstance(test.strata, str) and sample.has_depth:
-                strata = sample.strata_without(np.isin(sample.units, units))
-            hypotheses.append(Hypothesis(units, _leading(_less_means(T, strata)), strata))
+        test, sample = self._test, self.sample
+        hypotheses = self._hypotheses()
         self.n_strata = max(int(each.strata.max()) + 1 for each in hypotheses)
         starts = np.flatnonzero(np.diff(sample.units, prepend=-1))
         with counting(sample.n_units, test.verbose, "Permutation tests", "column") as advance:
@@ -349,6 +364,23 @@ class _Tests:
             )  # fmt: skip
         self.n_permutations = found.n_permutations
         return found.values
+
+    def _hypotheses(self) -> list[Hypothesis]:
+        """Return the units of each fold with the structures that were learned without them."""
+        folds, structures = self._splits.folds, dict(zip(self._splits.pieces, self._structures(), strict=True))
+        hypotheses = []
+        for membership in np.unique(folds, axis=1).T:
+            units = np.flatnonzero(np.all(folds == membership[:, None], axis=0))
+            T = np.hstack([structures[split, fold] for split, fold in enumerate(membership)])
+            strata = self._strata_for(units)
+            hypotheses.append(Hypothesis(units, _leading(_less_means(T, strata)), strata))
+        return hypotheses
+
+    def _strata_for(self, units: Indices) -> Indices:
+        """Return strata that do not depend on some units."""
+        if isinstance(self._test.strata, str) and self.sample.has_depth:
+            return self.sample.strata_without(np.isin(self.sample.units, units))
+        return self.sample.strata
 
     def _structures(self) -> list[Float]:
         """Return the structure by the columns outside of each fold."""
@@ -362,6 +394,27 @@ class _Tests:
         parts = self._splits.outside_of_folds(sample.units)
         steps = with_progress(parts, len(parts), test.verbose, "Structures without some columns")
         return [test.learner(sample.values(part), codes) for part in steps]
+
+
+class _TestsOfGiven(_Tests):
+    """The tests of all units on one structure that was given, in which they had no part.
+
+    If samples have depth, it is measured by one half of the units for the other.
+    """
+
+    n_splits = n_folds = 0
+
+    def __init__(self, test: SignificanceTest, sample: _Sample) -> None:
+        self.sample, self._test, self._adapted = sample, test, False
+        self._rng = np.random.default_rng(sample.seed)
+
+    def _hypotheses(self) -> list[Hypothesis]:
+        assert self._test.structure is not None
+        units, T, hypotheses = np.arange(self.sample.n_units), self._test.structure.factor[self.sample.rows], []
+        for some in (units[::2], units[1::2]) if self.sample.has_depth and len(units) > 1 else (units,):
+            strata = self._strata_for(some)
+            hypotheses.append(Hypothesis(some, _less_means(T, strata), strata))
+        return hypotheses
 
 
 def _shares_of_errors(n_tests: int) -> list[float]:

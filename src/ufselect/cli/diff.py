@@ -94,6 +94,11 @@ def _selected_anew(
         raise ValueError(
             f"The choice was made by {which}, which is no method of ufselect; import it by --method {which}."
         )
+    if record.get("structure"):
+        raise ValueError(
+            f"The choice was made by a structure that was given, {shown(record['structure'])}; "
+            "select from the other file by its own, with --save, and compare the two choices."
+        )
     batch = record.get("batch_key") or ""
     counts = options.Counts.yes if record.get("counts") else options.Counts.no
 

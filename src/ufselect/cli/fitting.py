@@ -84,6 +84,7 @@ def fit_with_notes(
     batch: Any = None,
     fdr: float | None = None,
     filled: Any = None,
+    structure: Any = None,
 ) -> None:
     """Fit a selector, by its own method if no other is given; print a note if it did not converge.
 
@@ -93,7 +94,7 @@ def fit_with_notes(
     from ufselect.significance import fit_tested
 
     with convergence_warnings() as messages, modest_resources(X, selector.get_params().get("n_jobs", 1)):
-        fit() if fit else fit_tested(selector, X, fdr, batch=batch, missing=filled, verbose=1)
+        fit() if fit else fit_tested(selector, X, fdr, batch=batch, missing=filled, structure=structure, verbose=1)
     for message in dict.fromkeys(messages):
         note(message)
 
@@ -143,7 +144,8 @@ def notes_on_fit(selector: BaseSelector, *, significant: bool = False) -> list[s
     given = selector.get_params().get("n_features_to_select")
     how = f"{given:g} of all columns as requested" if isinstance(given, float) else "as requested"
     if significant:
-        how = "those that share structure with others"
+        shared = "structure with others" if given_or_learned(selector) == "learned" else "the given structure"
+        how = f"those that share {shared}"
     elif given == "auto":
         how = _automatic_number(selector)
     elif _is_default(selector, "n_features_to_select"):
@@ -178,7 +180,12 @@ def _automatic_number(selector: BaseSelector) -> str:
     is_wide = embedding is not None and selector.n_features_in_ > len(embedding)
     if is_wide and selector.n_features_ <= len(curve) and curve[selector.n_features_ - 1] < curve.max():
         return "where the alignment exceeds that of shuffled columns most"
-    return "up to the peak of the alignment with the learned structure"
+    return f"up to the peak of the alignment with the {given_or_learned(selector)} structure"
+
+
+def given_or_learned(selector: BaseSelector) -> str:
+    """Return which structure columns were selected by."""
+    return "given" if hasattr(selector, "given_structure_") else "learned"
 
 
 def _is_default(selector: BaseSelector, parameter: str) -> bool:
@@ -202,12 +209,10 @@ def select_all_found(selector: BaseSelector) -> None:
 
 def verdict_of(selector: BaseSelector) -> list[str]:
     """Return a sentence on how many columns are found and selected, and one on what the test cannot see."""
-    from ufselect.base.significance import LIMITS
-
     significance = getattr(selector, "significance_", None)
     if significance is None:
         return []
-    return [significance.verdict_on(selector.get_support(indices=True)), LIMITS]
+    return [significance.verdict_on(selector.get_support(indices=True)), significance.limits]
 
 
 def alignment_of(selector: BaseSelector, X: Any = None) -> list[str]:
@@ -233,7 +238,7 @@ def alignment_of(selector: BaseSelector, X: Any = None) -> list[str]:
     if selector.n_features_ > n_best:
         n_units = len({*units[best[:n_best]]})
         which = "best column" if n_units == 1 else f"{n_units:,} best columns"
-    return [f"Alignment of the {which} with the learned structure: {selected:.2f} of 1{beside}."]
+    return [f"Alignment of the {which} with the {given_or_learned(selector)} structure: {selected:.2f} of 1{beside}."]
 
 
 def selected_names(selector: BaseSelector, variables: Sequence[str]) -> list[str]:

@@ -39,6 +39,7 @@ OPTIONS_OF_PARAMETERS = {  # that most methods share; every other parameter has 
     "fdr": "fdr",
     "verbose": "",
 }
+_YIELDING = ("structure",)  # options of a command that make way for a parameter of the method, as FSASL has it
 _LONGEST_LINE = 200
 
 
@@ -177,7 +178,7 @@ def as_program(command: Callable[..., None], cls: type | None = None, *, shows_a
             group = groups[parameter.name]
             of_fields = get_type_hints(group, include_extras=True)
             taken += [_keyword(each.name, each.default, of_fields[each.name]) for each in fields(group)]
-        elif parameter.name != "parameters":
+        elif parameter.name != "parameters" and not (cls and parameter.name in {*_YIELDING} & {*own_parameters(cls)}):
             taken.append(parameter.replace(annotation=hints[parameter.name]))
     taken += [_keyword("debug", False, Debug), _keyword("help_all", False, HelpAll)]
     own = {} if cls is None else _own_options(cls, {parameter.name for parameter in taken})

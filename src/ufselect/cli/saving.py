@@ -50,7 +50,7 @@ def choice_of(
     table, X = loaded.table, loaded.X
     summaries = _summaries(selector, loaded)
     digest = _digest(table.path)
-    if digest and digest == known_digest:
+    if (digest and digest == known_digest) or hasattr(selector, "given_structure_"):
         n_splits = 0
     elif n_splits is None:
         n_splits = _N_SPLITS if (X.nnz if hasattr(X, "nnz") else X.size) <= _MOST_VALUES_REFITTED else 0

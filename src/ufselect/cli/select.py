@@ -39,6 +39,7 @@ from ufselect.cli.output import (
 from ufselect.cli.reading import LoadedTable, load_table, notes_on_aside, print_all_roles, print_roles
 from ufselect.cli.saving import choice_of
 from ufselect.cli.select_dask import refuse_with_dask, select_with_dask
+from ufselect.cli.structure import NamedStructure
 
 if TYPE_CHECKING:
     from ufselect.base import BaseSelector
@@ -93,6 +94,16 @@ def select(
     roles: Annotated[
         bool, typer.Option("--roles", help="Print the role of every column, and why, and select nothing.")
     ] = False,
+    structure: Annotated[
+        str,
+        typer.Option(
+            "--structure",
+            metavar="FILE|COLUMN|obsm:KEY|obsp:KEY",
+            help="Select the columns that explain this structure, not one that is learned: an embedding, a graph or "
+            "labels in a file, a column of DATA with labels, or what an .h5ad file has in obsm or obsp. With labels "
+            "this is a supervised selection.",
+        ),
+    ] = "",
     significant: Annotated[
         bool,
         typer.Option("--significant", help="Select all columns that share structure with others, by the test."),
@@ -127,7 +138,7 @@ def select(
     choice = ColumnChoice.of(column_options)
     if dask is not None:
         of_one_file = {"output": output, "report": report, "save": save, "image": image, "ordered": ordered}
-        of_one_file["significant"] = significant
+        of_one_file |= {"significant": significant, "structure": structure}
         refuse_with_dask(of_one_file | vars(choice) | vars(read_options))
         select_with_dask(data, selector, read_options, scheduler=dask, names=names)
         return
@@ -140,10 +151,11 @@ def select(
     if pixels and read_options.counts is None:
         read_options = replace(read_options, counts=options.Counts.no)
     in_order = ordered or parameters.get("min_distance", 1) != 1  # of which neighbours may be alike
+    named = NamedStructure.of(structure, data)
     loaded = load_table(
         data,
         read_options,
-        aside=choice.aside,
+        aside=(*choice.aside, *named.aside),
         keep=choice.keep,
         keep_values=save is not None or needs_values(output, data),
         in_order=in_order,
@@ -157,8 +169,9 @@ def select(
         raise typer.BadParameter(reason, param_hint="--image")
     notes = [*loaded.notes, *choice.apply(selector, loaded)]
     batches, command = choice.batches(loaded), shlex.join(["ufselect", *context.obj])
-    before_fit = perf_counter()
-    fit_with_notes(selector, loaded.X, batch=batches, fdr=fdr, filled=loaded.filled)
+    given, before_fit = named.read(loaded), perf_counter()
+    fit_with_notes(selector, loaded.X, batch=batches, fdr=fdr, filled=loaded.filled, structure=given)
+    notes += named.notes(selector)
     if significant:
         select_all_found(selector)
     fit = time_and_memory(before_fit)
@@ -177,6 +190,7 @@ def select(
             kept += [] if stability is None else [stability.sentence]
     record = {"layer": read_options.layer or None, "batch_key": choice.batch or None, "counts": loaded.are_counts}
     saved = {"command": command, "stability": "" if stability is None else stability.sentence}
+    record["structure"] = structure or None
     settings = record | {"significant": significant or None}
     pages |= {save: _choice_text(selector, loaded, read_options, settings, batches, **saved)} if save else {}
     # Before anything is printed: a reader such as head may close the pipe early.
@@ -270,7 +284,12 @@ def _further_aside(loaded: LoadedTable) -> list[Any]:
 
 
 def _stability(selector: BaseSelector, X: Any, batch: Any, seed: int) -> Stability | None:
-    """Return how often the same columns are selected from subsets of the samples; None if a fit fails."""
+    """Return how often the same columns are selected from subsets of the samples; None if a fit fails.
+
+    It is not known for a structure that was given: subsets would learn structures of their own.
+    """
+    if hasattr(selector, "given_structure_"):
+        return None
     from ufselect._utils.warnings import convergence_warnings
     from ufselect.inspection import stability_of
 

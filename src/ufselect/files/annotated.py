@@ -142,6 +142,27 @@ def _read_parts(path: Path, layer: str | None) -> Any:
     return parts
 
 
+def read_entry(path: Path, kind: str, key: str) -> Any:
+    """Return an array of obsm or obsp of a file."""
+    import h5py
+
+    check_self_contained(path)
+    if not has_current_format(path):
+        return entry_of(getattr(load_annotated(path), kind), kind, key)
+    with h5py.File(path) as file:
+        return _read_matrix(entry_of(file.get(kind, {}), kind, key))
+
+
+def entry_of(entries: Any, kind: str, key: str) -> Any:
+    """Return an array of obsm or obsp by its key; raise an error if there is none, or it holds distances."""
+    if key not in entries:
+        known = f"its keys are {listed(sorted(entries), quoted=True)}" if len(entries) else "it has none"
+        raise UnreadableError(f"has no {key!r} in {kind}; {known}.")
+    if kind == "obsp" and "distances" in key:
+        raise UnreadableError(f"has distances in obsp[{key!r}], but a graph has large weights for similar samples.")
+    return entries[key]
+
+
 def _read_matrix(element: Any) -> Any:
     """Read a matrix; integers become floats on their way from the file, not in memory."""
     from anndata.io import read_elem

@@ -48,13 +48,7 @@ _OBJECTS = "holds Python objects, which are not read; save text with .astype(str
 
 def read_npy(path: Path, aside: Sequence[str], transpose: bool = False) -> Table:
     """Read a table from a file with one array."""
-    with path.open("rb") as file:  # NumPy leaves a damaged file open
-        stored = _unless_objects(partial(np.load, file, allow_pickle=False))
-    if stored is None:
-        raise UnreadableError(_OBJECTS)
-    if not isinstance(stored, np.ndarray):
-        raise UnreadableError("holds several arrays; rename it to .npz.")
-    return _table(path, {"X": stored}, aside, transpose)
+    return _table(path, arrays_of_npy(path), aside, transpose)
 
 
 def read_npz(path: Path, aside: Sequence[str], transpose: bool = False) -> Table:
@@ -73,6 +67,17 @@ def read_npz(path: Path, aside: Sequence[str], transpose: bool = False) -> Table
 def read_mat(path: Path, aside: Sequence[str], transpose: bool = False) -> Table:
     """Read a table from a MATLAB file."""
     return _table(path, arrays_of_mat(path), aside, transpose)
+
+
+def arrays_of_npy(path: Path) -> dict[str, Any]:
+    """Return the only array of a file, as X."""
+    with path.open("rb") as file:  # NumPy leaves a damaged file open
+        stored = _unless_objects(partial(np.load, file, allow_pickle=False))
+    if stored is None:
+        raise UnreadableError(_OBJECTS)
+    if not isinstance(stored, np.ndarray):
+        raise UnreadableError("holds several arrays; rename it to .npz.")
+    return {"X": stored}
 
 
 def arrays_of_npz(path: Path) -> dict[str, Any]:

@@ -201,7 +201,7 @@ def _read(path: Path, name: str, aside: tuple[str, ...], require_numbers: bool, 
 
 
 def read_arrays(path: str | Path) -> dict[str, Any]:
-    """Read the arrays of a .npz or .mat file by name; None for Python objects, which are never unpickled."""
+    """Read the arrays of a .npy, .npz or .mat file by name; None for Python objects, which are never unpickled."""
     check_file(path)
     with errors_named(path):
         arrays: dict[str, Any] = imported(format_of(path).arrays)(Path(path))

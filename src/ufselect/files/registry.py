@@ -41,7 +41,7 @@ class Format:
     writer: str = ""
     options: tuple[str, ...] = ("transpose",)  # of ``read_table`` that the reader takes
     refusals: Mapping[str, str] = field(default_factory=dict)  # why other options do not apply, if there is more to say
-    arrays: str = ""  # function that returns the arrays of a file by name, if the format holds several
+    arrays: str = ""  # function that returns the arrays of a file by name, of formats that hold nothing else
     library: str = ""  # package that is required
     magic: bytes = b""  # how files begin, by which standard input is recognised
     annotates: bool = False  # whether a file written from one of this format keeps all of it, and adds the selection
@@ -66,7 +66,15 @@ FORMATS = (
         library="pyarrow",
         magic=b"PAR1",
     ),
-    Format("npy", "NumPy array", (".npy",), "arrays.read_npy", "arrays.write_npy", magic=b"\x93NUMPY"),
+    Format(
+        "npy",
+        "NumPy array",
+        (".npy",),
+        "arrays.read_npy",
+        "arrays.write_npy",
+        arrays="arrays.arrays_of_npy",
+        magic=b"\x93NUMPY",
+    ),
     Format(
         "npz",
         "NumPy archive",

@@ -301,6 +301,21 @@ def neighbor_scatters(X: Columns, A: sp.csr_array) -> tuple[Float, Float]:
     return between, within
 
 
+def group_scatters(X: Columns, codes: Indices) -> tuple[Float, Float]:
+    """Return the same for the graph that joins each sample to its whole group, itself included, with equal weights.
+
+    These are the sums of squares of a column, and those around the means of groups.
+    """
+    between, within, sizes = np.empty(X.shape[1]), np.empty(X.shape[1]), np.bincount(codes)
+    indicator = sp.csr_array((np.ones(len(codes)), (codes, np.arange(len(codes)))))
+    for block, columns in column_blocks(X):
+        deviations = columns - columns.mean(axis=0)
+        between[block] = np.einsum("ij,ij->j", deviations, deviations)
+        deviations = deviations - (indicator @ deviations / sizes[:, None])[codes]
+        within[block] = np.einsum("ij,ij->j", deviations, deviations)
+    return between, within
+
+
 def _edge_differences(A: sp.csr_array) -> sp.csr_array:
     """Return the incidence matrix B with rows √aᵢⱼ(eᵢ − eⱼ): unlike fᵀLf, the sum of squares ‖Bf‖² does not cancel."""
     edges = sp.coo_array(sp.triu(A, k=1))

@@ -8,7 +8,6 @@ import numpy as np
 
 from ufselect._utils import wording
 from ufselect._utils.wording import counted
-from ufselect.base.significance import LIMITS
 from ufselect.report.columns import MOST_CORRELATED, curves_of
 from ufselect.report.figures import MOST_CORRELATIONS_SHOWN, Findings, objective_values
 from ufselect.report.samples import MOST_COLUMNS_COMPARED
@@ -45,7 +44,7 @@ def verdict(study: Study) -> Verdict:
         return Verdict(finding, ": whether they share structure with others was not tested.", _stability(study), [])
     finding, bracket, evidence = significance.verdict_on(study.best_first[: study.selector.n_features_]).partition(" (")
     sure = [] if study.is_noise else _stability(study)
-    return Verdict(finding, bracket + evidence, sure, [significance.procedure, LIMITS])
+    return Verdict(finding, bracket + evidence, sure, [significance.procedure, significance.limits])
 
 
 def _stability(study: Study) -> list[str]:
@@ -75,18 +74,23 @@ def of_scores(study: Study) -> Caption:
     )
 
 
+def given_or_learned(study: Study) -> str:
+    """Return which structure columns were selected by."""
+    return "given" if hasattr(study.selector, "given_structure_") else "learned"
+
+
 def of_structure(findings: Findings) -> Caption:
-    """Describe the alignment with the learned structure."""
+    """Describe the alignment with the structure."""
     study, curves = findings.study, curves_of(findings.study)
     assert curves is not None  # otherwise there is no such figure
     highest = int(np.argmax(curves.alignment))
     label = (
-        "Line chart of the alignment of the best columns with the learned structure, up to "
+        f"Line chart of the alignment of the best columns with the {given_or_learned(study)} structure, up to "
         f"{curves.alignment[highest]:.2f} with {highest + 1:,} of {counted(len(curves.alignment), 'column')}."
     )
     caption = (
-        "How closely the similarities of samples by the best columns match the learned structure: 0 is not at all, "
-        "1 exactly. "
+        f"How closely the similarities of samples by the best columns match the {given_or_learned(study)} structure: "
+        "0 is not at all, 1 exactly. "
     )
     if findings.alignment_of_not_found is not None:
         caption += "The grey line is the mean of as many random columns that were not found."

@@ -68,7 +68,8 @@ def _figures(findings: Findings) -> list[dict[str, Any]]:
     if curves_of(study) is None:
         first = ("scores", "Scores", captions.of_scores(study))
     else:
-        first = ("structure", "Alignment with the learned structure", captions.of_structure(findings))
+        title = f"Alignment with the {captions.given_or_learned(findings.study)} structure"
+        first = ("structure", title, captions.of_structure(findings))
     return _named_figures(
         [
             ("spectrum", "Spectrum", captions.of_spectrum(study)),

@@ -239,4 +239,5 @@ def python_code(selector: BaseSelector) -> str:
     chosen = {name: value for name, (value, default) in parameters(selector).items() if not default}
     named = ", ".join(f"{name}={value}" for name, value in chosen.items())
     module = "ufselect" if getattr(ufselect, method, None) is type(selector) else type(selector).__module__
-    return f"from {module} import {method}\n\nselector = {method}({named}).fit(X)\nselector.top_features()"
+    data = "X, structure=structure" if hasattr(selector, "given_structure_") else "X"
+    return f"from {module} import {method}\n\nselector = {method}({named}).fit({data})\nselector.top_features()"

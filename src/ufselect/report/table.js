@@ -83,7 +83,7 @@ function tableFields(features) {
     ...(missing ? [{ key: "missing", title: "Missing", hint: "Share of missing values in the file", largestFirst: true, value: known(missing),
       show: (i) => percent(missing[i]) }] : []),
     gains
-      ? { key: "gain", title: "Gain", hint: "Gain in alignment with the learned structure over the columns ranked before it",
+      ? { key: "gain", title: "Gain", hint: "Gain in alignment with the structure over the columns ranked before it",
           largestFirst: true, value: known(gains), show: (i) => gains[i]?.toFixed(4) ?? "–" }
       : { key: "score", title: "Score", largestFirst: true, value: known(scores), show: (i) => evenNumber(scores[i]) },
     ...(significance ? [{ key: "q", title: "q", hint: `Smallest false discovery rate at which the column is found to share structure with others; at most ${significance.rate} counts as found`,

@@ -7,6 +7,7 @@ from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from ufselect._utils.types import Float
@@ -18,6 +19,7 @@ from ufselect.base import (
     SHARE,
     ClusterSelector,
     Constraints,
+    GivenStructure,
     affordable_gram,
     with_parameters,
 )
@@ -174,7 +176,13 @@ class CGSSL(ClusterSelector):
     }
 
     def _learn(self, X: Columns, constraints: Constraints) -> Ranking:
-        n_clusters, L, F = self._indicators_and_laplacian(X, self.weights, self.width)
+        return self._learn_from_graph(X, *self._graph_and_clusters(X), constraints)
+
+    def _learn_from(self, X: Columns, structure: GivenStructure, constraints: Constraints) -> Ranking:
+        return self._learn_from_graph(X, *self._graph_and_clusters_of(structure), constraints)
+
+    def _learn_from_graph(self, X: Columns, A: sp.csr_array, n_clusters: int, constraints: Constraints) -> Ranking:
+        L, F = self._indicators_and_laplacian(A, n_clusters)
         alpha = self.regression_weight
         problem = StructuredPrediction(
             X,

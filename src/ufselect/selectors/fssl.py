@@ -5,18 +5,21 @@ from __future__ import annotations
 from dataclasses import KW_ONLY
 from typing import Any, ClassVar
 
+import scipy.sparse as sp
+
+from ufselect._utils.types import Float
 from ufselect.base import (
     CHOICE_OF_EDGES,
     SHARE,
     ClusterSelector,
     Constraints,
+    GivenStructure,
     affordable_gram,
     checked_coef,
     with_parameters,
 )
 from ufselect.base.ranking import Ranking, rank_by_row_norm
 from ufselect.columns.dense import Columns
-from ufselect.graphs.neighbors import neighbor_graph
 from ufselect.graphs.spectral import spectral_embedding
 from ufselect.solvers.l21 import l21_regression
 from ufselect.solvers.l21_path import l21_interpolation
@@ -141,13 +144,22 @@ class FSSL(ClusterSelector):
     }
 
     def _learn(self, X: Columns, constraints: Constraints) -> Ranking:
-        nearest, n_clusters = self._neighborhood(X)
-        graph = neighbor_graph(X, nearest, weights=self.weights, width=self.width)
+        return self._learn_from_graph(X, *self._graph_and_clusters(X), constraints)
+
+    def _learn_from(self, X: Columns, structure: GivenStructure, constraints: Constraints) -> Ranking:
+        if structure.graph is None:
+            return self._regressed(X, structure.factor, constraints)
+        return self._learn_from_graph(X, structure.affinity, self._clusters_in(structure), constraints)
+
+    def _learn_from_graph(self, X: Columns, graph: sp.csr_array, n_clusters: int, constraints: Constraints) -> Ranking:
         Y = spectral_embedding(graph, self._dimension(n_clusters), random_state=self.random_state).vectors
+        return self._regressed(X, Y, constraints).with_attributes(n_clusters_=n_clusters)
+
+    def _regressed(self, X: Columns, Y: Float, constraints: Constraints) -> Ranking:
         target = X.centered_like(Y)
         if self.exact:
             found = l21_interpolation(X, target)
         else:
             found = l21_regression(X, target, penalty_of_share(X, target, self.row_penalty), gram=affordable_gram(X))
         A = checked_coef(found)
-        return rank_by_row_norm(X, A, Y, constraints).with_attributes(n_clusters_=n_clusters)
+        return rank_by_row_norm(X, A, Y, constraints)

@@ -17,13 +17,14 @@ from ufselect.base import (
     SHARE,
     ClusterSelector,
     Constraints,
+    GivenStructure,
     Iterations,
     affordable_gram,
     with_parameters,
 )
 from ufselect.base.ranking import Ranking, rank_by_row_norm
 from ufselect.columns.dense import Columns
-from ufselect.graphs.laplacian import Laplacian, SparseLaplacian, quadratic_form
+from ufselect.graphs.laplacian import Laplacian, SparseLaplacian, neighbor_laplacian, quadratic_form
 from ufselect.graphs.local_models import local_laplacian
 from ufselect.graphs.spectral import smallest_of_crowded
 from ufselect.solvers.penalties import penalty_for_zero_of_any_embedding
@@ -161,9 +162,14 @@ class JELSR(ClusterSelector):
 
     def _learn(self, X: Columns, constraints: Constraints) -> Ranking:
         nearest, n_clusters = self._neighborhood(X)
-        L = SparseLaplacian(
-            local_laplacian(X, nearest, self.local_model, width=self.width, dimension=n_clusters, n_jobs=self.n_jobs)
-        )
+        L = local_laplacian(X, nearest, self.local_model, width=self.width, dimension=n_clusters, n_jobs=self.n_jobs)
+        return self._learn_from_laplacian(X, SparseLaplacian(L), n_clusters, constraints)
+
+    def _learn_from(self, X: Columns, structure: GivenStructure, constraints: Constraints) -> Ranking:
+        A, n_clusters = self._graph_and_clusters_of(structure)
+        return self._learn_from_laplacian(X, SparseLaplacian(neighbor_laplacian(A)), n_clusters, constraints)
+
+    def _learn_from_laplacian(self, X: Columns, L: Laplacian, n_clusters: int, constraints: Constraints) -> Ranking:
         embedding = partial(self._embedding, self._dimension(n_clusters))
         Y, gram, shared = embedding(L, None), affordable_gram(X), SharedColumns(X)
         alpha = self.row_penalty * penalty_for_zero_of_any_embedding(X)

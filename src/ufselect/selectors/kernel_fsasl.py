@@ -13,6 +13,7 @@ from ufselect.base import (
     NOT_NEGATIVE,
     SHARE,
     Constraints,
+    GivenStructure,
     GraphSelector,
     Iterations,
     Ranking,
@@ -221,6 +222,14 @@ class KernelFSASL(GraphSelector):
                 break
         ranking = rank_by_alignment(X, structures, weights.W, Z, constraints, gram=gram, random_state=self.random_state)
         return ranking.with_attributes(neighbor_graph_=graph.P, neighbor_recall_=recall, **iterations.attributes())
+
+    def _learn_from(self, X: Columns, structure: GivenStructure, constraints: Constraints) -> Ranking:
+        gram = affordable_gram(X)
+        weights = expressive_weights(X, X.centered_like(structure.factor), self.row_penalty, gram=gram)
+        Z = X.embedded(weights.W)
+        return rank_by_alignment(
+            X, [weights.structure], weights.W, Z, constraints, gram=gram, random_state=self.random_state
+        )
 
     def _points(self, X: Columns, gram: Float | None) -> Any:
         """The samples as the first graph sees them: in their principal components, or in all features."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import KW_ONLY
 from typing import Any, ClassVar
 
-from ufselect.base import CHOICE_OF_EDGES, Constraints, GraphSelector, with_parameters
+from ufselect._utils.types import Float
+from ufselect.base import CHOICE_OF_EDGES, Constraints, GivenStructure, GraphSelector, with_parameters
 from ufselect.base.ranking import Ranking, rank_by_score
 from ufselect.columns.dense import Columns
 from ufselect.graphs.laplacian import neighbor_scatters
@@ -100,8 +101,13 @@ class LaplacianScore(GraphSelector):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {**GraphSelector._parameter_constraints, **CHOICE_OF_EDGES}
 
     def _learn(self, X: Columns, constraints: Constraints) -> Ranking:
-        A = neighbor_graph(X, self._neighbors(X), weights=self.weights, width=self.width)
-        between, within = neighbor_scatters(X, A)
+        A = neighbor_graph(X, self._neighbors(X), **self._shape_of_graph)
+        return self._ranked(*neighbor_scatters(X, A))
+
+    def _learn_from(self, X: Columns, structure: GivenStructure, constraints: Constraints) -> Ranking:
+        return self._ranked(*self._scatters_of(X, structure))
+
+    def _ranked(self, between: Float, within: Float) -> Ranking:
         return rank_by_score(2.0 - within / between)
 
     @property

@@ -7,14 +7,21 @@ from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from ufselect._utils.progress import with_progress
 from ufselect._utils.types import Float
-from ufselect.base import CHOICE_OF_EDGES, ClusterSelector, Constraints, affordable_gram, with_parameters
+from ufselect.base import (
+    CHOICE_OF_EDGES,
+    ClusterSelector,
+    Constraints,
+    GivenStructure,
+    affordable_gram,
+    with_parameters,
+)
 from ufselect.base.ranking import Ranking, rank_by_explanation
 from ufselect.columns.dense import Columns
-from ufselect.graphs.neighbors import neighbor_graph
 from ufselect.graphs.spectral import rotated_within_repeats, spectral_embedding
 from ufselect.solvers.lars import first_of_opposites, lasso_of_size
 
@@ -136,10 +143,19 @@ class MCFS(ClusterSelector):
     }
 
     def _learn(self, X: Columns, constraints: Constraints) -> Ranking:
-        nearest, n_clusters = self._neighborhood(X)
-        A = neighbor_graph(X, nearest, weights=self.weights, width=self.width)
+        return self._learn_from_graph(X, *self._graph_and_clusters(X), constraints)
+
+    def _learn_from(self, X: Columns, structure: GivenStructure, constraints: Constraints) -> Ranking:
+        if structure.graph is None:
+            return self._regressed(X, structure.factor, constraints)
+        return self._learn_from_graph(X, structure.affinity, self._clusters_in(structure), constraints)
+
+    def _learn_from_graph(self, X: Columns, A: sp.csr_array, n_clusters: int, constraints: Constraints) -> Ranking:
         spectrum = spectral_embedding(A, self._dimension(n_clusters), random_state=self.random_state)
-        Y = rotated_within_repeats(spectrum, X)
+        ranking = self._regressed(X, rotated_within_repeats(spectrum, X), constraints)
+        return ranking.with_attributes(n_clusters_=n_clusters)
+
+    def _regressed(self, X: Columns, Y: Float, constraints: Constraints) -> Ranking:
         target = X.centered_like(Y)
         size = self.n_nonzero
         if isinstance(size, str):
@@ -147,8 +163,7 @@ class MCFS(ClusterSelector):
         W = self._sparse_regressions(X, target, size, affordable_gram(X))
         left = np.linalg.norm(X.transposed_matmul(target - X @ W), axis=1)
         W /= np.maximum(np.linalg.norm(W, axis=0), np.finfo(float).tiny)
-        ranking = rank_by_explanation(X, np.abs(W).max(axis=1), Y, constraints, coef=W, also=left)
-        return ranking.with_attributes(n_clusters_=n_clusters)
+        return rank_by_explanation(X, np.abs(W).max(axis=1), Y, constraints, coef=W, also=left)
 
     def _of_columns_as_they_are(self, ranking: Ranking, unit: float) -> Ranking:
         """Return the ranking as it is: weights of unit length are the same in any unit."""

@@ -5,7 +5,16 @@ from __future__ import annotations
 from dataclasses import KW_ONLY
 from typing import Any, ClassVar
 
-from ufselect.base import POSITIVE, ClusterSelector, Constraints, affordable_gram, checked_coef, with_parameters
+from ufselect._utils.types import Float
+from ufselect.base import (
+    POSITIVE,
+    ClusterSelector,
+    Constraints,
+    GivenStructure,
+    affordable_gram,
+    checked_coef,
+    with_parameters,
+)
 from ufselect.base.ranking import Ranking, rank_by_explanation
 from ufselect.columns.dense import Columns
 from ufselect.graphs.kernel import kernel_factor
@@ -123,6 +132,11 @@ class MRSF(ClusterSelector):
     def _learn(self, X: Columns, constraints: Constraints) -> Ranking:
         n_clusters = self._count_clusters(X)
         Y = kernel_factor(X, self.width, count=self._dimension(n_clusters), random_state=self.random_state)
+        return self._ranking(X, Y, constraints).with_attributes(n_clusters_=n_clusters)
+
+    def _learn_from(self, X: Columns, structure: GivenStructure, constraints: Constraints) -> Ranking:
+        return self._ranking(X, X.centered_like(self._factor_of(structure)), constraints)
+
+    def _ranking(self, X: Columns, Y: Float, constraints: Constraints) -> Ranking:
         path = l21_path(X, Y, min(constraints.n_columns or _USUAL_ROWS, X.shape[1]), gram=affordable_gram(X))
-        ranking = rank_by_explanation(X, path.entries, Y, constraints, coef=checked_coef(path))
-        return ranking.with_attributes(n_clusters_=n_clusters)
+        return rank_by_explanation(X, path.entries, Y, constraints, coef=checked_coef(path))

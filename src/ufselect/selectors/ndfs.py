@@ -6,6 +6,7 @@ from dataclasses import KW_ONLY
 from typing import Any, ClassVar
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.utils._param_validation import StrOptions
 
 from ufselect._utils.types import Float
@@ -16,6 +17,7 @@ from ufselect.base import (
     SHARE,
     ClusterSelector,
     Constraints,
+    GivenStructure,
     affordable_gram,
     with_parameters,
 )
@@ -168,7 +170,13 @@ class NDFS(ClusterSelector):
     }
 
     def _learn(self, X: Columns, constraints: Constraints) -> Ranking:
-        n_clusters, L, F = self._indicators_and_laplacian(X, self.weights, self.width)
+        return self._learn_from_graph(X, *self._graph_and_clusters(X), constraints)
+
+    def _learn_from(self, X: Columns, structure: GivenStructure, constraints: Constraints) -> Ranking:
+        return self._learn_from_graph(X, *self._graph_and_clusters_of(structure), constraints)
+
+    def _learn_from_graph(self, X: Columns, A: sp.csr_array, n_clusters: int, constraints: Constraints) -> Ranking:
+        L, F = self._indicators_and_laplacian(A, n_clusters)
         penalty = penalty_of_share(X, X.centered_like(F), self.row_penalty)
         problem = Prediction(X, L, self.regression_weight, penalty, affordable_gram(X))
         published = self.update == "published"

@@ -11,7 +11,7 @@ from sklearn.utils._param_validation import StrOptions
 from ufselect._utils.memory import ensure_fits
 from ufselect._utils.threads import threads_for
 from ufselect._utils.types import Float
-from ufselect.base import CHOICE_OF_EDGES, POSITIVE, ClusterSelector, Constraints, with_parameters
+from ufselect.base import CHOICE_OF_EDGES, POSITIVE, ClusterSelector, Constraints, GivenStructure, with_parameters
 from ufselect.base.ranking import Ranking, rank_by_score
 from ufselect.columns.dense import Columns, column_blocks
 from ufselect.graphs.kernel import gaussian_kernel
@@ -131,11 +131,22 @@ class SPEC(ClusterSelector):
 
     def _learn(self, X: Columns, constraints: Constraints) -> Ranking:
         if self.criterion == "phi3":
-            A, n_clusters = self._affinity_and_clusters(X)
-            L = NormalizedLaplacian(A)
-            scores = leading_energies(X, L, n_clusters - 1, self.power, random_state=self.random_state)
-            return rank_by_score(scores).with_attributes(n_clusters_=n_clusters)
-        L = NormalizedLaplacian(self._affinity(X))
+            return self._by_spectrum(X, *self._affinity_and_clusters(X))
+        return self._by_energies(X, self._affinity(X))
+
+    def _learn_from(self, X: Columns, structure: GivenStructure, constraints: Constraints) -> Ranking:
+        A = self._graph_of(structure)
+        if self.criterion == "phi3":
+            return self._by_spectrum(X, A, self._clusters_in(structure))
+        return self._by_energies(X, A)
+
+    def _by_spectrum(self, X: Columns, A: Any, n_clusters: int) -> Ranking:
+        L = NormalizedLaplacian(A)
+        scores = leading_energies(X, L, n_clusters - 1, self.power, random_state=self.random_state)
+        return rank_by_score(scores).with_attributes(n_clusters_=n_clusters)
+
+    def _by_energies(self, X: Columns, A: Any) -> Ranking:
+        L = NormalizedLaplacian(A)
         energies = spectral_energies(X, L, self.power, without_trivial=self.criterion == "phi2")
         return rank_by_score(2.0**self.power - energies)
 

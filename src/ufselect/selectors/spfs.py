@@ -9,7 +9,15 @@ import numpy as np
 from sklearn.utils._param_validation import StrOptions
 
 from ufselect._utils.types import Float
-from ufselect.base import POSITIVE, ClusterSelector, Constraints, affordable_gram, checked_coef, with_parameters
+from ufselect.base import (
+    POSITIVE,
+    ClusterSelector,
+    Constraints,
+    GivenStructure,
+    affordable_gram,
+    checked_coef,
+    with_parameters,
+)
 from ufselect.base.ranking import Ranking, rank_by_explanation, rank_by_row_norm
 from ufselect.columns.dense import Columns
 from ufselect.graphs.kernel import kernel_factor
@@ -134,6 +142,9 @@ class SPFS(ClusterSelector):
         n_clusters = self._count_clusters(X)
         Y = kernel_factor(X, self.width, count=self._dimension(n_clusters), random_state=self.random_state)
         return self._ranking(X, Y, constraints).with_attributes(n_clusters_=n_clusters)
+
+    def _learn_from(self, X: Columns, structure: GivenStructure, constraints: Constraints) -> Ranking:
+        return self._ranking(X, X.centered_like(self._factor_of(structure)), constraints)
 
     def _ranking(self, X: Columns, Y: Float, constraints: Constraints) -> Ranking:
         n_rows = min(constraints.n_columns or _USUAL_ROWS, X.shape[1])

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from ufselect._utils.types import Float, Indices
-from ufselect.base import CHOICE_OF_EDGES, Constraints, GraphSelector, with_parameters
+from ufselect.base import CHOICE_OF_EDGES, Constraints, GivenStructure, GraphSelector, with_parameters
 from ufselect.base.ranking import Ranking, from_best_to_worst
 from ufselect.columns.dense import Columns
 from ufselect.graphs.laplacian import neighbor_scatters
@@ -106,8 +106,13 @@ class TraceRatio(GraphSelector):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {**GraphSelector._parameter_constraints, **CHOICE_OF_EDGES}
 
     def _learn(self, X: Columns, constraints: Constraints) -> Ranking:
-        A = neighbor_graph(X, self._neighbors(X), weights=self.weights, width=self.width)
-        between, within = neighbor_scatters(X, A)
+        A = neighbor_graph(X, self._neighbors(X), **self._shape_of_graph)
+        return self._ranked(*neighbor_scatters(X, A), constraints)
+
+    def _learn_from(self, X: Columns, structure: GivenStructure, constraints: Constraints) -> Ranking:
+        return self._ranked(*self._scatters_of(X, structure), constraints)
+
+    def _ranked(self, between: Float, within: Float, constraints: Constraints) -> Ranking:
         count = constraints.n_columns
         if count is None:
             count = max(int(np.count_nonzero(between * within.sum() > within * between.sum())), 1)
