@@ -20,10 +20,10 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from ufselect._utils.seeds import some_samples
 from ufselect._utils.types import Float, Indices
 from ufselect._utils.wording import counted, listed, percent, shown
-from ufselect.columns.batches import numbered_by_equality
 from ufselect.columns.dense import Columns, canonical, wide_column_blocks
 from ufselect.columns.moments import column_spreads, constant_columns
 from ufselect.columns.tabular import as_matrix, column_indices, column_names, dense_part
+from ufselect.inspection.measures import classes_in
 from ufselect.inspection.refits import rows_of
 
 _PENALTIES = 10.0 ** np.arange(-9, 3)  # shares of the largest squared singular value of the panel
@@ -114,15 +114,15 @@ class Reconstruction:
         if not len(self.predicted):
             return ["There is no other column to predict."]
         m = len(self.columns)
-        worst = [f"{shown(names[j])} ({self.r2[j]:.2f})" for j in self.predicted[:_LEAST_PREDICTED]]
+        worst = [f"{shown(names[j])} ({self.r2[j]:z.2f})" for j in self.predicted[:_LEAST_PREDICTED]]
         subject = "The column predicts" if m == 1 else f"The {m:,} columns predict"
         found = [
-            f"{subject} the {counted(len(self.predicted), 'other')} with a mean R² of {self.mean_r2:.2f} "
-            f"(median {self.median_r2:.2f}); least predicted: {listed(worst, longest=99)}."
+            f"{subject} the {counted(len(self.predicted), 'other')} with a mean R² of {self.mean_r2:z.2f} "
+            f"(median {self.median_r2:z.2f}); least predicted: {listed(worst, longest=99)}."
         ]
         if any(self.substitutes):
             pairs = [
-                f"{shown(names[best[0].column])} for {shown(names[j])} ({-best[0].loss:+.3f})"
+                f"{shown(names[best[0].column])} for {shown(names[j])} ({-best[0].loss:+z.3f})"
                 for j, best in zip(self.columns, self.substitutes, strict=True)
                 if best
             ]
@@ -195,20 +195,39 @@ def reconstruction_of(
     3
     """
     names, X = column_names(X), canonical(as_matrix(X))
-    n, d = X.shape
-    panel = panel_of(columns, d, names)
-    standardized = StandardizedColumns(X)
-    different: list[Any] = []
-    codes = None
-    if labels is not None:
-        different, codes = _groups_of(labels, n)
-    r2, r2_of_groups = standardized.r2_by(panel, codes, len(different))
+    panel = panel_of(columns, X.shape[1], names)
+    return reconstruct(
+        StandardizedColumns(X),
+        X,
+        panel,
+        labels=labels,
+        n_substitutes=n_substitutes,
+        standardize=standardize,
+        random_state=random_state,
+    )
+
+
+def reconstruct(
+    standardized: StandardizedColumns,
+    X: Any,
+    panel: Indices,
+    *,
+    labels: npt.ArrayLike | None,
+    n_substitutes: int,
+    standardize: bool,
+    random_state: Any,
+) -> Reconstruction:
+    """Evaluate one of several panels of a matrix, whose columns are standardised once for all of them."""
     found: dict[str, Any] = {}
+    if (codes := classes_in(labels, X.shape[0])) is None:
+        r2, _ = standardized.r2_by(panel)
+    else:
+        groups = np.asarray(labels, dtype=object)[np.unique(codes, return_index=True)[1]].tolist()
+        r2, r2_of_groups = standardized.r2_by(panel, codes, len(groups))
+        found |= {"groups": tuple(groups), "r2_of_groups": r2_of_groups}
+        found |= _confusion(X, panel, groups, codes, standardize=standardize)
     if n_substitutes:
         found["substitutes"] = _substitutes(X, panel, n_substitutes, random_state)
-    if codes is not None:
-        found |= {"groups": tuple(different), "r2_of_groups": r2_of_groups}
-        found |= _confusion(X, panel, different, codes, standardize=standardize)
     return Reconstruction(panel, r2, **found)
 
 
@@ -220,13 +239,6 @@ def panel_of(columns: Any, n_columns: int, names: Sequence[str] | None) -> Indic
     if not found:
         raise ValueError("columns is empty; give at least one column.")
     return np.array(list(found), dtype=np.intp)
-
-
-def _groups_of(labels: Any, n: int) -> tuple[list[Any], Indices]:
-    values = np.asarray(labels, dtype=object)
-    if values.shape != (n,):
-        raise ValueError(f"labels have the shape {values.shape}, but there must be one for each of {n} samples.")
-    return numbered_by_equality(values.tolist(), "labels")
 
 
 class StandardizedColumns:
@@ -272,6 +284,10 @@ class StandardizedColumns:
         found, of_groups = self.whole(r2), self.whole(of_groups)
         found[panel] = of_groups[:, panel] = np.nan
         return found, None if codes is None else of_groups
+
+    def mean_r2_by(self, panel: Indices) -> float:
+        """Return the mean of R² of the other columns by a panel; NaN if there is none."""
+        return Reconstruction(panel, self.r2_by(panel)[0]).mean_r2
 
 
 class RidgeRegressions:
@@ -387,7 +403,7 @@ class PanelReconstruction(BaseEstimator):  # type: ignore[misc]
     array([-0.29, -1.53, -0.3 , -1.82])
     >>> lower, upper = reconstruction.predict_interval(measured)
     >>> float(np.mean((lower[:, 2] <= X[150:, 2]) & (X[150:, 2] <= upper[:, 2])))
-    0.88
+    0.98
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
