@@ -55,6 +55,23 @@ def test_r2_is_that_of_predictions_without_the_sample(seed, n, alpha):
     assert_allclose(PanelReconstruction(panel, alpha=alpha).fit(X).r2_, expected, rtol=1e-9, atol=1e-9)
 
 
+def common_alpha(X, panel):
+    ridge = RidgeRegressions(StandardizedColumns(X).columns, np.array(panel))
+    return ridge.alphas[ridge.common]
+
+
+@pytest.mark.parametrize(("n", "m"), [(50, 4), (50, 1), (7, 9)])
+def test_r2_within_a_panel_is_that_of_each_column_by_the_others(n, m):
+    X, panel = related_columns(n=n, d=15), [14, 2, 0, 5, 7, 1, 3, 4, 6, 8][: m + 1]
+    found, Z = reconstruction_of(X, panel), scaled(X)
+    alpha = common_alpha(X, panel[1:])
+    for j, r2 in zip(panel[1:], found.r2_within[1:], strict=True):
+        others = [i for i in panel if i != j]
+        errors = Z[:, j] - cross_val_predict(Ridge(alpha), Z[:, others], Z[:, j], cv=LeaveOneOut())
+        assert r2 == pytest.approx(1.0 - np.mean(errors**2), rel=1e-6)
+    assert np.isnan(found.r2_within[0])  # constant
+
+
 @pytest.mark.parametrize("n", [40, 6])
 def test_penalties_have_the_smallest_generalised_cross_validation_error(n):
     X, panel = related_columns(n=n), [0, 1, 2, 3, 4, 5]
@@ -129,7 +146,7 @@ def test_substitutes_are_those_that_lose_least_if_every_swap_is_tried(n, m):
     X[:, 13] = X[:, 2]
     panel = [2, 0, 5, 7, 1, 3, 4, 6, 8][:m]
     found = reconstruction_of(X, panel, n_substitutes=99)
-    alpha = RidgeRegressions(StandardizedColumns(X).columns, np.array(panel)).common_alpha
+    alpha = common_alpha(X, panel)
     others = [j for j in range(14) if j not in panel]
     for place, substitutes in enumerate(found.substitutes):
         swapped = {q: [*panel[:place], q, *panel[place + 1 :]] for q in others}

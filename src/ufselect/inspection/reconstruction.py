@@ -60,13 +60,15 @@ class Reconstruction:
     r2 : ndarray of shape (n_features,)
         How well the panel predicts each column, cross-validated: 1 for exactly, about 0 for not at all. NaN for the
         columns of the panel and for constant ones.
+    r2_within : ndarray of shape (n_columns,)
+        How well the others of the panel predict each of its columns.
     substitutes : tuple of tuple of Substitute
         For each column of the panel the columns that could take its place, those with the smallest loss first.
     groups : tuple
         The different labels of the samples; empty without labels.
     r2_of_groups : ndarray of shape (n_groups, n_features)
         R² of each column over the samples of a group: 1 less the squared errors as a share of the squared differences
-        from the mean of all samples.
+        from the mean of all samples. Without labels it has no rows.
     confused : tuple of ConfusedGroups
         Pairs of groups of which the panel takes one for the other, the largest share first.
     accuracy, accuracy_of_all : float or None
@@ -75,6 +77,7 @@ class Reconstruction:
 
     columns: Indices
     r2: Float
+    r2_within: Float
     substitutes: tuple[tuple[Substitute, ...], ...] = ()
     groups: tuple[Any, ...] = ()
     r2_of_groups: Float | None = None
@@ -219,16 +222,14 @@ def reconstruct(
 ) -> Reconstruction:
     """Evaluate one of several panels of a matrix, whose columns are standardised once for all of them."""
     found: dict[str, Any] = {}
-    if (codes := classes_in(labels, X.shape[0])) is None:
-        r2, _ = standardized.r2_by(panel)
-    else:
+    codes, groups = classes_in(labels, X.shape[0]), []
+    if codes is not None:
         groups = np.asarray(labels, dtype=object)[np.unique(codes, return_index=True)[1]].tolist()
-        r2, r2_of_groups = standardized.r2_by(panel, codes, len(groups))
-        found |= {"groups": tuple(groups), "r2_of_groups": r2_of_groups}
-        found |= _confusion(X, panel, groups, codes, standardize=standardize)
+        found |= {"groups": tuple(groups), **_confusion(X, panel, groups, codes, standardize=standardize)}
+    r2, within, of_groups = standardized.r2_by(panel, codes, len(groups))
     if n_substitutes:
         found["substitutes"] = _substitutes(X, panel, n_substitutes, random_state)
-    return Reconstruction(panel, r2, **found)
+    return Reconstruction(panel, r2, within, r2_of_groups=of_groups, **found)
 
 
 def panel_of(columns: Any, n_columns: int, names: Sequence[str] | None) -> Indices:
@@ -268,26 +269,29 @@ class StandardizedColumns:
         found[..., self.varying] = values
         return found
 
-    def r2_by(self, panel: Indices, codes: Indices | None = None, n_groups: int = 0) -> tuple[Float, Float | None]:
-        """Return R² of each column by a panel, NaN for its own, and over each group of samples if there are any."""
+    def r2_by(self, panel: Indices, codes: Indices | None = None, n_groups: int = 0) -> tuple[Float, Float, Float]:
+        """Return R² of each column by a panel, of its own columns by its others, and over each group of samples."""
         n, d = self.columns.shape
-        r2, indicator = np.empty(d), None
-        if codes is not None:
-            indicator = sp.csr_array((np.ones(n), (codes, np.arange(n))), shape=(n_groups, n))
-        of_groups = np.empty((n_groups, d))
-        for block, values, errors in self.regression_on(panel).left_out():
+        ridge = self.regression_on(panel)
+        samples = np.arange(n) if codes is not None else np.arange(0)
+        indicator = sp.csr_array((np.ones(len(samples)), (codes if len(samples) else samples, samples)), (n_groups, n))
+        r2, of_groups = np.empty(d), np.empty((n_groups, d))
+        for block, values, errors in ridge.left_out():
             squares = errors**2
             r2[block] = 1.0 - squares.mean(axis=0)
-            if indicator is not None:
+            if n_groups:
                 total = indicator @ values**2
                 of_groups[:, block] = 1.0 - (indicator @ squares) / np.where(total > 0.0, total, np.nan)
         found, of_groups = self.whole(r2), self.whole(of_groups)
         found[panel] = of_groups[:, panel] = np.nan
-        return found, None if codes is None else of_groups
+        within = np.full(self.n_features, np.nan)
+        within[self.varying_part(panel)] = ridge.r2_within
+        return found, within[panel], of_groups
 
     def mean_r2_by(self, panel: Indices) -> float:
         """Return the mean of R² of the other columns by a panel; NaN if there is none."""
-        return Reconstruction(panel, self.r2_by(panel)[0]).mean_r2
+        r2, within, _ = self.r2_by(panel)
+        return Reconstruction(panel, r2, within).mean_r2
 
 
 class RidgeRegressions:
@@ -331,10 +335,29 @@ class RidgeRegressions:
         freedom = np.mean(self.free, axis=0)[:, None]
         return np.asarray((self.left**2 @ self.products**2 + self.unexplained) / freedom**2)
 
+    @cached_property
+    def common(self) -> int:
+        """Index of the penalty with the smallest error over all columns."""
+        return int(self._errors().sum(axis=1).argmin())
+
+    @cached_property
+    def unique_parts(self) -> tuple[Float, Float]:
+        """What each column of the panel adds to the others, by the common penalty: unit vectors, and lengths.
+
+        With M = (I + PPᵀ/α)⁻¹, the residual of column p on the others is w‖r‖ with w = Mp/√(α − pᵀMp), and without
+        column p, M becomes M + wwᵀ. The squared length is one over the diagonal of (PᵀP + αI)⁻¹.
+        """
+        alpha, s, squares = self.alphas[self.common], self.s, self.Vt**2
+        inverse = squares.T @ (1.0 / (s**2 + alpha)) + np.maximum(1.0 - squares.sum(axis=0), 0.0) / alpha
+        lengths = 1.0 / np.sqrt(inverse)
+        return self.U @ ((s / (s**2 + alpha))[:, None] * self.Vt) * lengths, lengths
+
     @property
-    def common_alpha(self) -> float:
-        """The penalty with the smallest error over all columns."""
-        return float(self.alphas[self._errors().sum(axis=1).argmin()])
+    def r2_within(self) -> Float:
+        """R² of each column of the panel by the others, by the common penalty."""
+        W, lengths = self.unique_parts
+        errors = W * lengths / (self.free[:, [self.common]] + W**2)
+        return np.asarray(1.0 - np.mean(errors**2, axis=0))
 
     @property
     def shrunken(self) -> Float:
@@ -558,9 +581,9 @@ class PanelReconstruction(BaseEstimator):  # type: ignore[misc]
 def _substitutes(X: Any, panel: Indices, count: int, random_state: Any) -> tuple[tuple[Substitute, ...], ...]:
     """Return the best substitutes for every column of a panel, by some of the samples and of the columns to predict.
 
-    With M = (I + PPᵀ/α)⁻¹, the penalised squares α‖b‖² + ‖y − Pb‖² have the minimum yᵀMy. Without column p of the
-    panel, M becomes M' = M + wwᵀ with w = Mp/√(α − pᵀMp), and with another column q instead, the minimum falls by
-    (yᵀM'q)²/(α + qᵀM'q), where M'q = Mq + w(wᵀq). So the products of all y with Mq and w are enough for all p and q.
+    The penalised squares α‖b‖² + ‖y − Pb‖² have the minimum yᵀMy, with M and w of ``RidgeRegressions.unique_parts``.
+    With another column q in place of p, it falls by (yᵀM'q)²/(α + qᵀM'q), where M'q = Mq + w(wᵀq). So the products of
+    all y with Mq and w are enough for all p and q.
     """
     n = X.shape[0]
     rows = some_samples(n, _MOST_COMPARED, random_state)
@@ -568,14 +591,11 @@ def _substitutes(X: Any, panel: Indices, count: int, random_state: Any) -> tuple
     columns, varying = standardized.columns, standardized.varying
     inside = np.searchsorted(varying, standardized.varying_part(panel))
     ridge = RidgeRegressions(columns, inside)
-    alpha, s, Vt, (n, d) = ridge.common_alpha, ridge.s, ridge.Vt, columns.shape
-    kept = s**2 / (s**2 + alpha)
+    d, alpha, kept = columns.shape[1], ridge.alphas[ridge.common], 1.0 - ridge.left[ridge.common]
     targets = np.asarray(columns.columns(some_samples(d, _MOST_COMPARED, random_state)), dtype=np.float64)
-    # Row p of V diag(1/(s² + α)) Vᵀ, on its diagonal
-    inverse = (Vt**2).T @ (1.0 / (s**2 + alpha)) + np.maximum(1.0 - np.sum(Vt**2, axis=0), 0.0) / alpha
-    W = ridge.U @ ((s / (s**2 + alpha))[:, None] * Vt) / np.sqrt(inverse)
+    W, _ = ridge.unique_parts
     targets_w = targets.T @ W
-    gains, own = np.empty((len(inside), d)), np.empty(len(inside))
+    gains = np.empty((len(inside), d))
     for block, Q in wide_column_blocks(columns):
         rest = Q - ridge.U @ (kept[:, None] * ridge.products[:, block])  # MQ
         both = targets.T @ rest
