@@ -225,7 +225,10 @@ def reconstruct(
     codes, groups = classes_in(labels, X.shape[0]), []
     if codes is not None:
         groups = np.asarray(labels, dtype=object)[np.unique(codes, return_index=True)[1]].tolist()
-        found |= {"groups": tuple(groups), **_confusion(X, panel, groups, codes, standardize=standardize)}
+        columns, inside = standardized.columns, standardized.places_of(panel)
+        if not standardize:
+            columns = prepared_columns(X, standardized.varying, scale=None)
+        found |= {"groups": tuple(groups), **_confusion(columns, inside, groups, codes)}
     r2, within, of_groups = standardized.r2_by(panel, codes, len(groups))
     if n_substitutes:
         found["substitutes"] = _substitutes(X, panel, n_substitutes, random_state)
@@ -242,6 +245,12 @@ def panel_of(columns: Any, n_columns: int, names: Sequence[str] | None) -> Indic
     return np.array(list(found), dtype=np.intp)
 
 
+def prepared_columns(X: Any, index: Indices, *, scale: str | None) -> Columns:
+    """Return some columns of a matrix, none of which is constant, with mean 0."""
+    part = X if len(index) == X.shape[1] else X[:, index]
+    return Columns.prepared(part.astype(np.float64) if sp.issparse(part) else part, center=True, scale=scale)
+
+
 class StandardizedColumns:
     """The columns of a matrix that vary, with mean 0 and variance 1, to predict from any panel of them."""
 
@@ -250,18 +259,19 @@ class StandardizedColumns:
         self.varying = np.flatnonzero(~constant_columns(X))
         if not len(self.varying):
             raise ValueError("All columns of X are constant; there is nothing to predict.")
-        part = X if len(self.varying) == X.shape[1] else X[:, self.varying]
-        self.columns = Columns.prepared(
-            part.astype(np.float64) if sp.issparse(part) else part, center=True, scale="standard"
-        )
+        self.columns = prepared_columns(X, self.varying, scale="standard")
 
     def regression_on(self, panel: Indices, alpha: float | str = _AUTO) -> RidgeRegressions:
         """Return the regressions on those columns of a panel that vary."""
-        return RidgeRegressions(self.columns, np.searchsorted(self.varying, self.varying_part(panel)), alpha)
+        return RidgeRegressions(self.columns, self.places_of(panel), alpha)
 
     def varying_part(self, panel: Indices) -> Indices:
         """Return the columns of a panel that vary."""
         return panel[np.isin(panel, self.varying)]
+
+    def places_of(self, panel: Indices) -> Indices:
+        """Return the places of these columns among those that vary."""
+        return np.searchsorted(self.varying, self.varying_part(panel))
 
     def whole(self, values: Float, otherwise: float = np.nan) -> Float:
         """Return values of the columns that vary among those of all columns, of which the others have one value."""
@@ -589,7 +599,7 @@ def _substitutes(X: Any, panel: Indices, count: int, random_state: Any) -> tuple
     rows = some_samples(n, _MOST_COMPARED, random_state)
     standardized = StandardizedColumns(X if len(rows) == n else rows_of(X)[rows])
     columns, varying = standardized.columns, standardized.varying
-    inside = np.searchsorted(varying, standardized.varying_part(panel))
+    inside = standardized.places_of(panel)
     ridge = RidgeRegressions(columns, inside)
     d, alpha, kept = columns.shape[1], ridge.alphas[ridge.common], 1.0 - ridge.left[ridge.common]
     targets = np.asarray(columns.columns(some_samples(d, _MOST_COMPARED, random_state)), dtype=np.float64)
@@ -614,15 +624,12 @@ def _substitutes(X: Any, panel: Indices, count: int, random_state: Any) -> tuple
     return tuple(found.get(int(p), ()) for p in panel)
 
 
-def _confusion(X: Any, panel: Indices, groups: Sequence[Any], codes: Indices, *, standardize: bool) -> dict[str, Any]:
-    """Return which groups of samples are taken for others by a panel, and how often, also by all columns."""
-    scale = "standard" if standardize else None
+def _confusion(columns: Columns, inside: Indices, groups: Sequence[Any], codes: Indices) -> dict[str, Any]:
+    """Return which groups of samples are taken for others by some columns, and how often, also by all columns."""
     shares, accuracies = [], []
-    for which in (panel, np.arange(X.shape[1])):
-        part = X[:, which[~constant_columns(X[:, which])]]
-        assigned = _nearest_means(part, codes, len(groups), scale)
+    for part in (columns.subset(inside), columns):
         counts = np.zeros((len(groups), len(groups)))
-        np.add.at(counts, (codes, assigned), 1.0)
+        np.add.at(counts, (codes, _nearest_means(part, codes, len(groups))), 1.0)
         accuracies.append(float(np.trace(counts)) / len(codes))
         shares.append(counts / counts.sum(axis=1, keepdims=True))
     sizes = np.bincount(codes)
@@ -635,15 +642,14 @@ def _confusion(X: Any, panel: Indices, groups: Sequence[Any], codes: Indices, *,
     return {"confused": confused, "accuracy": accuracies[0], "accuracy_of_all": accuracies[1]}
 
 
-def _nearest_means(part: Any, codes: Indices, n_groups: int, scale: str | None) -> Indices:
+def _nearest_means(columns: Columns, codes: Indices, n_groups: int) -> Indices:
     """Return for every sample the group with the nearest mean, of which the sample itself is no part.
 
     Without x, the mean c of a group of n becomes (nc − x)/(n − 1), whose distance from x is n/(n − 1) times that of c.
     """
     n, sizes = len(codes), np.bincount(codes, minlength=n_groups).astype(np.float64)
-    if not part.shape[1]:
+    if not columns.shape[1]:
         return np.full(n, int(sizes.argmax()))
-    columns = Columns.prepared(part.astype(np.float64), center=True, scale=scale)
     indicator = np.zeros((n, n_groups))
     indicator[np.arange(n), codes] = 1.0
     means = columns.transposed_matmul(indicator) / sizes

@@ -15,7 +15,7 @@ from ufselect._utils.types import Float
 from ufselect._utils.wording import percent
 from ufselect.columns.moments import column_moments
 from ufselect.columns.tabular import dense_part
-from ufselect.inspection import gains_of
+from ufselect.inspection import Reconstruction, gains_of
 from ufselect.report.columns import (
     Correlations,
     Markers,
@@ -27,6 +27,7 @@ from ufselect.report.columns import (
     histograms,
     markers,
     near_copies,
+    reconstruction_of_selected,
     selected_correlations,
     substitutes_of,
     ties_of,
@@ -56,6 +57,7 @@ class Findings:
     near_copies: dict[int, tuple[int, float]]
     alignment_of_all: float | None
     alignment_of_not_found: Float | None
+    reconstruction: Reconstruction | None
 
     @classmethod
     def of(cls, study: Study) -> Findings:
@@ -63,7 +65,8 @@ class Findings:
         shown, correlations, substitutes = map_of_samples(study), selected_correlations(study), substitutes_of(study)
         alike = near_copies(study, correlations, substitutes)
         aligned = alignment_of_all(study), alignment_of_not_found(study)
-        return cls(study, shown, markers(study, shown), correlations, substitutes, alike, *aligned)
+        predicted = reconstruction_of_selected(study)
+        return cls(study, shown, markers(study, shown), correlations, substitutes, alike, *aligned, predicted)
 
 
 def data_of_figures(findings: Findings) -> dict[str, Any]:
@@ -119,6 +122,7 @@ def _features(findings: Findings) -> dict[str, Any]:
         ],
         "ranges": [[each.low, each.high] for each in distributions],
         "distinct": [each.distinct for each in distributions],
+        "r2": _r2(findings),
         "standsFor": what_they_stand_for(findings.substitutes),
         "alike": findings.near_copies,
         "ties": ties_of(study),
@@ -126,6 +130,16 @@ def _features(findings: Findings) -> dict[str, Any]:
         "copies": [int(study.selector.copies_[column]) >= 0 for column in order],
         "explanations": explanations(study),
     }
+
+
+def _r2(findings: Findings) -> list[float | None] | None:
+    """Return R² of every column, best first: of the selected ones by the others of them."""
+    found = findings.reconstruction
+    if found is None:
+        return None
+    r2 = found.r2.copy()
+    r2[found.columns] = found.r2_within
+    return _rounded(r2[findings.study.best_first])
 
 
 def _significance(study: Study) -> dict[str, Any] | None:
