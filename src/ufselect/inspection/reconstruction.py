@@ -124,12 +124,8 @@ class Reconstruction:
             f"(median {self.median_r2:z.2f}); least predicted: {listed(worst, longest=99)}."
         ]
         if any(self.substitutes):
-            pairs = [
-                f"{shown(names[best[0].column])} for {shown(names[j])} ({-best[0].loss:+z.3f})"
-                for j, best in zip(self.columns, self.substitutes, strict=True)
-                if best
-            ]
-            found.append(f"Substitutes, with the change in mean R²: {listed(pairs, _MOST_NAMED, longest=199)}.")
+            pairs = self._best_substitutes(names)
+            found.append(f"Substitutes, with the change in mean R²: {listed(pairs, _MOST_NAMED, longest=299)}.")
         if self.accuracy is not None:
             pairs = [
                 f"{shown(str(each.group))} for {shown(str(each.other))} ({percent(each.share)}; by all columns "
@@ -142,6 +138,20 @@ class Reconstruction:
                 + (f"; most often taken for another: {listed(pairs, _MOST_PAIRS, longest=199)}." if pairs else ".")
             )
         return found
+
+    def _best_substitutes(self, names: Sequence[str]) -> list[str]:
+        """Return the best substitutes with the columns whose place they could take, and the change in mean R²."""
+        losses: dict[int, list[tuple[float, str]]] = {}
+        for j, best in zip(self.columns, self.substitutes, strict=True):
+            for each in best[:1]:
+                losses.setdefault(each.column, []).append((each.loss, shown(names[j])))
+        said = []
+        for column, several in losses.items():
+            changes = sorted({f"{-loss:+z.3f}": loss for loss, _ in several}.items(), key=lambda change: -change[1])
+            change = " to ".join(dict.fromkeys([changes[0][0], changes[-1][0]]))
+            whose = listed([name for _, name in several], _LEAST_PREDICTED)
+            said.append(f"{shown(names[column])} for {whose} ({change})")
+        return said
 
 
 def reconstruction_of(
