@@ -18,7 +18,9 @@ from sklearn.model_selection import LeaveOneOut, cross_val_predict
 from sklearn.neighbors import NearestCentroid
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from ufselect.inspection import PanelReconstruction, reconstruction_of
+from ufselect._utils.seeds import some_samples
+from ufselect.columns import dense
+from ufselect.inspection import PanelReconstruction, reconstruction, reconstruction_of
 from ufselect.inspection.reconstruction import RidgeRegressions, StandardizedColumns
 
 seeds = st.integers(0, 2**32 - 1)
@@ -155,6 +157,18 @@ def test_substitutes_are_those_that_lose_least_if_every_swap_is_tried(n, m):
         assert_allclose([losses[each.column] for each in substitutes], [each.loss for each in substitutes], atol=1e-9)
     of_copy = next(each for each in found.substitutes[0] if each.column == 13)
     assert of_copy.loss == pytest.approx(0.0, abs=1e-9)
+
+
+def test_substitutes_among_many_samples_are_those_of_some_and_do_not_depend_on_blocks(monkeypatch):
+    X = related_columns()
+    expected = reconstruction_of(X[some_samples(60, 30, 0)], [0, 5])
+    monkeypatch.setattr(reconstruction, "_MOST_COMPARED", 30)
+    monkeypatch.setattr(dense, "_WIDE_BLOCK", 2)
+    found = reconstruction_of(X, [0, 5])
+    for some, each in zip(found.substitutes, expected.substitutes, strict=True):
+        assert [one.column for one in some] == [one.column for one in each]
+        assert_allclose([one.loss for one in some], [one.loss for one in each])
+    assert_allclose(found.r2, PanelReconstruction([0, 5]).fit(X).r2_)
 
 
 @pytest.mark.parametrize("standardize", [True, False])

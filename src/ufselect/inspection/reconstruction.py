@@ -103,7 +103,7 @@ class Reconstruction:
     @property
     def lost(self) -> float:
         """The share of the variance of all columns, each scaled to variance 1, that is lost with the others."""
-        n_varying = len(self.predicted) + len(self.columns)
+        n_varying = len(self.predicted) + np.count_nonzero(~np.isnan(self.r2_within))
         return float(np.sum(1.0 - self.r2[self.predicted])) / n_varying
 
     def sentences(self, names: Sequence[str]) -> list[str]:
@@ -292,24 +292,25 @@ class StandardizedColumns:
     def r2_by(self, panel: Indices, codes: Indices | None = None, n_groups: int = 0) -> tuple[Float, Float, Float]:
         """Return R² of each column by a panel, of its own columns by its others, and over each group of samples."""
         n, d = self.columns.shape
+        r2, of_groups, within = np.empty(d), np.empty((n_groups, d)), np.full(self.n_features, np.nan)
+        if codes is not None:
+            indicator = sp.csr_array((np.ones(n), (codes, np.arange(n))), shape=(n_groups, n))
         ridge = self.regression_on(panel)
-        samples = np.arange(n) if codes is not None else np.arange(0)
-        indicator = sp.csr_array((np.ones(len(samples)), (codes if len(samples) else samples, samples)), (n_groups, n))
-        r2, of_groups = np.empty(d), np.empty((n_groups, d))
         for block, values, errors in ridge.left_out():
             squares = errors**2
             r2[block] = 1.0 - squares.mean(axis=0)
-            if n_groups:
+            if codes is not None:
                 total = indicator @ values**2
                 of_groups[:, block] = 1.0 - (indicator @ squares) / np.where(total > 0.0, total, np.nan)
         found, of_groups = self.whole(r2), self.whole(of_groups)
         found[panel] = of_groups[:, panel] = np.nan
-        within = np.full(self.n_features, np.nan)
         within[self.varying_part(panel)] = ridge.r2_within
         return found, within[panel], of_groups
 
     def mean_r2_by(self, panel: Indices) -> float:
         """Return the mean of R² of the other columns by a panel; NaN if there is none."""
+        if len(self.varying_part(panel)) == len(self.varying):
+            return float("nan")
         r2, within, _ = self.r2_by(panel)
         return Reconstruction(panel, r2, within).mean_r2
 
@@ -612,23 +613,27 @@ def _substitutes(X: Any, panel: Indices, count: int, random_state: Any) -> tuple
     inside = standardized.places_of(panel)
     ridge = RidgeRegressions(columns, inside)
     d, alpha, kept = columns.shape[1], ridge.alphas[ridge.common], 1.0 - ridge.left[ridge.common]
+    count, (W, _) = min(count, d - len(inside)), ridge.unique_parts
     targets = np.asarray(columns.columns(some_samples(d, _MOST_COMPARED, random_state)), dtype=np.float64)
-    W, _ = ridge.unique_parts
     targets_w = targets.T @ W
-    gains = np.empty((len(inside), d))
+    own = np.sum(targets_w**2, axis=0)[:, None]
+    gains: Float = np.empty((len(inside), 0))
+    best: Indices = np.empty((len(inside), 0), dtype=np.intp)
     for block, Q in wide_column_blocks(columns):
         rest = Q - ridge.U @ (kept[:, None] * ridge.products[:, block])  # MQ
-        both = targets.T @ rest
-        along = W.T @ Q
-        carried = np.sum(both**2, axis=0) + 2.0 * along * (targets_w.T @ both)
-        carried += along**2 * np.sum(targets_w**2, axis=0)[:, None]
-        gains[:, block] = carried / (alpha + np.einsum("ij,ij->j", Q, rest) + along**2)
-    own = gains[np.arange(len(inside)), inside]
-    gains[:, inside] = -np.inf
-    losses = (own[:, None] - gains) / targets.size
-    best = np.argsort(losses, axis=1, kind="stable")[:, : min(count, d - len(inside))]
+        both, along = targets.T @ rest, W.T @ Q
+        carried = np.sum(both**2, axis=0) + 2.0 * along * (targets_w.T @ both) + along**2 * own
+        gained = carried / (alpha + np.einsum("ij,ij->j", Q, rest) + along**2)
+        others = np.setdiff1d(np.arange(d)[block], inside)
+        gains = np.hstack([gains, gained[:, others - block.start]])
+        best = np.hstack([best, np.broadcast_to(others, (len(inside), len(others)))])
+        first = np.argsort(-gains, axis=1, kind="stable")[:, :count]
+        gains, best = np.take_along_axis(gains, first, axis=1), np.take_along_axis(best, first, axis=1)
+    losses = (own - gains) / targets.size
     found = {
-        int(varying[p]): tuple(Substitute(int(varying[q]), float(losses[i, q])) for q in best[i])
+        int(varying[p]): tuple(
+            Substitute(int(varying[q]), float(loss)) for q, loss in zip(best[i], losses[i], strict=True)
+        )
         for i, p in enumerate(inside)
     }
     return tuple(found.get(int(p), ()) for p in panel)
