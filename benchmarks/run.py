@@ -108,6 +108,14 @@ def dedupe(options: argparse.Namespace) -> str:
     return "\n\n".join(part for part in (beside, many_columns(sizes)) if part)
 
 
+def reconstruction(options: argparse.Namespace) -> str | None:
+    """What panels predict, beside PySensors and scikit-learn."""
+    from reconstruction import PANELS, many_columns, predicted_by_panels
+
+    beside = predicted_by_panels({"sensor_watch_tsfel": 20} if options.quick else PANELS)
+    return beside and f"{beside}\n\n{many_columns(*((300, 400, 10) if options.quick else (3000, 20_000, 50)))}"
+
+
 def scales(options: argparse.Namespace) -> str | None:
     """Selections by the scale of the columns."""
     from scales import selections_by_scale
@@ -159,6 +167,7 @@ PARTS: dict[str, Callable[[argparse.Namespace], str | None]] = {
         significance,
         cells,
         dedupe,
+        reconstruction,
         scales,
         own_structure,
         tool,

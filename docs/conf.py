@@ -39,7 +39,7 @@ autosummary_ignore_module_all = False
 autodoc_typehints = "none"
 autodoc_member_order = "bysource"
 # scikit-learn makes this method, as `fit` takes batches; its docstring refers to pages of scikit-learn.
-autodoc_default_options = {"exclude-members": "set_fit_request"}
+autodoc_default_options = {"exclude-members": "set_fit_request, set_predict_request"}
 napoleon_google_docstring = False
 # Types stay plain text: a word such as "shape" must not become a link to an attribute of that name.
 napoleon_use_param = False

@@ -13,9 +13,10 @@ from numpy.testing import assert_array_equal
 
 import ufselect
 from ufselect import KernelFSASL, MaxVariance, __version__
-from ufselect.anndata import select_genes
+from ufselect.anndata import reconstruct_genes, select_genes
 from ufselect.base import BaseSelector, Ranking
 from ufselect.cli.app import run
+from ufselect.inspection import reconstruction_of
 from ufselect.preprocessing import LogNormalize
 from ufselect.significance import column_significance
 
@@ -421,3 +422,44 @@ def test_a_missing_package_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "anndata", None)
     with pytest.raises(ImportError, match="pip install anndata"):
         select_genes(None)
+
+
+# What is lost if only some genes are measured
+
+
+def test_genes_are_predicted_by_those_selected_on_the_scale_of_the_selection(selected):
+    chosen = np.flatnonzero(selected.var["ufselect_selected"])
+    found = reconstruct_genes(selected)
+    X = LogNormalize().fit_transform(sp.csr_matrix(COUNTS))
+    expected = reconstruction_of(X, chosen)
+    assert_array_equal(found.columns, chosen)
+    assert_array_equal(selected.var["ufselect_r2"], expected.r2)
+    assert found.substitutes == expected.substitutes
+    assert found.groups == ()
+
+
+def test_a_panel_is_given_as_genes_are_kept_and_confuses_groups_of_cells():
+    adata = cells()
+    adata.obs["kind"] = np.repeat(["a", "b", "c"], 30)
+    found = reconstruct_genes(adata, ["G0", "MT-*"], group_key="kind", counts=False)
+    assert_array_equal(found.columns, [0, 36, 37, 38, 39])
+    assert_array_equal(adata.var["ufselect_r2"], reconstruction_of(COUNTS, found.columns).r2)
+    assert found.groups == ("a", "b", "c")
+    assert {each[:2] for each in found.confused} >= {("b", "c"), ("c", "b")}
+    assert found.accuracy < found.accuracy_of_all == 1.0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ({}, "var has no column 'ufselect_selected'; call select_genes first, or give genes."),
+        ({"genes": "CD3"}, "genes: there is no gene 'CD3'."),
+        ({"genes": []}, "columns is empty; give at least one column."),
+        ({"genes": "G1", "group_key": "kind"}, "obs has no column 'kind'; its columns are 'plate', 'site', 'gap'."),
+        ({"genes": "G1", "group_key": "site"}, "labels are the same for all samples; at least 2 classes are needed."),
+    ],
+)
+def test_panels_that_cannot_be_evaluated_are_refused_in_one_sentence(arguments, sentence):
+    with pytest.raises(ValueError) as raised:  # noqa: PT011 - compared below
+        reconstruct_genes(cells(), **arguments)
+    assert str(raised.value) == sentence

@@ -1,4 +1,4 @@
-"""Selection of informative genes from AnnData objects, by a function in scanpy's style."""
+"""Selection of informative genes from AnnData objects, and what they tell of the others, in scanpy's style."""
 
 from __future__ import annotations
 
@@ -23,13 +23,14 @@ from ufselect.files import Table, infinite_values, looks_like_counts, missing_va
 from ufselect.files.annotated import annotate, annotated_numbers, entry_of
 from ufselect.files.errors import UnreadableError
 from ufselect.inspection.choices import recorded_selection
+from ufselect.inspection.reconstruction import Reconstruction, reconstruction_of
 from ufselect.preprocessing import LogNormalize
 from ufselect.significance import fit_tested
 
 if TYPE_CHECKING:
     from anndata import AnnData
 
-__all__ = ["select_genes"]
+__all__ = ["reconstruct_genes", "select_genes"]
 
 
 def select_genes(
@@ -149,7 +150,7 @@ def select_genes(
     if params.get("groups") is not None:
         of_columns["groups"] = _groups(adata, params["groups"], names)
     selector = _selector(method, n_genes, shared, params | of_columns)
-    batch = None if batch_key is None else _batches(adata, batch_key)
+    batch = None if batch_key is None else _values_of_cells(adata, batch_key)
     X, are_counts = _numbers(adata, names, layer, counts)
     kept = keep_exclude.keep
     if len(kept) and (reason := why_useless(X[:, kept], [names[index] for index in kept])):
@@ -162,12 +163,80 @@ def select_genes(
     return annotated if copy else None
 
 
+def reconstruct_genes(
+    adata: AnnData,
+    genes: Any = None,
+    *,
+    layer: str | None = None,
+    group_key: str | None = None,
+    counts: bool | str = "auto",
+    random_state: Any = 0,
+) -> Reconstruction:
+    """Evaluate what is lost if only a panel of genes is measured.
+
+    Every other gene is predicted by ridge regression on the panel, cross-validated. Raw counts are detected and
+    log-normalised; ``adata.X`` itself is not modified.
+
+    Parameters
+    ----------
+    adata : AnnData
+        Cells by genes, all of them measured. ``var["ufselect_r2"]`` is added: how well the panel predicts each gene,
+        NaN for the genes of the panel and for constant ones.
+    genes : str, sequence of str or mask, optional
+        The panel: a name, a shell pattern such as ``"CD*"``, a boolean column of ``var``, or a list of these. By
+        default the genes that :func:`select_genes` has selected.
+    layer : str, optional
+        Layer to use instead of X.
+    group_key : str, optional
+        Column of ``obs`` with groups of cells, such as types or clusters, to find those that the panel confuses.
+    counts : bool or "auto", default="auto"
+        Whether to log-normalise the values; "auto" does so if they are counts.
+    random_state : int, RandomState instance or None, default=0
+        Seed of the cells and genes by which substitutes are compared, if there are more than 1,000.
+
+    Returns
+    -------
+    Reconstruction
+        R² of every gene, substitutes for those of the panel, and groups that are confused.
+
+    See Also
+    --------
+    ufselect.inspection.PanelReconstruction : Predict all genes of cells of which only the panel was measured.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from anndata import AnnData
+    >>> from ufselect.anndata import reconstruct_genes
+    >>> rng = np.random.default_rng(0)
+    >>> rates = np.ones((120, 60))
+    >>> for kind in range(3):  # three types of cells, with four marker genes each
+    ...     rates[40 * kind : 40 * (kind + 1), 4 * kind : 4 * (kind + 1)] = 6.0
+    >>> adata = AnnData(rng.poisson(rates).astype(np.float32))
+    >>> found = reconstruct_genes(adata, ["0", "4", "8"])
+    >>> np.flatnonzero(adata.var["ufselect_r2"] > 0.2)
+    array([ 1,  2,  3,  5,  6,  7,  9, 10, 11])
+    >>> [best[0].column for best in found.substitutes]
+    [2, 5, 11]
+    """
+    _check(adata, copy=False)
+    names = [str(name) for name in adata.var_names]
+    if genes is None and "ufselect_selected" not in adata.var:
+        raise ValueError("var has no column 'ufselect_selected'; call select_genes first, or give genes.")
+    panel = _genes(adata.var["ufselect_selected"] if genes is None else genes, names, "genes")
+    groups = None if group_key is None else _values_of_cells(adata, group_key)
+    X, _ = _numbers(adata, names, layer, counts)
+    found = reconstruction_of(X, panel, labels=groups, random_state=random_state)
+    adata.var["ufselect_r2"] = found.r2
+    return found
+
+
 def _check(adata: Any, copy: bool) -> None:
     """Raise an error now rather than after the fit."""
     try:
         from anndata import AnnData
     except ImportError as error:
-        raise ImportError("select_genes needs the package anndata: pip install anndata.") from error
+        raise ImportError("ufselect.anndata needs the package anndata: pip install anndata.") from error
     if not isinstance(adata, AnnData):
         kind = type(adata).__name__
         raise TypeError(f"adata has the type {kind}, not AnnData; a selector such as KernelFSASL takes arrays.")
@@ -234,7 +303,7 @@ def _genes(given: Any, names: Sequence[str], parameter: str) -> Indices:
             near = get_close_matches(text, names, n=1)
             guess = f"; did you mean '{shown(near[0])}'?" if near else "."
             raise ValueError(f"{parameter}: {reason} '{shown(text)}'{guess}")
-    return np.unique(np.concatenate([*found.values(), *marked]).astype(np.intp))
+    return np.unique(np.concatenate([[], *found.values(), *marked]).astype(np.intp))
 
 
 def _check_number(n_genes: int | float | str, keep_exclude: KeepExclude, n_all: int) -> None:
@@ -272,15 +341,11 @@ def _structure(adata: AnnData, structure: Any) -> Any:
             return entry_of(getattr(adata, kind), kind, key)
         except UnreadableError as error:
             raise ValueError(f"adata {error}") from error
-    return _column_of_obs(adata, structure)
+    return _values_of_cells(adata, structure)
 
 
-def _batches(adata: AnnData, key: str) -> Any:
-    """Return the batch of each cell."""
-    return _column_of_obs(adata, key)
-
-
-def _column_of_obs(adata: AnnData, key: str) -> Any:
+def _values_of_cells(adata: AnnData, key: str) -> Any:
+    """Return the values of a column of obs, such as the batch of each cell."""
     if key not in adata.obs:
         columns = listed([str(name) for name in adata.obs.columns], quoted=True)
         raise ValueError(f"obs has no column {key!r}; its columns are {columns or 'none'}.")

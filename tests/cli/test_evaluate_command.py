@@ -7,8 +7,9 @@ import numpy as np
 import pandas as pd
 import pytest
 from command_line import KINDS, NAMES, dense_numbers, frame, invoke, is_one_sentence, run_alone, write_source
+from numpy.testing import assert_array_equal
 
-from ufselect.inspection import evaluate
+from ufselect.inspection import evaluate, reconstruction_of
 from ufselect.significance import column_significance
 
 # Processes start slowly: one format is enough to see that a command works in one.
@@ -54,15 +55,29 @@ def refused(*arguments, data="cells.csv", code=1):
 # What is printed
 
 
-def check_told(outcome, X, columns):
+def check_told(outcome, X, names, columns):
     """The table and the verdict are those of the library."""
     header, rows = rows_in(outcome.stdout)
-    assert header == ["list", "columns", "found", "alignment", "on subsets", "stability", "redundancy", "neighbours"]
+    assert header == [
+        "list",
+        "columns",
+        "found",
+        "alignment",
+        "on subsets",
+        "stability",
+        "redundancy",
+        "neighbours",
+        "R²",
+    ]
     significance = column_significance(X)
-    given, own, random = evaluate(X, {"list.txt": columns}, significance=significance, n_draws=2).rows
+    found = evaluate(X, {"list.txt": columns}, significance=significance, n_draws=2)
+    given, own, random = found.rows
+    sentences = found.reconstructions["list.txt"].sentences(names)
+    told = outcome.stdout.split("list.txt, if only its columns are measured:\n")[1].splitlines()
+    assert told[: len(sentences)] == [f"  {sentence}" for sentence in sentences]
     n_found = int(significance.found[columns].sum())
     on_subsets = f"{given.alignment_on_subsets:.3f} ± {given.spread_on_subsets:.3f}"
-    shares = [f"{100 * given.redundancy:.0f} %", f"{100 * given.neighborhoods:.0f} %"]
+    shares = [f"{100 * given.redundancy:.0f} %", f"{100 * given.neighborhoods:.0f} %", f"{given.r2:.2f}"]
     found = [f"{100 * row.found:.0f} %" for row in (given, own, random)]
     assert rows[0] == ["list.txt", str(len(columns)), found[0], f"{given.alignment:.3f}", on_subsets, "–", *shares]
     assert [row[2] for row in rows] == found
@@ -86,21 +101,41 @@ def test_lists_of_every_kind_of_file_are_evaluated_as_the_library_does(folder, n
     outcome = run_alone(folder, *arguments) if name == IN_A_PROCESS else invoke(*arguments)
     assert outcome.code == 0, outcome.stderr
     assert name != IN_A_PROCESS or outcome.stderr == ""
-    check_told(outcome, source.X, [0, 3, 7])
+    check_told(outcome, source.X, source.names, [0, 3, 7])
 
 
 def test_labels_and_the_meaning_of_every_column(cells):
     write_list(*NAMES[:4])
     outcome = evaluated("--columns", "list.txt", "--labels", "kind", "--seed", "3", "--repeats", "2")
     header, rows = rows_in(outcome.stdout)
-    assert header[-2:] == ["ACC", "NMI"]
+    assert header[-3:] == ["R²", "ACC", "NMI"]
     classes = np.unique(KINDS, return_inverse=True)[1]
     found = evaluate(dense_numbers(), range(4), labels=classes, random_state=3, n_draws=0).rows
     assert rows[0][-2:] == [f"{100 * found[0].acc:.1f} %", f"{100 * found[0].nmi:.1f} %"]
     assert rows[2][-1] == f"{100 * found[2].nmi:.1f} ± {100 * found[2].spreads['nmi']:.1f} %"
-    for word in ("alignment", "on subsets", "stability", "redundancy", "neighbours", "ACC, NMI", "random"):
+    for word in ("alignment", "on subsets", "stability", "redundancy", "neighbours", "R²", "ACC, NMI", "random"):
         assert re.search(rf"^{word}: .*\.$", outcome.stdout, flags=re.MULTILINE), word
     assert "KernelFSASL's own columns are chosen to maximise it, an advantage over other lists.\n" in outcome.stdout
+
+
+def test_what_is_lost_by_column_and_substitutes_in_a_file(cells):
+    write_list(NAMES[0], NAMES[5])
+    write_list(*NAMES, path="all.txt")
+    outcome = evaluated("--columns", "list.txt", "--columns", "all.txt", "--repeats", "0", "-o", "lost.csv")
+    assert outcome.stdout.endswith("\n\nWrote lost.csv.\n")
+    assert "all.txt, if only its columns are measured:\n  There is no other column to predict.\n" in outcome.stdout
+    lost = pd.read_csv("lost.csv", float_precision="round_trip").set_index(["list", "column"])
+    expected = reconstruction_of(dense_numbers(), [0, 5])
+    assert_array_equal(lost.loc["list.txt"].index, NAMES)
+    assert_array_equal(lost.loc["list.txt"].r2, expected.r2)
+    assert lost.loc["all.txt"].r2.isna().all()
+    assert_array_equal(np.flatnonzero(lost.loc["list.txt"].in_list), [0, 5])
+    for name, best in zip((NAMES[0], NAMES[5]), expected.substitutes, strict=True):
+        cells = lost.loc["list.txt", name][["substitute_1", "loss_1", "substitute_3", "loss_3"]].tolist()
+        assert cells == [NAMES[best[0].column], best[0].loss, NAMES[best[2].column], best[2].loss]
+    write_list(*NAMES)
+    evaluated("--columns", "list.txt", "--repeats", "0", "-o", "lost.csv")
+    assert list(pd.read_csv("lost.csv").columns) == ["list", "column", "in_list", "r2"]
 
 
 def test_several_lists_each_with_its_verdict(cells, folder):

@@ -429,7 +429,7 @@ def test_phone_shows_the_columns_that_matter(open_page):
     shown = page.locator("thead th").filter(visible=True).all_inner_texts()
     assert [text.strip() for text in shown] == ["Rank", "Name", "Values", "q", "Stability"]
     page.locator("tr.column").first.click()
-    assert re.search(r"Distinct \d+, Gain 0\.\d+\.", page.locator("tr.details").inner_text())
+    assert re.search(r"Distinct \d+, Gain 0\.\d+, R² 0\.\d\d\.", page.locator("tr.details").inner_text())
     scroller = page.locator("#columns .scroller")
     page.get_by_role("button", name="All columns").first.click()
     page.locator("[data-key=q]").dblclick()

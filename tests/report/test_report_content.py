@@ -26,7 +26,7 @@ import ufselect
 from ufselect import MCFS, KernelFSASL, LaplacianScore, MaxVariance
 from ufselect.base.significance import LIMITS
 from ufselect.datasets import make_planted_clusters
-from ufselect.inspection import LearnedStructure, explain_features, stability_of
+from ufselect.inspection import LearnedStructure, explain_features, reconstruction_of, stability_of
 from ufselect.metrics import absolute_correlations, matched_accuracy, redundancy
 from ufselect.preprocessing import TablePreparer
 from ufselect.report import SetAside, Study, render_page
@@ -103,6 +103,17 @@ def test_names_and_scores_come_best_first(planted, content):
     assert features["selected"] == planted.selector.n_features_ == 12
     filtered = planted_study(MaxVariance(12))
     assert content_of(render_page(filtered))["features"]["gains"] is None
+
+
+def test_r2_is_by_the_selected_columns_and_within_them_by_the_others(planted, content):
+    found = reconstruction_of(planted.X, planted.selector.top_features())
+    r2 = found.r2.copy()
+    r2[found.columns] = found.r2_within
+    np.testing.assert_allclose(content["features"]["r2"], r2[in_rank_order(planted)], atol=1e-6)
+    page = text_of(render_page(planted))
+    assert found.sentences(planted.names)[0] in page
+    everything = planted_study(MaxVariance(60))
+    assert "There is no other column" not in render_page(everything)
 
 
 def test_curves_come_with_that_of_columns_not_found_and_with_all_columns(tested):

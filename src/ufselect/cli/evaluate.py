@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import csv
+import io
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,7 +16,7 @@ from ufselect.cli.columns import ColumnList, column_lists, guess_at, names_in_fi
 from ufselect.cli.compare import N_RANDOM, explained_measures, explained_stability
 from ufselect.cli.fitting import make_selector, modest_resources, significance_of_columns
 from ufselect.cli.methods import DEFAULT_METHOD
-from ufselect.cli.output import print_table, say
+from ufselect.cli.output import ensure_can_be_written, print_table, say, write_all
 from ufselect.cli.reading import LoadedTable, classes_of, load_table
 
 if TYPE_CHECKING:
@@ -45,6 +47,16 @@ def evaluate(
         ),
     ] = 5,
     method: options.Method = DEFAULT_METHOD,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="OUT.csv",
+            readable=False,
+            help="Write R² of every column by each list, and its substitutes in each, to this file.",
+        ),
+    ] = None,
     test_options: options.TestOptions,
     fit_options: options.FitOptions,
     read_options: options.ReadOptions,
@@ -57,6 +69,7 @@ def evaluate(
 
     if repeats == 1:
         raise typer.BadParameter("a standard deviation needs at least two fits", param_hint="--repeats")
+    ensure_can_be_written(output, data, "--output", suffix=".csv")
     selector = make_selector(method, fit_options, parameters=parameters)
     lines = {path: names_in_file(path, "--columns") for path in columns}  # before the table is read
     loaded = load_table(data, read_options, aside=[labels] if labels else [])
@@ -81,6 +94,7 @@ def evaluate(
             random_state=fit_options.seed,
             verbose=1,
         )
+    write_all({}, {output: _as_csv(found, loaded.names)} if output else {})
     tested = [] if significance is None else [significance.verdict, LIMITS]
     say([*tested, *loaded.notes, *loaded.summary, *_notes_on_lists(lists, loaded), ""])
     headers = [
@@ -91,9 +105,31 @@ def evaluate(
         *(["on subsets", "stability"] if repeats else []),
         "redundancy",
     ]
-    headers += ["neighbours", *(["ACC", "NMI"] if labels else [])]
+    headers += ["neighbours", "R²", *(["ACC", "NMI"] if labels else [])]
     print_table(headers, [_cells(row) for row in found.rows], left=[0])
-    say(["", *_legend(found, repeats, bool(labels), fit_options.scale), "", *_verdicts(found, lists)])
+    say(["", *_legend(found, repeats, bool(labels), fit_options.scale)])
+    for name, each in found.reconstructions.items():
+        sentences = (f"  {sentence}" for sentence in each.sentences(loaded.names))
+        say(["", f"{shown(name)}, if only its columns are measured:", *sentences])
+    say(["", *_verdicts(found, lists)])
+    if output:
+        say(["", f"Wrote {output}."])
+
+
+def _as_csv(found: Evaluation, names: Sequence[str]) -> str:
+    """Return for each list how well it predicts every other column, and what could take the place of its own."""
+    text = io.StringIO()
+    table = csv.writer(text, lineterminator="\n")
+    places = range(1, 1 + max(len(best) for each in found.reconstructions.values() for best in each.substitutes))
+    further = [name for place in places for name in (f"substitute_{place}", f"loss_{place}")]
+    table.writerow(["list", "column", "in_list", "r2", *further])
+    for name, each in found.reconstructions.items():
+        of_column = dict(zip(each.columns.tolist(), each.substitutes, strict=True))
+        for index, (column, r2) in enumerate(zip(names, each.r2.tolist(), strict=True)):
+            cells = [cell for best in of_column.get(index, ()) for cell in (names[best.column], repr(best.loss))]
+            padding = [""] * (len(further) - len(cells))
+            table.writerow([name, column, index in of_column, "" if r2 != r2 else repr(r2), *cells, *padding])
+    return text.getvalue()
 
 
 def _notes_on_lists(lists: Mapping[str, ColumnList], loaded: LoadedTable) -> list[str]:
@@ -127,6 +163,7 @@ def _cells(row: EvaluatedColumns) -> list[str]:
         _with_spread(row, _DIGITS),
         *_on_subsets(row),
         *(_share(row, name) for name in ("redundancy", "neighborhoods")),
+        _r2(row),
         *(_share(row, name, 1) for name in ("acc", "nmi") if getattr(row, name) is not None),
     ]
 
@@ -152,6 +189,12 @@ def _share(row: EvaluatedColumns, name: str, digits: int = 0) -> str:
     return f"{100.0 * value:.{digits}f} ± {percent(row.spreads[name], digits)}"
 
 
+def _r2(row: EvaluatedColumns) -> str:
+    if row.r2 != row.r2:
+        return "–"
+    return f"{row.r2:z.2f}" + (f" ± {row.spreads['r2']:.2f}" if row.spreads else "")
+
+
 def _legend(found: Evaluation, repeats: int, labelled: bool, scale: options.Scale | None) -> list[str]:
     method, missed = found.selector, found.n_not_converged
     several = sum(row.stability is not None for row in found.rows) > 1
@@ -172,6 +215,7 @@ def _legend(found: Evaluation, repeats: int, labelled: bool, scale: options.Scal
         f"           {method}'s own columns are chosen to maximise it, an advantage over other lists.",
         *(subsets if repeats else []),
         *explained_measures("listed", labelled=labelled, scale=scale),
+        "R²: how well the listed columns predict each other column, cross-validated; the mean of these.",
         f"random: mean ± standard deviation of {N_RANDOM} random lists.",
         *([f"not converged: {method} in {missed} of {counted(found.n_fits, 'fit')}."] if missed else []),
     ]

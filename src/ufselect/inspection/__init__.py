@@ -22,6 +22,13 @@ from ufselect.inspection.explanation import (
     gains_of,
 )
 from ufselect.inspection.measures import neighborhoods_kept, selection_overlap
+from ufselect.inspection.reconstruction import (
+    ConfusedGroups,
+    PanelReconstruction,
+    Reconstruction,
+    Substitute,
+    reconstruction_of,
+)
 from ufselect.inspection.stability import Stability, stability_of
 
 __all__ = [
@@ -30,14 +37,18 @@ __all__ = [
     "ColumnDrift",
     "ComparedSelection",
     "Comparison",
+    "ConfusedGroups",
     "Drift",
     "EvaluatedColumns",
     "Evaluation",
     "EvenSpacing",
     "Explanation",
     "LearnedStructure",
+    "PanelReconstruction",
     "PivotedQR",
+    "Reconstruction",
     "Stability",
+    "Substitute",
     "UncorrelatedVariance",
     "alignment_of_selection",
     "chance_in_words",
@@ -50,6 +61,7 @@ __all__ = [
     "explain_features",
     "gains_of",
     "neighborhoods_kept",
+    "reconstruction_of",
     "recorded_choice",
     "resampled_selections",
     "selection_overlap",

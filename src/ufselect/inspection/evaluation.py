@@ -22,10 +22,12 @@ from ufselect.base.significance import ColumnSignificance
 from ufselect.columns.tabular import as_mask, as_matrix, column_indices, column_names
 from ufselect.inspection.explanation import LearnedStructure
 from ufselect.inspection.measures import RANDOM, classes_in, means_of, measure_selections, share_found, spreads_of
+from ufselect.inspection.reconstruction import Reconstruction, StandardizedColumns, reconstruct
 from ufselect.inspection.refits import CountedFits, clone_by_index, clone_with
 from ufselect.inspection.stability import Stability, stability_of
 from ufselect.selectors.kernel_fsasl import KernelFSASL
 
+_N_SUBSTITUTES = 3
 _GIVEN = "given"  # the name of a list that has none
 
 
@@ -45,6 +47,8 @@ class EvaluatedColumns:
         Mean absolute correlation of the columns.
     neighborhoods : float
         See :func:`ufselect.inspection.neighborhoods_kept`.
+    r2 : float
+        How well the columns predict each other column, the mean of :attr:`Reconstruction.r2`; NaN if there is none.
     count : int
         Number of columns, or of groups if there are any.
     found : float or None
@@ -70,6 +74,7 @@ class EvaluatedColumns:
     alignment: float
     redundancy: float
     neighborhoods: float
+    r2: float
     count: int = 0
     found: float | None = None
     acc: float | None = None
@@ -94,12 +99,16 @@ class Evaluation:
         Name of the class of the selector.
     n_fits, n_not_converged : int
         Number of fits, and how many of them did not converge.
+    reconstructions : dict of str to Reconstruction
+        What is lost if only the columns of a given list are measured, as by
+        :func:`ufselect.inspection.reconstruction_of`.
     """
 
     rows: list[EvaluatedColumns]
     selector: str
     n_fits: int
     n_not_converged: int
+    reconstructions: Mapping[str, Reconstruction] = field(default_factory=dict)
 
 
 def evaluate(
@@ -206,9 +215,23 @@ def evaluate(
         if n_draws:
             compared[-1].refit(fit, n_draws, seed, verbose)
     every = [chosen for each in compared for chosen in each.flat]
-    measured = iter(measure_selections(X, every, standardize=standardize, classes=classes))
+    figures = measure_selections(X, every, standardize=standardize, classes=classes)
+    standardized = StandardizedColumns(X)
+    measured = (each | {"r2": standardized.mean_r2_by(chosen)} for each, chosen in zip(figures, every, strict=True))
     rows = [row for each in compared for row in each.rows([next(measured) for _ in each.flat])]
-    return Evaluation(rows, own, fit.n_fits, fit.n_not_converged)
+    lost = {
+        name: reconstruct(
+            standardized,
+            X,
+            chosen,
+            labels=labels,
+            n_substitutes=_N_SUBSTITUTES,
+            standardize=standardize,
+            random_state=seed,
+        )
+        for name, chosen in lists.items()
+    }
+    return Evaluation(rows, own, fit.n_fits, fit.n_not_converged, lost)
 
 
 def _lists(columns: Any, n_columns: int, names: Sequence[str] | None) -> dict[str, Indices]:

@@ -168,6 +168,14 @@ def of_redundancy(findings: Findings) -> Caption | None:
     return Caption(f"Heat map of the absolute correlations of {shown} selected columns. {mean}", caption)
 
 
+def of_reconstruction(findings: Findings) -> str:
+    """Return how well the selected columns predict the others; empty if that is not known."""
+    found, study = findings.reconstruction, findings.study
+    if found is None or not len(found.predicted):
+        return ""
+    return found.sentences(study.column_names)[0]
+
+
 def of_convergence(study: Study) -> Caption | None:
     """Describe the objective by iteration; None if the method does not iterate more than once."""
     values = objective_values(study)

@@ -12,7 +12,7 @@ from scipy.spatial.distance import squareform
 from ufselect._utils.types import Float, Indices
 from ufselect.columns.moments import constant_columns
 from ufselect.columns.tabular import dense_part
-from ufselect.inspection import LearnedStructure, explain_features, gains_of
+from ufselect.inspection import LearnedStructure, Reconstruction, explain_features, gains_of, reconstruction_of
 from ufselect.inspection.explanation import prepared_as_fitted
 from ufselect.metrics import absolute_correlations
 from ufselect.report.samples import Map
@@ -193,6 +193,16 @@ def what_they_stand_for(study: Study, found: Substitutes) -> list[dict[str, Any]
                 best.setdefault(other, round(float(found.similarity[member]), 4))
         stands_for.append({"count": len(best), "nearest": [list(each) for each in best.items()][:_MOST_LISTED]})
     return stands_for
+
+
+def reconstruction_of_selected(study: Study) -> Reconstruction | None:
+    """Return how well the selected columns predict the others, and each other; None if there are too many of them."""
+    rows, d = evenly_spaced(study.X.shape[0], MOST_ROWS), study.X.shape[1]
+    m = study.selector.n_features_
+    part = part_of(study.X, rows, np.arange(d)) if len(rows) < study.X.shape[0] else study.X
+    if m > MOST_CORRELATED or np.all(constant_columns(part)):
+        return None
+    return reconstruction_of(part, study.best_first[:m], n_substitutes=0)
 
 
 def near_copies(study: Study, correlations: Correlations, found: Substitutes) -> dict[int, tuple[int, float]]:

@@ -15,7 +15,7 @@ from ufselect._utils.types import Float, Indices
 from ufselect._utils.wording import percent
 from ufselect.columns.moments import column_moments
 from ufselect.columns.tabular import dense_part
-from ufselect.inspection import gains_of
+from ufselect.inspection import Reconstruction, gains_of
 from ufselect.report.columns import (
     Correlations,
     Markers,
@@ -27,6 +27,7 @@ from ufselect.report.columns import (
     histograms,
     markers,
     near_copies,
+    reconstruction_of_selected,
     selected_correlations,
     substitutes_of,
     ties_of,
@@ -56,6 +57,7 @@ class Findings:
     near_copies: dict[int, tuple[int, float]]
     alignment_of_all: float | None
     alignment_of_not_found: Float | None
+    reconstruction: Reconstruction | None
 
     @classmethod
     def of(cls, study: Study) -> Findings:
@@ -63,7 +65,8 @@ class Findings:
         shown, correlations, substitutes = map_of_samples(study), selected_correlations(study), substitutes_of(study)
         alike = near_copies(study, correlations, substitutes)
         aligned = alignment_of_all(study), alignment_of_not_found(study)
-        return cls(study, shown, markers(study, shown), correlations, substitutes, alike, *aligned)
+        predicted = reconstruction_of_selected(study)
+        return cls(study, shown, markers(study, shown), correlations, substitutes, alike, *aligned, predicted)
 
 
 def data_of_figures(findings: Findings) -> dict[str, Any]:
@@ -127,6 +130,7 @@ def _features(findings: Findings) -> dict[str, Any]:
         "distinct": [
             each.distinct if each else len(ranks) for each, (_, ranks) in zip(distributions, rows, strict=False)
         ],
+        "r2": _r2(findings, best),
         "standsFor": what_they_stand_for(study, findings.substitutes),
         "alike": {
             i: (number[alike[ranks[0]][0]], alike[ranks[0]][1])
@@ -160,6 +164,16 @@ def _variables(study: Study, gains: Float | None) -> dict[str, Any] | None:
         "scores": plain_numbers(np.array([scores[ranks].max() for _, ranks in rows])),
         "gains": sums,
     }
+
+
+def _r2(findings: Findings, order: Indices) -> list[float | None] | None:
+    """Return R² of columns: of the selected ones by the others of them."""
+    found = findings.reconstruction
+    if found is None:
+        return None
+    r2 = found.r2.copy()
+    r2[found.columns] = found.r2_within
+    return _rounded(r2[order])
 
 
 def _significance(study: Study, order: Indices) -> dict[str, Any] | None:

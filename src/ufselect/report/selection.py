@@ -49,6 +49,7 @@ def render_page(study: Study) -> str:
         verdict=captions.verdict(study),
         facts=captions.facts(study),
         notes=study.notes,
+        predicted=captions.of_reconstruction(findings),
         best=selected[:_LISTED_WITHOUT_SCRIPTS],
         further=selected[_COLUMNS_IN_PRINT:_MOST_LISTED_IN_PRINT],
         n_not_listed=max(len(selected) - _MOST_LISTED_IN_PRINT, 0),

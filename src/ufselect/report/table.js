@@ -70,7 +70,7 @@ function printWhole(view, search, turn) {
 
 /** The columns of the table: the value to sort by, and the text or the element to show. */
 function tableFields(features) {
-  const { names, scores, gains, significance, stability, missing, distinct, standsFor, roles } = features;
+  const { names, scores, gains, significance, stability, missing, distinct, r2, standsFor, roles } = features;
   const known = (values) => (i) => values[i] ?? null;
   return [
     { key: "rank", title: "Rank", value: (i) => i + 1, show: (i) => grouped.format(i + 1) },
@@ -90,6 +90,8 @@ function tableFields(features) {
       value: known(significance.q), show: (i) => qWithMark(significance, i) }] : []),
     ...(stability ? [{ key: "stability", title: "Stability", hint: `Share of ${features.subsets} from which the column is selected, too; the mark is chance level`,
       largestFirst: true, value: known(stability), show: (i) => stabilityBar(features, i) }] : []),
+    ...(r2 ? [{ key: "r2", title: "R²", hint: "How well the selected columns, or the others of them, predict the column: 1 is exactly, 0 not at all (cross-validated)",
+      largestFirst: true, value: known(r2), show: (i) => r2[i]?.toFixed(2).replace("-0.00", "0.00") ?? "–" }] : []),
     { key: "stands", title: "Stands for", hint: "Columns not selected whose most similar selected column is this one, with an absolute correlation of at least 0.5",
       largestFirst: true, value: (i) => standsFor[i]?.count ?? null, show: (i) => element("span", {}, ...breakable(standsForText(features, i))) },
   ];
@@ -231,7 +233,7 @@ function open(row, i, fields, features) {
 function details(fields, features, i) {
   const { names, explanations, standsFor, selected, levels } = features;
   const sentences = explanations[i] ?? [`${i < selected ? "S" : "Not s"}elected. What it contributes is shown by: ufselect explain … '${names[i].slice(0, MOST_OF_A_NAME)}'`];
-  const facts = fields.filter(({ key }) => ["gain", "score", "distinct", "missing"].includes(key)).map((field) => `${field.title} ${field.show(i)}`);
+  const facts = fields.filter(({ key }) => ["gain", "score", "distinct", "missing", "r2"].includes(key)).map((field) => `${field.title} ${field.show(i)}`);
   const { count, nearest } = standsFor[i] ?? { count: 0 };
   const more = count > (nearest?.length ?? 0) ? ` and ${grouped.format(count - nearest.length)} more` : "";
   const similar = count ? [`It stands for ${nearest.map((each) => similarText(features, each)).join(", ")}${more}.`] : [];
@@ -257,7 +259,7 @@ function showCount(found, { names, selected }, { query, selectedOnly }) {
   byId("count").textContent = query ? `${grouped.format(found.length)} of ${counted(all, what)} found.` : `${counted(all, what)}.`;
 }
 
-function rankingCsv({ names, scores, gains, significance, selected, stability }) {
+function rankingCsv({ names, scores, gains, significance, selected, stability, r2 }) {
   const columns = {
     rank: (i) => i + 1,
     name: (i) => quoted(names[i]),
@@ -266,6 +268,7 @@ function rankingCsv({ names, scores, gains, significance, selected, stability })
     selected: (i) => i < selected,
     ...(significance && { q: (i) => significance.q[i] }),
     ...(stability && { stability: (i) => stability[i] }),
+    ...(r2 && { r2: (i) => r2[i] ?? "" }),
   };
   const lines = names.map((_, i) => Object.values(columns).map((cell) => cell(i)).join(","));
   return [Object.keys(columns).join(","), ...lines, ""].join("\r\n");
