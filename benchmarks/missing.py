@@ -1,12 +1,11 @@
 """Missing values: what is chosen with holes beside the complete data, and what holes alone do.
 
-``UFSELECT_DATA=… python benchmarks/missing.py`` reads the sets (NAME.npz) of that folder or of its subfolder "many" and
-writes the section "Missing values" of README.md; ``--quick`` writes nothing.
+It reads the sets (NAME.npz) of the folder UFSELECT_DATA or of its subfolder "many", and runs in one process for each
+processor.
 """
 
 from __future__ import annotations
 
-import argparse
 import os
 from collections.abc import Callable
 from itertools import chain
@@ -15,7 +14,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from common import machine, revision, say, table, write_section
+from common import say, table
 from joblib import Parallel, delayed
 from significance import KINDS
 from significance_of_real_data import best_columns, prepared_set
@@ -35,6 +34,7 @@ SETS = (
 )  # fmt: skip
 SHARES = (0.05, 0.2, 0.4, 0.6)
 SAYS_THE_SAME = 0.9
+STEADY = 0.8
 SEEDS = 3
 Mask = np.ndarray
 
@@ -194,7 +194,10 @@ def table_of_a_fifth(results: pd.DataFrame) -> str:
     """A row for each set."""
     means = results.groupby(["set", "best", "data"])[["same", "alike", "acc", "nmi"]].mean().unstack("data")
     kinds = ["fewer rows", *PATTERNS]
+    steady = means["same", "fewer rows"] >= STEADY
+    by_itself = means[steady].mean()
     means.loc[("mean", ""), :] = means.mean()
+    means.loc[(f"mean of the {steady.sum()} of which {STEADY:.0%} stay in the first column", ""), :] = by_itself
     rows = [
         [name, best, *(f"{row['same', kind]:.2f} ({row['alike', kind]:.2f})" for kind in kinds),
          *(f"{row['acc', kind]:.1f} / {row['nmi', kind]:.1f}" for kind in ["complete", *kinds])]
@@ -212,20 +215,19 @@ def table_of_means(results: pd.DataFrame, head: str, columns: str, text: Callabl
     return table([head, *kinds], rows)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--quick", action="store_true", help="two small sets, to see that it works; writes nothing")
-    parser.add_argument("--jobs", type=int, default=-1, help="processes (default: one for each processor)")
-    options = parser.parse_args()
-    folder = Path(os.environ["UFSELECT_DATA"])
+def tables(quick: bool, n_jobs: int = -1) -> str | None:
+    """All tables; None without data. ``quick`` takes two small sets, to see that it works."""
+    folder = Path(os.environ.get("UFSELECT_DATA", "."))
     folder = folder / "many" if (folder / "many").exists() else folder
-    paths = [folder / f"{name}.npz" for name in (("med_dermatology", "sc_guo_qpcr") if options.quick else SETS)]
-    seeds, n_sets, n_filled = (range(1), 2, 1) if options.quick else (range(SEEDS), 100, 20)
+    paths = [folder / f"{name}.npz" for name in (("med_dermatology", "sc_guo_qpcr") if quick else SETS)]
+    if not all(path.exists() for path in paths):
+        return None
+    seeds, n_sets, n_filled = (range(1), 2, 1) if quick else (range(SEEDS), 100, 20)
     column_significance(np.random.default_rng(0).standard_normal((60, 50)))  # compiles
 
     def run(function: Callable[..., Any], jobs: list[tuple[Any, ...]]) -> list[Any]:
         say(f"missing: {function.__name__}, {len(jobs)} jobs")
-        return Parallel(n_jobs=options.jobs, batch_size=1)(delayed(function)(*job) for job in jobs)
+        return Parallel(n_jobs=n_jobs, batch_size=1)(delayed(function)(*job) for job in jobs)
 
     paths.sort(key=lambda path: -path.stat().st_size)
     kinds = ["fewer rows", *PATTERNS]
@@ -239,7 +241,7 @@ def main() -> None:
         (pattern, way, *kind, seed) for pattern in PATTERNS for way in tested for kind in noise
         for seed in range(n_sets if way == tested[0] else n_filled)
     ])  # fmt: skip
-    parts = [
+    return "\n\n".join([
         table_of_a_fifth(pd.DataFrame(fifth)),
         table_of_means(pd.DataFrame(chain.from_iterable(ways)), "filled by", "holes",
                        lambda row: f"{row.stays:.2f} ({row.explained:.2f})"),
@@ -247,12 +249,4 @@ def main() -> None:
                        lambda row: f"{row.share:.2f}"),
         table_of_means(pd.DataFrame(level), "p ≤ 0.05, and sets with a discovery", "holes",
                        lambda row: f"{100 * row.small:.1f} %, {100 * row['any']:.1f} %"),
-    ]  # fmt: skip
-    text = "\n\n".join([*parts, f"Commit {revision()}. Machine: {machine()} Threads: 1 in each process."])
-    print(text)
-    if not options.quick:
-        write_section("missing", text)
-
-
-if __name__ == "__main__":
-    main()
+    ])  # fmt: skip

@@ -116,6 +116,13 @@ def reconstruction(options: argparse.Namespace) -> str | None:
     return beside and f"{beside}\n\n{many_columns(*((300, 400, 10) if options.quick else (3000, 20_000, 50)))}"
 
 
+def missing(options: argparse.Namespace) -> str | None:
+    """What is chosen from data with missing values."""
+    from missing import tables
+
+    return tables(options.quick)
+
+
 def scales(options: argparse.Namespace) -> str | None:
     """Selections by the scale of the columns."""
     from scales import selections_by_scale
@@ -169,6 +176,7 @@ PARTS: dict[str, Callable[[argparse.Namespace], str | None]] = {
         dedupe,
         reconstruction,
         scales,
+        missing,
         own_structure,
         tool,
         gpu,
