@@ -23,7 +23,7 @@ RESOLUTION = 4.0
 
 _FIRST_BATCH = 50
 _FEWEST_PERMUTATIONS = 200
-_ROUND_BYTES, _BATCH_BYTES = 2**25, 2**23
+_ROUND_BYTES, _BATCH_BYTES = 2**23, 2**22
 _ROUNDING = 1e-5  # relative difference of sums in single precision that are equal
 _NOTHING = 1e-10  # share of ‖x‖²‖T‖² that rounding makes of zero, which columns constant within strata have
 
