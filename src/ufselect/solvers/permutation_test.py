@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
-from joblib import Parallel, delayed
+from joblib import effective_n_jobs
 
 from ufselect._utils.compiling import compiled, compiled_in_order
 from ufselect._utils.threads import number_of_threads, threads_for
@@ -104,8 +105,6 @@ def permutation_p_values(
     """
     ends = np.append(unit_starts, X.shape[1])
     tests = [_Test(X, each, ends, observed) for each in hypotheses]
-    # Products of a dense X have threads of their own.
-    parallel = Parallel(n_jobs=number_of_threads(n_jobs) if sp.issparse(X) else 1, require="sharedmem")
     n_units, total, most = len(unit_starts), 0, max(1, _ROUND_BYTES // (8 * X.shape[0]))
 
     def draw(sizes: dict[bytes, Indices], count: int) -> dict[bytes, Indices]:
@@ -114,15 +113,17 @@ def permutation_p_values(
     size = min(_FIRST_BATCH, most)
     n_open = sum(test.n_open for test in tests)
     drawn = draw({test.sizes.tobytes(): test.sizes for test in tests}, size)
-    while n_open and total + 1 < max(resolution * n_units / (fdr * n_open), _FEWEST_PERMUTATIONS):
-        unfinished, following = [test for test in tests if test.n_open], min(2 * size, most)
-        # Hypotheses with the same strata share their permutations; the next are drawn while these are compared.
-        sizes = {test.sizes.tobytes(): test.sizes for test in unfinished}
-        comparing = [delayed(test.compare)(drawn[test.sizes.tobytes()]) for test in unfinished]
-        drawn, *_ = parallel([delayed(draw)(sizes, following), *comparing])
-        total, size, before = total + size, following, n_open
-        n_open = sum(test.n_open for test in tests)
-        advance(before - n_open)
+    # Products of a dense X have threads of their own. Rounds are too short for the pools of joblib.
+    with ThreadPoolExecutor(effective_n_jobs(number_of_threads(n_jobs)) if sp.issparse(X) else 1) as pool:
+        while n_open and total + 1 < max(resolution * n_units / (fdr * n_open), _FEWEST_PERMUTATIONS):
+            unfinished, following = [test for test in tests if test.n_open], min(2 * size, most)
+            # Hypotheses with the same strata share their permutations; the next are drawn while these are compared.
+            next_drawn = pool.submit(draw, {test.sizes.tobytes(): test.sizes for test in unfinished}, following)
+            list(pool.map(_Test.compare, unfinished, [drawn[test.sizes.tobytes()] for test in unfinished]))
+            drawn = next_drawn.result()
+            total, size, before = total + size, following, n_open
+            n_open = sum(test.n_open for test in tests)
+            advance(before - n_open)
     advance(n_open)
     values = np.ones(n_units)
     for test in tests:
