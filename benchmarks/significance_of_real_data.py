@@ -117,8 +117,17 @@ def results_of_table(name: str) -> dict[str, Any]:
             shuffled = np.take_along_axis(X, orders[of_columns].T, axis=0)
             false.append(column_significance(shuffled, groups=groups, random_state=seed).n_found)
     not_found = np.setdiff1d(variables, variables[of_columns[result.found]]).tolist()
-    return {"table": name, "n": X.shape[0], "d": len(variables), "n_samples": result.n_samples, "n_tested": result.n_tested, "n_found": result.n_found,
-            "not_found": not_found, "found_if_shuffled": false, "seconds": seconds}  # fmt: skip
+    return {
+        "table": name,
+        "n": X.shape[0],
+        "d": len(variables),
+        "n_samples": result.n_samples,
+        "n_tested": result.n_tested,
+        "n_found": result.n_found,
+        "not_found": not_found,
+        "found_if_shuffled": false,
+        "seconds": seconds,
+    }
 
 
 def _as_read(name: str) -> Any:

@@ -21,10 +21,12 @@ from ufselect._utils.threads import map_row_blocks, number_of_threads, one_threa
 from ufselect._utils.types import Float, Indices
 from ufselect.columns.dense import Columns
 from ufselect.columns.moments import powers_of_two
+from ufselect.graphs.equal_samples import EqualSamples, equal_samples, nearest_of_sets, tied_samples
 
 _SPARE_CANDIDATES = 4
 _ROWS_TO_SORT = 2**14
 _NEARLY_CENTERED = 1e-6  # largest mean, compared to the largest value, that costs no precision worth a copy
+_FEW_COLUMNS = 64  # a sparse array of so few is made dense
 _MOST_IN_BLOCKS = 64  # candidates, which are kept in order by insertion
 _TILE = 1024
 _EPSILON, _TINY = float(np.finfo(np.float32).eps), float(np.finfo(np.float32).tiny)
@@ -72,6 +74,8 @@ class NeighborSearch:
 
     def __init__(self, X: Columns | Any, *, n_jobs: int | None = None) -> None:
         X = X.for_distances() if isinstance(X, Columns) else X
+        if X.shape[1] <= _FEW_COLUMNS and sp.issparse(X.by_row if isinstance(X, Columns) else X):
+            X = X.by_row.toarray() if isinstance(X, Columns) else X.toarray()
         self.points = X.by_row if isinstance(X, Columns) else sp.csr_array(X) if sp.issparse(X) else np.asarray(X)
         self.n_jobs = n_jobs
         self._near_origin = centered_points(X)
@@ -85,6 +89,8 @@ class NeighborSearch:
         """
         n = self.points.shape[0]
         rows = np.arange(n) if rows is None else rows
+        if self._equal is not None:
+            return self._nearest_of_equal(self._equal, count, rows, LARGEST_TIED_GRAPH // n if with_ties else None)
         distances, index = np.empty((len(rows), count)), np.empty((len(rows), count), dtype=np.intp)
         ties = []
         pending, fetched = np.arange(len(rows)), min(count + _SPARE_CANDIDATES, n - 1)
@@ -107,6 +113,19 @@ class NeighborSearch:
         here, there = (np.concatenate(parts) for parts in zip(*ties, strict=True))
         return Neighbors(distances, index, (here, there))
 
+    def _nearest_of_equal(self, equal: EqualSamples, count: int, rows: Indices, most_tied: int | None) -> Neighbors:
+        """Search the nearest others of each different sample only, and expand them."""
+        n_different = len(equal.starts) - 1
+        sets = Neighbors(np.empty((1, 0)), np.empty((1, 0), dtype=np.intp), (rows[:0], rows[:0]))
+        if n_different > 1:
+            different = NeighborSearch(self.points[equal.firsts], n_jobs=self.n_jobs)
+            sets = different.nearest(min(count, n_different - 1), with_ties=most_tied is not None)
+        distances, index = nearest_of_sets(equal, sets.squared_distances, sets.index, count)
+        if most_tied is None or sets.tied is None:
+            return Neighbors(distances[rows], index[rows])
+        here, there = tied_samples(equal, sets.squared_distances, sets.index, sets.tied, count, most_tied)
+        return Neighbors(distances, index, (here, there))
+
     def measured_in_order(self, rows: Indices, candidates: Indices) -> Neighbors:
         """Return the candidates of every row by distance, and by index if distances differ only by rounding."""
         distances = _squared_distances(self.points, rows, candidates, self.n_jobs)
@@ -116,6 +135,11 @@ class NeighborSearch:
             doubt = rounding * self._lengths[rows[block]]
             distances[block], index[block] = _in_order(distances[block], candidates[block], doubt, rounding)
         return Neighbors(distances, index)
+
+    @cached_property
+    def _equal(self) -> EqualSamples | None:
+        """Sets of equal samples, if there are larger ones than the fast search has candidates."""
+        return None if sp.issparse(self.points) else equal_samples(self.points, _MOST_IN_BLOCKS)
 
     @cached_property
     def _thorough(self) -> _SearchOfSklearn:
