@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -70,17 +70,17 @@ class Ranking:
     alignments_of: Callable[[Columns], Float] | None = field(default=None, kw_only=True)
     attributes: Mapping[str, Any] = field(default_factory=dict, kw_only=True)
 
-    def followed_by(self, others: Indices, X: Columns | None) -> Ranking:
-        """The same ranking with further columns X behind all others, in their order; d counts all of them.
+    def followed_by(self, others: Indices, blocks: Iterable[tuple[Indices, Columns]]) -> Ranking:
+        """The same ranking with further columns behind all others, in their order; d counts all of them.
 
         Parameters
         ----------
         others : ndarray of int
             Indices of the further columns among all d; the columns ranked before have the remaining ones, in order.
-        X : Columns or None
-            The further columns, in the order of their indices; None if there are none.
+        blocks : iterable of (ndarray of int, Columns)
+            The further columns by blocks, with their indices.
         """
-        if X is None:
+        if not len(others):
             return self
         d = len(self.order) + len(others)
         index = np.setdiff1d(np.arange(d), others)
@@ -93,7 +93,8 @@ class Ranking:
                 changed[name] = np.full((d, *values.shape[1:]), least)
                 changed[name][index] = values
         if self.alignments_of is not None:
-            changed["alignments"][np.sort(others)] = self.alignments_of(X)
+            for columns, X in blocks:
+                changed["alignments"][columns] = self.alignments_of(X)
         return replace(self, **changed)
 
     def of_whole_groups(self, constraints: Constraints) -> Ranking:

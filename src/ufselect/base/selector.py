@@ -45,6 +45,8 @@ CHOICE_OF_EDGES: dict[str, list[Any]] = {"weights": [StrOptions({"heat", "binary
 
 Class = TypeVar("Class", bound=type)
 
+_OTHERS_AT_ONCE = 2000  # columns that are not found
+
 _NOT_LEARNED = ("n_features_in_", "feature_names_in_")
 
 
@@ -258,13 +260,16 @@ class BaseSelector(SelectorMixin, BaseEstimator, metaclass=ABCMeta):  # type: ig
         """Let the columns that are not found follow those that are, by p-value."""
         informative = screening.informative
         others = np.setdiff1d(informative, found.informative)
-        X = self._columns(data, others) if len(others) else None
+        # An alignment does not depend on the scale of a column, so only some of these many are prepared at a time.
+        at_once = _OTHERS_AT_ONCE if isinstance(data, MatrixInMemory) else max(len(others), 1)
+        parts = (others[start : start + at_once] for start in range(0, len(others), at_once))
+        blocks = ((np.searchsorted(informative, part), self._columns(data, part)) for part in parts)
         p_values = significance.p_values[others]
         order = np.argsort(p_values, kind="stable")
         if screening.groups is not None:  # those of a group have one p-value
             order = np.lexsort((screening.groups[others], p_values))
         by_p_value = others[order]
-        ranking = ranking.followed_by(np.searchsorted(informative, by_p_value), X)
+        ranking = ranking.followed_by(np.searchsorted(informative, by_p_value), blocks)
         return ranking.with_attributes(significance_=significance, q_values_=significance.q_values)
 
     def _matrix(self, X: Any, batch: Any, names: Sequence[str] | None) -> Matrix:
