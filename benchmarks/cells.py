@@ -58,11 +58,11 @@ def _depth(shares: NDArray[np.float64]) -> float:
     return low
 
 
-def selected_genes(n_cells: int, n_genes: int, n_jobs: int) -> str:
-    """The table of one size, after a small fit that compiles."""
+def selected_genes(sizes: list[tuple[int, int]], n_jobs: int) -> str:
+    """The table of some sizes, the largest last, after a small fit that compiles."""
     _row(300, 400, n_jobs)
-    sizes = ["cells × genes", "filled", "seconds", "CPU seconds", "GB before", "peak GB"]
-    return table([*sizes, "selected", "markers", "verdict"], [_row(n_cells, n_genes, n_jobs)])
+    head = ["cells × genes", "filled", "seconds", "CPU seconds", "GB before", "peak GB"]
+    return table([*head, "selected", "markers", "verdict"], [_row(*size, n_jobs) for size in sizes])
 
 
 def _row(n_cells: int, n_genes: int, n_jobs: int) -> list[str]:

@@ -94,7 +94,7 @@ def cells(options: argparse.Namespace) -> str:
     """``select_genes`` on many cells."""
     from cells import selected_genes
 
-    return selected_genes(*((600, 800) if options.quick else (50_000, 20_000)), n_jobs=2)
+    return selected_genes([(600, 800)] if options.quick else [(50_000, 20_000), (100_000, 20_000)], n_jobs=2)
 
 
 def dedupe(options: argparse.Namespace) -> str:
