@@ -111,6 +111,10 @@ HOSTILE = {
     "n_features_to_select=5 must not exceed the number of features that are not excluded, 4.": {"exclude": range(26)},
     "keep: a mask of 2 values does not fit 30 columns.": {"keep": [True, False]},
     "keep: columns are given in one dimension, got 2.": {"keep": np.eye(30, dtype=bool)},
+    "min_distance='auto' holds columns apart, so it cannot go with groups.": {
+        "min_distance": "auto",
+        "groups": [0] * 30,
+    },
     "Only 2 columns are at least min_distance=15 apart, but 5 are to be selected.": {"min_distance": 15},
     "All columns that are not excluded are constant.": {
         "exclude": [j for j in range(30) if j != 7],
@@ -199,6 +203,55 @@ def test_the_largest_number_of_columns_apart_is_stated_before_the_fit():
         NeverFitted(6, min_distance=4, keep=[0, 1, 2]).fit(PLANTED.X[:, :13])
     with pytest.raises(ValueError, match="Only 4 columns are at least min_distance=4 apart, but 5"):
         NeverFitted(5, min_distance=4).fit(PLANTED.X[:, :13])
+
+
+def spread_by_hand(order, first, positions):
+    """Take the first column of an order that is far enough from those before it, again and again."""
+    chosen = [column for column in order if column in first]
+    extent = positions[-1] - positions[0] + 1
+    while len(chosen) < len(order):
+        left = [column for column in order if column not in chosen]
+        nearest = [min((abs(positions[j] - positions[k]) for k in chosen), default=extent) for j in left]
+        least = min(extent / (2 * (len(chosen) + 1)), max(nearest))
+        chosen.append(next(column for column, near in zip(left, nearest, strict=True) if near >= least))
+    return chosen
+
+
+@given(st.data())
+def test_columns_are_spread_best_first_also_among_gaps(data):
+    positions = np.array(sorted(data.draw(st.sets(st.integers(0, 25), min_size=1, max_size=12))))
+    d = len(positions)
+    order = np.array(data.draw(st.permutations(range(d))))
+    first = np.array(sorted(data.draw(st.sets(st.integers(0, d - 1), max_size=3))), dtype=int)
+    arranged, n_open = Constraints(None, first, positions, spread=True).arranged(order)
+    assert list(arranged) == spread_by_hand(order, set(first), positions)
+    assert n_open == d
+
+
+@may_stop_early
+@of_every_selector
+def test_the_best_columns_of_an_order_are_spread_however_many_are_taken(name):
+    best = fitted(name, 6, min_distance="auto").top_features(15)
+    for k in range(2, 16):
+        assert np.abs(best[: k - 1] - best[k - 1]).min() >= 30 / (2 * k)
+    kept = fitted(name, 6, min_distance="auto", keep=[7, 8], exclude=[0, 29]).top_features()
+    assert set(kept[:2]) == {7, 8}
+    assert np.diff(np.sort(kept)).tolist().count(1) == 1
+
+
+def test_two_columns_are_spread_as_by_the_distance_that_is_documented():
+    auto, given = (KernelFSASL(2, min_distance=distance).fit(PLANTED.X) for distance in ("auto", 8))  # 30/4, rounded up
+    assert_array_equal(auto.top_features(), given.top_features())
+    assert not np.array_equal(auto.top_features(), KernelFSASL(2).fit(PLANTED.X).top_features())
+
+
+@may_stop_early
+@pytest.mark.parametrize("name", ["FSASL", "KernelFSASL", "LaplacianScore"])
+def test_columns_of_an_order_that_are_not_found_follow_those_that_are(name):
+    selector = fitted(name, "auto", min_distance="auto", fdr=0.05)
+    n_found = selector.significance_.n_found
+    assert n_found < 30
+    assert selector.significance_.found[selector.top_features(n_found)].all()
 
 
 def test_a_column_that_is_kept_and_excluded_is_called_by_its_name():

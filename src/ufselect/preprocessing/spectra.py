@@ -86,7 +86,7 @@ class SNV(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ignor
             constant = np.flatnonzero((np.ptp(X[block], axis=1) == 0.0) | (deviations[:, 0] == 0.0))
             if len(constant):
                 row = block.start + constant[0]
-                raise ValueError(f"Row {row} of X is constant, which SNV cannot divide by its deviation; leave it out.")
+                raise ValueError(f"Row {row} of X is constant, so SNV has nothing to divide it by; leave it out.")
             transformed[block] = values / deviations
         return transformed
 
@@ -95,6 +95,5 @@ class SNV(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ignor
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.requires_fit = False
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
