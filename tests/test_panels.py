@@ -111,10 +111,6 @@ HOSTILE = {
     "n_features_to_select=5 must not exceed the number of features that are not excluded, 4.": {"exclude": range(26)},
     "keep: a mask of 2 values does not fit 30 columns.": {"keep": [True, False]},
     "keep: columns are given in one dimension, got 2.": {"keep": np.eye(30, dtype=bool)},
-    "min_distance='auto' holds columns apart, so it cannot go with groups.": {
-        "min_distance": "auto",
-        "groups": [0] * 30,
-    },
     "Only 2 columns are at least min_distance=15 apart, but 5 are to be selected.": {"min_distance": 15},
     "All columns that are not excluded are constant.": {
         "exclude": [j for j in range(30) if j != 7],
@@ -212,7 +208,7 @@ def spread_by_hand(order, first, positions):
     while len(chosen) < len(order):
         left = [column for column in order if column not in chosen]
         nearest = [min((abs(positions[j] - positions[k]) for k in chosen), default=extent) for j in left]
-        least = min(extent / (2 * (len(chosen) + 1)), max(nearest))
+        least = min(extent // (2 * (len(chosen) + 1)), max(nearest))
         chosen.append(next(column for column, near in zip(left, nearest, strict=True) if near >= least))
     return chosen
 
@@ -233,16 +229,28 @@ def test_columns_are_spread_best_first_also_among_gaps(data):
 def test_the_best_columns_of_an_order_are_spread_however_many_are_taken(name):
     best = fitted(name, 6, min_distance="auto").top_features(15)
     for k in range(2, 16):
-        assert np.abs(best[: k - 1] - best[k - 1]).min() >= 30 / (2 * k)
+        assert np.abs(best[: k - 1] - best[k - 1]).min() >= 30 // (2 * k)
     kept = fitted(name, 6, min_distance="auto", keep=[7, 8], exclude=[0, 29]).top_features()
     assert set(kept[:2]) == {7, 8}
     assert np.diff(np.sort(kept)).tolist().count(1) == 1
 
 
 def test_two_columns_are_spread_as_by_the_distance_that_is_documented():
-    auto, given = (KernelFSASL(2, min_distance=distance).fit(PLANTED.X) for distance in ("auto", 8))  # 30/4, rounded up
+    auto, given = (MaxVariance(2, min_distance=distance).fit(PLANTED.X) for distance in ("auto", 7))  # ⌊30/4⌋
     assert_array_equal(auto.top_features(), given.top_features())
-    assert not np.array_equal(auto.top_features(), KernelFSASL(2).fit(PLANTED.X).top_features())
+    assert not np.array_equal(auto.top_features(), MaxVariance(2).fit(PLANTED.X).top_features())
+
+
+def test_bands_of_one_peak_are_not_chosen_again_and_again():
+    bands, rng = np.arange(80), np.random.default_rng(0)
+    peaks = np.exp(-(((bands - np.array([[15], [35], [60]])) / 9) ** 2)) * [[10.0], [1.0], [1.0]]
+    X = rng.normal(size=(120, 3)) @ peaks + 1e-3 * rng.normal(size=(120, 80))
+    chosen = KernelFSASL(3, scale=None, min_distance="auto").fit(X).top_features()
+    assert_array_equal(np.abs(np.sort(chosen) - [15, 35, 60]) <= 9, True)
+    assert np.abs(KernelFSASL(3, scale=None).fit(X).top_features() - 15).max() <= 9
+    every = [KernelFSASL(3, scale=None, min_distance="auto").fit(X[:, ::step].astype(np.float32)) for step in (1, 2)]
+    assert_array_equal(every[0].top_features(), chosen)
+    assert_array_equal(np.abs(np.sort(2 * every[1].top_features()) - [15, 35, 60]) <= 9, True)
 
 
 @may_stop_early

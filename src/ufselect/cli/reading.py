@@ -176,6 +176,8 @@ def load_table(
     from ufselect.files import check_still_numeric, infinite_values, missing_values, read_table, with_medians
 
     options = options or ReadOptions()
+    if options.snv and options.counts is Counts.yes:
+        raise typer.BadParameter("spectra are no counts; leave out --counts yes", param_hint="--snv")
     in_order = in_order or options.snv
     aside = (*(options.aside or ()), *aside)
     layer, prepare = options.layer or None, prepare and (like is None or bool(like.roles))
@@ -185,7 +187,7 @@ def load_table(
     if infinite := infinite_values(table):
         raise ValueError(f"{occurrences('infinite', infinite)}; replace them, or set the columns aside with --aside.")
     # Judged by the table as read: medians of counts need not be whole numbers.
-    counts = _notes_on_counts(table, Counts.no if options.snv and options.counts is None else options.counts)
+    counts = _notes_on_counts(table, Counts.no if options.snv else options.counts)
     if prepare and not counts and _is_of_many_kinds(table):
         return _corrected(_with_features(table, prepared(table, options, keep, in_order, like), options), options)
     if options.role:
@@ -214,7 +216,6 @@ def _corrected(loaded: LoadedTable, options: ReadOptions) -> LoadedTable:
         return loaded
     categories = [each.name for each in loaded.roles if each.role == "category"]
     refused = {
-        "spectra are no counts; leave out --counts yes": loaded.are_counts,
         f"the values of {loaded.table.path.name} are sparse, which SNV would not leave them": issparse(loaded.X),
         f"column '{shown((categories or [''])[0])}' is a category and no band of a spectrum": bool(categories),
     }

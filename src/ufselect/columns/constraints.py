@@ -38,9 +38,8 @@ class Constraints:
     min_distance : int
         Smallest distance between two selected columns, except between two of ``first``.
     spread : bool
-        Whether the k-th column is at least e/2k from all before it, of positions of extent e. There always is such a
-        column: those before it leave none only if they are further apart than that, as columns among large gaps are;
-        then the farthest ones are open. Any number of columns can be selected, and the best of them are spread, too.
+        Whether the k-th column is at least ⌊e/2k⌋ from all before it, e positions from the first to the last one. If
+        gaps between positions leave no such column, the farthest ones are open.
     groups : ndarray of int of shape (d,), optional
         The group of each column, from 0 on, if some have several columns. Then ``count`` is of groups, and the columns
         of a group follow each other.
@@ -113,9 +112,10 @@ class Constraints:
 
 
 class Spreading:
-    """Columns taken one by one, the k-th at least e/2k from all before it, of positions of extent e.
+    """Columns taken one by one, the k-th at least ⌊e/2k⌋ from all before it, e positions from the first to the last.
 
-    Each of the k − 1 columns before it rules out less than e/k, so some column of an unbroken order is always open.
+    Each of the k − 1 columns before it rules out fewer than e/k positions, so that there always is one in an order
+    without gaps. The best columns of a ranking are spread however many are taken.
     """
 
     def __init__(self, wanted: Constraints, d: int) -> None:
@@ -130,7 +130,11 @@ class Spreading:
     @property
     def still_matters(self) -> bool:
         """Whether the next column has to be further from the others than columns are from each other anyway."""
-        return bool(self._extent > 2 * (self._n_taken + 1))
+        return bool(self._least > 1)
+
+    @property
+    def _least(self) -> int:
+        return int(self._extent // (2 * (self._n_taken + 1)))
 
     def take(self, column: int) -> None:
         """Take a column; the first ones come before all others."""
@@ -139,8 +143,7 @@ class Spreading:
         self.open[column] = False
         self._first.discard(column)
         if not self._first:
-            least = min(self._extent / (2 * (self._n_taken + 1)), self._nearest.max())
-            self.open = self._nearest >= max(least, 1)
+            self.open = self._nearest >= max(min(self._least, self._nearest.max()), 1)
 
 
 class Choosing:

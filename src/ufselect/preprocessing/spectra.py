@@ -91,7 +91,7 @@ class SNV(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ignor
         return transformed
 
     def _checked(self, X: Any, *, reset: bool) -> Any:
-        return validate_data(self, X, reset=reset, dtype=[np.float64, np.float32], ensure_min_features=2)
+        return validate_data(self, X, reset=reset, dtype=[np.float64, np.float32], ensure_min_features=1 + reset)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
