@@ -137,6 +137,13 @@ def own_structure(options: argparse.Namespace) -> str | None:
     return genes_by_types(SETS[3:4] if options.quick else SETS)
 
 
+def spectra(options: argparse.Namespace) -> str | None:
+    """Bands of spectra beside even spacing and pivoted QR."""
+    from spectra import bands_by_rule
+
+    return bands_by_rule(*((range(1), range(100, 101)) if options.quick else ()))
+
+
 def tool(options: argparse.Namespace) -> str:
     """The command line: start-up, large files and a large page."""
     files, page = (
@@ -178,6 +185,7 @@ PARTS: dict[str, Callable[[argparse.Namespace], str | None]] = {
         scales,
         missing,
         own_structure,
+        spectra,
         tool,
         gpu,
     )

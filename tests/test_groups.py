@@ -233,6 +233,7 @@ HOSTILE = {
     'groups=\'sensor\' must be "prefix:" with the end of the prefix, such as "prefix:=".': {"groups": "sensor"},
     'groups must be one label for each column, a mapping or "prefix:=", got': {"groups": np.zeros((30, 2))},
     "min_distance=3 holds columns apart, so it cannot go with groups.": {"min_distance": 3},
+    "min_distance='auto' holds columns apart, so it cannot go with groups.": {"min_distance": "auto"},
     "n_features_to_select=16 must not exceed the number of groups, 15.": {"n_features_to_select": 16},
     "n_features_to_select=15 must not exceed the number of groups that are not excluded, 14.": {
         "n_features_to_select": 15,

@@ -201,6 +201,67 @@ def test_the_largest_number_of_columns_apart_is_stated_before_the_fit():
         NeverFitted(5, min_distance=4).fit(PLANTED.X[:, :13])
 
 
+def spread_by_hand(order, first, positions):
+    """Take the first column of an order that is far enough from those before it, again and again."""
+    chosen = [column for column in order if column in first]
+    extent = positions[-1] - positions[0] + 1
+    while len(chosen) < len(order):
+        left = [column for column in order if column not in chosen]
+        nearest = [min((abs(positions[j] - positions[k]) for k in chosen), default=extent) for j in left]
+        least = min(extent // (2 * (len(chosen) + 1)), max(nearest))
+        chosen.append(next(column for column, near in zip(left, nearest, strict=True) if near >= least))
+    return chosen
+
+
+@given(st.data())
+def test_columns_are_spread_best_first_also_among_gaps(data):
+    positions = np.array(sorted(data.draw(st.sets(st.integers(0, 25), min_size=1, max_size=12))))
+    d = len(positions)
+    order = np.array(data.draw(st.permutations(range(d))))
+    first = np.array(sorted(data.draw(st.sets(st.integers(0, d - 1), max_size=3))), dtype=int)
+    arranged, n_open = Constraints(None, first, positions, spread=True).arranged(order)
+    assert list(arranged) == spread_by_hand(order, set(first), positions)
+    assert n_open == d
+
+
+@may_stop_early
+@of_every_selector
+def test_the_best_columns_of_an_order_are_spread_however_many_are_taken(name):
+    best = fitted(name, 6, min_distance="auto").top_features(15)
+    for k in range(2, 16):
+        assert np.abs(best[: k - 1] - best[k - 1]).min() >= 30 // (2 * k)
+    kept = fitted(name, 6, min_distance="auto", keep=[7, 8], exclude=[0, 29]).top_features()
+    assert set(kept[:2]) == {7, 8}
+    assert np.diff(np.sort(kept)).tolist().count(1) == 1
+
+
+def test_two_columns_are_spread_as_by_the_distance_that_is_documented():
+    auto, given = (MaxVariance(2, min_distance=distance).fit(PLANTED.X) for distance in ("auto", 7))  # ⌊30/4⌋
+    assert_array_equal(auto.top_features(), given.top_features())
+    assert not np.array_equal(auto.top_features(), MaxVariance(2).fit(PLANTED.X).top_features())
+
+
+def test_bands_of_one_peak_are_not_chosen_again_and_again():
+    bands, rng = np.arange(80), np.random.default_rng(0)
+    peaks = np.exp(-(((bands - np.array([[15], [35], [60]])) / 9) ** 2)) * [[10.0], [1.0], [1.0]]
+    X = rng.normal(size=(120, 3)) @ peaks + 1e-3 * rng.normal(size=(120, 80))
+    chosen = KernelFSASL(3, scale=None, min_distance="auto").fit(X).top_features()
+    assert_array_equal(np.abs(np.sort(chosen) - [15, 35, 60]) <= 9, True)
+    assert np.abs(KernelFSASL(3, scale=None).fit(X).top_features() - 15).max() <= 9
+    every = [KernelFSASL(3, scale=None, min_distance="auto").fit(X[:, ::step].astype(np.float32)) for step in (1, 2)]
+    assert_array_equal(every[0].top_features(), chosen)
+    assert_array_equal(np.abs(np.sort(2 * every[1].top_features()) - [15, 35, 60]) <= 9, True)
+
+
+@may_stop_early
+@pytest.mark.parametrize("name", ["FSASL", "KernelFSASL", "LaplacianScore"])
+def test_columns_of_an_order_that_are_not_found_follow_those_that_are(name):
+    selector = fitted(name, "auto", min_distance="auto", fdr=0.05)
+    n_found = selector.significance_.n_found
+    assert n_found < 30
+    assert selector.significance_.found[selector.top_features(n_found)].all()
+
+
 def test_a_column_that_is_kept_and_excluded_is_called_by_its_name():
     import pandas as pd
 

@@ -142,7 +142,11 @@ class Peaks:
 
 HOSTILE = {
     "Invalid value for --keep: column 'MT-1' is in --exclude as well.": ["--keep", "MT-1", "--exclude", "MT-*"],
-    "Invalid value for --ordered: the order of columns is shown in a report only; add --report.": ["--ordered"],
+    "Invalid value for --snv: spectra are no counts; leave out --counts yes.": ["--snv", "--counts", "yes"],
+    "Invalid value for --snv: column 'donor' is a category and no band of a spectrum.": [
+        "--snv",
+        "--role=category=donor",
+    ],
     "Invalid value for --keep: column 'flat' is constant.": ["--keep", "flat"],
     "Invalid value for --keep: column 'twin' is an exact copy of 'CD3'; keep one of them.": ["--keep", "CD3,twin"],
     "Invalid value for --exclude: no column matches 'XX-*'.": ["--exclude", "XX-*"],

@@ -108,7 +108,8 @@ class Ranking:
         if constraints.groups is not None:
             ends = constraints.ends(arranged)
             enough = int(ends[np.searchsorted(ends, enough)])
-        return replace(self, order=order, n_sufficient=enough)
+        # Columns that a test has not found follow those spread here; a distance holds for all of them.
+        return replace(self, order=arranged if constraints.spread else order, n_sufficient=enough)
 
     def with_attributes(self, **attributes: Any) -> Ranking:
         """The same ranking with further fitted attributes."""

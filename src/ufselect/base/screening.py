@@ -169,7 +169,7 @@ class Screening:
         is_copy = ~self.constant & (self.originals != np.arange(len(self.first)))
         return np.where(is_copy, self.originals, -1)
 
-    def constraints(self, count: int | None, min_distance: int) -> Constraints:
+    def constraints(self, count: int | None, min_distance: int, *, spread: bool = False) -> Constraints:
         """Return what a ranking of the informative columns has to respect."""
         kept = np.flatnonzero(np.isin(self.informative, self.keep_exclude.keep))
         groups, n_units = None, len(self.informative)
@@ -177,7 +177,7 @@ class Screening:
             names, codes = np.unique(self.groups[self.informative], return_inverse=True)
             n_units, groups = len(names), None if len(names) == n_units else codes
         most = None if count is None else min(count, n_units)
-        return Constraints(most, kept, self.informative, min_distance, groups)
+        return Constraints(most, kept, self.informative, min_distance, groups, spread)
 
     def ranks(self, order: Indices) -> Indices:
         """Return the ranks of all columns, given the order of the informative ones.

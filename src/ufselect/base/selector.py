@@ -132,7 +132,7 @@ class BaseSelector(SelectorMixin, BaseEstimator, metaclass=ABCMeta):  # type: ig
         "keep": [None, str, "array-like"],
         "exclude": [None, str, "array-like"],
         "groups": [None, str, Mapping, ColumnGroups, "array-like"],
-        "min_distance": COUNT,
+        "min_distance": [*COUNT, StrOptions({"auto"})],
         "fdr": [None, *SHARE],
         "verbose": ["verbose"],
     }
@@ -204,8 +204,9 @@ class BaseSelector(SelectorMixin, BaseEstimator, metaclass=ABCMeta):  # type: ig
             constant = data.constant_columns(getattr(self, "scale", "standard"), names)
             screening = Screening(constant, data.first_equal_columns(), keep_exclude, names)
             min_distance = getattr(self, "min_distance", 1)
-            if keep_exclude.groups is not None and min_distance > 1:
-                raise ValueError(f"min_distance={min_distance} holds columns apart, so it cannot go with groups.")
+            if keep_exclude.groups is not None and min_distance != 1:
+                raise ValueError(f"min_distance={min_distance!r} holds columns apart, so it cannot go with groups.")
+            spread, min_distance = min_distance == "auto", 1 if min_distance == "auto" else min_distance
             constraints = screening.constraints(count, min_distance)
             _refuse_near_columns(constraints, count, len(screening.informative))
             if significance is None:
@@ -218,7 +219,8 @@ class BaseSelector(SelectorMixin, BaseEstimator, metaclass=ABCMeta):  # type: ig
             found = screening if significance is None else screening.among(significance.found)
             # Methods without iterations have no progress bar, but the elapsed time.
             with waiting(type(self).__name__) if self.verbose else nullcontext(), data.computing():
-                columns, wanted = self._columns(data, found.informative), found.constraints(count, min_distance)
+                columns = self._columns(data, found.informative)
+                wanted = found.constraints(count, min_distance, spread=spread)
                 columns.distance_weights = wanted.distance_weights()
                 found_ranking = (
                     self._learn(columns, wanted) if given is None else self._learn_from(columns, given, wanted)

@@ -16,7 +16,13 @@ from ufselect import __version__
 from ufselect._utils.wording import counted, listed, percent
 from ufselect.cli import options
 from ufselect.cli.columns import ColumnChoice
-from ufselect.cli.fitting import make_selector, modest_resources, number_or_share, significance_of_columns
+from ufselect.cli.fitting import (
+    make_selector,
+    modest_resources,
+    number_or_share,
+    significance_of_columns,
+    spread_columns,
+)
 from ufselect.cli.methods import method_named
 from ufselect.cli.output import ensure_can_be_written, note, print_table, say, write_all
 from ufselect.cli.reading import LoadedTable, classes_of, load_table
@@ -93,6 +99,7 @@ def compare(
     loaded = load_table(data, read_options, aside=aside, keep=choice.keep, in_order=ordered)
     classes = classes_of(loaded, labels)
     notes, refused = choice.apply_to_all(selectors, loaded)
+    notes += spread_columns(selectors.values()) if ordered else []
     found = choice.indices(loaded)
     groups = found.get("groups")
     batch, significance = choice.batches(loaded), None

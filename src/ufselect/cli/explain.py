@@ -11,7 +11,7 @@ import typer
 from ufselect._utils.wording import shown
 from ufselect.cli import options
 from ufselect.cli.columns import ColumnChoice, why_not_a_column
-from ufselect.cli.fitting import fit_with_notes, make_selector, notes_on_fit, verdict_of
+from ufselect.cli.fitting import fit_with_notes, make_selector, notes_on_fit, spread_columns, verdict_of
 from ufselect.cli.methods import DEFAULT_METHOD
 from ufselect.cli.output import say
 from ufselect.cli.reading import LoadedTable, load_table
@@ -21,12 +21,14 @@ if TYPE_CHECKING:
 
 
 def explain(
+    context: typer.Context,
     data: options.Data,
     columns: Annotated[
         list[str], typer.Argument(metavar="COLUMN…", help="Names of columns; put -- before one that begins with -.")
     ],
     *,
     features: options.Features = None,
+    ordered: options.Ordered = False,
     method: options.Method = DEFAULT_METHOD,
     test_options: options.TestOptions,
     fit_options: options.FitOptions,
@@ -39,7 +41,8 @@ def explain(
 
     selector = make_selector(method, fit_options, features=features, fdr=test_options.rate, parameters=parameters)
     choice = ColumnChoice.of(column_options)
-    loaded = load_table(data, read_options, aside=choice.aside, keep=choice.keep)
+    in_order = ordered or parameters.get("min_distance", 1) != 1
+    loaded = load_table(data, read_options, aside=choice.aside, keep=choice.keep, in_order=in_order)
     variables, aside = loaded.columns_of_variables, loaded.aside
     # Of a near copy, the column that stands for it is explained.
     meant = {column: loaded.originals.get(column, column) for column in columns}
@@ -47,6 +50,8 @@ def explain(
         if column not in variables and column not in aside:
             raise typer.BadParameter(why_not_a_column(column, list(variables), aside))
     notes = [*loaded.notes, *choice.apply(selector, loaded), *loaded.summary]
+    if ordered and not options.is_given(context, "min_distance"):
+        notes += spread_columns([selector])
     features_meant = list(dict.fromkeys(name for name in meant.values() if name in variables))
     explained = {}
     if features_meant:

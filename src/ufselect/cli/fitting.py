@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -58,6 +58,20 @@ def make_selector(
     if isinstance(selector, BaseSelector):
         check_parameters(selector)
     return selector
+
+
+def spread_columns(selectors: Iterable[Any]) -> list[str]:
+    """Let selectors spread what they select over the order of the columns, unless they select groups; say so."""
+    able = [
+        each
+        for each in selectors
+        if hasattr(each, "get_params")
+        and "min_distance" in (known := each.get_params(deep=False))
+        and known.get("groups") is None
+    ]
+    for each in able:
+        each.set_params(min_distance="auto")
+    return ["Selected columns are spread over the order of all; --min-distance says otherwise."] if able else []
 
 
 def number_or_share(features: str) -> Any:

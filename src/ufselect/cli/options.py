@@ -111,7 +111,14 @@ Labels = Annotated[
         help="Column of known classes, not seen by any method: adds clustering accuracy (ACC) and NMI.",
     ),
 ]
-Ordered = Annotated[bool, typer.Option("--ordered", help="The columns are ordered, e.g. by wavelength or time.")]
+Ordered = Annotated[
+    bool,
+    typer.Option(
+        "--ordered",
+        help="The columns are ordered, e.g. by wavelength or time: those selected are spread over the order, and a "
+        "report of select draws the means of all and marks them.",
+    ),
+]
 Report = Annotated[
     Path | None,
     typer.Option("--report", metavar="PAGE.html", readable=False, help="Write an HTML report to this file."),
@@ -137,6 +144,13 @@ def _show_help(context: typer.Context, wanted: bool) -> None:
 HelpAll = Annotated[
     bool, typer.Option("--help-all", help="Show all options and exit.", callback=_show_help, is_eager=True)
 ]
+
+
+def is_given(context: typer.Context, parameter: str) -> bool:
+    """Whether the command line has the option of a parameter, which may be its default."""
+    source = context.get_parameter_source(parameter)
+    return source is not None and source.name == "COMMANDLINE"
+
 
 USUAL = frozenset(
     [
@@ -306,6 +320,14 @@ class ReadOptions:
             callback=_roles,
         ),
     ] = None
+    snv: Annotated[
+        bool,
+        typer.Option(
+            "--snv",
+            help="The columns are bands of spectra: subtract the mean of each sample and divide by its standard "
+            "deviation, which removes what scattering does (SNV). The output has the values of DATA.",
+        ),
+    ] = False
     layer: Annotated[
         str, typer.Option("--layer", metavar="NAME", help="Layer of an .h5ad file to read instead of X.")
     ] = ""

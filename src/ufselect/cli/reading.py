@@ -170,11 +170,15 @@ def load_table(
 
     Columns in ``aside`` are no features, besides those in the options; those in ``keep`` are, whatever they hold.
     Unless ``keep_values``, counts are normalised in place. Of columns ``in_order``, as wavelengths are, neighbours may
-    be alike, and text is no feature. Unless ``prepare``, columns are as they are. ``like`` gives columns their roles.
+    be alike, and text is no feature; bands of spectra that are corrected are in order. Unless ``prepare``, columns are
+    as they are. ``like`` gives columns their roles.
     """
     from ufselect.files import check_still_numeric, infinite_values, missing_values, read_table, with_medians
 
     options = options or ReadOptions()
+    if options.snv and options.counts is Counts.yes:
+        raise typer.BadParameter("spectra are no counts; leave out --counts yes", param_hint="--snv")
+    in_order = in_order or options.snv
     aside = (*(options.aside or ()), *aside)
     layer, prepare = options.layer or None, prepare and (like is None or bool(like.roles))
     table = read_table(path, aside=aside, layer=layer, require_numbers=not prepare, verbose=1, **options.of_text)
@@ -183,9 +187,9 @@ def load_table(
     if infinite := infinite_values(table):
         raise ValueError(f"{occurrences('infinite', infinite)}; replace them, or set the columns aside with --aside.")
     # Judged by the table as read: medians of counts need not be whole numbers.
-    counts = _notes_on_counts(table, options.counts)
+    counts = _notes_on_counts(table, Counts.no if options.snv else options.counts)
     if prepare and not counts and _is_of_many_kinds(table):
-        return _with_features(table, prepared(table, options, keep, in_order, like), options)
+        return _corrected(_with_features(table, prepared(table, options, keep, in_order, like), options), options)
     if options.role:
         raise typer.BadParameter(f"the columns of {table.path.name} are taken as they are", param_hint="--role")
     ready, source, missing = table, what_was_read(table), missing_values(table)
@@ -198,7 +202,28 @@ def load_table(
     X = _normalized(ready, in_place=not keep_values or ready is not table) if counts else ready.X
     notes += notes_on_aside(table.reasons)
     notes += [] if counts else _notes_on_codes(table, table.names)
-    return LoadedTable(table, X, source, notes, missing, bool(counts), table.names, table.names)
+    loaded = LoadedTable(table, X, source, notes, missing, bool(counts), table.names, table.names)
+    return _corrected(loaded, options)
+
+
+def _corrected(loaded: LoadedTable, options: ReadOptions) -> LoadedTable:
+    """Return a table of spectra less their means, divided by their deviations, if this is requested."""
+    from scipy.sparse import issparse
+
+    from ufselect.preprocessing import SNV
+
+    if not options.snv:
+        return loaded
+    categories = [each.name for each in loaded.roles if each.role == "category"]
+    refused = {
+        f"the values of {loaded.table.path.name} are sparse, which SNV would not leave them": issparse(loaded.X),
+        f"column '{shown((categories or [''])[0])}' is a category and no band of a spectrum": bool(categories),
+    }
+    for reason, is_so in refused.items():
+        if is_so:
+            raise typer.BadParameter(reason, param_hint="--snv")
+    note = "Each sample less its mean, divided by its standard deviation, as requested (SNV)."
+    return replace(loaded, X=SNV().fit_transform(loaded.X), notes=[*loaded.notes, note])
 
 
 def _is_of_many_kinds(table: Table) -> bool:

@@ -25,6 +25,7 @@ from ufselect.cli.fitting import (
     print_ranking,
     select_all_found,
     selected_names,
+    spread_columns,
     verdict_of,
 )
 from ufselect.cli.methods import DEFAULT_METHOD
@@ -80,14 +81,7 @@ def select(
     image: Annotated[
         str, typer.Option("--image", metavar="HxW", help="The columns are the pixels of images of this size.")
     ] = "",
-    ordered: Annotated[
-        bool,
-        typer.Option(
-            "--ordered",
-            help="The columns are ordered, e.g. by wavelength or time: the report draws their means and marks the "
-            "selected ones. --min-distance keeps selected columns apart.",
-        ),
-    ] = False,
+    ordered: options.Ordered = False,
     names: Annotated[
         bool, typer.Option("--names", help="Print only the names of the selected columns, best first.")
     ] = False,
@@ -143,8 +137,6 @@ def select(
         select_with_dask(data, selector, read_options, scheduler=dask, names=names)
         return
     pixels = _height_and_width(image)
-    if ordered and not report:
-        raise typer.BadParameter("the order of columns is shown in a report only; add --report", param_hint="--ordered")
     ensure_table_can_be_written(output, data)
     ensure_can_be_written(report, data, "--report", suffix=".html")
     ensure_can_be_written(save, data, "--save", suffix=".json")
@@ -168,6 +160,8 @@ def select(
         reason = f"{pixels[0]} × {pixels[1]} is {pixels[0] * pixels[1]:,} pixels, but there are {d:,} columns"
         raise typer.BadParameter(reason, param_hint="--image")
     notes = [*loaded.notes, *choice.apply(selector, loaded)]
+    if ordered and not significant and not options.is_given(context, "min_distance"):
+        notes += spread_columns([selector])
     batches, command = choice.batches(loaded), shlex.join(["ufselect", *context.obj])
     given, before_fit = named.read(loaded), perf_counter()
     fit_with_notes(selector, loaded.X, batch=batches, fdr=fdr, filled=loaded.filled, structure=given)

@@ -12,6 +12,8 @@ import numpy as np
 
 from ufselect._utils.types import Float, Indices
 
+_MOST_SPREAD = 500  # columns of a whole ranking, unless more are wanted
+
 
 class Arrangement(NamedTuple):
     """Columns in the order of selection; only the first ``n_open`` of them are far enough apart."""
@@ -35,6 +37,9 @@ class Constraints:
         Ascending positions of the columns, between which distances are measured; by default 0, 1, …
     min_distance : int
         Smallest distance between two selected columns, except between two of ``first``.
+    spread : bool
+        Whether the k-th column is at least ⌊e/2k⌋ from all before it, e positions from the first to the last one. If
+        gaps between positions leave no such column, the farthest ones are open.
     groups : ndarray of int of shape (d,), optional
         The group of each column, from 0 on, if some have several columns. Then ``count`` is of groups, and the columns
         of a group follow each other.
@@ -52,6 +57,7 @@ class Constraints:
     positions: Indices | None = None
     min_distance: int = 1
     groups: Indices | None = None
+    spread: bool = False
 
     @property
     def n_columns(self) -> int | None:
@@ -73,9 +79,9 @@ class Constraints:
         codes = self.groups[order]
         return np.flatnonzero(np.append(codes[1:] != codes[:-1], True)) + 1
 
-    def choosing(self, d: int) -> Choosing:
+    def choosing(self, d: int) -> Choosing | Spreading:
         """Return a choice among d columns, none of which is taken yet."""
-        return Choosing(self, d)
+        return Spreading(self, d) if self.spread else Choosing(self, d)
 
     def most_apart(self, d: int) -> int:
         """Return the largest number of d columns that can be selected together."""
@@ -83,13 +89,61 @@ class Constraints:
 
     def arranged(self, order: Indices) -> Arrangement:
         """Take columns best first as far as they may be taken; the others follow in their order."""
+        if self.spread:
+            return Arrangement(self._spread(order), len(order))
         if len(self.first) == 0 and self.min_distance == 1:
             return Arrangement(order, len(order))
-        choosing = self.choosing(len(order))
+        choosing = Choosing(self, len(order))
         # The last pass takes columns that would have left too few others, once there are enough.
         passes = (order[np.isin(order, self.first)], order, order)
         taken = [int(column) for columns in passes for column in columns if choosing.takes(int(column))]
         return Arrangement(np.array([*taken, *order[~np.isin(order, taken)]], dtype=np.intp), len(taken))
+
+    def _spread(self, order: Indices) -> Indices:
+        """Take the best open column again and again; behind so many that distances hardly matter, all that are left."""
+        choosing = Spreading(self, len(order))
+        taken: list[int] = []
+        while len(taken) < len(order) and (choosing.still_matters or len(taken) < len(self.first)):
+            if len(taken) == max(self.count or 0, _MOST_SPREAD):
+                break
+            taken.append(int(order[np.argmax(choosing.open[order])]))
+            choosing.take(taken[-1])
+        return np.array([*taken, *order[~np.isin(order, taken)]], dtype=np.intp)
+
+
+class Spreading:
+    """Columns taken one by one, the k-th at least ⌊e/2k⌋ from all before it, e positions from the first to the last.
+
+    Each of the k − 1 columns before it rules out fewer than e/k positions, so that there always is one in an order
+    without gaps. The best columns of a ranking are spread however many are taken.
+    """
+
+    def __init__(self, wanted: Constraints, d: int) -> None:
+        self._positions = np.arange(d) if wanted.positions is None else wanted.positions
+        self._first = {int(column) for column in wanted.first}
+        self._nearest = np.full(d, np.inf)  # distance to the nearest column that is taken
+        self._extent = self._positions[-1] - self._positions[0] + 1
+        self._n_taken = 0
+        self.most = d
+        self.open = np.isin(np.arange(d), wanted.first) if self._first else np.ones(d, dtype=bool)
+
+    @property
+    def still_matters(self) -> bool:
+        """Whether the next column has to be further from the others than columns are from each other anyway."""
+        return bool(self._least > 1)
+
+    @property
+    def _least(self) -> int:
+        return int(self._extent // (2 * (self._n_taken + 1)))
+
+    def take(self, column: int) -> None:
+        """Take a column; the first ones come before all others."""
+        self._n_taken += 1
+        self._nearest = np.minimum(self._nearest, np.abs(self._positions - self._positions[column]))
+        self.open[column] = False
+        self._first.discard(column)
+        if not self._first:
+            self.open = self._nearest >= max(min(self._least, self._nearest.max()), 1)
 
 
 class Choosing:

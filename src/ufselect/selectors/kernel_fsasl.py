@@ -80,8 +80,11 @@ class KernelFSASL(GraphSelector):
     groups : list, dict, str or None, default=None
         Groups of features that are selected as a whole and count as one each: a label for each feature, a dict from
         names to labels, or "prefix:=" for the part of the names before "=".
-    min_distance : int, default=1
+    min_distance : int or "auto", default=1
         Smallest distance between the indices of two selected features, for features in an order, such as wavelengths.
+        "auto" spreads them: of d features, the k-th selected is at least ⌊d/2k⌋ from those before it.
+        Then it is the one with the largest product of what it carries of the structure and the share of its variance
+        that those do not explain.
     fdr : float or None, default=None
         Select among the features that share structure with others at this false discovery rate, such as 0.05; the
         others follow, by p-value (:func:`ufselect.significance.column_significance`). None does not test features.
@@ -181,7 +184,7 @@ class KernelFSASL(GraphSelector):
     keep: Any = None
     exclude: Any = None
     groups: Any = None
-    min_distance: int = 1
+    min_distance: int | str = 1
     fdr: float | None = None
     max_iter: int = 4
     tol: float | None = None

@@ -70,8 +70,9 @@ class MCFS(ClusterSelector):
     groups : list, dict, str or None, default=None
         Groups of features that are selected as a whole and count as one each: a label for each feature, a dict from
         names to labels, or "prefix:=" for the part of the names before "=".
-    min_distance : int, default=1
+    min_distance : int or "auto", default=1
         Smallest distance between the indices of two selected features, for features in an order, such as wavelengths.
+        "auto" spreads them: of d features, the k-th selected is at least ⌊d/2k⌋ from those before it.
     fdr : float or None, default=None
         Select among the features that share structure with others at this false discovery rate; None skips the test.
     n_jobs : int or None, default=None
@@ -130,7 +131,7 @@ class MCFS(ClusterSelector):
     keep: Any = None
     exclude: Any = None
     groups: Any = None
-    min_distance: int = 1
+    min_distance: int | str = 1
     fdr: float | None = None
     n_jobs: int | None = None
     random_state: Any = 0

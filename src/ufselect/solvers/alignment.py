@@ -20,7 +20,7 @@ from scipy.linalg import solve_triangular
 from ufselect._utils.policy import LARGEST_DENSE_SYSTEM
 from ufselect._utils.types import Float, Indices, Mask
 from ufselect.columns.arrays import column_means, frobenius_norm, in_memory, sum_of_squares
-from ufselect.columns.constraints import Choosing, Constraints
+from ufselect.columns.constraints import Choosing, Constraints, Spreading
 from ufselect.columns.dense import Columns, squared_norm_of_products
 
 POWER = 2.2
@@ -30,6 +30,7 @@ With p = 2 it prefers few small columns that agree exactly; from 2.1 to 2.5 sele
 """
 
 _ROUNDING = 1e-10
+_ROUNDINGS = 100  # of the squared norm of a column: less of it is not new
 _INDEPENDENT = 1e-7
 _INDEPENDENT_SQUARE = 1e-6
 _TINY = float(np.finfo(np.float64).tiny)
@@ -97,6 +98,7 @@ def alignment_path(
     choice. ``gram`` is XᵀX, if available. ``constraints`` says which columns come first and how far apart others have
     to be.
 
+    If these spread columns over an order, a column is chosen by what it carries times what of it is new, a_s(1 − R²_s).
     If it has groups, they are chosen one by one, with aᵤ = Σ_{j∈u} aⱼ in place of a_s, and ‖XᵤᵀXᵤ‖² of the columns of
     the group in place of ‖x_s‖⁴; the columns of a group are added one by one as well, before those of the next. Then
     there are ``n_steps`` groups, or so many columns at least with ``past_peak``.
@@ -161,7 +163,7 @@ def _inner_products(X: Columns, T: Any, other: Any) -> Float:
 class _Choice:
     """How the columns of a path are chosen: one by one, or in a given order."""
 
-    def __init__(self, n_steps: int, order: Indices | None, past_peak: bool, choosing: Choosing) -> None:
+    def __init__(self, n_steps: int, order: Indices | None, past_peak: bool, choosing: Choosing | Spreading) -> None:
         self.n_steps, self.order, self.past_peak, self.choosing = n_steps, order, past_peak, choosing
 
     def goes_on(self, curve: list[float]) -> bool:
@@ -181,13 +183,42 @@ class _Choice:
             return merits
         return _merits(carried, total, may_follow)
 
-    def take(self, column: int) -> None:
-        """Take a column."""
+    def take(self, column: int, products: Float) -> None:  # noqa: ARG002 - what is new of others depends on them
+        """Take a column x, given Xᵀx."""
         self.choosing.take(column)
 
     def rest_of_groups(self, overlap: Float) -> Float | None:  # noqa: ARG002
         """Return Σa/√ΣH of every group, discounted by what it has in common with the columns that are taken."""
         return None
+
+
+class _ChoiceInOrder(_Choice):
+    """Columns of an order, chosen one by one by a_s(1 − R²_s), R²_s that of column s on the columns that are taken.
+
+    Neighbours in a spectrum correlate so closely that H_js hardly depends on s: with (Σ a)^p/Σ H, one would follow the
+    other. What sets them apart has little variance, but may be what matters. It is found by a pivoted Cholesky
+    decomposition XᵀX = LLᵀ, whose step takes one column of XᵀX.
+    """
+
+    def __init__(
+        self, n_steps: int, past_peak: bool, constraints: Constraints, carried: Float, squared: Float, rounding: float
+    ) -> None:
+        super().__init__(n_steps, None, past_peak, constraints.choosing(len(carried)))
+        self._share = carried / np.maximum(squared, _TINY)
+        self._new, self._least = squared.astype(np.float64), rounding * squared
+        self._factor: list[Float] = []
+
+    def merits(self, carried: Float, total: Float, n_taken: int, may_follow: Mask) -> Float:  # noqa: ARG002
+        """Return a(1 − R²) of each column; −∞ for those that may not follow."""
+        return np.where(may_follow, self._share * np.maximum(self._new, self._least), -np.inf)
+
+    def take(self, column: int, products: Float) -> None:
+        """Take a column x, given Xᵀx."""
+        super().take(column, products)
+        if self._new[column] > self._least[column]:  # otherwise only rounding is left of it
+            explained = sum((row * row[column] for row in self._factor), np.zeros(len(products)))
+            self._factor.append((products - explained) / np.sqrt(self._new[column]))
+            self._new = self._new - self._factor[-1] ** 2
 
 
 class _ChoiceOfGroups(_Choice):
@@ -216,7 +247,7 @@ class _ChoiceOfGroups(_Choice):
             self._left = self._groups == best
         return self._left
 
-    def take(self, column: int) -> None:
+    def take(self, column: int, products: Float) -> None:  # noqa: ARG002
         """Take a column."""
         self._left[column] = False
         self._n_taken += 1
@@ -241,6 +272,9 @@ def _choice(
     order: Indices | None = None,
 ) -> _Choice:
     groups = constraints.groups
+    if constraints.spread and order is None:
+        rounding = _ROUNDINGS * float(np.finfo(X.dtype).eps)
+        return _ChoiceInOrder(n_steps, past_peak, constraints, a, X.squared_norms(), rounding)
     if groups is None or order is not None:
         return _Choice(n_steps, order, past_peak, constraints.choosing(len(a)))
     own = _own_products(X, groups, gram)
@@ -287,9 +321,10 @@ def _path(
         best = _best(merits)
         carried, total = carried + a[best], total + added[best]
         gains.append(a[best] / (np.sqrt(max(added[best], _TINY)) * structure))
-        overlap += gram_column(best, merits) ** 2
+        products = gram_column(best, merits)
+        overlap += products**2
         taken.append(best)
-        choice.take(best)
+        choice.take(best, products)
         curve.append(carried / (np.sqrt(max(total, _TINY)) * structure))
     rest = a / (np.sqrt(np.maximum(2.0 * overlap + squared**2, _TINY)) * structure)
     return AlignmentPath(
