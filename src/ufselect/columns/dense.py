@@ -399,7 +399,7 @@ def squared_norm_of_products(X: Columns) -> float:
 
 def holding_dtype(values: Float, dtype: np.dtype[Any]) -> np.dtype[Any]:
     """Return ``dtype``, or float64 if the largest of the values would overflow or underflow in it."""
-    largest = float(np.abs(values).max())
+    largest = max(float(values.max()), -float(values.min()))  # the magnitudes of many samples would be a copy
     limits = np.finfo(dtype)
     return dtype if largest == 0.0 or float(limits.tiny) <= largest <= float(limits.max) else np.dtype(np.float64)
 
