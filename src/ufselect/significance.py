@@ -65,8 +65,8 @@ def column_significance(
         that it excludes are not tested. By default, the structure is that of the nearest neighbours in 30 principal
         components, without adaptation, which takes a fraction of the time of a fit.
     n_splits : int or "auto", default="auto"
-        Number of random splits. More of them are steadier, and find more if samples are few. "auto" is 3, but 6 for up
-        to 500 samples of more than 60 columns, and 1 for more than 3,000 samples.
+        Number of random splits. More of them are steadier, and find more. "auto" is 6 for more than 60 columns, 3 for
+        fewer, and 1 for more than 3,000 samples.
     fdr : float, default=0.05
         False discovery rate: the expected share of columns without structure among those found.
     batch : array-like of shape (n_samples,), optional

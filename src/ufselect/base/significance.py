@@ -40,8 +40,7 @@ _MORE_SAMPLES = 4  # times as many, if nothing is found
 _FEW_FOUND, _FEW_OF_ALL = 40, 0.05  # found, and as a share of all columns, up to which these are tested again
 _FIRST_SHARE = 0.9  # of the errors that are allowed in all tests together
 _MOST_VALUES = 300_000_000  # of a larger sample, on which nothing may be found either
-_FEW_SAMPLES = 500  # up to which halves of the columns are split more often: their structures vary more
-_SPLITS, _SPLITS_OF_FEW_SAMPLES = 3, 6
+_SPLITS, _SPLITS_INTO_HALVES = 3, 6  # structures of halves vary more than those of all columns but some
 _RESOLUTION_IF_ADAPTED = 2.0  # a tenth of the errors is left for this test, which would take ten times as long
 _DIRECTIONS = 60  # of a sum of kernels
 _FEWEST_COLUMNS_WITH_DEPTH = 200
@@ -347,9 +346,9 @@ class _Tests:
         if not isinstance(given, str):
             return given
         n_samples = len(sample.strata)
-        if n_samples <= _FEW_SAMPLES and sample.n_units > FEW_UNITS:
-            return _SPLITS_OF_FEW_SAMPLES
-        return _SPLITS if n_samples <= MAX_SAMPLES else 1
+        if n_samples > MAX_SAMPLES:
+            return 1
+        return _SPLITS_INTO_HALVES if sample.n_units > FEW_UNITS else _SPLITS
 
     def p_values(self, fdr: float) -> Float:
         """Return the p-value of every unit, small enough for discoveries at this rate."""
