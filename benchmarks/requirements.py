@@ -20,7 +20,7 @@ Sets = Iterable[tuple[int, ...]]
 
 
 def sensors(seed: int, n: int = 150) -> tuple[NDArray[np.float64], list[str]]:
-    """Six sensors of several channels: two see one of two groupings of the samples each, one sees both for its price."""
+    """Six sensors of several channels: two see one of two groupings of the samples each, a dear one sees both."""
     rng = np.random.default_rng(seed)
     one, two = rng.integers(0, 3, (2, n))
 
