@@ -144,6 +144,15 @@ def spectra(options: argparse.Namespace) -> str | None:
     return bands_by_rule(*((range(1), range(100, 101)) if options.quick else ()))
 
 
+def requirements(options: argparse.Namespace) -> str:
+    """Choices within a budget and quotas, beside all subsets and at 20,000 columns."""
+    from requirements import beside_all_subsets, many_columns, search_beside_all_sets
+
+    n_problems, n, d = (2, 200, 600) if options.quick else (20, 500, 20_000)
+    searched = search_beside_all_sets(n_problems, 10 if options.quick else 17)
+    return "\n\n".join([beside_all_subsets(n_problems), searched, many_columns(n, d)])
+
+
 def tool(options: argparse.Namespace) -> str:
     """The command line: start-up, large files and a large page."""
     files, page = (
@@ -186,6 +195,7 @@ PARTS: dict[str, Callable[[argparse.Namespace], str | None]] = {
         missing,
         own_structure,
         spectra,
+        requirements,
         tool,
         gpu,
     )

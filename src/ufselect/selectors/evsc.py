@@ -65,6 +65,8 @@ class EVSC(ClusterSelector):
     min_distance : int or "auto", default=1
         Smallest distance between the indices of two selected features, for features in an order, such as wavelengths.
         "auto" spreads them: of d features, the k-th selected is at least ⌊d/2k⌋ from those before it.
+    requirements : Requirements, dict or None, default=None
+        What the selection has to meet: a budget, quotas, limits or distances (:class:`ufselect.Requirements`).
     fdr : float or None, default=None
         Select among the features that share structure with others at this false discovery rate; None skips the test.
     n_jobs : int or None, default=None
@@ -113,6 +115,7 @@ class EVSC(ClusterSelector):
     exclude: Any = None
     groups: Any = None
     min_distance: int | str = 1
+    requirements: Any = None
     fdr: float | None = None
     n_jobs: int | None = None
     random_state: Any = 0

@@ -85,6 +85,10 @@ class KernelFSASL(GraphSelector):
         "auto" spreads them: of d features, the k-th selected is at least ⌊d/2k⌋ from those before it.
         Then it is the one with the largest product of what it carries of the structure and the share of its variance
         that those do not explain.
+    requirements : Requirements, dict or None, default=None
+        What the selection has to meet: a budget, quotas, limits or distances, and weights
+        (:class:`ufselect.Requirements`). With a budget or quotas, the set of features that agrees best with the
+        structure is selected, which need not use up the budget.
     fdr : float or None, default=None
         Select among the features that share structure with others at this false discovery rate, such as 0.05; the
         others follow, by p-value (:func:`ufselect.significance.column_significance`). None does not test features.
@@ -152,6 +156,10 @@ class KernelFSASL(GraphSelector):
         Name of each group, which is that of its feature if it is alone; only if ``groups`` is given.
     n_groups_ : int
         Number of selected groups; only if ``groups`` is given.
+    cost_ : float
+        What the selected features cost; only if ``requirements`` has costs.
+    outside_limits_ : ndarray of int
+        Indices of the features outside the limits; only if ``requirements`` has limits.
 
     See Also
     --------
@@ -185,6 +193,7 @@ class KernelFSASL(GraphSelector):
     exclude: Any = None
     groups: Any = None
     min_distance: int | str = 1
+    requirements: Any = None
     fdr: float | None = None
     max_iter: int = 4
     tol: float | None = None
@@ -205,6 +214,7 @@ class KernelFSASL(GraphSelector):
         "random_state": ["random_state"],
     }
     _homes = ("tensor", "Dask array")
+    _takes_weights = True
 
     def _learn(self, X: Columns, constraints: Constraints) -> Ranking:
         gram = affordable_gram(X)

@@ -10,7 +10,7 @@ from ufselect.base.ranking import Ranking, rank_by_score
 from ufselect.columns.dense import Columns
 from ufselect.columns.moments import column_spreads, powers_of_two
 
-_PARAMETERS = ("n_features_to_select", "keep", "exclude", "groups", "min_distance", "fdr", "verbose")
+_PARAMETERS = ("n_features_to_select", "keep", "exclude", "groups", "min_distance", "requirements", "fdr", "verbose")
 
 
 @with_parameters
@@ -34,6 +34,8 @@ class MaxVariance(BaseSelector):
     min_distance : int or "auto", default=1
         Smallest distance between the indices of two selected features, for features in an order, such as wavelengths.
         "auto" spreads them: of d features, the k-th selected is at least ⌊d/2k⌋ from those before it.
+    requirements : Requirements, dict or None, default=None
+        What the selection has to meet: a budget, quotas, limits or distances (:class:`ufselect.Requirements`).
     fdr : float or None, default=None
         Select among the features that share structure with others at this false discovery rate; None skips the test.
     verbose : int, default=0
@@ -70,6 +72,7 @@ class MaxVariance(BaseSelector):
     exclude: Any = None
     groups: Any = None
     min_distance: int | str = 1
+    requirements: Any = None
     fdr: float | None = None
     verbose: int = 0
 
