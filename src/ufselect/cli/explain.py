@@ -31,22 +31,28 @@ def explain(
     test_options: options.TestOptions,
     fit_options: options.FitOptions,
     column_options: options.ColumnOptions,
+    requirement_options: options.RequirementOptions,
     read_options: options.ReadOptions,
     parameters: Mapping[str, Any],
 ) -> None:
     """Explain what columns contribute, and which selected columns resemble them."""
     from sklearn import config_context
 
+    required, parameters = ColumnRequirements.of(requirement_options, parameters, data)
     selector = make_selector(method, fit_options, features=features, fdr=test_options.rate, parameters=parameters)
-    choice = ColumnChoice.of(column_options)
-    loaded = load_table(data, read_options, aside=choice.aside, keep=choice.keep)
+    choice = ColumnChoice.of(column_options, data)
+    in_order, keep_copies = required.positions is not None, required.costs is not None
+    loaded = load_table(
+        data, read_options, aside=choice.aside, keep=choice.keep, in_order=in_order, keep_copies=keep_copies
+    )
     variables, aside = loaded.columns_of_variables, loaded.aside
     # Of a near copy, the column that stands for it is explained.
     meant = {column: loaded.originals.get(column, column) for column in columns}
     for column in columns:
         if column not in variables and column not in aside:
             raise typer.BadParameter(why_not_a_column(column, list(variables), aside))
-    notes = [*loaded.notes, *choice.apply(selector, loaded), *loaded.summary]
+    notes = [*loaded.notes, *choice.apply(selector, loaded)]
+    notes += [*required.apply(selector, loaded, choice.groups_of(loaded)), *loaded.summary]
     features_meant = list(dict.fromkeys(name for name in meant.values() if name in variables))
     explained = {}
     if features_meant:

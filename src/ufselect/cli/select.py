@@ -37,6 +37,7 @@ from ufselect.cli.output import (
     write_all,
 )
 from ufselect.cli.reading import LoadedTable, load_table, notes_on_aside, print_all_roles, print_roles
+from ufselect.cli.requirements import ColumnRequirements
 from ufselect.cli.saving import choice_of
 from ufselect.cli.select_dask import refuse_with_dask, select_with_dask
 from ufselect.cli.structure import NamedStructure
@@ -121,6 +122,7 @@ def select(
     test_options: options.TestOptions,
     fit_options: options.FitOptions,
     column_options: options.ColumnOptions,
+    requirement_options: options.RequirementOptions,
     read_options: options.ReadOptions,
     parameters: Mapping[str, Any],
 ) -> None:
@@ -132,14 +134,15 @@ def select(
 
     start = perf_counter()
     fdr = test_options.rate
+    required, parameters = ColumnRequirements.of(requirement_options, parameters, data)
     selector = make_selector(method, fit_options, features=features, fdr=fdr, parameters=parameters)
     if significant:
-        _refuse_with_significant(selector, features, test_options)
-    choice = ColumnChoice.of(column_options)
+        _refuse_with_significant(selector, features, test_options, required)
+    choice = ColumnChoice.of(column_options, data)
     if dask is not None:
         of_one_file = {"output": output, "report": report, "save": save, "image": image, "ordered": ordered}
         of_one_file |= {"significant": significant, "structure": structure}
-        refuse_with_dask(of_one_file | vars(choice) | vars(read_options))
+        refuse_with_dask(of_one_file | vars(choice) | vars(requirement_options) | vars(read_options))
         select_with_dask(data, selector, read_options, scheduler=dask, names=names)
         return
     pixels = _height_and_width(image)
@@ -150,15 +153,17 @@ def select(
     ensure_can_be_written(save, data, "--save", suffix=".json")
     if pixels and read_options.counts is None:
         read_options = replace(read_options, counts=options.Counts.no)
-    in_order = ordered or parameters.get("min_distance", 1) != 1  # of which neighbours may be alike
+    # Neighbours may be alike then.
+    in_order = ordered or required.positions is not None or parameters.get("min_distance", 1) != 1
     named = NamedStructure.of(structure, data)
     loaded = load_table(
         data,
         read_options,
         aside=(*choice.aside, *named.aside),
         keep=choice.keep,
-        keep_values=save is not None or needs_values(output, data),
+        keep_values=save is not None or bool(required.limits) or needs_values(output, data),
         in_order=in_order,
+        keep_copies=required.costs is not None,
         prepare=not pixels,
     )
     if roles:
@@ -167,7 +172,7 @@ def select(
     if pixels and pixels[0] * pixels[1] != (d := loaded.X.shape[1]):
         reason = f"{pixels[0]} × {pixels[1]} is {pixels[0] * pixels[1]:,} pixels, but there are {d:,} columns"
         raise typer.BadParameter(reason, param_hint="--image")
-    notes = [*loaded.notes, *choice.apply(selector, loaded)]
+    notes = [*loaded.notes, *choice.apply(selector, loaded), *required.apply(selector, loaded, choice.groups_of(loaded))]
     batches, command = choice.batches(loaded), shlex.join(["ufselect", *context.obj])
     given, before_fit = named.read(loaded), perf_counter()
     fit_with_notes(selector, loaded.X, batch=batches, fdr=fdr, filled=loaded.filled, structure=given)
@@ -207,12 +212,15 @@ def select(
     say(["", *alignment, *kept, *written, f"Took {time_and_memory(start)}; the fit {fit}."])
 
 
-def _refuse_with_significant(selector: BaseSelector, features: str | None, test_options: options.TestOptions) -> None:
+def _refuse_with_significant(
+    selector: BaseSelector, features: str | None, test_options: options.TestOptions, required: ColumnRequirements
+) -> None:
     """Raise an error if an option contradicts --significant, or the class of an author cannot be told what is found."""
     from sklearn.utils.validation import has_fit_parameter
 
     refused = {"--features": features is not None, "--no-test": test_options.no_test}
-    refused["--min-distance"] = getattr(selector, "min_distance", 1) != 1
+    refused["--min-distance"] = getattr(selector, "min_distance", 1) != 1 or required.min_distance is not None
+    refused |= {"--budget": required.budget is not None, "--families": bool(required.families)}
     refused[f"{type(selector).__name__}, whose fit takes no significance"] = not has_fit_parameter(
         selector, "significance"
     )
