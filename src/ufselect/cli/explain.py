@@ -15,6 +15,7 @@ from ufselect.cli.fitting import fit_with_notes, make_selector, notes_on_fit, ve
 from ufselect.cli.methods import DEFAULT_METHOD
 from ufselect.cli.output import say
 from ufselect.cli.reading import LoadedTable, load_table
+from ufselect.cli.requirements import NamedRequirements
 
 if TYPE_CHECKING:
     from ufselect.base import BaseSelector
@@ -38,10 +39,10 @@ def explain(
     """Explain what columns contribute, and which selected columns resemble them."""
     from sklearn import config_context
 
-    required, parameters = ColumnRequirements.of(requirement_options, parameters, data)
+    required, parameters = NamedRequirements.of(requirement_options, parameters, data)
     selector = make_selector(method, fit_options, features=features, fdr=test_options.rate, parameters=parameters)
     choice = ColumnChoice.of(column_options, data)
-    in_order, keep_copies = required.positions is not None, required.costs is not None
+    in_order, keep_copies = "positions" in required, "costs" in required
     loaded = load_table(
         data, read_options, aside=choice.aside, keep=choice.keep, in_order=in_order, keep_copies=keep_copies
     )

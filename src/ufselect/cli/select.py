@@ -37,7 +37,7 @@ from ufselect.cli.output import (
     write_all,
 )
 from ufselect.cli.reading import LoadedTable, load_table, notes_on_aside, print_all_roles, print_roles
-from ufselect.cli.requirements import ColumnRequirements
+from ufselect.cli.requirements import NamedRequirements
 from ufselect.cli.saving import choice_of
 from ufselect.cli.select_dask import refuse_with_dask, select_with_dask
 from ufselect.cli.structure import NamedStructure
@@ -134,7 +134,7 @@ def select(
 
     start = perf_counter()
     fdr = test_options.rate
-    required, parameters = ColumnRequirements.of(requirement_options, parameters, data)
+    required, parameters = NamedRequirements.of(requirement_options, parameters, data)
     selector = make_selector(method, fit_options, features=features, fdr=fdr, parameters=parameters)
     if significant:
         _refuse_with_significant(selector, features, test_options, required)
@@ -154,16 +154,16 @@ def select(
     if pixels and read_options.counts is None:
         read_options = replace(read_options, counts=options.Counts.no)
     # Neighbours may be alike then.
-    in_order = ordered or required.positions is not None or parameters.get("min_distance", 1) != 1
+    in_order = ordered or "positions" in required or parameters.get("min_distance", 1) != 1
     named = NamedStructure.of(structure, data)
     loaded = load_table(
         data,
         read_options,
         aside=(*choice.aside, *named.aside),
         keep=choice.keep,
-        keep_values=save is not None or bool(required.limits) or needs_values(output, data),
+        keep_values=save is not None or "limits" in required or needs_values(output, data),
         in_order=in_order,
-        keep_copies=required.costs is not None,
+        keep_copies="costs" in required,
         prepare=not pixels,
     )
     if roles:
@@ -213,14 +213,14 @@ def select(
 
 
 def _refuse_with_significant(
-    selector: BaseSelector, features: str | None, test_options: options.TestOptions, required: ColumnRequirements
+    selector: BaseSelector, features: str | None, test_options: options.TestOptions, required: NamedRequirements
 ) -> None:
     """Raise an error if an option contradicts --significant, or the class of an author cannot be told what is found."""
     from sklearn.utils.validation import has_fit_parameter
 
     refused = {"--features": features is not None, "--no-test": test_options.no_test}
-    refused["--min-distance"] = getattr(selector, "min_distance", 1) != 1 or required.min_distance is not None
-    refused |= {"--budget": required.budget is not None, "--families": bool(required.families)}
+    refused["--min-distance"] = getattr(selector, "min_distance", 1) != 1 or "min_distance" in required
+    refused |= {"--budget": "budget" in required, "--families": "families" in required}
     refused[f"{type(selector).__name__}, whose fit takes no significance"] = not has_fit_parameter(
         selector, "significance"
     )

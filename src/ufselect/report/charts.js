@@ -57,19 +57,19 @@ function drawStructure(curves, { names, selected }) {
 function drawCosts(curve) {
   if (!curve) return;
   const { costs, alignment, chosen: selected, budget, columns, counts, unit } = curve;
-  const ofBudget = budget === null ? "" : ` within ${shortNumber(budget)}`;
+  const ofBudget = budget === null ? "" : ` within ${grouped.format(budget)}`;
   lineChart(byId("costs-drawing"), () => ({
     values: alignment,
     places: costs,
     cut: selected + 1,
     cutPlace: budget ?? costs[selected],
-    cutText: `${alignment[selected].toFixed(2)} for ${shortNumber(costs[selected])}${ofBudget}`,
+    cutText: `${alignment[selected].toFixed(2)} for ${grouped.format(costs[selected])}${ofBudget}`,
     dot: true,
     plain: true,
     low: 0,
     titles: ["Cost", "Alignment"],
     describe: (i) => [
-      `Alignment ${alignment[i].toFixed(3)} for ${shortNumber(costs[i])}${i === selected ? ", as selected" : ""}`,
+      `Alignment ${alignment[i].toFixed(3)} for ${grouped.format(costs[i])}${i === selected ? ", as selected" : ""}`,
       `${counted(counts[i], unit)}: ${columns[i].join(", ")}${counts[i] > columns[i].length ? ", …" : ""}`,
     ],
   }));
@@ -243,7 +243,7 @@ function rankTicks({ values, x, width, places, first, last, across }) {
   const wanted = width < 420 ? 3 : 6;
   if (places) {
     const labels = niceTicks(first, last, wanted).filter((tick) => tick >= first && tick <= last);
-    return labels.map((tick) => tickText(across(tick), shortNumber(tick)));
+    return labels.map((tick) => tickText(across(tick), grouped.format(tick)));
   }
   const inside = niceTicks(1, Math.max(values.length, 2), wanted).filter((tick) => tick >= 1 && tick <= values.length && tick % 1 === 0);
   const ticks = inside.includes(1) || x(inside[0]) - x(1) < 40 ? inside : [1, ...inside];

@@ -87,7 +87,7 @@ function tableFields(features) {
           largestFirst: true, value: known(gains), show: (i) => gains[i]?.toFixed(4) ?? "–" }
       : { key: "score", title: "Score", largestFirst: true, value: known(scores), show: (i) => evenNumber(scores[i]) },
     ...(costs ? [{ key: "cost", title: "Cost", hint: "What the column costs, or its group", value: known(costs),
-      show: (i) => (typeof costs[i] === "number" ? shortNumber(costs[i]) : "–") }] : []),
+      show: (i) => (typeof costs[i] === "number" ? grouped.format(costs[i]) : "–") }] : []),
     ...(significance ? [{ key: "q", title: "q", hint: `Smallest false discovery rate at which the column is found to share structure with others; at most ${significance.rate} counts as found`,
       value: known(significance.q), show: (i) => qWithMark(significance, i) }] : []),
     ...(stability ? [{ key: "stability", title: "Stability", hint: `Share of ${features.subsets} from which the column is selected, too; the mark is chance level`,
