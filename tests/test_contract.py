@@ -62,6 +62,7 @@ ORDER = [
     "exclude",
     "groups",
     "min_distance",
+    "requirements",
     "fdr",
     "max_iter",
     "tol",

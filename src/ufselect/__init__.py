@@ -6,6 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from ufselect.base.requirements import Requirements as Requirements
     from ufselect.selectors.cgssl import CGSSL
     from ufselect.selectors.evsc import EVSC
     from ufselect.selectors.fsasl import FSASL
@@ -57,7 +58,9 @@ _FILES = {
 
 
 def __getattr__(name: str) -> Any:
-    """A selector when it is first asked for: scikit-learn takes seconds to import, and pandas with it."""
+    """A selector, or ``Requirements``, when it is first asked for: scikit-learn takes seconds to import, and pandas with it."""
+    if name == "Requirements":  # which is no selector, so that ``__all__`` lists methods alone
+        return import_module("ufselect.base.requirements").Requirements
     if name not in __all__:
         raise AttributeError(f"module 'ufselect' has no attribute {name!r}")
     selector = getattr(import_module(f"ufselect.selectors.{_FILES.get(name, name.lower())}"), name)
@@ -66,4 +69,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *__all__])
+    return sorted([*globals(), *__all__, "Requirements"])

@@ -8,6 +8,7 @@ from ufselect._utils.progress import Iterations
 from ufselect._utils.warnings import warn_not_converged
 from ufselect.base.graph_selectors import ClusterSelector, GraphSelector
 from ufselect.base.ranking import Ranking, rank_by_alignment, rank_by_explanation, rank_by_row_norm, rank_by_score
+from ufselect.base.requirements import Requirements
 from ufselect.base.selector import (
     CHOICE_OF_EDGES,
     COUNT,
@@ -38,6 +39,7 @@ __all__ = [
     "GraphSelector",
     "Iterations",
     "Ranking",
+    "Requirements",
     "affordable_gram",
     "checked_coef",
     "column_blocks",

@@ -30,7 +30,7 @@ class ColumnGroups:
         if isinstance(groups, cls):
             labels: Sequence[Any] = groups.codes.tolist()
         elif isinstance(groups, str):
-            labels = _prefixes(groups, names)
+            labels = prefixes(groups, names)
         elif isinstance(groups, Mapping):
             labels = _mapped(groups, n_columns, names)
         else:
@@ -72,15 +72,15 @@ class ColumnGroups:
         return [self.codes == numbers[each] if isinstance(each, str) and each in numbers else each for each in columns]
 
 
-def _prefixes(text: str, names: Sequence[str] | None) -> list[str | None]:
+def prefixes(text: str, names: Sequence[str] | None, parameter: str = "groups") -> list[str | None]:
     """Return what stands before a separator in the name of each column; None where there is nothing."""
     separator = text.removeprefix(_PREFIX)
     if separator == text or not separator:
-        raise ValueError(f'groups={text!r} must be "prefix:" with the end of the prefix, such as "prefix:=".')
+        raise ValueError(f'{parameter}={text!r} must be "prefix:" with the end of the prefix, such as "prefix:=".')
     if names is None:
-        raise ValueError(f"groups={text!r} needs a name for each column, but the columns of X have no names.")
+        raise ValueError(f"{parameter}={text!r} needs a name for each column, but the columns of X have no names.")
     if not any(name.find(separator) > 0 for name in names):
-        raise ValueError(f"groups={text!r} finds no group: no column has {separator!r} within its name.")
+        raise ValueError(f"{parameter}={text!r} finds no group: no column has {separator!r} within its name.")
     return [name.partition(separator)[0] if name.find(separator) > 0 else None for name in names]
 
 

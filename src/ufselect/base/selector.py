@@ -24,6 +24,7 @@ from ufselect._utils.warnings import warn_not_converged
 from ufselect._utils.wording import counted
 from ufselect.base.groups import ColumnGroups
 from ufselect.base.ranking import Ranking
+from ufselect.base.requirements import ColumnRequirements, Requirements
 from ufselect.base.screening import KeepExclude, Screening, keep_exclude_of
 from ufselect.base.significance import ColumnSignificance, SignificanceTest
 from ufselect.base.structure import TAKING, GivenStructure
@@ -131,6 +132,7 @@ class BaseSelector(SelectorMixin, BaseEstimator, metaclass=ABCMeta):  # type: ig
         "exclude": [None, str, "array-like"],
         "groups": [None, str, Mapping, ColumnGroups, "array-like"],
         "min_distance": COUNT,
+        "requirements": [None, Requirements, ColumnRequirements, Mapping],
         "fdr": [None, *SHARE],
         "verbose": ["verbose"],
     }

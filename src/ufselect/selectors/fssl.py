@@ -72,6 +72,8 @@ class FSSL(ClusterSelector):
         names to labels, or "prefix:=" for the part of the names before "=".
     min_distance : int, default=1
         Smallest distance between the indices of two selected features, for features in an order, such as wavelengths.
+    requirements : Requirements, dict or None, default=None
+        What the selection has to meet: a budget, quotas, limits or distances (:class:`ufselect.Requirements`).
     fdr : float or None, default=None
         Select among the features that share structure with others at this false discovery rate; None skips the test.
     n_jobs : int or None, default=None
@@ -131,6 +133,7 @@ class FSSL(ClusterSelector):
     exclude: Any = None
     groups: Any = None
     min_distance: int = 1
+    requirements: Any = None
     fdr: float | None = None
     n_jobs: int | None = None
     random_state: Any = 0

@@ -82,6 +82,8 @@ class KernelFSASL(GraphSelector):
         names to labels, or "prefix:=" for the part of the names before "=".
     min_distance : int, default=1
         Smallest distance between the indices of two selected features, for features in an order, such as wavelengths.
+    requirements : Requirements, dict or None, default=None
+        What the selection has to meet: a budget, quotas, limits or distances (:class:`ufselect.Requirements`).
     fdr : float or None, default=None
         Select among the features that share structure with others at this false discovery rate, such as 0.05; the
         others follow, by p-value (:func:`ufselect.significance.column_significance`). None does not test features.
@@ -182,6 +184,7 @@ class KernelFSASL(GraphSelector):
     exclude: Any = None
     groups: Any = None
     min_distance: int = 1
+    requirements: Any = None
     fdr: float | None = None
     max_iter: int = 4
     tol: float | None = None

@@ -10,7 +10,7 @@ from ufselect.base.ranking import Ranking, rank_by_score
 from ufselect.columns.dense import Columns
 from ufselect.columns.moments import column_spreads, powers_of_two
 
-_PARAMETERS = ("n_features_to_select", "keep", "exclude", "groups", "min_distance", "fdr", "verbose")
+_PARAMETERS = ("n_features_to_select", "keep", "exclude", "groups", "min_distance", "requirements", "fdr", "verbose")
 
 
 @with_parameters
@@ -33,6 +33,8 @@ class MaxVariance(BaseSelector):
         names to labels, or "prefix:=" for the part of the names before "=".
     min_distance : int, default=1
         Smallest distance between the indices of two selected features, for features in an order, such as wavelengths.
+    requirements : Requirements, dict or None, default=None
+        What the selection has to meet: a budget, quotas, limits or distances (:class:`ufselect.Requirements`).
     fdr : float or None, default=None
         Select among the features that share structure with others at this false discovery rate; None skips the test.
     verbose : int, default=0
@@ -69,6 +71,7 @@ class MaxVariance(BaseSelector):
     exclude: Any = None
     groups: Any = None
     min_distance: int = 1
+    requirements: Any = None
     fdr: float | None = None
     verbose: int = 0
 

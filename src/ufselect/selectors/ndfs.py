@@ -81,6 +81,8 @@ class NDFS(ClusterSelector):
         names to labels, or "prefix:=" for the part of the names before "=".
     min_distance : int, default=1
         Smallest distance between the indices of two selected features, for features in an order, such as wavelengths.
+    requirements : Requirements, dict or None, default=None
+        What the selection has to meet: a budget, quotas, limits or distances (:class:`ufselect.Requirements`).
     fdr : float or None, default=None
         Select among the features that share structure with others at this false discovery rate; None skips the test.
     max_iter : int, default=500
@@ -153,6 +155,7 @@ class NDFS(ClusterSelector):
     exclude: Any = None
     groups: Any = None
     min_distance: int = 1
+    requirements: Any = None
     fdr: float | None = None
     max_iter: int = 500
     tol: float = 5e-4
