@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from difflib import get_close_matches
 from numbers import Integral
 from pathlib import Path
@@ -17,6 +18,7 @@ from ufselect._utils.types import Indices
 from ufselect._utils.wording import counted, listed, occurrences, shown
 from ufselect.base import BaseSelector
 from ufselect.base.groups import ColumnGroups
+from ufselect.base.requirements import Requirements
 from ufselect.base.screening import KeepExclude, called, why_useless
 from ufselect.columns.tabular import as_mask, columns_matching, is_missing, is_pattern, marked_columns
 from ufselect.files import Table, infinite_values, looks_like_counts, missing_values, negative_values
@@ -42,6 +44,7 @@ def select_genes(
     structure: Any = None,
     keep: Any = None,
     exclude: Any = None,
+    requirements: Any = None,
     counts: bool | str = "auto",
     method: str = "KernelFSASL",
     fdr: float | None = 0.05,
@@ -78,6 +81,10 @@ def select_genes(
     exclude : str, sequence of str or mask, optional
         Genes that take no part. Like ``keep``, a name, a shell pattern such as ``"MT-*"``, a boolean column of ``var``,
         or a list of these.
+    requirements : Requirements or dict, optional
+        What the panel has to meet: a budget, quotas of families, weights, limits (:class:`ufselect.Requirements`).
+        ``costs``, ``families``, ``weights`` and ``positions`` can also be the names of columns of ``var``. Limits are of
+        the values as they are in ``adata``, also of counts.
     counts : bool or "auto", default="auto"
         Whether to log-normalise the values; "auto" does so if they are counts.
     method : str, default="KernelFSASL"
@@ -149,6 +156,8 @@ def select_genes(
     of_columns = {key: each for key, each in keep_exclude.parameters.items() if each is not None}
     if params.get("groups") is not None:
         of_columns["groups"] = _groups(adata, params["groups"], names)
+    if requirements is not None:
+        of_columns["requirements"] = _requirements(adata, requirements)
     selector = _selector(method, n_genes, shared, params | of_columns)
     batch = None if batch_key is None else _values_of_cells(adata, batch_key)
     X, are_counts = _numbers(adata, names, layer, counts)
@@ -279,10 +288,26 @@ def _kept_and_excluded(names: Sequence[str], keep: Any, exclude: Any) -> KeepExc
 
 def _groups(adata: AnnData, groups: Any, names: Sequence[str]) -> ColumnGroups | None:
     """Return the groups of genes, also by a column of var, in which genes without a value are alone."""
-    if isinstance(groups, str) and groups in adata.var:
-        labels = adata.var[groups].tolist()
-        groups = {gene: label for gene, label in enumerate(labels) if not is_missing(label)}
-    return ColumnGroups.of(groups, len(names), names)
+    return ColumnGroups.of(_in_var(adata, groups), len(names), names)
+
+
+def _requirements(adata: AnnData, requirements: Any) -> Requirements:
+    """Return requirements with the values of the columns of var that they name."""
+    wanted = Requirements.of(requirements)
+    given = {name: getattr(wanted, name) for name in ("costs", "families", "weights", "positions")}
+    for name, value in given.items():
+        is_column = isinstance(value, str) and value in adata.var
+        if isinstance(value, str) and not is_column and not (name == "families" and value.startswith("prefix:")):
+            known = listed([str(column) for column in adata.var.columns], quoted=True)
+            raise ValueError(f"{name}: var has no column {value!r}; its columns are {known or 'none'}.")
+    return replace(wanted, **{name: _in_var(adata, value) for name, value in given.items()})
+
+
+def _in_var(adata: AnnData, given: Any) -> Any:
+    """Return the values of a column of var by gene, without missing ones; what is no such name is returned as it is."""
+    if not isinstance(given, str) or given not in adata.var:
+        return given
+    return {gene: value for gene, value in enumerate(adata.var[given].tolist()) if not is_missing(value)}
 
 
 def _genes(given: Any, names: Sequence[str], parameter: str) -> Indices:

@@ -41,6 +41,11 @@ def counted(count: int, noun: str) -> str:
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
+def amount(cost: float) -> str:
+    """Return a cost, or another number of any size, without rounding errors of sums."""
+    return f"{cost:,.10g}"
+
+
 def q_value(q: float) -> str:
     """Return a q-value with three decimals."""
     return "< 0.001" if q < 0.0005 else f"{q:.3f}"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from ufselect._utils.wording import counted, percent, q_value
+from ufselect._utils.wording import amount, counted, percent, q_value
 from ufselect.cli.columns import by_variable
 from ufselect.cli.methods import OPTIONS_OF_PARAMETERS, as_literal, check_parameters, class_named
 from ufselect.cli.options import FitOptions, Scale
@@ -256,6 +256,8 @@ def print_ranking(
     """
     import numpy as np
 
+    from ufselect.inspection.requirements import costs_of
+
     columns, best = by_variable(variables), selector.ranking_.argsort(kind="stable")[: selector.n_features_]
     variables = [variables[column] for column in best]
     names = list(dict.fromkeys(variables))
@@ -269,6 +271,9 @@ def print_ranking(
         gains = np.diff(aligned, prepend=0.0)
         texts = {"gain": [f"{value:.4f}" for value in gains], "alignment": [f"{value:.3f}" for value in aligned]}
         figures = {title: each + ["–"] * (len(shown) - len(each)) for title, each in texts.items()}
+    if (costs := costs_of(selector)) is not None:
+        of_variables = [np.fmax.reduce(costs[columns[name]]) for name in shown]
+        figures["cost"] = ["" if np.isnan(cost) else amount(cost) for cost in of_variables]
     if hasattr(selector, "q_values_"):
         figures["q"] = [q_value(selector.q_values_[columns[name][0]]) for name in shown]
     if missing and any(name in missing for name in shown):

@@ -19,7 +19,7 @@ from ufselect.cli.options import RequirementOptions
 if TYPE_CHECKING:
     from ufselect.base import BaseSelector
     from ufselect.base.groups import ColumnGroups
-    from ufselect.base.requirements import ColumnRequirements
+    from ufselect.base.requirements import ColumnRequirements, Requirements
     from ufselect.cli.reading import LoadedTable
 
 _OPTIONS = {"limits": "--limit"}  # of fields that are called otherwise
@@ -71,7 +71,7 @@ class NamedRequirements:
             raise typer.BadParameter(reason, param_hint=_option_of(next(iter(self.fields))))
         excluded = set(selector.get_params().get("exclude") or ())
         required = self._of_variables(loaded, groups, excluded)
-        selector.set_params(requirements=_of_columns(required, loaded))
+        selector.set_params(requirements=_of_columns(required, self.fields, loaded))
         return []
 
     def _of_variables(
@@ -102,20 +102,23 @@ class NamedRequirements:
             raise typer.BadParameter(reason.rstrip("."), param_hint=_option_of(field)) from error
 
 
-def _of_columns(required: ColumnRequirements, loaded: LoadedTable) -> ColumnRequirements:
+def _of_columns(required: ColumnRequirements, given: Mapping[str, Any], loaded: LoadedTable) -> Requirements:
     """Return requirements of the columns of X, given those of the variables; the columns of one share its cost."""
     import numpy as np
 
+    from ufselect import Requirements
+
     place = {name: number for number, name in enumerate(loaded.columns_of_variables)}
     variable = np.array([place[name] for name in loaded.variables])
-    of_columns = {
-        name: values[variable]
-        for name in ("costs", "families", "weights", "positions")
-        if (values := getattr(required, name)) is not None
-    }
-    if "costs" in of_columns:
-        of_columns["costs"] = of_columns["costs"] / np.bincount(variable)[variable]
-    return replace(required, **of_columns)
+    of_columns: dict[str, Any] = {}
+    for name in ("costs", "weights", "positions"):
+        if (values := getattr(required, name)) is not None:
+            shares = np.bincount(variable) if name == "costs" else np.ones(len(place))
+            of_columns[name] = (values / shares)[variable].tolist()
+    if required.families is not None:
+        codes = enumerate(required.families[variable].tolist())
+        of_columns["families"] = {column: required.family_names[code] for column, code in codes if code >= 0}
+    return Requirements(**dict(given) | of_columns)
 
 
 def _known(

@@ -16,6 +16,7 @@ from ufselect._utils.wording import percent
 from ufselect.columns.moments import column_moments
 from ufselect.columns.tabular import dense_part
 from ufselect.inspection import Reconstruction, gains_of
+from ufselect.inspection.requirements import costs_of
 from ufselect.report.columns import (
     Correlations,
     Markers,
@@ -115,6 +116,7 @@ def _features(findings: Findings) -> dict[str, Any]:
         "stabilityByChance": None if stability is None else stability.frequency_by_chance,
         "subsets": None if stability is None else stability.subsets,
         "gains": None if gains is None else _rounded(gains),
+        "costs": _costs_of_variables(study),
         "variables": _variables(study, gains),
         "significance": _significance(study, best),
         "missing": None if study.missing is None or not study.missing.any() else _rounded(study.missing[best]),
@@ -142,6 +144,14 @@ def _features(findings: Findings) -> dict[str, Any]:
         "copies": [int(study.selector.copies_[column]) >= 0 for column in best],
         "explanations": explanations(study),
     }
+
+
+def _costs_of_variables(study: Study) -> list[float | None] | None:
+    """Return what the variables cost, best first, a group beside its best one; None if there are no costs."""
+    costs = costs_of(study.selector)
+    if costs is None:
+        return None
+    return plain_numbers(np.array([np.fmax.reduce(costs[study.best_first[ranks]]) for _, ranks in study.best_variables]))
 
 
 def _variables(study: Study, gains: Float | None) -> dict[str, Any] | None:
