@@ -58,7 +58,7 @@ _FILES = {
 
 
 def __getattr__(name: str) -> Any:
-    """A selector, or ``Requirements``, when it is first asked for: scikit-learn takes seconds to import, and pandas with it."""
+    """A selector or ``Requirements`` when first asked for: scikit-learn takes seconds to import, and pandas with it."""
     if name == "Requirements":  # which is no selector, so that ``__all__`` lists methods alone
         return import_module("ufselect.base.requirements").Requirements
     if name not in __all__:

@@ -154,7 +154,9 @@ class ColumnRequirements:
 
     def unit_costs(self, groups: Indices | None) -> Float | None:
         """Return what each column costs, or each group."""
-        return self.costs if self.costs is None or groups is None else np.bincount(groups, self.costs) + 0.0
+        if self.costs is None or groups is None:
+            return self.costs
+        return np.bincount(groups, self.costs).astype(np.float64)
 
     def within_limits(self, statistics: Mapping[str, Float], n_columns: int) -> Mask:
         """Return which columns lie within all limits, given the statistics that are limited."""

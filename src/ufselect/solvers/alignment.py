@@ -243,11 +243,11 @@ def _choice(
     groups = constraints.groups
     if groups is None or order is not None:
         return _Choice(n_steps, order, past_peak, constraints.choosing(len(a)))
-    own = _own_products(X, groups, gram)
+    own = own_products(X, groups, gram)
     return _ChoiceOfGroups(n_steps, past_peak, constraints, groups, np.bincount(groups, a).astype(np.float64), own)
 
 
-def _own_products(X: Columns, groups: Indices, gram: Float | None) -> Float:
+def own_products(X: Columns, groups: Indices, gram: Float | None) -> Float:
     """Return ‖XᵤᵀXᵤ‖² of the columns of every group u."""
     order = np.argsort(groups, kind="stable")
     found: Float = np.bincount(groups, X.squared_norms() ** 2).astype(np.float64)
