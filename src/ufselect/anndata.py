@@ -18,7 +18,7 @@ from ufselect._utils.types import Indices
 from ufselect._utils.wording import counted, listed, occurrences, shown
 from ufselect.base import BaseSelector
 from ufselect.base.groups import ColumnGroups
-from ufselect.base.requirements import Requirements
+from ufselect.base.requirements import ColumnRequirements, Requirements
 from ufselect.base.screening import KeepExclude, called, why_useless
 from ufselect.columns.tabular import as_mask, columns_matching, is_missing, is_pattern, marked_columns
 from ufselect.files import Table, infinite_values, looks_like_counts, missing_values, negative_values
@@ -26,6 +26,7 @@ from ufselect.files.annotated import annotate, annotated_numbers, entry_of
 from ufselect.files.errors import UnreadableError
 from ufselect.inspection.choices import recorded_selection
 from ufselect.inspection.reconstruction import Reconstruction, reconstruction_of
+from ufselect.inspection.requirements import within_limits
 from ufselect.preprocessing import LogNormalize
 from ufselect.significance import fit_tested
 
@@ -83,8 +84,8 @@ def select_genes(
         or a list of these.
     requirements : Requirements or dict, optional
         What the panel has to meet: a budget, quotas of families, weights, limits (:class:`ufselect.Requirements`).
-        ``costs``, ``families``, ``weights`` and ``positions`` can also be the names of columns of ``var``. Limits are of
-        the values as they are in ``adata``, also of counts.
+        ``costs``, ``families``, ``weights`` and ``positions`` can also be the names of columns of ``var``. Limits hold
+        for the values as they are in ``adata``, also for counts.
     counts : bool or "auto", default="auto"
         Whether to log-normalise the values; "auto" does so if they are counts.
     method : str, default="KernelFSASL"
@@ -156,11 +157,14 @@ def select_genes(
     of_columns = {key: each for key, each in keep_exclude.parameters.items() if each is not None}
     if params.get("groups") is not None:
         of_columns["groups"] = _groups(adata, params["groups"], names)
+    table = _table(adata, names, layer)
     if requirements is not None:
-        of_columns["requirements"] = _requirements(adata, requirements)
+        wanted = _requirements(adata, requirements)
+        of_columns |= _within_limits(table, wanted, keep_exclude, of_columns.get("groups"))
+        of_columns["requirements"] = replace(wanted, limits=None)
     selector = _selector(method, n_genes, shared, params | of_columns)
     batch = None if batch_key is None else _values_of_cells(adata, batch_key)
-    X, are_counts = _numbers(adata, names, layer, counts)
+    X, are_counts = _numbers(table, counts)
     kept = keep_exclude.keep
     if len(kept) and (reason := why_useless(X[:, kept], [names[index] for index in kept])):
         raise ValueError(f"keep: {reason}.")
@@ -234,7 +238,7 @@ def reconstruct_genes(
         raise ValueError("var has no column 'ufselect_selected'; call select_genes first, or give genes.")
     panel = _genes(adata.var["ufselect_selected"] if genes is None else genes, names, "genes")
     groups = None if group_key is None else _values_of_cells(adata, group_key)
-    X, _ = _numbers(adata, names, layer, counts)
+    X, _ = _numbers(_table(adata, names, layer), counts)
     found = reconstruction_of(X, panel, labels=groups, random_state=random_state)
     adata.var["ufselect_r2"] = found.r2
     return found
@@ -255,10 +259,8 @@ def _check(adata: Any, copy: bool) -> None:
         raise ValueError("The X of adata is in a file, so it cannot be copied; call adata.to_memory() first.")
 
 
-def _numbers(adata: AnnData, names: Sequence[str], layer: str | None, counts: bool | str) -> tuple[Any, bool]:
-    """Return X or a layer as a method sees it, and whether the values were taken as counts."""
-    if counts not in (True, False, "auto"):
-        raise ValueError(f'counts={counts!r} must be True, False or "auto".')
+def _table(adata: AnnData, names: Sequence[str], layer: str | None) -> Table:
+    """Return X or a layer; raise an error if a value is missing or infinite."""
     try:
         table = Table(annotated_numbers(adata, layer), tuple(names), {}, {}, None, Path("adata"))
     except UnreadableError as error:
@@ -266,6 +268,13 @@ def _numbers(adata: AnnData, names: Sequence[str], layer: str | None, counts: bo
     for kind, found in {"missing": missing_values(table), "infinite": infinite_values(table)}.items():
         if found:
             raise ValueError(f"{occurrences(kind, found)}; replace them, or remove these genes.")
+    return table
+
+
+def _numbers(table: Table, counts: bool | str) -> tuple[Any, bool]:
+    """Return values as a method sees them, and whether they were taken as counts."""
+    if counts not in (True, False, "auto"):
+        raise ValueError(f'counts={counts!r} must be True, False or "auto".')
     if counts is False or (counts == "auto" and not looks_like_counts(table)):
         return table.X, False
     if negative := negative_values(table):
@@ -301,6 +310,21 @@ def _requirements(adata: AnnData, requirements: Any) -> Requirements:
             known = listed([str(column) for column in adata.var.columns], quoted=True)
             raise ValueError(f"{name}: var has no column {value!r}; its columns are {known or 'none'}.")
     return replace(wanted, **{name: _in_var(adata, value) for name, value in given.items()})
+
+
+def _within_limits(table: Table, wanted: Requirements, keep_exclude: KeepExclude, groups: Any) -> dict[str, Any]:
+    """Return the genes to exclude with those outside the limits, with their groups; kept genes stay."""
+    required = ColumnRequirements.of(Requirements(limits=wanted.limits), table.shape[1], None)
+    if required is None or not required.limits:
+        return {}
+    outside = np.flatnonzero(~within_limits(table.X, required))
+    kept = keep_exclude.keep
+    if groups is not None:
+        outside, kept = groups.with_members_of(outside), groups.with_members_of(kept)
+    exclude = np.union1d(keep_exclude.exclude, np.setdiff1d(outside, kept))
+    if len(exclude) == table.shape[1]:
+        raise ValueError(required.sentence_of_limits().replace("column", "gene"))
+    return {"exclude": exclude.tolist() or None}
 
 
 def _in_var(adata: AnnData, given: Any) -> Any:

@@ -282,11 +282,11 @@ def _values_in_var(data: Path, key: str, option: str) -> dict[str, str]:
 def pairs_in_file(path: Path, option: str, what: str) -> dict[str, str]:
     """Return what a file with lines COLUMN,``what`` says of each column.
 
-    A first line of just that does not count. Semicolons and tabs may stand for commas.
+    A first line that ends with the name of ``what`` does not count. Semicolons and tabs may stand for commas.
     """
     lines = names_in_file(path, option)
     rows = next(filter(_are_pairs, (_fields(lines, delimiter) for delimiter in ",;\t")), _fields(lines, ","))
-    if [field.casefold() for field in rows[0]] == ["column", what.casefold()]:
+    if rows[0] and rows[0][-1].casefold() == what:
         del rows[0]
     pairs: dict[str, str] = {}
     for row in rows:

@@ -101,8 +101,8 @@ def _selected_anew(
         )
     if record.get("requirements"):
         raise ValueError(
-            "The choice was made by requirements, such as a budget, which it does not store; select from the other file "
-            "by them, with --save, and compare the two choices."
+            "The choice had requirements, such as a budget, which it does not store; select from the other file with "
+            "them and --save, and compare the two choices."
         )
     batch = record.get("batch_key") or ""
     counts = options.Counts.yes if record.get("counts") else options.Counts.no

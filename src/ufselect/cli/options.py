@@ -277,17 +277,15 @@ class RequirementOptions:
     ] = ""
     budget: Annotated[
         float | None,
-        typer.Option(
-            "--budget", metavar="COST", help="Select the best columns that cost no more than this together."
-        ),
+        typer.Option("--budget", metavar="COST", help="Select the best columns that cost no more than this together."),
     ] = None
     families: Annotated[
         str,
         typer.Option(
             "--families",
             metavar="FILE.csv|prefix:_|var:COLUMN",
-            help="Families of columns for --at-most and --at-least: a file with lines COLUMN,FAMILY, what stands before "
-            "_ in the names of columns, or a column of var of an .h5ad file. Columns in no family are not limited.",
+            help="Families of columns for --at-most and --at-least: a file with lines COLUMN,FAMILY, what stands "
+            "before _ in the names of columns, or a column of var of an .h5ad file. Columns in none are not limited.",
             show_default="none",
         ),
     ] = ""

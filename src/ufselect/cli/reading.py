@@ -171,8 +171,8 @@ def load_table(
 
     Columns in ``aside`` are no features, besides those in the options; those in ``keep`` are, whatever they hold.
     Unless ``keep_values``, counts are normalised in place. Of columns ``in_order``, as wavelengths are, neighbours may
-    be alike, and text is no feature. Unless ``keep_copies``, near copies are set aside. Unless ``prepare``, columns are as
-    they are. ``like`` gives columns their roles.
+    be alike, and text is no feature. Unless ``keep_copies``, near copies are set aside. Unless ``prepare``, columns are
+    as they are. ``like`` gives columns their roles.
     """
     from ufselect.files import check_still_numeric, infinite_values, missing_values, read_table, with_medians
 

@@ -6,7 +6,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -71,12 +71,21 @@ class NamedRequirements:
             raise typer.BadParameter(reason, param_hint=_option_of(next(iter(self.fields))))
         excluded = set(selector.get_params().get("exclude") or ())
         required = self._of_variables(loaded, groups, excluded)
-        selector.set_params(requirements=_of_columns(required, self.fields, loaded))
-        return []
+        outside = _outside_limits(required, loaded)
+        kept, notes = {loaded.variables[column] for column in selector.get_params().get("keep") or ()}, []
+        if outside := _whole_groups(outside, groups, loaded) - _whole_groups(kept, groups, loaded):
+            columns = loaded.columns_of_variables
+            excluded.update(column for name in outside for column in columns[name])
+            if len(excluded) == len(loaded.variables):
+                reason = required.sentence_of_limits().removeprefix("limits: ").rstrip(".")
+                raise typer.BadParameter(reason, param_hint=_option_of("limits"))
+            notes = [f"Outside the limits, and excluded: {counted(len(outside), 'column')}."]
+            selector.set_params(exclude=sorted(excluded))
+        given = {name: value for name, value in self.fields.items() if name != "limits"}
+        selector.set_params(requirements=_of_columns(required, given, loaded) if given else None)
+        return notes
 
-    def _of_variables(
-        self, loaded: LoadedTable, groups: ColumnGroups | None, excluded: set[int]
-    ) -> ColumnRequirements:
+    def _of_variables(self, loaded: LoadedTable, groups: ColumnGroups | None, excluded: set[int]) -> ColumnRequirements:
         """Return the requirements by the number of each variable; those that are excluded need no cost or position."""
         from ufselect.base.requirements import ColumnRequirements, Requirements
 
@@ -94,12 +103,37 @@ class NamedRequirements:
             if field in given:
                 given[field] = dict.fromkeys(left_out, 0.0) | given[field]
         try:
-            return ColumnRequirements.of(Requirements(**given), len(variables), variables, groups)
+            required = ColumnRequirements.of(Requirements(**given), len(variables), variables, groups)
         except ValueError as error:
-            field, separator, reason = str(error).partition(": ")
-            if not separator or field not in given:
+            field = next((name for name in given if str(error).startswith(name)), "")
+            if not field:
                 raise
-            raise typer.BadParameter(reason.rstrip("."), param_hint=_option_of(field)) from error
+            reason = str(error).removeprefix(f"{field}: ").rstrip(".")
+            raise typer.BadParameter(reason, param_hint=_option_of(field)) from error
+        assert required is not None  # since some are given
+        return required
+
+
+def _outside_limits(required: ColumnRequirements, loaded: LoadedTable) -> set[str]:
+    """Return the variables whose values in the file are outside the limits; categories have none."""
+    from ufselect.inspection.requirements import within_limits
+
+    place = {name: number for number, name in enumerate(loaded.table.names)}
+    categories = {each.name for each in loaded.roles if each.role == "category"}
+    names = [name for name in loaded.columns_of_variables if name in place and name not in categories]
+    if not required.limits or not names:
+        return set()
+    inside = within_limits(loaded.table.X, required)
+    return {name for name in names if not inside[place[name]]}
+
+
+def _whole_groups(names: set[str], groups: ColumnGroups | None, loaded: LoadedTable) -> set[str]:
+    """Return all variables of the groups of some variables."""
+    if groups is None:
+        return names
+    variables = list(loaded.columns_of_variables)
+    codes = {code for name, code in zip(variables, groups.codes.tolist(), strict=True) if name in names}
+    return {name for name, code in zip(variables, groups.codes.tolist(), strict=True) if code in codes}
 
 
 def _of_columns(required: ColumnRequirements, given: Mapping[str, Any], loaded: LoadedTable) -> Requirements:
@@ -140,9 +174,10 @@ def _option_of(field: str) -> str:
 
 def _check_together(options: RequirementOptions, parameters: Mapping[str, Any]) -> None:
     """Raise an error if an option is given without the one that it needs, or with a value that cannot be."""
-    budget, distance = options.budget, parameters.get("min_distance")
+    budget: Any = options.budget
+    distance: Any = parameters.get("min_distance")
     quotas = {"--at-most": options.at_most, "--at-least": options.at_least}
-    lacking = {
+    lacking: dict[tuple[str, str], Any] = {
         ("--budget", "--costs, with what each column costs"): budget is not None and not options.costs,
         ("--families", "--at-most or --at-least"): options.families and not any(quotas.values()),
         ("--positions", "--min-distance, in their unit"): options.positions and distance is None,

@@ -172,7 +172,11 @@ def select(
     if pixels and pixels[0] * pixels[1] != (d := loaded.X.shape[1]):
         reason = f"{pixels[0]} × {pixels[1]} is {pixels[0] * pixels[1]:,} pixels, but there are {d:,} columns"
         raise typer.BadParameter(reason, param_hint="--image")
-    notes = [*loaded.notes, *choice.apply(selector, loaded), *required.apply(selector, loaded, choice.groups_of(loaded))]
+    notes = [
+        *loaded.notes,
+        *choice.apply(selector, loaded),
+        *required.apply(selector, loaded, choice.groups_of(loaded)),
+    ]
     batches, command = choice.batches(loaded), shlex.join(["ufselect", *context.obj])
     given, before_fit = named.read(loaded), perf_counter()
     fit_with_notes(selector, loaded.X, batch=batches, fdr=fdr, filled=loaded.filled, structure=given)

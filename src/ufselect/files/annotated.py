@@ -164,7 +164,11 @@ def read_var(path: Path, key: str) -> dict[str, Any]:
     else:
         data = load_annotated(path)
     if key not in data.var:
-        known = f"its columns are {listed(map(str, data.var.columns), quoted=True)}" if len(data.var.columns) else "it has none"
+        known = (
+            f"its columns are {listed([*map(str, data.var.columns)], quoted=True)}"
+            if len(data.var.columns)
+            else "it has none"
+        )
         raise UnreadableError(f"has no column {key!r} in var; {known}.")
     present = data.var[key].dropna()
     return dict(zip(map(str, present.index), present.tolist(), strict=True))

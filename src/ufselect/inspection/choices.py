@@ -27,8 +27,8 @@ from ufselect.files.choice import Choice, Resampled, plain
 from ufselect.files.summaries import ColumnSummary, summaries_of
 from ufselect.files.table import Selection
 from ufselect.inspection.drift import Drift, column_drift
-from ufselect.inspection.requirements import recorded_requirements
 from ufselect.inspection.refits import CountedFits, clone_as_fitted, fits_to_subsets
+from ufselect.inspection.requirements import recorded_requirements
 from ufselect.inspection.stability import NearCopies
 
 MOST_SUMMARIZED = 3000  # columns

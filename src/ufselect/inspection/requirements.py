@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
-from ufselect._utils.types import Float
+from ufselect._utils.types import Float, Mask
 from ufselect.base import BaseSelector
 from ufselect.base.groups import ColumnGroups
 from ufselect.base.requirements import ColumnRequirements
 from ufselect.base.screening import keep_exclude_of
+from ufselect.columns.moments import column_extremes, column_spreads
 from ufselect.columns.tabular import column_names
 
 
@@ -39,6 +41,25 @@ def costs_of(selector: BaseSelector) -> Float | None:
     return found
 
 
+def within_limits(X: Any, required: ColumnRequirements) -> Mask:
+    """Return which columns of X lie within all limits, by the values that are not missing."""
+    found = _statistics(X)
+    incomplete = [] if sp.issparse(X) else np.flatnonzero(np.isnan(found["mean"])).tolist()
+    for column in incomplete:
+        values = X[:, [column]]
+        for name, (value,) in _statistics(values[~np.isnan(values[:, 0])]).items():
+            found[name][column] = value
+    return required.within_limits(found, X.shape[1])
+
+
+def _statistics(X: Any) -> dict[str, Float]:
+    """Return the statistics of columns that may be limited."""
+    mean, deviation = column_spreads(X)
+    low, high = column_extremes(X)
+    nonzero = (X != 0).sum(axis=0) / X.shape[0]
+    return {"mean": mean, "deviation": deviation, "min": low, "max": high, "nonzero": nonzero}
+
+
 def recorded_requirements(selector: BaseSelector) -> dict[str, Any] | None:
     """Return the requirements of a fitted selector in words and numbers, without those of single columns."""
     required, _ = requirements_of(selector)
@@ -46,7 +67,9 @@ def recorded_requirements(selector: BaseSelector) -> dict[str, Any] | None:
         return None
     of_families = {"at_most": (required.at_most, np.inf), "at_least": (required.at_least, 0)}
     quotas = {
-        name: [f"{family}={count:g}" for family, count in zip(required.family_names, counts, strict=True) if count != none]
+        name: [
+            f"{family}={count:g}" for family, count in zip(required.family_names, counts, strict=True) if count != none
+        ]
         for name, (counts, none) in of_families.items()
     }
     limits = [

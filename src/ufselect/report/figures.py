@@ -151,7 +151,9 @@ def _costs_of_variables(study: Study) -> list[float | None] | None:
     costs = costs_of(study.selector)
     if costs is None:
         return None
-    return plain_numbers(np.array([np.fmax.reduce(costs[study.best_first[ranks]]) for _, ranks in study.best_variables]))
+    return plain_numbers(
+        np.array([np.fmax.reduce(costs[study.best_first[ranks]]) for _, ranks in study.best_variables])
+    )
 
 
 def _variables(study: Study, gains: Float | None) -> dict[str, Any] | None:
