@@ -245,7 +245,7 @@ def _learner(selector: BaseSelector) -> Learner:
     """Return a function that learns a structure from some columns by clones of a selector."""
     name = type(selector).__name__
     plain: dict[str, Any] = {"keep": None, "exclude": None, "groups": None, "min_distance": 1, "fdr": None}
-    plain |= {"n_features_to_select": 1.0, "verbose": 0}
+    plain |= {"requirements": None, "n_features_to_select": 1.0, "verbose": 0}
     known = selector.get_params(deep=False)
     silent = clone(selector).set_params(**{key: each for key, each in plain.items() if key in known})
 

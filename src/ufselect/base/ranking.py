@@ -14,14 +14,19 @@ from ufselect._utils.policy import LARGEST_DENSE_SYSTEM
 from ufselect._utils.types import Float, Indices
 from ufselect.columns.constraints import Constraints
 from ufselect.columns.dense import Columns
+from ufselect.columns.unit_requirements import UnitRequirements
 from ufselect.solvers.alignment import (
     AlignmentPath,
     StructureFactor,
     alignment_path,
     alignment_path_of_several,
     alignments_with,
+    carried_of,
+    norm_of,
     r2_curve,
+    weighted,
 )
+from ufselect.solvers.choice_within import UnitsOfColumns
 
 MOST_SUFFICIENT = 500
 """Largest number of columns that "auto" considers; every further one takes a product with X."""
@@ -53,6 +58,8 @@ class Ranking:
         R² of the embedding on the best 1, 2, … columns; becomes ``r2_curve_``.
     alignments : ndarray of shape (d,), optional
         Alignment of every column by itself; becomes ``alignments_``.
+    n_chosen : int, optional
+        Number of columns, first in the order, that are the best choice within requirements.
     alignments_of : callable, optional
         From other columns of the same samples to their alignments with the learned structure.
     attributes : dict, optional
@@ -67,6 +74,7 @@ class Ranking:
     alignment_curve: Float | None = field(default=None, kw_only=True)
     r2_curve: Float | None = field(default=None, kw_only=True)
     alignments: Float | None = field(default=None, kw_only=True)
+    n_chosen: int | None = field(default=None, kw_only=True)
     alignments_of: Callable[[Columns], Float] | None = field(default=None, kw_only=True)
     attributes: Mapping[str, Any] = field(default_factory=dict, kw_only=True)
 
@@ -101,13 +109,27 @@ class Ranking:
 
         The sufficient columns are those of whole groups, and far enough apart.
         """
+        if self.n_chosen is not None:
+            return replace(self, n_sufficient=self.n_chosen)
         order = in_groups(self.order, self.scores, constraints.groups)
         arranged, n_open = constraints.arranged(order)
+        if constraints.within is not None:
+            return self._of_units_within(arranged, n_open, constraints, constraints.within)
         enough = min(max(self.n_sufficient, len(constraints.first)), n_open)
         if constraints.groups is not None:
             ends = constraints.ends(arranged)
             enough = int(ends[np.searchsorted(ends, enough)])
         return replace(self, order=order, n_sufficient=enough)
+
+    def _of_units_within(
+        self, arranged: Indices, n_open: int, constraints: Constraints, within: UnitRequirements
+    ) -> Ranking:
+        """The best columns as far as requirements allow: as many as are wanted, or sufficient."""
+        ends = constraints.ends(arranged)
+        ends = ends[ends <= n_open]
+        enough = int(np.searchsorted(ends, self.n_sufficient)) + 1 if constraints.count is None else constraints.count
+        n_units = min(max(enough, within.fewest_possible), len(ends))
+        return replace(self, order=arranged, n_sufficient=int(ends[n_units - 1]))
 
     def with_attributes(self, **attributes: Any) -> Ranking:
         """The same ranking with further fitted attributes."""
@@ -278,23 +300,48 @@ def rank_by_alignment(
     -------
     Ranking
     """
+    chance = None
+    if constraints.within is not None:
+        constraints, chance = _within_requirements(X, structures, constraints, gram, random_state)
+    count = constraints.count
     path = alignment_path_of_several(
-        X,
-        structures,
-        steps_to_show(constraints.count),
-        past_peak=constraints.count is None,
-        gram=gram,
-        constraints=constraints,
+        X, structures, steps_to_show(count), past_peak=count is None, gram=gram, constraints=constraints
     )
-    ends = constraints.ends(path.order)
-    curve = path.curve[ends - 1]
-    if constraints.count is None:
-        curve = curve - _by_chance(X, structures, len(ends), constraints.groups, random_state)
     r2 = r2_curve(X, Z, path.order, gram=None if gram is None else gram[np.ix_(path.order, path.order)])
     ranked = rank_along(path, r2, constraints)
     alignments_of = partial(alignments_with, structures=[each.T for each in structures])
-    sufficient = int(ends[peak_of(curve) - 1])
-    return replace(ranked, n_sufficient=sufficient, coef=W, embedding=Z, alignments_of=alignments_of)
+    ranked = replace(ranked, coef=W, embedding=Z, alignments_of=alignments_of)
+    if constraints.within is not None:
+        attributes = {} if chance is None else {"chance_curve_": chance}
+        return replace(ranked, n_chosen=len(constraints.first)).with_attributes(**attributes)
+    ends = constraints.ends(path.order)
+    curve = path.weighted_curve[ends - 1]
+    if count is None:
+        curve = curve - _by_chance(X, structures, len(ends), constraints, random_state)
+    return replace(ranked, n_sufficient=int(ends[peak_of(curve) - 1]))
+
+
+def _within_requirements(
+    X: Columns, structures: Sequence[StructureFactor], constraints: Constraints, gram: Float | None, random_state: Any
+) -> tuple[Constraints, Float | None]:
+    """Choose the best columns within requirements, which then come first; return the alignment by chance as well.
+
+    If the number of columns is open and there are more columns than samples, the alignment by chance counts against
+    that of a choice. Entry m is that of m shuffled columns or groups.
+    """
+    within, groups, chance = constraints.within, constraints.groups, None
+    assert within is not None
+    structure = norm_of(X, structures)
+    if constraints.count is None and X.shape[1] > X.shape[0]:
+        free = Constraints(groups=groups, weights=constraints.weights)
+        path = alignment_path_of_several(X, structures, MOST_SUFFICIENT, past_peak=True, gram=gram, constraints=free)
+        by_chance = _by_chance(X, structures, len(free.ends(path.order)), free, random_state)
+        chance = np.concatenate([[0.0], np.asarray(by_chance)])
+    units = UnitsOfColumns(X, weighted(carried_of(structures), constraints), groups, gram)
+    chosen = units.columns_of(units.best(within, chance=None if chance is None else structure * chance))
+    n_chosen = len(chosen) if groups is None else len(np.unique(groups[chosen]))
+    leading = constraints.first[np.isin(constraints.first, chosen)]
+    return replace(constraints, count=n_chosen, first=chosen, leading=leading, positions=None, min_distance=1), chance
 
 
 def rank_along(path: AlignmentPath, r2: Float, constraints: Constraints) -> Ranking:
@@ -303,7 +350,7 @@ def rank_along(path: AlignmentPath, r2: Float, constraints: Constraints) -> Rank
     The first ones come first whatever their gain; after them gains do not rise, with groups within each group. The
     columns up to the peak of the alignment are sufficient.
     """
-    groups, n_first = constraints.groups, len(constraints.first)
+    groups, n_first = constraints.groups, constraints.n_leading
     if groups is None:
         gains = falling_after(path.gains, n_first)
         scores = np.minimum(path.rest, gains[-1]) if len(gains) > n_first else path.rest.copy()
@@ -329,16 +376,17 @@ def falling_after(gains: Float, n_first: int) -> Float:
 
 
 def _by_chance(
-    X: Columns, structures: Sequence[StructureFactor], length: int, groups: Indices | None, random_state: Any
+    X: Columns, structures: Sequence[StructureFactor], length: int, constraints: Constraints, random_state: Any
 ) -> Float | float:
     """Return what the best shuffled columns, or groups of them, reach on average if d > n; 0 if not."""
     n, d = X.shape
     if d <= n:
         return 0.0
-    rng, free = check_random_state(random_state), Constraints(groups=groups)
+    rng = check_random_state(random_state)
+    free = Constraints(groups=constraints.groups, weights=constraints.weights)
     T = X.centered_like(np.hstack([each.T / np.linalg.norm(each.T) for each in structures]))
     paths = [alignment_path(X.shuffled(rng), T, length, constraints=free) for _ in range(_N_SHUFFLED)]
-    return np.asarray(np.mean([path.curve[free.ends(path.order) - 1] for path in paths], axis=0))
+    return np.asarray(np.mean([path.weighted_curve[free.ends(path.order) - 1] for path in paths], axis=0))
 
 
 def rank_by_row_norm(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from difflib import get_close_matches
 from numbers import Integral, Real
 from typing import Any
@@ -14,6 +14,7 @@ from ufselect._utils.types import Float, Indices, Mask
 from ufselect._utils.wording import counted, shown
 from ufselect.base.groups import ColumnGroups, prefixes
 from ufselect.columns.tabular import column_indices, is_missing
+from ufselect.columns.unit_requirements import UnitRequirements
 
 STATISTICS = {
     "mean": "mean",
@@ -128,6 +129,8 @@ class ColumnRequirements:
                 raise ValueError(f"{name} needs {other}.")
         if wanted.families is not None and wanted.at_most is None and wanted.at_least is None:
             raise ValueError("families needs at_most or at_least.")
+        if wanted.min_distance is not None and groups is not None:
+            raise ValueError("min_distance holds columns apart, so it cannot go with groups.")
         codes, family_names = keys.families(wanted.families)
         at_most = _quotas(wanted.at_most, "at_most", family_names, np.inf)
         at_least = _quotas(wanted.at_least, "at_least", family_names, 0.0)
@@ -166,8 +169,8 @@ class ColumnRequirements:
             inside &= (values >= (-np.inf if low is None else low)) & (values <= (np.inf if high is None else high))
         return inside
 
-    def sentence_of_limits(self) -> str:
-        """Return that no column is within the limits."""
+    def sentence_of_limits(self, *, of_others: bool = False) -> str:
+        """Return that no column is within the limits, or none of those that are not excluded."""
         parts = []
         for name, (low, high) in self.limits.items():
             if low is None or high is None:
@@ -175,7 +178,8 @@ class ColumnRequirements:
             else:
                 bound = f"between {low:g} and {high:g}"
             parts.append(f"a {STATISTICS[name]} {bound}")
-        return f"limits: no column has {' and '.join(parts)}."
+        which = "no column that is not excluded" if of_others else "no column"
+        return f"limits: {which} has {' and '.join(parts)}."
 
 
 @dataclass(frozen=True)
@@ -400,3 +404,102 @@ def _limits(given: Any) -> dict[str, tuple[float | None, float | None]]:
             raise ValueError(f"limits: {name} has a low of {low:g} above its high of {high:g}.")
         found[name] = low, high
     return found
+
+
+def units_required(
+    wanted: ColumnRequirements,
+    columns: Indices,
+    groups: ColumnGroups | None,
+    required: Indices,
+    count: int | None,
+    *,
+    are_found: bool = False,
+) -> UnitRequirements:
+    """Return what a set of units, columns or groups, has to meet; raise an error if no set does.
+
+    Parameters
+    ----------
+    wanted : ColumnRequirements
+    columns : ndarray of int
+        The column of every unit, or the first of a group.
+    groups : ColumnGroups, optional
+    required : ndarray of int
+        The units that are kept.
+    count : int or None
+        Number of units; the largest one if there is a budget.
+    are_found : bool, default=False
+        Whether the columns are those found in a test, of which there may be fewer.
+    """
+    n_families, codes = len(wanted.family_names), None if groups is None else groups.codes
+    costs = wanted.unit_costs(codes)
+    units = UnitRequirements(
+        np.zeros(len(columns)) if costs is None else costs[columns if codes is None else codes[columns]],
+        np.inf if wanted.budget is None else wanted.budget,
+        np.zeros(len(columns), dtype=np.intp)
+        if wanted.families is None
+        else np.where(wanted.families < 0, n_families, wanted.families)[columns],
+        np.append(wanted.at_least, 0),
+        np.append(wanted.at_most, np.inf),
+        required,
+        count if count is not None and wanted.budget is None else 1,
+        len(columns) if count is None else count,
+        None if wanted.positions is None else wanted.positions[columns],
+        wanted.min_distance or 0.0,
+    )
+    if are_found and units.fewest > 1:
+        most = int(np.minimum(np.bincount(units.families, minlength=n_families + 1), units.at_most).sum())
+        units = replace(units, fewest=1 if units.holds_apart else max(min(units.fewest, most), 1))
+    _refuse_quotas(units, wanted.family_names, "column" if groups is None else "group", are_found=are_found)
+    _refuse_budget(units, "column" if groups is None else "group")
+    if not len(units.best_first(np.argsort(units.costs, kind="stable"))):
+        others = {
+            "at_least": units.at_least.any(),
+            "at_most": np.isfinite(units.at_most[:-1]).any(),
+            "budget": np.isfinite(units.budget),
+            "n_features_to_select": units.fewest > 1,
+        }
+        also = " and ".join(name for name, is_given in others.items() if is_given)
+        raise ValueError(f"min_distance={wanted.min_distance:g}: no columns so far apart also meet {also}.")
+    return units
+
+
+def _refuse_quotas(units: UnitRequirements, families: Sequence[str], unit: str, *, are_found: bool) -> None:
+    """Raise an error if a family has too few units, or keep and the number of units leave no room for quotas."""
+    n_families = len(families) + 1
+    sizes = np.bincount(units.families, minlength=n_families)
+    kept = np.bincount(units.families[units.required], minlength=n_families)
+    for name, size, least, most, n_kept in zip(families, sizes, units.at_least, units.at_most, kept, strict=False):
+        family = f"family '{shown(name)}'"
+        if size < least:
+            among = " found in the test" if are_found else ""
+            raise ValueError(
+                f"at_least: {family} has {counted(int(size), unit)}{among}, but {least} {_are(int(least))} required."
+            )
+        if n_kept > most:
+            raise ValueError(f"at_most: {family} may have {counted(int(most), unit)}, but keep contains {n_kept}.")
+    needed, most = units.fewest_possible, int(np.minimum(sizes, units.at_most).sum())
+    if needed > units.most:
+        source = "at_least and keep need" if len(units.required) else "at_least needs"
+        raise ValueError(f"n_features_to_select={units.most} is less than the {needed} {unit}s that {source}.")
+    if not most:
+        raise ValueError(f"at_most leaves no {unit} to select.")
+    if units.fewest > most:
+        raise ValueError(
+            f"n_features_to_select={units.fewest} is more than the {counted(most, unit)} that at_most allows."
+        )
+
+
+def _refuse_budget(units: UnitRequirements, unit: str) -> None:
+    """Raise an error if the budget is less than what the cheapest choice costs, whatever its distances."""
+    cheapest = replace(units, budget=np.inf, positions=None, most=units.fewest_possible)
+    cost = units.cost(cheapest.best_first(np.argsort(units.costs, kind="stable")))
+    if cost > units.affordable:
+        needed = [
+            name for name, is_given in (("keep", len(units.required)), ("at_least", units.at_least.any())) if is_given
+        ]
+        which = f"cheapest {unit}s for {' and '.join(needed)} cost" if needed else f"cheapest {unit} costs"
+        raise ValueError(f"budget={units.budget:g} is less than the {cost:g} that the {which}.")
+
+
+def _are(count: int) -> str:
+    return "is" if count == 1 else "are"

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ufselect._utils.types import Indices, Mask
+from ufselect._utils.types import Float, Indices, Mask
 from ufselect._utils.wording import shown
 from ufselect.base.groups import ColumnGroups
+from ufselect.base.requirements import ColumnRequirements, units_required
 from ufselect.columns.constraints import Constraints
 from ufselect.columns.in_memory import first_equal_columns
 from ufselect.columns.moments import column_extremes, constant_columns
@@ -24,11 +25,30 @@ class KeepExclude(NamedTuple):
     keep: Indices
     exclude: Indices
     groups: ColumnGroups | None = None
+    requirements: ColumnRequirements | None = None
 
     @property
     def parameters(self) -> dict[str, Any]:
         """The parameters of a selector."""
-        return {"keep": self.keep.tolist() or None, "exclude": self.exclude.tolist() or None, "groups": self.groups}
+        keep, exclude = self.keep.tolist() or None, self.exclude.tolist() or None
+        return {"keep": keep, "exclude": exclude, "groups": self.groups, "requirements": self.requirements}
+
+    def within_limits(self, statistics: Callable[[Iterable[str]], Mapping[str, Float]], n_columns: int) -> KeepExclude:
+        """Exclude columns outside the limits of the requirements, with their groups, unless they are kept.
+
+        Raise an error if no column is left.
+        """
+        wanted = self.requirements
+        if wanted is None or not wanted.limits:
+            return self
+        inside = wanted.within_limits(statistics(wanted.limits), n_columns)
+        outside = np.setdiff1d(np.flatnonzero(~inside), self.keep)
+        if self.groups is not None:
+            outside = np.setdiff1d(self.groups.with_members_of(outside), self.keep)
+        exclude = np.union1d(self.exclude, outside)
+        if len(exclude) == n_columns:
+            raise ValueError(wanted.sentence_of_limits(of_others=bool(len(self.exclude))))
+        return self._replace(exclude=exclude, requirements=replace(wanted, limits={}))
 
     @property
     def unit(self) -> str:
@@ -43,7 +63,8 @@ class KeepExclude(NamedTuple):
 def keep_exclude_of(selector: Any, n_features: int, names: Sequence[str] | None) -> KeepExclude:
     """Return the columns that a selector keeps and excludes, and its groups, which are kept and excluded as a whole.
 
-    Raise an error if columns are both kept and excluded.
+    Those of a fitted selector that are outside its limits are excluded. Raise an error if columns are both kept and
+    excluded.
     """
     groups = ColumnGroups.of(getattr(selector, "groups", None), n_features, names)
     keep, exclude = (
@@ -57,7 +78,11 @@ def keep_exclude_of(selector: Any, n_features: int, names: Sequence[str] | None)
         raise ValueError(f"Column {called(both[0], names)} is in keep and in exclude.")
     if len(exclude) == n_features:
         raise ValueError(f"exclude contains all {n_features} columns.")
-    return KeepExclude(keep, exclude, groups)
+    requirements = ColumnRequirements.of(getattr(selector, "requirements", None), n_features, names, groups)
+    if requirements is not None and hasattr(selector, "outside_limits_"):
+        exclude = np.union1d(exclude, selector.outside_limits_)
+        requirements = replace(requirements, limits={})
+    return KeepExclude(keep, exclude, groups, requirements)
 
 
 def columns_named(
@@ -130,15 +155,24 @@ class Screening:
         """The group of every column, if there are groups."""
         return None if self.keep_exclude.groups is None else self.keep_exclude.groups.codes
 
+    @property
+    def requirements(self) -> ColumnRequirements | None:
+        """What the selection has to meet."""
+        return self.keep_exclude.requirements
+
     @cached_property
     def originals(self) -> Indices:
-        """Index of the column that stands for its copies: one that is kept, or else the first that is not excluded."""
+        """Index of the column that stands for its copies: one that is kept, or else the first that is not excluded.
+
+        If columns have costs, it is the cheapest of these.
+        """
         d = len(self.first)
         if np.array_equal(self.first, np.arange(d)):
             return self.first
         preference = np.ones(d, dtype=np.intp)
         preference[self.keep_exclude.keep], preference[self.keep_exclude.exclude] = 0, 2
-        order = np.lexsort((np.arange(d), preference, self.first))
+        costs = None if self.requirements is None else self.requirements.costs
+        order = np.lexsort((np.arange(d), np.zeros(d) if costs is None else costs, preference, self.first))
         stands_for = np.full(d, -1, dtype=np.intp)
         values, places = np.unique(self.first[order], return_index=True)
         stands_for[values] = order[places]
@@ -177,7 +211,26 @@ class Screening:
             names, codes = np.unique(self.groups[self.informative], return_inverse=True)
             n_units, groups = len(names), None if len(names) == n_units else codes
         most = None if count is None else min(count, n_units)
-        return Constraints(most, kept, self.informative, min_distance, groups)
+        wanted, positions = self.requirements, self.informative if min_distance > 1 else None
+        constraints = Constraints(most, kept, positions, min_distance, groups)
+        return constraints if wanted is None else self._with_requirements(constraints, wanted)
+
+    def _with_requirements(self, constraints: Constraints, wanted: ColumnRequirements) -> Constraints:
+        """Return constraints with requirements, of the informative columns; raise an error if they cannot be met."""
+        index = self.informative
+        if wanted.weights is not None:
+            constraints = replace(constraints, weights=wanted.weights[index])
+        if wanted.min_distance:
+            assert wanted.positions is not None
+            constraints = replace(constraints, positions=wanted.positions[index], min_distance=wanted.min_distance)
+        if not wanted.restrict_sets:
+            return constraints
+        codes = np.arange(len(index)) if constraints.groups is None else constraints.groups
+        units = np.unique(codes, return_index=True)[1]  # the first column of each
+        columns, required = index[units], np.unique(codes[constraints.first])
+        found, groups = self.left_out is not None, self.keep_exclude.groups
+        within = units_required(wanted, columns, groups, required, constraints.count, are_found=found)
+        return replace(constraints, within=within)
 
     def ranks(self, order: Indices) -> Indices:
         """Return the ranks of all columns, given the order of the informative ones.

@@ -70,13 +70,13 @@ def checked_coef(found: Regression) -> Float:
 
 def _refuse_near_columns(constraints: Constraints, count: int | None, n_informative: int) -> None:
     """Raise if fewer columns are far enough apart than are to be selected."""
-    if count is None or constraints.min_distance == 1:
+    if count is None or not constraints.holds_apart or constraints.within is not None:
         return
     most = constraints.most_apart(n_informative)
     if count > most:
         with_kept = ", those in keep included" if len(constraints.first) else ""
         raise ValueError(
-            f"Only {most} columns are at least min_distance={constraints.min_distance} apart{with_kept}, but {count} "
+            f"Only {most} columns are at least min_distance={constraints.min_distance:g} apart{with_kept}, but {count} "
             "are to be selected. Use a smaller min_distance, or select fewer."
         )
 
@@ -118,6 +118,11 @@ class BaseSelector(SelectorMixin, BaseEstimator, metaclass=ABCMeta):  # type: ig
     columns of a group of m count as one: they are divided by √m there. Weights (``coef_``) and scores are those of the
     columns as they are. A fit sets ``groups_``, the number of the group of each column, ``group_names_`` and
     ``n_groups_``, the number of selected groups; ``n_features_`` is that of their columns.
+
+    With ``requirements``, columns are taken best first as far as they allow, those that families need before the
+    others; :class:`ufselect.KernelFSASL` selects the set of columns that agrees best with its structure. With a budget,
+    ``n_features_to_select`` is the largest number. A fit sets ``cost_``, what the selected columns cost, if there are
+    costs, and ``outside_limits_``, the indices of the columns that are excluded by limits, if there are any.
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -139,6 +144,9 @@ class BaseSelector(SelectorMixin, BaseEstimator, metaclass=ABCMeta):  # type: ig
 
     _homes: ClassVar[tuple[str, ...]] = ()
     """Where X may live besides in memory: ``"tensor"``, ``"Dask array"``."""
+
+    _takes_weights: ClassVar[bool] = False
+    """Whether columns are selected by how much of the learned structure they carry, so that weights can multiply it."""
 
     n_features_: int
     n_features_to_select: int | float | str
@@ -199,7 +207,10 @@ class BaseSelector(SelectorMixin, BaseEstimator, metaclass=ABCMeta):  # type: ig
             data = self._matrix(X, batch, names)
             given = self._given_structure(structure, data)
             names = list(self.feature_names_in_) if hasattr(self, "feature_names_in_") else None
-            keep_exclude = keep_exclude_of(self, data.shape[1], names)
+            self.__dict__.pop("outside_limits_", None)  # of an earlier fit
+            given_columns = keep_exclude_of(self, data.shape[1], names)
+            keep_exclude = given_columns.within_limits(data.statistics, data.shape[1])
+            self._refuse_requirements(keep_exclude.requirements)
             count = self._wanted_features(data.shape[1], keep_exclude)
             constant = data.constant_columns(getattr(self, "scale", "standard"), names)
             screening = Screening(constant, data.first_equal_columns(), keep_exclude, names)
@@ -227,11 +238,32 @@ class BaseSelector(SelectorMixin, BaseEstimator, metaclass=ABCMeta):  # type: ig
                 ranking = ranking.of_whole_groups(wanted)
                 if significance is not None:
                     ranking = self._followed_by_the_others(ranking, data, screening, found, significance)
-            ranking = replace(ranking, order=constraints.arranged(ranking.order).order)
+            if constraints.within is None:
+                ranking = replace(ranking, order=constraints.arranged(ranking.order).order)
+            if given_columns.requirements is not None and given_columns.requirements.limits:
+                ranking = ranking.with_attributes(
+                    outside_limits_=np.setdiff1d(keep_exclude.exclude, given_columns.exclude)
+                )
             if given is not None:
                 ranking = ranking.with_attributes(given_structure_=given.description)
-            self._store(ranking, screening, count, data.dtype)
+            self._store(ranking, screening, None if constraints.within is not None else count, data.dtype)
         return self
+
+    def _refuse_requirements(self, wanted: ColumnRequirements | None) -> None:
+        """Raise an error if distances are given twice, or weights that the method does not use."""
+        if wanted is None:
+            return
+        min_distance = getattr(self, "min_distance", 1)
+        if wanted.min_distance is not None and min_distance > 1:
+            raise ValueError(
+                f"min_distance={min_distance} and min_distance={wanted.min_distance:g} of the requirements are both "
+                "given; use one of them."
+            )
+        if wanted.weights is not None and not self._takes_weights:
+            raise ValueError(
+                f"weights multiply how much of the learned structure a column carries, by which {type(self).__name__} "
+                "does not select; use KernelFSASL."
+            )
 
     def _given_structure(self, structure: Any, data: Matrix) -> GivenStructure | None:
         """The structure that the user gives, checked, if there is one."""
@@ -380,11 +412,16 @@ class BaseSelector(SelectorMixin, BaseEstimator, metaclass=ABCMeta):  # type: ig
         self.copies_ = screening.copies
         self.ranking_ = screening.ranks(ranking.order)
         self.n_features_ = ranking.n_sufficient if count is None else count
-        if (groups := screening.keep_exclude.groups) is not None:
+        groups, wanted = screening.keep_exclude.groups, screening.requirements
+        if groups is not None:
             if count is not None:
                 self.n_features_ = screening.length_of(self.ranking_, count)
             self.groups_, self.group_names_ = groups.codes, np.asarray(groups.names)
             self.n_groups_ = len(np.unique(groups.codes[self._get_support_mask()]))
+        costs = None if wanted is None else wanted.unit_costs(screening.groups)
+        if costs is not None:
+            selected = np.flatnonzero(self._get_support_mask())
+            self.cost_ = float(costs[selected if groups is None else np.unique(groups.codes[selected])].sum())
         if ranking.coef is not None:
             self.coef_ = np.zeros((d, ranking.coef.shape[1]), dtype=holding_dtype(ranking.coef, dtype))
             self.coef_[informative] = ranking.coef

@@ -1,4 +1,4 @@
-"""What a ranking has to respect: how many columns are wanted, which come first, and how far apart they are."""
+"""What a ranking has to respect: how many columns are wanted, which come first, how far apart they are, quotas."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ufselect._utils.types import Float, Indices
+from ufselect._utils.types import Float, Indices, Mask
+from ufselect.columns.unit_requirements import UnitRequirements, without_rounding
 
 
 class Arrangement(NamedTuple):
@@ -31,13 +32,19 @@ class Constraints:
         ``min_distance`` are not selected.
     first : ndarray of int
         Columns that are selected before all others.
-    positions : ndarray of int of shape (d,), optional
-        Ascending positions of the columns, between which distances are measured; by default 0, 1, …
-    min_distance : int
+    positions : ndarray of shape (d,), optional
+        Positions of the columns, between which distances are measured; by default 0, 1, …
+    min_distance : float
         Smallest distance between two selected columns, except between two of ``first``.
     groups : ndarray of int of shape (d,), optional
         The group of each column, from 0 on, if some have several columns. Then ``count`` is of groups, and the columns
         of a group follow each other.
+    within : UnitRequirements, optional
+        What the selected columns have to meet together, or the selected groups.
+    weights : ndarray of shape (d,), optional
+        By what to multiply how much of a structure a column carries.
+    leading : ndarray of int, optional
+        Those of ``first`` that come before the others of them; by default all.
 
     Examples
     --------
@@ -49,9 +56,17 @@ class Constraints:
 
     count: int | None = None
     first: Indices = field(default_factory=lambda: np.empty(0, dtype=np.intp))
-    positions: Indices | None = None
-    min_distance: int = 1
+    positions: Indices | Float | None = None
+    min_distance: float = 1
     groups: Indices | None = None
+    within: UnitRequirements | None = None
+    weights: Float | None = None
+    leading: Indices | None = None
+
+    @property
+    def n_leading(self) -> int:
+        """Number of columns that come before all others, whatever they add."""
+        return len(self.first if self.leading is None else self.leading)
 
     @property
     def n_columns(self) -> int | None:
@@ -59,6 +74,11 @@ class Constraints:
         if self.count is None or self.groups is None:
             return self.count
         return round(self.count * len(self.groups) / (int(self.groups.max()) + 1))
+
+    @property
+    def holds_apart(self) -> bool:
+        """Whether columns have to be far enough from each other."""
+        return self.min_distance > 1 or self.positions is not None
 
     def distance_weights(self) -> Float | None:
         """Return 1/√m for every column of a group of m, which then counts like one column; None without groups."""
@@ -83,7 +103,9 @@ class Constraints:
 
     def arranged(self, order: Indices) -> Arrangement:
         """Take columns best first as far as they may be taken; the others follow in their order."""
-        if len(self.first) == 0 and self.min_distance == 1:
+        if self.within is not None:
+            return self._arranged_within(order, self.within)
+        if len(self.first) == 0 and not self.holds_apart:
             return Arrangement(order, len(order))
         choosing = self.choosing(len(order))
         # The last pass takes columns that would have left too few others, once there are enough.
@@ -91,34 +113,55 @@ class Constraints:
         taken = [int(column) for columns in passes for column in columns if choosing.takes(int(column))]
         return Arrangement(np.array([*taken, *order[~np.isin(order, taken)]], dtype=np.intp), len(taken))
 
+    def _arranged_within(self, order: Indices, within: UnitRequirements) -> Arrangement:
+        """Take units best first as far as the requirements allow, those that families need before the others."""
+        codes = np.arange(len(order)) if self.groups is None else self.groups
+        units = np.array(list(dict.fromkeys(codes[order].tolist())), dtype=np.intp)
+        taken = within.best_first(units)
+        places = np.full(len(units), len(units))
+        places[taken] = np.arange(len(taken))
+        arranged = order[np.argsort(places[codes[order]], kind="stable")]
+        return Arrangement(arranged, int(np.count_nonzero(places[codes] < len(taken))))
+
 
 class Choosing:
     """Columns taken one by one, each such that the wanted number of columns can still be reached.
 
     Columns far enough from all that are taken lie in gaps between these. A gap holds the most columns if the first
     possible one is taken again and again. A column is too near to two of these at most and thus costs the room of one
-    other at most. So every column in a gap is open as long as there is room to spare. ``open`` holds the columns that
-    may be taken next.
+    other at most. So every column in a gap is open as long as there is room to spare.
     """
 
     def __init__(self, wanted: Constraints, d: int) -> None:
         positions = np.arange(d) if wanted.positions is None else wanted.positions
+        # Within, columns are numbered by ascending position, their place.
+        by_position = np.argsort(positions, kind="stable")
+        self._place = np.argsort(by_position, kind="stable")
+        positions = positions[by_position]
+        distance = without_rounding(wanted.min_distance, positions)
         # The columns too near to column j, itself included, are those from low[j] to high[j], exclusive.
-        self._low = np.searchsorted(positions, positions - wanted.min_distance, side="right")
-        self._high = np.searchsorted(positions, positions + wanted.min_distance, side="left")
-        self._first = {int(column) for column in wanted.first}  # those not taken yet; their gaps are known already
+        self._low = np.searchsorted(positions, positions - distance, side="right")
+        self._high = np.searchsorted(positions, positions + distance, side="left")
+        first = self._place[wanted.first]
+        self._first = set(first.tolist())  # those not taken yet; their gaps are known already
+        self._leading = set((first if wanted.leading is None else self._place[wanted.leading]).tolist())
         self._taken = sorted(self._first)
         self._far = np.ones(d, dtype=bool)
         for column in self._taken:
             self._far[self._low[column] : self._high[column]] = False
-        counts = wanted.count is not None and wanted.min_distance > 1
+        counts = wanted.count is not None and wanted.holds_apart
         self._spare = self.most - (wanted.count or 0) if counts else -1
         # A number that is impossible from the start, which fit refuses, restricts nothing.
         self._lacking = (wanted.count or 0) - len(self._first) if self._spare >= 0 else 0
-        self.open = np.zeros(d, dtype=bool)
-        self.open[wanted.first] = True
+        self._open = np.zeros(d, dtype=bool)
+        self._open[list(self._leading or self._first)] = True
         if not self._first:
             self._open_others()
+
+    @property
+    def open(self) -> Mask:
+        """The columns that may be taken next."""
+        return self._open[self._place]
 
     @property
     def most(self) -> int:
@@ -128,24 +171,30 @@ class Choosing:
 
     def takes(self, column: int) -> bool:
         """Take a column if it is open, and return whether it was."""
-        is_open = bool(self.open[column])
+        is_open = bool(self._open[self._place[column]])
         if is_open:
             self.take(column)
         return is_open
 
     def take(self, column: int) -> None:
         """Take a column; the first ones come before all others."""
+        self._take(int(self._place[column]))
+
+    def _take(self, column: int) -> None:
         if self._first:
             self._first.discard(column)
-            self.open[column] = False
+            self._leading.discard(column)
+            self._open[column] = False
             if not self._first:
                 self._open_others()
+            elif not self._leading:
+                self._open[list(self._first)] = True
             return
         place = bisect_left(self._taken, column)
         gap = self._gap(place)
         self._taken.insert(place, column)
         self._far[self._low[column] : self._high[column]] = False
-        self.open[self._low[column] : self._high[column]] = False
+        self._open[self._low[column] : self._high[column]] = False
         if self._lacking:
             self._leave_enough(column, place, gap)
 
@@ -161,13 +210,13 @@ class Choosing:
 
     def _open_others(self) -> None:
         """Open all columns in gaps, or those that cost no room if there is none to spare."""
-        self.open = self._far.copy()
+        self._open = self._far.copy()
         if self._lacking and self._spare == 0:
             self._close_costly(range(len(self._taken) + 1))
 
     def _close_costly(self, places: Iterable[int]) -> None:
         for start, stop in map(self._gap, places):
-            self.open[start:stop] = self._cost(np.arange(start, stop), start, stop) == 0
+            self._open[start:stop] = self._cost(np.arange(start, stop), start, stop) == 0
 
     def _cost(self, column: Any, start: int, stop: int) -> Any:
         """Return by how much less others fit into a gap, besides the place of a column itself, if it is taken."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property, partial
 from hashlib import blake2b
@@ -54,6 +54,10 @@ class DaskMatrix:
     def constant_columns(self, scale: str | None, names: Sequence[str] | None) -> Mask:
         """Return which columns hold only one value, up to rounding; raise an error if X cannot be fitted."""
         return self._moments.constant_columns(self.shape[0], np.finfo(self.dtype), scale, names=names)
+
+    def statistics(self, names: Iterable[str]) -> Mapping[str, Float]:
+        """Return statistics of every column by name; raise an error for one that needs an array in memory."""
+        return self._moments.named(names)
 
     def first_equal_columns(self) -> Indices:
         """Return for every column the index of the first column with the same values, which may be itself."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Protocol
 
@@ -10,11 +10,12 @@ import numpy as np
 import scipy.sparse as sp
 
 from ufselect._utils.policy import LARGEST_VALUE
-from ufselect._utils.types import Indices, Mask
+from ufselect._utils.types import Float, Indices, Mask
 from ufselect.columns.batches import Batches, sparse_within_batches
 from ufselect.columns.dense import Columns, canonical
 from ufselect.columns.moments import (
     column_extremes,
+    column_statistics,
     constant_columns,
     magnitudes,
     rounded_columns,
@@ -33,6 +34,9 @@ class Matrix(Protocol):
 
     def constant_columns(self, scale: str | None, names: Sequence[str] | None) -> Mask:
         """Return which columns hold only one value, up to rounding; raise an error if X cannot be fitted."""
+
+    def statistics(self, names: Iterable[str]) -> Mapping[str, Float]:
+        """Return statistics of every column by name, see :func:`ufselect.columns.moments.column_statistics`."""
 
     def first_equal_columns(self) -> Indices:
         """Return for every column the index of the first column with the same values, which may be itself."""
@@ -79,6 +83,10 @@ class MatrixInMemory:
         """Return which columns hold only one value, up to rounding, or one in every batch."""
         constant = constant_columns(self._X, self._extremes, scale=scale)
         return constant if self.batches is None else constant | self.batches.constant_columns(self._X, scale=scale)
+
+    def statistics(self, names: Iterable[str]) -> Mapping[str, Float]:
+        """Return statistics of every column by name, see :func:`ufselect.columns.moments.column_statistics`."""
+        return column_statistics(self._X, names)
 
     def first_equal_columns(self) -> Indices:
         """Return for every column the index of the first column with the same values, which may be itself."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -74,6 +74,14 @@ class ColumnMoments(NamedTuple):
                 np.sum(shares * fourth, axis=0) / safe**2,
             )  # fmt: skip
 
+    def named(self, names: Iterable[str]) -> dict[str, Float]:
+        """Return "mean", "deviation", "min" or "max" of every column by name; raise an error for another statistic."""
+        known = {"mean": self.mean, "deviation": self.deviation, "min": self.smallest, "max": self.largest}
+        for name in names:
+            if name not in known:
+                raise ValueError(f"limits: {name!r} needs an array in memory, not a tensor or a Dask array.")
+        return {name: known[name] for name in names}
+
     @property
     def amplitude(self) -> Float:
         """The amplitude of every column, see :func:`amplitudes`."""
@@ -129,6 +137,20 @@ def column_spreads(X: Any) -> tuple[Float, Float]:
         _, variance = column_moments(part @ sp.diags_array(1.0 / unit) if sp.issparse(part) else part / unit)
         deviation[tiny] = unit * np.sqrt(variance)
     return mean, deviation
+
+
+def column_statistics(X: Any, names: Iterable[str]) -> dict[str, Float]:
+    """Return "mean", "deviation", "min", "max" or "nonzero" (the share of nonzero values) of every column by name."""
+    found: dict[str, Float] = {}
+    for name in names:
+        if name in ("min", "max"):
+            found[name] = np.asarray(column_extremes(X)[name == "max"], dtype=np.float64)
+        elif name == "nonzero":
+            counts = X.count_nonzero(axis=0) if sp.issparse(X) else np.count_nonzero(X, axis=0)
+            found[name] = np.asarray(counts) / X.shape[0]
+        else:
+            found[name] = column_spreads(X)[name == "deviation"]
+    return found
 
 
 def column_extremes(X: Any) -> tuple[Any, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from typing import Any
@@ -45,6 +45,10 @@ class TensorMatrix:
         """Return which columns hold only one value, up to rounding; raise an error if X cannot be fitted."""
         limits, single = self._limits, np.finfo(np.float32)
         return self._moments.constant_columns(self.shape[0], limits, scale, computed_in=single, names=names)
+
+    def statistics(self, names: Iterable[str]) -> Mapping[str, Float]:
+        """Return statistics of every column by name; raise an error for one that needs an array in memory."""
+        return self._moments.named(names)
 
     def first_equal_columns(self) -> Indices:
         """Return for every column the index of the first column with the same values, which may be itself."""

@@ -14,7 +14,13 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 from ufselect._utils.types import Float, Indices, Mask
 
 _ROUNDING = 1e-9
-_SMALLEST_DISTANCE_ROUNDING = 1e-12
+_ROUNDING_OF_DISTANCES = 1e-12
+
+
+def without_rounding(distance: float, positions: Float | Indices) -> float:
+    """Return a smallest distance less what rounding may take from a difference of positions."""
+    largest = float(np.abs(positions).max(initial=0.0))
+    return max(distance - _ROUNDING_OF_DISTANCES * largest, 0.5 * distance)
 
 
 def _none() -> Indices:
@@ -64,6 +70,12 @@ class UnitRequirements:
         return len(self.costs)
 
     @property
+    def fewest_possible(self) -> int:
+        """The smallest number of units that are required, or needed by families."""
+        required = np.bincount(self.families[self.required], minlength=len(self.at_least))
+        return max(self.fewest, int(np.maximum(required, self.at_least).sum()))
+
+    @property
     def affordable(self) -> float:
         """The budget and what rounding may add to a sum of costs."""
         return self.budget * (1.0 + _ROUNDING)
@@ -71,9 +83,7 @@ class UnitRequirements:
     @cached_property
     def apart(self) -> float:
         """The smallest distance, less what rounding may take from a difference of positions."""
-        if self.positions is None or not len(self.positions):
-            return 0.0
-        return self.min_distance - _SMALLEST_DISTANCE_ROUNDING * float(np.abs(self.positions).max())
+        return 0.0 if self.positions is None else without_rounding(self.min_distance, self.positions)
 
     @property
     def holds_apart(self) -> bool:
@@ -129,22 +139,26 @@ class UnitRequirements:
         The result is empty if no set meets the requirements.
         """
         order = np.asarray(order, dtype=np.intp)
-        taking = self.taking(order[np.isin(order, self.required)])
-        for unit in order:
-            if taking.is_needed(unit) and taking.open[unit]:
-                taking.take(unit)
-        for unit in order:
-            if len(taking.taken) >= self.most:
-                break
-            if taking.open[unit]:
-                taking.take(unit)
+        taking = self.taking()
+        for only_needed in (True, False):
+            for unit in order:
+                if taking.open[unit] and (taking.is_needed(unit) or not only_needed):
+                    taking.take(unit)
         found = np.array(taking.taken, dtype=np.intp)
-        if self.met_by(found):
-            return found
-        values = np.empty(len(self))
-        values[order] = np.linspace(1.0, 0.5, len(order))
-        exact = self.largest_sum(values)
-        return order[np.isin(order, exact)]
+        if not self.met_by(found):
+            values = np.empty(len(self))
+            values[order] = np.linspace(1.0, 0.5, len(order))
+            found = self.largest_sum(values)
+        return self._needed_first(order[np.isin(order, found)])
+
+    def _needed_first(self, order: Indices) -> Indices:
+        """Put the units required first, then the best ones of every family that needs more, then the others."""
+        needs = self.at_least - np.bincount(self.families[self.required], minlength=len(self.at_least))
+        rank = np.where(np.isin(order, self.required), 0, 2)
+        for family in np.flatnonzero(needs > 0):
+            members = np.flatnonzero((self.families[order] == family) & (rank == 2))
+            rank[members[: needs[family]]] = 1
+        return order[np.argsort(rank, kind="stable")]
 
     def largest_sum(self, values: Float) -> Indices:
         """Return the units that meet the requirements and whose values have the largest sum; none if no set does.

@@ -220,7 +220,7 @@ def _selected(selector: BaseSelector) -> Mask:
 
 def _candidates(selector: BaseSelector, data: MatrixInMemory, names: Sequence[str] | None) -> Mask:
     """Return which columns a selector chooses among; of a group, the first one."""
-    keep, exclude, groups = keep_exclude_of(selector, data.shape[1], names)
+    keep, exclude, groups, _ = keep_exclude_of(selector, data.shape[1], names)
     candidates = np.ones(data.shape[1], dtype=bool)
     if hasattr(selector, "copies_"):  # methods of others may select any column
         candidates = (selector.copies_ < 0) & ~data.is_constant(getattr(selector, "scale", "standard"))

@@ -83,7 +83,9 @@ class KernelFSASL(GraphSelector):
     min_distance : int, default=1
         Smallest distance between the indices of two selected features, for features in an order, such as wavelengths.
     requirements : Requirements, dict or None, default=None
-        What the selection has to meet: a budget, quotas, limits or distances (:class:`ufselect.Requirements`).
+        What the selection has to meet: a budget, quotas, limits or distances, and weights
+        (:class:`ufselect.Requirements`). With a budget or quotas, the set of features that agrees best with the
+        structure is selected, which need not use up the budget.
     fdr : float or None, default=None
         Select among the features that share structure with others at this false discovery rate, such as 0.05; the
         others follow, by p-value (:func:`ufselect.significance.column_significance`). None does not test features.
@@ -151,6 +153,13 @@ class KernelFSASL(GraphSelector):
         Name of each group, which is that of its feature if it is alone; only if ``groups`` is given.
     n_groups_ : int
         Number of selected groups; only if ``groups`` is given.
+    cost_ : float
+        What the selected features cost; only if ``requirements`` has costs.
+    outside_limits_ : ndarray of int
+        Indices of the features outside the limits; only if ``requirements`` has limits.
+    chance_curve_ : ndarray
+        Entry m is the alignment of the best m shuffled features, or groups; only if a number of features "auto" within
+        a budget or quotas depends on it, which is so if there are more features than samples.
 
     See Also
     --------
@@ -205,6 +214,7 @@ class KernelFSASL(GraphSelector):
         "random_state": ["random_state"],
     }
     _homes = ("tensor", "Dask array")
+    _takes_weights = True
 
     def _learn(self, X: Columns, constraints: Constraints) -> Ranking:
         gram = affordable_gram(X)

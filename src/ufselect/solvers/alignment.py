@@ -43,7 +43,8 @@ class AlignmentPath(NamedTuple):
 
     ``curve`` holds the alignment of the first 1, 2, … columns, ``alone`` that of every column by itself, and ``rest``
     that of every column discounted by what it has in common with the selected columns; ``rest_of_groups`` that of every
-    group of columns, if there are any.
+    group of columns, if there are any. With weights, ``rest`` and ``gains`` are weighted, and ``weighted_curve`` is the
+    alignment with what columns carry times their weights.
     """
 
     order: Indices
@@ -51,6 +52,7 @@ class AlignmentPath(NamedTuple):
     alone: Float
     rest: Float
     gains: Float
+    weighted_curve: Float
     rest_of_groups: Float | None = None
 
 
@@ -103,8 +105,9 @@ def alignment_path(
     """
     a = np.sum(X.transposed_matmul(T) ** 2, axis=1)
     structure = float(np.linalg.norm(T.T @ T))
-    choice = _choice(X, a, n_steps, past_peak, gram, constraints, order)
-    return _path(a, X.squared_norms(), structure, _GramColumns(X, gram).column, choice)
+    worth = weighted(a, constraints)
+    choice = _choice(X, worth, n_steps, past_peak, gram, constraints, order)
+    return _path(a, worth, X.squared_norms(), structure, _GramColumns(X, gram).column, choice)
 
 
 def alignment_path_of_several(
@@ -121,20 +124,30 @@ def alignment_path_of_several(
     The factors are never joined: of many samples, that would take more memory than all else. If X is centred, only what
     is left of the factors without their means counts.
     """
-    a = _carried(structures)
-    structure = _norm_of_sum(X, [each.T for each in structures])
-    choice = _choice(X, a, n_steps, past_peak, gram, constraints)
-    return _path(a, X.squared_norms(), structure, _GramColumns(X, gram).column, choice)
+    a, structure = carried_of(structures), norm_of(X, structures)
+    worth = weighted(a, constraints)
+    choice = _choice(X, worth, n_steps, past_peak, gram, constraints)
+    return _path(a, worth, X.squared_norms(), structure, _GramColumns(X, gram).column, choice)
 
 
 def alignments_with(X: Columns, structures: Sequence[Any]) -> Float:
     """Return the alignment of every column by itself with the structure Σ TTᵀ/‖T‖², given the factors T."""
-    a = _carried([StructureFactor(T, X.transposed_matmul(T)) for T in structures])
+    a = carried_of([StructureFactor(T, X.transposed_matmul(T)) for T in structures])
     alignments: Float = a / (X.squared_norms() * _norm_of_sum(X, structures))
     return alignments
 
 
-def _carried(structures: Sequence[StructureFactor]) -> Float:
+def weighted(a: Float, constraints: Constraints) -> Float:
+    """Return what columns carry times their weights, if they have any."""
+    return a if constraints.weights is None else a * constraints.weights
+
+
+def norm_of(X: Columns, structures: Sequence[StructureFactor]) -> float:
+    """Return ‖Σ TTᵀ/‖T‖²‖."""
+    return _norm_of_sum(X, [each.T for each in structures])
+
+
+def carried_of(structures: Sequence[StructureFactor]) -> Float:
     """Return Σ ‖Tᵀx‖²/‖T‖² of every column x."""
     return np.asarray(sum(np.sum(each.products**2, axis=1) / sum_of_squares(each.T) for each in structures))
 
@@ -196,7 +209,8 @@ class _ChoiceOfGroups(_Choice):
     def __init__(
         self, n_steps: int, past_peak: bool, constraints: Constraints, groups: Indices, carried: Float, own: Float
     ) -> None:
-        first = Constraints(first=np.unique(groups[constraints.first]))
+        leading = None if constraints.leading is None else np.unique(groups[constraints.leading])
+        first = Constraints(first=np.unique(groups[constraints.first]), leading=leading)
         super().__init__(n_steps, None, past_peak, first.choosing(len(own)))
         self._groups, self._carried, self._own = groups, carried, own
         self._left = np.zeros(len(groups), dtype=bool)  # columns of the last group that are not taken yet
@@ -272,32 +286,40 @@ def _best(merits: Float) -> int:
 
 
 def _path(
-    a: Float, squared: Float, structure: float, gram_column: Callable[[int, Float], Float], choice: _Choice
+    a: Float,
+    worth: Float,
+    squared: Float,
+    structure: float,
+    gram_column: Callable[[int, Float], Float],
+    choice: _Choice,
 ) -> AlignmentPath:
     overlap = np.zeros(len(a))
     carried = total = 0.0
     taken: list[int] = []
     curve: list[float] = []
     gains: list[float] = []
+    totals: list[float] = []
     while choice.goes_on(curve):
         added = 2.0 * overlap + squared**2
-        merits = choice.merits(carried + a, total + added, len(taken), choice.open(carried, total, overlap))
+        merits = choice.merits(carried + worth, total + added, len(taken), choice.open(carried, total, overlap))
         if np.isneginf(merits.max()):
             break
         best = _best(merits)
-        carried, total = carried + a[best], total + added[best]
-        gains.append(a[best] / (np.sqrt(max(added[best], _TINY)) * structure))
+        carried, total = carried + worth[best], total + added[best]
+        gains.append(worth[best] / (np.sqrt(max(added[best], _TINY)) * structure))
         overlap += gram_column(best, merits) ** 2
         taken.append(best)
         choice.take(best)
-        curve.append(carried / (np.sqrt(max(total, _TINY)) * structure))
-    rest = a / (np.sqrt(np.maximum(2.0 * overlap + squared**2, _TINY)) * structure)
+        totals.append(float(np.sqrt(max(total, _TINY))) * structure)
+        curve.append(carried / totals[-1])
+    rest = worth / (np.sqrt(np.maximum(2.0 * overlap + squared**2, _TINY)) * structure)
     return AlignmentPath(
         np.array(taken, dtype=np.intp),
-        np.array(curve),
+        np.array(curve) if worth is a else np.cumsum(a[taken]) / np.array(totals),
         a / (np.maximum(squared, _TINY) * structure),
         rest,
         np.array(gains),
+        np.array(curve),
         choice.rest_of_groups(overlap),
     )
 

@@ -1,13 +1,15 @@
 """The units (columns, or groups of them) that agree best with a structure among all sets that meet requirements.
 
-As in :mod:`ufselect.solvers.alignment`, a set F of units has the alignment Σ_{u∈F} aᵤ / √(Σ_{u,v∈F} Hᵤᵥ), up to the norm
-of the structure. It is largest for some set, and falls from there on: the best choice may leave money over.
+As in :mod:`ufselect.solvers.alignment`, a set F of units has the alignment Σ_{u∈F} aᵤ / √(Σ_{u,v∈F} Hᵤᵥ), up to the
+norm of the structure. It does not rise with every unit, so that the best choice may leave money over.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -64,7 +66,7 @@ def best_choice(
     >>> best_choice(np.array([2.0, 1.0, 1.0]), np.eye(3), wanted)
     array([1, 2])
     """
-    problem = _Problem(a, H, wanted, np.zeros(1) if chance is None else chance)
+    problem = _Problem(a, H, wanted, _no_chance(chance))
     return problem.best_of_all() if len(a) <= enumerate_up_to else problem.best_found(starts)
 
 
@@ -87,7 +89,7 @@ class _Problem:
         near[np.ix_(self._fixed, self._fixed)] = 0.0
         return near
 
-    def values(self, carried: Float, total: Float, n_units: Float | int) -> Float:
+    def values(self, carried: Any, total: Any, n_units: Any) -> Float:
         """Return the alignment of sets, less that by chance, given both sums and the number of units."""
         by_chance = self._chance[np.minimum(n_units, len(self._chance) - 1)]
         return np.asarray(carried / np.sqrt(np.maximum(total, _TINY)) - by_chance)
@@ -135,7 +137,9 @@ class _Problem:
         """Powers of the cost by which the gain of a unit is divided."""
         return (0.0, 0.5, 1.0) if np.isfinite(self.wanted.budget) else (0.0,)
 
-    def _grown(self, start: Sequence[int], power: float, without: int | None = None, exponent: float = POWER) -> Indices | None:
+    def _grown(
+        self, start: Sequence[int], power: float, without: int | None = None, exponent: float = POWER
+    ) -> Indices | None:
         """Take the units that raise (Σa)^p/ΣH most, p the exponent, per cost to a power, in turn; return the best set on the way."""
         taking = self.wanted.taking(start)
         taken = np.array(taking.taken, dtype=np.intp)
@@ -146,7 +150,7 @@ class _Problem:
         while since <= 2 * len(taking.taken) // 3 + _STEPS_PAST_PEAK:
             since += 1
             if taking.is_complete and taking.taken:
-                value = float(self.values(np.float64(carried), np.float64(total), len(taking.taken)))
+                value = float(self.values(carried, total, len(taking.taken)))
                 if value > highest:
                     best, highest, since = len(taking.taken), value, 0
             may_follow = taking.open if without is None else taking.open & (np.arange(len(self.a)) != without)
@@ -241,3 +245,94 @@ class _Problem:
                     changed = self._grown(taking.taken, power)
                     if changed is not None and self.wanted.met_by(changed):
                         yield changed
+
+
+class UnitsOfColumns:
+    """The columns of X, or groups of them, by what they carry of a structure; products are computed as needed.
+
+    Parameters
+    ----------
+    X : Columns of shape (n, d)
+    carried : ndarray of shape (d,)
+        ‖Tᵀx‖² of every column, times its weight if there are weights.
+    groups : ndarray of int of shape (d,), optional
+    gram : ndarray of shape (d, d), optional
+        XᵀX, if available.
+    """
+
+    def __init__(self, X: Columns, carried: Float, groups: Indices | None, gram: Float | None = None) -> None:
+        self._X, self._gram = X, gram
+        self._codes = np.arange(X.shape[1]) if groups is None else groups
+        self._carried = np.bincount(self._codes, carried).astype(np.float64)
+        self._own = X.squared_norms() ** 2 if groups is None else own_products(X, groups, gram)
+
+    def columns_of(self, units: Indices) -> Indices:
+        """Return the columns of some units, in the order of units."""
+        columns = np.flatnonzero(np.isin(self._codes, units))
+        places = np.empty(len(self._carried), dtype=np.intp)
+        places[units] = np.arange(len(units))
+        return columns[np.argsort(places[self._codes[columns]], kind="stable")]
+
+    def best(self, wanted: UnitRequirements, *, chance: Float | None = None, starts: Sequence[Indices] = ()) -> Indices:
+        """Return the best choice of :func:`best_choice`; none if no set meets the requirements.
+
+        Of many units some candidates are compared: those that are best by themselves, alone and per cost, and from
+        then on those that add most to the last choice, until none of them changes it.
+        """
+        alone = self._carried / np.sqrt(np.maximum(self._own, _TINY))
+        if len(wanted) <= _MOST_CANDIDATES:
+            return best_choice(
+                self._carried, self._products(np.arange(len(wanted))), wanted, chance=chance, starts=starts
+            )
+        order = np.argsort(-alone, kind="stable")
+        least = replace(wanted, most=wanted.fewest_possible)
+        first = least.best_first(order)
+        if not len(first) or len(first) > _MOST_EXCHANGED:
+            return first
+        per_cost = np.argsort(-alone / (wanted.costs + _IMPROVEMENT * max(wanted.costs.max(), _TINY)), kind="stable")
+        candidates = _joined(first, order[: _MOST_CANDIDATES // 2], per_cost[: _MOST_CANDIDATES // 2], *starts)
+        best, value = first, -np.inf
+        for _ in range(_MOST_ROUNDS):
+            places = [np.flatnonzero(np.isin(candidates, each)) for each in (*starts, best)]
+            H = self._products(candidates)
+            problem = _Problem(self._carried[candidates], H, wanted.among(candidates), _no_chance(chance))
+            found = problem.best_found(places)
+            best, last, value = candidates[found], value, problem.value(found)
+            if value <= last + _IMPROVEMENT * abs(last):
+                break
+            candidates = _joined(candidates, *self._adding_most(best, wanted.costs))
+        return best
+
+    def _products(self, units: Indices) -> Float:
+        """Return H of some units, in ascending order."""
+        columns = np.flatnonzero(np.isin(self._codes, units))
+        columns = columns[np.argsort(self._codes[columns], kind="stable")]
+        gram = self._X.subset(columns).gram() if self._gram is None else self._gram[np.ix_(columns, columns)]
+        squares = np.asarray(gram, dtype=np.float64) ** 2
+        if len(columns) == len(units):
+            return squares
+        starts = np.flatnonzero(np.diff(self._codes[columns], prepend=-1))
+        return np.asarray(np.add.reduceat(np.add.reduceat(squares, starts, axis=0), starts, axis=1))
+
+    def _adding_most(self, chosen: Indices, costs: Float) -> tuple[Indices, Indices]:
+        """Return the units that raise the alignment of those chosen most, alone and per cost."""
+        overlap = np.zeros(len(self._codes))
+        columns = self.columns_of(chosen)
+        for start in range(0, len(columns), _COLUMNS_AT_ONCE):
+            part = columns[start : start + _COLUMNS_AT_ONCE]
+            overlap += np.sum(self._X.transposed_matmul(self._X.columns(part)) ** 2, axis=1)
+        added = np.bincount(self._codes, overlap)
+        carried, total = self._carried[chosen].sum(), added[chosen].sum()
+        values = (carried + self._carried) / np.sqrt(np.maximum(total + 2.0 * added + self._own, _TINY))
+        merits = self._carried / np.sqrt(np.maximum(2.0 * added + self._own, _TINY))
+        merits /= costs + _IMPROVEMENT * max(costs.max(), _TINY)
+        most = _MOST_CANDIDATES // 4
+        return np.argsort(-values, kind="stable")[:most], np.argsort(-merits, kind="stable")[:most]
+
+
+def _joined(*units: Indices) -> Indices:
+    return np.unique(np.concatenate(units))
+
+
+def _no_chance(chance: Float | None) -> Float:
+    return np.zeros(1) if chance is None else chance
