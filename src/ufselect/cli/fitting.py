@@ -141,11 +141,15 @@ def notes_on_fit(selector: BaseSelector, *, significant: bool = False) -> list[s
 
     ``significant`` says that all columns found are selected.
     """
+    from ufselect.inspection.requirements import budget_of
+
     given = selector.get_params().get("n_features_to_select")
     how = f"{given:g} of all columns as requested" if isinstance(given, float) else "as requested"
     if significant:
         shared = "structure with others" if given_or_learned(selector) == "learned" else "the given structure"
         how = f"those that share {shared}"
+    elif budget_of(selector) is not None:
+        how = "the best within the budget"
     elif given == "auto":
         how = _automatic_number(selector)
     elif _is_default(selector, "n_features_to_select"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -9,20 +10,16 @@ import scipy.sparse as sp
 
 from ufselect._utils.types import Float, Mask
 from ufselect.base import BaseSelector
-from ufselect.base.groups import ColumnGroups
-from ufselect.base.requirements import ColumnRequirements
+from ufselect.base.requirements import ColumnRequirements, Requirements
 from ufselect.base.screening import keep_exclude_of
-from ufselect.columns.moments import column_extremes, column_spreads
+from ufselect.columns.moments import column_statistics
 from ufselect.columns.tabular import column_names
 
 
-def requirements_of(selector: BaseSelector) -> tuple[ColumnRequirements | None, ColumnGroups | None]:
-    """Return the requirements of a fitted selector in numbers, and its groups."""
-    if getattr(selector, "requirements", None) is None:
-        return None, None
-    d, names = selector.n_features_in_, column_names(None, selector)
-    groups = keep_exclude_of(selector, d, names).groups
-    return ColumnRequirements.of(selector.requirements, d, names, groups), groups
+def budget_of(selector: BaseSelector) -> float | None:
+    """Return what the selected columns may cost together; None if there is no budget."""
+    given = getattr(selector, "requirements", None)
+    return given.get("budget") if isinstance(given, Mapping) else getattr(given, "budget", None)
 
 
 def costs_of(selector: BaseSelector) -> Float | None:
@@ -30,7 +27,7 @@ def costs_of(selector: BaseSelector) -> Float | None:
 
     The best column of a group has the cost of the group, and the others have NaN.
     """
-    required, groups = requirements_of(selector)
+    _, _, groups, required = keep_exclude_of(selector, selector.n_features_in_, column_names(None, selector))
     costs = None if required is None else required.unit_costs(None if groups is None else groups.codes)
     if costs is None or groups is None:
         return costs
@@ -43,26 +40,18 @@ def costs_of(selector: BaseSelector) -> Float | None:
 
 def within_limits(X: Any, required: ColumnRequirements) -> Mask:
     """Return which columns of X lie within all limits, by the values that are not missing."""
-    found = _statistics(X)
-    incomplete = [] if sp.issparse(X) else np.flatnonzero(np.isnan(found["mean"])).tolist()
+    found = column_statistics(X, required.limits)
+    incomplete = [] if sp.issparse(X) else np.flatnonzero(np.isnan(X).any(axis=0)).tolist()
     for column in incomplete:
         values = X[:, [column]]
-        for name, (value,) in _statistics(values[~np.isnan(values[:, 0])]).items():
+        for name, (value,) in column_statistics(values[~np.isnan(values[:, 0])], required.limits).items():
             found[name][column] = value
     return required.within_limits(found, X.shape[1])
 
 
-def _statistics(X: Any) -> dict[str, Float]:
-    """Return the statistics of columns that may be limited."""
-    mean, deviation = column_spreads(X)
-    low, high = column_extremes(X)
-    nonzero = (X != 0).sum(axis=0) / X.shape[0]
-    return {"mean": mean, "deviation": deviation, "min": low, "max": high, "nonzero": nonzero}
-
-
 def recorded_requirements(selector: BaseSelector) -> dict[str, Any] | None:
     """Return the requirements of a fitted selector in words and numbers, without those of single columns."""
-    required, _ = requirements_of(selector)
+    required = keep_exclude_of(selector, selector.n_features_in_, column_names(None, selector)).requirements
     if required is None:
         return None
     of_families = {"at_most": (required.at_most, np.inf), "at_least": (required.at_least, 0)}
@@ -72,9 +61,11 @@ def recorded_requirements(selector: BaseSelector) -> dict[str, Any] | None:
         ]
         for name, (counts, none) in of_families.items()
     }
+    given = selector.requirements
+    of_all = given if isinstance(given, ColumnRequirements) else Requirements.of(given)
     limits = [
         f"{name}={'' if low is None else f'{low:g}'}:{'' if high is None else f'{high:g}'}"
-        for name, (low, high) in required.limits.items()
+        for name, (low, high) in (of_all.limits or {}).items()
     ]
     found = {
         "of_columns": [

@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 
 from ufselect._utils.types import Float, Indices, Mask
+from ufselect.columns.dense import Columns
 from ufselect.columns.unit_requirements import UnitRequirements
-from ufselect.solvers.alignment import POWER
+from ufselect.solvers.alignment import POWER, own_products
 
 MOST_ENUMERATED = 15
 """Largest number of units of which all sets are compared."""
