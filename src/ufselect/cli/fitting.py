@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from ufselect._utils.wording import amount, counted, percent, q_value
+from ufselect._utils.wording import amount, counted, listed, percent, q_value
 from ufselect.cli.columns import by_variable
 from ufselect.cli.methods import OPTIONS_OF_PARAMETERS, as_literal, check_parameters, class_named
 from ufselect.cli.options import FitOptions, Scale
@@ -141,20 +141,8 @@ def notes_on_fit(selector: BaseSelector, *, significant: bool = False) -> list[s
 
     ``significant`` says that all columns found are selected.
     """
-    from ufselect.inspection.requirements import budget_of
-
-    given = selector.get_params().get("n_features_to_select")
-    how = f"{given:g} of all columns as requested" if isinstance(given, float) else "as requested"
-    if significant:
-        shared = "structure with others" if given_or_learned(selector) == "learned" else "the given structure"
-        how = f"those that share {shared}"
-    elif budget_of(selector) is not None:
-        how = "the best within the budget"
-    elif given == "auto":
-        how = _automatic_number(selector)
-    elif _is_default(selector, "n_features_to_select"):
-        how = "the default of the method"
-    notes = [f"Columns: {getattr(selector, 'n_groups_', selector.n_features_):,}, {how}."]
+    count = getattr(selector, "n_groups_", selector.n_features_)
+    notes = [f"Columns: {count:,}, {_where_number_is_from(selector, significant)}."]
     if getattr(selector, "n_clusters_", None) is not None:
         how = "as requested"
         if selector.get_params().get("n_clusters") == "auto":
@@ -172,6 +160,23 @@ def notes_on_fit(selector: BaseSelector, *, significant: bool = False) -> list[s
     elif n_copies:
         notes.append(f"{n_copies:,} columns are exact copies of others and rank behind them.")
     return notes
+
+
+def _where_number_is_from(selector: BaseSelector, significant: bool) -> str:
+    """Return where the number of columns comes from."""
+    from ufselect.inspection.requirements import budget_of
+
+    given = selector.get_params().get("n_features_to_select")
+    if significant:
+        shared = "structure with others" if given_or_learned(selector) == "learned" else "the given structure"
+        return f"those that share {shared}"
+    if budget_of(selector) is not None:
+        return "the best within the budget"
+    if given == "auto":
+        return _automatic_number(selector)
+    if _is_default(selector, "n_features_to_select"):
+        return "the default of the method"
+    return f"{given:g} of all columns as requested" if isinstance(given, float) else "as requested"
 
 
 def _automatic_number(selector: BaseSelector) -> str:
@@ -243,6 +248,29 @@ def alignment_of(selector: BaseSelector, X: Any = None) -> list[str]:
         n_units = len({*units[best[:n_best]]})
         which = "best column" if n_units == 1 else f"{n_units:,} best columns"
     return [f"Alignment of the {which} with the {given_or_learned(selector)} structure: {selected:.2f} of 1{beside}."]
+
+
+def notes_on_cost(selector: BaseSelector, X: Any, variables: Sequence[str], unit: str) -> list[str]:
+    """Return sentences on what the selected columns or groups (``unit``) cost, and on what more money buys.
+
+    The latter is not known without X, or if the method does not select by alignment.
+    """
+    from ufselect.inspection.requirements import budget_of, called, next_choice
+
+    cost, budget = getattr(selector, "cost_", None), budget_of(selector)
+    if cost is None:
+        return []
+    count = getattr(selector, "n_groups_", selector.n_features_)
+    which = f"{count:,} selected {unit}s cost" if count > 1 else f"selected {unit} costs"
+    notes = [f"The {which} {amount(cost)}{'' if budget is None else f' of {amount(budget)}'}."]
+    found = None if X is None or budget is None else next_choice(selector, X)
+    if found is None:
+        return notes
+    before, after = ({*called(selector, each.selected, variables)} for each in found)
+    more, less = sorted(after - before), sorted(before - after)
+    instead = f" in place of {listed(less, quoted=True)}" if less else ""
+    rise = f"alignment {found[0].alignment:.2f} → {found[1].alignment:.2f}"
+    return [*notes, f"A budget of {amount(found[1].cost)} would add {listed(more, quoted=True)}{instead} ({rise})."]
 
 
 def selected_names(selector: BaseSelector, variables: Sequence[str]) -> list[str]:

@@ -21,6 +21,7 @@ from ufselect.cli.fitting import (
     fit_with_notes,
     make_selector,
     modest_resources,
+    notes_on_cost,
     notes_on_fit,
     print_ranking,
     select_all_found,
@@ -188,6 +189,8 @@ def select(
     with config_context(assume_finite=True):  # the fit has validated X
         all_notes = [*notes, *notes_on_fit(selector, significant=significant), *_notes_on_constant(selector, loaded.X)]
         alignment = alignment_of(selector, loaded.X if batches is None else None)
+        unit = "group" if choice.groups else "column"
+        alignment += notes_on_cost(selector, None if names else loaded.X, loaded.variables, unit)
         kept = [] if names and not report else [_note_on_neighbors(selector, loaded, fit_options)]
         if report:
             # What was read stands among the facts, and what is set aside in a table.
