@@ -312,13 +312,15 @@ def rank_by_alignment(
     alignments_of = partial(alignments_with, structures=[each.T for each in structures])
     ranked = replace(ranked, coef=W, embedding=Z, alignments_of=alignments_of)
     if constraints.within is not None:
-        attributes = {} if chance is None else {"chance_curve_": chance}
-        return replace(ranked, n_chosen=len(constraints.first)).with_attributes(**attributes)
-    ends = constraints.ends(path.order)
-    curve = path.weighted_curve[ends - 1]
-    if count is None:
-        curve = curve - _by_chance(X, structures, len(ends), constraints, random_state)
-    return replace(ranked, n_sufficient=int(ends[peak_of(curve) - 1]))
+        ranked = replace(ranked, n_chosen=len(constraints.first))
+    else:
+        ends = constraints.ends(path.order)
+        curve = path.weighted_curve[ends - 1]
+        if count is None and X.shape[1] > X.shape[0]:
+            chance = _by_chance(X, structures, len(ends), constraints, random_state)
+            curve = curve - chance[1:]
+        ranked = replace(ranked, n_sufficient=int(ends[peak_of(curve) - 1]))
+    return ranked if chance is None else ranked.with_attributes(chance_curve_=chance)
 
 
 def _within_requirements(
@@ -326,8 +328,8 @@ def _within_requirements(
 ) -> tuple[Constraints, Float | None]:
     """Choose the best columns within requirements, which then come first; return the alignment by chance as well.
 
-    If the number of columns is open and there are more columns than samples, the alignment by chance counts against
-    that of a choice. Entry m is that of m shuffled columns or groups.
+    If the number of columns is open and there are more columns than samples, the alignment by chance is subtracted from
+    that of a choice.
     """
     within, groups, chance = constraints.within, constraints.groups, None
     assert within is not None
@@ -335,8 +337,7 @@ def _within_requirements(
     if constraints.count is None and X.shape[1] > X.shape[0]:
         free = Constraints(groups=groups, weights=constraints.weights)
         path = alignment_path_of_several(X, structures, MOST_SUFFICIENT, past_peak=True, gram=gram, constraints=free)
-        by_chance = _by_chance(X, structures, len(free.ends(path.order)), free, random_state)
-        chance = np.concatenate([[0.0], np.asarray(by_chance)])
+        chance = _by_chance(X, structures, len(free.ends(path.order)), free, random_state)
     units = UnitsOfColumns(X, weighted(carried_of(structures), constraints), groups, gram)
     chosen = units.columns_of(units.best(within, chance=None if chance is None else structure * chance))
     n_chosen = len(chosen) if groups is None else len(np.unique(groups[chosen]))
@@ -377,16 +378,13 @@ def falling_after(gains: Float, n_first: int) -> Float:
 
 def _by_chance(
     X: Columns, structures: Sequence[StructureFactor], length: int, constraints: Constraints, random_state: Any
-) -> Float | float:
-    """Return what the best shuffled columns, or groups of them, reach on average if d > n; 0 if not."""
-    n, d = X.shape
-    if d <= n:
-        return 0.0
+) -> Float:
+    """Return what the best 0, 1, 2, … shuffled columns, or groups of them, reach on average."""
     rng = check_random_state(random_state)
     free = Constraints(groups=constraints.groups, weights=constraints.weights)
     T = X.centered_like(np.hstack([each.T / np.linalg.norm(each.T) for each in structures]))
     paths = [alignment_path(X.shuffled(rng), T, length, constraints=free) for _ in range(_N_SHUFFLED)]
-    return np.asarray(np.mean([path.weighted_curve[free.ends(path.order) - 1] for path in paths], axis=0))
+    return np.append(0.0, np.mean([path.weighted_curve[free.ends(path.order) - 1] for path in paths], axis=0))
 
 
 def rank_by_row_norm(

@@ -491,8 +491,7 @@ def _refuse_quotas(units: UnitRequirements, families: Sequence[str], unit: str, 
 
 def _refuse_budget(units: UnitRequirements, unit: str) -> None:
     """Raise an error if the budget is less than what the cheapest choice costs, whatever its distances."""
-    cheapest = replace(units, budget=np.inf, positions=None, most=units.fewest_possible)
-    cost = units.cost(cheapest.best_first(np.argsort(units.costs, kind="stable")))
+    cost = replace(units, positions=None).lowest_cost
     if cost > units.affordable:
         needed = [
             name for name, is_given in (("keep", len(units.required)), ("at_least", units.at_least.any())) if is_given

@@ -412,16 +412,7 @@ class BaseSelector(SelectorMixin, BaseEstimator, metaclass=ABCMeta):  # type: ig
         self.copies_ = screening.copies
         self.ranking_ = screening.ranks(ranking.order)
         self.n_features_ = ranking.n_sufficient if count is None else count
-        groups, wanted = screening.keep_exclude.groups, screening.requirements
-        if groups is not None:
-            if count is not None:
-                self.n_features_ = screening.length_of(self.ranking_, count)
-            self.groups_, self.group_names_ = groups.codes, np.asarray(groups.names)
-            self.n_groups_ = len(np.unique(groups.codes[self._get_support_mask()]))
-        costs = None if wanted is None else wanted.unit_costs(screening.groups)
-        if costs is not None:
-            selected = np.flatnonzero(self._get_support_mask())
-            self.cost_ = float(costs[selected if groups is None else np.unique(groups.codes[selected])].sum())
+        self._store_units(screening, count)
         if ranking.coef is not None:
             self.coef_ = np.zeros((d, ranking.coef.shape[1]), dtype=holding_dtype(ranking.coef, dtype))
             self.coef_[informative] = ranking.coef
@@ -439,6 +430,18 @@ class BaseSelector(SelectorMixin, BaseEstimator, metaclass=ABCMeta):  # type: ig
             self.alignments_[copies] = self.alignments_[screening.copies[copies]]
         for name, value in ranking.attributes.items():
             setattr(self, name, value)
+
+    def _store_units(self, screening: Screening, n_groups: int | None) -> None:
+        """Set the attributes of groups and costs, if there are any."""
+        groups, wanted = screening.keep_exclude.groups, screening.requirements
+        if groups is not None:
+            if n_groups is not None:
+                self.n_features_ = screening.length_of(self.ranking_, n_groups)
+            self.groups_, self.group_names_ = groups.codes, np.asarray(groups.names)
+            self.n_groups_ = len(np.unique(groups.codes[self._get_support_mask()]))
+        if wanted is not None and (costs := wanted.unit_costs(screening.groups)) is not None:
+            selected = np.flatnonzero(self._get_support_mask())
+            self.cost_ = float(costs[selected if groups is None else np.unique(groups.codes[selected])].sum())
 
     def _get_support_mask(self) -> npt.NDArray[np.bool_]:
         check_is_fitted(self, "ranking_")

@@ -98,6 +98,12 @@ class UnitRequirements:
             self, costs=self.costs[units], families=self.families[units], required=required, positions=positions
         )
 
+    @property
+    def lowest_cost(self) -> float:
+        """What the cheapest set costs that meets all but the budget; 0 if there is none."""
+        smallest = replace(self, budget=np.inf, most=self.fewest_possible)
+        return self.cost(smallest.best_first(np.argsort(self.costs, kind="stable")))
+
     def cost(self, units: Indices) -> float:
         """Return what some units cost together."""
         return float(self.costs[units].sum())

@@ -2,6 +2,7 @@
 
 from ufselect._utils.seeds import draws_of_samples
 from ufselect.inspection.baselines import Baseline, EvenSpacing, PivotedQR, UncorrelatedVariance
+from ufselect.inspection.budgets import ChoiceForBudget, budget_curve
 from ufselect.inspection.choices import (
     ChoiceComparison,
     chance_in_words,
@@ -34,6 +35,7 @@ from ufselect.inspection.stability import Stability, stability_of
 __all__ = [
     "Baseline",
     "ChoiceComparison",
+    "ChoiceForBudget",
     "ColumnDrift",
     "ComparedSelection",
     "Comparison",
@@ -51,6 +53,7 @@ __all__ = [
     "Substitute",
     "UncorrelatedVariance",
     "alignment_of_selection",
+    "budget_curve",
     "chance_in_words",
     "column_drift",
     "compare_choices",

@@ -294,6 +294,13 @@ class LearnedStructure:
         self._index[informative] = np.arange(len(informative))
         copies = np.flatnonzero(selector.copies_ >= 0)
         self._index[copies] = self._index[selector.copies_[copies]]
+        self.informative = informative
+
+    def part(self, columns: Indices) -> tuple[Columns, Float]:
+        """Return some informative columns as the fit saw them, and what they carry of the structure, aⱼ/‖K‖."""
+        index = self._index[columns]
+        part = self._X.subset(index)
+        return part, self._alignments[index] * part.squared_norms()
 
     def alignments_of(self, lists: Sequence[Indices]) -> Float:
         """Return the alignment of each list of columns; constant and excluded columns do not count."""

@@ -158,8 +158,8 @@ class KernelFSASL(GraphSelector):
     outside_limits_ : ndarray of int
         Indices of the features outside the limits; only if ``requirements`` has limits.
     chance_curve_ : ndarray
-        Entry m is the alignment of the best m shuffled features, or groups; only if a number of features "auto" within
-        a budget or quotas depends on it, which is so if there are more features than samples.
+        Entry m is the alignment of the best m shuffled features, or groups of them, on which the number of features
+        depends; only if it is "auto" and there are more features than samples.
 
     See Also
     --------

@@ -141,7 +141,7 @@ class _Problem:
     def _grown(
         self, start: Sequence[int], power: float, without: int | None = None, exponent: float = POWER
     ) -> Indices | None:
-        """Take the units that raise (Σa)^p/ΣH most, p the exponent, per cost to a power, in turn; return the best set on the way."""
+        """Take the units that raise (Σa)^p/ΣH most, per cost to a power, in turn; return the best set on the way."""
         taking = self.wanted.taking(start)
         taken = np.array(taking.taken, dtype=np.intp)
         carried, overlap = float(self.a[taken].sum()), self.H[:, taken].sum(axis=1)
