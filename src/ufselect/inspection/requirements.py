@@ -62,19 +62,19 @@ def own_choice(selector: BaseSelector, X: Any) -> ChoiceForBudget | None:
     return ChoiceForBudget(cost if budget is None else budget, cost, len(names), alignment, tuple(names))
 
 
-def better_choices(selector: BaseSelector, X: Any) -> list[ChoiceForBudget]:
+def better_choices(selector: BaseSelector, X: Any) -> tuple[list[ChoiceForBudget], int] | None:
     """Return the choice of a fitted selector and those for other budgets that are better than any cheaper one, by cost.
 
-    There are none if ``own_choice`` is None.
+    The number is the place of the first. None if ``own_choice`` is None.
     """
     own = own_choice(selector, X)
     found: list[ChoiceForBudget] = []
     if own is None:
-        return found
+        return None
     for each in sorted([own, *budget_curve(selector, X)], key=lambda each: (each.cost, each is not own)):
         if each is own or each.alignment > max((other.alignment for other in found), default=0.0):
             found.append(each)
-    return found
+    return found, found.index(own)
 
 
 def next_choice(selector: BaseSelector, X: Any) -> tuple[ChoiceForBudget, ChoiceForBudget] | None:

@@ -118,7 +118,7 @@ function drawConvergence(values) {
 /**
  * Draws a line chart and redraws it on resize; what() returns values, titles and texts, and, if there are any,
  * besides: further lines; band: low and high; level: a value of its own; marks: indices; marked: one that stands out;
- * places: ascending numbers across where the values begin, as steps.
+ * places: ascending positive numbers across where the values begin, as steps.
  */
 function lineChart(drawing, what) {
   let chart = null;
@@ -146,7 +146,7 @@ function scaled(chart, width) {
   const [low, high] = [ticks[0], ticks[ticks.length - 1]];
   const { left, right, top, bottom, height } = CHART;
   const { places } = chart;
-  const [first, last] = places ? [places[0], Math.max(places.at(-1), chart.cutPlace)] : [1, Math.max(chart.values.length, 2)];
+  const [first, last] = places ? [0, Math.max(places.at(-1), chart.cutPlace)] : [1, Math.max(chart.values.length, 2)];
   const unitWidth = (width - left - right) / (last - first || 1);
   const across = (place) => left + (place - first) * unitWidth;
   // Dividing by the largest value first keeps even the smallest and largest floats in proportion.
