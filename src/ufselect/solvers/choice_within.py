@@ -146,7 +146,7 @@ class _Problem:
         taken = np.array(taking.taken, dtype=np.intp)
         carried, overlap = float(self.a[taken].sum()), self.H[:, taken].sum(axis=1)
         total = float(overlap[taken].sum())
-        prices = (self.wanted.costs + _IMPROVEMENT * max(float(self.wanted.costs.max()), _TINY)) ** power
+        prices = _prices(self.wanted.costs) ** power
         best, highest, since = None, -np.inf, 0
         while since <= 2 * len(taking.taken) // 3 + _STEPS_PAST_PEAK:
             since += 1
@@ -290,7 +290,7 @@ class UnitsOfColumns:
         first = least.best_first(order)
         if not len(first) or len(first) > _MOST_EXCHANGED:
             return first
-        per_cost = np.argsort(-alone / (wanted.costs + _IMPROVEMENT * max(wanted.costs.max(), _TINY)), kind="stable")
+        per_cost = np.argsort(-alone / _prices(wanted.costs), kind="stable")
         candidates = _joined(first, order[: _MOST_CANDIDATES // 2], per_cost[: _MOST_CANDIDATES // 2], *starts)
         best, value = first, -np.inf
         for _ in range(_MOST_ROUNDS):
@@ -326,13 +326,19 @@ class UnitsOfColumns:
         carried, total = self._carried[chosen].sum(), added[chosen].sum()
         values = (carried + self._carried) / np.sqrt(np.maximum(total + 2.0 * added + self._own, _TINY))
         merits = self._carried / np.sqrt(np.maximum(2.0 * added + self._own, _TINY))
-        merits /= costs + _IMPROVEMENT * max(costs.max(), _TINY)
+        merits /= _prices(costs)
         most = _MOST_CANDIDATES // 4
         return np.argsort(-values, kind="stable")[:most], np.argsort(-merits, kind="stable")[:most]
 
 
 def _joined(*units: Indices) -> Indices:
     return np.unique(np.concatenate(units))
+
+
+def _prices(costs: Float) -> Float:
+    """Return costs to divide by: what is free costs next to nothing, and one if all is free."""
+    largest = float(costs.max(initial=0.0))
+    return costs + _IMPROVEMENT * largest if largest > 0.0 else np.ones(len(costs))
 
 
 def _no_chance(chance: Float | None) -> Float:
