@@ -112,12 +112,11 @@ def of_costs(findings: Findings) -> Caption | None:
     chosen, last, budget = choices[own], choices[-1], budget_of(findings.study.selector)
     within = "" if budget is None else f" within a budget of {amount(budget)}"
     reached = f"{chosen.alignment:.2f} for {amount(chosen.cost)}"
-    label = (
-        f"Line chart of the alignment by cost, up to {last.alignment:.2f} for {amount(last.cost)}; {reached}{within}."
-    )
+    most = f"{last.alignment:.2f} for {amount(last.cost)}"
+    label = f"Line chart of the alignment by cost, up to {most}; the selection has {reached}{within}."
     caption = (
-        f"What more money buys: the alignment of the best {unit_of(findings.study)}s within each of some budgets with "
-        f"the {given_or_learned(findings.study)} structure. The dot is the selection"
+        f"What more money buys: the alignment with the {given_or_learned(findings.study)} structure of the "
+        f"{unit_of(findings.study)}s that are best within a budget. The dot is the selection"
     )
     return Caption(label, f"{caption}{'' if budget is None else ', the dashed line its budget'}.")
 
