@@ -125,7 +125,9 @@ def test_groups_have_costs_and_a_category_has_one(here, tmp_path, monkeypatch):
     kind = np.where(X[:, 0] > 0, "a", np.where(X[:, 1] > 0, "b", "c"))
     pd.DataFrame(X[:, 2:5], columns=list("xyz")).assign(kind=kind).to_csv("mixed.csv", index=False)
     Path("prices.csv").write_text("x,3\ny,5\nz,7\nkind,11\n")
-    outcome = invoke("select", "mixed.csv", "--no-test", "-m", "4", "--costs", "prices.csv", "--budget", "26")
+    outcome = invoke(
+        "select", "mixed.csv", "--no-test", "--keep", "x,y,z,kind", "--costs", "prices.csv", "--budget", "26"
+    )
     assert "The 4 selected columns cost 26 of 26." in outcome.stdout, outcome.stderr
 
 
