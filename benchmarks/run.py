@@ -130,6 +130,15 @@ def own_structure(options: argparse.Namespace) -> str | None:
     return genes_by_types(SETS[3:4] if options.quick else SETS)
 
 
+def requirements(options: argparse.Namespace) -> str:
+    """Choices within a budget and quotas, beside all subsets and at 20,000 columns."""
+    from requirements import beside_all_subsets, many_columns, search_beside_all_sets
+
+    n_problems, n, d = (2, 200, 600) if options.quick else (20, 500, 20_000)
+    searched = search_beside_all_sets(n_problems, 10 if options.quick else 17)
+    return "\n\n".join([beside_all_subsets(n_problems), searched, many_columns(n, d)])
+
+
 def tool(options: argparse.Namespace) -> str:
     """The command line: start-up, large files and a large page."""
     files, page = (
@@ -170,6 +179,7 @@ PARTS: dict[str, Callable[[argparse.Namespace], str | None]] = {
         reconstruction,
         scales,
         own_structure,
+        requirements,
         tool,
         gpu,
     )

@@ -300,9 +300,8 @@ def rank_by_alignment(
     -------
     Ranking
     """
-    chance = None
     if constraints.within is not None:
-        constraints, chance = _within_requirements(X, structures, constraints, gram, random_state)
+        constraints = _within_requirements(X, structures, constraints, gram, random_state)
     count = constraints.count
     path = alignment_path_of_several(
         X, structures, steps_to_show(count), past_peak=count is None, gram=gram, constraints=constraints
@@ -312,29 +311,26 @@ def rank_by_alignment(
     alignments_of = partial(alignments_with, structures=[each.T for each in structures])
     ranked = replace(ranked, coef=W, embedding=Z, alignments_of=alignments_of)
     if constraints.within is not None:
-        ranked = replace(ranked, n_chosen=len(constraints.first))
-    else:
-        ends = constraints.ends(path.order)
-        curve = path.weighted_curve[ends - 1]
-        if count is None and X.shape[1] > X.shape[0]:
-            chance = _by_chance(X, structures, len(ends), constraints, random_state)
-            curve = curve - chance[1:]
-        ranked = replace(ranked, n_sufficient=int(ends[peak_of(curve) - 1]))
-    return ranked if chance is None else ranked.with_attributes(chance_curve_=chance)
+        return replace(ranked, n_chosen=len(constraints.first))
+    ends = constraints.ends(path.order)
+    curve = path.weighted_curve[ends - 1]
+    if count is None and X.shape[1] > X.shape[0]:
+        curve = curve - _by_chance(X, structures, len(ends), constraints, random_state)[1:]
+    return replace(ranked, n_sufficient=int(ends[peak_of(curve) - 1]))
 
 
 def _within_requirements(
     X: Columns, structures: Sequence[StructureFactor], constraints: Constraints, gram: Float | None, random_state: Any
-) -> tuple[Constraints, Float | None]:
-    """Choose the best columns within requirements, which then come first; return the alignment by chance as well.
+) -> Constraints:
+    """Choose the best columns within requirements, which then come first.
 
-    If the number of columns is open and there are more columns than samples, the alignment by chance is subtracted from
-    that of a choice.
+    If neither a number nor a budget says how many, and there are more columns than samples, the alignment by chance is
+    subtracted from that of a choice.
     """
     within, groups, chance = constraints.within, constraints.groups, None
     assert within is not None
     structure = norm_of(X, structures)
-    if constraints.count is None and X.shape[1] > X.shape[0]:
+    if constraints.count is None and np.isinf(within.budget) and X.shape[1] > X.shape[0]:
         free = Constraints(groups=groups, weights=constraints.weights)
         path = alignment_path_of_several(X, structures, MOST_SUFFICIENT, past_peak=True, gram=gram, constraints=free)
         chance = _by_chance(X, structures, len(free.ends(path.order)), free, random_state)
@@ -342,7 +338,7 @@ def _within_requirements(
     chosen = units.columns_of(units.best(within, chance=None if chance is None else structure * chance))
     n_chosen = len(chosen) if groups is None else len(np.unique(groups[chosen]))
     leading = constraints.first[np.isin(constraints.first, chosen)]
-    return replace(constraints, count=n_chosen, first=chosen, leading=leading, positions=None, min_distance=1), chance
+    return replace(constraints, count=n_chosen, first=chosen, leading=leading, positions=None, min_distance=1)
 
 
 def rank_along(path: AlignmentPath, r2: Float, constraints: Constraints) -> Ranking:

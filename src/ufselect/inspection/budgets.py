@@ -108,7 +108,6 @@ class _Choices:
         self._firsts, self._columns, self._codes = columns[firsts], columns, codes
         self._kept = np.unique(codes[np.isin(columns, wanted.keep)])
         self._count = selector._wanted_features(len(selector.ranking_), wanted)
-        self._chance = getattr(selector, "chance_curve_", None)
         part, carried = self._structure.part(columns)
         if self._requirements.weights is not None:
             carried = carried * self._requirements.weights[columns]
@@ -128,9 +127,7 @@ class _Choices:
 
     def best(self, required: UnitRequirements, starts: Sequence[Indices]) -> Indices:
         """Return the best units."""
-        return self._units.best(
-            required, chance=self._chance, starts=[each for each in starts if required.met_by(each)]
-        )
+        return self._units.best(required, starts=[each for each in starts if required.met_by(each)])
 
     def described(self, units: Indices) -> tuple[tuple[str | int, ...], float]:
         """Return what units are called, and their alignment."""

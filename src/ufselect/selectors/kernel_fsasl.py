@@ -157,9 +157,6 @@ class KernelFSASL(GraphSelector):
         What the selected features cost; only if ``requirements`` has costs.
     outside_limits_ : ndarray of int
         Indices of the features outside the limits; only if ``requirements`` has limits.
-    chance_curve_ : ndarray
-        Entry m is the alignment of the best m shuffled features, or groups of them, on which the number of features
-        depends; only if it is "auto" and there are more features than samples.
 
     See Also
     --------

@@ -25,6 +25,8 @@ _MOST_CANDIDATES = 400
 _MOST_ROUNDS = 4
 _MOST_EXCHANGED = 3000
 _MOST_SHAKEN = 12
+_MOST_SHAKEN_TO_THE_END = 100  # units; of more, a set grown anew has to be better by more than rounding
+_IMPROVEMENT_OF_MANY = 1e-3
 _STEPS_PAST_PEAK = 32
 _COLUMNS_AT_ONCE = 64
 _IMPROVEMENT = 1e-9
@@ -130,8 +132,7 @@ class _Problem:
         found = [each for each in (*starts, first, *grown) if each is not None and self.wanted.met_by(each)]
         distinct = {tuple(np.sort(each)): each for each in found}
         ranked = sorted(distinct.values(), key=self.value, reverse=True)
-        best = max((self._exchanged(each) for each in ranked[:3]), key=self.value)
-        return np.sort(self._shaken(best))
+        return self.shaken(max((self.exchanged(each) for each in ranked[:3]), key=self.value))
 
     @property
     def _powers(self) -> tuple[float, ...]:
@@ -167,7 +168,7 @@ class _Problem:
             taking.take(unit)
         return None if best is None else np.array(taking.taken[:best], dtype=np.intp)
 
-    def _exchanged(self, units: Indices) -> Indices:
+    def exchanged(self, units: Indices) -> Indices:
         """Add, drop or exchange the unit that raises the alignment most, as long as any does."""
         inside = np.zeros(len(self.a), dtype=bool)
         inside[units] = True
@@ -212,14 +213,15 @@ class _Problem:
             moves.append((float(values[row, column]), int(free[row]), int(others[column])))
         return max(moves, key=lambda move: move[0])
 
-    def _shaken(self, units: Indices) -> Indices:
+    def shaken(self, units: Indices) -> Indices:
         """Grow sets anew around the set: without one of its units, or with another one, and exchange units of these."""
         value, improved = self.value(units), True
+        least = _IMPROVEMENT if len(self.a) <= _MOST_SHAKEN_TO_THE_END else _IMPROVEMENT_OF_MANY
         while improved:
             improved = False
             for changed in self._neighbours(units):
-                other = self._exchanged(changed)
-                if self.value(other) > value + _IMPROVEMENT * abs(value):
+                other = self.exchanged(changed)
+                if self.value(other) > value + least * abs(value):
                     units, value, improved = other, self.value(other), True
                     break
         return units
@@ -292,12 +294,13 @@ class UnitsOfColumns:
             return first
         per_cost = np.argsort(-alone / _prices(wanted.costs), kind="stable")
         candidates = _joined(first, order[: _MOST_CANDIDATES // 2], per_cost[: _MOST_CANDIDATES // 2], *starts)
-        best, value = first, -np.inf
+        best, value = np.empty(0, dtype=np.intp), -np.inf
         for _ in range(_MOST_ROUNDS):
-            places = [np.flatnonzero(np.isin(candidates, each)) for each in (*starts, best)]
             H = self._products(candidates)
             problem = _Problem(self._carried[candidates], H, wanted.among(candidates), _no_chance(chance))
-            found = problem.best_found(places)
+            places = [np.flatnonzero(np.isin(candidates, each)) for each in starts]
+            known = np.flatnonzero(np.isin(candidates, best))
+            found = problem.exchanged(known) if len(known) else problem.best_found(places)
             best, last, value = candidates[found], value, problem.value(found)
             if value <= last + _IMPROVEMENT * abs(last):
                 break
