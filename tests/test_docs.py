@@ -39,7 +39,8 @@ EXAMPLES = {
 OUTSIDE = ["ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "benchmarks", "examples", "experiments", "results"]
 PLANTED = make_planted_clusters(60, 3, 10, 5, random_state=0)
 # Parameters for which a selector learns all the attributes that its docstring describes.
-MODES = {"KernelFSASL": {"fdr": 0.05, "groups": [*range(13), 0, 1]}, "SPFS": {"solver": "nes"}}
+WISHES = {"costs": [1.0] * 15, "limits": {"max": (0, None)}}
+MODES = {"KernelFSASL": {"fdr": 0.05, "groups": [*range(13), 0, 1], "requirements": WISHES}, "SPFS": {"solver": "nes"}}
 for_every_selector = pytest.mark.parametrize("name", ufselect.__all__)
 
 
