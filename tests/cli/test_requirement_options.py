@@ -132,11 +132,11 @@ def test_groups_have_costs_and_a_category_has_one(here, tmp_path, monkeypatch):
 
 
 HOSTILE = {
-    "--costs: there is no column named 'torqe'; did you mean 'torque'?": ["--costs=unknown.csv"],
-    "--costs: no cost for column 'flow rate'.": ["--costs=part.csv"],
+    "--costs: unknown.csv: there is no column named 'torqe'; did you mean 'torque'?": ["--costs=unknown.csv"],
+    "--costs: part.csv: no cost for column 'flow rate'.": ["--costs=part.csv"],
     "--costs: text.csv has 'cheap' for 'level', not a number.": ["--costs=text.csv"],
-    "--costs: that of 'torque' is 'cheap', not a number.": ["--costs=first.csv"],
-    "--costs: that of column 'flow rate' must be a number of at least 0, got -1.": ["--costs=negative.csv"],
+    "--costs: first.csv: that of 'torque' is 'cheap', not a number.": ["--costs=first.csv"],
+    "--costs: negative.csv: that of column 'flow rate' must be a number of at least 0": ["--costs=negative.csv"],
     "--costs: twice.csv has two costs for 'torque'.": ["--costs=twice.csv"],
     "--costs: three.csv has the line 'torque,1,2' instead of COLUMN,COST.": ["--costs=three.csv"],
     "--costs: missing.csv cannot be read: No such file or directory.": ["--costs=missing.csv"],

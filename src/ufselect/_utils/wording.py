@@ -42,8 +42,9 @@ def counted(count: int, noun: str) -> str:
 
 
 def amount(cost: float) -> str:
-    """Return a cost, or another number of any size, without rounding errors of sums."""
-    return f"{cost:,.10g}"
+    """Return a cost with two decimals at most, or three digits if it is less than 1."""
+    text = f"{cost:,.2f}" if abs(cost) >= 1.0 else f"{cost:.3g}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 def q_value(q: float) -> str:

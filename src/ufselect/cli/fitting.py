@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 _ABOVE_THE_MEAN = ("EVSC", "LaplacianScore", "MaxVariance", "SPEC")  # select columns whose scores are above the mean
 _LEAST_WORKING_MEMORY, _MOST_WORKING_MEMORY = 64, 1024
 _MOST_ROWS = 20
+_ROUNDING = 1e-6
 
 
 def make_selector(
@@ -270,7 +272,8 @@ def notes_on_cost(selector: BaseSelector, X: Any, variables: Sequence[str], unit
     more, less = sorted(after - before), sorted(before - after)
     instead = f" in place of {listed(less, quoted=True)}" if less else ""
     rise = f"alignment {found[0].alignment:.2f} → {found[1].alignment:.2f}"
-    return [*notes, f"A budget of {amount(found[1].cost)} would add {listed(more, quoted=True)}{instead} ({rise})."]
+    enough = math.ceil(100.0 * found[1].cost - _ROUNDING) / 100.0
+    return [*notes, f"A budget of {amount(enough)} would add {listed(more, quoted=True)}{instead} ({rise})."]
 
 
 def selected_names(selector: BaseSelector, variables: Sequence[str]) -> list[str]:

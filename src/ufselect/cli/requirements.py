@@ -29,9 +29,13 @@ _NUMBER = re.compile(r"(?:(?<!\w)[-+])?\d+(?:\.\d+)?")
 
 @dataclass(frozen=True)
 class NamedRequirements:
-    """Fields of ``Requirements``, by the names of columns and groups; a header may have a text for a number."""
+    """Fields of ``Requirements``, by the names of columns and groups; a header may have a text for a number.
+
+    ``sources`` are the files or columns of var that they are from.
+    """
 
     fields: Mapping[str, Any]
+    sources: Mapping[str, str]
 
     @classmethod
     def of(
@@ -57,7 +61,12 @@ class NamedRequirements:
             **{name: parameters[name] for name in in_unit},
         }
         others = {name: value for name, value in parameters.items() if name not in in_unit}
-        return cls({name: value for name, value in found.items() if value is not None}), others
+        sources = {
+            name: getattr(options, name)
+            for name in ("costs", "families", "weights", "positions")
+            if isinstance(found[name], Mapping)
+        }
+        return cls({name: value for name, value in found.items() if value is not None}, sources), others
 
     def __contains__(self, field: str) -> bool:
         return field in self.fields
@@ -98,7 +107,7 @@ class NamedRequirements:
             given["positions"] = _numbers_in_names([name for name in variables if name not in left_out])
         for field in ("costs", "families", "weights", "positions"):
             if isinstance(given.get(field), Mapping):
-                given[field] = dict(_known(given[field], field, known, loaded.aside))
+                given[field] = dict(self._known(field, given[field], known, loaded.aside))
         for field in ("costs", "positions"):
             if field in given:
                 given[field] = dict.fromkeys(left_out, 0.0) | given[field]
@@ -108,10 +117,27 @@ class NamedRequirements:
             field = next((name for name in given if str(error).startswith(name)), "")
             if not field:
                 raise
-            reason = str(error).removeprefix(f"{field}: ").rstrip(".")
-            raise typer.BadParameter(reason, param_hint=_option_of(field)) from error
+            raise self._refused(field, str(error).removeprefix(f"{field}: ").rstrip(".")) from error
         assert required is not None  # since some are given
         return required
+
+    def _known(
+        self, field: str, values: Mapping[str, Any], known: set[str], aside: Mapping[str, str]
+    ) -> Iterator[tuple[str, Any]]:
+        """Yield the values of a field without those of columns that are set aside, and without a header."""
+        for name, value in values.items():
+            if field != "families" and isinstance(value, str):
+                if name in known:
+                    raise self._refused(field, f"that of '{shown(name)}' is '{shown(value)}', not a number")
+            elif name in known or name not in aside:
+                yield name, value
+
+    def _refused(self, field: str, reason: str) -> typer.BadParameter:
+        """Return an error that names the option, and the file if there is one."""
+        source = self.sources.get(field)
+        return typer.BadParameter(
+            reason if source is None else f"{shown(source)}: {reason}", param_hint=_option_of(field)
+        )
 
 
 def _outside_limits(required: ColumnRequirements, loaded: LoadedTable) -> set[str]:
@@ -153,19 +179,6 @@ def _of_columns(required: ColumnRequirements, given: Mapping[str, Any], loaded: 
         codes = enumerate(required.families[variable].tolist())
         of_columns["families"] = {column: required.family_names[code] for column, code in codes if code >= 0}
     return Requirements(**dict(given) | of_columns)
-
-
-def _known(
-    values: Mapping[str, Any], field: str, known: set[str], aside: Mapping[str, str]
-) -> Iterator[tuple[str, Any]]:
-    """Yield the values without those of columns that are set aside, and without a header."""
-    for name, value in values.items():
-        if field != "families" and isinstance(value, str):
-            if name in known:
-                reason = f"that of '{shown(name)}' is '{shown(value)}', not a number"
-                raise typer.BadParameter(reason, param_hint=_option_of(field))
-        elif name in known or name not in aside:
-            yield name, value
 
 
 def _option_of(field: str) -> str:
