@@ -1,8 +1,8 @@
 """Take screenshots of the report that ``ufselect demo`` writes: docs/images/page.png and page_dark.png.
 
-The second one shows the dark theme, with a row opened, beside a phone. spectrum.png is a figure of the report that the
-story of spectra writes. It needs Chromium and Playwright (the dev
-extra). Run it from anywhere: ``python docs/draw_page.py``.
+The second one shows the dark theme, with a row opened, beside a phone. spectrum.png and budget.png are figures of the
+reports that stories write. It needs Chromium and Playwright (the dev extra). Run it from anywhere:
+``python docs/draw_page.py``.
 """
 
 from __future__ import annotations
@@ -34,17 +34,19 @@ def main() -> None:
         dark = screenshot(browser, address, "dark", 1240, 1960, opened=0)
         phone = screenshot(browser, address, "light", 400, 1960)
         beside(dark, phone).save(IMAGES / "page_dark.png")
-        draw_spectrum(browser, Path(folder))
+        draw_figure(browser, Path(folder), "spectra", "spectra.html", "spectrum")
+        draw_figure(browser, Path(folder), "budget", "sensors.html", "costs").rename(IMAGES / "budget.png")
 
 
-def draw_spectrum(browser: Any, folder: Path) -> None:
-    """Write the figure of the mean spectrum and the selected bands."""
-    story = (DOCS / "users" / "spectra.md").read_text("utf-8")
-    run_commands.with_output(story, folder, run_commands.printed_here)
+def draw_figure(browser: Any, folder: Path, story: str, report: str, figure: str) -> Path:
+    """Write a figure of a report that a story writes."""
+    text = (DOCS / "users" / f"{story}.md").read_text("utf-8")
+    run_commands.with_output(text, folder, run_commands.printed_here)
     page = browser.new_page(viewport={"width": 1000, "height": 1200}, color_scheme="light", reduced_motion="reduce")
-    page.goto((folder / "spectra.html").as_uri())
+    page.goto((folder / report).as_uri())
     page.wait_for_selector("html[data-ready=true]")
-    page.locator("#spectrum").screenshot(path=IMAGES / "spectrum.png")
+    page.locator(f"#{figure}").screenshot(path=IMAGES / f"{figure}.png")
+    return IMAGES / f"{figure}.png"
 
 
 def screenshot(

@@ -197,6 +197,41 @@ def test_families_of_genes_are_selected_as_a_whole(tmp_path):
     assert list(groups[[0, 4, 6]]) == ["A", "B", "G6"]
 
 
+def test_requirements_may_be_columns_of_var_and_limits_are_of_the_values_as_they_are(tmp_path):
+    adata = cells()
+    adata.var["family"] = pd.Categorical([*"AAAABB", *[None] * (COUNTS.shape[1] - 6)])
+    adata.var["price"] = np.where(np.arange(COUNTS.shape[1]) < 3, 50.0, 10.0)
+    required = {"families": "family", "at_most": 1, "costs": "price", "budget": 70, "limits": {"mean": (None, 1.0)}}
+    select_genes(adata, requirements=required, keep="G0", fdr=None)
+    chosen = np.flatnonzero(adata.var["ufselect_selected"])
+    assert 0 in chosen
+    assert COUNTS[:, np.setdiff1d(chosen, 0)].mean(axis=0).max(initial=0.0) <= 1.0
+    required = {"families": "family", "at_most": 1, "costs": "price", "budget": 45, "limits": {"mean": (1.0, None)}}
+    select_genes(adata, requirements=required, fdr=None)
+    chosen = np.flatnonzero(adata.var["ufselect_selected"])
+    costs, families = adata.var["price"].to_numpy()[chosen], adata.var["family"].iloc[chosen].dropna()
+    assert families.is_unique
+    assert costs.sum() <= 45
+    assert COUNTS[:, chosen].mean(axis=0).min() >= 1.0
+    values = {"families": adata.var["family"], "costs": adata.var["price"], "at_most": 1, "budget": 45}
+    outside = np.flatnonzero(COUNTS.mean(axis=0) < 1.0)
+    X = pd.DataFrame(LogNormalize().fit_transform(COUNTS), columns=adata.var_names)
+    expected = KernelFSASL(requirements=values, exclude=outside).fit(X)
+    assert_array_equal(adata.var["ufselect_rank"], expected.ranking_)
+    adata.write_h5ad(tmp_path / "cells.h5ad")
+    record = anndata.read_h5ad(tmp_path / "cells.h5ad").uns["ufselect"]["requirements"]
+    assert record["cost"] == expected.cost_
+    assert list(record["at_most"]) == ["A=1", "B=1"]
+    command = ["select", tmp_path / "cells.h5ad", "--names", "--no-test", "--costs", "var:price", "--budget", "45"]
+    options = ["--families", "var:family", "--at-most", "1", "--limit", "mean=1:", "-o", tmp_path / "out.h5ad"]
+    assert run([*map(str, [*command, *options])]) == 0
+    assert_array_equal(anndata.read_h5ad(tmp_path / "out.h5ad").var["ufselect_rank"], expected.ranking_)
+    with pytest.raises(ValueError, match="costs: var has no column 'prices'; its columns are 'family', 'price'"):
+        select_genes(adata, requirements={"costs": "prices", "budget": 3})
+    with pytest.raises(ValueError, match="limits: no gene has a mean of at least 99"):
+        select_genes(adata, requirements={"limits": {"mean": (99, None)}})
+
+
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_matrix], ids=["dense", "csr"])
 def test_structure_between_batches_does_not_count(form):
     X = COUNTS.copy()

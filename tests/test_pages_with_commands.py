@@ -14,7 +14,7 @@ script = module_at(ROOT / "docs" / "run_commands.py")
 
 def test_there_is_a_page_for_each_kind_of_user_and_all_are_run():
     stories = [page for page in script.PAGES if page.parent.name == "users"]
-    assert {page.stem for page in stories} == {"cells", "researcher", "spectra", "table"}
+    assert {page.stem for page in stories} == {"budget", "cells", "panel", "researcher", "spectra", "table"}
     assert all(page.read_text("utf-8").count("```console\n$ ufselect ") >= 2 for page in script.PAGES)
 
 

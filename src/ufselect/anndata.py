@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from difflib import get_close_matches
 from numbers import Integral
 from pathlib import Path
@@ -17,6 +18,7 @@ from ufselect._utils.types import Indices
 from ufselect._utils.wording import counted, listed, occurrences, shown
 from ufselect.base import BaseSelector
 from ufselect.base.groups import ColumnGroups
+from ufselect.base.requirements import ColumnRequirements, Requirements
 from ufselect.base.screening import KeepExclude, called, why_useless
 from ufselect.columns.tabular import as_mask, columns_matching, is_missing, is_pattern, marked_columns
 from ufselect.files import Table, infinite_values, looks_like_counts, missing_values, negative_values
@@ -24,6 +26,7 @@ from ufselect.files.annotated import annotate, annotated_numbers, entry_of
 from ufselect.files.errors import UnreadableError
 from ufselect.inspection.choices import recorded_selection
 from ufselect.inspection.reconstruction import Reconstruction, reconstruction_of
+from ufselect.inspection.requirements import within_limits
 from ufselect.preprocessing import LogNormalize
 from ufselect.significance import fit_tested
 
@@ -42,6 +45,7 @@ def select_genes(
     structure: Any = None,
     keep: Any = None,
     exclude: Any = None,
+    requirements: Any = None,
     counts: bool | str = "auto",
     method: str = "KernelFSASL",
     fdr: float | None = 0.05,
@@ -78,6 +82,10 @@ def select_genes(
     exclude : str, sequence of str or mask, optional
         Genes that take no part. Like ``keep``, a name, a shell pattern such as ``"MT-*"``, a boolean column of ``var``,
         or a list of these.
+    requirements : Requirements or dict, optional
+        What the panel has to meet: a budget, quotas of families, weights, limits (:class:`ufselect.Requirements`).
+        ``costs``, ``families``, ``weights`` and ``positions`` can also be the names of columns of ``var``. Limits hold
+        for the values as they are in ``adata``, also for counts.
     counts : bool or "auto", default="auto"
         Whether to log-normalise the values; "auto" does so if they are counts.
     method : str, default="KernelFSASL"
@@ -149,9 +157,14 @@ def select_genes(
     of_columns = {key: each for key, each in keep_exclude.parameters.items() if each is not None}
     if params.get("groups") is not None:
         of_columns["groups"] = _groups(adata, params["groups"], names)
+    table = _table(adata, names, layer)
+    if requirements is not None:
+        wanted = _requirements(adata, requirements)
+        of_columns |= _within_limits(table, wanted, keep_exclude, of_columns.get("groups"))
+        of_columns["requirements"] = replace(wanted, limits=None)
     selector = _selector(method, n_genes, shared, params | of_columns)
     batch = None if batch_key is None else _values_of_cells(adata, batch_key)
-    X, are_counts = _numbers(adata, names, layer, counts)
+    X, are_counts = _numbers(table, counts)
     kept = keep_exclude.keep
     if len(kept) and (reason := why_useless(X[:, kept], [names[index] for index in kept])):
         raise ValueError(f"keep: {reason}.")
@@ -225,7 +238,7 @@ def reconstruct_genes(
         raise ValueError("var has no column 'ufselect_selected'; call select_genes first, or give genes.")
     panel = _genes(adata.var["ufselect_selected"] if genes is None else genes, names, "genes")
     groups = None if group_key is None else _values_of_cells(adata, group_key)
-    X, _ = _numbers(adata, names, layer, counts)
+    X, _ = _numbers(_table(adata, names, layer), counts)
     found = reconstruction_of(X, panel, labels=groups, random_state=random_state)
     adata.var["ufselect_r2"] = found.r2
     return found
@@ -246,10 +259,8 @@ def _check(adata: Any, copy: bool) -> None:
         raise ValueError("The X of adata is in a file, so it cannot be copied; call adata.to_memory() first.")
 
 
-def _numbers(adata: AnnData, names: Sequence[str], layer: str | None, counts: bool | str) -> tuple[Any, bool]:
-    """Return X or a layer as a method sees it, and whether the values were taken as counts."""
-    if counts not in (True, False, "auto"):
-        raise ValueError(f'counts={counts!r} must be True, False or "auto".')
+def _table(adata: AnnData, names: Sequence[str], layer: str | None) -> Table:
+    """Return X or a layer; raise an error if a value is missing or infinite."""
     try:
         table = Table(annotated_numbers(adata, layer), tuple(names), {}, {}, None, Path("adata"))
     except UnreadableError as error:
@@ -257,6 +268,13 @@ def _numbers(adata: AnnData, names: Sequence[str], layer: str | None, counts: bo
     for kind, found in {"missing": missing_values(table), "infinite": infinite_values(table)}.items():
         if found:
             raise ValueError(f"{occurrences(kind, found)}; replace them, or remove these genes.")
+    return table
+
+
+def _numbers(table: Table, counts: bool | str) -> tuple[Any, bool]:
+    """Return values as a method sees them, and whether they were taken as counts."""
+    if counts not in (True, False, "auto"):
+        raise ValueError(f'counts={counts!r} must be True, False or "auto".')
     if counts is False or (counts == "auto" and not looks_like_counts(table)):
         return table.X, False
     if negative := negative_values(table):
@@ -279,10 +297,41 @@ def _kept_and_excluded(names: Sequence[str], keep: Any, exclude: Any) -> KeepExc
 
 def _groups(adata: AnnData, groups: Any, names: Sequence[str]) -> ColumnGroups | None:
     """Return the groups of genes, also by a column of var, in which genes without a value are alone."""
-    if isinstance(groups, str) and groups in adata.var:
-        labels = adata.var[groups].tolist()
-        groups = {gene: label for gene, label in enumerate(labels) if not is_missing(label)}
-    return ColumnGroups.of(groups, len(names), names)
+    return ColumnGroups.of(_in_var(adata, groups), len(names), names)
+
+
+def _requirements(adata: AnnData, requirements: Any) -> Requirements:
+    """Return requirements with the values of the columns of var that they name."""
+    wanted = Requirements.of(requirements)
+    given = {name: getattr(wanted, name) for name in ("costs", "families", "weights", "positions")}
+    for name, value in given.items():
+        is_column = isinstance(value, str) and value in adata.var
+        if isinstance(value, str) and not is_column and not (name == "families" and value.startswith("prefix:")):
+            known = listed([str(column) for column in adata.var.columns], quoted=True)
+            raise ValueError(f"{name}: var has no column {value!r}; its columns are {known or 'none'}.")
+    return replace(wanted, **{name: _in_var(adata, value) for name, value in given.items()})
+
+
+def _within_limits(table: Table, wanted: Requirements, keep_exclude: KeepExclude, groups: Any) -> dict[str, Any]:
+    """Return the genes to exclude with those outside the limits, with their groups; kept genes stay."""
+    required = ColumnRequirements.of(Requirements(limits=wanted.limits), table.shape[1], None)
+    if required is None or not required.limits:
+        return {}
+    outside = np.flatnonzero(~within_limits(table.X, required))
+    kept = keep_exclude.keep
+    if groups is not None:
+        outside, kept = groups.with_members_of(outside), groups.with_members_of(kept)
+    exclude = np.union1d(keep_exclude.exclude, np.setdiff1d(outside, kept))
+    if len(exclude) == table.shape[1]:
+        raise ValueError(required.sentence_of_limits().replace("column", "gene"))
+    return {"exclude": exclude.tolist() or None}
+
+
+def _in_var(adata: AnnData, given: Any) -> Any:
+    """Return the values of a column of var by gene, without missing ones; what is no such name is returned as it is."""
+    if not isinstance(given, str) or given not in adata.var:
+        return given
+    return {gene: value for gene, value in enumerate(adata.var[given].tolist()) if not is_missing(value)}
 
 
 def _genes(given: Any, names: Sequence[str], parameter: str) -> Indices:

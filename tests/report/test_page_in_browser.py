@@ -120,6 +120,12 @@ def some_samples_study():
     return study_of(make_planted_clusters(20_000, 4, 10, 30, random_state=0).X, 12)
 
 
+def prices_study():
+    X = make_planted_clusters(120, 4, 10, 30, random_state=0).X
+    wanted = {"costs": np.where(np.arange(40) % 2, 1000.0, 2500.0), "budget": 12_500}
+    return Study(KernelFSASL(requirements=wanted).fit(X), X, None, "prices.csv", "command")
+
+
 def comparison_page():
     X = make_planted_clusters(120, 4, 10, 30, random_state=0).X
     selectors = {"KernelFSASL": KernelFSASL(), "MCFS": MCFS(), "<b>variance": MaxVariance()}
@@ -146,7 +152,7 @@ EDGES = {
     "outliers": outliers_study,
     "customers": customers_study,
 }
-TESTED = {"noise": noise_study, "few": few_found_study, "samples": some_samples_study}
+TESTED = {"prices": prices_study, "noise": noise_study, "few": few_found_study, "samples": some_samples_study}
 
 
 @pytest.fixture(scope="module")
@@ -274,6 +280,27 @@ def test_alignment_is_drawn_with_its_baselines(open_page, studies):
     assert (alignment, explained) == (f"Alignment {curve[-1]:.3f} of the best {len(curve)}", f"R² {r2[-1]:.3f}")
     assert page.locator("#structure-drawing .cut-text").text_content() == f"{curve[14]:.2f} with 15"
     assert open_page("noise").locator("#structure-drawing path.not-found").count() == 0
+
+
+def test_alignment_by_cost_tells_what_a_budget_buys_by_mouse_and_keys(open_page, studies):
+    page, selector = open_page("prices"), studies["prices"].selector
+    drawing, reached = page.locator("#costs-drawing"), selector.alignment_curve_[selector.n_features_ - 1]
+    cost = f"{selector.cost_:,.0f}"
+    assert drawing.locator(".cut-text").text_content() == f"{reached:.2f} for {cost} within 12,500"
+    line, dot = (drawing.locator(kind).bounding_box() for kind in ("line.cut", "circle.dot"))
+    assert dot["x"] < line["x"] + 4
+    assert re.fullmatch(r"M[\d.]+ [\d.]+(H[\d.]+V[\d.]+)+H[\d.]+", drawing.locator("path.main").get_attribute("d"))
+    frame = drawing.bounding_box()
+    move_over(page, "#costs-drawing", across=(line["x"] - 1 - frame["x"]) / frame["width"])
+    alignment, columns = tip_lines(page)
+    assert alignment == f"Alignment {reached:.3f} for {cost}, as selected"
+    assert columns.startswith(f"{selector.n_features_} columns: x")
+    drawing.focus()
+    page.keyboard.press("ArrowRight")
+    assert page.locator("#spoken").text_content().startswith("Alignment 0.")
+    page.locator("[data-key=cost]").click()
+    assert page.locator("td.cost").first.inner_text() == "1,000"
+    assert contrast(page, "#costs-drawing .cut-text", "fill") >= 4.5
 
 
 def test_q_sorts_tells_what_it_means_and_marks_columns_that_are_not_found(open_page, studies):

@@ -453,6 +453,35 @@ def test_stability_and_missing_values_come_by_rank(tested):
     assert content_of(render_page(replace(tested, missing=0 * missing)))["features"]["missing"] is None
 
 
+def test_alignment_by_cost_rises_up_to_the_best_choice_and_marks_the_selection():
+    X = planted_study().X
+    costs = np.where(np.arange(60) % 2, 10.0, 25.0)
+    selector = KernelFSASL(requirements={"costs": costs, "budget": 100}).fit(X)
+    page = render_page(Study(selector, X, None, "prices.csv", "command"))
+    found, features = content_of(page)["costs"], content_of(page)["features"]
+    assert found["costs"][found["chosen"]] == selector.cost_ <= found["budget"] == 100
+    assert found["costs"] == sorted(found["costs"])
+    selected = selector.get_support(indices=True)
+    assert found["alignment"][found["chosen"]] == pytest.approx(
+        LearnedStructure(selector, X).alignments_of([selected])[0], abs=1e-6
+    )
+    assert found["counts"][found["chosen"]] == len(selected)
+    assert set(found["columns"][found["chosen"]]) <= {f"x{column}" for column in selected}
+    cheaper, dearer = np.split(np.array(found["alignment"]), [found["chosen"]])
+    assert all(np.diff(cheaper) > 0)
+    assert all(np.diff(dearer) > 0)
+    assert features["costs"] == costs[np.argsort(selector.ranking_)].tolist()
+    assert f"for {selector.cost_:g} within a budget of 100." in html.unescape(page)
+    assert f"requirements={{'costs': {costs.tolist()}, 'budget': 100}}" in html.unescape(page)
+
+
+def test_without_costs_there_is_no_chart_of_them(content):
+    assert content["costs"] is None
+    assert content["features"]["costs"] is None
+    filtered = planted_study(MaxVariance(12, requirements={"costs": np.ones(60)}))
+    assert content_of(render_page(filtered))["costs"] is None
+
+
 def test_spectrum_has_the_mean_of_every_column_in_order():
     study = planted_study(MaxVariance(5), ordered=True)
     spectrum = content_of(render_page(study))["spectrum"]

@@ -41,6 +41,12 @@ def counted(count: int, noun: str) -> str:
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
+def amount(cost: float) -> str:
+    """Return a cost with two decimals at most, or three digits if it is less than 1."""
+    text = f"{cost:,.2f}" if abs(cost) >= 1.0 else f"{cost:.3g}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
 def q_value(q: float) -> str:
     """Return a q-value with three decimals."""
     return "< 0.001" if q < 0.0005 else f"{q:.3f}"

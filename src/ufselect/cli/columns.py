@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 _ACTIONS = {"keep": "Kept regardless of their score", "exclude": "Excluded"}
 _MOST_NAMED = 3
+_PLURALS = {"family": "families"}
 _NUMBERED = re.compile(r"(x|column )(\d+)")  # names of columns in files without names
 
 
@@ -35,15 +36,14 @@ class ColumnChoice:
     groups: str | Mapping[str, str] = ""
 
     @classmethod
-    def of(cls, options: ColumnOptions) -> ColumnChoice:
+    def of(cls, options: ColumnOptions, data: Path) -> ColumnChoice:
         """Read the files of names; raise an error before the table is read if one cannot be."""
         keep, exclude = list(options.keep or ()), list(options.exclude or ())
         if options.keep_file is not None:
             keep += names_in_file(options.keep_file, "--keep-file")
         if options.exclude_file is not None:
             exclude += names_in_file(options.exclude_file, "--exclude-file")
-        is_file = options.groups and not options.groups.startswith("prefix:")
-        return cls(keep, exclude, options.batch, groups_in_file(Path(options.groups)) if is_file else options.groups)
+        return cls(keep, exclude, options.batch, labels_of_columns(options.groups, "--groups", "group", data))
 
     @property
     def aside(self) -> tuple[str, ...]:
@@ -253,20 +253,63 @@ def names_in_file(path: Path, option: str) -> list[str]:
     return names
 
 
-def groups_in_file(path: Path) -> dict[str, str]:
-    """Return the group of each column in a file with lines COLUMN,GROUP; a first line of just that does not count."""
-    rows = list(csv.reader(names_in_file(path, "--groups"), skipinitialspace=True))
-    if [field.casefold() for field in rows[0]] == ["column", "group"]:
+def labels_of_columns(text: str, option: str, what: str, data: Path) -> str | dict[str, str]:
+    """Return the label of each column that a file or var has one for; what stands for prefixes is returned as it is."""
+    return text if not text or text.startswith("prefix:") else values_of_columns(text, option, what, data)
+
+
+def values_of_columns(text: str, option: str, what: str, data: Path) -> dict[str, str]:
+    """Return what a file says of columns, or, of those of an .h5ad file, a column of its var: texts by name."""
+    kind, separator, key = text.partition(":")
+    if kind == "var" and separator:
+        return _values_in_var(data, key, option)
+    return pairs_in_file(Path(text), option, what)
+
+
+def _values_in_var(data: Path, key: str, option: str) -> dict[str, str]:
+    """Return a column of var of an AnnData file, without missing values."""
+    from ufselect.files.annotated import read_var
+    from ufselect.files.errors import errors_named
+    from ufselect.files.registry import known_format
+
+    known = known_format(data)
+    if known is None or not known.annotates:
+        raise typer.BadParameter(f"{data} is no .h5ad file, so it has no var", param_hint=option)
+    with errors_named(data):
+        return {name: str(value) for name, value in read_var(data, key).items()}
+
+
+def pairs_in_file(path: Path, option: str, what: str) -> dict[str, str]:
+    """Return what a file with lines COLUMN,``what`` says of each column.
+
+    A first line that ends with the name of ``what`` does not count. Semicolons and tabs may stand for commas.
+    """
+    lines = names_in_file(path, option)
+    rows = next(filter(_are_pairs, (_fields(lines, delimiter) for delimiter in ",;\t")), _fields(lines, ","))
+    if rows[0] and rows[0][-1].casefold() == what:
         del rows[0]
-    groups: dict[str, str] = {}
+    pairs: dict[str, str] = {}
     for row in rows:
-        name, group = row if len(row) == 2 else ("", "")
-        if not (name and group):
-            reason = f"{shown(str(path))} has the line '{shown(','.join(row))}' instead of COLUMN,GROUP"
-            raise typer.BadParameter(reason, param_hint="--groups")
-        if groups.setdefault(name, group) != group:
-            raise typer.BadParameter(f"{shown(str(path))} has two groups for '{shown(name)}'", param_hint="--groups")
-    return groups
+        name, value = row if len(row) == 2 else ("", "")
+        if not (name and value):
+            reason = f"{shown(str(path))} has the line '{shown(','.join(row))}' instead of COLUMN,{what.upper()}"
+            raise typer.BadParameter(reason, param_hint=option)
+        if pairs.setdefault(name, value) != value:
+            reason = f"{shown(str(path))} has two {_PLURALS.get(what, f'{what}s')} for '{shown(name)}'"
+            raise typer.BadParameter(reason, param_hint=option)
+    return pairs
+
+
+def _fields(lines: Sequence[str], delimiter: str) -> list[list[str]]:
+    try:
+        rows = list(csv.reader(lines, delimiter=delimiter, skipinitialspace=True))
+    except csv.Error:  # a field longer than any name
+        rows = [line.split(delimiter) for line in lines]
+    return [[field.strip() for field in row] for row in rows]
+
+
+def _are_pairs(rows: Sequence[Sequence[str]]) -> bool:
+    return all(len(row) == 2 for row in rows)
 
 
 @dataclass(frozen=True)

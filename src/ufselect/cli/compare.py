@@ -94,7 +94,7 @@ def compare(
     }
     ensure_can_be_written(output, data, "--output", suffix=".csv")
     ensure_can_be_written(report, data, "--report", suffix=".html")
-    choice = ColumnChoice.of(column_options)
+    choice = ColumnChoice.of(column_options, data)
     aside = (*choice.aside, *([labels] if labels else ()))
     loaded = load_table(data, read_options, aside=aside, keep=choice.keep, in_order=ordered)
     classes = classes_of(loaded, labels)

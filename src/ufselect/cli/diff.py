@@ -99,6 +99,11 @@ def _selected_anew(
             f"The choice was made by a structure that was given, {shown(record['structure'])}; "
             "select from the other file by its own, with --save, and compare the two choices."
         )
+    if record.get("requirements"):
+        raise ValueError(
+            "The choice had requirements, such as a budget, which it does not store; select from the other file with "
+            "them and --save, and compare the two choices."
+        )
     batch = record.get("batch_key") or ""
     counts = options.Counts.yes if record.get("counts") else options.Counts.no
 

@@ -15,6 +15,7 @@ from ufselect.cli.fitting import fit_with_notes, make_selector, notes_on_fit, sp
 from ufselect.cli.methods import DEFAULT_METHOD
 from ufselect.cli.output import say
 from ufselect.cli.reading import LoadedTable, load_table
+from ufselect.cli.requirements import NamedRequirements
 
 if TYPE_CHECKING:
     from ufselect.base import BaseSelector
@@ -33,23 +34,33 @@ def explain(
     test_options: options.TestOptions,
     fit_options: options.FitOptions,
     column_options: options.ColumnOptions,
+    requirement_options: options.RequirementOptions,
     read_options: options.ReadOptions,
     parameters: Mapping[str, Any],
 ) -> None:
     """Explain what columns contribute, and which selected columns resemble them."""
     from sklearn import config_context
 
+    required, parameters = NamedRequirements.of(requirement_options, parameters, data)
     selector = make_selector(method, fit_options, features=features, fdr=test_options.rate, parameters=parameters)
-    choice = ColumnChoice.of(column_options)
-    in_order = ordered or parameters.get("min_distance", 1) != 1
-    loaded = load_table(data, read_options, aside=choice.aside, keep=choice.keep, in_order=in_order)
+    choice = ColumnChoice.of(column_options, data)
+    in_order = ordered or parameters.get("min_distance", 1) != 1 or "positions" in required
+    loaded = load_table(
+        data,
+        read_options,
+        aside=choice.aside,
+        keep=choice.keep,
+        in_order=in_order,
+        keep_copies="costs" in required,
+    )
     variables, aside = loaded.columns_of_variables, loaded.aside
     # Of a near copy, the column that stands for it is explained.
     meant = {column: loaded.originals.get(column, column) for column in columns}
     for column in columns:
         if column not in variables and column not in aside:
             raise typer.BadParameter(why_not_a_column(column, list(variables), aside))
-    notes = [*loaded.notes, *choice.apply(selector, loaded), *loaded.summary]
+    notes = [*loaded.notes, *choice.apply(selector, loaded)]
+    notes += [*required.apply(selector, loaded, choice.groups_of(loaded)), *loaded.summary]
     if ordered and not options.is_given(context, "min_distance"):
         notes += spread_columns([selector])
     features_meant = list(dict.fromkeys(name for name in meant.values() if name in variables))

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import typer
 
-from ufselect._utils.wording import counted, percent, q_value
+from ufselect._utils.wording import amount, counted, listed, percent, q_value
 from ufselect.cli.columns import by_variable
 from ufselect.cli.methods import OPTIONS_OF_PARAMETERS, as_literal, check_parameters, class_named
 from ufselect.cli.options import FitOptions, Scale
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 _ABOVE_THE_MEAN = ("EVSC", "LaplacianScore", "MaxVariance", "SPEC")  # select columns whose scores are above the mean
 _LEAST_WORKING_MEMORY, _MOST_WORKING_MEMORY = 64, 1024
 _MOST_ROWS = 20
+_ROUNDING = 1e-6
 
 
 def make_selector(
@@ -61,13 +63,14 @@ def make_selector(
 
 
 def spread_columns(selectors: Iterable[Any]) -> list[str]:
-    """Let selectors spread what they select over the order of the columns, unless they select groups; say so."""
+    """Let selectors spread what they select over the order of the columns, unless groups or requirements; say so."""
     able = [
         each
         for each in selectors
         if hasattr(each, "get_params")
         and "min_distance" in (known := each.get_params(deep=False))
         and known.get("groups") is None
+        and known.get("requirements") is None
     ]
     for each in able:
         each.set_params(min_distance="auto")
@@ -155,16 +158,8 @@ def notes_on_fit(selector: BaseSelector, *, significant: bool = False) -> list[s
 
     ``significant`` says that all columns found are selected.
     """
-    given = selector.get_params().get("n_features_to_select")
-    how = f"{given:g} of all columns as requested" if isinstance(given, float) else "as requested"
-    if significant:
-        shared = "structure with others" if given_or_learned(selector) == "learned" else "the given structure"
-        how = f"those that share {shared}"
-    elif given == "auto":
-        how = _automatic_number(selector)
-    elif _is_default(selector, "n_features_to_select"):
-        how = "the default of the method"
-    notes = [f"Columns: {getattr(selector, 'n_groups_', selector.n_features_):,}, {how}."]
+    count = getattr(selector, "n_groups_", selector.n_features_)
+    notes = [f"Columns: {count:,}, {_where_number_is_from(selector, significant)}."]
     if getattr(selector, "n_clusters_", None) is not None:
         how = "as requested"
         if selector.get_params().get("n_clusters") == "auto":
@@ -182,6 +177,23 @@ def notes_on_fit(selector: BaseSelector, *, significant: bool = False) -> list[s
     elif n_copies:
         notes.append(f"{n_copies:,} columns are exact copies of others and rank behind them.")
     return notes
+
+
+def _where_number_is_from(selector: BaseSelector, significant: bool) -> str:
+    """Return where the number of columns comes from."""
+    from ufselect.inspection.requirements import budget_of
+
+    given = selector.get_params().get("n_features_to_select")
+    if significant:
+        shared = "structure with others" if given_or_learned(selector) == "learned" else "the given structure"
+        return f"those that share {shared}"
+    if budget_of(selector) is not None:
+        return "the best within the budget"
+    if given == "auto":
+        return _automatic_number(selector)
+    if _is_default(selector, "n_features_to_select"):
+        return "the default of the method"
+    return f"{given:g} of all columns as requested" if isinstance(given, float) else "as requested"
 
 
 def _automatic_number(selector: BaseSelector) -> str:
@@ -255,6 +267,30 @@ def alignment_of(selector: BaseSelector, X: Any = None) -> list[str]:
     return [f"Alignment of the {which} with the {given_or_learned(selector)} structure: {selected:.2f} of 1{beside}."]
 
 
+def notes_on_cost(selector: BaseSelector, X: Any, variables: Sequence[str], unit: str) -> list[str]:
+    """Return sentences on what the selected columns or groups (``unit``) cost, and on what more money buys.
+
+    The latter is not known without X, or if the method does not select by alignment.
+    """
+    from ufselect.inspection.requirements import budget_of, called, next_choice
+
+    cost, budget = getattr(selector, "cost_", None), budget_of(selector)
+    if cost is None:
+        return []
+    count = getattr(selector, "n_groups_", selector.n_features_)
+    which = f"{count:,} selected {unit}s cost" if count > 1 else f"selected {unit} costs"
+    notes = [f"The {which} {amount(cost)}{'' if budget is None else f' of {amount(budget)}'}."]
+    found = None if X is None or budget is None else next_choice(selector, X)
+    if found is None:
+        return notes
+    before, after = ({*called(selector, each.selected, variables)} for each in found)
+    more, less = sorted(after - before), sorted(before - after)
+    instead = f" in place of {listed(less, quoted=True)}" if less else ""
+    rise = f"alignment {found[0].alignment:.2f} → {found[1].alignment:.2f}"
+    enough = math.ceil(100.0 * found[1].cost - _ROUNDING) / 100.0
+    return [*notes, f"A budget of {amount(enough)} would add {listed(more, quoted=True)}{instead} ({rise})."]
+
+
 def selected_names(selector: BaseSelector, variables: Sequence[str]) -> list[str]:
     """Return the selected variables, best first, given the variable of each column."""
     best = selector.ranking_.argsort(kind="stable")[: selector.n_features_]
@@ -270,6 +306,8 @@ def print_ranking(
     """
     import numpy as np
 
+    from ufselect.inspection.requirements import costs_of
+
     columns, best = by_variable(variables), selector.ranking_.argsort(kind="stable")[: selector.n_features_]
     variables = [variables[column] for column in best]
     names = list(dict.fromkeys(variables))
@@ -283,6 +321,9 @@ def print_ranking(
         gains = np.diff(aligned, prepend=0.0)
         texts = {"gain": [f"{value:.4f}" for value in gains], "alignment": [f"{value:.3f}" for value in aligned]}
         figures = {title: each + ["–"] * (len(shown) - len(each)) for title, each in texts.items()}
+    if (costs := costs_of(selector)) is not None:
+        of_variables = [np.fmax.reduce(costs[columns[name]]) for name in shown]
+        figures["cost"] = ["" if np.isnan(cost) else amount(cost) for cost in of_variables]
     if hasattr(selector, "q_values_"):
         figures["q"] = [q_value(selector.q_values_[columns[name][0]]) for name in shown]
     if missing and any(name in missing for name in shown):

@@ -36,10 +36,12 @@ OPTIONS_OF_PARAMETERS = {  # that most methods share; every other parameter has 
     "keep": "keep",
     "exclude": "exclude",
     "groups": "groups",
+    "requirements": "",
     "fdr": "fdr",
     "verbose": "",
 }
-_YIELDING = ("structure",)  # options of a command that make way for a parameter of the method, as FSASL has it
+# Options of a command that make way for a parameter of the method, as FSASL has the first and MCFS the other
+_YIELDING = ("structure", "weights")
 _LONGEST_LINE = 200
 
 
@@ -172,13 +174,18 @@ def as_program(command: Callable[..., None], cls: type | None = None, *, shows_a
     """
     hints = get_type_hints(command, include_extras=True)
     groups: dict[str, Any] = {name: hint for name, hint in hints.items() if is_dataclass(hint)}
+    yielding = set() if cls is None else {*_YIELDING} & {*own_parameters(cls)}
     taken: list[inspect.Parameter] = []
     for parameter in inspect.signature(command).parameters.values():
         if parameter.name in groups:
             group = groups[parameter.name]
             of_fields = get_type_hints(group, include_extras=True)
-            taken += [_keyword(each.name, each.default, of_fields[each.name]) for each in fields(group)]
-        elif parameter.name != "parameters" and not (cls and parameter.name in {*_YIELDING} & {*own_parameters(cls)}):
+            taken += [
+                _keyword(each.name, each.default, of_fields[each.name])
+                for each in fields(group)
+                if each.name not in yielding
+            ]
+        elif parameter.name != "parameters" and parameter.name not in yielding:
             taken.append(parameter.replace(annotation=hints[parameter.name]))
     taken += [_keyword("debug", False, Debug), _keyword("help_all", False, HelpAll)]
     own = {} if cls is None else _own_options(cls, {parameter.name for parameter in taken})
@@ -189,7 +196,7 @@ def as_program(command: Callable[..., None], cls: type | None = None, *, shows_a
         given = {name: values.pop(option.name) for name, option in own.items()}
         changed = {name: as_literal(value) for name, value in given.items() if value != own[name].default}
         grouped = {
-            name: group(**{each.name: values.pop(each.name) for each in fields(group)})
+            name: group(**{each.name: values.pop(each.name) for each in fields(group) if each.name in values})
             for name, group in groups.items()
         }
         command(**values, **grouped, **({"parameters": changed} if "parameters" in hints else {}))

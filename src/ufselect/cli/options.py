@@ -259,9 +259,9 @@ class ColumnOptions:
         str,
         typer.Option(
             "--groups",
-            metavar="FILE.csv|prefix:_",
-            help="Groups of columns that are selected as a whole and count as one each: a file with lines COLUMN,GROUP "
-            "or what stands before _ in the names of columns.",
+            metavar="FILE.csv|prefix:_|var:COLUMN",
+            help="Groups of columns that are selected as a whole and count as one each: a file with lines "
+            "COLUMN,GROUP, what stands before _ in the names of columns, or a column of var of an .h5ad file.",
             show_default="none",
         ),
     ] = ""
@@ -271,6 +271,83 @@ class ColumnOptions:
             "--batch",
             metavar="COLUMN",
             help="Column with the batch of each sample, such as its plate: only structure within batches is used.",
+        ),
+    ] = ""
+
+
+@dataclass(frozen=True)
+class RequirementOptions:
+    """What the selected columns have to fulfil together."""
+
+    costs: Annotated[
+        str,
+        typer.Option(
+            "--costs",
+            metavar="FILE.csv|var:COLUMN",
+            help="What each column costs, or each of the --groups: a file with lines COLUMN,COST, or a column of var "
+            "of an .h5ad file.",
+            show_default="none",
+        ),
+    ] = ""
+    budget: Annotated[
+        float | None,
+        typer.Option("--budget", metavar="COST", help="Select the best columns that cost no more than this together."),
+    ] = None
+    families: Annotated[
+        str,
+        typer.Option(
+            "--families",
+            metavar="FILE.csv|prefix:_|var:COLUMN",
+            help="Families of columns for --at-most and --at-least: a file with lines COLUMN,FAMILY, what stands "
+            "before _ in the names of columns, or a column of var of an .h5ad file. Columns in none are not limited.",
+            show_default="none",
+        ),
+    ] = ""
+    at_most: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--at-most",
+            metavar="N|FAMILY=N",
+            help="Select at most so many columns of every family, or of those named. Repeatable, or separated by "
+            "commas.",
+        ),
+    ] = None
+    at_least: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--at-least",
+            metavar="N|FAMILY=N",
+            help="Select at least so many columns of every family, or of those named. Repeatable, or separated by "
+            "commas.",
+        ),
+    ] = None
+    weights: Annotated[
+        str,
+        typer.Option(
+            "--weights",
+            metavar="FILE.csv|var:COLUMN",
+            help="How much columns count beside the others, such as the quality of probes: a file with lines "
+            "COLUMN,WEIGHT, or a column of var of an .h5ad file. Columns without a weight have 1.",
+            show_default="none",
+        ),
+    ] = ""
+    limit: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--limit",
+            metavar="STATISTIC=LOW:HIGH",
+            help="Select only columns whose mean, deviation, min, max or share of nonzero values in DATA is within "
+            "these limits, such as mean=1:100, min=0: or nonzero=:0.9. Repeatable.",
+        ),
+    ] = None
+    positions: Annotated[
+        str,
+        typer.Option(
+            "--positions",
+            metavar="FILE.csv|names|var:COLUMN",
+            help="Positions of the columns, in whose unit --min-distance is then: a file with lines COLUMN,POSITION, "
+            "names for the numbers in the names of columns, such as wavelengths, or a column of var of an .h5ad file.",
+            show_default="none",
         ),
     ] = ""
 

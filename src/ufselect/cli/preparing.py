@@ -33,7 +33,13 @@ class Features:
 
 
 def prepared(
-    table: Table, options: ReadOptions, keep: Sequence[str], in_order: bool, like: Choice | None = None
+    table: Table,
+    options: ReadOptions,
+    keep: Sequence[str],
+    in_order: bool,
+    like: Choice | None = None,
+    *,
+    keep_copies: bool = False,
 ) -> Features:
     """Decide the roles of the columns, and encode those that are features; those in ``keep`` are.
 
@@ -49,7 +55,7 @@ def prepared(
     preparer = TablePreparer(
         roles=roles or None,
         keep=[name for name in (*table.names, *texts) if name in kept] or None,
-        near_copies=None if in_order or len(table.names) + len(texts) > _MOST_COMPARED else 0.999,
+        near_copies=None if in_order or keep_copies or len(table.names) + len(texts) > _MOST_COMPARED else 0.999,
         logarithms=False if in_order else "auto",
     )
     _fit(preparer, table, texts)

@@ -163,6 +163,7 @@ def load_table(
     keep: Sequence[str] = (),
     keep_values: bool = False,
     in_order: bool = False,
+    keep_copies: bool = False,
     prepare: bool = True,
     like: Choice | None = None,
 ) -> LoadedTable:
@@ -170,8 +171,8 @@ def load_table(
 
     Columns in ``aside`` are no features, besides those in the options; those in ``keep`` are, whatever they hold.
     Unless ``keep_values``, counts are normalised in place. Of columns ``in_order``, as wavelengths are, neighbours may
-    be alike, and text is no feature; bands of spectra that are corrected are in order. Unless ``prepare``, columns are
-    as they are. ``like`` gives columns their roles.
+    be alike, and text is no feature; bands of spectra that are corrected are in order. Unless ``keep_copies``, near
+    copies are set aside. Unless ``prepare``, columns are as they are. ``like`` gives columns their roles.
     """
     from ufselect.files import check_still_numeric, infinite_values, missing_values, read_table, with_medians
 
@@ -189,7 +190,8 @@ def load_table(
     # Judged by the table as read: medians of counts need not be whole numbers.
     counts = _notes_on_counts(table, Counts.no if options.snv else options.counts)
     if prepare and not counts and _is_of_many_kinds(table):
-        return _corrected(_with_features(table, prepared(table, options, keep, in_order, like), options), options)
+        features = prepared(table, options, keep, in_order, like, keep_copies=keep_copies)
+        return _corrected(_with_features(table, features, options), options)
     if options.role:
         raise typer.BadParameter(f"the columns of {table.path.name} are taken as they are", param_hint="--role")
     ready, source, missing = table, what_was_read(table), missing_values(table)

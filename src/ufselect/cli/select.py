@@ -21,6 +21,7 @@ from ufselect.cli.fitting import (
     fit_with_notes,
     make_selector,
     modest_resources,
+    notes_on_cost,
     notes_on_fit,
     print_ranking,
     select_all_found,
@@ -38,6 +39,7 @@ from ufselect.cli.output import (
     write_all,
 )
 from ufselect.cli.reading import LoadedTable, load_table, notes_on_aside, print_all_roles, print_roles
+from ufselect.cli.requirements import NamedRequirements
 from ufselect.cli.saving import choice_of
 from ufselect.cli.select_dask import refuse_with_dask, select_with_dask
 from ufselect.cli.structure import NamedStructure
@@ -115,6 +117,7 @@ def select(
     test_options: options.TestOptions,
     fit_options: options.FitOptions,
     column_options: options.ColumnOptions,
+    requirement_options: options.RequirementOptions,
     read_options: options.ReadOptions,
     parameters: Mapping[str, Any],
 ) -> None:
@@ -126,14 +129,15 @@ def select(
 
     start = perf_counter()
     fdr = test_options.rate
+    required, parameters = NamedRequirements.of(requirement_options, parameters, data)
     selector = make_selector(method, fit_options, features=features, fdr=fdr, parameters=parameters)
     if significant:
-        _refuse_with_significant(selector, features, test_options)
-    choice = ColumnChoice.of(column_options)
+        _refuse_with_significant(selector, features, test_options, required)
+    choice = ColumnChoice.of(column_options, data)
     if dask is not None:
         of_one_file = {"output": output, "report": report, "save": save, "image": image, "ordered": ordered}
         of_one_file |= {"significant": significant, "structure": structure}
-        refuse_with_dask(of_one_file | vars(choice) | vars(read_options))
+        refuse_with_dask(of_one_file | vars(choice) | vars(requirement_options) | vars(read_options))
         select_with_dask(data, selector, read_options, scheduler=dask, names=names)
         return
     pixels = _height_and_width(image)
@@ -142,15 +146,17 @@ def select(
     ensure_can_be_written(save, data, "--save", suffix=".json")
     if pixels and read_options.counts is None:
         read_options = replace(read_options, counts=options.Counts.no)
-    in_order = ordered or parameters.get("min_distance", 1) != 1  # of which neighbours may be alike
+    # Neighbours may be alike then.
+    in_order = ordered or "positions" in required or parameters.get("min_distance", 1) != 1
     named = NamedStructure.of(structure, data)
     loaded = load_table(
         data,
         read_options,
         aside=(*choice.aside, *named.aside),
         keep=choice.keep,
-        keep_values=save is not None or needs_values(output, data),
+        keep_values=save is not None or "limits" in required or needs_values(output, data),
         in_order=in_order,
+        keep_copies="costs" in required,
         prepare=not pixels,
     )
     if roles:
@@ -160,6 +166,7 @@ def select(
         reason = f"{pixels[0]} × {pixels[1]} is {pixels[0] * pixels[1]:,} pixels, but there are {d:,} columns"
         raise typer.BadParameter(reason, param_hint="--image")
     notes = [*loaded.notes, *choice.apply(selector, loaded)]
+    notes += required.apply(selector, loaded, choice.groups_of(loaded))
     if ordered and not significant and not options.is_given(context, "min_distance"):
         notes += spread_columns([selector])
     batches, command = choice.batches(loaded), shlex.join(["ufselect", *context.obj])
@@ -173,6 +180,8 @@ def select(
     with config_context(assume_finite=True):  # the fit has validated X
         all_notes = [*notes, *notes_on_fit(selector, significant=significant), *_notes_on_constant(selector, loaded.X)]
         alignment = alignment_of(selector, loaded.X if batches is None else None)
+        unit = "group" if choice.groups else "column"
+        alignment += notes_on_cost(selector, None if names else loaded.X, loaded.variables, unit)
         kept = [] if names and not report else [_note_on_neighbors(selector, loaded, fit_options)]
         if report:
             # What was read stands among the facts, and what is set aside in a table.
@@ -201,12 +210,15 @@ def select(
     say(["", *alignment, *kept, *written, f"Took {time_and_memory(start)}; the fit {fit}."])
 
 
-def _refuse_with_significant(selector: BaseSelector, features: str | None, test_options: options.TestOptions) -> None:
+def _refuse_with_significant(
+    selector: BaseSelector, features: str | None, test_options: options.TestOptions, required: NamedRequirements
+) -> None:
     """Raise an error if an option contradicts --significant, or the class of an author cannot be told what is found."""
     from sklearn.utils.validation import has_fit_parameter
 
     refused = {"--features": features is not None, "--no-test": test_options.no_test}
-    refused["--min-distance"] = getattr(selector, "min_distance", 1) != 1
+    refused["--min-distance"] = getattr(selector, "min_distance", 1) != 1 or "min_distance" in required
+    refused |= {"--budget": "budget" in required, "--families": "families" in required}
     refused[f"{type(selector).__name__}, whose fit takes no significance"] = not has_fit_parameter(
         selector, "significance"
     )

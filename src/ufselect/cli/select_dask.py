@@ -34,7 +34,7 @@ def refuse_with_dask(options: Mapping[str, Any]) -> None:
     """Raise an error if an option was given that needs the whole table in memory; others are ignored."""
     for name, value in options.items():
         if value and name not in ("aside", "counts"):
-            raise typer.BadParameter("does not work with --dask", param_hint=f"--{name}")
+            raise typer.BadParameter("does not work with --dask", param_hint=f"--{name.replace('_', '-')}")
 
 
 def select_with_dask(

@@ -153,6 +153,27 @@ def read_entry(path: Path, kind: str, key: str) -> Any:
         return _read_matrix(entry_of(file.get(kind, {}), kind, key))
 
 
+def read_var(path: Path, key: str) -> dict[str, Any]:
+    """Return a column of var of a file by the names of the columns of X, without missing values."""
+    import h5py
+
+    check_self_contained(path)
+    if has_current_format(path):
+        with h5py.File(path) as file:
+            data = _read_frames(file)
+    else:
+        data = load_annotated(path)
+    if key not in data.var:
+        known = (
+            f"its columns are {listed([*map(str, data.var.columns)], quoted=True)}"
+            if len(data.var.columns)
+            else "it has none"
+        )
+        raise UnreadableError(f"has no column {key!r} in var; {known}.")
+    present = data.var[key].dropna()
+    return dict(zip(map(str, present.index), present.tolist(), strict=True))
+
+
 def entry_of(entries: Any, kind: str, key: str) -> Any:
     """Return an array of obsm or obsp by its key; raise an error if there is none, or it holds distances."""
     if key not in entries:

@@ -28,6 +28,7 @@ from ufselect.files.summaries import ColumnSummary, summaries_of
 from ufselect.files.table import Selection
 from ufselect.inspection.drift import Drift, column_drift
 from ufselect.inspection.refits import CountedFits, clone_as_fitted, fits_to_subsets
+from ufselect.inspection.requirements import recorded_requirements
 from ufselect.inspection.stability import NearCopies
 
 MOST_SUMMARIZED = 3000  # columns
@@ -43,6 +44,7 @@ def recorded_selection(selector: BaseSelector, names: Sequence[str], settings: M
     params = selector.get_params()
     keep_exclude = {key: params.pop(key, None) for key in ("keep", "exclude")}
     given = params.pop("groups", None)
+    params.pop("requirements", None)
     groups = None if given is None else selector.group_names_[selector.groups_].tolist()
     significance = getattr(selector, "significance_", None)
     record: dict[str, Any] = {
@@ -52,6 +54,7 @@ def recorded_selection(selector: BaseSelector, names: Sequence[str], settings: M
         "n_selected": int(selector.n_features_),
         **{key: columns and _named(columns, names) for key, columns in keep_exclude.items()},
         "groups": groups,
+        "requirements": recorded_requirements(selector),
         **settings,
         "alignment_curve": getattr(selector, "alignment_curve_", None),
         "test": significance and _record_of(significance, selector.get_support(indices=True)),
@@ -538,7 +541,7 @@ def _are_made_alike(before: Choice, after: Choice) -> bool:
     for record in (before.record, after.record):
         params = {key: value for key, value in record["params"].items() if key != "n_features_to_select"}
         columns = [common & set(record.get(key) or ()) for key in ("keep", "exclude")]
-        ways.append((record["method"], params, columns, record.get("groups"), record.get("counts")))
+        ways.append((record["method"], params, columns, *map(record.get, ("groups", "requirements", "counts"))))
     return bool(ways[0] == ways[1])
 
 

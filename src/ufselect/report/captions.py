@@ -7,9 +7,10 @@ from typing import NamedTuple
 import numpy as np
 
 from ufselect._utils import wording
-from ufselect._utils.wording import counted
+from ufselect._utils.wording import amount, counted
+from ufselect.inspection.requirements import budget_of
 from ufselect.report.columns import MOST_CORRELATED, curves_of
-from ufselect.report.figures import MOST_CORRELATIONS_SHOWN, Findings, objective_values
+from ufselect.report.figures import MOST_CORRELATIONS_SHOWN, Findings, objective_values, unit_of
 from ufselect.report.samples import MOST_COLUMNS_COMPARED
 from ufselect.report.study import Study
 
@@ -101,6 +102,23 @@ def of_structure(findings: Findings) -> Caption:
     if curves.r2 is not None:
         caption += " R² is that of a linear regression of the embedding on the same columns."
     return Caption(label, caption)
+
+
+def of_costs(findings: Findings) -> Caption | None:
+    """Describe the alignment by cost; None if columns have no costs, or are not selected by alignment."""
+    if findings.choices is None:
+        return None
+    choices, own = findings.choices
+    chosen, last, budget = choices[own], choices[-1], budget_of(findings.study.selector)
+    within = "" if budget is None else f" within a budget of {amount(budget)}"
+    reached = f"{chosen.alignment:.2f} for {amount(chosen.cost)}"
+    most = f"{last.alignment:.2f} for {amount(last.cost)}"
+    label = f"Line chart of the alignment by cost, up to {most}; the selection has {reached}{within}."
+    caption = (
+        f"What more money buys: the alignment with the {given_or_learned(findings.study)} structure of the "
+        f"{unit_of(findings.study)}s that are best within a budget. The dot is the selection"
+    )
+    return Caption(label, f"{caption}{'' if budget is None else ', the dashed line its budget'}.")
 
 
 def of_samples(findings: Findings) -> Caption:

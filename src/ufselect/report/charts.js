@@ -1,4 +1,4 @@
-/* Line charts: scores by rank, alignment by number of columns, the spectrum, objective by iteration. */
+/* Line charts: scores by rank, alignment by number of columns and by cost, the spectrum, objective by iteration. */
 
 const MOST_POINTS = 1000;
 const CHART = { height: 320, left: 58, right: 16, top: 36, bottom: 50 };
@@ -53,6 +53,28 @@ function drawStructure(curves, { names, selected }) {
   addLineLegend(byId("structure-legend"), Object.entries(texts).filter(([, text]) => text));
 }
 
+/** What more money buys: steps of alignment, a dot on the selection, and a line at its budget. */
+function drawCosts(curve) {
+  if (!curve) return;
+  const { costs, alignment, chosen: selected, budget, columns, counts, unit } = curve;
+  const ofBudget = budget === null ? "" : ` within ${grouped.format(budget)}`;
+  lineChart(byId("costs-drawing"), () => ({
+    values: alignment,
+    places: costs,
+    cut: selected + 1,
+    cutPlace: budget ?? costs[selected],
+    cutText: `${alignment[selected].toFixed(2)} for ${grouped.format(costs[selected])}${ofBudget}`,
+    dot: true,
+    plain: true,
+    low: 0,
+    titles: ["Cost", "Alignment"],
+    describe: (i) => [
+      `Alignment ${alignment[i].toFixed(3)} for ${grouped.format(costs[i])}${i === selected ? ", as selected" : ""}`,
+      `${counted(counts[i], unit)}: ${columns[i].join(", ")}${counts[i] > columns[i].length ? ", …" : ""}`,
+    ],
+  }));
+}
+
 function addLineLegend(container, entries) {
   container.append(...entries.map(([kind, text]) =>
     element("span", { class: "key" }, element("span", { class: `stroke ${kind}` }), text)));
@@ -95,7 +117,8 @@ function drawConvergence(values) {
 
 /**
  * Draws a line chart and redraws it on resize; what() returns values, titles and texts, and, if there are any,
- * besides: further lines; band: low and high; level: a value of its own; marks: indices; marked: one that stands out.
+ * besides: further lines; band: low and high; level: a value of its own; marks: indices; marked: one that stands out;
+ * places: ascending positive numbers across where the values begin, as steps.
  */
 function lineChart(drawing, what) {
   let chart = null;
@@ -106,7 +129,7 @@ function lineChart(drawing, what) {
   };
   const hide = makeExplorable(drawing, {
     round: true,
-    at: (x) => within(Math.round(chart.rankAt(x)), 1, chart.values.length) - 1,
+    at: (x) => within(chart.rankAt(x), 1, chart.values.length) - 1,
     next: (i, right) => (i === null ? 0 : within(i + right, 0, chart.values.length - 1)),
     box: (i) => ({ x: chart.x(i + 1) - 6, y: chart.y(chart.values[i] ?? chart.low) - 6, width: 12, height: 12 }),
     describe: (i) => chart.describe(i),
@@ -122,16 +145,21 @@ function scaled(chart, width) {
   const ticks = niceTicks(chart.low ?? smallest(known), largest(known), 5);
   const [low, high] = [ticks[0], ticks[ticks.length - 1]];
   const { left, right, top, bottom, height } = CHART;
-  const last = Math.max(chart.values.length, 2);
-  const across = (width - left - right) / (last - 1);
+  const { places } = chart;
+  const [first, last] = places ? [0, Math.max(places.at(-1), chart.cutPlace)] : [1, Math.max(chart.values.length, 2)];
+  const unitWidth = (width - left - right) / (last - first || 1);
+  const across = (place) => left + (place - first) * unitWidth;
   // Dividing by the largest value first keeps even the smallest and largest floats in proportion.
   const unit = Math.max(Math.abs(low), Math.abs(high));
   const shareBelow = (value) => (value / unit - low / unit) / (high / unit - low / unit);
   return {
-    ...chart, width, ticks, low,
-    x: (rank) => left + (rank - 1) * across,
+    ...chart, width, ticks, low, first, last, across,
+    x: (rank) => across(places ? places[rank - 1] : rank),
     y: (value) => height - bottom - shareBelow(value) * (height - top - bottom),
-    rankAt: (x) => 1 + (x - left) / across,
+    rankAt: (x) => {
+      const place = first + (x - left) / unitWidth;
+      return places ? 1 + places.findLastIndex((each) => each <= place) : Math.round(place);
+    },
   };
 }
 
@@ -195,8 +223,11 @@ function thinned(values, cut) {
   return [...values.keys()].filter((i) => values[i] !== null && kept(i));
 }
 
-const pathThrough = (chart, indices) =>
-  indices.map((i, k) => `${k ? "L" : "M"}${chart.x(i + 1).toFixed(1)} ${chart.y(chart.values[i]).toFixed(1)}`).join("");
+function pathThrough(chart, indices) {
+  const points = indices.map((i) => [chart.x(i + 1).toFixed(1), chart.y(chart.values[i]).toFixed(1)]);
+  if (!chart.places) return points.map(([x, y], k) => `${k ? "L" : "M"}${x} ${y}`).join("");
+  return `${points.map(([x, y], k) => (k ? `H${x}V${y}` : `M${x} ${y}`)).join("")}H${chart.across(chart.last).toFixed(1)}`;
+}
 
 const dotAt = (chart, i) =>
   svgElement("circle", { class: "dot", cx: chart.x(i + 1), cy: chart.y(chart.values[i]), r: 4 });
@@ -208,13 +239,18 @@ function gridLines({ ticks, y, width, write = shortNumber }) {
   ]);
 }
 
-function rankTicks({ values, x, width }) {
+function rankTicks({ values, x, width, places, first, last, across }) {
   const wanted = width < 420 ? 3 : 6;
+  if (places) {
+    const labels = niceTicks(first, last, wanted).filter((tick) => tick >= first && tick <= last);
+    return labels.map((tick) => tickText(across(tick), grouped.format(tick)));
+  }
   const inside = niceTicks(1, Math.max(values.length, 2), wanted).filter((tick) => tick >= 1 && tick <= values.length && tick % 1 === 0);
   const ticks = inside.includes(1) || x(inside[0]) - x(1) < 40 ? inside : [1, ...inside];
-  const base = CHART.height - CHART.bottom + 20;
-  return ticks.map((tick) => svgElement("text", { x: x(tick), y: base, "text-anchor": "middle" }, grouped.format(tick)));
+  return ticks.map((tick) => tickText(x(tick), grouped.format(tick)));
 }
+
+const tickText = (x, text) => svgElement("text", { x, y: CHART.height - CHART.bottom + 20, "text-anchor": "middle" }, text);
 
 function axisTitles({ titles, width }) {
   const [across, up] = titles;
@@ -227,12 +263,12 @@ function axisTitles({ titles, width }) {
 
 /** The area of the selected columns, and the dashed line after the last of them. */
 function cutAt(chart, kept) {
-  const { cut, x, values, width } = chart;
+  const { cut, cutPlace, x, values, width } = chart;
   const base = CHART.height - CHART.bottom;
   const between = cut < values.length && !chart.dot;
-  const end = between ? (x(cut) + x(cut + 1)) / 2 : x(cut);
+  const end = cutPlace !== undefined ? chart.across(cutPlace) : between ? (x(cut) + x(cut + 1)) / 2 : x(cut);
   const leftward = end > width / 2;
-  const text = chart.dot ? `${values[cut - 1].toFixed(2)} with ${grouped.format(cut)}` : `${grouped.format(cut)} selected`;
+  const text = chart.cutText ?? (chart.dot ? `${values[cut - 1].toFixed(2)} with ${grouped.format(cut)}` : `${grouped.format(cut)} selected`);
   return [
     ...(chart.plain ? [] : [svgElement("path", { class: "area", d: areaUpTo(end, chart, kept.filter((i) => i < cut), base) })]),
     svgElement("line", { class: "cut", x1: end, x2: end, y1: CHART.top, y2: base }),

@@ -16,6 +16,8 @@ from ufselect._utils.wording import percent
 from ufselect.columns.moments import column_moments
 from ufselect.columns.tabular import dense_part
 from ufselect.inspection import Reconstruction, gains_of
+from ufselect.inspection.budgets import ChoiceForBudget
+from ufselect.inspection.requirements import better_choices, budget_of, called, costs_of
 from ufselect.report.columns import (
     Correlations,
     Markers,
@@ -41,6 +43,7 @@ MOST_CORRELATIONS_SHOWN = 150
 GROUPS_LISTED_WITH_A_SAMPLE = 3
 _MOST_COLORS = 20
 _MOST_GROUPS = 20
+_MOST_NAMED = 8
 _MOST_VALUES = 2_000_000
 _NO_VALUE = "no value"
 
@@ -58,6 +61,7 @@ class Findings:
     alignment_of_all: float | None
     alignment_of_not_found: Float | None
     reconstruction: Reconstruction | None
+    choices: tuple[list[ChoiceForBudget], int] | None
 
     @classmethod
     def of(cls, study: Study) -> Findings:
@@ -66,7 +70,8 @@ class Findings:
         alike = near_copies(study, correlations, substitutes)
         aligned = alignment_of_all(study), alignment_of_not_found(study)
         predicted = reconstruction_of_selected(study)
-        return cls(study, shown, markers(study, shown), correlations, substitutes, alike, *aligned, predicted)
+        choices = better_choices(study.selector, study.X)
+        return cls(study, shown, markers(study, shown), correlations, substitutes, alike, *aligned, predicted, choices)
 
 
 def data_of_figures(findings: Findings) -> dict[str, Any]:
@@ -78,6 +83,7 @@ def data_of_figures(findings: Findings) -> dict[str, Any]:
         "download": f"{stem[:80] or 'columns'}-ranking.csv",
         "features": _features(findings),
         "curves": _curves(findings),
+        "costs": _costs(findings),
         "samples": _samples(findings),
         "markers": _markers(findings),
         "correlations": {
@@ -115,6 +121,7 @@ def _features(findings: Findings) -> dict[str, Any]:
         "stabilityByChance": None if stability is None else stability.frequency_by_chance,
         "subsets": None if stability is None else stability.subsets,
         "gains": None if gains is None else _rounded(gains),
+        "costs": _costs_of_variables(study),
         "variables": _variables(study, gains),
         "significance": _significance(study, best),
         "missing": None if study.missing is None or not study.missing.any() else _rounded(study.missing[best]),
@@ -142,6 +149,15 @@ def _features(findings: Findings) -> dict[str, Any]:
         "copies": [int(study.selector.copies_[column]) >= 0 for column in best],
         "explanations": explanations(study),
     }
+
+
+def _costs_of_variables(study: Study) -> list[float | None] | None:
+    """Return what the variables cost, best first, a group beside its best one; None if there are no costs."""
+    costs = costs_of(study.selector)
+    if costs is None:
+        return None
+    of_variables = [np.fmax.reduce(costs[study.best_first[ranks]]) for _, ranks in study.best_variables]
+    return _rounded(np.array(of_variables))
 
 
 def _variables(study: Study, gains: Float | None) -> dict[str, Any] | None:
@@ -199,6 +215,29 @@ def _curves(findings: Findings) -> dict[str, Any] | None:
         "notFound": None if not_found is None else _rounded(not_found),
         "all": findings.alignment_of_all,
     }
+
+
+def _costs(findings: Findings) -> dict[str, Any] | None:
+    """Return the choices for budgets by their cost; None if columns have no costs."""
+    if findings.choices is None:
+        return None
+    (choices, own), selector = findings.choices, findings.study.selector
+    names = findings.study.variables or findings.study.column_names
+    return {
+        "costs": _rounded(np.array([each.cost for each in choices])),
+        "alignment": _rounded(np.array([each.alignment for each in choices])),
+        "chosen": own,
+        "budget": budget_of(selector),
+        "counts": [each.n_selected for each in choices],
+        "columns": [called(selector, each.selected[:_MOST_NAMED], names) for each in choices],
+        "unit": unit_of(findings.study),
+    }
+
+
+def unit_of(study: Study) -> str:
+    """Return what is selected as a whole: columns, or groups of them."""
+    groups = getattr(study.selector, "groups_", None)
+    return "column" if groups is None or len(set(groups)) == len(study.best_variables) else "group"
 
 
 def _rounded(values: Float) -> list[float | None]:

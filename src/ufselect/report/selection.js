@@ -5,6 +5,7 @@ function drawPage(data) {
   drawTable(data.features, data.download);
   drawScores(data.features);
   drawStructure(data.curves, data.features);
+  drawCosts(data.costs);
   drawSpectrum(data.spectrum, data.features);
   drawSamples(data.samples, data.features);
   drawMarkers(data.markers, data.features);

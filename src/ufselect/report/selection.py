@@ -75,6 +75,7 @@ def _figures(findings: Findings) -> list[dict[str, Any]]:
         [
             ("spectrum", "Spectrum", captions.of_spectrum(study)),
             first,
+            ("costs", "Alignment by cost", captions.of_costs(findings)),
             ("samples", "Samples", captions.of_samples(findings)),
             ("markers", "Columns by cluster", captions.of_markers(findings)),
             ("redundancy", "Redundancy", captions.of_redundancy(findings)),

@@ -15,7 +15,7 @@ import scipy.sparse as sp
 import ufselect
 from ufselect._utils.types import Float, Indices
 from ufselect._utils.wording import shown
-from ufselect.base import BaseSelector
+from ufselect.base import BaseSelector, Requirements
 from ufselect.base.screening import keep_exclude_of
 from ufselect.base.significance import ColumnSignificance
 from ufselect.columns.moments import constant_columns
@@ -228,9 +228,18 @@ def parameters(selector: BaseSelector) -> dict[str, tuple[str, bool]]:
     found = {}
     for name in names:
         value, default = given[name], defaults[name].default
+        if name == "requirements" and value is not None:  # a dictionary is shorter
+            value = {key: _plain(each) for key, each in vars(Requirements.of(value)).items() if each is not None}
         is_default = type(value) is type(default) and bool(value == default)
         found[name] = (repr(value.item() if isinstance(value, np.generic) else value), is_default)
     return found
+
+
+def _plain(values: Any) -> Any:
+    """Return a series as a dictionary, and an array as a list."""
+    if hasattr(values, "to_dict"):
+        return values.to_dict()
+    return values.tolist() if isinstance(values, np.ndarray) else values
 
 
 def python_code(selector: BaseSelector) -> str:

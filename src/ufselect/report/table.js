@@ -70,7 +70,7 @@ function printWhole(view, search, turn) {
 
 /** The columns of the table: the value to sort by, and the text or the element to show. */
 function tableFields(features) {
-  const { names, scores, gains, significance, stability, missing, distinct, r2, standsFor, roles } = features;
+  const { names, scores, gains, costs, significance, stability, missing, distinct, r2, standsFor, roles } = features;
   const known = (values) => (i) => values[i] ?? null;
   return [
     { key: "rank", title: "Rank", value: (i) => i + 1, show: (i) => grouped.format(i + 1) },
@@ -86,6 +86,8 @@ function tableFields(features) {
       ? { key: "gain", title: "Gain", hint: "Gain in alignment with the structure over the columns ranked before it",
           largestFirst: true, value: known(gains), show: (i) => gains[i]?.toFixed(4) ?? "–" }
       : { key: "score", title: "Score", largestFirst: true, value: known(scores), show: (i) => evenNumber(scores[i]) },
+    ...(costs ? [{ key: "cost", title: "Cost", hint: "What the column costs, or its group", value: known(costs),
+      show: (i) => (typeof costs[i] === "number" ? grouped.format(costs[i]) : "–") }] : []),
     ...(significance ? [{ key: "q", title: "q", hint: `Smallest false discovery rate at which the column is found to share structure with others; at most ${significance.rate} counts as found`,
       value: known(significance.q), show: (i) => qWithMark(significance, i) }] : []),
     ...(stability ? [{ key: "stability", title: "Stability", hint: `Share of ${features.subsets} from which the column is selected, too; the mark is chance level`,
@@ -233,7 +235,7 @@ function open(row, i, fields, features) {
 function details(fields, features, i) {
   const { names, explanations, standsFor, selected, levels } = features;
   const sentences = explanations[i] ?? [`${i < selected ? "S" : "Not s"}elected. What it contributes is shown by: ufselect explain … '${names[i].slice(0, MOST_OF_A_NAME)}'`];
-  const facts = fields.filter(({ key }) => ["gain", "score", "distinct", "missing", "r2"].includes(key)).map((field) => `${field.title} ${field.show(i)}`);
+  const facts = fields.filter(({ key }) => ["gain", "score", "cost", "distinct", "missing", "r2"].includes(key)).map((field) => `${field.title} ${field.show(i)}`);
   const { count, nearest } = standsFor[i] ?? { count: 0 };
   const more = count > (nearest?.length ?? 0) ? ` and ${grouped.format(count - nearest.length)} more` : "";
   const similar = count ? [`It stands for ${nearest.map((each) => similarText(features, each)).join(", ")}${more}.`] : [];
@@ -259,13 +261,14 @@ function showCount(found, { names, selected }, { query, selectedOnly }) {
   byId("count").textContent = query ? `${grouped.format(found.length)} of ${counted(all, what)} found.` : `${counted(all, what)}.`;
 }
 
-function rankingCsv({ names, scores, gains, significance, selected, stability, r2 }) {
+function rankingCsv({ names, scores, gains, costs, significance, selected, stability, r2 }) {
   const columns = {
     rank: (i) => i + 1,
     name: (i) => quoted(names[i]),
     ...(gains && { gain: (i) => gains[i] ?? "" }),
     score: (i) => scores[i] ?? "",
     selected: (i) => i < selected,
+    ...(costs && { cost: (i) => costs[i] ?? "" }),
     ...(significance && { q: (i) => significance.q[i] }),
     ...(stability && { stability: (i) => stability[i] }),
     ...(r2 && { r2: (i) => r2[i] ?? "" }),
