@@ -15,7 +15,7 @@ import ufselect
 AS_NOBODY = """
 import os, sys, warnings
 import numba, scipy.sparse.linalg, scipy.linalg.lapack, sklearn.cluster, sklearn.feature_selection, sklearn.neighbors
-import sklearn.linear_model, sklearn.kernel_approximation, joblib, tqdm
+import sklearn.linear_model, sklearn.kernel_approximation, joblib, tqdm, concurrent.futures.thread, scipy.optimize
 if os.getuid() == 0:  # to whom permissions do not apply
     os.setuid(65534)
 sys.path.insert(0, sys.argv[1])
