@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Any
@@ -137,7 +138,7 @@ def _features(findings: Findings) -> dict[str, Any]:
         "distinct": [
             each.distinct if each else len(ranks) for each, (_, ranks) in zip(distributions, rows, strict=False)
         ],
-        "r2": _r2(findings, best),
+        "r2": _r2(findings, best, [len(ranks) for _, ranks in rows]),
         "standsFor": what_they_stand_for(study, findings.substitutes),
         "alike": {
             i: (number[alike[ranks[0]][0]], alike[ranks[0]][1])
@@ -182,14 +183,14 @@ def _variables(study: Study, gains: Float | None) -> dict[str, Any] | None:
     }
 
 
-def _r2(findings: Findings, order: Indices) -> list[float | None] | None:
-    """Return R² of columns: of the selected ones by the others of them."""
+def _r2(findings: Findings, order: Indices, widths: Sequence[int]) -> list[float | None] | None:
+    """Return R² of columns: of the selected ones by the others of them; None for levels, which tell each other."""
     found = findings.reconstruction
     if found is None:
         return None
     r2 = found.r2.copy()
     r2[found.columns] = found.r2_within
-    return _rounded(r2[order])
+    return _rounded(np.where(np.array(widths) > 1, np.nan, r2[order]))
 
 
 def _significance(study: Study, order: Indices) -> dict[str, Any] | None:
