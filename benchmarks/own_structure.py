@@ -1,8 +1,9 @@
 """Genes that explain given cell types, beside the markers that scanpy ranks: what they are worth on cells held out.
 
-The sets are in the folder ``UFSELECT_DATA`` and its subfolders "more" and "many". Genes are chosen by the types of two
-thirds of the cells; k-means and nearest neighbours are judged on the other third, for each third in turn. Types with
-fewer than ten cells are left out. The cells of pbmc3k have no types here: their clusters are given instead.
+The sets are in the folder ``UFSELECT_DATA`` and its subfolders "more" and "many"; one comes with scanpy. Genes are
+chosen by the types of two thirds of the cells; k-means and nearest neighbours are judged on the other third, for each
+third in turn. Types with fewer than ten cells are left out. The cells of pbmc3k have no types here: their clusters are
+given instead.
 """
 
 from __future__ import annotations
@@ -28,7 +29,8 @@ from ufselect import MCFS, KernelFSASL, LaplacianScore
 from ufselect.metrics import clustering_agreement
 from ufselect.preprocessing import LogNormalize
 
-SETS = ("sc_baron_h1", "sc_mix_celseq2_5cl", "sc_pbmc3k", "sc_guo_qpcr", "sc_pbmc_facs")
+OF_SCANPY = "sc_pbmc68k_reduced"
+SETS = ("sc_baron_h1", "sc_mix_celseq2_5cl", "sc_pbmc3k", "sc_guo_qpcr", "sc_pbmc_facs", OF_SCANPY)
 SIZES, SIZES_OF_FEW = (20, 50), (5, 10)  # the latter of up to 100 genes
 FEWEST_CELLS = 10
 FIGURES = ("NMI", "ACC", "F1")
@@ -97,6 +99,8 @@ def genes_by_types(names: Sequence[str] = SETS) -> str | None:
 
 def _cells(name: str) -> tuple[Any, Any] | None:
     """Logarithms of normalised counts, and the types of the cells; None if there is no such file."""
+    if name == OF_SCANPY:
+        return _cells_of_scanpy()
     folder = Path(os.environ.get(DATA_VARIABLE, "."))
     path = next((each for part in ("", "more", "many") if (each := folder / part / f"{name}.npz").exists()), None)
     if path is None:
@@ -108,6 +112,19 @@ def _cells(name: str) -> tuple[Any, Any] | None:
             parts = (stored["data"].astype(np.float64), stored["indices"].astype(np.int32), stored["indptr"])
             X = LogNormalize().fit_transform(sp.csr_array(parts, shape=stored["shape"]))
         types = stored["y"] if "y" in stored else _clusters(X)
+    return _of_frequent_types(X, types)
+
+
+def _cells_of_scanpy() -> tuple[Any, Any]:
+    import scanpy
+
+    adata = scanpy.datasets.pbmc68k_reduced()
+    return _of_frequent_types(
+        sp.csr_array(adata.raw.X, dtype=np.float64), adata.obs["bulk_labels"].cat.codes.to_numpy()
+    )
+
+
+def _of_frequent_types(X: Any, types: Any) -> tuple[Any, Any]:
     kept = np.bincount(types)[types] >= FEWEST_CELLS
     X = X[kept]
     expressed = np.asarray((X != 0).sum(axis=0)).ravel() > 0
